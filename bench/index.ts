@@ -1,0 +1,15 @@
+// Runs a benchmark by name: `npm run bench -- <name>`. Without one, lists them. `smoke` runs each briefly.
+import { globSync } from 'node:fs';
+
+const files = globSync('bench/*.bench.ts').sort();
+const names = files.map((file) => file.slice('bench/'.length, -'.bench.ts'.length));
+const wanted = process.argv[2];
+if (wanted !== 'smoke' && !names.includes(wanted ?? '')) {
+  console.log(`usage: npm run bench -- <${['smoke', ...names].join('|')}>`);
+  process.exit(wanted === undefined ? 0 : 1);
+}
+for (const name of wanted === 'smoke' ? names : [wanted]) {
+  console.log(`# ${name}`);
+  const bench = (await import(`./${name}.bench.ts`)) as { run(options: { smoke: boolean }): Promise<void> };
+  await bench.run({ smoke: wanted === 'smoke' });
+}

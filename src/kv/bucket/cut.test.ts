@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type CutItem, CutReader, CutWriter } from './cut.ts';
+
+const anItem = (seqno: number, key: string, value: string): CutItem => {
+  const buffer = Buffer.from(key + value);
+  return {
+    buffer,
+    keyStart: 0,
+    keyEnd: key.length,
+    valueStart: key.length,
+    valueEnd: buffer.length,
+    seqno,
+    casHi: 0xdeadbeef,
+    casLo: 7,
+    rev: 3,
+    flags: 0xffffffff,
+    expiry: 5,
+    datatype: 1,
+    bits: 0,
+  };
+};
+
+test('reads back the cuts it wrote, across growth of its buffer', () => {
+  const writer = new CutWriter(16);
+  const failover = Uint8Array.from({ length: 16 }, (_, i) => i);
+  const state = {
+    vb: 1023,
+    startSeqno: 1,
+    endSeqno: 2 ** 42,
+    maxCasHi: 0xffffffff,
+    maxCasLo: 1,
+    maxDeletedRev: 9,
+    purgeSeqno: 4,
+    manifestUid: 11,
+    items: 2,
+    deleted: 1,
+    failover,
+  };
+  writer.begin(16);
+  writer.item(anItem(2 ** 42 - 1, '\0a', 'x'.repeat(100)));
+  writer.item(anItem(2 ** 42, '\0b', ''));
+  writer.finish(state);
+  writer.begin(0);
+  writer.finish({ ...state, vb: 0, failover: new Uint8Array(0) });
+  const reader = new CutReader(writer.take());
+  assert.ok(reader.nextCut());
+  assert.deepEqual({ ...reader.state, failover: Uint8Array.from(reader.state.failover) }, state);
+  assert.ok(reader.nextItem());
+  const { buffer: _, ...item } = reader.item;
+  assert.equal(reader.item.buffer.toString('latin1', item.keyStart, item.keyEnd), '\0a');
+  assert.equal(item.seqno, 2 ** 42 - 1);
+  assert.ok(reader.nextItem() && !reader.nextItem());
+  assert.ok(reader.nextCut());
+  assert.equal(reader.state.vb, 0);
+  assert.equal(reader.nextCut(), false);
+});

@@ -1,0 +1,216 @@
+// The encoded form of cuts: what leaves an active vbucket's memory, written once, read by disk, streams and log.
+// A buffer holds whole cuts one after the other. All integers are big-endian; u48 holds seqnos and revisions.
+//
+//   cut:  u32 bytes (with this header), u16 vb, u16 failover bytes, u32 item count, u48 start seqno, u48 end seqno,
+//         8 max CAS, u48 max deleted revision, u48 purge seqno, u32 manifest uid, u32 live items, u32 tombstones,
+//         failover entries (16 bytes each: uuid, seqno; newest first), items
+//   item: u48 seqno, 8 CAS, u48 rev, u32 flags, u32 expiry (tombstone: time of deletion), u8 datatype, u8 bits,
+//         u16 key length, u32 value length, key, value
+import { assert } from '#base/assert.ts';
+
+export const cutHeaderBytes = 60;
+export const cutItemBytes = 36;
+export const CutBits = { deleted: 1, expired: 2 } as const;
+
+/** State of a vbucket at the end of a cut. */
+export interface CutState {
+  vb: number;
+  startSeqno: number;
+  endSeqno: number;
+  maxCasHi: number;
+  maxCasLo: number;
+  maxDeletedRev: number;
+  purgeSeqno: number;
+  manifestUid: number;
+  items: number;
+  deleted: number;
+  failover: Uint8Array;
+}
+
+/** One item of a cut; `buffer` holds key and value at the given ranges. */
+export interface CutItem {
+  buffer: Buffer;
+  keyStart: number;
+  keyEnd: number;
+  valueStart: number;
+  valueEnd: number;
+  seqno: number;
+  casHi: number;
+  casLo: number;
+  rev: number;
+  flags: number;
+  expiry: number;
+  datatype: number;
+  bits: number;
+}
+
+/** Appends cuts to a buffer that grows; `take` hands the bytes over and starts anew. */
+export class CutWriter {
+  private buffer: Buffer;
+  private end = 0;
+  private cutStart = -1;
+  private count = 0;
+
+  constructor(initialBytes = 65536) {
+    this.buffer = Buffer.allocUnsafeSlow(initialBytes);
+  }
+
+  get bytes(): number {
+    return this.end;
+  }
+
+  /** Opens a cut. Its items follow, then `finish`. */
+  begin(failoverBytes: number): void {
+    assert(this.cutStart < 0, 'a cut is open');
+    this.reserve(cutHeaderBytes + failoverBytes);
+    this.cutStart = this.end;
+    this.count = 0;
+    this.end += cutHeaderBytes + failoverBytes;
+  }
+
+  item(item: CutItem): void {
+    const keyBytes = item.keyEnd - item.keyStart;
+    const valueBytes = item.valueEnd - item.valueStart;
+    this.reserve(cutItemBytes + keyBytes + valueBytes);
+    const { buffer } = this;
+    let at = this.end;
+    buffer.writeUIntBE(item.seqno, at, 6);
+    buffer.writeUInt32BE(item.casHi, at + 6);
+    buffer.writeUInt32BE(item.casLo, at + 10);
+    buffer.writeUIntBE(item.rev, at + 14, 6);
+    buffer.writeUInt32BE(item.flags, at + 20);
+    buffer.writeUInt32BE(item.expiry, at + 24);
+    buffer[at + 28] = item.datatype;
+    buffer[at + 29] = item.bits;
+    buffer.writeUInt16BE(keyBytes, at + 30);
+    buffer.writeUInt32BE(valueBytes, at + 32);
+    at += cutItemBytes;
+    item.buffer.copy(buffer, at, item.keyStart, item.keyEnd);
+    item.buffer.copy(buffer, at + keyBytes, item.valueStart, item.valueEnd);
+    this.end = at + keyBytes + valueBytes;
+    this.count++;
+  }
+
+  finish(state: CutState): void {
+    assert(this.cutStart >= 0, 'no cut is open');
+    const { buffer, cutStart: at } = this;
+    buffer.writeUInt32BE(this.end - at, at);
+    buffer.writeUInt16BE(state.vb, at + 4);
+    buffer.writeUInt16BE(state.failover.length, at + 6);
+    buffer.writeUInt32BE(this.count, at + 8);
+    buffer.writeUIntBE(state.startSeqno, at + 12, 6);
+    buffer.writeUIntBE(state.endSeqno, at + 18, 6);
+    buffer.writeUInt32BE(state.maxCasHi, at + 24);
+    buffer.writeUInt32BE(state.maxCasLo, at + 28);
+    buffer.writeUIntBE(state.maxDeletedRev, at + 32, 6);
+    buffer.writeUIntBE(state.purgeSeqno, at + 38, 6);
+    buffer.writeUInt32BE(state.manifestUid, at + 44);
+    buffer.writeUInt32BE(state.items, at + 48);
+    buffer.writeUInt32BE(state.deleted, at + 52);
+    buffer.writeUInt32BE(0, at + 56);
+    buffer.set(state.failover, at + cutHeaderBytes);
+    this.cutStart = -1;
+  }
+
+  /** The encoded cuts, in memory of their own that may be transferred to another thread. */
+  take(): Uint8Array<ArrayBuffer> {
+    assert(this.cutStart < 0, 'a cut is open');
+    const taken = new Uint8Array(this.end);
+    taken.set(this.buffer.subarray(0, this.end));
+    this.end = 0;
+    return taken;
+  }
+
+  private reserve(bytes: number): void {
+    if (this.end + bytes <= this.buffer.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.buffer.length * 2, this.end + bytes));
+    this.buffer.copy(grown, 0, 0, this.end);
+    this.buffer = grown;
+  }
+}
+
+/** Walks a buffer of cuts: `nextCut` fills `state`, then `nextItem` fills `item` until it answers false. */
+export class CutReader {
+  readonly state: CutState;
+  readonly item: CutItem;
+  private readonly buffer: Buffer;
+  private at = 0;
+  private cutEnd = 0;
+  private left = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.state = {
+      vb: 0,
+      startSeqno: 0,
+      endSeqno: 0,
+      maxCasHi: 0,
+      maxCasLo: 0,
+      maxDeletedRev: 0,
+      purgeSeqno: 0,
+      manifestUid: 0,
+      items: 0,
+      deleted: 0,
+      failover: new Uint8Array(0),
+    };
+    this.item = {
+      buffer: this.buffer,
+      keyStart: 0,
+      keyEnd: 0,
+      valueStart: 0,
+      valueEnd: 0,
+      seqno: 0,
+      casHi: 0,
+      casLo: 0,
+      rev: 0,
+      flags: 0,
+      expiry: 0,
+      datatype: 0,
+      bits: 0,
+    };
+  }
+
+  nextCut(): boolean {
+    this.at = this.cutEnd;
+    if (this.at >= this.buffer.length) return false;
+    const { buffer, at, state } = this;
+    this.cutEnd = at + buffer.readUInt32BE(at);
+    assert(this.cutEnd <= buffer.length, 'a cut runs over the end of its buffer');
+    const failoverBytes = buffer.readUInt16BE(at + 6);
+    state.vb = buffer.readUInt16BE(at + 4);
+    this.left = buffer.readUInt32BE(at + 8);
+    state.startSeqno = buffer.readUIntBE(at + 12, 6);
+    state.endSeqno = buffer.readUIntBE(at + 18, 6);
+    state.maxCasHi = buffer.readUInt32BE(at + 24);
+    state.maxCasLo = buffer.readUInt32BE(at + 28);
+    state.maxDeletedRev = buffer.readUIntBE(at + 32, 6);
+    state.purgeSeqno = buffer.readUIntBE(at + 38, 6);
+    state.manifestUid = buffer.readUInt32BE(at + 44);
+    state.items = buffer.readUInt32BE(at + 48);
+    state.deleted = buffer.readUInt32BE(at + 52);
+    this.at = at + cutHeaderBytes + failoverBytes;
+    state.failover = buffer.subarray(at + cutHeaderBytes, this.at);
+    return true;
+  }
+
+  nextItem(): boolean {
+    if (this.left === 0) return false;
+    this.left--;
+    const { buffer, at, item } = this;
+    item.seqno = buffer.readUIntBE(at, 6);
+    item.casHi = buffer.readUInt32BE(at + 6);
+    item.casLo = buffer.readUInt32BE(at + 10);
+    item.rev = buffer.readUIntBE(at + 14, 6);
+    item.flags = buffer.readUInt32BE(at + 20);
+    item.expiry = buffer.readUInt32BE(at + 24);
+    item.datatype = buffer[at + 28] as number;
+    item.bits = buffer[at + 29] as number;
+    item.keyStart = at + cutItemBytes;
+    item.keyEnd = item.keyStart + buffer.readUInt16BE(at + 30);
+    item.valueStart = item.keyEnd;
+    item.valueEnd = item.valueStart + buffer.readUInt32BE(at + 32);
+    this.at = item.valueEnd;
+    assert(this.at <= this.cutEnd, 'an item runs over the end of its cut');
+    return true;
+  }
+}

@@ -1,0 +1,151 @@
+// The documents of one bucket as commands see them: find, store, remove, lock. Synchronous and without
+// allocation: inputs are ranges of buffers, results are written into reused views. A view, like every memory
+// address, is valid only until the next call into Documents or the end of the synchronous stretch.
+//
+// Keys are always in canonical wire form with the LEB128 collection id in front (default collection: one zero
+// byte). 64-bit CAS values and uuids are two 32-bit words; seqnos (below 2^43) and revisions are numbers.
+import type { Status } from '#wire/status.ts';
+
+/** A stored item. `buffer` is the memory page; key and value are ranges of it. */
+export interface ItemView {
+  buffer: Buffer;
+  keyStart: number;
+  keyEnd: number;
+  /** Whole stored value: xattr section (when datatype has the bit) and body, snappy-compressed if that bit is set. */
+  valueStart: number;
+  valueEnd: number;
+  datatype: number;
+  flags: number;
+  /** Absolute seconds since 1970, 0 = never. For a tombstone: the time of deletion. */
+  expiry: number;
+  casHi: number;
+  casLo: number;
+  seqno: number;
+  rev: number;
+  deleted: boolean;
+  /** Locked now. Readers who may not see the lock's CAS are given all ones by the command. */
+  locked: boolean;
+}
+
+/** How a store treats what is there. */
+export const StoreMode = {
+  set: 0,
+  add: 1,
+  replace: 2,
+  /** Writes a tombstone that keeps `value` (system xattrs). The document must exist (or be a tombstone if `overTombstone`). */
+  remove: 3,
+} as const;
+export type StoreMode = (typeof StoreMode)[keyof typeof StoreMode];
+
+export const DurabilityLevel = {
+  none: 0,
+  majority: 1,
+  majorityAndPersistActive: 2,
+  persistToMajority: 3,
+} as const;
+export type DurabilityLevel = (typeof DurabilityLevel)[keyof typeof DurabilityLevel];
+
+/** One mutation. The caller owns one of these and refills it; every field is set before each call. */
+export interface MutationRequest {
+  vb: number;
+  key: Buffer;
+  keyStart: number;
+  keyEnd: number;
+  value: Buffer;
+  valueStart: number;
+  valueEnd: number;
+  datatype: number;
+  flags: number;
+  /** As on the wire: 0 never, up to 30 days relative, else absolute seconds. */
+  expiry: number;
+  /** Keep the stored expiry (preserve-TTL frame, append, prepend, counters on an existing document). */
+  preserveExpiry: boolean;
+  /** Expected CAS, both words 0 = none. A locked document accepts only its lock's CAS. */
+  casHi: number;
+  casLo: number;
+  mode: StoreMode;
+  /** The document may be a tombstone: it counts as existing (access-deleted, revive, create-as-deleted). */
+  overTombstone: boolean;
+  /** Keep the stored document's xattr section in front of `value` (plain SET and REPLACE over a document with xattrs). */
+  keepXattrs: boolean;
+  durability: DurabilityLevel;
+  /** Milliseconds a durable write may take, 0 = the default of 30 s. */
+  durabilityTimeoutMs: number;
+}
+
+/** What a mutation gave. */
+export interface MutationResult {
+  casHi: number;
+  casLo: number;
+  seqno: number;
+  /** Above 0: the write is durable and not settled; `Documents.onSettled` will name this token with a status. */
+  pending: number;
+}
+
+/**
+ * Every call answers a wire status. Preconditions are checked in the protocol's order: vbucket is active here,
+ * durable write in progress on the key (0xa2, writers only), existence, lock (0x09), CAS (0x02), quota (0x86), size (0x03).
+ */
+export interface Documents {
+  readonly vbucketCount: number;
+  /** True when this node may serve the vbucket as active. */
+  isActive(vb: number): boolean;
+
+  /** The committed live document; expired ones are turned into tombstones on the way (lazy expiry). */
+  find(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
+  /** As `find`, but a tombstone is found too (`view.deleted`). */
+  findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
+  /** Stores a document; applies collection and bucket maximum TTL, dedupes nothing, marks the item dirty. */
+  store(request: MutationRequest, result: MutationResult): Status;
+  /** Deletes to a tombstone. User xattrs go, system xattrs (`_` prefix) stay. Uses vb, key, cas, durability of the request. */
+  remove(request: MutationRequest, result: MutationResult): Status;
+  /** Sets a new expiry (a mutation). The item is in `view` afterwards. Uses vb, key, expiry, durability. */
+  touch(request: MutationRequest, result: MutationResult, view: ItemView): Status;
+  /** Locks for `seconds` (0 or above 30: 15); `result` has the lock's CAS, `view` the item. */
+  lock(
+    vb: number,
+    key: Buffer,
+    keyStart: number,
+    keyEnd: number,
+    seconds: number,
+    result: MutationResult,
+    view: ItemView,
+  ): Status;
+  unlock(vb: number, key: Buffer, keyStart: number, keyEnd: number, casHi: number, casLo: number): Status;
+
+  /** The CAS and seqno that the next `store` or `remove` in this vbucket and synchronous stretch will get. */
+  peekNext(vb: number, result: MutationResult): void;
+
+  highSeqno(vb: number): number;
+  persistedSeqno(vb: number): number;
+  /** Failover log, newest first. */
+  failoverLog(vb: number): readonly FailoverEntry[];
+
+  /** Called when a durable write settles: status success, or syncWriteAmbiguous on time-out or lost persistence. */
+  onSettled: (token: number, status: Status) => void;
+  /** Calls back once `seqno` of `vb` is persisted (at once if it is), or with false after `timeoutMs`. */
+  whenPersisted(vb: number, seqno: number, timeoutMs: number, done: (persisted: boolean) => void): void;
+}
+
+export interface FailoverEntry {
+  uuidHi: number;
+  uuidLo: number;
+  seqno: number;
+}
+
+export const emptyItemView = (): ItemView => ({
+  buffer: Buffer.alloc(0),
+  keyStart: 0,
+  keyEnd: 0,
+  valueStart: 0,
+  valueEnd: 0,
+  datatype: 0,
+  flags: 0,
+  expiry: 0,
+  casHi: 0,
+  casLo: 0,
+  seqno: 0,
+  rev: 0,
+  deleted: false,
+  locked: false,
+});

@@ -1,0 +1,83 @@
+// What the data service asks of its disk. A bucket has a fixed number of files; vbucket `vb` lives in file
+// `(vb % 64) % fileCount` (a shard is the vbuckets with one remainder modulo 64, and lives wholly in one file).
+// One implementation writes SQLite files in a worker thread, one keeps everything in memory and models what is
+// committed and what is synced; one test suite runs over both.
+
+/** Where a bucket's files are and which life of the bucket they belong to. */
+export interface BucketFiles {
+  /** Folder of the bucket, made when absent. */
+  folder: string;
+  bucketUuid: string;
+  /** Raised by flush: files of an older incarnation are dropped at open. */
+  incarnation: number;
+  fileCount: number;
+}
+
+/** State of one vbucket as kept in its file (RULES: table vb). 64-bit values are 8-byte big-endian buffers. */
+export interface VbucketRecord {
+  vb: number;
+  highSeqno: number;
+  /** Highest CAS ever given out, 8 bytes big-endian. */
+  maxCas: Uint8Array;
+  purgeSeqno: number;
+  /** Highest revision of any deleted document: a re-created one starts above it. */
+  maxDeletedRev: number;
+  /** 16 bytes an entry: uuid, seqno (both big-endian), newest first, at most 25. */
+  failover: Uint8Array;
+  manifestUid: number;
+  items: number;
+  deleted: number;
+}
+
+export interface OpenedFile {
+  file: number;
+  /** Last stop was clean: nothing that a client saw can be missing. */
+  clean: boolean;
+  vbuckets: VbucketRecord[];
+}
+
+/** A file that could not be opened or read; the bucket serves the rest. */
+export interface DamagedFile {
+  file: number;
+  path: string;
+  reason: string;
+}
+
+export interface OpenResult {
+  opened: OpenedFile[];
+  damaged: DamagedFile[];
+}
+
+/**
+ * Encoded by `cut.ts`: one cut or several, each a vbucket's dirty keys with the newest version of each, with the
+ * vbucket's state at the end of the cut. A commit is one transaction and one fsync.
+ */
+export type CutBuffer = Uint8Array;
+
+export interface DiskEngine {
+  open(files: BucketFiles): Promise<OpenResult>;
+  /**
+   * All rows of one file in batches of encoded cuts, in seqno order within a vbucket. `consume` is awaited: its
+   * promise is the back-pressure.
+   */
+  load(bucketUuid: string, file: number, consume: (batch: CutBuffer) => void | Promise<void>): Promise<void>;
+  /** Resolves after the fsynced commit. Rejects on any error; the file then takes no further commits until reopened. */
+  commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<void>;
+  /** Removes every row (flush of the bucket), raising the incarnation; one atomic step per file. */
+  reset(bucketUuid: string, incarnation: number): Promise<void>;
+  sizes(bucketUuid: string): Promise<DiskSizes>;
+  /** Sets the clean flag after the last commit and closes the files. */
+  close(bucketUuid: string): Promise<void>;
+  /** Closes and deletes the folder. */
+  destroy(files: BucketFiles): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Bytes on disk (all files with their WAL) and bytes of live pages in them. */
+export interface DiskSizes {
+  fileBytes: number;
+  dataBytes: number;
+}
+
+export const shardCount = 64;
+export const fileOf = (vb: number, fileCount: number): number => (vb % shardCount) % fileCount;

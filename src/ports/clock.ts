@@ -1,0 +1,41 @@
+// The outside world's time. Everything that needs time takes a Clock; only this file reads the real one.
+
+/** A timer that can be called off. */
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Milliseconds since 1970, may jump. */
+  wallMs(): number;
+  /** Milliseconds (with fraction) since some start, never goes back. */
+  monotonicMs(): number;
+  /** Calls `fire` once after `delayMs`. */
+  after(delayMs: number, fire: () => void): Timer;
+  /** Calls `fire` in the next turn of the event loop, after input and output. */
+  soon(fire: () => void): void;
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const realClock: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after(delayMs, fire) {
+    const handle = setTimeout(fire, delayMs);
+    return { cancel: () => clearTimeout(handle) };
+  },
+  soon: (fire) => void setImmediate(fire),
+  sleep: (delayMs, signal) =>
+    new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const handle = setTimeout(() => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      }, delayMs);
+      const abort = () => {
+        clearTimeout(handle);
+        reject(signal?.reason as Error);
+      };
+      signal?.addEventListener('abort', abort, { once: true });
+    }),
+};

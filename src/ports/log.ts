@@ -1,0 +1,20 @@
+// Structured log: an event name and fields. Secrets and user data never go in.
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+export const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
+
+export interface Log {
+  debug(event: string, fields?: Record<string, unknown>): void;
+  info(event: string, fields?: Record<string, unknown>): void;
+  warn(event: string, fields?: Record<string, unknown>): void;
+  error(event: string, fields?: Record<string, unknown>): void;
+  child(component: string): Log;
+}
+
+export const silentLog: Log = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  child: () => silentLog,
+};

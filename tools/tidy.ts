@@ -1,0 +1,114 @@
+// Style as a test: allowed imports between folders, banned globals and modules, file sizes.
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+
+/** For each area of src, the areas its files may import besides their own. A new pair is a decision: say why in the commit. */
+const allowed: Record<string, readonly string[]> = {
+  base: [],
+  ports: ['base'],
+  contract: ['base'],
+  wire: ['base'],
+  replog: ['base', 'ports'],
+  auth: ['base', 'ports', 'contract'],
+  http: ['base', 'ports', 'contract', 'auth'],
+  kv: ['base', 'ports', 'wire', 'auth'],
+  cluster: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http'],
+  cli: ['base', 'ports', 'contract', 'wire'],
+  main: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http', 'kv', 'cluster', 'cli'],
+};
+
+/** Only cluster/agent (and main, which starts it) may reach the data service, and only through its door. */
+const doors: readonly { from: RegExp; to: RegExp }[] = [
+  { from: /^src\/cluster\/agent\//, to: /^src\/kv\/admin\.ts$/ },
+];
+
+/** Folders without input, output, timers and promises: time is an argument. */
+const pureFolders = /^src\/(base|contract|wire|cluster\/topology|kv\/(vbucket|memory|subdoc))\//;
+
+/** Where the real world may be touched. */
+const outsideWorld = /^src\/(ports|main)\/|\/(host|adapter)s?\/|\.(host|adapter)\.ts$/;
+
+const bans: readonly { pattern: RegExp; use: string }[] = [
+  { pattern: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bprocess\.hrtime\b/, use: 'the Clock port' },
+  {
+    pattern: /\b(setTimeout|setInterval|setImmediate|queueMicrotask)\(|AbortSignal\.timeout|timers\/promises/,
+    use: 'the Clock port',
+  },
+  {
+    pattern: /\bMath\.random\b|\brandomBytes\b|\bgetRandomValues\b|\brandomUUID\b|\brandomInt\b/,
+    use: 'the Random port',
+  },
+  { pattern: /\bfetch\(/, use: 'a client that is passed in' },
+  { pattern: /\bconsole\./, use: 'the Log port' },
+  {
+    pattern: /from 'node:(net|tls|http|https|fs|fs\/promises|sqlite|worker_threads|child_process|dns)'/,
+    use: 'a port, host or adapter file',
+  },
+  { pattern: /\bprocess\.env\b/, use: 'the parsed configuration (src/main)' },
+];
+
+const maximumLines = 500;
+/** Files above the limit, with the reason why they are one idea. */
+const longFiles: Record<string, string> = {};
+
+const problems: string[] = [];
+const sources = globSync('{src,test,tools,bench}/**/*.ts').sort();
+for (const file of sources) checkFile(file);
+for (const file of Object.keys(longFiles)) {
+  if (!existsSync(file)) problems.push(`${file}: named in tools/tidy.ts but gone`);
+}
+for (const problem of problems) console.error(problem);
+console.log(`tidy: ${sources.length} files, ${problems.length} problems`);
+process.exit(problems.length === 0 ? 0 : 1);
+
+function checkFile(file: string): void {
+  const text = readFileSync(file, 'utf8');
+  const lines = text.split('\n').length;
+  if (lines > maximumLines && !longFiles[file])
+    problems.push(`${file}: ${lines} lines, split it (limit ${maximumLines})`);
+  if (!file.startsWith('src/')) return;
+  checkImports(file, text);
+  if (file.endsWith('.test.ts')) return;
+  checkBans(file, text);
+}
+
+function checkImports(file: string, text: string): void {
+  for (const [, target] of text.matchAll(/(?:from|import\()\s*'([^']+)'/g)) {
+    const path = resolveImport(file, target as string);
+    if (path === null) continue;
+    if (!path.startsWith('src/')) {
+      if (!file.endsWith('.test.ts')) problems.push(`${file}: imports ${path}; src imports only src`);
+      continue;
+    }
+    if (!existsSync(path)) problems.push(`${file}: imports ${path}, which is not there`);
+    const [from, to] = [areaOf(file), areaOf(path)];
+    if (from === to || allowed[from]?.includes(to)) continue;
+    if (doors.some((door) => door.from.test(file) && door.to.test(path))) continue;
+    if (path.endsWith('.contract.ts') && ['cli', 'cloud'].includes(from)) continue;
+    problems.push(`${file}: ${from} may not import ${to} (${path})`);
+  }
+}
+
+function resolveImport(file: string, target: string): string | null {
+  if (target.startsWith('#')) return `src/${target.slice(1)}`;
+  if (target.startsWith('.')) return relative('.', join(dirname(file), target));
+  return null;
+}
+
+function areaOf(file: string): string {
+  return file.split('/')[1] as string;
+}
+
+function checkBans(file: string, text: string): void {
+  const pure = pureFolders.test(file);
+  text.split('\n').forEach((line, index) => {
+    const code = line.replace(/\/\/.*$/, '').replace(/^\s*\*.*$/, '');
+    if (pure && /\basync\b|\bawait\b|\bPromise\b/.test(code) && !/base\/deferred/.test(file)) {
+      problems.push(`${file}:${index + 1}: a pure folder has no promises`);
+    }
+    if (outsideWorld.test(file)) return;
+    for (const ban of bans) {
+      if (ban.pattern.test(code)) problems.push(`${file}:${index + 1}: use ${ban.use}`);
+    }
+  });
+}
