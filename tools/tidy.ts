@@ -103,7 +103,11 @@ function checkBans(file: string, text: string): void {
   const pure = pureFolders.test(file);
   text.split('\n').forEach((line, index) => {
     const code = line.replace(/\/\/.*$/, '').replace(/^\s*\*.*$/, '');
-    if (pure && /\basync\b|\bawait\b|\bPromise\b/.test(code) && !/base\/deferred/.test(file)) {
+    if (
+      pure &&
+      /\basync\b|\bawait\b|\bnew Promise\b|\bPromise\./.test(code) &&
+      !/base\/deferred/.test(file)
+    ) {
       problems.push(`${file}:${index + 1}: a pure folder has no promises`);
     }
     if (outsideWorld.test(file)) return;

@@ -1,0 +1,148 @@
+// One declaration per REST route. From it come the router entry, the access check, validation, the reference page
+// and the tests of 401, 403, 404 and 405 over all routes.
+import type { z } from 'zod';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH';
+
+/**
+ * Who may call a route once the node is provisioned.
+ * - `anyone`: no credentials needed (wrong ones are still 401).
+ * - `authenticated`: any identity.
+ * - `permission`: the identity's roles must grant it. `{name}` stands for the path parameter of that name:
+ *   `cluster.bucket[{bucket}].settings!read`. `.` inside brackets means "any".
+ * - `roles`: a sentence of the specification names the roles, and that sentence decides alone. `permission` is what
+ *   the 403 body names.
+ */
+export type Access =
+  | { readonly kind: 'anyone' }
+  | { readonly kind: 'authenticated' }
+  | { readonly kind: 'permission'; readonly permission: string }
+  | { readonly kind: 'roles'; readonly roles: readonly string[]; readonly permission: string };
+
+/** How a request body is read. `none` ignores one. `raw` hands over the bytes. */
+export type BodyKind = 'none' | 'form' | 'json' | 'raw';
+
+export interface RouteDefinition<Query extends z.ZodType = z.ZodType, Body extends z.ZodType = z.ZodType> {
+  /** Stable name for logs, audit and documentation: `buckets.edit`. */
+  readonly id: string;
+  readonly method: Method;
+  /** Path with parameters: `/pools/default/buckets/:bucket`. A HEAD request is served as GET. */
+  readonly path: string;
+  readonly access: Access;
+  /** Open, with any `Authorization` ignored, until the first administrator's credentials are set. Otherwise 401 then. */
+  readonly openBeforeProvisioning?: boolean;
+  readonly query?: Query;
+  readonly bodyKind?: BodyKind;
+  /**
+   * Schema of the body. For forms: of an object of strings, first value of a repeated name wins; bracket and dotted names
+   * stay as sent. Absent for routes whose service owns the rules and messages; they get the raw fields.
+   */
+  readonly body?: Body;
+  /** Largest body in bytes; default 1 MiB for forms and raw, 10 MiB for JSON. */
+  readonly bodyLimit?: number;
+  /** `?just_validate=1` runs the rules and changes nothing. */
+  readonly justValidate?: boolean;
+  /** One sentence for the reference page. */
+  readonly doc: string;
+}
+
+/** Declares a route; exists so that the types of query and body are kept. */
+export const defineRoute = <const R extends RouteDefinition>(route: R): R => route;
+
+/** An answer. `json` values are sent as they are; build them in a contract file from domain values. */
+export type Reply =
+  | { readonly kind: 'empty'; readonly status: number; readonly headers?: Record<string, string> }
+  | {
+      readonly kind: 'json';
+      readonly status: number;
+      readonly value: unknown;
+      readonly headers?: Record<string, string>;
+    }
+  | {
+      readonly kind: 'text';
+      readonly status: number;
+      readonly text: string;
+      readonly headers?: Record<string, string>;
+    }
+  /** Chunked JSON: each value is followed by four newlines; ends when the source ends or the client goes. */
+  | { readonly kind: 'stream'; readonly source: (signal: AbortSignal) => AsyncIterable<unknown> };
+
+export const reply = {
+  empty: (status = 200, headers?: Record<string, string>): Reply => ({
+    kind: 'empty',
+    status,
+    ...(headers && { headers }),
+  }),
+  json: (value: unknown, status = 200, headers?: Record<string, string>): Reply => ({
+    kind: 'json',
+    status,
+    value,
+    ...(headers && { headers }),
+  }),
+  text: (text: string, status = 200, headers?: Record<string, string>): Reply => ({
+    kind: 'text',
+    status,
+    text,
+    ...(headers && { headers }),
+  }),
+  stream: (source: (signal: AbortSignal) => AsyncIterable<unknown>): Reply => ({ kind: 'stream', source }),
+};
+
+/** Form fields as sent. */
+export type Form = Readonly<Record<string, string>>;
+
+/** What a handler is given. */
+export interface Input<Query = unknown, Body = unknown> {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  readonly justValidate: boolean;
+}
+
+/** Who asks, and from where. */
+export interface Context {
+  readonly identity: Identity;
+  /** True when the caller may do what the permission says (`cluster.bucket[b].settings!read`). */
+  may(permission: string): boolean;
+  /** `Host` header without port, or the local address of the socket: the name the client knows this node by. */
+  readonly host: string;
+  /** Address and port the client's connection arrived at. */
+  readonly local: { readonly address: string; readonly port: number };
+  readonly remoteAddress: string;
+  readonly tls: boolean;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly signal: AbortSignal;
+}
+
+export interface Identity {
+  readonly name: string;
+  /** `anonymous` is nobody; before provisioning it may call the open routes. */
+  readonly domain: 'admin' | 'local' | 'anonymous';
+}
+
+type QueryOf<R extends RouteDefinition> = R['query'] extends z.ZodType ? z.output<R['query']> : Form;
+type BodyOf<R extends RouteDefinition> = R['body'] extends z.ZodType
+  ? z.output<R['body']>
+  : R['bodyKind'] extends 'form'
+    ? Form
+    : R['bodyKind'] extends 'raw'
+      ? Buffer
+      : R['bodyKind'] extends 'json'
+        ? unknown
+        : undefined;
+
+export type Handler<R extends RouteDefinition> = (
+  input: Input<QueryOf<R>, BodyOf<R>>,
+  context: Context,
+) => Reply | Promise<Reply>;
+
+/** A route with what it does; the unit that `http` serves. */
+export interface BoundRoute {
+  readonly route: RouteDefinition;
+  readonly handler: (input: Input<never, never>, context: Context) => Reply | Promise<Reply>;
+}
+
+export const bind = <R extends RouteDefinition>(route: R, handler: Handler<R>): BoundRoute => ({
+  route,
+  handler: handler as BoundRoute['handler'],
+});
