@@ -1,0 +1,197 @@
+// Decides whether bytes are one JSON text (RFC 8259, any value, strict UTF-8 inside strings). It runs on every
+// stored value: one pass, no recursion, no allocation. Containers nested deeper than `jsonDepthLimit` are not
+// accepted as JSON, so such a value is stored as raw bytes.
+
+export const jsonDepthLimit = 1024;
+
+/** True when the range is exactly one JSON text, white space around it allowed. */
+export function isJson(bytes: Uint8Array, start: number, end: number): boolean {
+  return jsonDepth(bytes, start, end) >= 0;
+}
+
+const Expect = { value: 0, valueOrEnd: 1, nameOrEnd: 2, name: 3, colon: 4, afterValue: 5 } as const;
+
+/** Which of the open containers are objects; a call never outlives its synchronous stretch, so one is enough. */
+const objects = new Uint8Array(jsonDepthLimit + 1);
+
+/** How deep the containers of a JSON text nest (a scalar: 0), or -1 when the range is not JSON. */
+export function jsonDepth(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  let depth = 0;
+  let deepest = 0;
+  let expect: number = Expect.value;
+  while (at < end) {
+    const byte = bytes[at] as number;
+    if (byte <= 0x20) {
+      if (!isSpace(byte)) return -1;
+      at++;
+      continue;
+    }
+    switch (byte) {
+      case 0x22:
+        if (expect === Expect.nameOrEnd || expect === Expect.name) expect = Expect.colon;
+        else if (expect <= Expect.valueOrEnd) expect = Expect.afterValue;
+        else return -1;
+        at = stringEnd(bytes, at, end);
+        if (at < 0) return -1;
+        break;
+      case 0x2c:
+        if (expect !== Expect.afterValue || depth === 0) return -1;
+        expect = objects[depth] === 1 ? Expect.name : Expect.value;
+        at++;
+        break;
+      case 0x3a:
+        if (expect !== Expect.colon) return -1;
+        expect = Expect.value;
+        at++;
+        break;
+      case 0x5b:
+      case 0x7b:
+        if (expect > Expect.valueOrEnd || depth === jsonDepthLimit) return -1;
+        if (++depth > deepest) deepest = depth;
+        objects[depth] = byte === 0x7b ? 1 : 0;
+        expect = byte === 0x7b ? Expect.nameOrEnd : Expect.valueOrEnd;
+        at++;
+        break;
+      case 0x5d:
+        if (depth === 0 || objects[depth] === 1) return -1;
+        if (expect !== Expect.afterValue && expect !== Expect.valueOrEnd) return -1;
+        depth--;
+        expect = Expect.afterValue;
+        at++;
+        break;
+      case 0x7d:
+        if (depth === 0 || objects[depth] === 0) return -1;
+        if (expect !== Expect.afterValue && expect !== Expect.nameOrEnd) return -1;
+        depth--;
+        expect = Expect.afterValue;
+        at++;
+        break;
+      default:
+        if (expect > Expect.valueOrEnd) return -1;
+        at = byte >= 0x66 ? literalEnd(bytes, at, end) : numberEnd(bytes, at, end);
+        if (at < 0) return -1;
+        expect = Expect.afterValue;
+    }
+  }
+  return depth === 0 && expect === Expect.afterValue ? deepest : -1;
+}
+
+export function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** 1 for the bytes of a string that need no further look: printable ASCII without quote and backslash. */
+const plain = new Uint8Array(256).map((_, byte) =>
+  byte >= 0x20 && byte < 0x80 && byte !== 0x22 && byte !== 0x5c ? 1 : 0,
+);
+
+/** The position after the closing quote of the string whose opening quote is at `at`, or -1. */
+export function stringEnd(bytes: Uint8Array, at: number, end: number): number {
+  let next = at + 1;
+  while (next < end) {
+    const byte = bytes[next] as number;
+    if (plain[byte] === 1) next++;
+    else if (byte === 0x22) return next + 1;
+    else if (byte === 0x5c) {
+      next = escapeEnd(bytes, next, end);
+      if (next < 0) return -1;
+    } else {
+      next = characterEnd(bytes, next, end);
+      if (next < 0) return -1;
+    }
+  }
+  return -1;
+}
+
+function escapeEnd(bytes: Uint8Array, at: number, end: number): number {
+  if (at + 1 >= end) return -1;
+  switch (bytes[at + 1]) {
+    case 0x22: // "
+    case 0x5c: // \
+    case 0x2f: // /
+    case 0x62: // b
+    case 0x66: // f
+    case 0x6e: // n
+    case 0x72: // r
+    case 0x74: // t
+      return at + 2;
+    case 0x75:
+      if (at + 6 > end) return -1;
+      for (let i = at + 2; i < at + 6; i++) if (!isHexDigit(bytes[i] as number)) return -1;
+      return at + 6;
+    default:
+      return -1;
+  }
+}
+
+function isHexDigit(byte: number): boolean {
+  return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
+}
+
+/** The position after a multi-byte UTF-8 character (shortest form, no surrogates, below U+110000), or -1. */
+function characterEnd(bytes: Uint8Array, at: number, end: number): number {
+  const lead = bytes[at] as number;
+  if (lead < 0xc2 || lead > 0xf4) return -1;
+  if (at + 1 >= end) return -1;
+  const second = bytes[at + 1] as number;
+  if (lead < 0xe0) return (second & 0xc0) === 0x80 ? at + 2 : -1;
+  const low = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
+  const high = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
+  if (second < low || second > high) return -1;
+  const length = lead < 0xf0 ? 3 : 4;
+  if (at + length > end) return -1;
+  for (let i = at + 2; i < at + length; i++) if (((bytes[i] as number) & 0xc0) !== 0x80) return -1;
+  return at + length;
+}
+
+/** True when the range is valid UTF-8 of any characters, control characters included. */
+export function isUtf8Range(bytes: Uint8Array, start: number, end: number): boolean {
+  let at = start;
+  while (at < end) {
+    if ((bytes[at] as number) < 0x80) at++;
+    else if ((at = characterEnd(bytes, at, end)) < 0) return false;
+  }
+  return true;
+}
+
+/** The position after the number at `at`, or -1. */
+export function numberEnd(bytes: Uint8Array, at: number, end: number): number {
+  let next = bytes[at] === 0x2d ? at + 1 : at;
+  if (next < end && bytes[next] === 0x30) next++;
+  else if ((next = digitsEnd(bytes, next, end)) < 0) return -1;
+  if (next < end && bytes[next] === 0x2e) {
+    next = digitsEnd(bytes, next + 1, end);
+    if (next < 0) return -1;
+  }
+  if (next < end && ((bytes[next] as number) | 0x20) === 0x65) {
+    next++;
+    if (next < end && (bytes[next] === 0x2b || bytes[next] === 0x2d)) next++;
+    return digitsEnd(bytes, next, end);
+  }
+  return next;
+}
+
+function digitsEnd(bytes: Uint8Array, at: number, end: number): number {
+  let next = at;
+  while (next < end && isDigit(bytes[next] as number)) next++;
+  return next === at ? -1 : next;
+}
+
+export function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
+/** The position after `true`, `false` or `null` at `at`, or -1. */
+export function literalEnd(bytes: Uint8Array, at: number, end: number): number {
+  const first = bytes[at];
+  if (first === 0x74 && at + 4 <= end && isTail(bytes, at, 0x72, 0x75, 0x65)) return at + 4;
+  if (first === 0x6e && at + 4 <= end && isTail(bytes, at, 0x75, 0x6c, 0x6c)) return at + 4;
+  if (first === 0x66 && at + 5 <= end && bytes[at + 1] === 0x61 && isTail(bytes, at + 1, 0x6c, 0x73, 0x65))
+    return at + 5;
+  return -1;
+}
+
+function isTail(bytes: Uint8Array, at: number, a: number, b: number, c: number): boolean {
+  return bytes[at + 1] === a && bytes[at + 2] === b && bytes[at + 3] === c;
+}

@@ -1,0 +1,174 @@
+// The snappy block format (public document: google/snappy format_description.txt). Input comes from clients:
+// every length is checked before a byte is read or written, and the claimed size before memory is taken for it.
+
+/** The uncompressed size that a block claims, or -1 when its preamble is broken. */
+export function snappyLength(bytes: Uint8Array, start: number, end: number): number {
+  let value = 0;
+  for (let i = 0; i < 5 && start + i < end; i++) {
+    const byte = bytes[start + i] as number;
+    value += (byte & 0x7f) * 2 ** (7 * i);
+    if (byte < 0x80) return value < 2 ** 32 ? value : -1;
+  }
+  return -1;
+}
+
+/** Inflates a block, or answers null when it is broken or claims more than `limit` bytes. */
+export function snappyInflate(bytes: Buffer, start: number, end: number, limit: number): Buffer | null {
+  const length = snappyLength(bytes, start, end);
+  if (length < 0 || length > limit) return null;
+  // A copy element of 3 bytes gives at most 64: a larger claim can't be met, and must not cost the memory.
+  if (length > (end - start) * 22) return null;
+  const out = Buffer.allocUnsafe(length);
+  return snappyInflateInto(bytes, start, end, out, 0) === length ? out : null;
+}
+
+/** Inflates a block to `out` at `outStart`; answers the position after it, or -1 when broken or out of room. */
+export function snappyInflateInto(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  out: Buffer,
+  outStart: number,
+): number {
+  const length = snappyLength(bytes, start, end);
+  if (length < 0 || length > out.length - outStart) return -1;
+  const outEnd = outStart + length;
+  let at = start;
+  while ((bytes[at++] as number) >= 0x80);
+  let to = outStart;
+  while (at < end) {
+    const tag = bytes[at++] as number;
+    const kind = tag & 3;
+    if (kind === 0) {
+      let size = tag >> 2;
+      if (size >= 60) {
+        const extra = size - 59;
+        if (at + extra > end) return -1;
+        size = bytes.readUIntLE(at, extra);
+        at += extra;
+      }
+      size++;
+      if (size > end - at || size > outEnd - to) return -1;
+      if (size <= 16) for (let i = 0; i < size; i++) out[to + i] = bytes[at + i] as number;
+      else bytes.copy(out, to, at, at + size);
+      at += size;
+      to += size;
+      continue;
+    }
+    let size = (tag >> 2) + 1;
+    let offset: number;
+    if (kind === 1) {
+      if (at + 1 > end) return -1;
+      size = ((tag >> 2) & 7) + 4;
+      offset = ((tag >> 5) << 8) | (bytes[at] as number);
+      at += 1;
+    } else if (kind === 2) {
+      if (at + 2 > end) return -1;
+      offset = bytes.readUInt16LE(at);
+      at += 2;
+    } else {
+      if (at + 4 > end) return -1;
+      offset = bytes.readUInt32LE(at);
+      at += 4;
+    }
+    if (offset === 0 || offset > to - outStart || size > outEnd - to) return -1;
+    if (offset >= size && size > 16) out.copyWithin(to, to - offset, to - offset + size);
+    else for (let i = 0; i < size; i++) out[to + i] = out[to + i - offset] as number;
+    to += size;
+  }
+  return to === outEnd ? to : -1;
+}
+
+/** The largest size that compressing `length` bytes can give. */
+export function snappyBound(length: number): number {
+  return 32 + length + Math.ceil(length / 6);
+}
+
+const blockBytes = 65536;
+const hashBits = 13;
+/** Where in the block a hash was last seen; filled anew for each block. */
+const seen = new Uint16Array(1 << hashBits);
+
+/** Compresses a range into a buffer of its own. */
+export function snappyCompress(bytes: Buffer, start: number, end: number): Buffer {
+  const out = Buffer.allocUnsafe(snappyBound(end - start));
+  let to = writeLength(out, end - start);
+  for (let block = start; block < end; block += blockBytes) {
+    to = compressBlock(bytes, block, Math.min(block + blockBytes, end), out, to);
+  }
+  return out.subarray(0, to);
+}
+
+function writeLength(out: Buffer, length: number): number {
+  let at = 0;
+  let rest = length;
+  while (rest >= 0x80) {
+    out[at++] = (rest & 0x7f) | 0x80;
+    rest >>>= 7;
+  }
+  out[at++] = rest;
+  return at;
+}
+
+function compressBlock(bytes: Buffer, start: number, end: number, out: Buffer, outAt: number): number {
+  let to = outAt;
+  let literal = start;
+  let at = start + 1;
+  let misses = 0;
+  seen.fill(0);
+  while (at + 4 <= end) {
+    const word = bytes.readUInt32LE(at);
+    const slot = Math.imul(word, 0x1e35a7bd) >>> (32 - hashBits);
+    const match = start + (seen[slot] as number);
+    seen[slot] = at - start;
+    if (match >= at || bytes.readUInt32LE(match) !== word) {
+      // Bytes that do not repeat are skipped faster and faster.
+      at += 1 + (misses++ >> 5);
+      continue;
+    }
+    let length = 4;
+    while (at + length < end && bytes[match + length] === bytes[at + length]) length++;
+    to = writeLiteral(bytes, literal, at, out, to);
+    to = writeCopy(out, to, at - match, length);
+    at += length;
+    literal = at;
+    misses = 0;
+  }
+  return writeLiteral(bytes, literal, end, out, to);
+}
+
+function writeLiteral(bytes: Buffer, start: number, end: number, out: Buffer, outAt: number): number {
+  if (start === end) return outAt;
+  const last = end - start - 1;
+  let to = outAt;
+  if (last < 60) out[to++] = last << 2;
+  else if (last < 256) {
+    out[to++] = 60 << 2;
+    out[to++] = last;
+  } else {
+    out[to++] = 61 << 2;
+    out[to++] = last & 0xff;
+    out[to++] = last >> 8;
+  }
+  bytes.copy(out, to, start, end);
+  return to + end - start;
+}
+
+function writeCopy(out: Buffer, outAt: number, offset: number, length: number): number {
+  let to = outAt;
+  let rest = length;
+  while (rest > 0) {
+    // A rest below 4 has no short form: leave enough for the last element.
+    const size = rest > 64 ? (rest < 68 ? 60 : 64) : rest;
+    if (size >= 4 && size < 12 && offset < 2048) {
+      out[to++] = 1 | ((size - 4) << 2) | ((offset >> 8) << 5);
+      out[to++] = offset & 0xff;
+    } else {
+      out[to++] = 2 | ((size - 1) << 2);
+      out[to++] = offset & 0xff;
+      out[to++] = offset >> 8;
+    }
+    rest -= size;
+  }
+  return to;
+}
