@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { realRandom } from '#ports/random.ts';
+import { SecretBox } from './secret-box.ts';
+
+const box = (fill: number) => new SecretBox(Buffer.alloc(32, fill), realRandom);
+
+test('opens what it sealed, and nothing else', () => {
+  const sealed = box(1).seal('smtp', 'pässword');
+  assert.equal(box(1).open('smtp', sealed), 'pässword');
+  assert.throws(() => box(1).open('xdcr', sealed));
+  assert.throws(() => box(2).open('smtp', sealed));
+  const changed = Buffer.from(sealed, 'base64');
+  changed[changed.length - 1] = (changed.at(-1) as number) ^ 1;
+  assert.throws(() => box(1).open('smtp', changed.toString('base64')));
+});
+
+test('seals the same secret differently each time', () => {
+  assert.notEqual(box(1).seal('a', 's'), box(1).seal('a', 's'));
+});

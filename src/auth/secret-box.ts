@@ -1,0 +1,37 @@
+// Secrets that must be presented to another party (and so cannot be hashed) are kept encrypted under the key file of the
+// data folder: AES-256-GCM, a fresh nonce each, bound to a purpose so that one secret can't be passed off as another.
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import type { Random } from '#ports/random.ts';
+
+export const secretKeyBytes = 32;
+const nonceBytes = 12;
+const tagBytes = 16;
+
+export class SecretBox {
+  private readonly key: Buffer;
+  private readonly random: Random;
+
+  constructor(key: Buffer, random: Random) {
+    if (key.length !== secretKeyBytes)
+      throw new Error(`a key of ${secretKeyBytes} bytes is needed, not ${key.length}`);
+    this.key = key;
+    this.random = random;
+  }
+
+  /** Text that only `open` with the same key and purpose turns back. */
+  seal(purpose: string, secret: string): string {
+    const nonce = this.random.bytes(nonceBytes);
+    const cipher = createCipheriv('aes-256-gcm', this.key, nonce).setAAD(Buffer.from(purpose));
+    const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
+  }
+
+  /** Throws when the text was changed, or sealed for another purpose or under another key. */
+  open(purpose: string, text: string): string {
+    const bytes = Buffer.from(text, 'base64');
+    const nonce = bytes.subarray(0, nonceBytes);
+    const decipher = createDecipheriv('aes-256-gcm', this.key, nonce).setAAD(Buffer.from(purpose));
+    decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+    return decipher.update(bytes.subarray(nonceBytes + tagBytes), undefined, 'utf8') + decipher.final('utf8');
+  }
+}

@@ -1,0 +1,72 @@
+// What happens on the first start only: provisioning, then the users, buckets, collections and documents of the plan.
+// All of it goes through the node's own REST API and data port, as any client's set-up would.
+import type { InitPlan, PlannedBucket } from './init-plan.ts';
+import { KvClient } from './kv-client.ts';
+import { type RestFields, type RestTarget, restOk } from './rest-client.ts';
+
+export interface FirstStart {
+  rest: RestTarget;
+  kv: { host: string; port: number };
+  services: string;
+  memoryQuotaMb: number | undefined;
+  plan: InitPlan;
+}
+
+const kvTimeoutMs = 30_000;
+
+/** Sets services, memory and the administrator. */
+export async function provision(
+  start: FirstStart,
+  credentials: { username: string; password: string },
+): Promise<void> {
+  const fields: RestFields = {
+    services: start.services,
+    port: 'SAME',
+    ...credentials,
+    ...(start.memoryQuotaMb !== undefined && { memoryQuota: start.memoryQuotaMb }),
+  };
+  await restOk(start.rest, 'POST', '/clusterInit', fields);
+}
+
+export async function applyPlan(start: FirstStart): Promise<void> {
+  for (const bucket of start.plan.buckets) await makeBucket(start, bucket);
+  for (const { name, password, displayName, roles } of start.plan.users) {
+    const path = `/settings/rbac/users/local/${encodeURIComponent(name)}`;
+    await restOk(start.rest, 'PUT', path, { name: displayName ?? '', password, roles: roles.join(',') });
+  }
+}
+
+async function makeBucket(start: FirstStart, bucket: PlannedBucket): Promise<void> {
+  const { name, type: bucketType, ramQuotaMB, replicaNumber, parameters } = bucket;
+  const replicas = ['memcached', 'cache'].includes(bucketType) ? {} : { replicaNumber };
+  await restOk(start.rest, 'POST', '/pools/default/buckets', {
+    name,
+    bucketType,
+    ramQuotaMB,
+    ...replicas,
+    ...parameters,
+  });
+  const scopes = `/pools/default/buckets/${encodeURIComponent(name)}/scopes`;
+  for (const scope of bucket.scopes) {
+    if (scope.name !== '_default') await restOk(start.rest, 'POST', scopes, { name: scope.name });
+    for (const collection of scope.collections) {
+      const fields = typeof collection === 'string' ? { name: collection } : (collection as RestFields);
+      await restOk(start.rest, 'POST', `${scopes}/${encodeURIComponent(scope.name)}/collections`, fields);
+    }
+  }
+  if (bucket.documents.length > 0) await storeDocuments(start, bucket);
+}
+
+async function storeDocuments(start: FirstStart, bucket: PlannedBucket): Promise<void> {
+  const client = await KvClient.open(start.kv.host, start.kv.port, kvTimeoutMs);
+  try {
+    await client.login(start.rest.username ?? '', start.rest.password ?? '');
+    await client.select(bucket.name);
+    for (const { key, value, scope, collection, expiry } of bucket.documents) {
+      const id = await client.collectionId(scope, collection);
+      await client.set(id, key, Buffer.from(JSON.stringify(value)), expiry);
+    }
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parseBucketFlag, planOf, readInitFile } from './init-plan.ts';
+
+const fileWith = (text: string): string => {
+  const path = join(mkdtempSync(join(tmpdir(), 'divan-init-')), 'init.json');
+  writeFileSync(path, text);
+  return path;
+};
+
+test('reads a bucket flag with its defaults', () => {
+  const { name, type, ramQuotaMB, replicaNumber } = parseBucketFlag('travel');
+  assert.deepEqual(
+    { name, type, ramQuotaMB, replicaNumber },
+    { name: 'travel', type: 'couchbase', ramQuotaMB: 100, replicaNumber: 0 },
+  );
+  assert.equal(parseBucketFlag('a:ephemeral:256').ramQuotaMB, 256);
+});
+
+test('refuses a bucket flag by the part that is wrong', () => {
+  assert.throws(() => parseBucketFlag('a:disk'), /"disk" in "a:disk" is not a bucket type/);
+  assert.throws(() => parseBucketFlag('a:ephemeral:x'), /"x" .* is not a number of megabytes/);
+  assert.throws(() => parseBucketFlag(':ephemeral'), /NAME\[:TYPE\[:QUOTAMB\]\]/);
+});
+
+test('names the place of a wrong value in an init file', () => {
+  assert.throws(() => readInitFile('/nowhere/init.json'), /cannot read \/nowhere\/init.json/);
+  assert.throws(() => readInitFile(fileWith('{')), /is not JSON/);
+  assert.throws(
+    () => readInitFile(fileWith('{"buckets":[{"name":"a","ramQuotaMB":"x"}]}')),
+    /buckets\.0\.ramQuotaMB/,
+  );
+  assert.throws(() => readInitFile(fileWith('{"bucket":[]}')), /bucket/);
+});
+
+test('joins flags and file and refuses a bucket asked for twice', () => {
+  const path = fileWith('{"buckets":[{"name":"b"}],"users":[{"name":"u","password":"p"}]}');
+  assert.deepEqual(
+    planOf([parseBucketFlag('a')], path).buckets.map(({ name }) => name),
+    ['a', 'b'],
+  );
+  assert.throws(() => planOf([parseBucketFlag('B')], path), /bucket "b" is asked for twice/);
+});

@@ -1,0 +1,171 @@
+// A small client of the data port, for the readiness check and the documents of an init file: one request at a time.
+import { connect, type Socket } from 'node:net';
+import { crc32 } from 'node:zlib';
+import { type Deferred, deferred } from '#base/deferred.ts';
+
+const headerBytes = 24;
+const collectionsFeature = 0x12;
+const xerrorFeature = 0x07;
+const selectFeature = 0x08;
+
+export const Opcode = {
+  get: 0x00,
+  set: 0x01,
+  noop: 0x0a,
+  hello: 0x1f,
+  saslAuth: 0x21,
+  selectBucket: 0x89,
+  getClusterConfig: 0xb5,
+  getCollectionId: 0xbb,
+} as const;
+
+export interface KvReply {
+  status: number;
+  extras: Buffer;
+  value: Buffer;
+}
+
+interface KvRequest {
+  opcode: number;
+  vb?: number;
+  extras?: Uint8Array;
+  key?: Uint8Array | string;
+  value?: Uint8Array | string;
+}
+
+export class KvClient {
+  private readonly socket: Socket;
+  private waiting: Deferred<KvReply> | null = null;
+  private received = Buffer.alloc(0);
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.setNoDelay(true);
+    socket.on('data', (chunk) => this.feed(chunk));
+    socket.on('error', (error) => this.fail(error));
+    socket.on('close', () => this.fail(new Error('the data port closed the connection')));
+  }
+
+  static async open(host: string, port: number, timeoutMs: number): Promise<KvClient> {
+    const socket = connect({ host, port });
+    const { promise, resolve, reject } = deferred<void>();
+    socket.once('connect', resolve).once('error', reject);
+    socket.setTimeout(timeoutMs, () =>
+      socket.destroy(new Error(`no answer from ${host}:${port} in ${timeoutMs} ms`)),
+    );
+    await promise;
+    return new KvClient(socket);
+  }
+
+  /** HELLO with collections, then SASL PLAIN. */
+  async login(username: string, password: string): Promise<void> {
+    const features = Buffer.from(
+      [collectionsFeature, xerrorFeature, selectFeature].flatMap((code) => [0, code]),
+    );
+    await this.expect({ opcode: Opcode.hello, key: '{"a":"divan"}', value: features });
+    await this.expect({ opcode: Opcode.saslAuth, key: 'PLAIN', value: `\0${username}\0${password}` });
+  }
+
+  async select(bucket: string): Promise<void> {
+    await this.expect({ opcode: Opcode.selectBucket, key: bucket });
+  }
+
+  async collectionId(scope: string, collection: string): Promise<number> {
+    if (scope === '_default' && collection === '_default') return 0;
+    const reply = await this.expect({ opcode: Opcode.getCollectionId, value: `${scope}.${collection}` });
+    return reply.extras.readUInt32BE(8);
+  }
+
+  get(collectionId: number, key: string): Promise<KvReply> {
+    return this.request({ opcode: Opcode.get, vb: vbucketOf(key), key: prefixed(collectionId, key) });
+  }
+
+  async set(collectionId: number, key: string, value: Uint8Array, expiry: number): Promise<void> {
+    const extras = Buffer.alloc(8);
+    extras.writeUInt32BE(0x02000000); // common flags: JSON
+    extras.writeUInt32BE(expiry, 4);
+    await this.expect({
+      opcode: Opcode.set,
+      vb: vbucketOf(key),
+      key: prefixed(collectionId, key),
+      extras,
+      value,
+    });
+  }
+
+  /** As `request`, but any status other than success is an error. */
+  async expect(request: KvRequest): Promise<KvReply> {
+    const reply = await this.request(request);
+    if (reply.status === 0) return reply;
+    const { opcode } = request;
+    throw new Error(
+      `data port: opcode 0x${opcode.toString(16)} answered status 0x${reply.status.toString(16)}`,
+    );
+  }
+
+  async request(request: KvRequest): Promise<KvReply> {
+    if (this.waiting !== null) throw new Error('a request is under way');
+    this.waiting = deferred();
+    this.socket.write(encode(request));
+    return this.waiting.promise;
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  private feed(chunk: Buffer): void {
+    this.received = Buffer.concat([this.received, chunk]);
+    if (this.received.length < headerBytes) return;
+    const end = headerBytes + this.received.readUInt32BE(8);
+    if (this.received.length < end) return;
+    const frame = this.received.subarray(0, end);
+    this.received = this.received.subarray(end);
+    const waiting = this.waiting;
+    this.waiting = null;
+    waiting?.resolve(decode(frame));
+  }
+
+  private fail(error: Error): void {
+    this.waiting?.reject(error);
+    this.waiting = null;
+  }
+}
+
+function encode(request: KvRequest): Buffer {
+  const extras = Buffer.from(request.extras ?? []);
+  const key = Buffer.from(request.key ?? []);
+  const value = Buffer.from(request.value ?? []);
+  const header = Buffer.alloc(headerBytes);
+  header[0] = 0x80;
+  header[1] = request.opcode;
+  header.writeUInt16BE(key.length, 2);
+  header[4] = extras.length;
+  header.writeUInt16BE(request.vb ?? 0, 6);
+  header.writeUInt32BE(extras.length + key.length + value.length, 8);
+  return Buffer.concat([header, extras, key, value]);
+}
+
+function decode(frame: Buffer): KvReply {
+  const extrasStart = headerBytes + (frame[0] === 0x18 ? (frame[2] as number) : 0);
+  const keyBytes = frame[0] === 0x18 ? (frame[3] as number) : frame.readUInt16BE(2);
+  const extrasEnd = extrasStart + (frame[4] as number);
+  return {
+    status: frame.readUInt16BE(6),
+    extras: frame.subarray(extrasStart, extrasEnd),
+    value: frame.subarray(extrasEnd + keyBytes),
+  };
+}
+
+/** The vbucket of 1,024 that a key belongs to. */
+export const vbucketOf = (key: string): number => ((crc32(key) >>> 16) & 0x7fff) % 1024;
+
+function prefixed(collectionId: number, key: string): Buffer {
+  const prefix: number[] = [];
+  let left = collectionId;
+  do {
+    prefix.push((left & 0x7f) | (left > 0x7f ? 0x80 : 0));
+    left >>>= 7;
+  } while (left > 0);
+  return Buffer.concat([Buffer.from(prefix), Buffer.from(key)]);
+}

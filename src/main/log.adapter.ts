@@ -1,0 +1,20 @@
+// The log, as JSON lines on standard error through pino.
+import { destination, type Logger, pino } from 'pino';
+import type { Log, LogLevel } from '#ports/log.ts';
+
+export function pinoLog(level: LogLevel): Log {
+  // Synchronous: a line written before a crash is not lost, and there are few.
+  return adapt(
+    pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination({ fd: 2, sync: true })),
+  );
+}
+
+function adapt(logger: Logger): Log {
+  return {
+    debug: (event, fields) => logger.debug(fields ?? {}, event),
+    info: (event, fields) => logger.info(fields ?? {}, event),
+    warn: (event, fields) => logger.warn(fields ?? {}, event),
+    error: (event, fields) => logger.error(fields ?? {}, event),
+    child: (component) => adapt(logger.child({ component })),
+  };
+}

@@ -1,0 +1,49 @@
+// The options of a node, as `divan node` and `divan up` take them.
+import { logLevels } from '#ports/log.ts';
+import { parseBucketFlag } from './init-plan.ts';
+import { choice, kinds, type OptionValues } from './options.ts';
+
+export const nodeOptions = {
+  'data-dir': { kind: kinds.path, default: './divan-data', doc: 'folder that keeps everything' },
+  host: { kind: kinds.host, default: '127.0.0.1', doc: 'address to listen on' },
+  'rest-port': { kind: kinds.port, default: 8091, doc: 'administration REST API' },
+  'rest-tls-port': { kind: kinds.port, default: 18091, doc: 'administration REST API over TLS' },
+  'kv-port': { kind: kinds.port, default: 11210, doc: 'data service' },
+  'kv-tls-port': { kind: kinds.port, default: 11207, doc: 'data service over TLS' },
+  'capi-port': { kind: kinds.port, default: 8092, doc: 'CAPI' },
+  'capi-tls-port': { kind: kinds.port, default: 18092, doc: 'CAPI over TLS' },
+  'dist-port': { kind: kinds.port, default: 21100, doc: 'node to node' },
+  'dist-tls-port': { kind: kinds.port, default: 21150, doc: 'node to node over TLS' },
+  username: { kind: kinds.text, doc: 'administrator to provision with on first start (with --password)' },
+  password: { kind: kinds.text, doc: 'password of that administrator; better given by environment' },
+  services: { kind: choice('kv'), default: 'kv', doc: 'services to run' },
+  'memory-quota': { kind: kinds.megabytes, doc: 'data service memory on first start (default by machine)' },
+  engine: { kind: choice('embedded'), default: 'embedded', doc: 'configuration and replication engine' },
+  bucket: {
+    kind: { placeholder: 'NAME[:TYPE[:QUOTAMB]]', parse: parseBucketFlag },
+    repeat: true,
+    doc: 'bucket to make on first start',
+  },
+  init: {
+    kind: kinds.path,
+    doc: 'JSON file of users, buckets, scopes, collections and documents to make on first start',
+  },
+  edition: {
+    kind: choice('enterprise', 'community'),
+    default: 'enterprise',
+    doc: 'which edition’s rules apply',
+  },
+  'wire-names': {
+    kind: choice('neutral', 'branded'),
+    default: 'neutral',
+    doc: 'vocabulary of buckets made over REST without a type',
+  },
+  'ready-file': { kind: kinds.path, doc: 'JSON file to write when ready (mode 0600)' },
+  'log-level': {
+    kind: choice(...logLevels),
+    default: 'warn',
+    doc: 'log to standard error from this level up',
+  },
+} as const;
+
+export type NodeOptions = OptionValues<typeof nodeOptions>;

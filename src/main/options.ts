@@ -1,0 +1,173 @@
+// Command-line options: one declaration each gives the parser, the environment variable, the help text and the reference
+// page. Parsed once per process; nothing else reads argv or the environment.
+
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+/** How the text of an option becomes its value. */
+export interface OptionKind<T> {
+  /** Placeholder in the help: `PORT`. */
+  readonly placeholder: string;
+  /** Throws a UsageError that says what would be right (without the option's name). */
+  parse(text: string): T;
+}
+
+export interface OptionSpec<T = unknown> {
+  readonly kind: OptionKind<T>;
+  readonly default?: T;
+  /** May be given several times; the value is an array. */
+  readonly repeat?: boolean;
+  readonly doc: string;
+}
+
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+
+type ValueOf<S extends OptionSpec> =
+  S extends OptionSpec<infer T>
+    ? S['repeat'] extends true
+      ? readonly T[]
+      : S extends { readonly default: unknown }
+        ? T
+        : T | undefined
+    : never;
+export type OptionValues<S extends OptionSpecs> = { readonly [K in keyof S]: ValueOf<S[K]> };
+
+const wrong = (text: string, right: string): UsageError => new UsageError(`"${text}" is not ${right}`);
+
+export const kinds = {
+  text: { placeholder: 'TEXT', parse: (text: string) => text },
+  path: { placeholder: 'PATH', parse: nonEmpty('a path') },
+  host: { placeholder: 'HOST', parse: nonEmpty('a host name or address') },
+  port: {
+    placeholder: 'PORT',
+    parse: (text: string) => integer(text, 0, 65535, 'a port (0 to 65535, 0 = any free one)'),
+  },
+  megabytes: {
+    placeholder: 'MB',
+    parse: (text: string) => integer(text, 1, 2 ** 31, 'a number of megabytes above 0'),
+  },
+} as const satisfies Record<string, OptionKind<unknown>>;
+
+export const choice = <const T extends string>(...values: readonly T[]): OptionKind<T> => ({
+  placeholder: values.join('|'),
+  parse(text) {
+    const found = values.find((value) => value === text);
+    if (found === undefined) throw wrong(text, `one of ${values.join(', ')}`);
+    return found;
+  },
+});
+
+function nonEmpty(right: string): (text: string) => string {
+  return (text) => {
+    if (text === '') throw wrong(text, right);
+    return text;
+  };
+}
+
+function integer(text: string, min: number, max: number, right: string): number {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= min && value <= max)) throw wrong(text, right);
+  return value;
+}
+
+export const environmentName = (option: string): string =>
+  `DIVAN_${option.replaceAll('-', '_').toUpperCase()}`;
+
+/** Flags win over the environment, the environment over defaults. */
+export function parseOptions<const S extends OptionSpecs>(
+  specs: S,
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): OptionValues<S> {
+  const given = new Map<string, unknown[]>();
+  for (let i = 0; i < args.length; i++) {
+    const { name, inline } = splitFlag(args[i] as string, specs);
+    const spec = specs[name] as OptionSpec;
+    const text = inline ?? args[++i];
+    if (text === undefined)
+      throw new UsageError(`--${name}: needs a value: --${name} ${spec.kind.placeholder}`);
+    const values = given.get(name) ?? [];
+    if (values.length > 0 && !spec.repeat) throw new UsageError(`--${name}: given twice`);
+    given.set(name, [...values, parseValue(`--${name}`, spec, text)]);
+  }
+  const result: Record<string, unknown> = {};
+  for (const [name, spec] of Object.entries(specs)) {
+    const values = given.get(name) ?? fromEnvironment(name, spec, environment);
+    result[name] = spec.repeat ? values : (values[0] ?? spec.default);
+  }
+  return Object.freeze(result) as OptionValues<S>;
+}
+
+function splitFlag(arg: string, specs: OptionSpecs): { name: string; inline: string | undefined } {
+  const match = /^--([a-z-]+)(?:=(.*))?$/s.exec(arg);
+  if (match === null) throw new UsageError(`unexpected "${arg}"; options look like --name VALUE`);
+  const name = match[1] as string;
+  if (Object.hasOwn(specs, name)) return { name, inline: match[2] };
+  const near = nearest(name, Object.keys(specs));
+  throw new UsageError(`unknown option --${name}${near === null ? '' : `; did you mean --${near}?`}`);
+}
+
+function fromEnvironment(
+  name: string,
+  spec: OptionSpec,
+  environment: Readonly<Record<string, string | undefined>>,
+): unknown[] {
+  const variable = environmentName(name);
+  const text = environment[variable];
+  if (text === undefined || text === '') return [];
+  const texts = spec.repeat ? text.split(',') : [text];
+  return texts.map((one) => parseValue(variable, spec, one.trim()));
+}
+
+function parseValue(label: string, spec: OptionSpec, text: string): unknown {
+  try {
+    return spec.kind.parse(text);
+  } catch (error) {
+    if (error instanceof UsageError) throw new UsageError(`${label}: ${error.message}`);
+    throw error;
+  }
+}
+
+/** The known name that shares most with a mistyped one, if any comes near. */
+export function nearest(name: string, known: readonly string[]): string | null {
+  let best: string | null = null;
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
+  for (const candidate of known) {
+    const distance = editDistance(name, candidate);
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return best;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitute = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substitute, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}
+
+/** Help lines, one an option. */
+export function describeOptions(specs: OptionSpecs): string {
+  const rows = Object.entries(specs).map(([name, spec]) => {
+    const fallback = spec.default === undefined ? '' : ` (default ${String(spec.default)})`;
+    return [
+      `--${name} ${spec.kind.placeholder}`,
+      `${spec.doc}${spec.repeat ? ' (repeatable)' : ''}${fallback}`,
+    ] as const;
+  });
+  const width = Math.max(...rows.map(([flag]) => flag.length));
+  return rows
+    .map(([flag, doc]) =>
+      flag.length > 44
+        ? `  ${flag}\n  ${''.padEnd(Math.min(width, 44))}  ${doc}`
+        : `  ${flag.padEnd(Math.min(width, 44))}  ${doc}`,
+    )
+    .join('\n');
+}

@@ -1,0 +1,73 @@
+// A small client of the node's own REST API, for first-start set-up and the readiness check.
+import { request } from 'node:http';
+
+export interface RestReply {
+  status: number;
+  body: string;
+}
+
+export interface RestTarget {
+  host: string;
+  port: number;
+  username?: string;
+  password?: string;
+}
+
+const timeoutMs = 30_000;
+
+export type RestFields = Readonly<Record<string, string | number | boolean>>;
+
+export function rest(
+  target: RestTarget,
+  method: string,
+  path: string,
+  fields?: RestFields,
+): Promise<RestReply> {
+  const body = fields === undefined ? undefined : new URLSearchParams(texts(fields)).toString();
+  const { promise, resolve, reject } = Promise.withResolvers<RestReply>();
+  const outgoing = request({
+    host: target.host,
+    port: target.port,
+    method,
+    path,
+    timeout: timeoutMs,
+    agent: false,
+    headers: {
+      ...(target.username !== undefined && { authorization: basic(target.username, target.password ?? '') }),
+      ...(body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+      ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
+    },
+  });
+  outgoing.on('timeout', () =>
+    outgoing.destroy(new Error(`${method} ${path}: no answer in ${timeoutMs} ms`)),
+  );
+  outgoing.on('error', reject);
+  outgoing.on('response', (response) => {
+    const chunks: Buffer[] = [];
+    response.on('data', (chunk: Buffer) => chunks.push(chunk));
+    response.on('error', reject);
+    response.on('end', () =>
+      resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
+    );
+  });
+  outgoing.end(body);
+  return promise;
+}
+
+/** As `rest`, but a status of 300 or above is an error that carries the answer's text. */
+export async function restOk(
+  target: RestTarget,
+  method: string,
+  path: string,
+  fields?: RestFields,
+): Promise<RestReply> {
+  const answer = await rest(target, method, path, fields);
+  if (answer.status < 300) return answer;
+  throw new Error(`${method} ${path}: ${answer.status} ${answer.body.trim()}`);
+}
+
+const texts = (fields: RestFields): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
+
+const basic = (username: string, password: string): string =>
+  `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
