@@ -1,0 +1,57 @@
+// A configuration store that forgets: for tests and simulations.
+import type { ConfigStore, Entry } from './config-store.ts';
+import { WatchList } from './watch-list.ts';
+
+export class MemoryConfigStore implements ConfigStore {
+  #entries = new Map<string, { json: string; revision: number }>();
+  #revision = 0;
+  #watchers = new WatchList();
+
+  async get<T>(key: string): Promise<Entry<T> | null> {
+    return this.#read<T>(key);
+  }
+
+  async list<T>(prefix: string): Promise<Entry<T>[]> {
+    const keys = [...this.#entries.keys()].filter((key) => key.startsWith(prefix)).sort();
+    return keys.map((key) => this.#read<T>(key) as Entry<T>);
+  }
+
+  async put<T>(key: string, value: T, expectedRevision: number): Promise<number | null> {
+    if (this.#revisionOf(key) !== expectedRevision) return null;
+    const revision = ++this.#revision;
+    this.#entries.set(key, { json: JSON.stringify(value), revision });
+    this.#watchers.tell(key, this.#read(key));
+    return revision;
+  }
+
+  async delete(key: string, expectedRevision: number): Promise<boolean> {
+    if (expectedRevision === 0 || this.#revisionOf(key) !== expectedRevision) return false;
+    this.#revision++;
+    this.#entries.delete(key);
+    this.#watchers.tell(key, null);
+    return true;
+  }
+
+  async watch(prefix: string, changed: (key: string, entry: Entry | null) => void) {
+    for (const entry of await this.list(prefix)) changed(entry.key, entry);
+    return this.#watchers.add(prefix, changed);
+  }
+
+  revision(): number {
+    return this.#revision;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#watchers.clear();
+  }
+
+  #revisionOf(key: string): number {
+    return this.#entries.get(key)?.revision ?? 0;
+  }
+
+  /** A fresh copy each time, as from a disk: no caller can change what another reads. */
+  #read<T>(key: string): Entry<T> | null {
+    const entry = this.#entries.get(key);
+    return entry ? { key, value: JSON.parse(entry.json) as T, revision: entry.revision } : null;
+  }
+}

@@ -1,0 +1,24 @@
+import type { Entry } from './config-store.ts';
+
+type Changed = (key: string, entry: Entry | null) => void;
+
+/** Who watches which keys of one store in this process. */
+export class WatchList {
+  #watchers = new Set<{ prefix: string; changed: Changed }>();
+
+  add(prefix: string, changed: Changed): { stop(): void } {
+    const watcher = { prefix, changed };
+    this.#watchers.add(watcher);
+    return { stop: () => void this.#watchers.delete(watcher) };
+  }
+
+  tell(key: string, entry: Entry | null): void {
+    for (const watcher of [...this.#watchers]) {
+      if (key.startsWith(watcher.prefix)) watcher.changed(key, entry);
+    }
+  }
+
+  clear(): void {
+    this.#watchers.clear();
+  }
+}
