@@ -1,0 +1,60 @@
+// Permissions as text and as data: `cluster.bucket[b].settings!read` is an object (a path in a tree) and an operation.
+// The brackets of bucket, scope and collection hold names; `.` among them stands for "any", `{name}` for a path parameter.
+
+/** One step of an object's path. `names` are bucket, scope and collection, as many as the step has; null stands for any. */
+export interface Vertex {
+  readonly name: string;
+  readonly names: readonly (string | null)[];
+}
+
+export interface Permission {
+  readonly object: readonly Vertex[];
+  readonly operation: string;
+}
+
+const namesOf: Record<string, number> = { bucket: 1, scope: 2, collection: 3 };
+
+/** Answers null for a text that is not a permission. */
+export function parsePermission(text: string): Permission | null {
+  const head = /^\s*cluster(?=[.!])/.exec(text);
+  if (!head) return null;
+  const object: Vertex[] = [];
+  const step = /\.([a-z0-9_]+)(?:\[([^\]]*)\])?|!([a-z0-9_]+)\s*$/y;
+  step.lastIndex = head[0].length;
+  for (let found = step.exec(text); found; found = step.exec(text)) {
+    const [, name, names, operation] = found;
+    if (operation !== undefined) return { object, operation };
+    const vertex = parseVertex(name as string, names);
+    if (!vertex) return null;
+    object.push(vertex);
+  }
+  return null;
+}
+
+function parseVertex(name: string, inside: string | undefined): Vertex | null {
+  const names = inside === undefined ? [] : inside.split(':');
+  if (names.length !== (namesOf[name] ?? 0)) return null;
+  if (names.includes('')) return null;
+  return { name, names: names.map((one) => (one === '.' ? null : one)) };
+}
+
+/** Puts path parameters in place of `{name}`. What a client sends never changes the permission's form. */
+export function fillPermission(template: Permission, params: Readonly<Record<string, string>>): Permission {
+  const object = template.object.map((vertex) =>
+    vertex.names.length === 0 ? vertex : { ...vertex, names: vertex.names.map((name) => fill(name, params)) },
+  );
+  return { ...template, object };
+}
+
+function fill(name: string | null, params: Readonly<Record<string, string>>): string | null {
+  const placeholder = name === null ? null : /^\{(\w+)\}$/.exec(name);
+  return placeholder ? (params[placeholder[1] as string] ?? null) : name;
+}
+
+export function permissionText(permission: Permission): string {
+  const steps = permission.object.map((vertex) => {
+    if (vertex.names.length === 0) return vertex.name;
+    return `${vertex.name}[${vertex.names.map((name) => name ?? '.').join(':')}]`;
+  });
+  return `${['cluster', ...steps].join('.')}!${permission.operation}`;
+}

@@ -1,0 +1,83 @@
+// Who may call a route. Checks that need no credentials come first; wrong credentials are refused even where none are needed.
+
+import type { Authority, Caller } from '#auth/authority.ts';
+import { fillPermission, type Permission, parsePermission, permissionText } from '#auth/permission.ts';
+import { assert } from '#base/assert.ts';
+import type { RouteDefinition } from '#contract/route.ts';
+import type { Credentials } from './credentials.ts';
+
+export type Verdict =
+  | { readonly kind: 'passed'; readonly caller: Caller }
+  | { readonly kind: 'unauthenticated'; readonly caller: Caller | null }
+  | { readonly kind: 'forbidden'; readonly caller: Caller; readonly permission: string };
+
+type Params = Readonly<Record<string, string>>;
+
+/** A route's access rule with its texts parsed. */
+interface Rule {
+  readonly permission: Permission;
+  allows(caller: Caller, params: Params): boolean;
+}
+
+export class AccessGate {
+  readonly #authority: Authority;
+  readonly #rules = new Map<RouteDefinition, Rule | null>();
+
+  constructor(authority: Authority, routes: readonly RouteDefinition[]) {
+    this.#authority = authority;
+    for (const route of routes) this.#rules.set(route, ruleOf(route));
+  }
+
+  async judge(
+    route: RouteDefinition,
+    params: Params,
+    credentials: Credentials,
+    remoteAddress: string,
+  ): Promise<Verdict> {
+    if (!this.#authority.provisioned()) return this.#beforeProvisioning(route);
+    const caller = await this.#identify(credentials, remoteAddress);
+    if (!caller) return { kind: 'unauthenticated', caller: null };
+    if (route.access.kind === 'anyone') return { kind: 'passed', caller };
+    if (caller.identity.domain === 'anonymous' || !caller.hasRoles)
+      return { kind: 'unauthenticated', caller };
+    const rule = this.#rules.get(route);
+    if (!rule || rule.allows(caller, params)) return { kind: 'passed', caller };
+    return { kind: 'forbidden', caller, permission: permissionText(fillPermission(rule.permission, params)) };
+  }
+
+  #beforeProvisioning(route: RouteDefinition): Verdict {
+    const caller = this.#authority.anonymous;
+    return route.openBeforeProvisioning ? { kind: 'passed', caller } : { kind: 'unauthenticated', caller };
+  }
+
+  async #identify(credentials: Credentials, remoteAddress: string): Promise<Caller | null> {
+    if (credentials.kind === 'none') return this.#authority.anonymous;
+    if (credentials.kind === 'unusable') return null;
+    const { name, password } = credentials;
+    return await this.#authority.authenticate({ name, password, remoteAddress });
+  }
+}
+
+function ruleOf(route: RouteDefinition): Rule | null {
+  const { access } = route;
+  if (access.kind === 'anyone' || access.kind === 'authenticated') return null;
+  const permission = parsePermission(access.permission);
+  assert(permission, `route ${route.id}: malformed permission ${access.permission}`);
+  if (access.kind === 'permission') {
+    return { permission, allows: (caller, params) => caller.permits(fillPermission(permission, params)) };
+  }
+  const roles = access.roles.map(parseRole);
+  return {
+    permission,
+    allows: (caller, params) => roles.some((role) => caller.holds(role.id, role.names(params))),
+  };
+}
+
+/** `admin`, or `bucket_admin[{bucket}]` for a role that must reach what the path names. */
+function parseRole(text: string): { id: string; names: (params: Params) => string[] | undefined } {
+  const [, id, inside] = /^(\w+)(?:\[(.+)\])?$/.exec(text) ?? [];
+  assert(id, `malformed role ${text}`);
+  if (inside === undefined) return { id, names: () => undefined };
+  const parts = inside.split(':').map((part) => part.replace(/^\{(\w+)\}$/, '$1'));
+  return { id, names: (params) => parts.map((part) => params[part] ?? '') };
+}

@@ -1,0 +1,44 @@
+// What a handler learns of a request's sender and of the way it came.
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '#auth/authority.ts';
+import { parsePermission } from '#auth/permission.ts';
+import { assert } from '#base/assert.ts';
+import type { Context } from '#contract/route.ts';
+
+export function contextOf(
+  request: FastifyRequest,
+  caller: Caller,
+  options: { provisioned: boolean; signal: AbortSignal },
+): Context {
+  const socket = request.raw.socket;
+  const address = plainAddress(socket.localAddress ?? '127.0.0.1');
+  return {
+    identity: caller.identity,
+    may: (text) => !options.provisioned || permits(caller, text),
+    host: hostName(request.headers.host) ?? (address.includes(':') ? `[${address}]` : address),
+    local: { address, port: socket.localPort ?? 0 },
+    remoteAddress: remoteAddress(request),
+    tls: 'encrypted' in socket && socket.encrypted === true,
+    headers: request.headers,
+    signal: options.signal,
+  };
+}
+
+export const remoteAddress = (request: FastifyRequest): string =>
+  plainAddress(request.raw.socket.remoteAddress ?? '');
+
+function permits(caller: Caller, text: string): boolean {
+  const permission = parsePermission(text);
+  assert(permission, `malformed permission ${text}`);
+  return caller.permits(permission);
+}
+
+/** An IPv4 client of a dual-stack socket is known by its IPv4 address. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
+}
+
+/** The name in a Host header, without port; IPv6 stays in brackets. Null for anything that is not a name or address. */
+function hostName(header: string | undefined): string | null {
+  return /^([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{1,5})?$/.exec(header ?? '')?.[1] ?? null;
+}

@@ -1,0 +1,104 @@
+// Sockets of the REST server: plain and TLS listeners over one request handler, with limits on headers and time.
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Clock } from '#ports/clock.ts';
+
+export interface TlsOptions {
+  /** PEM chain, PEM key. */
+  readonly certificate: string;
+  readonly key: string;
+  readonly minVersion: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+  readonly ciphers?: string;
+  readonly honorCipherOrder: boolean;
+}
+
+const limits = {
+  headerBytes: 64 << 10,
+  headerCount: 1000,
+  headersTimeoutMs: 30_000,
+  requestTimeoutMs: 300_000,
+  idleTimeoutMs: 300_000,
+  connections: 8192,
+};
+
+export interface Listener {
+  /** The port that really listens. */
+  readonly port: number;
+  /** Takes no new connections; resolves when the last is gone, which the deadline brings about. */
+  close(clock: Clock, deadlineMs: number): Promise<void>;
+  /** TLS listeners only: new connections get this certificate, open ones keep theirs. */
+  replaceTls(tls: TlsOptions): void;
+}
+
+export async function openListener(
+  handler: RequestListener,
+  options: { host: string; port: number; tls?: TlsOptions },
+): Promise<Listener> {
+  const server = options.tls ? tlsServer(handler, options.tls) : createServer(serverOptions, handler);
+  server.maxConnections = limits.connections;
+  server.maxHeadersCount = limits.headerCount;
+  server.on('clientError', answerBroken);
+  await listen(server, options);
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: (clock, deadlineMs) => close(server, clock, deadlineMs),
+    replaceTls: (tls) => (server as TlsServer).setSecureContext(tlsOptions(tls)),
+  };
+}
+
+/** Never listens itself: the framework wants one server to call its own. */
+export const idleServer = (handler: RequestListener): Server => createServer(handler);
+
+const serverOptions = {
+  maxHeaderSize: limits.headerBytes,
+  headersTimeout: limits.headersTimeoutMs,
+  requestTimeout: limits.requestTimeoutMs,
+  keepAliveTimeout: limits.idleTimeoutMs,
+  noDelay: true,
+};
+
+const tlsServer = (handler: RequestListener, tls: TlsOptions): TlsServer =>
+  createTlsServer({ ...serverOptions, ...tlsOptions(tls) }, handler);
+
+const tlsOptions = (tls: TlsOptions) => ({
+  cert: tls.certificate,
+  key: tls.key,
+  minVersion: tls.minVersion,
+  honorCipherOrder: tls.honorCipherOrder,
+  ...(tls.ciphers !== undefined && { ciphers: tls.ciphers }),
+});
+
+function listen(server: Server | TlsServer, options: { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: options.host, port: options.port }, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+}
+
+function close(server: Server | TlsServer, clock: Clock, deadlineMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.after(deadlineMs, () => server.closeAllConnections());
+    server.close(() => {
+      timer.cancel();
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+/** Requests that cannot be parsed never reach the pipeline. */
+function answerBroken(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || socket.bytesWritten > 0) return void socket.destroy();
+  socket.end(
+    `HTTP/1.1 ${brokenStatus(error.code)}\r\nServer: Divan\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+  );
+}
+
+function brokenStatus(code: string | undefined): string {
+  if (code === 'HPE_HEADER_OVERFLOW') return '431 Request Header Fields Too Large';
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request';
+}

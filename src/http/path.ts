@@ -1,0 +1,67 @@
+// Splitting of request targets and forms. Tokens are decoded after the path is split, so that `%2F` stays inside one.
+
+export interface Target {
+  /** Path tokens, decoded; empty ones (double and trailing slashes) are dropped. Null when a token is not valid. */
+  readonly tokens: readonly string[] | null;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+export function parseTarget(url: string): Target {
+  const end = url.search(/[?#]/);
+  const path = end < 0 ? url : url.slice(0, end);
+  const query = end < 0 || url[end] === '#' ? {} : parseForm(url.slice(end + 1).replace(/#.*$/s, ''));
+  return { tokens: splitPath(path), path, query };
+}
+
+function splitPath(path: string): string[] | null {
+  try {
+    return path
+      .split('/')
+      .filter((token) => token !== '')
+      .map(decodeURIComponent);
+  } catch {
+    return null; // URIError: broken percent-encoding or not UTF-8
+  }
+}
+
+/**
+ * Form fields; of a repeated name the first value counts. Names and values that are not properly encoded are taken as
+ * they stand (clients send role lists unencoded); bytes that are not UTF-8 become U+FFFD, which value rules refuse.
+ */
+export function parseForm(text: string): Record<string, string> {
+  const fields: Record<string, string> = Object.create(null);
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const at = pair.indexOf('=');
+    const name = decodeField(at < 0 ? pair : pair.slice(0, at));
+    if (!(name in fields)) fields[name] = at < 0 ? '' : decodeField(pair.slice(at + 1));
+  }
+  return fields;
+}
+
+/** Every value of one form field, in order: for the few fields that may be repeated. */
+export function formValues(text: string, wanted: string): string[] {
+  return text
+    .split('&')
+    .map((pair) => pair.split(/=(.*)/s))
+    .filter(([name]) => decodeField(name as string) === wanted)
+    .map(([, value]) => decodeField(value ?? ''));
+}
+
+function decodeField(text: string): string {
+  if (!text.includes('%')) return text.replaceAll('+', ' ');
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return decodeLeniently(text.replaceAll('+', ' '));
+  }
+}
+
+function decodeLeniently(text: string): string {
+  const bytes = Buffer.from(text, 'utf8').toString('latin1');
+  const decoded = bytes.replace(/%([0-9a-fA-F]{2})/g, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return Buffer.from(decoded, 'latin1').toString('utf8');
+}

@@ -1,0 +1,186 @@
+// The way of every REST request: find the route, judge access, check the cluster and bucket it was meant for, read and
+// validate what was sent, run the handler, answer, log one line.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Authority } from '#auth/authority.ts';
+import { AppError, refuse } from '#contract/errors.ts';
+import type { BoundRoute, Context, Form, Input, Reply } from '#contract/route.ts';
+import { reply } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { AccessGate } from './access.ts';
+import { ClientGone, readBody } from './body.ts';
+import { contextOf, remoteAddress } from './context.ts';
+import { parseAuthorization } from './credentials.ts';
+import { forbidden, malformedPath, noRoute, renderError, unauthenticated, unexpected } from './errors.ts';
+import { parseTarget, type Target } from './path.ts';
+import { type Match, Router } from './router.ts';
+import { sendReply } from './send.ts';
+import { validate } from './validate.ts';
+
+/** What the cluster knows that every route depends on. */
+export interface ClusterHooks {
+  /** Empty before provisioning. */
+  clusterUuid(): string;
+  /** Null for a bucket that is not there. */
+  bucketUuid(name: string): string | null | Promise<string | null>;
+  /** False where the setting `disableWWWAuthenticate` is on. */
+  challenges?(): boolean;
+  /** Headers that a setting adds to every answer. */
+  responseHeaders?(): Readonly<Record<string, string>>;
+}
+
+export interface PipelineOptions {
+  readonly routes: readonly BoundRoute[];
+  readonly authority: Authority;
+  readonly hooks: ClusterHooks;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** One request on its way. */
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly target: Target;
+  readonly abort: AbortController;
+  route: string;
+  user: string;
+}
+
+export class Pipeline {
+  readonly #options: PipelineOptions;
+  readonly #router: Router;
+  readonly #gate: AccessGate;
+  readonly #open = new Set<AbortController>();
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    this.#router = new Router(options.routes);
+    this.#gate = new AccessGate(
+      options.authority,
+      options.routes.map((bound) => bound.route),
+    );
+  }
+
+  async serve(request: FastifyRequest, out: FastifyReply): Promise<void> {
+    const started = this.#options.clock.monotonicMs();
+    const abort = new AbortController();
+    const target = parseTarget(request.originalUrl);
+    const exchange: Exchange = { request, target, abort, route: 'none', user: '' };
+    this.#open.add(abort);
+    out.raw.once('close', () => {
+      this.#open.delete(abort);
+      abort.abort();
+    });
+    const answer = await this.#answer(exchange);
+    if (answer) this.#send(exchange, out, answer);
+    else out.hijack().raw.destroy();
+    this.#logLine(exchange, out, started);
+  }
+
+  #send(exchange: Exchange, out: FastifyReply, answer: Reply): void {
+    const headers = this.#options.hooks.responseHeaders?.() ?? {};
+    const options = { signal: exchange.abort.signal, headers };
+    try {
+      sendReply(out, answer, options);
+    } catch (error) {
+      // A value that is not JSON: nothing of the answer is out yet.
+      sendReply(out, this.#failed(exchange, error), options);
+    }
+  }
+
+  /** Ends every open stream and tells running handlers that nobody waits for them. */
+  abortAll(): void {
+    for (const abort of this.#open) abort.abort();
+  }
+
+  /** Null when the client has gone. */
+  async #answer(exchange: Exchange): Promise<Reply | null> {
+    try {
+      return await this.#route(exchange);
+    } catch (error) {
+      if (error instanceof AppError) return renderError(error);
+      if (error instanceof ClientGone) return null;
+      return this.#failed(exchange, error);
+    }
+  }
+
+  #failed(exchange: Exchange, error: unknown): Reply {
+    const known =
+      error instanceof Error ? { message: error.message, stack: error.stack } : { message: String(error) };
+    this.#options.log.error('request.failed', { route: exchange.route, ...known });
+    return unexpected();
+  }
+
+  async #route(exchange: Exchange): Promise<Reply> {
+    const { request, target } = exchange;
+    if (!target.tokens) return malformedPath();
+    const match = this.#router.match(request.method, target.tokens);
+    if (!match) return noRoute(request.method);
+    exchange.route = match.bound.route.id;
+    return await this.#guard(exchange, match);
+  }
+
+  async #guard(exchange: Exchange, match: Match): Promise<Reply> {
+    const { request, abort } = exchange;
+    const { authority } = this.#options;
+    const provisioned = authority.provisioned();
+    const credentials = parseAuthorization(request.headers.authorization);
+    const { route } = match.bound;
+    const verdict = await this.#gate.judge(route, match.params, credentials, remoteAddress(request));
+    exchange.user = verdict.caller?.identity.name ?? '';
+    if (verdict.kind === 'unauthenticated') return unauthenticated(this.#challenges(request));
+    if (verdict.kind === 'forbidden') return forbidden([verdict.permission]);
+    await this.#checkAddressee(exchange, match);
+    const context = contextOf(request, verdict.caller, { provisioned, signal: abort.signal });
+    return await this.#run(exchange, match, context);
+  }
+
+  #challenges(request: FastifyRequest): boolean {
+    return request.headers['invalid-auth-response'] !== 'on' && (this.#options.hooks.challenges?.() ?? true);
+  }
+
+  /** A request can name the cluster and the bucket it means; those that were replaced since are not there. */
+  async #checkAddressee(exchange: Exchange, match: Match): Promise<void> {
+    const { query } = exchange.target;
+    const { hooks } = this.#options;
+    const bucket = match.params['bucket'];
+    if (bucket !== undefined) {
+      const uuid = await hooks.bucketUuid(bucket);
+      if (uuid === null) throw refuse.notFound();
+      if ('bucket_uuid' in query && query['bucket_uuid'] !== uuid)
+        throw refuse.text('Bucket uuid does not match the requested.\r\n', 404);
+    }
+    if (match.bound.route.access.kind === 'anyone' || !('uuid' in query)) return;
+    if (query['uuid'] !== hooks.clusterUuid())
+      throw refuse.text('Cluster uuid does not match the requested.\r\n', 404);
+  }
+
+  async #run(exchange: Exchange, match: Match, context: Context): Promise<Reply> {
+    const { route, handler } = match.bound;
+    const justValidate = route.justValidate === true && exchange.target.query['just_validate'] === '1';
+    const raw = await readBody(route, exchange.request.raw);
+    const query = route.query
+      ? validate(route.query, exchange.target.query)
+      : (exchange.target.query as Form);
+    const body = route.body ? validate(route.body, raw) : raw;
+    const input = { params: match.params, query, body, justValidate } as Input<never, never>;
+    const answer = await handler(input, context);
+    return justValidate && answer.kind !== 'stream' && answer.status === 200
+      ? reply.json({ errors: {} })
+      : answer;
+  }
+
+  #logLine(exchange: Exchange, out: FastifyReply, started: number): void {
+    const status = out.statusCode;
+    const level = status >= 500 ? 'error' : status >= 400 ? 'warn' : 'debug';
+    this.#options.log[level]('request', {
+      route: exchange.route,
+      method: exchange.request.method,
+      path: exchange.target.path,
+      status,
+      user: exchange.user,
+      from: remoteAddress(exchange.request),
+      ms: Math.round((this.#options.clock.monotonicMs() - started) * 10) / 10,
+    });
+  }
+}

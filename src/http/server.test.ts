@@ -1,0 +1,382 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import type { Authority, Caller } from '#auth/authority.ts';
+import { refuse } from '#contract/errors.ts';
+import { field, filledForm } from '#contract/fields.ts';
+import { type BoundRoute, bind, defineRoute, type RouteDefinition, reply } from '#contract/route.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { createHttpServer } from './server.ts';
+
+const caller = (name: string, allowed: (permission: { operation: string }) => boolean): Caller => ({
+  identity: { name, domain: name === '' ? 'anonymous' : 'admin' },
+  hasRoles: name !== 'roleless',
+  permits: allowed,
+  holds: (role) => role === name,
+});
+
+function authority(provisioned = true): Authority {
+  return {
+    provisioned: () => provisioned,
+    anonymous: caller('', () => false),
+    authenticate: async ({ name, password }) =>
+      password === 'right' ? caller(name, ({ operation }) => name === 'admin' || operation === 'read') : null,
+  };
+}
+
+const route = (route: Partial<RouteDefinition> & Pick<RouteDefinition, 'method' | 'path'>): RouteDefinition =>
+  defineRoute({ id: `${route.method} ${route.path}`, access: { kind: 'anyone' }, doc: '', ...route });
+
+async function serve(routes: readonly BoundRoute[], options: { provisioned?: boolean } = {}) {
+  return await createHttpServer({
+    routes,
+    authority: authority(options.provisioned),
+    hooks: {
+      clusterUuid: () => 'c1',
+      bucketUuid: (name) => (name === 'travel' ? 'b1' : null),
+    },
+    log: silentLog,
+    clock: realClock,
+  });
+}
+
+const basic = (name: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
+});
+
+const echo = (definition: Partial<RouteDefinition> & Pick<RouteDefinition, 'method' | 'path'>) =>
+  bind(route(definition), (input) =>
+    reply.json({ params: input.params, query: input.query, body: input.body }),
+  );
+
+test('splits the path before decoding, and drops empty tokens', async () => {
+  const server = await serve([echo({ method: 'GET', path: '/settings/:name' })]);
+  for (const url of ['/settings/a%2Fb', '//settings///a%2Fb//', '/settings/a%2fb/']) {
+    const answer = await server.inject({ method: 'GET', url });
+    assert.deepEqual(answer.json().params, { name: 'a/b' }, url);
+  }
+});
+
+test('tries a parameter where the literal leads nowhere', async () => {
+  const server = await serve([
+    echo({ method: 'GET', path: '/b/fixed/one' }),
+    echo({ method: 'GET', path: '/b/:name/two' }),
+  ]);
+  const answer = await server.inject({ method: 'GET', url: '/b/fixed/two' });
+  assert.deepEqual(answer.json().params, { name: 'fixed' });
+});
+
+test('answers unknown paths and methods by method', async (t) => {
+  const server = await serve([echo({ method: 'GET', path: '/known' })]);
+  const table = [
+    ['GET', '/x', 404, 'Not found.'],
+    ['POST', '/x', 404, 'Requested resource not found.\r\n'],
+    ['POST', '/known', 404, 'Requested resource not found.\r\n'],
+    ['PUT', '/x', 405, 'Method Not Allowed'],
+    ['DELETE', '/known', 405, 'Method Not Allowed'],
+    ['PATCH', '/known', 405, 'Method Not Allowed'],
+    ['OPTIONS', '/known', 405, 'Method Not Allowed'],
+    ['TRACE' as 'OPTIONS', '/known', 405, 'Method Not Allowed'],
+    ['PROPFIND' as 'OPTIONS', '/x', 405, 'Method Not Allowed'],
+    ['GET', '/%', 400, 'The path is not valid: broken percent-encoding or not UTF-8.'],
+    ['GET', '/known/%ff', 400, 'The path is not valid: broken percent-encoding or not UTF-8.'],
+  ] as const;
+  t.plan(table.length * 2);
+  for (const [method, url, status, text] of table) {
+    const answer = await server.inject({ method, url });
+    t.assert.equal(answer.statusCode, status, `${method} ${url}`);
+    t.assert.equal(answer.body, text);
+  }
+});
+
+test('serves HEAD as GET without a body', async () => {
+  const server = await serve([echo({ method: 'GET', path: '/known' })]);
+  const answer = await server.inject({ method: 'HEAD', url: '/known' });
+  assert.equal(answer.statusCode, 200);
+  assert.equal(answer.body, '');
+  assert.ok(Number(answer.headers['content-length']) > 0);
+});
+
+test('carries the standard headers, and JSON in one piece with its length', async () => {
+  const server = await serve([echo({ method: 'GET', path: '/known' })]);
+  const answer = await server.inject({ method: 'GET', url: '/known' });
+  assert.equal(answer.headers['server'], 'Divan');
+  assert.equal(answer.headers['content-type'], 'application/json');
+  assert.equal(answer.headers['content-length'], String(answer.body.length));
+  assert.equal(answer.headers['cache-control'], 'no-cache,no-store,must-revalidate');
+  assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+});
+
+test('reads a form only with the form content type, first value of a name', async () => {
+  const server = await serve([echo({ method: 'POST', path: '/f', bodyKind: 'form' })]);
+  const send = async (type: string | undefined, payload: string) =>
+    (
+      await server.inject({
+        method: 'POST',
+        url: '/f',
+        payload,
+        headers: type ? { 'content-type': type } : {},
+      })
+    ).json().body;
+  const form = 'application/x-www-form-urlencoded';
+  assert.deepEqual(await send(form, 'a=1&a=2&b%5Bc%5D=x+y&d[e]=%20'), { a: '1', 'b[c]': 'x y', 'd[e]': ' ' });
+  assert.deepEqual(await send(`${form}; charset=UTF-8`, 'roles=admin,data_reader[b:s:c]'), {
+    roles: 'admin,data_reader[b:s:c]',
+  });
+  assert.deepEqual(await send(form, 'p=50%&q=%zz&__proto__=x').then((b) => [b.p, b.q]), ['50%', '%zz']);
+  assert.deepEqual(await send('text/plain', 'a=1'), {});
+  assert.deepEqual(await send('not/a/type;;', 'a=1'), {});
+  assert.deepEqual(await send(undefined, 'a=1'), {});
+});
+
+test('refuses bodies above the limit with 413, before and while reading them', async () => {
+  const server = await serve([
+    echo({ method: 'POST', path: '/f', bodyKind: 'form' }),
+    echo({ method: 'POST', path: '/j', bodyKind: 'json' }),
+    echo({ method: 'POST', path: '/small', bodyKind: 'raw', bodyLimit: 3 }),
+  ]);
+  const status = async (url: string, payload: string, headers: Record<string, string> = {}) =>
+    (await server.inject({ method: 'POST', url, payload, headers })).statusCode;
+  const mebi = 1 << 20;
+  assert.equal(await status('/f', 'x'.repeat(mebi)), 200);
+  assert.equal(await status('/f', 'x'.repeat(mebi + 1)), 413);
+  assert.equal(await status('/j', `"${'x'.repeat(10 * mebi - 2)}"`), 200);
+  assert.equal(await status('/j', `"${'x'.repeat(10 * mebi - 1)}"`), 413);
+  assert.equal(await status('/small', 'abc'), 200);
+  assert.equal(await status('/small', 'abcd'), 413);
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const chunked = await raw(
+    port,
+    'POST /small HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n',
+  );
+  assert.match(chunked, /^HTTP\/1.1 413 /);
+  assert.match(chunked, /The request body is larger than 3 bytes\.$/);
+  await server.stop(1000);
+});
+
+test('names every wrong field of a form', async () => {
+  const schema = filledForm({ minLength: field.integer(0, 100), on: field.boolean().optional() });
+  const server = await serve([echo({ method: 'POST', path: '/p', bodyKind: 'form', body: schema })]);
+  const post = async (payload: string) => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await server.inject({ method: 'POST', url: '/p', payload, headers });
+    return answer.statusCode === 400 ? answer.json().errors : answer.json().body;
+  };
+  assert.deepEqual(await post('minLength=101&on=1&x=2'), {
+    minLength: 'The value must be in range from 0 to 100',
+    on: 'The value must be one of the following: [true,false]',
+    x: 'Unsupported key',
+  });
+  assert.deepEqual(await post('minLength=1.0'), { minLength: 'The value must be an integer' });
+  assert.deepEqual(await post('on=true'), { minLength: 'The value must be supplied' });
+  assert.deepEqual(await post(''), { _: 'Request should have parameters' });
+  assert.deepEqual(await post('minLength=+7'), { minLength: 7 });
+});
+
+test('tells JSON that cannot be parsed from JSON of the wrong form', async () => {
+  const schema = filledForm({ a: field.text() });
+  const server = await serve([echo({ method: 'POST', path: '/j', bodyKind: 'json', body: schema })]);
+  const errors = async (payload: string) =>
+    (await server.inject({ method: 'POST', url: '/j', payload })).json().errors;
+  assert.deepEqual(await errors('{'), { _: 'Invalid Json' });
+  assert.deepEqual(await errors(''), { _: 'Invalid Json' });
+  assert.deepEqual(await errors('[]'), { _: 'Unexpected Json' });
+});
+
+test('answers 401 without a body, with a challenge unless the client asks for none', async () => {
+  const server = await serve([
+    echo({ method: 'GET', path: '/a', access: { kind: 'authenticated' } }),
+    echo({ method: 'GET', path: '/open' }),
+  ]);
+  const get = (url: string, headers: Record<string, string> = {}) =>
+    server.inject({ method: 'GET', url, headers });
+  const bare = await get('/a');
+  assert.equal(bare.statusCode, 401);
+  assert.equal(bare.headers['www-authenticate'], 'Basic realm="Divan"');
+  assert.equal(bare.body, '');
+  const quiet = await get('/a', { 'invalid-auth-response': 'on' });
+  assert.equal(quiet.headers['www-authenticate'], undefined);
+  for (const headers of [
+    basic('admin', 'wrong'),
+    basic('roleless', 'right'),
+    { authorization: 'Bearer x' },
+  ]) {
+    assert.equal((await get('/a', headers)).statusCode, 401);
+  }
+  assert.equal((await get('/open', basic('admin', 'wrong'))).statusCode, 401);
+  assert.equal((await get('/open')).statusCode, 200);
+  assert.equal((await get('/a', basic('admin', 'right'))).statusCode, 200);
+});
+
+test('names the permission in a 403, with the bucket of the path', async () => {
+  const access = { kind: 'permission', permission: 'cluster.bucket[{bucket}].settings!write' } as const;
+  const server = await serve([echo({ method: 'POST', path: '/buckets/:bucket', access })]);
+  const answer = await server.inject({
+    method: 'POST',
+    url: '/buckets/travel',
+    headers: basic('viewer', 'right'),
+  });
+  assert.equal(answer.statusCode, 403);
+  assert.deepEqual(answer.json(), {
+    message: 'Forbidden. User needs the following permissions',
+    permissions: ['cluster.bucket[travel].settings!write'],
+  });
+});
+
+test('lets the named roles decide alone where a route names them', async () => {
+  const access = { kind: 'roles', roles: ['admin'], permission: 'cluster.settings!read' } as const;
+  const server = await serve([echo({ method: 'GET', path: '/s', access })]);
+  const status = async (name: string) =>
+    (await server.inject({ method: 'GET', url: '/s', headers: basic(name, 'right') })).statusCode;
+  assert.equal(await status('admin'), 200);
+  assert.equal(await status('viewer'), 403);
+});
+
+test('judges access before the bucket, the bucket before its uuid, that before the cluster uuid', async (t) => {
+  const access = { kind: 'permission', permission: 'cluster.bucket[{bucket}].settings!write' } as const;
+  const server = await serve([echo({ method: 'POST', path: '/buckets/:bucket', access })]);
+  const table = [
+    ['nobody', 'gone?uuid=x', 401, ''],
+    ['viewer', 'gone?uuid=x', 403, /Forbidden/],
+    ['admin', 'gone?uuid=x', 404, 'Requested resource not found.\r\n'],
+    ['admin', 'travel?bucket_uuid=x&uuid=x', 404, 'Bucket uuid does not match the requested.\r\n'],
+    ['admin', 'travel?bucket_uuid=b1&uuid=x', 404, 'Cluster uuid does not match the requested.\r\n'],
+    ['admin', 'travel?bucket_uuid=b1&uuid=c1', 200, /./],
+  ] as const;
+  t.plan(table.length * 2);
+  for (const [name, rest, status, text] of table) {
+    const headers = basic(name, name === 'nobody' ? 'wrong' : 'right');
+    const answer = await server.inject({ method: 'POST', url: `/buckets/${rest}`, headers });
+    t.assert.equal(answer.statusCode, status, rest);
+    if (typeof text === 'string') t.assert.equal(answer.body, text);
+    else t.assert.match(answer.body, text);
+  }
+});
+
+test('before provisioning opens the declared routes only, whatever the Authorization', async () => {
+  const server = await serve(
+    [
+      echo({ method: 'GET', path: '/open', access: { kind: 'authenticated' }, openBeforeProvisioning: true }),
+      echo({ method: 'GET', path: '/closed' }),
+    ],
+    { provisioned: false },
+  );
+  const status = async (url: string, headers = {}) =>
+    (await server.inject({ method: 'GET', url, headers })).statusCode;
+  assert.equal(await status('/open'), 200);
+  assert.equal(await status('/open', basic('anyone', 'wrong')), 200);
+  assert.equal(await status('/closed'), 401);
+  assert.equal(await status('/closed', basic('admin', 'right')), 401);
+});
+
+test('renders refusals by their shape, and bugs as 500 without their text', async () => {
+  const failing = (path: string, error: () => Error) =>
+    bind(route({ method: 'GET', path }), () => {
+      throw error();
+    });
+  const server = await serve([
+    failing('/fields', () => refuse.fields({ a: 'bad' })),
+    failing('/list', () => refuse.list(['one'])),
+    failing('/text', () => refuse.text('no', 409)),
+    failing('/json', () => refuse.json('Unknown user.', 404)),
+    failing('/bug', () => new Error('secret detail')),
+    bind(route({ method: 'GET', path: '/unsendable' }), () => reply.json(1n)),
+  ]);
+  const get = async (url: string) => {
+    const answer = await server.inject({ method: 'GET', url });
+    return [answer.statusCode, answer.body];
+  };
+  assert.deepEqual(await get('/fields'), [400, '{"errors":{"a":"bad"}}']);
+  assert.deepEqual(await get('/list'), [400, '["one"]']);
+  assert.deepEqual(await get('/text'), [409, 'no']);
+  assert.deepEqual(await get('/json'), [404, '"Unknown user."']);
+  assert.deepEqual(await get('/bug'), [500, '["Unexpected server error, request logged."]']);
+  assert.deepEqual(await get('/unsendable'), [500, '["Unexpected server error, request logged."]']);
+});
+
+test('tolerates an empty Connection header and a POST without Content-Length', async () => {
+  const server = await serve([echo({ method: 'POST', path: '/f', bodyKind: 'form' })]);
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const answer = await raw(
+    port,
+    'POST /f?x=[1] HTTP/1.1\r\nHost: x\r\nconnection: \r\ncontent-type: application/x-www-form-urlencoded\r\n\r\n',
+    /\}$/,
+  );
+  assert.match(answer, /^HTTP\/1.1 200 /);
+  assert.match(answer, /"query":\{"x":"\[1\]"\},"body":\{\}/);
+  assert.match(await raw(port, 'rubbish\r\n\r\n'), /^HTTP\/1.1 400 /);
+  assert.match(await raw(port, `GET / HTTP/1.1\r\nA: ${'x'.repeat(70_000)}\r\n\r\n`), /^HTTP\/1.1 431 /);
+  await server.stop(1000);
+});
+
+test('streams values until the client goes', async () => {
+  const ended = Promise.withResolvers<void>();
+  async function* count(signal: AbortSignal) {
+    yield { n: 1 };
+    yield { n: 2 };
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    ended.resolve();
+  }
+  const server = await serve([bind(route({ method: 'GET', path: '/s' }), () => reply.stream(count))]);
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const answer = await raw(port, 'GET /s HTTP/1.1\r\nHost: x\r\n\r\n', /"n":2\}\n\n\n\n/);
+  assert.match(answer, /transfer-encoding: chunked/i);
+  assert.match(answer, /\{"n":1\}\n\n\n\n/);
+  await ended.promise;
+  await server.stop(1000);
+});
+
+test('ends open streams when it stops', async () => {
+  async function* forever(signal: AbortSignal) {
+    yield 1;
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  }
+  const server = await serve([bind(route({ method: 'GET', path: '/s' }), () => reply.stream(forever))]);
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const socket = connect(port, '127.0.0.1');
+  socket.write('GET /s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  await new Promise((resolve) => socket.once('data', resolve));
+  await server.stop(60_000);
+  socket.destroy();
+});
+
+test('takes values from a source only as fast as a slow client reads', async () => {
+  let taken = 0;
+  const big = 'x'.repeat(100_000);
+  async function* endless() {
+    for (;;) {
+      taken++;
+      yield big;
+    }
+  }
+  const server = await serve([bind(route({ method: 'GET', path: '/s' }), () => reply.stream(endless))]);
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const socket = connect(port, '127.0.0.1');
+  socket.write('GET /s HTTP/1.1\r\nHost: x\r\n\r\n');
+  await new Promise((resolve) => socket.once('readable', resolve));
+  let before = -1;
+  for (let turn = 0; turn < 200 && before !== taken; turn++) {
+    before = taken;
+    await realClock.sleep(20);
+  }
+  assert.ok(before === taken && taken < 1000, `${taken} values taken for a client that reads none`);
+  socket.destroy();
+  await server.stop(1000);
+});
+
+/** Sends bytes and answers what came back until the pattern is there or the server closes. */
+function raw(port: number, request: string, until?: RegExp): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(request));
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+      if (!until?.test(text.replace(/\r\n[0-9a-f]+\r\n/g, ''))) return;
+      socket.destroy();
+      resolve(text);
+    });
+    socket.on('end', () => resolve(text));
+    socket.on('error', reject);
+  });
+}
