@@ -1,0 +1,92 @@
+// Commands about a bucket as a whole, its collections and its vbuckets.
+import { defineCommand } from '../define-command.ts';
+
+export const Stat = defineCommand({
+  opcode: 0x10,
+  name: 'STAT',
+  session: 'bucket',
+  privilege: { any: ['simpleStats', 'read'] },
+  request: { key: 'optional', value: 'optional' },
+  duringWarmup: true,
+  doc: 'Statistics of a group, one packet each, closed by an empty one.',
+});
+
+export const GetManifest = defineCommand({
+  opcode: 0xba,
+  name: 'GET_MANIFEST',
+  session: 'bucket',
+  duringWarmup: true,
+  doc: 'Scopes and collections that the user can see.',
+});
+
+export const GetCollectionId = defineCommand({
+  opcode: 0xbb,
+  name: 'GET_COLLECTION_ID',
+  session: 'bucket',
+  request: { key: 'optional', value: 'optional' },
+  duringWarmup: true,
+  doc: 'The id of `scope.collection`.',
+});
+
+export const GetScopeId = defineCommand({
+  opcode: 0xbc,
+  name: 'GET_SCOPE_ID',
+  session: 'bucket',
+  request: { key: 'optional', value: 'optional' },
+  duringWarmup: true,
+  doc: 'The id of a scope.',
+});
+
+export const GetFailoverLog = defineCommand({
+  opcode: 0x96,
+  name: 'GET_FAILOVER_LOG',
+  session: 'bucket',
+  privilege: { all: ['read'] },
+  doc: 'History of a vbucket: uuid and first seqno, newest first.',
+});
+
+export const GetAllVbSeqnos = defineCommand({
+  opcode: 0x48,
+  name: 'GET_ALL_VB_SEQNOS',
+  session: 'bucket',
+  privilege: { all: ['read'] },
+  request: { extras: [0, 4, 8] },
+  reorderable: true,
+  doc: 'The high seqno of every vbucket in a state.',
+});
+
+export const SeqnoPersistence = defineCommand({
+  opcode: 0xb7,
+  name: 'SEQNO_PERSISTENCE',
+  session: 'bucket',
+  privilege: { all: ['read'] },
+  request: { extras: [8] },
+  doc: 'Answers once a seqno is on disk.',
+});
+
+export const ObserveSeqno = defineCommand({
+  opcode: 0x91,
+  name: 'OBSERVE_SEQNO',
+  session: 'bucket',
+  privilege: { all: ['read'] },
+  request: { value: 'required' },
+  doc: 'Persisted and current seqno of a vbucket, if it still has the given uuid.',
+});
+
+export const Observe = defineCommand({
+  opcode: 0x92,
+  name: 'OBSERVE',
+  session: 'bucket',
+  privilege: { all: ['read'] },
+  request: { value: 'required' },
+  doc: 'Whether documents are in memory, on disk or gone.',
+});
+
+export const GetRandomKey = defineCommand({
+  opcode: 0xb6,
+  name: 'GET_RANDOM_KEY',
+  session: 'bucket',
+  privilege: { all: ['read'] },
+  request: { extras: [0, 4, 5] },
+  doc: 'Any document of a collection.',
+});

@@ -1,0 +1,102 @@
+// What one command of the binary protocol looks like, declared once: the validator, the table of opcodes, the check of
+// session and privilege are derived from it.
+import type { Frame } from './frame.ts';
+
+/** What must have happened on the connection before. */
+export type SessionNeed = 'none' | 'authenticated' | 'bucket';
+
+/** Names of privileges (public document: kv_engine docs/rbac.md). */
+export type PrivilegeName =
+  | 'read'
+  | 'insert'
+  | 'upsert'
+  | 'delete'
+  | 'metaWrite'
+  | 'simpleStats'
+  | 'systemSettings'
+  | 'administrator';
+
+/** Where a privilege must be held: in the collection of the key, or anywhere in the bucket, or on the node. */
+export interface PrivilegeNeed {
+  all?: readonly PrivilegeName[];
+  /** One of these is enough. */
+  any?: readonly PrivilegeName[];
+}
+
+export interface CommandLayout {
+  /** Allowed numbers of bytes; none when left out. */
+  extras?: readonly number[];
+  /** `document`: a key of a document with its collection id; `text`: anything, must be there. */
+  key?: 'none' | 'document' | 'text' | 'optional';
+  value?: 'none' | 'required' | 'optional';
+  cas?: 'none' | 'optional' | 'required';
+  /** The value may be compressed or carry extended attributes. */
+  typedValue?: boolean;
+}
+
+export interface CommandSpec {
+  opcode: number;
+  name: string;
+  session: SessionNeed;
+  /** Checked before the command runs; for commands with a document key in its collection, else in the bucket. */
+  privilege?: PrivilegeNeed;
+  request?: CommandLayout;
+  /** No answer on success, or on a miss. */
+  quiet?: 'success' | 'miss';
+  durability?: boolean;
+  preserveTtl?: boolean;
+  /** May be answered out of order once the client allows it. */
+  reorderable?: boolean;
+  /** Runs on a bucket whose documents are still being loaded. */
+  duringWarmup?: boolean;
+  /** Changes documents: needs SystemCollectionMutation in system collections where a reader needs SystemCollectionLookup. */
+  mutates?: boolean;
+  doc: string;
+}
+
+const keyRules = { none: 0, document: 1, text: 2, optional: 3 } as const;
+const valueRules = { none: 0, required: 1, optional: 2 } as const;
+const casRules = { none: 0, optional: 1, required: 2 } as const;
+export const KeyRule = keyRules;
+
+/** A declared command, with its layout in the form the validator reads. */
+export interface Command extends CommandSpec {
+  /** Bit n: extras of n bytes are allowed. */
+  readonly extrasMask: number;
+  readonly keyRule: number;
+  readonly valueRule: number;
+  readonly casRule: number;
+}
+
+export function defineCommand(spec: CommandSpec): Command {
+  const { extras = [0], key = 'none', value = 'none', cas = 'none' } = spec.request ?? {};
+  return {
+    ...spec,
+    extrasMask: extras.reduce((mask, bytes) => mask | (1 << bytes), 0),
+    keyRule: keyRules[key],
+    valueRule: valueRules[value],
+    casRule: casRules[cas],
+  };
+}
+
+/** Why a request does not have its command's layout, or null when it has. */
+export function layoutProblem(command: Command, frame: Frame): string | null {
+  const extrasBytes = frame.keyStart - frame.extrasStart;
+  const keyBytes = frame.valueStart - frame.keyStart;
+  const valueBytes = frame.end - frame.valueStart;
+  if (extrasBytes > 31 || (command.extrasMask & (1 << extrasBytes)) === 0) {
+    return command.extrasMask === 1
+      ? 'Request must not include extras'
+      : 'Request has extras of a wrong size';
+  }
+  if (command.keyRule === keyRules.none && keyBytes > 0) return 'Request must not include key';
+  if ((command.keyRule === keyRules.document || command.keyRule === keyRules.text) && keyBytes === 0) {
+    return 'Request must include key';
+  }
+  if (command.valueRule === valueRules.none && valueBytes > 0) return 'Request must not include value';
+  if (command.valueRule === valueRules.required && valueBytes === 0) return 'Request must include value';
+  const hasCas = frame.casHi !== 0 || frame.casLo !== 0;
+  if (command.casRule === casRules.none && hasCas) return 'Request CAS must not be set';
+  if (command.casRule === casRules.required && !hasCas) return 'Request CAS must be set';
+  return null;
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { emptyFrame, type Frame, FrameResult, frameBytesMax, Magic, readFrame } from './frame.ts';
+import { FrameReader } from './frame-reader.ts';
+import { encodeRequest, Output } from './output.ts';
+
+const requests = [
+  encodeRequest({ opcode: 0x0a, opaque: 1 }),
+  encodeRequest({
+    opcode: 1,
+    opaque: 2,
+    vb: 1023,
+    extras: Buffer.alloc(8, 5),
+    key: Buffer.from('\0key'),
+    value: Buffer.from('value'),
+    casHi: 0xffffffff,
+    casLo: 7,
+    datatype: 1,
+  }),
+  encodeRequest({
+    opcode: 1,
+    opaque: 3,
+    framing: Buffer.from([0x11, 2]),
+    extras: Buffer.alloc(8),
+    key: Buffer.from('\0k'),
+    value: Buffer.alloc(300, 65),
+  }),
+  encodeRequest({ opcode: 0, opaque: 0xffffffff, key: Buffer.from('\0z') }),
+];
+const stream = Buffer.concat(requests);
+
+const describe = (frame: Frame) => ({
+  magic: frame.magic,
+  opcode: frame.opcode,
+  opaque: frame.opaque,
+  vb: frame.vb,
+  datatype: frame.datatype,
+  cas: [frame.casHi, frame.casLo],
+  framing: frame.buffer.toString('latin1', frame.framingStart, frame.extrasStart),
+  extras: frame.buffer.toString('latin1', frame.extrasStart, frame.keyStart),
+  key: frame.buffer.toString('latin1', frame.keyStart, frame.valueStart),
+  value: frame.buffer.toString('latin1', frame.valueStart, frame.end),
+});
+
+/** Reads the chunks as they would arrive, in one memory that is overwritten by each. */
+function readAll(chunks: Buffer[], bytesMax = frameBytesMax) {
+  const reader = new FrameReader(bytesMax);
+  const shared = Buffer.alloc(Math.max(1, ...chunks.map((chunk) => chunk.length)));
+  const frame = emptyFrame();
+  const frames: ReturnType<typeof describe>[] = [];
+  let result: FrameResult = FrameResult.needMore;
+  for (const chunk of chunks) {
+    shared.fill(0xee);
+    chunk.copy(shared);
+    reader.feed(shared, 0, chunk.length);
+    while ((result = reader.next(frame)) === FrameResult.whole) frames.push(describe(frame));
+    if (result < 0) return { frames, result, kept: reader.keptBytes };
+    reader.keep();
+  }
+  return { frames, result, kept: reader.keptBytes };
+}
+
+const expected = readAll([stream]).frames;
+
+test('reads every part of a frame', () => {
+  assert.equal(expected.length, 4);
+  assert.deepEqual(expected[1], {
+    magic: Magic.request,
+    opcode: 1,
+    opaque: 2,
+    vb: 1023,
+    datatype: 1,
+    cas: [0xffffffff, 7],
+    framing: '',
+    extras: '\x05'.repeat(8),
+    key: '\0key',
+    value: 'value',
+  });
+  assert.equal(expected[2]?.framing, '\x11\x02');
+  assert.equal(expected[2]?.key, '\0k');
+  assert.equal(expected[3]?.opaque, 0xffffffff);
+});
+
+test('reads the same frames byte by byte', () => {
+  const bytes = [...stream].map((byte) => Buffer.from([byte]));
+  assert.deepEqual(readAll(bytes), { frames: expected, result: FrameResult.needMore, kept: 0 });
+});
+
+test('reads the same frames at every split in two and in three', () => {
+  for (let at = 0; at <= stream.length; at++) {
+    assert.deepEqual(readAll([stream.subarray(0, at), stream.subarray(at)]).frames, expected);
+    const middle = Math.floor((at + stream.length) / 2);
+    const three = [stream.subarray(0, at), stream.subarray(at, middle), stream.subarray(middle)];
+    assert.deepEqual(readAll(three).frames, expected);
+  }
+});
+
+test('waits for the rest of every truncation', () => {
+  for (let at = 0; at < stream.length; at++) {
+    const { frames, result, kept } = readAll([stream.subarray(0, at)]);
+    assert.deepEqual(frames, expected.slice(0, frames.length));
+    assert.equal(result, FrameResult.needMore);
+    const whole = requests.slice(0, frames.length).reduce((sum, request) => sum + request.length, 0);
+    assert.equal(kept, at - whole);
+  }
+});
+
+test('never reads beyond its input, whatever the bytes', () => {
+  let seed = 12345;
+  const random = () => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) / 2 ** 32;
+  for (let round = 0; round < 3000; round++) {
+    const bytes = Buffer.from(
+      Array.from({ length: Math.floor(random() * 80) }, () => Math.floor(random() * 256)),
+    );
+    if (bytes.length > 12 && random() < 0.8) bytes.set([0x80, 1, 0, Math.floor(random() * 9)], 0);
+    if (bytes.length > 12 && random() < 0.8) bytes.set([0, 0, 0, Math.floor(random() * 50)], 8);
+    const split = Math.floor(random() * bytes.length);
+    const whole = readAll([bytes]);
+    const halves = readAll([bytes.subarray(0, split), bytes.subarray(split)]);
+    assert.deepEqual(halves.frames, whole.frames);
+    assert.equal(halves.result, whole.result);
+  }
+});
+
+test('refuses a frame above the limit as soon as its header is there', () => {
+  const header = encodeRequest({ opcode: 1, opaque: 9 });
+  header.writeUInt32BE(frameBytesMax - 23, 8);
+  const { result } = readAll([header]);
+  assert.equal(result, FrameResult.tooLarge);
+  header.writeUInt32BE(frameBytesMax - 24, 8);
+  assert.equal(readAll([header]).result, FrameResult.needMore);
+});
+
+test('refuses lengths that do not add up and magics that no peer sends, with the header read', () => {
+  const frame = emptyFrame();
+  const bad = encodeRequest({ opcode: 4, opaque: 77 });
+  bad.writeUInt16BE(5, 2);
+  assert.equal(readFrame(bad, 0, bad.length, frame, frameBytesMax), FrameResult.malformed);
+  assert.deepEqual([frame.opcode, frame.opaque], [4, 77]);
+  const text = Buffer.from('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  assert.equal(readFrame(text, 0, text.length, frame, frameBytesMax), FrameResult.malformed);
+});
+
+test('a frame that was put back is read again', () => {
+  const reader = new FrameReader(frameBytesMax);
+  const frame = emptyFrame();
+  const seen: number[] = [];
+  for (const chunk of [stream.subarray(0, 30), stream.subarray(30)]) {
+    reader.feed(chunk, 0, chunk.length);
+    while (reader.next(frame) === FrameResult.whole) {
+      seen.push(frame.opaque);
+      if (seen.length % 2 === 1) reader.unread(frame);
+    }
+    reader.keep();
+  }
+  assert.deepEqual(seen, [1, 1, 2, 2, 3, 3, 0xffffffff, 0xffffffff]);
+});
+
+test('takes memory for bytes that came, not for bytes that a header claims', () => {
+  const reader = new FrameReader(frameBytesMax);
+  const claim = encodeRequest({ opcode: 1 });
+  claim.writeUInt32BE(20_000_000, 8);
+  reader.feed(claim, 0, claim.length);
+  assert.equal(reader.next(emptyFrame()), FrameResult.needMore);
+  reader.keep();
+  assert.equal(reader.keptBytes, 24);
+});
+
+test('encodes replies that read back, with and without the duration frame', () => {
+  const output = new Output(32);
+  for (const duration of [-1, 513]) {
+    output.clear(false);
+    const at = output.reply(5, 0xfedcba98, 0x88, duration, 4, 2, 3, 1, 0x89abcdef, 1);
+    output.buffer.write('EXTRkyval', at, 'latin1');
+    const frame = emptyFrame();
+    assert.equal(readFrame(output.buffer, 0, output.end, frame, frameBytesMax), FrameResult.whole);
+    assert.deepEqual(describe(frame), {
+      magic: duration < 0 ? Magic.response : Magic.altResponse,
+      opcode: 5,
+      opaque: 0xfedcba98,
+      vb: 0x88,
+      datatype: 1,
+      cas: [0x89abcdef, 1],
+      framing: duration < 0 ? '' : '\x02\x02\x01',
+      extras: 'EXTR',
+      key: 'ky',
+      value: 'val',
+    });
+  }
+});

@@ -1,0 +1,113 @@
+// Frames of the binary protocol (public document: kv_engine docs/BinaryProtocol.md): where one begins and ends in a
+// buffer, and the offsets of its parts. Pure; nothing is copied.
+
+export const headerBytes = 24;
+/** A frame with more is a reason to hang up. */
+export const frameBytesMax = 30 * 1024 * 1024;
+
+export const Magic = {
+  request: 0x80,
+  response: 0x81,
+  /** Request and response with framing extras. */
+  altRequest: 0x08,
+  altResponse: 0x18,
+  serverRequest: 0x82,
+  clientResponse: 0x83,
+} as const;
+
+/** One frame as offsets into `buffer`; filled again for each frame. */
+export interface Frame {
+  buffer: Buffer;
+  start: number;
+  end: number;
+  magic: number;
+  opcode: number;
+  datatype: number;
+  /** The vbucket of a request, the status of a response. */
+  vb: number;
+  opaque: number;
+  casHi: number;
+  casLo: number;
+  framingStart: number;
+  extrasStart: number;
+  keyStart: number;
+  /** The value begins where the key ends and goes on to `end`. */
+  valueStart: number;
+  /** Bytes the frame has in all, once its header is known; else the header's. */
+  needed: number;
+}
+
+export const emptyFrame = (): Frame => ({
+  buffer: Buffer.alloc(0),
+  start: 0,
+  end: 0,
+  magic: 0,
+  opcode: 0,
+  datatype: 0,
+  vb: 0,
+  opaque: 0,
+  casHi: 0,
+  casLo: 0,
+  framingStart: 0,
+  extrasStart: 0,
+  keyStart: 0,
+  valueStart: 0,
+  needed: headerBytes,
+});
+
+/** What reading a frame gave, where it is not the frame. */
+export const FrameResult = { whole: 1, needMore: 0, malformed: -1, tooLarge: -2 } as const;
+export type FrameResult = (typeof FrameResult)[keyof typeof FrameResult];
+
+/** Reads the frame at `at`. A malformed one has its header fields filled in, so that it can be answered. */
+export function readFrame(
+  buffer: Buffer,
+  at: number,
+  end: number,
+  frame: Frame,
+  bytesMax: number,
+): FrameResult {
+  frame.needed = headerBytes;
+  if (end - at < headerBytes) return FrameResult.needMore;
+  const magic = buffer[at] as number;
+  const bodyBytes = buffer.readUInt32BE(at + 8);
+  let framingBytes = 0;
+  let keyBytes = ((buffer[at + 2] as number) << 8) | (buffer[at + 3] as number);
+  if (magic === Magic.altRequest || magic === Magic.altResponse) {
+    framingBytes = buffer[at + 2] as number;
+    keyBytes = buffer[at + 3] as number;
+  } else if (!isPlainMagic(magic)) {
+    readHeader(buffer, at, frame);
+    return FrameResult.malformed;
+  }
+  const total = headerBytes + bodyBytes;
+  const extrasBytes = buffer[at + 4] as number;
+  if (total > bytesMax || framingBytes + extrasBytes + keyBytes > bodyBytes) {
+    readHeader(buffer, at, frame);
+    return total > bytesMax ? FrameResult.tooLarge : FrameResult.malformed;
+  }
+  frame.needed = total;
+  if (end - at < total) return FrameResult.needMore;
+  readHeader(buffer, at, frame);
+  frame.end = at + total;
+  frame.framingStart = at + headerBytes;
+  frame.extrasStart = frame.framingStart + framingBytes;
+  frame.keyStart = frame.extrasStart + extrasBytes;
+  frame.valueStart = frame.keyStart + keyBytes;
+  return FrameResult.whole;
+}
+
+const isPlainMagic = (magic: number): boolean => magic >= Magic.request && magic <= Magic.clientResponse;
+
+function readHeader(buffer: Buffer, at: number, frame: Frame): void {
+  frame.buffer = buffer;
+  frame.start = at;
+  frame.end = at + headerBytes;
+  frame.magic = buffer[at] as number;
+  frame.opcode = buffer[at + 1] as number;
+  frame.datatype = buffer[at + 5] as number;
+  frame.vb = ((buffer[at + 6] as number) << 8) | (buffer[at + 7] as number);
+  frame.opaque = buffer.readUInt32BE(at + 12);
+  frame.casHi = buffer.readUInt32BE(at + 16);
+  frame.casLo = buffer.readUInt32BE(at + 20);
+}

@@ -1,0 +1,108 @@
+// Framing extras: options of a request and notes on a response that ride in front of the extras.
+import { Status } from './status.ts';
+
+export const RequestFrame = {
+  barrier: 0,
+  durability: 1,
+  streamId: 2,
+  impersonate: 4,
+  preserveTtl: 5,
+  extraPrivilege: 6,
+  impersonateToken: 7,
+} as const;
+
+/** What the framing extras of one request say; filled again for each request. */
+export interface Framing {
+  barrier: boolean;
+  durabilityLevel: number;
+  /** Milliseconds, 0 when not given. */
+  durabilityTimeoutMs: number;
+  preserveTtl: boolean;
+  streamId: boolean;
+  impersonates: boolean;
+}
+
+export const emptyFraming = (): Framing => ({
+  barrier: false,
+  durabilityLevel: 0,
+  durabilityTimeoutMs: 0,
+  preserveTtl: false,
+  streamId: false,
+  impersonates: false,
+});
+
+export function clearFraming(framing: Framing): void {
+  framing.barrier = false;
+  framing.durabilityLevel = 0;
+  framing.durabilityTimeoutMs = 0;
+  framing.preserveTtl = false;
+  framing.streamId = false;
+  framing.impersonates = false;
+}
+
+/** Reads all framing extras of a request. */
+export function readFraming(buffer: Buffer, start: number, end: number, framing: Framing): Status {
+  clearFraming(framing);
+  let at = start;
+  while (at < end) {
+    const head = buffer[at++] as number;
+    let id = head >> 4;
+    let length = head & 15;
+    if (id === 15) {
+      if (at >= end) return Status.invalidArguments;
+      id += buffer[at++] as number;
+    }
+    if (length === 15) {
+      if (at >= end) return Status.invalidArguments;
+      length += buffer[at++] as number;
+    }
+    if (at + length > end) return Status.invalidArguments;
+    const status = readOne(buffer, at, id, length, framing);
+    if (status !== Status.success) return status;
+    at += length;
+  }
+  return Status.success;
+}
+
+function readOne(buffer: Buffer, at: number, id: number, length: number, framing: Framing): Status {
+  switch (id) {
+    case RequestFrame.barrier:
+      framing.barrier = true;
+      return length === 0 ? Status.success : Status.invalidArguments;
+    case RequestFrame.durability:
+      return readDurability(buffer, at, length, framing);
+    case RequestFrame.streamId:
+      framing.streamId = true;
+      return length === 2 ? Status.success : Status.invalidArguments;
+    case RequestFrame.preserveTtl:
+      framing.preserveTtl = true;
+      return length === 0 ? Status.success : Status.invalidArguments;
+    case RequestFrame.impersonate:
+    case RequestFrame.extraPrivilege:
+    case RequestFrame.impersonateToken:
+      framing.impersonates = true;
+      return Status.success;
+    default:
+      return Status.unknownFrameInfo;
+  }
+}
+
+function readDurability(buffer: Buffer, at: number, length: number, framing: Framing): Status {
+  if (length !== 1 && length !== 3) return Status.invalidArguments;
+  const level = buffer[at] as number;
+  if (level < 1 || level > 3) return Status.durabilityInvalidLevel;
+  framing.durabilityLevel = level;
+  if (length === 1) return Status.success;
+  const timeoutMs = buffer.readUInt16BE(at + 1);
+  framing.durabilityTimeoutMs = timeoutMs;
+  return timeoutMs === 0 || timeoutMs === 0xffff ? Status.invalidArguments : Status.success;
+}
+
+/** Bytes of the duration frame, the only framing extra that responses carry. */
+export const durationFrameBytes = 3;
+
+/** The server's duration on its curved scale: fine for microseconds, up to two minutes in 16 bits. */
+export function encodeDuration(microseconds: number): number {
+  if (microseconds <= 0) return 0;
+  return Math.min(0xffff, Math.round((microseconds * 2) ** (1 / 1.74)));
+}

@@ -1,0 +1,129 @@
+// Gathers the replies of one stretch in one growing buffer, so that they leave in one write.
+import { headerBytes, Magic } from './frame.ts';
+import { durationFrameBytes } from './framing.ts';
+
+export class Output {
+  buffer: Buffer;
+  end = 0;
+  private readonly initialBytes: number;
+
+  constructor(initialBytes = 64 * 1024) {
+    this.initialBytes = initialBytes;
+    this.buffer = Buffer.allocUnsafeSlow(initialBytes);
+  }
+
+  /** Makes room and answers where the room begins; the caller moves `end` or writes through `reply`. */
+  reserve(bytes: number): number {
+    if (this.end + bytes > this.buffer.length) this.grow(bytes);
+    return this.end;
+  }
+
+  /**
+   * Writes the head of a reply and makes room for its body; answers where the extras begin (then key, then value).
+   * `duration` below zero leaves the duration frame out.
+   */
+  reply(
+    opcode: number,
+    opaque: number,
+    status: number,
+    duration: number,
+    extrasBytes: number,
+    keyBytes: number,
+    valueBytes: number,
+    datatype: number,
+    casHi: number,
+    casLo: number,
+  ): number {
+    const framingBytes = duration < 0 ? 0 : durationFrameBytes;
+    const bodyBytes = framingBytes + extrasBytes + keyBytes + valueBytes;
+    const at = this.reserve(headerBytes + bodyBytes);
+    const { buffer } = this;
+    if (framingBytes === 0) {
+      buffer[at] = Magic.response;
+      buffer[at + 2] = keyBytes >> 8;
+    } else {
+      buffer[at] = Magic.altResponse;
+      buffer[at + 2] = framingBytes;
+      buffer[at + 24] = 0x02;
+      buffer[at + 25] = duration >> 8;
+      buffer[at + 26] = duration;
+    }
+    buffer[at + 1] = opcode;
+    buffer[at + 3] = keyBytes;
+    buffer[at + 4] = extrasBytes;
+    buffer[at + 5] = datatype;
+    buffer[at + 6] = status >> 8;
+    buffer[at + 7] = status;
+    writeU32(buffer, at + 8, bodyBytes);
+    writeU32(buffer, at + 12, opaque);
+    writeU32(buffer, at + 16, casHi);
+    writeU32(buffer, at + 20, casLo);
+    this.end = at + headerBytes + bodyBytes;
+    return at + headerBytes + framingBytes;
+  }
+
+  /** What was gathered. */
+  bytes(): Buffer {
+    return this.buffer.subarray(0, this.end);
+  }
+
+  /** Starts anew. A buffer that is still being sent, or has grown large, is left to whoever holds it. */
+  clear(stillInUse: boolean): void {
+    this.end = 0;
+    if (stillInUse || this.buffer.length > this.initialBytes * 16) {
+      this.buffer = Buffer.allocUnsafeSlow(this.initialBytes);
+    }
+  }
+
+  private grow(bytes: number): void {
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.buffer.length * 2, this.end + bytes));
+    this.buffer.copy(grown, 0, 0, this.end);
+    this.buffer = grown;
+  }
+}
+
+function writeU32(buffer: Buffer, at: number, value: number): void {
+  buffer[at] = value >>> 24;
+  buffer[at + 1] = value >>> 16;
+  buffer[at + 2] = value >>> 8;
+  buffer[at + 3] = value;
+}
+
+/** A request as a client or a test sends it. */
+export interface RequestParts {
+  opcode: number;
+  opaque?: number;
+  vb?: number;
+  datatype?: number;
+  casHi?: number;
+  casLo?: number;
+  framing?: Uint8Array;
+  extras?: Uint8Array;
+  key?: Uint8Array;
+  value?: Uint8Array;
+  magic?: number;
+}
+
+const nothing = new Uint8Array(0);
+
+/** Encodes a request frame (not for the hot path). */
+export function encodeRequest(parts: RequestParts): Buffer {
+  const { framing = nothing, extras = nothing, key = nothing, value = nothing } = parts;
+  const head = Buffer.alloc(headerBytes);
+  head[0] = parts.magic ?? (framing.length > 0 ? Magic.altRequest : Magic.request);
+  head[1] = parts.opcode;
+  if (head[0] === Magic.altRequest) {
+    head[2] = framing.length;
+    head[3] = key.length;
+  } else {
+    head.writeUInt16BE(key.length, 2);
+  }
+  head[4] = extras.length;
+  head[5] = parts.datatype ?? 0;
+  head.writeUInt16BE(parts.vb ?? 0, 6);
+  head.writeUInt32BE(framing.length + extras.length + key.length + value.length, 8);
+  head.writeUInt32BE(parts.opaque ?? 0, 12);
+  head.writeUInt32BE(parts.casHi ?? 0, 16);
+  head.writeUInt32BE(parts.casLo ?? 0, 20);
+  return Buffer.concat([head, framing, extras, key, value]);
+}
