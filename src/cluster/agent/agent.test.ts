@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { BucketReport, KvDesired, KvReport } from '#kv/admin.ts';
+import { silentLog } from '#ports/log.ts';
+import { memoryCluster } from '../../../test/support/cluster.ts';
+import { BucketsService } from '../buckets/buckets.service.ts';
+import { BucketsStore } from '../buckets/buckets.store.ts';
+import { Agent } from './agent.ts';
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Makes everything so at once, unless `hold` is set, and counts what it was asked. */
+class FakeKv {
+  asked: KvDesired[] = [];
+  hold: Promise<void> | null = null;
+  failures = 0;
+  ops = 0;
+
+  async apply(desired: KvDesired): Promise<KvReport> {
+    this.asked.push(structuredClone(desired));
+    await this.hold;
+    if (this.failures-- > 0) throw new Error('the data service is not there');
+    return this.report();
+  }
+  async report(): Promise<KvReport> {
+    const buckets = (this.asked.at(-1)?.buckets ?? []).map((bucket) => this.#reportOf(bucket.uuid));
+    return { buckets, connections: 0 };
+  }
+  async randomKey(): Promise<string | null> {
+    return null;
+  }
+  #reportOf(uuid: string): BucketReport {
+    return {
+      ...{ name: uuid, uuid, incarnation: 0, state: 'ready', damaged: [], writeFailure: null },
+      ...{ items: 0, memUsed: 0, dataBytes: 0, diskBytes: 0, dirtyItems: 0, ops: this.ops, gets: 0 },
+      ...{ getHits: 0, sets: 0, deletes: 0, diskFetches: 0, nonResident: 0, collectionItems: {} },
+    };
+  }
+}
+
+async function anAgent() {
+  const cluster = await memoryCluster();
+  const kv = new FakeKv();
+  const never = { onChange: () => ({ stop: () => {} }) };
+  const agent = new Agent({
+    ...cluster,
+    kv,
+    users: { ...never, specs: () => [] },
+    tls: { ...never, current: () => null },
+    log: silentLog,
+  });
+  const buckets = new BucketsService({
+    ...cluster,
+    data: agent,
+    store: new BucketsStore(cluster.store),
+    disk: async () => ({ totalBytes: 0, usedBytes: 0 }),
+    edition: 'enterprise',
+    wireNames: 'neutral',
+  });
+  agent.start();
+  return { ...cluster, kv, agent, buckets };
+}
+
+const form = { name: 'b', ramQuotaMB: '100' };
+
+describe('agent', () => {
+  it('hands the whole wanted state to the data service', async () => {
+    const { agent, buckets, kv, view } = await anAgent();
+    const { uuid } = await buckets.create(form, true);
+    const spec = kv.asked.at(-1)?.buckets[0];
+    assert.equal(spec?.uuid, uuid);
+    assert.equal(spec?.quotaBytes, 100 * 1024 * 1024);
+    assert.equal(spec?.clusterConfig.rev, view.bucketRevision(uuid));
+    const config = JSON.parse(spec?.clusterConfig.json ?? '');
+    assert.deepEqual([config.rev, config.name, config.bucketType], [spec?.clusterConfig.rev, 'b', 'membase']);
+    assert.deepEqual(config.vBucketServerMap.serverList, ['$HOST:11210']);
+    assert.equal(config.vBucketServerMap.vBucketMap.length, 1024);
+    assert.equal(agent.measured(uuid)?.state, 'ready');
+    await agent.stop();
+  });
+
+  it('frees the name of a deleted bucket once the data service has let go', async () => {
+    const { agent, buckets, kv, view } = await anAgent();
+    const { uuid } = await buckets.create(form, true);
+    await buckets.remove('b');
+    assert.deepEqual(kv.asked.at(-1)?.buckets, []);
+    assert.equal(view.buckets.byUuid[uuid], undefined);
+    await buckets.create(form, true);
+    await agent.stop();
+  });
+
+  it('gathers changes made while the data service is busy into one call', async () => {
+    const { agent, buckets, kv } = await anAgent();
+    await turn();
+    const before = kv.asked.length;
+    const busy = Promise.withResolvers<void>();
+    kv.hold = busy.promise;
+    const creations = ['a', 'b', 'c', 'd'].map((name) => buckets.create({ ...form, name }, true));
+    await turn();
+    busy.resolve();
+    await Promise.all(creations);
+    assert.equal(kv.asked.length - before, 2);
+    assert.equal(kv.asked.at(-1)?.buckets.length, 4);
+    await agent.stop();
+  });
+
+  it('tries again after the data service failed', async () => {
+    const { agent, buckets, kv, clock } = await anAgent();
+    await turn();
+    kv.failures = 1;
+    const creation = buckets.create(form, true);
+    for (let turns = 0; turns < 10; turns++) await turn();
+    const before = kv.asked.length;
+    clock.advance(1_000);
+    await creation;
+    assert.equal(kv.asked.length, before + 1);
+    await agent.stop();
+  });
+
+  it('measures rates between samples', async () => {
+    const { agent, buckets, kv, clock } = await anAgent();
+    const { uuid } = await buckets.create(form, true);
+    clock.advance(1_000);
+    await turn();
+    kv.ops = 500;
+    clock.advance(1_000);
+    await turn();
+    assert.equal(agent.measured(uuid)?.rates.ops, 500);
+    await agent.stop();
+    assert.equal(clock.pending, 0);
+  });
+});

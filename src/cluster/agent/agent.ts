@@ -1,0 +1,168 @@
+// On each node: watches the configuration, tells the data service the whole wanted state, keeps what it reports.
+// Level-triggered: whatever happened in between, one run brings the data service to the newest state.
+import type { KvAdmin, TlsSpec, UserSpec } from '#kv/admin.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import { BucketsStore } from '../buckets/buckets.store.ts';
+import { type ManifestState, manifestKey } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { DataService, MeasuredBucket } from '../config/data-service.ts';
+import { type Changing, until } from '../config/until.ts';
+import { desiredState } from './desired-state.ts';
+import { Samples } from './samples.ts';
+
+const sampleStepMs = 1_000;
+const retryMs = 1_000;
+const refreshTimeoutMs = 500;
+
+/** Who may log in to the data port and what for; scopes and collections have their ids in the manifests. */
+export interface DataUsers extends Changing {
+  specs(manifests: ReadonlyMap<string, ManifestState>): UserSpec[];
+}
+
+export interface AgentDeps {
+  view: ClusterView;
+  store: ConfigStore;
+  kv: Pick<KvAdmin, 'apply' | 'report' | 'randomKey'>;
+  users: DataUsers;
+  tls: Changing & { current(): TlsSpec | null };
+  clock: Clock;
+  log: Log;
+}
+
+export class Agent implements DataService {
+  readonly #deps: AgentDeps;
+  readonly #buckets: BucketsStore;
+  readonly #samples = new Samples();
+  readonly #listeners = new Set<() => void>();
+  readonly #subscriptions: { stop(): void }[] = [];
+  #settledRevision = -1;
+  #wanted = 0;
+  #applied = 0;
+  #busy = false;
+  #running: Promise<void> = Promise.resolve();
+  #refreshing: Promise<void> | null = null;
+  #sampler: Timer | null = null;
+  #stopped = new AbortController();
+
+  constructor(deps: AgentDeps) {
+    this.#deps = deps;
+    this.#buckets = new BucketsStore(deps.store);
+  }
+
+  /** From here on the data service follows. Does not wait for it; `settled` does. */
+  start(): void {
+    const { view, users, tls } = this.#deps;
+    for (const source of [view, users, tls]) {
+      this.#subscriptions.push(source.onChange(() => this.#want()));
+    }
+    this.#want();
+    this.#scheduleSample();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort(new Error('the agent stops'));
+    for (const subscription of this.#subscriptions.splice(0)) subscription.stop();
+    this.#sampler?.cancel();
+    await this.#running;
+  }
+
+  async settled(revision: number, timeoutMs: number): Promise<boolean> {
+    return until(this, () => this.#settledRevision >= revision, timeoutMs, this.#deps.clock);
+  }
+
+  async refresh(): Promise<void> {
+    this.#refreshing ??= this.#takeReport(false).finally(() => {
+      this.#refreshing = null;
+    });
+    const late = Promise.withResolvers<void>();
+    const timer = this.#deps.clock.after(refreshTimeoutMs, late.resolve);
+    await Promise.race([this.#refreshing, late.promise]);
+    timer.cancel();
+  }
+
+  measured(bucketUuid: string): MeasuredBucket | null {
+    return this.#samples.measured(bucketUuid);
+  }
+
+  connections(): number {
+    return this.#samples.connections();
+  }
+
+  randomKey(bucket: string): Promise<string | null> {
+    return this.#deps.kv.randomKey(bucket);
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    this.#listeners.add(listener);
+    return { stop: () => void this.#listeners.delete(listener) };
+  }
+
+  #want(): void {
+    this.#wanted++;
+    if (this.#busy) return;
+    this.#busy = true;
+    this.#running = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    while (this.#applied !== this.#wanted && !this.#stopped.signal.aborted) {
+      try {
+        await this.#apply();
+      } catch (error) {
+        if (this.#stopped.signal.aborted) break;
+        this.#deps.log.error('agent.apply_failed', { reason: (error as Error).message });
+        await this.#deps.clock.sleep(retryMs, this.#stopped.signal).catch(() => {});
+      }
+    }
+    this.#busy = false;
+  }
+
+  async #apply(): Promise<void> {
+    const { view, kv, users, tls, clock } = this.#deps;
+    const wanted = this.#wanted;
+    const revision = view.latestRevision();
+    const leaving = Object.values(view.buckets.byUuid).filter((bucket) => bucket.state === 'deleting');
+    const manifests = new Map(
+      view.liveBuckets().map((bucket) => [bucket.name, view.manifest(bucket.uuid)] as const),
+    );
+    const report = await kv.apply(desiredState(view, users.specs(manifests), tls.current()));
+    this.#samples.take(report, clock.monotonicMs(), false);
+    for (const bucket of leaving) await this.#forget(bucket.uuid);
+    this.#applied = wanted;
+    this.#settledRevision = revision;
+    this.#tell();
+  }
+
+  /** The data service has removed the files; now the name is free. */
+  async #forget(uuid: string): Promise<void> {
+    const { store } = this.#deps;
+    await this.#buckets.change((state) => {
+      const { [uuid]: _gone, ...byUuid } = state.byUuid;
+      return { ...state, byUuid };
+    });
+    const manifest = await store.get(manifestKey(uuid));
+    if (manifest) await store.delete(manifest.key, manifest.revision);
+  }
+
+  #scheduleSample(): void {
+    if (this.#stopped.signal.aborted) return;
+    this.#sampler = this.#deps.clock.after(sampleStepMs, () => {
+      void this.#takeReport(true).finally(() => this.#scheduleSample());
+    });
+  }
+
+  async #takeReport(step: boolean): Promise<void> {
+    try {
+      const report = await this.#deps.kv.report();
+      if (this.#samples.take(report, this.#deps.clock.monotonicMs(), step)) this.#tell();
+    } catch (error) {
+      this.#deps.log.warn('agent.report_failed', { reason: (error as Error).message });
+    }
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}

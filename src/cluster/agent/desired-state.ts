@@ -1,0 +1,43 @@
+// From the cluster's configuration to what this node's data service should run.
+import type { BucketSpec, KvDesired, Manifest, TlsSpec, UserSpec } from '#kv/admin.ts';
+import { nodeServices, revisionEpoch, terseBucketConfig } from '../bootstrap/terse-config.ts';
+import type { ManifestState, StoredBucket } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+
+const mib = 1024 * 1024;
+
+export function desiredState(view: ClusterView, users: UserSpec[], tls: TlsSpec | null): KvDesired {
+  const provisioned = view.cluster.uuid !== '';
+  return {
+    buckets: view.liveBuckets().map((bucket) => bucketSpec(view, bucket)),
+    users,
+    clusterConfig: provisioned
+      ? { revEpoch: revisionEpoch, rev: view.clusterRevision(), json: JSON.stringify(nodeServices(view)) }
+      : null,
+    tls,
+  };
+}
+
+function bucketSpec(view: ClusterView, bucket: StoredBucket): BucketSpec {
+  return {
+    name: bucket.name,
+    uuid: bucket.uuid,
+    incarnation: bucket.incarnation,
+    type: bucket.type,
+    quotaBytes: bucket.ramQuotaMb * mib,
+    replicaNumber: bucket.replicaNumber,
+    evictionPolicy: bucket.evictionPolicy,
+    durabilityMinLevel: bucket.durabilityMinLevel,
+    maxTtl: bucket.maxTtlSeconds,
+    compressionMode: bucket.compressionMode,
+    conflictResolution: bucket.conflictResolutionType,
+    manifest: manifestSpec(view.manifest(bucket.uuid)),
+    clusterConfig: {
+      revEpoch: revisionEpoch,
+      rev: view.bucketRevision(bucket.uuid),
+      json: JSON.stringify(terseBucketConfig(view, bucket)),
+    },
+  };
+}
+
+const manifestSpec = ({ uid, scopes }: ManifestState): Manifest => ({ uid, scopes });

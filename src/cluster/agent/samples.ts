@@ -1,0 +1,68 @@
+// The newest figures of the data service, and rates from the figures before.
+import type { BucketReport, KvReport } from '#kv/admin.ts';
+import type { MeasuredBucket } from '../config/data-service.ts';
+
+type Counter = 'ops' | 'gets' | 'getHits' | 'diskFetches';
+const counters: readonly Counter[] = ['ops', 'gets', 'getHits', 'diskFetches'];
+const noRates: Record<Counter, number> = { ops: 0, gets: 0, getHits: 0, diskFetches: 0 };
+
+interface Sample {
+  report: BucketReport;
+  rates: Record<Counter, number>;
+  /** What rates are taken against. */
+  base: { atMs: number; report: BucketReport };
+}
+
+export class Samples {
+  #byUuid = new Map<string, Sample>();
+  #connections = 0;
+
+  /** Takes a report; answers whether the state of any bucket changed. Rates move on only at the sampling step. */
+  take(report: KvReport, nowMs: number, step: boolean): boolean {
+    const before = this.#byUuid;
+    this.#connections = report.connections;
+    this.#byUuid = new Map(
+      report.buckets.map((bucket) => [bucket.uuid, next(before.get(bucket.uuid), bucket, nowMs, step)]),
+    );
+    return (
+      before.size !== this.#byUuid.size ||
+      report.buckets.some(({ uuid, state }) => before.get(uuid)?.report.state !== state)
+    );
+  }
+
+  connections(): number {
+    return this.#connections;
+  }
+
+  measured(uuid: string): MeasuredBucket | null {
+    const sample = this.#byUuid.get(uuid);
+    if (!sample) return null;
+    const { report, rates } = sample;
+    return {
+      state: report.state,
+      items: report.items,
+      memUsedBytes: report.memUsed,
+      dataBytes: report.dataBytes,
+      diskBytes: report.diskBytes,
+      dirtyItems: report.dirtyItems,
+      nonResident: report.nonResident,
+      collectionItems: report.collectionItems,
+      rates,
+    };
+  }
+}
+
+function next(before: Sample | undefined, report: BucketReport, nowMs: number, step: boolean): Sample {
+  if (!before) return { report, rates: noRates, base: { atMs: nowMs, report } };
+  if (!step) return { ...before, report };
+  const seconds = (nowMs - before.base.atMs) / 1000;
+  return { report, rates: rates(before.base.report, report, seconds), base: { atMs: nowMs, report } };
+}
+
+/** Counters start anew when a bucket does; then there is no rate for one step. */
+function rates(from: BucketReport, to: BucketReport, seconds: number): Record<Counter, number> {
+  if (seconds <= 0) return noRates;
+  return Object.fromEntries(
+    counters.map((name) => [name, Math.max(to[name] - from[name], 0) / seconds]),
+  ) as Record<Counter, number>;
+}

@@ -1,0 +1,140 @@
+// Auto-compaction parameters, as the cluster's settings and a bucket's own share them.
+import type { Form } from '#contract/route.ts';
+import type { BucketAutoCompaction, FragmentationThreshold, TimePeriod } from '../config/cluster-state.ts';
+
+/** What is wrong, by parameter. */
+export interface Complaints {
+  add(key: string, text: string): void;
+}
+
+interface NumberRule {
+  human: string;
+  min: number;
+  max: number;
+}
+
+const integer = /^\s*[+-]?\d{1,15}\s*$/;
+const decimal = /^\s*[+-]?\d{1,15}(\.\d{1,40})?\s*$/;
+
+/** `undefined` as a text clears a number; that is how an unset one reads back. */
+const cleared = 'undefined';
+
+export function compactionRules(
+  form: Form,
+  globalPercentage: { database: number | null; view: number | null },
+  complaints: Complaints,
+): BucketAutoCompaction {
+  refuseBareNames(form, complaints);
+  return {
+    parallelDBAndViewCompaction: parallel(form, complaints),
+    allowedTimePeriod: timePeriod(form, 'allowedTimePeriod', '', complaints),
+    databaseFragmentationThreshold: threshold(form, 'database', globalPercentage.database, complaints),
+    viewFragmentationThreshold: threshold(form, 'view', globalPercentage.view, complaints),
+  };
+}
+
+function refuseBareNames(form: Form, complaints: Complaints): void {
+  const bare = ['databaseFragmentationThreshold', 'viewFragmentationThreshold'].filter(
+    (name) => form[name] !== undefined,
+  );
+  if (bare.length > 0) complaints.add('_', `Got unsupported fields: ${bare.join(' and ')}`);
+}
+
+function parallel(form: Form, complaints: Complaints): boolean {
+  const name = 'parallelDBAndViewCompaction';
+  if (form[name] === undefined) complaints.add(name, `${name} is missing`);
+  return boolean(form, name, complaints);
+}
+
+function threshold(
+  form: Form,
+  kind: 'database' | 'view',
+  globalPercentage: number | null,
+  complaints: Complaints,
+): FragmentationThreshold {
+  const name = `${kind}FragmentationThreshold`;
+  const percentage = { human: `${kind} fragmentation`, min: 2, max: 100 };
+  const size = { human: `${kind} fragmentation size`, min: 1, max: Number.POSITIVE_INFINITY };
+  return {
+    percentage: numberField(form, `${name}[percentage]`, percentage, globalPercentage, complaints),
+    sizeMb: numberField(form, `${name}[size]`, size, null, complaints),
+  };
+}
+
+/** Left out, there is none: compaction may run at any time. */
+export function timePeriod(
+  form: Form,
+  name: string,
+  humanPrefix: string,
+  complaints: Complaints,
+): TimePeriod | null {
+  const parts = ['fromHour', 'fromMinute', 'toHour', 'toMinute', 'abortOutside'];
+  const given = parts.filter((part) => form[`${name}[${part}]`] !== undefined);
+  if (given.length === 0) return null;
+  const hours = (part: string, human: string, max: number) =>
+    numberField(form, `${name}[${part}]`, { human: humanPrefix + human, min: 0, max }, 0, complaints) ?? 0;
+  const period: TimePeriod = {
+    fromHour: hours('fromHour', 'from hour', 23),
+    fromMinute: hours('fromMinute', 'from minute', 59),
+    toHour: hours('toHour', 'to hour', 23),
+    toMinute: hours('toMinute', 'to minute', 59),
+    abortOutside: boolean(form, `${name}[abortOutside]`, complaints),
+  };
+  if (given.length < parts.length) {
+    const text = 'Must specify all of the following: fromHour, fromMinute, toHour, toMinute, abortOutside';
+    complaints.add(name, text);
+  } else if (period.fromHour === period.toHour && period.fromMinute === period.toMinute) {
+    complaints.add(name, 'Start time must not be the same as end time');
+  }
+  return period;
+}
+
+function boolean(form: Form, name: string, complaints: Complaints): boolean {
+  const sent = form[name];
+  if (sent !== undefined && sent !== 'true' && sent !== 'false') complaints.add(name, `${name} is invalid`);
+  return sent === 'true';
+}
+
+function numberField(
+  form: Form,
+  name: string,
+  rule: NumberRule,
+  absent: number | null,
+  complaints: Complaints,
+): number | null {
+  const sent = form[name];
+  if (sent === undefined) return absent;
+  if (sent === cleared) return null;
+  if (!integer.test(sent)) {
+    complaints.add(name, `${rule.human} must be an integer`);
+    return absent;
+  }
+  return inRange(name, Number(sent), rule, absent, complaints);
+}
+
+function inRange(
+  name: string,
+  value: number,
+  rule: NumberRule,
+  absent: number | null,
+  complaints: Complaints,
+): number | null {
+  if (value >= rule.min && value <= rule.max) return value;
+  const size = value < rule.min ? 'small' : 'large';
+  const max = Number.isFinite(rule.max) ? rule.max : 'infinity';
+  complaints.add(name, `${rule.human} is too ${size}. Allowed range is ${rule.min} - ${max}`);
+  return absent;
+}
+
+/** Days between a deletion and the removal of its tombstone. */
+export function purgeIntervalDays(form: Form, min: number, complaints: Complaints): number | null {
+  const name = 'purgeInterval';
+  const sent = form[name];
+  if (sent === undefined) return null;
+  if (!decimal.test(sent)) {
+    complaints.add(name, 'metadata purge interval must be a number');
+    return null;
+  }
+  const days = Number(Number(sent).toFixed(15));
+  return inRange(name, days, { human: 'metadata purge interval', min, max: 60 }, null, complaints);
+}

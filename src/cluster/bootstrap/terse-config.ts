@@ -1,0 +1,124 @@
+// The short configurations that clients bootstrap from and route by, over REST and the data port. They are always in the
+// names that published clients know.
+import type { AlternateAddresses, BucketType, NodeState, StoredBucket } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { singleNodeMap } from '../topology/vbucket-map.ts';
+
+/** Rises when a configuration store is replaced by another; revisions count within it. */
+export const revisionEpoch = 1;
+
+/** A client puts the name it dialled in its place: such a node has no name of its own yet. */
+const hostPlaceholder = '$HOST';
+
+const brandedTypes: Record<BucketType, string> = {
+  native: 'membase',
+  ephemeral: 'ephemeral',
+  cache: 'memcached',
+};
+
+const documentCapabilities = [
+  'collections',
+  'durableWrite',
+  'tombstonedUserXAttrs',
+  'subdoc.ReplaceBodyWithXattr',
+  'subdoc.DocumentMacroSupport',
+  'subdoc.ReviveDocument',
+  'cbhello',
+  'touch',
+  'cccp',
+  'nodesExt',
+  'xattr',
+];
+
+/** Only what is served; clients refuse by themselves what is missing here. */
+export const bucketCapabilities = (type: BucketType): readonly string[] =>
+  type === 'cache' ? ['cbhello', 'nodesExt'] : documentCapabilities;
+
+export const bucketUri = (name: string): string => `/pools/default/buckets/${encodeURIComponent(name)}`;
+
+export const withUuid = (path: string, uuid: string): string => `${path}?bucket_uuid=${uuid}`;
+
+export const streamingUri = (bucket: StoredBucket): string =>
+  withUuid(`/pools/default/bucketsStreaming/${encodeURIComponent(bucket.name)}`, bucket.uuid);
+
+export const capiPath = (bucket: StoredBucket): string => encodeURIComponent(`${bucket.name}+${bucket.uuid}`);
+
+/** Backend name as clients know it. */
+export const storageBackend = (type: BucketType): string => (type === 'native' ? 'couchstore' : 'undefined');
+
+/** Brackets around an IPv6 address, as in URLs. */
+export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): Record<string, unknown> {
+  const { nodes } = view.cluster;
+  return {
+    rev: view.bucketRevision(bucket.uuid),
+    revEpoch: revisionEpoch,
+    name: bucket.name,
+    nodeLocator: bucket.type === 'cache' ? 'ketama' : 'vbucket',
+    bucketType: brandedTypes[bucket.type],
+    storageBackend: storageBackend(bucket.type),
+    uuid: bucket.uuid,
+    uri: withUuid(bucketUri(bucket.name), bucket.uuid),
+    streamingUri: streamingUri(bucket),
+    bucketCapabilitiesVer: '',
+    bucketCapabilities: bucketCapabilities(bucket.type),
+    ...(bucket.type !== 'cache' && { collectionsManifestUid: view.manifest(bucket.uuid).uid }),
+    ...(bucket.type === 'native' && { ddocs: { uri: `${bucketUri(bucket.name)}/ddocs` } }),
+    ...(bucket.type !== 'cache' && { vBucketServerMap: serverMap(bucket, nodes, hostPlaceholder) }),
+    nodes: nodes.map((node) => terseNode(node, bucket)),
+    nodesExt: extendedNodes(view),
+    clusterCapabilitiesVer: [1, 0],
+    clusterCapabilities: {},
+  };
+}
+
+/** For connections and clients that have no bucket. */
+export function nodeServices(view: ClusterView): Record<string, unknown> {
+  return {
+    rev: view.clusterRevision(),
+    nodesExt: extendedNodes(view),
+    clusterCapabilitiesVer: [1, 0],
+    clusterCapabilities: {},
+    revEpoch: revisionEpoch,
+  };
+}
+
+/** `unnamed` stands for a node that has no name of its own. */
+export function serverMap(bucket: StoredBucket, nodes: readonly NodeState[], unnamed: string) {
+  return {
+    hashAlgorithm: 'CRC',
+    numReplicas: bucket.replicaNumber,
+    serverList: nodes.map((node) => `${urlHost(node.hostname ?? unnamed)}:${node.ports.kv}`),
+    vBucketMap: singleNodeMap(bucket.replicaNumber),
+  };
+}
+
+function terseNode(node: NodeState, bucket: StoredBucket) {
+  const host = urlHost(node.hostname ?? hostPlaceholder);
+  return {
+    ...(bucket.type === 'native' && {
+      couchApiBase: `http://${host}:${node.ports.capi}/${capiPath(bucket)}`,
+    }),
+    hostname: `${host}:${node.ports.mgmt}`,
+    ports: { direct: node.ports.kv },
+  };
+}
+
+function extendedNodes(view: ClusterView) {
+  return view.cluster.nodes.map((node) => ({
+    services: externalPorts(node),
+    ...(node === view.self && { thisNode: true }),
+    ...(node.hostname !== null && { hostname: node.hostname }),
+    ...(node.alternate && { alternateAddresses: shownAlternate(node.alternate) }),
+  }));
+}
+
+export function externalPorts(node: NodeState) {
+  const { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL } = node.ports;
+  return { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL };
+}
+
+export function shownAlternate({ hostname, ports }: AlternateAddresses) {
+  return { external: { hostname, ...(Object.keys(ports).length > 0 && { ports }) } };
+}

@@ -1,0 +1,68 @@
+// Auto-compaction settings of one bucket, in place of the cluster's.
+import { compactionRules, purgeIntervalDays } from '../../auto-compaction/rules.ts';
+import { compactionDefaults } from '../../auto-compaction/settings.ts';
+import type { BucketAutoCompaction, StoredBucket } from '../../config/cluster-state.ts';
+import type { RuleInput } from './rule-input.ts';
+
+export type OwnCompaction = Pick<StoredBucket, 'autoCompaction' | 'purgeIntervalDays'>;
+
+const ephemeralPurgeDaysMin = 0.0007;
+const nativePurgeDaysMin = 0.04;
+
+export function ownCompaction(input: RuleInput): OwnCompaction {
+  switch (input.type) {
+    case 'native':
+      return nativeCompaction(input);
+    case 'ephemeral':
+      return ephemeralCompaction(input);
+    case 'cache':
+      return { autoCompaction: null, purgeIntervalDays: null };
+  }
+}
+
+/** Nothing of it is on disk, so only the age of tombstones matters; the rest is ignored. */
+function ephemeralCompaction(input: RuleInput): OwnCompaction {
+  const sent = purgeIntervalDays(input.form, ephemeralPurgeDaysMin, input.problems);
+  return { autoCompaction: null, purgeIntervalDays: sent ?? input.present?.purgeIntervalDays ?? 1 };
+}
+
+function nativeCompaction(input: RuleInput): OwnCompaction {
+  const { form, present, problems } = input;
+  const defined = form['autoCompactionDefined'];
+  switch (defined) {
+    case undefined:
+      return {
+        autoCompaction: present?.autoCompaction ?? null,
+        purgeIntervalDays: present?.purgeIntervalDays ?? null,
+      };
+    case 'false':
+      return { autoCompaction: null, purgeIntervalDays: null };
+    case 'true':
+      return {
+        autoCompaction: ownSettings(input),
+        purgeIntervalDays:
+          purgeIntervalDays(form, nativePurgeDaysMin, problems) ?? compactionDefaults.purgeIntervalDays,
+      };
+    default:
+      problems.add('autoCompactionDefined', 'autoCompactionDefined is invalid');
+      return { autoCompaction: null, purgeIntervalDays: null };
+  }
+}
+
+function ownSettings(input: RuleInput): BucketAutoCompaction {
+  const { databaseFragmentationThreshold: database, viewFragmentationThreshold: view } = compactionDefaults;
+  const percentages = { database: database.percentage, view: view.percentage };
+  const settings = compactionRules(input.form, percentages, input.problems);
+  const mode = indexCompactionMode(input);
+  return mode === undefined ? settings : { ...settings, indexCompactionMode: mode };
+}
+
+/** Enterprise nodes ignore it. */
+function indexCompactionMode({ form, edition, problems }: RuleInput): string | undefined {
+  const sent = form['indexCompactionMode'];
+  if (edition === 'enterprise' || sent === undefined) return undefined;
+  if (sent !== 'circular' && sent !== 'append') {
+    problems.add('indexCompactionMode', 'index compaction mode must be one of ["circular","append"]');
+  }
+  return sent;
+}

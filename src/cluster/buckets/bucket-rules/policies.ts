@@ -1,0 +1,156 @@
+// How a bucket treats its documents: eviction, threads, compression, expiry, conflicts, flush.
+import type { CompressionMode, EvictionPolicy } from '../../config/cluster-state.ts';
+import { choice, integerOf, type RuleInput } from './rule-input.ts';
+
+const maxTtlMax = 2_147_483_648;
+const driftMsMin = 100;
+
+export function evictionPolicy(input: RuleInput): EvictionPolicy {
+  const present = input.present?.evictionPolicy;
+  switch (input.type) {
+    case 'native': {
+      const typeName = input.vocabulary === 'branded' ? 'couchbase' : 'native';
+      const text = `Eviction policy must be either 'valueOnly' or 'fullEviction' for ${typeName} buckets`;
+      const allowed = ['valueOnly', 'fullEviction'] as const;
+      return choice(input, 'evictionPolicy', allowed, present ?? 'valueOnly', text);
+    }
+    case 'ephemeral':
+      return ephemeralPolicy(input, present ?? 'noEviction');
+    case 'cache': {
+      const typeName = input.vocabulary === 'branded' ? 'memcached' : 'cache';
+      const text = `Eviction policy cannot be set for ${typeName} buckets`;
+      return choice(input, 'evictionPolicy', [], 'nruEviction', text);
+    }
+  }
+}
+
+function ephemeralPolicy(input: RuleInput, before: EvictionPolicy): EvictionPolicy {
+  const text = "Eviction policy must be either 'noEviction' or 'nruEviction' for ephemeral buckets";
+  const policy = choice(input, 'evictionPolicy', ['noEviction', 'nruEviction'] as const, before, text);
+  if (!input.present || policy === before) return policy;
+  input.problems.add('evictionPolicy', 'Eviction policy cannot be updated for ephemeral buckets');
+  return before;
+}
+
+/** 8 is high priority; every other number is accepted and means low. */
+export function threadsNumber(input: RuleInput): 3 | 8 {
+  const sent = input.form['threadsNumber'];
+  if (sent === undefined) return input.present?.threadsNumber ?? 3;
+  const number = integerOf(sent);
+  if (number === null || number < 0) {
+    const text = 'The number of threads must be an integer between 2 and 8, inclusive';
+    input.problems.add('threadsNumber', text);
+  }
+  return number === 8 ? 8 : 3;
+}
+
+export function compressionMode(input: RuleInput): CompressionMode {
+  if (input.edition === 'community') {
+    refuseInCommunity(input, 'compressionMode', 'Compression mode is supported in enterprise edition only');
+    return 'off';
+  }
+  const text = "compressionMode can be set to 'off', 'passive' or 'active'";
+  const before = input.present?.compressionMode ?? (input.type === 'cache' ? 'off' : 'passive');
+  return choice(input, 'compressionMode', ['off', 'passive', 'active'] as const, before, text);
+}
+
+export function maxTtlSeconds(input: RuleInput): number {
+  if (input.edition === 'community') {
+    refuseInCommunity(input, 'maxTTL', 'Max TTL is supported in enterprise edition only');
+    return 0;
+  }
+  const before = input.present?.maxTtlSeconds ?? 0;
+  const sent = input.form['maxTTL'];
+  if (sent === undefined) return before;
+  const seconds = integerOf(sent);
+  if (seconds !== null && seconds >= 0 && seconds <= maxTtlMax) return seconds;
+  input.problems.add('maxTTL', `Max TTL must be an integer between 0 and ${maxTtlMax}`);
+  return before;
+}
+
+function refuseInCommunity(input: RuleInput, name: string, text: string): void {
+  if (input.form[name] !== undefined) input.problems.add(name, text);
+}
+
+/** Both ends of a replication must agree on it for ever, so it is fixed at creation. */
+export function conflictResolutionType(input: RuleInput): 'seqno' | 'lww' {
+  const name = 'conflictResolutionType';
+  if (input.present) {
+    if (input.form[name] !== undefined) {
+      input.problems.add(name, 'Conflict resolution type not allowed in update bucket');
+    }
+    return input.present.conflictResolutionType;
+  }
+  const text = "Conflict resolution type must be 'seqno' or 'lww' or 'custom'";
+  if (input.form[name] === 'custom') {
+    input.problems.add(
+      name,
+      "Conflict resolution type 'custom' is supported only with developer preview enabled",
+    );
+    return 'seqno';
+  }
+  const chosen = choice(input, name, ['seqno', 'lww'] as const, 'seqno', text);
+  if (chosen === 'lww' && input.edition === 'community') {
+    input.problems.add(name, "Conflict resolution type 'lww' is supported only in enterprise edition");
+  }
+  return chosen;
+}
+
+/** Clock drift that is worth a warning; only buckets that resolve by time have it. */
+export function driftThresholdMs(
+  input: RuleInput,
+  name: 'driftAheadThresholdMs' | 'driftBehindThresholdMs',
+  applies: boolean,
+): number {
+  const before = input.present?.[name] ?? 5000;
+  const sent = input.form[name];
+  if (sent === undefined || !applies) return before;
+  const threshold = `The drift ${name === 'driftAheadThresholdMs' ? 'ahead' : 'behind'} threshold`;
+  const value = integerOf(sent);
+  if (value === null)
+    input.problems.add(name, `${threshold} must be an integer not less than ${driftMsMin}ms`);
+  else if (value < driftMsMin) input.problems.add(name, `${threshold} can't be less than ${driftMsMin}ms`);
+  return value ?? before;
+}
+
+export function flushEnabled(input: RuleInput): boolean {
+  const before = input.present?.flushEnabled ? '1' : '0';
+  return (
+    choice(input, 'flushEnabled', ['0', '1'] as const, before, 'flushEnabled can only be 1 or 0') === '1'
+  );
+}
+
+/** Only one storage engine runs here; asking for the other is refused rather than quietly answered with this one. */
+export function storageBackend(input: RuleInput): void {
+  const sent = input.form['storageBackend'];
+  if (sent === undefined || sent === 'couchstore' || input.present || input.type !== 'native') return;
+  const text = backendProblem(sent, input);
+  for (const key of ['storageBackend', 'storage_mode']) input.problems.add(key, text);
+}
+
+function backendProblem(sent: string, input: RuleInput): string {
+  if (sent !== 'magma') return 'storage backend must be couchstore or magma';
+  return input.edition === 'community'
+    ? 'Magma is supported in enterprise edition only'
+    : 'storage backend magma is not available in this version, use couchstore';
+}
+
+const previewText = 'Point in time recovery is only supported in developer preview mode';
+
+/** Switching it on is refused; the values that it has anyway are accepted. */
+export function pointInTimeRecovery(input: RuleInput): void {
+  const { pitrEnabled, pitrGranularity, pitrMaxHistoryAge } = input.form;
+  if (pitrEnabled !== undefined && pitrEnabled !== 'false') {
+    const text = pitrEnabled === 'true' ? previewText : 'pitrEnabled must be true or false';
+    input.problems.add('pitrEnabled', text);
+  }
+  if (pitrGranularity !== undefined && integerOf(pitrGranularity) !== pitrDefaults.granularity) {
+    input.problems.add('pitrGranularity', previewText);
+  }
+  if (pitrMaxHistoryAge !== undefined && integerOf(pitrMaxHistoryAge) !== pitrDefaults.maxHistoryAge) {
+    input.problems.add('pitrMaxHistoryAge', previewText);
+  }
+}
+
+/** Seconds. */
+export const pitrDefaults = { granularity: 600, maxHistoryAge: 86_400 };

@@ -1,0 +1,44 @@
+// Memory of one bucket within the memory of all.
+import { integerOf, type RuleInput } from './rule-input.ts';
+
+const quotaMbMin = 100;
+/** So that a sum of quotas in bytes stays an exact number. */
+const quotaMbMax = 2 ** 32;
+
+/** Both names are accepted; problems come back under the one that was sent. */
+export const quotaKey = (input: Pick<RuleInput, 'form'>): 'ramQuotaMB' | 'ramQuota' =>
+  input.form['ramQuotaMB'] === undefined && input.form['ramQuota'] !== undefined ? 'ramQuota' : 'ramQuotaMB';
+
+/** Answers the quota in megabytes per node; null after a problem. */
+export function ramQuotaMb(input: RuleInput): number | null {
+  const key = quotaKey(input);
+  const sent = input.form[key];
+  if (sent === undefined && input.present) return input.present.ramQuotaMb;
+  const quota = sent === undefined ? null : integerOf(sent);
+  const problem = quotaProblem(quota, input);
+  if (problem !== null) input.problems.add(key, problem);
+  return problem === null ? quota : null;
+}
+
+function quotaProblem(quota: number | null, input: RuleInput): string | null {
+  if (quota === null) return 'The RAM Quota must be specified and must be a positive integer.';
+  if (quota < 0) return 'The RAM Quota cannot be negative.';
+  if (quota < quotaMbMin) return `RAM quota cannot be less than ${quotaMbMin} MB`;
+  if (quota > quotaMbMax) return 'RAM quota specified is too large to be provisioned into this cluster.';
+  if (input.present && input.type === 'cache' && quota !== input.present.ramQuotaMb) {
+    return input.vocabulary === 'branded'
+      ? 'cannot change quota of memcached buckets'
+      : 'cannot change quota of cache buckets';
+  }
+  return null;
+}
+
+/** What others are thought to need besides: a caller's "what if". */
+export function otherBucketsMb(input: RuleInput): number {
+  const sent = input.form['otherBucketsRamQuotaMB'];
+  if (sent === undefined) return 0;
+  const quota = integerOf(sent);
+  if (quota !== null && quota >= 0 && quota <= quotaMbMax) return quota;
+  input.problems.add('otherBucketsRamQuotaMB', 'The other buckets RAM Quota must be a positive integer.');
+  return 0;
+}

@@ -1,0 +1,116 @@
+// From a form to a bucket: every rule is asked, so that a caller learns all that is wrong at once.
+import type { Form } from '#contract/route.ts';
+import type { BucketsState, Edition, StoredBucket, Vocabulary } from '../../config/cluster-state.ts';
+import { bucketName, bucketType } from './identity.ts';
+import { ownCompaction } from './own-compaction.ts';
+import {
+  compressionMode,
+  conflictResolutionType,
+  driftThresholdMs,
+  evictionPolicy,
+  flushEnabled,
+  maxTtlSeconds,
+  pointInTimeRecovery,
+  storageBackend,
+  threadsNumber,
+} from './policies.ts';
+import { otherBucketsMb, quotaKey, ramQuotaMb } from './quota.ts';
+import { durabilityMinLevel, replicaIndex, replicaNumber, replicaWarnings } from './replicas.ts';
+import { Problems, type RuleInput } from './rule-input.ts';
+
+export interface Surroundings {
+  buckets: BucketsState;
+  edition: Edition;
+  wireNames: Vocabulary;
+  dataNodes: number;
+  /** Megabytes per node that the edited bucket's documents take now. */
+  usedMb: number;
+}
+
+/** Everything but what the service makes itself. */
+export type BucketChoices = Omit<StoredBucket, 'uuid' | 'incarnation' | 'state'>;
+
+export interface ReadBucket {
+  choices: BucketChoices;
+  /** Megabytes per node asked for; null when that was not a usable number. */
+  quotaMb: number | null;
+  /** Megabytes per node of all other buckets. */
+  othersMb: number;
+  problems: Problems;
+  warnings: string[];
+}
+
+export function readNewBucket(form: Form, around: Surroundings): ReadBucket {
+  const problems = new Problems();
+  const name = bucketName(form['name'], Object.values(around.buckets.byUuid), problems);
+  const { type, vocabulary } = bucketType(form['bucketType'], around.wireNames, problems);
+  return readParameters(
+    { form, present: null, type, vocabulary, edition: around.edition, problems },
+    name,
+    around,
+  );
+}
+
+/** Name, type and what else is fixed at creation are ignored, as published. */
+export function readChangedBucket(form: Form, present: StoredBucket, around: Surroundings): ReadBucket {
+  const { type, vocabulary } = present;
+  const problems = new Problems();
+  return readParameters(
+    { form, present, type, vocabulary, edition: around.edition, problems },
+    present.name,
+    around,
+  );
+}
+
+function readParameters(input: RuleInput, name: string, around: Surroundings): ReadBucket {
+  const { problems, present, type, vocabulary } = input;
+  const quotaMb = ramQuotaMb(input);
+  const othersMb = otherBucketsMb(input) + quotaOfOthersMb(around.buckets, present);
+  checkRoom(input, quotaMb, othersMb, around);
+  const replicas = replicaNumber(input);
+  const resolution = conflictResolutionType(input);
+  storageBackend(input);
+  pointInTimeRecovery(input);
+  const choices: BucketChoices = {
+    name,
+    vocabulary,
+    type,
+    ramQuotaMb: quotaMb ?? 0,
+    replicaNumber: replicas,
+    replicaIndex: replicaIndex(input, replicas),
+    evictionPolicy: evictionPolicy(input),
+    durabilityMinLevel: durabilityMinLevel(input, replicas, around.dataNodes),
+    threadsNumber: threadsNumber(input),
+    compressionMode: compressionMode(input),
+    maxTtlSeconds: maxTtlSeconds(input),
+    conflictResolutionType: resolution,
+    driftAheadThresholdMs: driftThresholdMs(input, 'driftAheadThresholdMs', resolution === 'lww'),
+    driftBehindThresholdMs: driftThresholdMs(input, 'driftBehindThresholdMs', resolution === 'lww'),
+    flushEnabled: flushEnabled(input),
+    ...ownCompaction(input),
+  };
+  return {
+    choices,
+    quotaMb,
+    othersMb,
+    problems,
+    warnings: replicaWarnings(input, replicas, around.dataNodes),
+  };
+}
+
+/** A bucket under deletion still holds its memory. */
+export function quotaOfOthersMb(buckets: BucketsState, except: StoredBucket | null): number {
+  return Object.values(buckets.byUuid)
+    .filter((bucket) => bucket.uuid !== except?.uuid)
+    .reduce((sum, bucket) => sum + bucket.ramQuotaMb, 0);
+}
+
+function checkRoom(input: RuleInput, quotaMb: number | null, othersMb: number, around: Surroundings): void {
+  if (quotaMb === null) return;
+  const key = quotaKey(input);
+  if (around.buckets.memoryQuotaMb - othersMb - quotaMb < 0) {
+    input.problems.add(key, 'RAM quota specified is too large to be provisioned into this cluster.');
+  } else if (input.present && quotaMb < input.present.ramQuotaMb && quotaMb < around.usedMb) {
+    input.problems.add(key, 'RAM quota cannot be set below current usage.');
+  }
+}

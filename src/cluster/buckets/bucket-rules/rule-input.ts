@@ -1,0 +1,58 @@
+// What every rule about a bucket parameter is given, and how it reports what is wrong.
+import type { Form } from '#contract/route.ts';
+import type { BucketType, Edition, StoredBucket, Vocabulary } from '../../config/cluster-state.ts';
+
+/** All that is wrong with one request. */
+export class Problems {
+  readonly fields: Record<string, string> = {};
+
+  add(key: string, text: string): void {
+    this.fields[key] ??= text;
+  }
+
+  get any(): boolean {
+    return Object.keys(this.fields).length > 0;
+  }
+}
+
+export interface RuleInput {
+  readonly form: Form;
+  /** The bucket that is edited; null when one is created. */
+  readonly present: StoredBucket | null;
+  readonly type: BucketType;
+  readonly vocabulary: Vocabulary;
+  readonly edition: Edition;
+  readonly problems: Problems;
+}
+
+/** Decimal digits with optional sign; surrounding blanks are tolerated. Null for anything else. */
+export function integerOf(text: string): number | null {
+  if (!/^\s*[+-]?\d{1,15}\s*$/.test(text)) return null;
+  return Number(text);
+}
+
+/** An integer, or digits on both sides of a point. */
+export function numberOf(text: string): number | null {
+  if (!/^\s*[+-]?\d{1,15}(\.\d{1,40})?\s*$/.test(text)) return null;
+  return Number(text);
+}
+
+/** Picks one of the allowed words; `absent` when the parameter was not sent, null after a problem. */
+export function choice<T extends string, A>(
+  input: RuleInput,
+  name: string,
+  allowed: readonly T[],
+  absent: A,
+  text: string,
+): T | A {
+  const sent = input.form[name];
+  if (sent === undefined) return absent;
+  const found = allowed.find((word) => word === sent);
+  if (found === undefined) input.problems.add(name, text);
+  return found ?? absent;
+}
+
+export const typeNames: Record<Vocabulary, Record<BucketType, string>> = {
+  neutral: { native: 'native', ephemeral: 'ephemeral', cache: 'cache' },
+  branded: { native: 'membase', ephemeral: 'ephemeral', cache: 'memcached' },
+};

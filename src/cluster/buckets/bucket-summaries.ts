@@ -1,0 +1,40 @@
+// What the memory and the disk of the cluster would look like with a bucket; sent with every judgement of its parameters.
+
+export interface SummaryInput {
+  memoryQuotaMb: number;
+  othersMb: number;
+  quotaMb: number | null;
+  nodes: number;
+  /** Of this bucket, over all nodes. */
+  memUsedBytes: number;
+  diskUsedBytes: number;
+  disk: { totalBytes: number; usedBytes: number; usedByDataBytes: number };
+}
+
+const mib = 1024 * 1024;
+
+export function bucketSummaries(input: SummaryInput) {
+  const perCluster = mib * input.nodes;
+  const total = input.memoryQuotaMb * perCluster;
+  const otherBuckets = input.othersMb * perCluster;
+  const thisAlloc = (input.quotaMb ?? 0) * perCluster;
+  const { totalBytes, usedBytes, usedByDataBytes } = input.disk;
+  return {
+    ramSummary: {
+      total,
+      otherBuckets,
+      nodesCount: input.nodes,
+      perNodeMegs: input.quotaMb ?? 0,
+      thisAlloc,
+      thisUsed: input.memUsedBytes,
+      free: total - otherBuckets - thisAlloc,
+    },
+    hddSummary: {
+      total: totalBytes,
+      otherData: Math.max(usedBytes - usedByDataBytes, 0),
+      otherBuckets: Math.max(usedByDataBytes - input.diskUsedBytes, 0),
+      thisUsed: input.diskUsedBytes,
+      free: Math.max(totalBytes - usedBytes, 0),
+    },
+  };
+}

@@ -1,0 +1,188 @@
+// Buckets: create, edit, flush, delete. Writes what should be; the agent on each node makes it so.
+import { AppError, refuse } from '#contract/errors.ts';
+import type { Form } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
+import { hexId, type Random } from '#ports/random.ts';
+import type { BucketsState, Edition, StoredBucket, Vocabulary } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { DataService } from '../config/data-service.ts';
+import { until } from '../config/until.ts';
+import {
+  type ReadBucket,
+  readChangedBucket,
+  readNewBucket,
+  type Surroundings,
+} from './bucket-rules/read-bucket.ts';
+import { bucketSummaries } from './bucket-summaries.ts';
+import { type BucketsStore, withBucket } from './buckets.store.ts';
+
+export const bucketCountMax = 30;
+/** How long a delete or flush waits for the data service, as published. */
+const removalTimeoutMs = 30_000;
+const flushTimeoutMs = 30_000;
+/** The bucket is usable right after the answer in all but rare cases; it never delays a caller for longer. */
+const courtesyMs = 2_000;
+const mib = 1024 * 1024;
+
+export interface DiskUse {
+  totalBytes: number;
+  usedBytes: number;
+}
+
+export interface BucketsDeps {
+  view: ClusterView;
+  store: BucketsStore;
+  data: DataService;
+  disk: () => Promise<DiskUse>;
+  random: Random;
+  clock: Clock;
+  edition: Edition;
+  /** Vocabulary of buckets created without a telling type. */
+  wireNames: Vocabulary;
+}
+
+/** What a caller learns who only asks whether the parameters are right. */
+export interface Judgement {
+  fields: Record<string, string>;
+  summaries: unknown;
+}
+
+export class BucketsService {
+  readonly #deps: BucketsDeps;
+
+  constructor(deps: BucketsDeps) {
+    this.#deps = deps;
+  }
+
+  list(): StoredBucket[] {
+    return this.#deps.view.liveBuckets();
+  }
+
+  find(name: string): StoredBucket {
+    const bucket = this.#deps.view.liveBucket(name);
+    if (!bucket) throw refuse.notFound();
+    return bucket;
+  }
+
+  async create(form: Form, ignoreWarnings: boolean): Promise<StoredBucket> {
+    const { store, random, data } = this.#deps;
+    const disk = await this.#disk();
+    const uuid = hexId(random);
+    const { value, revision } = await store.change((state) => {
+      refuseTooMany(state);
+      const read = readNewBucket(form, this.#around(state, null));
+      if (read.problems.any) throw this.#refusal(this.#judgement(read, null, state, disk, ignoreWarnings));
+      refuseLeaving(read.choices.name, state);
+      return withBucket(state, { ...read.choices, uuid, incarnation: 0, state: 'ready' });
+    });
+    await data.settled(revision, courtesyMs);
+    return value.byUuid[uuid] as StoredBucket;
+  }
+
+  async judgeNew(form: Form, ignoreWarnings: boolean): Promise<Judgement> {
+    const { buckets } = this.#deps.view;
+    refuseTooMany(buckets);
+    const read = readNewBucket(form, this.#around(buckets, null));
+    return this.#judgement(read, null, buckets, await this.#disk(), ignoreWarnings);
+  }
+
+  async edit(name: string, form: Form, ignoreWarnings: boolean): Promise<void> {
+    const disk = await this.#disk();
+    const done = await this.#deps.store.changeBucket(this.find(name).uuid, (present, state) => {
+      const read = readChangedBucket(form, present, this.#around(state, present));
+      if (read.problems.any) throw this.#refusal(this.#judgement(read, present, state, disk, ignoreWarnings));
+      return { ...present, ...read.choices };
+    });
+    if (!done) throw refuse.notFound();
+    await this.#deps.data.settled(done.revision, courtesyMs);
+  }
+
+  async judgeChange(name: string, form: Form, ignoreWarnings: boolean): Promise<Judgement> {
+    const present = this.find(name);
+    const { buckets } = this.#deps.view;
+    const read = readChangedBucket(form, present, this.#around(buckets, present));
+    return this.#judgement(read, present, buckets, await this.#disk(), ignoreWarnings);
+  }
+
+  /** Answers when the data service has removed the files. */
+  async remove(name: string): Promise<void> {
+    const { view, store, clock } = this.#deps;
+    const { uuid } = this.find(name);
+    const done = await store.changeBucket(uuid, (bucket) => ({ ...bucket, state: 'deleting' }));
+    if (!done) throw refuse.notFound();
+    const gone = await until(view, () => view.buckets.byUuid[uuid] === undefined, removalTimeoutMs, clock);
+    if (!gone) throw refuse.bare({ _: 'Bucket deletion not yet complete, but will continue.\r\n' }, 500);
+  }
+
+  async flush(name: string): Promise<void> {
+    const { data, store } = this.#deps;
+    const done = await store.changeBucket(this.find(name).uuid, (bucket) => {
+      if (!bucket.flushEnabled) throw refuse.bare({ _: 'Flush is disabled for the bucket' });
+      return { ...bucket, incarnation: bucket.incarnation + 1 };
+    });
+    if (!done) throw refuse.notFound();
+    if (await data.settled(done.revision, flushTimeoutMs)) return;
+    throw refuse.bare({ _: 'Flush failed with unexpected error. Check server logs for details.' }, 500);
+  }
+
+  #around(buckets: BucketsState, present: StoredBucket | null): Surroundings {
+    const { edition, wireNames, data, view } = this.#deps;
+    const used = present ? (data.measured(present.uuid)?.memUsedBytes ?? 0) : 0;
+    return { buckets, edition, wireNames, dataNodes: view.cluster.nodes.length, usedMb: used / mib };
+  }
+
+  async #disk(): Promise<DiskUse> {
+    await this.#deps.data.refresh();
+    return this.#deps.disk();
+  }
+
+  #summaries(read: ReadBucket, present: StoredBucket | null, state: BucketsState, disk: DiskUse) {
+    const { data, view } = this.#deps;
+    const own = present ? data.measured(present.uuid) : null;
+    const onDisk = Object.keys(state.byUuid).map((uuid) => data.measured(uuid)?.diskBytes ?? 0);
+    return bucketSummaries({
+      memoryQuotaMb: state.memoryQuotaMb,
+      othersMb: read.othersMb,
+      quotaMb: read.quotaMb,
+      nodes: view.cluster.nodes.length,
+      memUsedBytes: own?.memUsedBytes ?? 0,
+      diskUsedBytes: own?.diskBytes ?? 0,
+      disk: { ...disk, usedByDataBytes: onDisk.reduce((sum, bytes) => sum + bytes, 0) },
+    });
+  }
+
+  #refusal({ fields, summaries }: Judgement): AppError {
+    return new AppError(400, { kind: 'bucketFields', fields, summaries });
+  }
+
+  #judgement(
+    read: ReadBucket,
+    present: StoredBucket | null,
+    state: BucketsState,
+    disk: DiskUse,
+    ignoreWarnings: boolean,
+  ): Judgement {
+    return {
+      fields: withWarnings(read, ignoreWarnings),
+      summaries: this.#summaries(read, present, state, disk),
+    };
+  }
+}
+
+function withWarnings(read: ReadBucket, ignoreWarnings: boolean): Record<string, string> {
+  const fields = { ...read.problems.fields };
+  if (!ignoreWarnings && read.warnings.length > 0) fields['replicaNumber'] ??= read.warnings.join(' and ');
+  return fields;
+}
+
+function refuseTooMany(state: BucketsState): void {
+  if (Object.keys(state.byUuid).length < bucketCountMax) return;
+  throw refuse.bare({ _: `Cannot create more than ${bucketCountMax} buckets` });
+}
+
+/** The name of a bucket on its way out stays taken until its files are gone. */
+function refuseLeaving(name: string, state: BucketsState): void {
+  const lower = name.toLowerCase();
+  if (Object.values(state.byUuid).every((bucket) => bucket.name.toLowerCase() !== lower)) return;
+  throw refuse.bare({ _: 'Bucket with given name still exists' }, 503);
+}

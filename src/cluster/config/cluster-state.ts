@@ -1,0 +1,157 @@
+// What the configuration store holds about the cluster, key by key. One invariant lives in one key.
+
+export type Edition = 'enterprise' | 'community';
+/** Whether bucket types are spoken of as `native` and `cache`, or by the names that published clients send. */
+export type Vocabulary = 'neutral' | 'branded';
+export type BucketType = 'native' | 'ephemeral' | 'cache';
+export type EvictionPolicy = 'valueOnly' | 'fullEviction' | 'noEviction' | 'nruEviction';
+export type DurabilityMinLevel = 'none' | 'majority' | 'majorityAndPersistActive' | 'persistToMajority';
+
+export const clusterKey = 'cluster';
+export const bucketsKey = 'buckets';
+export const manifestPrefix = 'manifest/';
+export const manifestKey = (bucketUuid: string): string => `${manifestPrefix}${bucketUuid}`;
+
+/** Key `cluster`: who is in it and what they run. */
+export interface ClusterState {
+  /** 32 hex digits; empty until the first administrator is set. */
+  uuid: string;
+  name: string;
+  /** Megabytes per node of services other than data; kept for the day they run. */
+  quotas: ServiceQuotas;
+  nodes: NodeState[];
+}
+
+export interface ServiceQuotas {
+  indexMemoryQuota: number;
+  ftsMemoryQuota: number;
+  cbasMemoryQuota: number;
+  eventingMemoryQuota: number;
+}
+
+export interface NodeState {
+  uuid: string;
+  otpNode: string;
+  /** The name that others reach this node by; null while it is known only as "this host". */
+  hostname: string | null;
+  membership: 'active';
+  /** Null until services are chosen; then provisioning takes the default. */
+  services: string[] | null;
+  ports: NodePorts;
+  paths: NodePaths;
+  /** What clients behind a port mapping or another network use instead. */
+  alternate: AlternateAddresses | null;
+}
+
+/** Names as in client bootstrap, except the two ports between nodes. */
+export interface NodePorts {
+  mgmt: number;
+  mgmtSSL: number;
+  kv: number;
+  kvSSL: number;
+  capi: number;
+  capiSSL: number;
+  distTCP: number;
+  distTLS: number;
+}
+
+export interface NodePaths {
+  data: string;
+  index: string;
+  analytics: string[];
+  eventing: string;
+  javaHome: string;
+}
+
+export interface AlternateAddresses {
+  hostname: string;
+  ports: Record<string, number>;
+}
+
+/** Key `buckets`: names, the limit on their number and the sum of their quotas are one invariant. */
+export interface BucketsState {
+  /** Megabytes per node for all buckets together. */
+  memoryQuotaMb: number;
+  byUuid: Record<string, StoredBucket>;
+}
+
+export interface StoredBucket {
+  name: string;
+  uuid: string;
+  /** Raised by every flush; files of an older one are stale. */
+  incarnation: number;
+  /** The name of a `deleting` bucket stays taken until the data service has removed its files. */
+  state: 'ready' | 'deleting';
+  vocabulary: Vocabulary;
+  type: BucketType;
+  /** Per node. */
+  ramQuotaMb: number;
+  replicaNumber: number;
+  replicaIndex: boolean;
+  evictionPolicy: EvictionPolicy;
+  durabilityMinLevel: DurabilityMinLevel;
+  threadsNumber: 3 | 8;
+  compressionMode: CompressionMode;
+  maxTtlSeconds: number;
+  conflictResolutionType: 'seqno' | 'lww';
+  driftAheadThresholdMs: number;
+  driftBehindThresholdMs: number;
+  flushEnabled: boolean;
+  /** Null: the cluster's settings hold. */
+  autoCompaction: BucketAutoCompaction | null;
+  /** Days; null: the cluster's setting holds. */
+  purgeIntervalDays: number | null;
+}
+
+export type CompressionMode = 'off' | 'passive' | 'active';
+
+export interface BucketAutoCompaction {
+  parallelDBAndViewCompaction: boolean;
+  allowedTimePeriod: TimePeriod | null;
+  databaseFragmentationThreshold: FragmentationThreshold;
+  viewFragmentationThreshold: FragmentationThreshold;
+  /** Community edition only. */
+  indexCompactionMode?: string;
+}
+
+export interface TimePeriod {
+  fromHour: number;
+  fromMinute: number;
+  toHour: number;
+  toMinute: number;
+  abortOutside: boolean;
+}
+
+export interface FragmentationThreshold {
+  percentage: number | null;
+  sizeMb: number | null;
+}
+
+/** Key `manifest/<bucket uuid>`: scopes and collections; ids are lower-case hex, as on the wire. */
+export interface ManifestState {
+  uid: string;
+  /** Id of the next scope or collection; never reused. */
+  nextId: number;
+  scopes: ScopeState[];
+}
+
+export interface ScopeState {
+  name: string;
+  uid: string;
+  collections: CollectionState[];
+}
+
+export interface CollectionState {
+  name: string;
+  uid: string;
+  /** Seconds; absent: the bucket's holds. */
+  maxTTL?: number;
+}
+
+export const freshManifest = (): ManifestState => ({
+  uid: '0',
+  nextId: 8,
+  scopes: [{ name: '_default', uid: '0', collections: [{ name: '_default', uid: '0' }] }],
+});
+
+export const noBuckets = (memoryQuotaMb: number): BucketsState => ({ memoryQuotaMb, byUuid: {} });

@@ -1,0 +1,102 @@
+// The newest configuration as this node has seen it, in memory, for readers that need no promise. Writers never trust
+// it: they read, change and compare-and-set in the store.
+import { assert } from '#base/assert.ts';
+import type { ConfigStore, Entry } from '#replog/config-store.ts';
+import {
+  type BucketsState,
+  bucketsKey,
+  type ClusterState,
+  clusterKey,
+  freshManifest,
+  type ManifestState,
+  manifestKey,
+  manifestPrefix,
+  type NodeState,
+  noBuckets,
+  type StoredBucket,
+} from './cluster-state.ts';
+
+export class ClusterView {
+  readonly #store: ConfigStore;
+  readonly #entries = new Map<string, Entry>();
+  readonly #listeners = new Set<() => void>();
+  readonly #watches: { stop(): void }[] = [];
+
+  constructor(store: ConfigStore) {
+    this.#store = store;
+  }
+
+  async start(): Promise<void> {
+    for (const prefix of [clusterKey, bucketsKey, manifestPrefix]) {
+      this.#watches.push(await this.#store.watch(prefix, (key, entry) => this.#changed(key, entry)));
+    }
+  }
+
+  stop(): void {
+    for (const watch of this.#watches.splice(0)) watch.stop();
+    this.#listeners.clear();
+  }
+
+  get cluster(): ClusterState {
+    const entry = this.#entries.get(clusterKey);
+    assert(entry, 'the cluster key is written before anyone reads it');
+    return entry.value as ClusterState;
+  }
+
+  /** The node that runs this process. Until nodes can join there is no other. */
+  get self(): NodeState {
+    const node = this.cluster.nodes[0];
+    assert(node, 'a cluster has at least this node');
+    return node;
+  }
+
+  get buckets(): BucketsState {
+    return (this.#entries.get(bucketsKey)?.value as BucketsState | undefined) ?? noBuckets(0);
+  }
+
+  /** Buckets that are there for clients, by name. */
+  liveBuckets(): StoredBucket[] {
+    const live = Object.values(this.buckets.byUuid).filter((bucket) => bucket.state === 'ready');
+    return live.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  liveBucket(name: string): StoredBucket | undefined {
+    return this.liveBuckets().find((bucket) => bucket.name === name);
+  }
+
+  manifest(bucketUuid: string): ManifestState {
+    return (
+      (this.#entries.get(manifestKey(bucketUuid))?.value as ManifestState | undefined) ?? freshManifest()
+    );
+  }
+
+  /** Grows with every change that alters what clients of this bucket are told; never goes back, also over restarts. */
+  bucketRevision(bucketUuid: string): number {
+    return Math.max(this.clusterRevision(), this.#revisionOf(manifestKey(bucketUuid)));
+  }
+
+  /** Grows with every change of nodes or buckets. */
+  clusterRevision(): number {
+    return Math.max(this.#revisionOf(clusterKey), this.#revisionOf(bucketsKey));
+  }
+
+  /** Revision of the newest entry seen, whatever it is about. */
+  latestRevision(): number {
+    return Math.max(0, ...[...this.#entries.values()].map((entry) => entry.revision));
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    this.#listeners.add(listener);
+    return { stop: () => void this.#listeners.delete(listener) };
+  }
+
+  #revisionOf(key: string): number {
+    return this.#entries.get(key)?.revision ?? 0;
+  }
+
+  #changed(key: string, entry: Entry | null): void {
+    if (entry) this.#entries.set(key, entry);
+    else this.#entries.delete(key);
+    for (const listener of [...this.#listeners]) listener();
+  }
+}

@@ -1,0 +1,30 @@
+import type { Clock } from '#ports/clock.ts';
+
+/** Anything that says when it has changed. */
+export interface Changing {
+  onChange(listener: () => void): { stop(): void };
+}
+
+/** Waits until a condition over something changing holds. False when the time is over or the caller gave up. */
+export function until(
+  source: Changing,
+  condition: () => boolean,
+  timeoutMs: number,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  if (condition()) return Promise.resolve(true);
+  if (signal?.aborted) return Promise.resolve(false);
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = clock.after(timeoutMs, () => finish(false));
+  const subscription = source.onChange(() => condition() && finish(true));
+  const aborted = () => finish(false);
+  signal?.addEventListener('abort', aborted, { once: true });
+  function finish(held: boolean): void {
+    timer.cancel();
+    subscription.stop();
+    signal?.removeEventListener('abort', aborted);
+    resolve(held);
+  }
+  return promise;
+}

@@ -1,0 +1,91 @@
+// A one-node cluster in memory: configuration store, view and a stand-in for the data service.
+import { realRandom } from '#ports/random.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import {
+  bucketsKey,
+  type ClusterState,
+  clusterKey,
+  noBuckets,
+} from '../../src/cluster/config/cluster-state.ts';
+import { ClusterView } from '../../src/cluster/config/cluster-view.ts';
+import type { DataService, MeasuredBucket } from '../../src/cluster/config/data-service.ts';
+import { ManualClock } from './manual-clock.ts';
+
+export const aCluster = (changes: Partial<ClusterState> = {}): ClusterState => ({
+  uuid: '0123456789abcdef0123456789abcdef',
+  name: '',
+  quotas: { indexMemoryQuota: 512, ftsMemoryQuota: 512, cbasMemoryQuota: 1024, eventingMemoryQuota: 256 },
+  nodes: [
+    {
+      uuid: 'feedfeedfeedfeedfeedfeedfeedfeed',
+      otpNode: 'ns_1@cb.local',
+      hostname: null,
+      membership: 'active',
+      services: ['kv'],
+      ports: {
+        mgmt: 8091,
+        mgmtSSL: 18091,
+        kv: 11210,
+        kvSSL: 11207,
+        capi: 8092,
+        capiSSL: 18092,
+        distTCP: 21100,
+        distTLS: 21150,
+      },
+      paths: { data: '/data', index: '/data', analytics: [], eventing: '/data', javaHome: '' },
+      alternate: null,
+    },
+  ],
+  ...changes,
+});
+
+/** Measures what it is told to, and is settled at once unless told otherwise. */
+export class FakeDataService implements DataService {
+  readonly figures = new Map<string, MeasuredBucket>();
+  answersSettled = true;
+  key: string | null = null;
+  #listeners = new Set<() => void>();
+
+  async settled(): Promise<boolean> {
+    return this.answersSettled;
+  }
+  async refresh(): Promise<void> {}
+  measured(uuid: string): MeasuredBucket | null {
+    return this.figures.get(uuid) ?? null;
+  }
+  connections(): number {
+    return 0;
+  }
+  async randomKey(): Promise<string | null> {
+    return this.key;
+  }
+  onChange(listener: () => void) {
+    this.#listeners.add(listener);
+    return { stop: () => void this.#listeners.delete(listener) };
+  }
+  tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export const figures = (changes: Partial<MeasuredBucket> = {}): MeasuredBucket => ({
+  state: 'ready',
+  items: 0,
+  memUsedBytes: 0,
+  dataBytes: 0,
+  diskBytes: 0,
+  dirtyItems: 0,
+  nonResident: 0,
+  collectionItems: {},
+  rates: { ops: 0, gets: 0, getHits: 0, diskFetches: 0 },
+  ...changes,
+});
+
+export async function memoryCluster(memoryQuotaMb = 1024, cluster: ClusterState = aCluster()) {
+  const store = new MemoryConfigStore();
+  await store.put(clusterKey, cluster, 0);
+  await store.put(bucketsKey, noBuckets(memoryQuotaMb), 0);
+  const view = new ClusterView(store);
+  await view.start();
+  return { store, view, data: new FakeDataService(), clock: new ManualClock(), random: realRandom };
+}

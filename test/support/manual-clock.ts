@@ -1,0 +1,57 @@
+// A clock that stands still until a test moves it.
+import type { Clock, Timer } from '#ports/clock.ts';
+
+export class ManualClock implements Clock {
+  #nowMs: number;
+  #timers = new Set<{ atMs: number; fire: () => void }>();
+
+  constructor(startMs = 1_700_000_000_000) {
+    this.#nowMs = startMs;
+  }
+
+  wallMs(): number {
+    return this.#nowMs;
+  }
+
+  monotonicMs(): number {
+    return this.#nowMs;
+  }
+
+  after(delayMs: number, fire: () => void): Timer {
+    const timer = { atMs: this.#nowMs + delayMs, fire };
+    this.#timers.add(timer);
+    return { cancel: () => void this.#timers.delete(timer) };
+  }
+
+  soon(fire: () => void): void {
+    setImmediate(fire);
+  }
+
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = this.after(delayMs, resolve);
+      signal?.addEventListener('abort', () => {
+        timer.cancel();
+        reject(signal.reason as Error);
+      });
+    });
+  }
+
+  /** How many timers wait. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  /** Moves time on and fires what falls due, in order. */
+  advance(ms: number): void {
+    const until = this.#nowMs + ms;
+    for (;;) {
+      const due = [...this.#timers].filter((timer) => timer.atMs <= until).sort((a, b) => a.atMs - b.atMs)[0];
+      if (!due) break;
+      this.#timers.delete(due);
+      this.#nowMs = due.atMs;
+      due.fire();
+    }
+    this.#nowMs = until;
+  }
+}
