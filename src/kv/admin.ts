@@ -1,56 +1,15 @@
 // The one door to the data service. The manager states what should be (buckets, users, ports, TLS) as plain data, as often
 // as it likes; the data service makes it so and reports what is. Everything here can cross a thread boundary.
 
-/** Bits of the privileges that commands check (public document: kv_engine docs/rbac.md). */
-export const Privilege = {
-  read: 1 << 0,
-  insert: 1 << 1,
-  upsert: 1 << 2,
-  delete: 1 << 3,
-  rangeScan: 1 << 4,
-  metaWrite: 1 << 5,
-  systemXattrRead: 1 << 6,
-  systemXattrWrite: 1 << 7,
-  systemCollectionLookup: 1 << 8,
-  systemCollectionMutation: 1 << 9,
-  dcpProducer: 1 << 10,
-  dcpConsumer: 1 << 11,
-  dcpStream: 1 << 12,
-  simpleStats: 1 << 13,
-  stats: 1 << 14,
-  /** Node-wide. */
-  systemSettings: 1 << 15,
-  administrator: 1 << 16,
-} as const;
-export type Privilege = (typeof Privilege)[keyof typeof Privilege];
+import type { UserSpec } from '#auth/privileges.ts';
 
-/** What a user may do: node-wide bits, and per bucket (`*` for all) bits that hold for the bucket, a scope or a collection. */
-export interface Grants {
-  node: number;
-  buckets: Record<string, BucketGrant>;
-}
-export interface BucketGrant {
-  privileges: number;
-  /** By scope id in lower-case hex. */
-  scopes?: Record<string, { privileges: number; collections?: Record<string, number> }>;
-}
-
-/** SCRAM verifier of one hash (RFC 5802); base64. */
-export interface ScramVerifier {
-  salt: string;
-  iterations: number;
-  storedKey: string;
-  serverKey: string;
-}
-
-export interface UserSpec {
-  name: string;
-  /** Changes when the credentials do: sessions of an older one get AUTH_STALE. */
-  credentialId: string;
-  /** `null` for a user without a password, who cannot log in here. */
-  scram: { sha1: ScramVerifier; sha256: ScramVerifier; sha512: ScramVerifier } | null;
-  grants: Grants;
-}
+export {
+  type BucketGrant,
+  type Grants,
+  Privilege,
+  type ScramVerifier,
+  type UserSpec,
+} from '#auth/privileges.ts';
 
 export type BucketType = 'native' | 'ephemeral' | 'cache';
 export type EvictionPolicy = 'valueOnly' | 'fullEviction' | 'noEviction' | 'nruEviction';

@@ -1,0 +1,110 @@
+// Whether roles allow something. Role by role the first matching pattern decides; one role that allows is enough.
+import { assert } from '#base/assert.ts';
+import type { Permission, Vertex } from './permission.ts';
+import type { RoleDefinition, RoleLevel } from './roles/definition.ts';
+import { rolesById } from './roles/index.ts';
+
+/** A role as granted: with the names it is limited to, null for any. As many names as its level has. */
+export interface GrantedRole {
+  readonly role: string;
+  readonly names: readonly (string | null)[];
+}
+
+export const namesOfLevel: Record<RoleLevel, number> = { cluster: 0, bucket: 1, scope: 2, collection: 3 };
+
+/** Stands in a permission for "all of them": only a pattern for any matches. */
+export const everyName = '*';
+
+interface CompiledPattern {
+  readonly object: readonly Vertex[];
+  readonly operations: 'all' | 'none' | ReadonlySet<string>;
+}
+
+export function allows(roles: readonly GrantedRole[], permission: Permission): boolean {
+  const object = permission.object.map((vertex) => spread(vertex, everyName));
+  return roles.some((role) => roleAllows(role, object, permission.operation));
+}
+
+function roleAllows(granted: GrantedRole, object: readonly Vertex[], operation: string): boolean {
+  const pattern = patternsOf(granted.role).find((one) => covers(one.object, object, granted.names));
+  if (!pattern || pattern.operations === 'none') return false;
+  return pattern.operations === 'all' || operation === 'any' || pattern.operations.has(operation);
+}
+
+function covers(
+  pattern: readonly Vertex[],
+  object: readonly Vertex[],
+  granted: GrantedRole['names'],
+): boolean {
+  if (object.length < pattern.length) return false;
+  return pattern.every((vertex, index) => vertexCovers(vertex, object[index] as Vertex, granted));
+}
+
+function vertexCovers(pattern: Vertex, vertex: Vertex, granted: GrantedRole['names']): boolean {
+  if (pattern.name !== vertex.name) return false;
+  return pattern.names.every((slot, index) => {
+    const wanted = slot === null ? null : (granted[slotIndex(slot)] ?? null);
+    const asked = vertex.names[index] ?? null;
+    return wanted === null || asked === null || wanted === asked;
+  });
+}
+
+const slots = ['b', 's', 'c'];
+const slotIndex = (slot: string) => slots.indexOf(slot);
+
+/** Buckets and scopes are collections of which less is said: all are compared as bucket, scope and collection. */
+function spread(vertex: Vertex, rest: string | null): Vertex {
+  if (vertex.names.length === 0) return vertex;
+  return { name: 'collection', names: [0, 1, 2].map((index) => valueAt(vertex, index, rest)) };
+}
+
+const valueAt = (vertex: Vertex, index: number, rest: string | null) =>
+  index < vertex.names.length ? (vertex.names[index] as string | null) : rest;
+
+const compiled = new WeakMap<RoleDefinition, readonly CompiledPattern[]>();
+
+function patternsOf(id: string): readonly CompiledPattern[] {
+  const definition = rolesById.get(id);
+  if (!definition) return [];
+  const known = compiled.get(definition);
+  if (known) return known;
+  const patterns = definition.patterns.map(([object, operations]) => ({
+    object: parseObject(object),
+    operations: parseOperations(operations),
+  }));
+  compiled.set(definition, patterns);
+  return patterns;
+}
+
+function parseOperations(text: string): CompiledPattern['operations'] {
+  return text === 'all' || text === 'none' ? text : new Set(text.split(' '));
+}
+
+function parseObject(text: string): Vertex[] {
+  const steps = text.match(/[a-z0-9_]+(\[[^\]]*\])?/g) ?? [];
+  assert(steps.join('.') === text, `malformed pattern ${text}`);
+  return steps.map((step) => {
+    const [, name, inside] = /^([a-z0-9_]+)(?:\[(.*)\])?$/.exec(step) as unknown as [string, string, string?];
+    const names = inside?.split(':').map((slot) => (slot === '.' ? null : slot)) ?? [];
+    assert(
+      names.every((slot) => slot === null || slots.includes(slot)),
+      `malformed pattern ${text}`,
+    );
+    return spread({ name, names }, null);
+  });
+}
+
+/** True when one of the roles is the one named, and reaches what the names say. `security_admin` is either of its halves. */
+export function holdsRole(
+  roles: readonly GrantedRole[],
+  id: string,
+  names: readonly (string | null)[] = [],
+): boolean {
+  return roles.some(
+    (granted) =>
+      (granted.role === id || (id === 'security_admin' && securityAdmin.has(granted.role))) &&
+      names.every((name, index) => (granted.names[index] ?? null) === null || granted.names[index] === name),
+  );
+}
+
+const securityAdmin = new Set(['security_admin_local', 'security_admin_external']);

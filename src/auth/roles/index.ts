@@ -1,0 +1,19 @@
+// The role catalogue.
+import { administration, buckets } from './administration.ts';
+import { data, mobile, query, replicationAndAnalytics, search } from './application.ts';
+import type { RoleDefinition } from './definition.ts';
+
+/** Every role, in the order in which lists show them. */
+export const roleCatalogue: readonly RoleDefinition[] = [
+  ...administration,
+  ...buckets,
+  ...data,
+  ...search,
+  ...query,
+  ...replicationAndAnalytics,
+  ...mobile,
+];
+
+export const rolesById: ReadonlyMap<string, RoleDefinition> = new Map(
+  roleCatalogue.map((role) => [role.id, role]),
+);
