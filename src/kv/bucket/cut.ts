@@ -49,6 +49,7 @@ export class CutWriter {
   private buffer: Buffer;
   private end = 0;
   private cutStart = -1;
+  private itemStart = 0;
   private count = 0;
 
   constructor(initialBytes = 65536) {
@@ -71,24 +72,32 @@ export class CutWriter {
   item(item: CutItem): void {
     const keyBytes = item.keyEnd - item.keyStart;
     const valueBytes = item.valueEnd - item.valueStart;
-    this.reserve(cutItemBytes + keyBytes + valueBytes);
-    const { buffer } = this;
-    let at = this.end;
-    buffer.writeUIntBE(item.seqno, at, 6);
-    buffer.writeUInt32BE(item.casHi, at + 6);
-    buffer.writeUInt32BE(item.casLo, at + 10);
-    buffer.writeUIntBE(item.rev, at + 14, 6);
-    buffer.writeUInt32BE(item.flags, at + 20);
-    buffer.writeUInt32BE(item.expiry, at + 24);
-    buffer[at + 28] = item.datatype;
-    buffer[at + 29] = item.bits;
-    buffer.writeUInt16BE(keyBytes, at + 30);
-    buffer.writeUInt32BE(valueBytes, at + 32);
-    at += cutItemBytes;
-    item.buffer.copy(buffer, at, item.keyStart, item.keyEnd);
-    item.buffer.copy(buffer, at + keyBytes, item.valueStart, item.valueEnd);
-    this.end = at + keyBytes + valueBytes;
+    this.itemHeader(item, keyBytes, valueBytes);
+    item.buffer.copy(this.buffer, this.end, item.keyStart, item.keyEnd);
+    item.buffer.copy(this.buffer, this.end + keyBytes, item.valueStart, item.valueEnd);
+    this.end += keyBytes + valueBytes;
+  }
+
+  /** As `item`, with key and value from memory of their own. */
+  itemOf(item: CutItem, key: Uint8Array, value: Uint8Array): void {
+    this.itemHeader(item, key.length, value.length);
+    this.buffer.set(key, this.end);
+    this.buffer.set(value, this.end + key.length);
+    this.end += key.length + value.length;
+  }
+
+  /** Takes an item that is encoded already. */
+  encodedItem(encoded: Uint8Array): void {
+    this.reserve(encoded.length);
+    this.buffer.set(encoded, this.end);
+    this.itemStart = this.end;
+    this.end += encoded.length;
     this.count++;
+  }
+
+  /** The encoded form of the item written last; valid until the next call. */
+  lastItem(): Buffer {
+    return this.buffer.subarray(this.itemStart, this.end);
   }
 
   finish(state: CutState): void {
@@ -119,6 +128,24 @@ export class CutWriter {
     taken.set(this.buffer.subarray(0, this.end));
     this.end = 0;
     return taken;
+  }
+
+  private itemHeader(item: CutItem, keyBytes: number, valueBytes: number): void {
+    this.reserve(cutItemBytes + keyBytes + valueBytes);
+    const { buffer, end: at } = this;
+    buffer.writeUIntBE(item.seqno, at, 6);
+    buffer.writeUInt32BE(item.casHi, at + 6);
+    buffer.writeUInt32BE(item.casLo, at + 10);
+    buffer.writeUIntBE(item.rev, at + 14, 6);
+    buffer.writeUInt32BE(item.flags, at + 20);
+    buffer.writeUInt32BE(item.expiry, at + 24);
+    buffer[at + 28] = item.datatype;
+    buffer[at + 29] = item.bits;
+    buffer.writeUInt16BE(keyBytes, at + 30);
+    buffer.writeUInt32BE(valueBytes, at + 32);
+    this.itemStart = at;
+    this.end = at + cutItemBytes;
+    this.count++;
   }
 
   private reserve(bytes: number): void {

@@ -13,7 +13,7 @@ export interface BucketFiles {
   fileCount: number;
 }
 
-/** State of one vbucket as kept in its file (RULES: table vb). 64-bit values are 8-byte big-endian buffers. */
+/** State of one vbucket as kept in its file. 64-bit values are 8-byte big-endian buffers. */
 export interface VbucketRecord {
   vb: number;
   highSeqno: number;
@@ -43,6 +43,21 @@ export interface DamagedFile {
   reason: string;
 }
 
+/** Rejection of `load`: the file is not what was written. It is left as it is. */
+export class DamagedFileError extends Error implements DamagedFile {
+  override readonly name = 'DamagedFileError';
+  readonly file: number;
+  readonly path: string;
+  readonly reason: string;
+
+  constructor(damage: DamagedFile, options?: ErrorOptions) {
+    super(`bucket file ${damage.path} is damaged: ${damage.reason}`, options);
+    this.file = damage.file;
+    this.path = damage.path;
+    this.reason = damage.reason;
+  }
+}
+
 export interface OpenResult {
   opened: OpenedFile[];
   damaged: DamagedFile[];
@@ -58,18 +73,27 @@ export interface DiskEngine {
   open(files: BucketFiles): Promise<OpenResult>;
   /**
    * All rows of one file in batches of encoded cuts, in seqno order within a vbucket. `consume` is awaited: its
-   * promise is the back-pressure.
+   * promise is the back-pressure. A cut of a batch ends at its last row and carries the vbucket's final state besides.
+   * Rejects with DamagedFileError when a row cannot be read as it was written; the file then takes no commits, and
+   * what was consumed before stands.
    */
   load(bucketUuid: string, file: number, consume: (batch: CutBuffer) => void | Promise<void>): Promise<void>;
-  /** Resolves after the fsynced commit. Rejects on any error; the file then takes no further commits until reopened. */
+  /**
+   * Resolves after the fsynced commit. Rejects on any error; the file then takes no further commits until reopened.
+   * Takes over the memory of `cuts` when it is a whole buffer (it may be transferred to another thread).
+   */
   commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<void>;
-  /** Removes every row (flush of the bucket), raising the incarnation; one atomic step per file. */
+  /**
+   * Removes every row (flush of the bucket), raising the incarnation, in one atomic step. Mends damaged files.
+   * Commits and loads that have not ended when it is called may reject.
+   */
   reset(bucketUuid: string, incarnation: number): Promise<void>;
   sizes(bucketUuid: string): Promise<DiskSizes>;
-  /** Sets the clean flag after the last commit and closes the files. */
+  /** Sets the clean flag after the last commit and closes the files. A file that failed stays marked unclean. */
   close(bucketUuid: string): Promise<void>;
   /** Closes and deletes the folder. */
   destroy(files: BucketFiles): Promise<void>;
+  /** Ends the engine. Buckets that were not closed count as not stopped cleanly. */
   stop(): Promise<void>;
 }
 

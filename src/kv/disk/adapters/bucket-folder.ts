@@ -1,0 +1,164 @@
+// The folder of a bucket: `files.json` names the generation of each data file. It is replaced in one step
+// (written beside, synced, renamed, folder synced), so that whatever a crash leaves is either the old files or the
+// new ones; a start opens what it names and removes the rest.
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { BucketFiles } from '../engine.ts';
+import { createDataFile, type DataFileSpec, syncPath } from './file-format.ts';
+
+const layoutFormat = 1;
+const dataFileName = /^data-\d+\.\d+\.db(-wal|-shm|-journal)?$/;
+
+/** What `files.json` says. */
+interface Layout {
+  format: number;
+  bucketUuid: string;
+  incarnation: number;
+  /** `making`: the bucket's first files are not all there yet, and nothing was ever committed. */
+  state: 'making' | 'ready';
+  /** Generation of each file, by file number. */
+  generations: number[];
+}
+
+export const layoutPath = (folder: string): string => join(folder, 'files.json');
+
+/** Makes or brings up to date what is in the folder and answers which files to open. */
+export function prepareFolder(files: BucketFiles): DataFileSpec[] {
+  mkdirSync(files.folder, { recursive: true });
+  const layout = readLayout(files.folder);
+  if (layout === null) return makeFirst(files);
+  checkOwner(files, layout);
+  if (layout.state === 'making') return makeFirst(files);
+  checkLayout(files, layout);
+  if (layout.incarnation < files.incarnation) return renewFolder(files);
+  const specs = specsOf(files, layout);
+  removeOthers(files.folder, specs);
+  return specs;
+}
+
+/** Switches to empty files of the next generation and removes the others. None of the files may be open. */
+export function renewFolder(files: BucketFiles): DataFileSpec[] {
+  const present = readLayout(files.folder);
+  if (present !== null) checkOwner(files, present);
+  const generation = Math.max(0, ...(present?.generations ?? [])) + 1;
+  const layout = layoutOf(files, generation);
+  const specs = specsOf(files, layout);
+  makeFiles(files.folder, specs);
+  writeLayout(files.folder, layout);
+  removeOthers(files.folder, specs);
+  return specs;
+}
+
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  if (existsSync(dirname(folder))) syncPath(dirname(folder));
+}
+
+function makeFirst(files: BucketFiles): DataFileSpec[] {
+  const layout = layoutOf(files, 1);
+  const specs = specsOf(files, layout);
+  writeLayout(files.folder, { ...layout, state: 'making' });
+  syncPath(dirname(files.folder));
+  makeFiles(files.folder, specs);
+  writeLayout(files.folder, layout);
+  return specs;
+}
+
+function makeFiles(folder: string, specs: readonly DataFileSpec[]): void {
+  for (const spec of specs) {
+    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(spec.path + suffix, { force: true });
+    createDataFile(spec);
+  }
+  syncPath(folder);
+}
+
+function layoutOf(files: BucketFiles, generation: number): Layout {
+  const { bucketUuid, incarnation, fileCount } = files;
+  const generations = Array.from({ length: fileCount }, () => generation);
+  return { format: layoutFormat, bucketUuid, incarnation, state: 'ready', generations };
+}
+
+const specsOf = (files: BucketFiles, layout: Layout): DataFileSpec[] =>
+  layout.generations.map((generation, file) => ({
+    path: join(files.folder, `data-${file}.${generation}.db`),
+    bucketUuid: layout.bucketUuid,
+    incarnation: layout.incarnation,
+    file,
+    generation,
+  }));
+
+/** Null when the folder is new. A folder with data but without its layout is not taken for a new one. */
+function readLayout(folder: string): Layout | null {
+  if (existsSync(layoutPath(folder))) return parseLayout(readFileSync(layoutPath(folder), 'utf8'));
+  if (readdirSync(folder).some((name) => dataFileName.test(name))) {
+    throw new Error('files.json is missing, though there are data files');
+  }
+  return null;
+}
+
+function parseLayout(text: string): Layout {
+  let layout: Partial<Layout> | null;
+  try {
+    layout = JSON.parse(text) as Partial<Layout> | null;
+  } catch (error) {
+    throw new Error('files.json is not JSON', { cause: error });
+  }
+  if (Number(layout?.format) > layoutFormat) throw new Error('a newer Divan wrote files.json');
+  if (!isLayout(layout)) throw new Error('files.json is incomplete');
+  return layout;
+}
+
+const isLayout = (layout: Partial<Layout> | null): layout is Layout =>
+  layout?.format === layoutFormat &&
+  typeof layout.bucketUuid === 'string' &&
+  Number.isSafeInteger(layout.incarnation) &&
+  (layout.state === 'making' || layout.state === 'ready') &&
+  Array.isArray(layout.generations) &&
+  layout.generations.every((generation) => Number.isSafeInteger(generation));
+
+function checkOwner(files: BucketFiles, layout: Layout): void {
+  if (layout.bucketUuid === files.bucketUuid) return;
+  throw new Error(`it belongs to bucket ${layout.bucketUuid}, not ${files.bucketUuid}`);
+}
+
+function checkLayout(files: BucketFiles, layout: Layout): void {
+  if (layout.generations.length !== files.fileCount) {
+    throw new Error(`it names ${layout.generations.length} files, not ${files.fileCount}`);
+  }
+  if (layout.incarnation > files.incarnation) {
+    throw new Error(`it is of incarnation ${layout.incarnation}, newer than ${files.incarnation}`);
+  }
+}
+
+function writeLayout(folder: string, layout: Layout): void {
+  const path = layoutPath(folder);
+  const descriptor = openSync(`${path}.new`, 'w');
+  try {
+    writeSync(descriptor, `${JSON.stringify(layout)}\n`);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(`${path}.new`, path);
+  syncPath(folder);
+}
+
+/** What a crash left of a generation that was not yet, or is no longer, named. */
+function removeOthers(folder: string, specs: readonly DataFileSpec[]): void {
+  for (const name of readdirSync(folder)) {
+    if (!dataFileName.test(name)) continue;
+    const path = join(folder, name);
+    if (!specs.some((spec) => path.startsWith(`${spec.path}`))) rmSync(path, { force: true });
+  }
+}

@@ -1,0 +1,154 @@
+// One open data file: its connection, and the rule that after any error the connection is closed and never tried
+// again. What was committed stays; what came after is refused with the first error's reason.
+import { statSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DamagedFileError, type DiskSizes, type OpenedFile } from '../engine.ts';
+import { connectionSql, pageBytes, sql } from '../schema.ts';
+import { CleanFlag, checkFormat, checkHeader, type DataFileSpec } from './file-format.ts';
+import { type LoadCursor, type LoadPage, PageReader } from './page-reader.ts';
+import { RowWriter } from './row-writer.ts';
+
+/** Another process that looks into the file may hold a lock this long before a commit fails. */
+const busyTimeoutMs = 2000;
+/** Pages in the write-ahead log (8 MiB) from which it is copied into the file, once a commit is acknowledged. */
+const checkpointPages = 1024;
+/** From here on the copy waits for readers, so that the log starts anew. */
+const checkpointPagesMax = 8 * checkpointPages;
+
+export class DataFile {
+  private readonly spec: DataFileSpec;
+  private readonly db: DatabaseSync;
+  private writer!: RowWriter;
+  private reader!: PageReader;
+  private walPages!: StatementSync;
+  private commits = 0;
+  private failure: string | null = null;
+
+  /** Opens a file and marks it as in use. Throws DamagedFileError, leaving the file as it is. */
+  static open(spec: DataFileSpec, monotonicMs: () => number): { data: DataFile; opened: OpenedFile } {
+    try {
+      checkFormat(spec.path);
+      const data = new DataFile(spec);
+      return { data, opened: data.start(monotonicMs) };
+    } catch (error) {
+      throw damageOf(spec, error);
+    }
+  }
+
+  private constructor(spec: DataFileSpec) {
+    this.spec = spec;
+    this.db = new DatabaseSync(spec.path, { timeout: busyTimeoutMs });
+  }
+
+  /** One transaction and one fsync for all the cuts. */
+  commit(cuts: Uint8Array): void {
+    this.refuseAfterFailure();
+    try {
+      this.db.exec('begin immediate');
+      this.writer.write(cuts);
+      this.db.exec('commit');
+      this.commits++;
+    } catch (error) {
+      this.fail(error);
+      throw error;
+    }
+  }
+
+  /** Keeps the write-ahead log bounded. Called between a commit's acknowledgement and the next commit. */
+  settle(): void {
+    if (this.failure !== null) return;
+    try {
+      const { log } = this.walPages.get() as { log: number };
+      if (log < checkpointPages) return;
+      this.db.exec(`pragma wal_checkpoint(${log < checkpointPagesMax ? 'passive' : 'truncate'})`);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  loadPage(cursor: LoadCursor): LoadPage {
+    this.refuseAfterFailure();
+    try {
+      return this.reader.readPage(cursor, this.commits);
+    } catch (error) {
+      this.fail(error);
+      throw damageOf(this.spec, error);
+    }
+  }
+
+  sizes(): DiskSizes {
+    const fileBytes = sizeOf(this.spec.path) + sizeOf(`${this.spec.path}-wal`);
+    if (this.failure !== null) return { fileBytes, dataBytes: 0 };
+    const pages = this.number('pragma page_count') - this.number('pragma freelist_count');
+    return { fileBytes, dataBytes: pages * pageBytes };
+  }
+
+  /** `clean`: the caller has nothing left to commit. Throws when the file cannot be marked so. */
+  close(clean: boolean): void {
+    if (this.failure !== null) return;
+    try {
+      if (clean) {
+        this.db.prepare(sql.setClean).run(CleanFlag.clean);
+        this.db.exec('pragma wal_checkpoint(truncate)');
+      }
+      this.failure = 'it is closed';
+      this.db.close();
+    } catch (error) {
+      this.fail(error);
+      throw error;
+    }
+  }
+
+  private start(monotonicMs: () => number): OpenedFile {
+    try {
+      this.db.exec(connectionSql);
+      const wasClean = this.checkedHeader().get('clean') === CleanFlag.clean;
+      this.writer = new RowWriter(this.db);
+      this.reader = new PageReader(this.db, monotonicMs);
+      this.walPages = this.db.prepare('pragma wal_checkpoint(noop)');
+      const vbuckets = this.reader.readVbuckets();
+      this.db.prepare(sql.setClean).run(CleanFlag.open);
+      return { file: this.spec.file, clean: wasClean, vbuckets };
+    } catch (error) {
+      this.fail(error);
+      throw error;
+    }
+  }
+
+  private checkedHeader(): Map<unknown, unknown> {
+    const header = new Map(
+      this.db
+        .prepare(sql.header)
+        .all()
+        .map((row) => [row['k'], row['v']]),
+    );
+    checkHeader(this.spec, header);
+    return header;
+  }
+
+  private number(text: string): number {
+    return Number(Object.values(this.db.prepare(text).get() ?? {})[0]);
+  }
+
+  private refuseAfterFailure(): void {
+    if (this.failure === null) return;
+    throw new Error(`bucket file ${this.spec.path} takes no more commits: ${this.failure}`);
+  }
+
+  private fail(error: unknown): void {
+    this.failure ??= reasonOf(error);
+    if (this.db.isOpen) this.db.close();
+  }
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+function damageOf(spec: DataFileSpec, error: unknown): DamagedFileError {
+  const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+  const reason = missing ? 'it is missing' : reasonOf(error);
+  return new DamagedFileError({ file: spec.file, path: spec.path, reason }, { cause: error });
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

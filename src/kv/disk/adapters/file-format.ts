@@ -1,0 +1,82 @@
+// Makes a data file, and tells from its first bytes whether a file is one, before SQLite may touch it.
+import { closeSync, fsyncSync, openSync, readSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { applicationId, formatVersion, pageBytes, schemaSql } from '../schema.ts';
+
+/** A data file and what its header row must say. */
+export interface DataFileSpec {
+  path: string;
+  bucketUuid: string;
+  incarnation: number;
+  file: number;
+  generation: number;
+}
+
+export const CleanFlag = { clean: 'stopped cleanly', open: 'in use' } as const;
+
+/** Makes the file whole and on disk; its folder is still to be synced. */
+export function createDataFile(spec: DataFileSpec): void {
+  const db = new DatabaseSync(spec.path);
+  try {
+    db.exec(`pragma page_size=${pageBytes}; pragma journal_mode=off; pragma synchronous=off;`);
+    db.exec(
+      `begin; pragma application_id=${applicationId}; pragma user_version=${formatVersion}; ${schemaSql}`,
+    );
+    const put = db.prepare('insert into file values(?, ?)');
+    for (const [name, value] of Object.entries(headerOf(spec))) put.run(name, value);
+    put.run('clean', CleanFlag.clean);
+    db.exec('commit; pragma journal_mode=wal;');
+  } finally {
+    db.close();
+  }
+  syncPath(spec.path);
+}
+
+/** Throws, naming what is different, unless the header row is the one that was asked for. */
+export function checkHeader(spec: DataFileSpec, header: ReadonlyMap<unknown, unknown>): void {
+  for (const [name, wanted] of Object.entries(headerOf(spec))) {
+    const found = header.get(name);
+    if (found !== wanted) throw new Error(`its header has ${name} ${String(found)}, not ${wanted}`);
+  }
+}
+
+/** SQLite takes an empty file for a new database and a foreign one for its own: look first. */
+export function checkFormat(path: string): void {
+  const head = readHead(path);
+  if (head.length < 100 || head.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
+    throw new Error('it is not a SQLite file');
+  }
+  if (head.readUInt32BE(68) !== applicationId) throw new Error('it is not a Divan data file');
+  const version = head.readUInt32BE(60);
+  if (version > formatVersion) {
+    throw new Error(`a newer Divan wrote it (format ${version}, this one reads up to ${formatVersion})`);
+  }
+  if (version !== formatVersion) throw new Error(`its format ${version} is unknown`);
+}
+
+/** Brings a file or a folder's entries to disk. */
+export function syncPath(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const headerOf = (spec: DataFileSpec): Record<string, string> => ({
+  bucketUuid: spec.bucketUuid,
+  incarnation: String(spec.incarnation),
+  file: String(spec.file),
+  generation: String(spec.generation),
+});
+
+function readHead(path: string): Buffer {
+  const descriptor = openSync(path, 'r');
+  try {
+    const head = Buffer.alloc(100);
+    return head.subarray(0, readSync(descriptor, head, 0, head.length, 0));
+  } finally {
+    closeSync(descriptor);
+  }
+}

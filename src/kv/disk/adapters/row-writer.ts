@@ -1,0 +1,59 @@
+// Writes encoded cuts into a data file inside a transaction that the caller holds.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+import { type CutItem, CutReader, cutItemBytes } from '#kv/bucket/cut.ts';
+import { metaBytes, writeMeta } from '../row.ts';
+import { bigVbFactor, smallValueMax, sql } from '../schema.ts';
+import { vbRow } from '../vb-row.ts';
+
+export class RowWriter {
+  private readonly putRow: StatementSync;
+  private readonly putBig: StatementSync;
+  private readonly dropBig: StatementSync;
+  private readonly putVb: StatementSync;
+  private readonly meta = Buffer.alloc(metaBytes);
+  /** Until a value goes to `big`, no row needs a look whether its old value lies there. */
+  private anyBig: boolean;
+
+  constructor(db: DatabaseSync) {
+    this.putRow = db.prepare(sql.putRow);
+    this.putBig = db.prepare(sql.putBig);
+    this.dropBig = db.prepare(sql.dropBig);
+    this.putVb = db.prepare(sql.putVb);
+    this.anyBig = Object.values(db.prepare(sql.anyBig).get() ?? {})[0] === 1;
+  }
+
+  write(cuts: Uint8Array): void {
+    const reader = new CutReader(cuts);
+    while (reader.nextCut()) {
+      const { vb } = reader.state;
+      while (reader.nextItem()) this.writeItem(vb, reader.item);
+      this.putVb.run(...vbRow(reader.state));
+    }
+  }
+
+  private writeItem(vb: number, item: CutItem): void {
+    const { buffer, keyStart, valueStart, valueEnd } = item;
+    writeMeta(this.meta, item, crc32(buffer.subarray(keyStart - cutItemBytes, valueEnd), vb));
+    const key = buffer.subarray(keyStart, item.keyEnd);
+    const value = buffer.subarray(valueStart, valueEnd);
+    const isBig = value.length > smallValueMax;
+    if (this.anyBig) this.dropBig.run(vb, key);
+    if (isBig) this.writeBig(vb * bigVbFactor + item.seqno, value);
+    const deleted = (item.bits & 1) !== 0;
+    this.putRow.run(
+      vb,
+      key,
+      item.seqno,
+      deleted ? 0 : item.expiry,
+      deleted ? item.expiry : null,
+      this.meta,
+      isBig ? null : value,
+    );
+  }
+
+  private writeBig(id: number, value: Uint8Array): void {
+    this.putBig.run(id, value);
+    this.anyBig = true;
+  }
+}

@@ -1,0 +1,22 @@
+// The disk engine in the caller's own thread: for tests, and for tools that may wait for the disk.
+import { realClock } from '#ports/clock.ts';
+import type { DiskEngine } from '../engine.ts';
+import type { Lane, LaneArguments, LaneOperation, LaneResult } from '../lane.ts';
+import { LaneEngine } from '../lane-engine.ts';
+import { SqliteLane } from './sqlite-lane.ts';
+
+export function sqliteEngine(): DiskEngine {
+  return new LaneEngine([localLane(new SqliteLane(realClock))]);
+}
+
+function localLane(lane: SqliteLane): Lane {
+  return {
+    async call<K extends LaneOperation>(operation: K, ...args: LaneArguments<K>): Promise<LaneResult<K>> {
+      const act = lane[operation] as (...args: LaneArguments<K>) => LaneResult<K>;
+      const result = act.apply(lane, args);
+      lane.settle();
+      return result;
+    },
+    stop: async () => lane.stop(),
+  };
+}

@@ -1,0 +1,126 @@
+// The data files that one thread serves, over all buckets. Synchronous throughout: whoever hosts it, a worker or the
+// caller's own thread, brings the promises.
+import {
+  type BucketFiles,
+  DamagedFileError,
+  type DiskSizes,
+  type OpenedFile,
+  type OpenResult,
+} from '../engine.ts';
+import { layoutPath, prepareFolder, removeFolder, renewFolder } from './bucket-folder.ts';
+import { DataFile } from './data-file.ts';
+import type { DataFileSpec } from './file-format.ts';
+import type { LoadCursor, LoadPage } from './page-reader.ts';
+
+export class SqliteLane {
+  private readonly monotonicMs: () => number;
+  private readonly files = new Map<string, DataFile>();
+  private readonly unsettled = new Set<DataFile>();
+
+  constructor(options: { monotonicMs: () => number }) {
+    this.monotonicMs = options.monotonicMs;
+  }
+
+  /** Which files to open. Throws, naming the folder, when the folder cannot be understood; nothing is changed then. */
+  prepare(files: BucketFiles): DataFileSpec[] {
+    return named(files, () => prepareFolder(files));
+  }
+
+  /** As `prepare`, with empty files. The bucket's files are closed in every lane before. */
+  renew(files: BucketFiles): DataFileSpec[] {
+    return named(files, () => renewFolder(files));
+  }
+
+  open(specs: readonly DataFileSpec[]): OpenResult {
+    const result: OpenResult = { opened: [], damaged: [] };
+    for (const spec of specs) {
+      try {
+        result.opened.push(this.openFile(spec));
+      } catch (error) {
+        if (!(error instanceof DamagedFileError)) throw error;
+        result.damaged.push({ file: error.file, path: error.path, reason: error.reason });
+      }
+    }
+    return result;
+  }
+
+  commit(bucketUuid: string, file: number, cuts: Uint8Array): void {
+    const data = this.find(bucketUuid, file);
+    data.commit(cuts);
+    this.unsettled.add(data);
+  }
+
+  /** Work that a commit leaves and its caller need not wait for. */
+  settle(): void {
+    for (const data of this.unsettled) data.settle();
+    this.unsettled.clear();
+  }
+
+  loadPage(bucketUuid: string, file: number, cursor: LoadCursor): LoadPage {
+    return this.find(bucketUuid, file).loadPage(cursor);
+  }
+
+  sizes(bucketUuid: string): DiskSizes {
+    const sizes = { fileBytes: 0, dataBytes: 0 };
+    for (const [, data] of this.filesOf(bucketUuid)) {
+      const { fileBytes, dataBytes } = data.sizes();
+      sizes.fileBytes += fileBytes;
+      sizes.dataBytes += dataBytes;
+    }
+    return sizes;
+  }
+
+  /** Closes the bucket's files in this lane, all of them even when one throws. */
+  close(bucketUuid: string, clean: boolean): void {
+    const errors: unknown[] = [];
+    for (const [key, data] of this.filesOf(bucketUuid)) {
+      this.files.delete(key);
+      this.unsettled.delete(data);
+      try {
+        data.close(clean);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+
+  remove(folder: string): void {
+    removeFolder(folder);
+  }
+
+  /** Closes everything as it is. */
+  stop(): void {
+    for (const data of this.files.values()) data.close(false);
+    this.files.clear();
+    this.unsettled.clear();
+  }
+
+  private openFile(spec: DataFileSpec): OpenedFile {
+    const { data, opened } = DataFile.open(spec, this.monotonicMs);
+    this.files.set(keyOf(spec.bucketUuid, spec.file), data);
+    return opened;
+  }
+
+  private find(bucketUuid: string, file: number): DataFile {
+    const data = this.files.get(keyOf(bucketUuid, file));
+    if (data === undefined) throw new Error(`file ${file} of bucket ${bucketUuid} is not open`);
+    return data;
+  }
+
+  private filesOf(bucketUuid: string): [string, DataFile][] {
+    return [...this.files].filter(([key]) => key.startsWith(keyOf(bucketUuid, '')));
+  }
+}
+
+const keyOf = (bucketUuid: string, file: number | ''): string => `${bucketUuid}/${file}`;
+
+function named<T>(files: BucketFiles, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const path = layoutPath(files.folder);
+    throw new DamagedFileError({ file: 0, path, reason }, { cause: error });
+  }
+}

@@ -1,0 +1,39 @@
+// The thread of a disk lane: takes requests in order, answers each. Imports as little as it can, since every import
+// costs memory and start time in every disk worker.
+import { parentPort } from 'node:worker_threads';
+import { assert } from '#base/assert.ts';
+import { SqliteLane } from '../adapters/sqlite-lane.ts';
+import { DamagedFileError } from '../engine.ts';
+import type { LaneFailure, LaneReply, LaneRequest } from './messages.ts';
+
+assert(parentPort !== null, 'the disk worker runs in a worker thread');
+const port = parentPort;
+const lane = new SqliteLane({ monotonicMs: () => performance.now() });
+
+port.on('message', (request: LaneRequest) => {
+  const reply = serve(request);
+  port.postMessage(reply, batchOf(reply));
+  lane.settle();
+  if (request.operation === 'stop') port.close();
+});
+
+function serve({ id, operation, args }: LaneRequest): LaneReply {
+  try {
+    const act = lane[operation] as (...args: unknown[]) => unknown;
+    return { id, result: act.apply(lane, args) };
+  } catch (error) {
+    return { id, failure: failureOf(error) };
+  }
+}
+
+function failureOf(error: unknown): LaneFailure {
+  const message = error instanceof Error ? error.message : String(error);
+  if (!(error instanceof DamagedFileError)) return { message, damage: null };
+  return { message, damage: { file: error.file, path: error.path, reason: error.reason } };
+}
+
+/** The memory of a loaded page moves to the client instead of being copied. */
+function batchOf(reply: LaneReply): ArrayBuffer[] {
+  const batch = 'result' in reply && (reply.result as { batch?: Uint8Array<ArrayBuffer> } | undefined)?.batch;
+  return batch ? [batch.buffer] : [];
+}

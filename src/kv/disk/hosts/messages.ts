@@ -1,0 +1,17 @@
+// What a disk worker and its client send each other.
+import type { DamagedFile } from '../engine.ts';
+import type { LaneOperation } from '../lane.ts';
+
+export interface LaneRequest {
+  id: number;
+  operation: LaneOperation;
+  args: unknown[];
+}
+
+export type LaneReply = { id: number; result: unknown } | { id: number; failure: LaneFailure };
+
+export interface LaneFailure {
+  message: string;
+  /** Set when the error is a DamagedFileError. */
+  damage: DamagedFile | null;
+}

@@ -1,0 +1,78 @@
+// The disk engine as the data service uses it: lanes in worker threads of their own, so that no fsync stalls a
+// client's request.
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { type Deferred, deferred } from '#base/deferred.ts';
+import { DamagedFileError, type DiskEngine } from '../engine.ts';
+import type { Lane, LaneArguments, LaneOperation, LaneResult } from '../lane.ts';
+import { LaneEngine } from '../lane-engine.ts';
+import type { LaneFailure, LaneReply, LaneRequest } from './messages.ts';
+
+/** Each worker costs about 12 MB; files are spread over them by file number. */
+export function workerDiskEngine(options: { workers?: number } = {}): DiskEngine {
+  const more = Array.from({ length: (options.workers ?? 1) - 1 }, () => new WorkerLane());
+  return new LaneEngine([new WorkerLane(), ...more]);
+}
+
+class WorkerLane implements Lane {
+  private worker: Worker | null = null;
+  private stopped: Error | null = null;
+  private lastId = 0;
+  private readonly waiting = new Map<number, Deferred<unknown>>();
+
+  /** The first call starts the thread. */
+  call<K extends LaneOperation>(operation: K, ...args: LaneArguments<K>): Promise<LaneResult<K>> {
+    if (this.stopped !== null) return Promise.reject(this.stopped);
+    const request = { id: ++this.lastId, operation, args: args.map(ownMemory) };
+    return this.post(request) as Promise<LaneResult<K>>;
+  }
+
+  async stop(): Promise<void> {
+    const { worker } = this;
+    if (worker !== null && this.stopped === null) await this.call('stop');
+    this.fail(new Error('the disk worker is stopped'));
+    await worker?.terminate();
+  }
+
+  private post(request: LaneRequest): Promise<unknown> {
+    this.worker ??= this.start();
+    const answer = deferred<unknown>();
+    this.waiting.set(request.id, answer);
+    this.worker.postMessage(request, request.args.filter(isTransferable).map(bufferOf));
+    return answer.promise;
+  }
+
+  private start(): Worker {
+    const worker = new Worker(new URL(`./disk-worker${extname(import.meta.url)}`, import.meta.url));
+    worker.on('message', (reply: LaneReply) => this.receive(reply));
+    worker.on('error', (error) => this.fail(new Error(`the disk worker failed: ${error.message}`)));
+    worker.on('exit', (code) => this.fail(new Error(`the disk worker ended with code ${code}`)));
+    return worker;
+  }
+
+  private receive(reply: LaneReply): void {
+    const answer = this.waiting.get(reply.id);
+    this.waiting.delete(reply.id);
+    if ('failure' in reply) answer?.reject(errorOf(reply.failure));
+    else answer?.resolve(reply.result);
+  }
+
+  private fail(reason: Error): void {
+    this.stopped ??= reason;
+    for (const answer of this.waiting.values()) answer.reject(this.stopped);
+    this.waiting.clear();
+  }
+}
+
+const errorOf = ({ message, damage }: LaneFailure): Error =>
+  damage === null ? new Error(message) : new DamagedFileError(damage);
+
+/** A part of a larger buffer would be sent with all of it: such parts are copied. Shared memory is sent as it is. */
+function ownMemory(value: unknown): unknown {
+  if (!(value instanceof Uint8Array) || value.byteLength === value.buffer.byteLength) return value;
+  return value.buffer instanceof SharedArrayBuffer ? value : new Uint8Array(value);
+}
+
+const isTransferable = (value: unknown): value is Uint8Array<ArrayBuffer> =>
+  value instanceof Uint8Array && value.buffer instanceof ArrayBuffer;
+const bufferOf = (bytes: Uint8Array<ArrayBuffer>): ArrayBuffer => bytes.buffer;

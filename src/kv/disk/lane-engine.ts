@@ -1,0 +1,130 @@
+// The disk engine over SQLite files, spread over lanes by file number. The first lane also keeps the folders.
+
+import type { DataFileSpec } from './adapters/file-format.ts';
+import { firstPage } from './adapters/page-reader.ts';
+import {
+  type BucketFiles,
+  type CutBuffer,
+  DamagedFileError,
+  type DiskEngine,
+  type DiskSizes,
+  type OpenResult,
+} from './engine.ts';
+import type { Lane } from './lane.ts';
+
+export class LaneEngine implements DiskEngine {
+  private readonly lanes: readonly Lane[];
+  private readonly folderLane: Lane;
+  private readonly buckets = new Map<string, BucketFiles>();
+
+  constructor(lanes: readonly [Lane, ...Lane[]]) {
+    this.lanes = lanes;
+    this.folderLane = lanes[0];
+  }
+
+  async open(files: BucketFiles): Promise<OpenResult> {
+    if (this.buckets.has(files.bucketUuid)) throw new Error(`bucket ${files.bucketUuid} is open already`);
+    this.buckets.set(files.bucketUuid, files);
+    try {
+      return await this.openFiles(await this.folderLane.call('prepare', files));
+    } catch (error) {
+      if (error instanceof DamagedFileError) return allDamaged(files, error);
+      this.buckets.delete(files.bucketUuid);
+      throw error;
+    }
+  }
+
+  /** Asks for the next page while one is consumed: at most two are in memory. */
+  async load(
+    bucketUuid: string,
+    file: number,
+    consume: (batch: CutBuffer) => void | Promise<void>,
+  ): Promise<void> {
+    const lane = this.laneOf(file);
+    let page = await lane.call('loadPage', bucketUuid, file, firstPage);
+    for (;;) {
+      const following = page.next && lane.call('loadPage', bucketUuid, file, page.next);
+      // Its rejection is seen below, unless `consume` throws first.
+      following?.catch(() => {});
+      if (page.batch.length > 0) await consume(page.batch);
+      if (following === null) return;
+      page = await following;
+    }
+  }
+
+  async commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<void> {
+    await this.laneOf(file).call('commit', bucketUuid, file, cuts);
+  }
+
+  async reset(bucketUuid: string, incarnation: number): Promise<void> {
+    const files = { ...this.filesOf(bucketUuid), incarnation };
+    await this.eachLane((lane) => lane.call('close', bucketUuid, false));
+    const { damaged } = await this.openFiles(await this.folderLane.call('renew', files));
+    this.buckets.set(bucketUuid, files);
+    if (damaged[0] !== undefined) throw new DamagedFileError(damaged[0]);
+  }
+
+  async sizes(bucketUuid: string): Promise<DiskSizes> {
+    this.filesOf(bucketUuid);
+    const sizes = await this.eachLane((lane) => lane.call('sizes', bucketUuid));
+    return {
+      fileBytes: sizes.reduce((sum, { fileBytes }) => sum + fileBytes, 0),
+      dataBytes: sizes.reduce((sum, { dataBytes }) => sum + dataBytes, 0),
+    };
+  }
+
+  async close(bucketUuid: string): Promise<void> {
+    this.filesOf(bucketUuid);
+    this.buckets.delete(bucketUuid);
+    await this.eachLane((lane) => lane.call('close', bucketUuid, true));
+  }
+
+  async destroy(files: BucketFiles): Promise<void> {
+    if (this.buckets.delete(files.bucketUuid)) {
+      await this.eachLane((lane) => lane.call('close', files.bucketUuid, false));
+    }
+    await this.folderLane.call('remove', files.folder);
+  }
+
+  async stop(): Promise<void> {
+    this.buckets.clear();
+    await this.eachLane((lane) => lane.stop());
+  }
+
+  private async openFiles(specs: readonly DataFileSpec[]): Promise<OpenResult> {
+    const results = await this.eachLane((lane) =>
+      lane.call(
+        'open',
+        specs.filter((spec) => this.laneOf(spec.file) === lane),
+      ),
+    );
+    return {
+      opened: results.flatMap((result) => result.opened).sort((a, b) => a.file - b.file),
+      damaged: results.flatMap((result) => result.damaged).sort((a, b) => a.file - b.file),
+    };
+  }
+
+  /** Waits for all lanes even when one rejects, so that nothing of the call is still going on afterwards. */
+  private async eachLane<T>(act: (lane: Lane) => Promise<T>): Promise<T[]> {
+    const settled = await Promise.allSettled(this.lanes.map(act));
+    return settled.map((result) => {
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    });
+  }
+
+  private laneOf(file: number): Lane {
+    return this.lanes[file % this.lanes.length] as Lane;
+  }
+
+  private filesOf(bucketUuid: string): BucketFiles {
+    const files = this.buckets.get(bucketUuid);
+    if (files === undefined) throw new Error(`bucket ${bucketUuid} is not open`);
+    return files;
+  }
+}
+
+function allDamaged(files: BucketFiles, { path, reason }: DamagedFileError): OpenResult {
+  const numbers = Array.from({ length: files.fileCount }, (_, file) => file);
+  return { opened: [], damaged: numbers.map((file) => ({ file, path, reason })) };
+}

@@ -1,0 +1,236 @@
+// A disk in memory: what is committed, what of it is synced, and how it fails. A `MemoryDisk` outlives the engines
+// that use it, as a disk outlives processes. For tests and for simulating a cluster in one process.
+import {
+  type BucketFiles,
+  type CutBuffer,
+  type DamagedFile,
+  DamagedFileError,
+  type DiskEngine,
+  type DiskSizes,
+  type OpenResult,
+} from './engine.ts';
+import { MemoryFile } from './memory-file.ts';
+
+interface StoredBucket {
+  bucketUuid: string;
+  incarnation: number;
+  files: MemoryFile[];
+}
+
+export interface MemoryDiskOptions {
+  /** Awaited between writing a commit and syncing it: a slow disk, or a gate that a test holds. */
+  sync?: () => Promise<void>;
+}
+
+export class MemoryDisk {
+  /** By folder. */
+  readonly buckets = new Map<string, StoredBucket>();
+  /** Raised by a crash: engines of an earlier life are dead. */
+  life = 0;
+  private readonly sync: () => Promise<void>;
+  private readonly unsynced = new Set<() => void>();
+  private nextFailure: string | null = null;
+
+  constructor(options: MemoryDiskOptions = {}) {
+    this.sync = options.sync ?? (() => Promise.resolve());
+  }
+
+  /** A process that uses this disk. */
+  engine(): DiskEngine {
+    return new MemoryEngine(this);
+  }
+
+  /** The next commit to any file fails with this reason. */
+  failNextCommit(reason: string): void {
+    this.nextFailure = reason;
+  }
+
+  /** From the next open or load on the file cannot be read. */
+  damage(folder: string, file: number, reason: string): void {
+    const stored = this.buckets.get(folder)?.files[file];
+    if (stored === undefined) throw new Error(`there is no file ${file} in ${folder}`);
+    stored.damage = reason;
+  }
+
+  /** The power fails. What was written and not synced is lost, or happened to reach the disk. */
+  crash(unsynced: 'lost' | 'kept' = 'lost'): void {
+    this.life++;
+    if (unsynced === 'kept') for (const apply of this.unsynced) apply();
+    this.unsynced.clear();
+  }
+
+  /** Applies a change once synced, unless a crash comes first. */
+  async write(apply: () => void): Promise<void> {
+    const { life, nextFailure } = this;
+    this.nextFailure = null;
+    if (nextFailure !== null) throw new Error(nextFailure);
+    this.unsynced.add(apply);
+    await this.sync();
+    if (this.life !== life) throw new Error('the disk went away');
+    this.unsynced.delete(apply);
+    apply();
+  }
+}
+
+/** An open file; its commits follow each other. */
+interface Handle {
+  stored: MemoryFile;
+  path: string;
+  failure: string | null;
+  last: Promise<void>;
+}
+
+interface OpenBucket {
+  files: BucketFiles;
+  stored: StoredBucket;
+  handles: Map<number, Handle>;
+}
+
+class MemoryEngine implements DiskEngine {
+  private readonly disk: MemoryDisk;
+  private readonly life: number;
+  private readonly buckets = new Map<string, OpenBucket>();
+  private isStopped = false;
+
+  constructor(disk: MemoryDisk) {
+    this.disk = disk;
+    this.life = disk.life;
+  }
+
+  async open(files: BucketFiles): Promise<OpenResult> {
+    this.refuseWhenDead();
+    const { bucketUuid } = files;
+    if (this.buckets.has(bucketUuid)) throw new Error(`bucket ${bucketUuid} is open already`);
+    const stored = this.disk.buckets.get(files.folder) ?? emptyBucket(files);
+    const conflict = conflictOf(stored, files);
+    const bucket = { files, stored, handles: new Map<number, Handle>() };
+    this.buckets.set(bucketUuid, bucket);
+    if (conflict !== null)
+      return { opened: [], damaged: stored.files.map((_, file) => damagedOf(files, file, conflict)) };
+    if (stored.incarnation < files.incarnation) Object.assign(stored, emptyBucket(files));
+    this.disk.buckets.set(files.folder, stored);
+    return openAll(bucket);
+  }
+
+  async load(
+    bucketUuid: string,
+    file: number,
+    consume: (batch: CutBuffer) => void | Promise<void>,
+  ): Promise<void> {
+    const handle = this.usable(bucketUuid, file);
+    const { damage } = handle.stored;
+    if (damage !== null) {
+      handle.failure = damage;
+      throw new DamagedFileError({ file, path: handle.path, reason: damage });
+    }
+    for (const batch of handle.stored.batches()) await consume(batch);
+  }
+
+  async commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<void> {
+    const handle = this.usable(bucketUuid, file);
+    const written = handle.last.then(() => this.write(handle, cuts));
+    handle.last = written.catch(() => {});
+    await written;
+  }
+
+  async reset(bucketUuid: string, incarnation: number): Promise<void> {
+    this.refuseWhenDead();
+    const bucket = this.find(bucketUuid);
+    bucket.files = { ...bucket.files, incarnation };
+    await this.disk.write(() => Object.assign(bucket.stored, emptyBucket(bucket.files)));
+    openAll(bucket);
+  }
+
+  async sizes(bucketUuid: string): Promise<DiskSizes> {
+    const bytes = this.find(bucketUuid).stored.files.reduce((sum, file) => sum + file.dataBytes(), 0);
+    return { fileBytes: bytes, dataBytes: bytes };
+  }
+
+  async close(bucketUuid: string): Promise<void> {
+    this.refuseWhenDead();
+    const { handles } = this.find(bucketUuid);
+    this.buckets.delete(bucketUuid);
+    for (const handle of handles.values()) {
+      await handle.last;
+      handle.stored.clean = handle.failure === null;
+    }
+  }
+
+  async destroy(files: BucketFiles): Promise<void> {
+    this.refuseWhenDead();
+    this.buckets.delete(files.bucketUuid);
+    this.disk.buckets.delete(files.folder);
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    this.buckets.clear();
+  }
+
+  private async write(handle: Handle, cuts: CutBuffer): Promise<void> {
+    refuseAfterFailure(handle);
+    try {
+      await this.disk.write(() => handle.stored.apply(cuts));
+    } catch (error) {
+      handle.failure = error instanceof Error ? error.message : String(error);
+      throw error;
+    }
+  }
+
+  private usable(bucketUuid: string, file: number): Handle {
+    this.refuseWhenDead();
+    const handle = this.find(bucketUuid).handles.get(file);
+    if (handle === undefined) throw new Error(`file ${file} of bucket ${bucketUuid} is not open`);
+    refuseAfterFailure(handle);
+    return handle;
+  }
+
+  private find(bucketUuid: string): OpenBucket {
+    const bucket = this.buckets.get(bucketUuid);
+    if (bucket === undefined) throw new Error(`bucket ${bucketUuid} is not open`);
+    return bucket;
+  }
+
+  private refuseWhenDead(): void {
+    if (this.isStopped || this.disk.life !== this.life) throw new Error('the disk engine is stopped');
+  }
+}
+
+const emptyBucket = ({ bucketUuid, incarnation, fileCount }: BucketFiles): StoredBucket => ({
+  bucketUuid,
+  incarnation,
+  files: Array.from({ length: fileCount }, () => new MemoryFile()),
+});
+
+function conflictOf(stored: StoredBucket, files: BucketFiles): string | null {
+  if (stored.bucketUuid !== files.bucketUuid) return `it belongs to bucket ${stored.bucketUuid}`;
+  if (stored.files.length !== files.fileCount) return `it has ${stored.files.length} files`;
+  if (stored.incarnation > files.incarnation) return `it is of incarnation ${stored.incarnation}`;
+  return null;
+}
+
+function openAll({ files, stored, handles }: OpenBucket): OpenResult {
+  const result: OpenResult = { opened: [], damaged: [] };
+  handles.clear();
+  stored.files.forEach((data, file) => {
+    if (data.damage !== null) {
+      result.damaged.push(damagedOf(files, file, data.damage));
+      return;
+    }
+    const { path } = damagedOf(files, file, '');
+    handles.set(file, { stored: data, path, failure: null, last: Promise.resolve() });
+    result.opened.push({ file, clean: data.clean, vbuckets: data.records() });
+    data.clean = false;
+  });
+  return result;
+}
+
+const damagedOf = (files: BucketFiles, file: number, reason: string): DamagedFile => ({
+  file,
+  path: `${files.folder}/${file}`,
+  reason,
+});
+
+function refuseAfterFailure({ failure, path }: Handle): void {
+  if (failure !== null) throw new Error(`bucket file ${path} takes no more commits: ${failure}`);
+}

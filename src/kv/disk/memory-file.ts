@@ -1,0 +1,119 @@
+// The rows of one data file in memory.
+import { type CutItem, CutReader, CutWriter, cutItemBytes } from '#kv/bucket/cut.ts';
+import type { CutBuffer, VbucketRecord } from './engine.ts';
+import { recordOf, stateOf } from './vb-row.ts';
+
+/** A batch of `batches` ends after this many bytes. */
+const batchTargetBytes = 1 << 20;
+
+interface StoredVbucket {
+  record: VbucketRecord;
+  /** Encoded items by key (latin1). */
+  byKey: Map<string, { seqno: number; encoded: Buffer }>;
+  /** Key of each seqno in use. */
+  bySeqno: Map<number, string>;
+}
+
+export class MemoryFile {
+  clean = true;
+  /** Why the file can no longer be read. */
+  damage: string | null = null;
+  private vbuckets = new Map<number, StoredVbucket>();
+
+  records(): VbucketRecord[] {
+    return this.sorted().map((vbucket) => structuredClone(vbucket.record));
+  }
+
+  /** Takes in all of the cuts, or throws and takes in none. */
+  apply(cuts: CutBuffer): void {
+    this.check(cuts);
+    const reader = new CutReader(cuts);
+    while (reader.nextCut()) {
+      const vbucket = this.vbucketOf(reader.state.vb);
+      while (reader.nextItem()) put(vbucket, reader.item);
+      vbucket.record = recordOf(reader.state);
+    }
+  }
+
+  *batches(): Generator<CutBuffer> {
+    const writer = new CutWriter();
+    for (const { record, byKey } of this.sorted()) {
+      const items = [...byKey.values()].sort((a, b) => a.seqno - b.seqno);
+      let from = 0;
+      while (from < items.length) {
+        const to = endOfBatch(items, from, writer.bytes);
+        const part = items.slice(from, to);
+        writeCut(writer, record, part);
+        if (writer.bytes >= batchTargetBytes) yield writer.take();
+        from = to;
+      }
+    }
+    if (writer.bytes > 0) yield writer.take();
+  }
+
+  dataBytes(): number {
+    const items = this.sorted().flatMap(({ byKey }) => [...byKey.values()]);
+    return items.reduce((sum, { encoded }) => sum + encoded.length, 0);
+  }
+
+  private sorted(): StoredVbucket[] {
+    return [...this.vbuckets.values()].sort((a, b) => a.record.vb - b.record.vb);
+  }
+
+  private check(cuts: CutBuffer): void {
+    const reader = new CutReader(cuts);
+    while (reader.nextCut()) {
+      const { vb } = reader.state;
+      const given = new Map<number, string>();
+      while (reader.nextItem()) {
+        const { seqno } = reader.item;
+        const key = keyOf(reader.item);
+        const holder = given.get(seqno) ?? this.vbuckets.get(vb)?.bySeqno.get(seqno) ?? key;
+        if (holder !== key) throw new Error(`two keys of vbucket ${vb} have seqno ${seqno}`);
+        given.set(seqno, key);
+      }
+    }
+  }
+
+  private vbucketOf(vb: number): StoredVbucket {
+    const present = this.vbuckets.get(vb);
+    if (present !== undefined) return present;
+    const made = { record: {} as VbucketRecord, byKey: new Map(), bySeqno: new Map() };
+    this.vbuckets.set(vb, made);
+    return made;
+  }
+}
+
+function put(vbucket: StoredVbucket, item: CutItem): void {
+  const key = keyOf(item);
+  const old = vbucket.byKey.get(key);
+  if (old !== undefined) vbucket.bySeqno.delete(old.seqno);
+  const encoded = Buffer.from(item.buffer.subarray(item.keyStart - cutItemBytes, item.valueEnd));
+  vbucket.byKey.set(key, { seqno: item.seqno, encoded });
+  vbucket.bySeqno.set(item.seqno, key);
+}
+
+function endOfBatch(items: readonly { encoded: Buffer }[], from: number, bytesBefore: number): number {
+  let bytes = bytesBefore;
+  let to = from;
+  while (to < items.length && (to === from || bytes < batchTargetBytes)) {
+    bytes += (items[to] as { encoded: Buffer }).encoded.length;
+    to++;
+  }
+  return to;
+}
+
+function writeCut(
+  writer: CutWriter,
+  record: VbucketRecord,
+  items: readonly { seqno: number; encoded: Buffer }[],
+): void {
+  const state = stateOf(record);
+  writer.begin(state.failover.length);
+  for (const { encoded } of items) writer.encodedItem(encoded);
+  state.startSeqno = items[0]?.seqno ?? 0;
+  state.endSeqno = items.at(-1)?.seqno ?? 0;
+  writer.finish(state);
+}
+
+const keyOf = (item: CutItem): string => item.buffer.toString('latin1', item.keyStart, item.keyEnd);

@@ -1,0 +1,31 @@
+// The `meta` column of a document row: what memory keeps beside key and value, and a checksum of the whole item.
+//
+//   8 CAS, 8 revision, u32 flags, u8 datatype, u8 bits (as in cuts), 2 zero bytes, u32 CRC-32
+//
+// SQLite does not check its pages, so a flipped byte inside a value would be served. The checksum covers the item
+// in its encoded form (seqno to the end of the value, see bucket/cut.ts), seeded with the vbucket.
+import type { CutItem } from '#kv/bucket/cut.ts';
+
+export const metaBytes = 28;
+
+export function writeMeta(meta: Buffer, item: CutItem, checksum: number): void {
+  meta.writeUInt32BE(item.casHi, 0);
+  meta.writeUInt32BE(item.casLo, 4);
+  meta.writeUIntBE(item.rev, 10, 6);
+  meta.writeUInt32BE(item.flags, 16);
+  meta[20] = item.datatype;
+  meta[21] = item.bits;
+  meta.writeUInt32BE(checksum, 24);
+}
+
+/** Fills the item's fields that `meta` holds, and answers the checksum that was stored. */
+export function readMeta(meta: Uint8Array, item: CutItem): number {
+  const view = Buffer.from(meta.buffer, meta.byteOffset, meta.byteLength);
+  item.casHi = view.readUInt32BE(0);
+  item.casLo = view.readUInt32BE(4);
+  item.rev = view.readUIntBE(10, 6);
+  item.flags = view.readUInt32BE(16);
+  item.datatype = view[20] as number;
+  item.bits = view[21] as number;
+  return view.readUInt32BE(24);
+}

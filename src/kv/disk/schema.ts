@@ -1,0 +1,72 @@
+// The form of a data file: one SQLite database holding the shards of one bucket that fall to this file.
+//
+//   file  header: bucketUuid, incarnation, file, generation, clean (text)
+//   vb    state of each vbucket; written in the transaction of the rows it counts
+//   doc   newest version of each key, tombstones included; `meta` is laid out in row.ts; `val` is null when the
+//         value lies in `big`
+//   big   values above 2,000 bytes, which would make pages of `doc` overflow
+//   coll  collections of a vbucket
+//
+// Integers stay below 2^53, because node:sqlite neither binds nor reads larger ones as numbers: CAS, revisions
+// and uuids are big-endian blobs. Columns for replication (copy, visible, epoch, log_*) are there from version 1, so
+// that a node that joins a cluster need not rewrite its files.
+
+/** "DVAN": tells a data file from any other SQLite file. */
+export const applicationId = 0x4456414e;
+export const formatVersion = 1;
+export const pageBytes = 8192;
+/** Values above this many bytes go to `big`. */
+export const smallValueMax = 2000;
+/** `big.id` is vb * 2^43 + seqno, below 2^53. */
+export const bigVbFactor = 2 ** 43;
+
+export const schemaSql = `
+create table file(k text primary key, v) without rowid;
+create table vb(id integer primary key, state int, copy int, high int, visible int, purge int,
+  snap_start int, snap_end int, max_cas blob, max_deleted_rev blob, failover blob, epoch int,
+  log_id blob, log_pos int, log_index int, manifest_uid int, items int, deleted int, bytes int,
+  checksum int);
+create table doc(vb int, key blob, seq int, exp int, del int, meta blob, val blob, primary key(vb, key)) without rowid;
+create unique index doc_seq on doc(vb, seq);
+create index doc_del on doc(del) where del is not null;
+create index doc_exp on doc(exp) where exp > 0 and del is null;
+create table big(id integer primary key, val blob);
+create table coll(vb int, cid int, start int, ended int, items int, bytes int, primary key(vb, cid)) without rowid;
+`;
+
+/** How every connection to a data file is set. Checkpoints are ours to start, after a commit is acknowledged. */
+export const connectionSql = `
+pragma synchronous=full;
+pragma wal_autocheckpoint=0;
+pragma journal_size_limit=16777216;
+pragma cell_size_check=on;
+`;
+
+export const sql = {
+  header: 'select k, v from file',
+  setClean: "insert or replace into file values('clean', ?)",
+  putRow: `insert into doc(vb, key, seq, exp, del, meta, val) values(?, ?, ?, ?, ?, ?, ?)
+    on conflict(vb, key) do update set seq=excluded.seq, exp=excluded.exp, del=excluded.del, meta=excluded.meta,
+    val=excluded.val`,
+  putBig: 'insert into big(id, val) values(?, ?)',
+  /** Before a key with its value in `big` is written anew. */
+  dropBig: `delete from big
+    where id = (select vb * ${bigVbFactor} + seq from doc where vb = ? and key = ? and val is null)`,
+  anyBig: 'select exists(select 1 from big)',
+  putVb: `insert into vb(id, high, visible, purge, snap_start, snap_end, max_cas, max_deleted_rev, failover,
+    manifest_uid, items, deleted, checksum) values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    on conflict(id) do update set high=excluded.high, visible=excluded.visible, purge=excluded.purge,
+    snap_start=excluded.snap_start, snap_end=excluded.snap_end, max_cas=excluded.max_cas,
+    max_deleted_rev=excluded.max_deleted_rev, failover=excluded.failover, manifest_uid=excluded.manifest_uid,
+    items=excluded.items, deleted=excluded.deleted, checksum=excluded.checksum`,
+  vbucketsFrom: `select id, high, purge, max_cas, max_deleted_rev, failover, manifest_uid, items, deleted,
+    checksum from vb where id >= ? order by id`,
+  rowsFrom: `select key, seq, exp, del, meta, case when val is null
+    then (select big.val from big where big.id = doc.vb * ${bigVbFactor} + doc.seq) else val end
+    from doc where vb = ? and seq > ? order by seq`,
+  countByKey: 'select count(*) from doc not indexed where vb = ?',
+  /** Vbuckets with rows and no state: found by one index step a vbucket. */
+  strayVbuckets: `with recursive v(id) as (select min(vb) from doc
+    union all select (select min(vb) from doc where vb > v.id) from v where v.id is not null)
+    select id from v where id is not null and id not in (select id from vb)`,
+} as const;

@@ -1,0 +1,55 @@
+import { closeSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sqliteEngine } from '#kv/disk/adapters/sqlite-engine.ts';
+import type { BucketFiles, DiskEngine } from '#kv/disk/engine.ts';
+import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
+import { MemoryDisk } from '#kv/disk/memory-engine.ts';
+import { type DiskUnderTest, describeDiskEngine } from './disk-engine.ts';
+
+describeDiskEngine('memory', async () => {
+  const disk = new MemoryDisk();
+  return {
+    engine: () => disk.engine(),
+    folder: (name) => `/${name}`,
+    kill: async () => disk.crash(),
+    damage: (files, file) => disk.damage(files.folder, file, 'unreadable'),
+    [Symbol.asyncDispose]: async () => {},
+  };
+});
+describeDiskEngine('SQLite in the same thread', () => onFiles(sqliteEngine));
+describeDiskEngine('SQLite in a worker', () => onFiles(workerDiskEngine));
+describeDiskEngine('SQLite in two workers', () => onFiles(() => workerDiskEngine({ workers: 2 })));
+
+async function onFiles(make: () => DiskEngine): Promise<DiskUnderTest> {
+  const folder = await mkdtemp(join(tmpdir(), 'divan-disk-'));
+  const engines: DiskEngine[] = [];
+  return {
+    engine: () => {
+      const engine = make();
+      engines.push(engine);
+      return engine;
+    },
+    folder: (name) => join(folder, name),
+    kill: (engine) => engine.stop(),
+    damage: overwrite,
+    [Symbol.asyncDispose]: async () => {
+      for (const engine of engines) await engine.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Fills all of the file but its first page with noise. */
+function overwrite(files: BucketFiles, file: number): void {
+  const name = readdirSync(files.folder).find(
+    (found) => found.startsWith(`data-${file}.`) && found.endsWith('.db'),
+  );
+  const path = join(files.folder, name ?? '');
+  const descriptor = openSync(path, 'r+');
+  const { size } = statSync(path);
+  writeSync(descriptor, Buffer.alloc(size - 8192, 0xa5), 0, size - 8192, 8192);
+  closeSync(descriptor);
+  rmSync(`${path}-wal`, { force: true });
+}
