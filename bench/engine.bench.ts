@@ -1,0 +1,142 @@
+// The data engine by itself, beside a plain Map of strings to buffers in the same run: no sockets, no disk.
+
+import { Bucket } from '#kv/bucket/bucket.ts';
+import {
+  DurabilityLevel,
+  emptyItemView,
+  type MutationRequest,
+  type MutationResult,
+  StoreMode,
+} from '#kv/bucket/documents.ts';
+import type { MemoryDocuments } from '#kv/bucket/memory-documents.ts';
+import { Now } from '#kv/vbucket/now.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { Status } from '#wire/status.ts';
+
+const valueBytes = 256;
+const vbuckets = 1024;
+
+/** Keys as a socket would deliver them: ranges of one buffer, in a random order. */
+interface Keys {
+  buffer: Buffer;
+  starts: Uint32Array;
+  vbs: Uint16Array;
+}
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const count = smoke ? 20_000 : 1_000_000;
+  const keys = makeKeys(count);
+  const { documents } = await benchEngine(keys, count);
+  const perItem = documents.memUsed / count;
+  const payload = valueBytes + keys.buffer.length / count;
+  console.log(
+    `memory: ${perItem.toFixed(0)} B an item, ${(perItem - payload).toFixed(0)} B above key and value`,
+  );
+  benchMap(keys, count);
+}
+
+async function benchEngine(keys: Keys, count: number): Promise<{ documents: MemoryDocuments }> {
+  const now = new Now();
+  now.set(realClock.wallMs(), realClock.monotonicMs());
+  const rules = {
+    quotaBytes: 2 ** 33,
+    maxTtl: 0,
+    durabilityMinLevel: DurabilityLevel.none,
+    replicaNumber: 0,
+  };
+  const bucket = new Bucket({
+    type: 'ephemeral',
+    rules,
+    now,
+    clock: realClock,
+    random: realRandom,
+    log: silentLog,
+  });
+  await bucket.start();
+  const { documents } = bucket;
+  const request = aRequest(keys.buffer);
+  const result: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
+  const view = emptyItemView();
+  const store = (i: number): void => {
+    request.vb = keys.vbs[i] as number;
+    request.keyStart = keys.starts[i] as number;
+    request.keyEnd = keys.starts[i + 1] as number;
+    if (documents.store(request, result) !== Status.success) throw new Error('store failed');
+  };
+  const find = (i: number): void => {
+    const status = documents.find(
+      keys.vbs[i] as number,
+      keys.buffer,
+      keys.starts[i] as number,
+      keys.starts[i + 1] as number,
+      view,
+    );
+    if (status !== Status.success) throw new Error('find failed');
+  };
+  report('engine: first store', count, store);
+  report('engine: store again', count, store);
+  report('engine: store again', count, store);
+  report('engine: find', count, find);
+  report('engine: find', count, find);
+  return { documents };
+}
+
+function benchMap(keys: Keys, count: number): void {
+  const map = new Map<string, Buffer>();
+  const value = Buffer.alloc(valueBytes, 'v');
+  const keyOf = (i: number): string => keys.buffer.toString('latin1', keys.starts[i], keys.starts[i + 1]);
+  const store = (i: number): void => void map.set(keyOf(i), Buffer.from(value));
+  report('map: first store', count, store);
+  report('map: store again', count, store);
+  report('map: find', count, (i) => {
+    if (!map.get(keyOf(i))) throw new Error('find failed');
+  });
+}
+
+function report(title: string, count: number, operation: (i: number) => void): void {
+  const started = performance.now();
+  for (let i = 0; i < count; i++) operation(i);
+  const seconds = (performance.now() - started) / 1000;
+  console.log(`${title}: ${(count / seconds / 1e6).toFixed(2)} M/s`);
+}
+
+function makeKeys(count: number): Keys {
+  const order = Uint32Array.from({ length: count }, (_, i) => i);
+  for (let i = count - 1; i > 0; i--) {
+    const other = Math.floor(Math.random() * (i + 1));
+    [order[i], order[other]] = [order[other] as number, order[i] as number];
+  }
+  const starts = new Uint32Array(count + 1);
+  const buffer = Buffer.alloc(count * 24);
+  let end = 0;
+  order.forEach((id, i) => {
+    starts[i] = end;
+    end += 1 + buffer.write(`user:profile:${id}`, end + 1, 'latin1');
+  });
+  starts[count] = end;
+  const vbs = Uint16Array.from(order, (id) => Math.imul(id, 0x9e3779b1) >>> 22);
+  return { buffer: buffer.subarray(0, end), starts, vbs: vbs.map((vb) => vb % vbuckets) };
+}
+
+const aRequest = (key: Buffer): MutationRequest => ({
+  vb: 0,
+  key,
+  keyStart: 0,
+  keyEnd: 0,
+  value: Buffer.alloc(valueBytes, 'v'),
+  valueStart: 0,
+  valueEnd: valueBytes,
+  datatype: 0,
+  flags: 0x02000000,
+  expiry: 0,
+  preserveExpiry: false,
+  casHi: 0,
+  casLo: 0,
+  mode: StoreMode.set,
+  overTombstone: false,
+  keepXattrs: true,
+  durability: DurabilityLevel.none,
+  durabilityTimeoutMs: 0,
+});

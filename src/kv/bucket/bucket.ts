@@ -1,0 +1,264 @@
+// One bucket's life: start (warm-up), changes of its rules and collections, flush, stop. Its documents are answered
+// by `documents`; connections and their counters are not its business.
+import { assert } from '#base/assert.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import { Status } from '#wire/status.ts';
+import type { BucketType, Manifest } from '../admin.ts';
+import type { BucketFiles, DamagedFile, DiskEngine, DiskSizes } from '../disk/engine.ts';
+import { Collections } from '../vbucket/collections.ts';
+import { Cutter } from '../vbucket/cutter.ts';
+import { Loader } from '../vbucket/loader.ts';
+import type { Now } from '../vbucket/now.ts';
+import { Sweeper } from '../vbucket/sweeper.ts';
+import { Vbuckets } from '../vbucket/vbuckets.ts';
+import type { ItemView } from './documents.ts';
+import { DurableWrites } from './durable-writes.ts';
+import { Flusher } from './flusher.ts';
+import { collectionSpecs, defaultManifest, manifestUid } from './manifest.ts';
+import { MemoryDocuments } from './memory-documents.ts';
+import { PersistenceWaits } from './persistence-waits.ts';
+import type { BucketRules } from './rules.ts';
+import { beginLife, warmUp } from './warm-up.ts';
+
+export const vbucketCountDefault = 1024;
+const sweepSlots = 20_000;
+const sweepPauseMs = 5;
+
+export interface BucketOptions {
+  type: BucketType;
+  rules: BucketRules;
+  /** The collections at start; without it the default collection alone. */
+  manifest?: Manifest;
+  /** Native buckets only. */
+  storage?: { disk: DiskEngine; files: BucketFiles };
+  vbucketCount?: number;
+  /** Shared by all buckets of a thread; the host sets it before it hands over input. */
+  now: Now;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export interface BucketStats {
+  items: number;
+  tombstones: number;
+  memUsed: number;
+  dirtyItems: number;
+  /** Live items by collection id in lower-case hex. */
+  collectionItems: Record<string, number>;
+}
+
+export class Bucket {
+  readonly documents: MemoryDocuments;
+  readonly rules: BucketRules;
+  state: 'warmup' | 'ready' | 'failed' = 'warmup';
+  damaged: DamagedFile[] = [];
+  /** Why the bucket takes no writes, when it does not. */
+  writeFailure: string | null = null;
+  private readonly options: BucketOptions;
+  private readonly vbuckets: Vbuckets;
+  private readonly collections = new Collections();
+  private readonly cutter: Cutter;
+  private readonly sweeper: Sweeper;
+  private readonly durableWrites: DurableWrites;
+  private readonly waits: PersistenceWaits;
+  private readonly flusher: Flusher | null;
+  private files: BucketFiles | null;
+  private readable: number[] = [];
+  private sweepTimer: Timer | null = null;
+
+  constructor(options: BucketOptions) {
+    const { clock, now, random, storage, type } = options;
+    assert((storage !== undefined) === (type === 'native'), 'native buckets have a disk, others none');
+    this.options = options;
+    this.rules = { ...options.rules };
+    this.files = storage?.files ?? null;
+    this.vbuckets = new Vbuckets({
+      count: options.vbucketCount ?? vbucketCountDefault,
+      now,
+      collections: this.collections,
+      hashSeed: random.bytes(4).readInt32LE(),
+      persistent: type === 'native',
+    });
+    this.cutter = new Cutter(this.vbuckets);
+    this.sweeper = new Sweeper(this.vbuckets, this.collections);
+    this.waits = new PersistenceWaits(clock);
+    this.durableWrites = new DurableWrites({
+      vbuckets: this.vbuckets,
+      clock,
+      settled: (token, status) => this.documents.onSettled(token, status),
+    });
+    this.flusher = storage ? this.makeFlusher(storage) : null;
+    this.documents = this.makeDocuments();
+    this.takeManifest(options.manifest ?? defaultManifest);
+  }
+
+  /** Reads what is stored and begins to serve. */
+  async start(): Promise<void> {
+    const { storage } = this.options;
+    const { rows } = this.vbuckets;
+    if (storage) await this.warmUp(storage.disk);
+    else this.readable = Array.from({ length: rows.count }, (_, row) => row);
+    if (!storage) for (const row of this.readable) beginLife(this.vbuckets, row, this.options.random);
+    for (const row of this.readable) rows.refusal[row] = Status.success;
+    this.flusher?.resume();
+    this.state = this.readable.length === 0 ? 'failed' : 'ready';
+  }
+
+  /** Writes everything and closes the files; the bucket answers nothing any more. */
+  async stop(): Promise<void> {
+    this.refuseAll();
+    this.sweepTimer?.cancel();
+    await this.flusher?.drain();
+    await this.flusher?.pause();
+    this.abandonWaiters();
+    if (this.files) await this.options.storage?.disk.close(this.files.bucketUuid);
+  }
+
+  /** Stops without saving and deletes the files. */
+  async destroy(): Promise<void> {
+    this.refuseAll();
+    this.sweepTimer?.cancel();
+    await this.flusher?.pause();
+    this.abandonWaiters();
+    this.vbuckets.clear();
+    if (this.files) await this.options.storage?.disk.destroy(this.files);
+  }
+
+  /** Forgets every document, in memory and on disk. */
+  async flush(incarnation: number): Promise<void> {
+    this.refuseAll();
+    await this.flusher?.pause();
+    this.abandonWaiters();
+    this.vbuckets.clear();
+    this.collections.clearCounts();
+    if (this.files) {
+      await this.options.storage?.disk.reset(this.files.bucketUuid, incarnation);
+      this.files = { ...this.files, incarnation };
+    }
+    for (const row of this.readable) beginLife(this.vbuckets, row, this.options.random);
+    await this.flusher?.writeStates(this.readable);
+    for (const row of this.readable) this.vbuckets.rows.refusal[row] = Status.success;
+    this.flusher?.resume();
+  }
+
+  /** New rules hold from the next operation on. */
+  setRules(rules: Partial<BucketRules>): void {
+    Object.assign(this.rules, rules);
+  }
+
+  /** Items of collections that are gone are freed in the background. */
+  applyManifest(manifest: Manifest): void {
+    if (this.takeManifest(manifest).length === 0) return;
+    this.sweeper.begin();
+    this.sweepTimer ??= this.options.clock.after(0, () => this.sweep());
+  }
+
+  stats(): BucketStats {
+    const { rows } = this.vbuckets;
+    const sum = (column: Uint32Array): number => column.reduce((total, value) => total + value, 0);
+    const counts = [...this.collections.itemCounts()].map(([id, count]) => [id.toString(16), count] as const);
+    return {
+      items: sum(rows.items),
+      tombstones: sum(rows.tombstones),
+      memUsed: this.documents.memUsed,
+      dirtyItems: sum(rows.dirtyCount),
+      collectionItems: Object.fromEntries(counts),
+    };
+  }
+
+  async diskSizes(): Promise<DiskSizes> {
+    if (!this.files || !this.options.storage) return { fileBytes: 0, dataBytes: 0 };
+    return await this.options.storage.disk.sizes(this.files.bucketUuid);
+  }
+
+  /** Some live document of a collection in `view`, searched from a random place on; false when there is none. */
+  findRandom(collectionId: number, view: ItemView): boolean {
+    const { index, items, now, rows } = this.vbuckets;
+    if ((this.collections.itemCounts().get(collectionId) ?? 0) === 0) return false;
+    const from = this.options.random.bytes(2).readUInt16LE();
+    for (let i = 0; i < rows.count; i++) {
+      const row = (from + i) % rows.count;
+      for (let slot = 0; slot < index.end(row); slot += 2) {
+        const address = index.address(row, slot);
+        if (address === 0 || !items.isLive(address, now.seconds)) continue;
+        if (items.collectionId(address) !== collectionId) continue;
+        this.vbuckets.show(address, view);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private async warmUp(disk: DiskEngine): Promise<void> {
+    const { log, random } = this.options;
+    const loader = new Loader(this.vbuckets, this.collections);
+    const files = this.files as BucketFiles;
+    const result = await warmUp({ disk, files, vbuckets: this.vbuckets, loader, random, log });
+    this.damaged = result.damaged;
+    this.readable = result.readable;
+    await this.flusher?.writeStates(result.changed);
+  }
+
+  private makeFlusher(storage: { disk: DiskEngine; files: BucketFiles }): Flusher {
+    const { rows } = this.vbuckets;
+    return new Flusher({
+      disk: storage.disk,
+      bucketUuid: storage.files.bucketUuid,
+      fileCount: storage.files.fileCount,
+      rows,
+      cutter: this.cutter,
+      clock: this.options.clock,
+      log: this.options.log,
+      onPersisted: (row, seqno) => {
+        rows.persistedSeqno[row] = seqno;
+        this.durableWrites.persisted(row, seqno);
+        this.waits.persisted(row, seqno);
+      },
+      onFailure: (file, reason) => this.loseDisk(`file ${file}: ${reason}`),
+    });
+  }
+
+  private makeDocuments(): MemoryDocuments {
+    const { flusher } = this;
+    return new MemoryDocuments({
+      type: this.options.type,
+      rules: this.rules,
+      vbuckets: this.vbuckets,
+      collections: this.collections,
+      durableWrites: this.durableWrites,
+      waits: this.waits,
+      otherBytes: () => flusher?.bytes ?? 0,
+      onDirty: (row, isUrgent) => flusher?.dirtied(row, isUrgent),
+    });
+  }
+
+  /** What was acknowledged stays readable; nothing more is promised. */
+  private loseDisk(reason: string): void {
+    this.writeFailure ??= reason;
+    this.documents.writeRefusal = Status.temporaryFailure;
+    this.durableWrites.giveUp();
+    this.waits.abandon();
+  }
+
+  private takeManifest(manifest: Manifest): number[] {
+    this.cutter.manifestUid = manifestUid(manifest);
+    return this.collections.apply(collectionSpecs(manifest));
+  }
+
+  private sweep(): void {
+    const isMore = this.sweeper.slice(sweepSlots);
+    this.sweepTimer = isMore ? this.options.clock.after(sweepPauseMs, () => this.sweep()) : null;
+  }
+
+  private refuseAll(): void {
+    this.vbuckets.rows.refusal.fill(Status.temporaryFailure);
+  }
+
+  private abandonWaiters(): void {
+    this.durableWrites.clear();
+    this.waits.abandon();
+  }
+}

@@ -1,0 +1,103 @@
+// Durable writes that wait for the disk. Each is in memory and in the dirty list already, unseen; it becomes the
+// committed version when its seqno is persisted, whether or not its client still waits.
+import type { Clock, Timer } from '#ports/clock.ts';
+import { Status } from '#wire/status.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+
+export const durableWriteLimit = 65_536;
+const defaultTimeoutMs = 30_000;
+const checkEveryMs = 50;
+
+interface DurableWrite {
+  seqno: number;
+  hash: number;
+  /** What the key's slot points at: the committed version beside it, or the pending one itself. */
+  address: number;
+  /** 0 once the client has been told that the outcome is open. */
+  token: number;
+  deadlineMs: number;
+}
+
+export class DurableWrites {
+  private readonly byRow = new Map<number, DurableWrite[]>();
+  private readonly vbuckets: Vbuckets;
+  private readonly clock: Clock;
+  private readonly settled: (token: number, status: Status) => void;
+  private lastToken = 0;
+  private count = 0;
+  private timer: Timer | null = null;
+
+  constructor(options: {
+    vbuckets: Vbuckets;
+    clock: Clock;
+    settled: (token: number, status: Status) => void;
+  }) {
+    this.vbuckets = options.vbuckets;
+    this.clock = options.clock;
+    this.settled = options.settled;
+  }
+
+  get isFull(): boolean {
+    return this.count >= durableWriteLimit;
+  }
+
+  /** Notes the pending version just written at `place`; answers the token it will be settled under. */
+  add(seqno: number, timeoutMs: number): number {
+    const { row, hash, address } = this.vbuckets.place;
+    const deadlineMs = this.clock.monotonicMs() + (timeoutMs || defaultTimeoutMs);
+    const token = ++this.lastToken;
+    const write = { seqno, hash, address, token, deadlineMs };
+    const queue = this.byRow.get(row);
+    if (queue) queue.push(write);
+    else this.byRow.set(row, [write]);
+    this.count++;
+    this.timer ??= this.clock.after(checkEveryMs, () => this.checkDeadlines());
+    return token;
+  }
+
+  /** All of the row's writes up to `seqno` are on disk. */
+  persisted(row: number, seqno: number): void {
+    const queue = this.byRow.get(row);
+    if (!queue) return;
+    const open = queue.findIndex((write) => write.seqno > seqno);
+    const done = open < 0 ? queue.splice(0) : queue.splice(0, open);
+    if (queue.length === 0) this.byRow.delete(row);
+    this.count -= done.length;
+    for (const write of done) this.commit(row, write);
+  }
+
+  /** The disk is lost: nobody can say any more. What is still on its way becomes visible when it arrives. */
+  giveUp(): void {
+    for (const write of [...this.byRow.values()].flat()) this.tell(write, Status.syncWriteAmbiguous);
+  }
+
+  /** The bucket is being emptied. */
+  clear(): void {
+    this.giveUp();
+    this.byRow.clear();
+    this.count = 0;
+    this.timer?.cancel();
+    this.timer = null;
+  }
+
+  private commit(row: number, write: DurableWrite): void {
+    if (this.vbuckets.lookForAddress(row, write.hash, write.address)) this.vbuckets.commitPending();
+    this.tell(write, Status.success);
+  }
+
+  private tell(write: DurableWrite, status: Status): void {
+    const { token } = write;
+    write.token = 0;
+    if (token !== 0) this.settled(token, status);
+  }
+
+  private checkDeadlines(): void {
+    this.timer = null;
+    const now = this.clock.monotonicMs();
+    const late = [...this.byRow.values()]
+      .flat()
+      .filter((write) => write.token !== 0 && write.deadlineMs <= now);
+    for (const write of late) this.tell(write, Status.syncWriteAmbiguous);
+    if (this.count > 0) this.timer ??= this.clock.after(checkEveryMs, () => this.checkDeadlines());
+  }
+}

@@ -1,0 +1,204 @@
+// Brings a bucket's changes to disk: per file at most one commit under way, the next one of what has gathered
+// meanwhile. A commit that fails is never tried again: its file is lost to us until it is opened anew.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { type DiskEngine, fileOf } from '../disk/engine.ts';
+import type { Cutter } from '../vbucket/cutter.ts';
+import type { VbucketRows } from '../vbucket/rows.ts';
+import { CutWriter } from './cut.ts';
+
+/** Wait this long for more changes of the same keys when nobody waits for the disk. */
+const lingerMs = 20;
+const targetCommitMs = 50;
+const smallestBatch = 64 * 1024;
+const largestBatch = 16 * 1024 * 1024;
+
+export interface FlusherOptions {
+  disk: DiskEngine;
+  bucketUuid: string;
+  fileCount: number;
+  rows: VbucketRows;
+  cutter: Cutter;
+  clock: Clock;
+  log: Log;
+  /** Everything of the vbucket up to `seqno` survives from now on. */
+  onPersisted: (row: number, seqno: number) => void;
+  onFailure: (file: number, reason: string) => void;
+}
+
+interface FileState {
+  readonly rows: number[];
+  /** Where the next batch begins, so that a busy vbucket starves no other. */
+  cursor: number;
+  batchBytes: number;
+  timer: Timer | null;
+  isUrgent: boolean;
+  running: Promise<void> | null;
+  failure: string | null;
+}
+
+export class Flusher {
+  private readonly options: FlusherOptions;
+  private readonly files: FileState[];
+  private readonly writer = new CutWriter();
+  private paused = true;
+  private inFlightBytes = 0;
+
+  constructor(options: FlusherOptions) {
+    this.options = options;
+    this.files = Array.from({ length: options.fileCount }, (_, file) => ({
+      rows: rowsOfFile(file, options.fileCount, options.rows.count),
+      cursor: 0,
+      batchBytes: 1024 * 1024,
+      timer: null,
+      isUrgent: false,
+      running: null,
+      failure: null,
+    }));
+  }
+
+  /** Bytes of cuts that are on their way to disk. */
+  get bytes(): number {
+    return this.inFlightBytes;
+  }
+
+  /** Called at every change. */
+  dirtied(row: number, isUrgent: boolean): void {
+    const file = this.files[fileOf(row, this.files.length)] as FileState;
+    if (isUrgent && !file.isUrgent) this.hurry(file);
+    else if (file.timer === null && file.running === null) this.linger(file);
+  }
+
+  resume(): void {
+    this.paused = false;
+    for (const file of this.files) if (this.hasDirty(file)) this.linger(file);
+  }
+
+  /** Lets no new commit begin, and waits for those under way. */
+  async pause(): Promise<void> {
+    this.paused = true;
+    for (const file of this.files) this.stopTimer(file);
+    await Promise.all(this.files.map((file) => file.running));
+  }
+
+  /** Writes everything that is dirty in the files that still take it. */
+  async drain(): Promise<void> {
+    await Promise.all(this.files.map((file) => this.drainFile(file)));
+  }
+
+  /** Writes the state of vbuckets, dirty or not. Used while paused. */
+  async writeStates(rows: readonly number[]): Promise<void> {
+    await Promise.all(this.files.map((file) => this.writeFileStates(file, rows)));
+  }
+
+  private async writeFileStates(file: FileState, rows: readonly number[]): Promise<void> {
+    const mine = rows.filter((row) => fileOf(row, this.files.length) === this.files.indexOf(file));
+    if (mine.length === 0 || file.failure !== null) return;
+    const ends = mine.map((row) => ({ row, seqno: this.options.cutter.take(row, this.writer, Infinity) }));
+    await this.commit(file, ends);
+  }
+
+  private async drainFile(file: FileState): Promise<void> {
+    this.stopTimer(file);
+    await file.running;
+    while (file.failure === null && this.hasDirty(file)) await this.commit(file, this.takeBatch(file));
+  }
+
+  private linger(file: FileState): void {
+    if (this.paused || file.failure !== null) return;
+    file.timer = this.options.clock.after(lingerMs, () => this.run(file));
+  }
+
+  /** A client waits: begin once the input at hand has been worked off, so that its writes share one commit. */
+  private hurry(file: FileState): void {
+    file.isUrgent = true;
+    if (this.paused || file.running !== null) return;
+    this.stopTimer(file);
+    this.options.clock.soon(() => this.run(file));
+  }
+
+  private run(file: FileState): void {
+    this.stopTimer(file);
+    if (this.paused || file.failure !== null || file.running !== null) return;
+    file.running = this.commitWhileNeeded(file).finally(() => {
+      file.running = null;
+      if (file.timer === null && this.hasDirty(file)) this.linger(file);
+    });
+  }
+
+  private async commitWhileNeeded(file: FileState): Promise<void> {
+    do {
+      file.isUrgent = false;
+      await this.commit(file, this.takeBatch(file));
+    } while (!this.paused && file.failure === null && (file.isUrgent || this.hasBatch(file)));
+  }
+
+  private takeBatch(file: FileState): { row: number; seqno: number }[] {
+    const { cutter } = this.options;
+    const taken: { row: number; seqno: number }[] = [];
+    for (let i = 0; i < file.rows.length && this.writer.bytes < file.batchBytes; i++) {
+      const row = file.rows[file.cursor] as number;
+      if (cutter.isNeeded(row)) taken.push({ row, seqno: cutter.take(row, this.writer, file.batchBytes) });
+      // A vbucket that was cut short goes on in the next batch.
+      if (!cutter.isNeeded(row)) file.cursor = (file.cursor + 1) % file.rows.length;
+    }
+    return taken;
+  }
+
+  private async commit(file: FileState, taken: { row: number; seqno: number }[]): Promise<void> {
+    if (taken.length === 0) return;
+    const { clock, disk, bucketUuid, onPersisted } = this.options;
+    const cuts = this.writer.take();
+    const { byteLength } = cuts;
+    const startedMs = clock.monotonicMs();
+    this.inFlightBytes += byteLength;
+    try {
+      await disk.commit(bucketUuid, this.files.indexOf(file), cuts);
+    } catch (error) {
+      this.fail(file, error);
+      return;
+    } finally {
+      this.inFlightBytes -= byteLength;
+    }
+    adapt(file, byteLength, clock.monotonicMs() - startedMs);
+    for (const { row, seqno } of taken) onPersisted(row, seqno);
+  }
+
+  private fail(file: FileState, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const index = this.files.indexOf(file);
+    file.failure = reason;
+    this.options.log.error('bucket.commit.failed', {
+      bucketUuid: this.options.bucketUuid,
+      file: index,
+      reason,
+    });
+    this.options.onFailure(index, reason);
+  }
+
+  private hasDirty(file: FileState): boolean {
+    return file.failure === null && file.rows.some((row) => this.options.cutter.isNeeded(row));
+  }
+
+  private hasBatch(file: FileState): boolean {
+    let bytes = 0;
+    for (const row of file.rows) bytes += this.options.rows.dirtyBytes[row] as number;
+    return bytes >= file.batchBytes;
+  }
+
+  private stopTimer(file: FileState): void {
+    file.timer?.cancel();
+    file.timer = null;
+  }
+}
+
+function rowsOfFile(file: number, fileCount: number, rowCount: number): number[] {
+  return Array.from({ length: rowCount }, (_, row) => row).filter((row) => fileOf(row, fileCount) === file);
+}
+
+/** Steers the size of batches towards commits of the target time. */
+function adapt(file: FileState, bytes: number, tookMs: number): void {
+  if (tookMs > targetCommitMs)
+    file.batchBytes = Math.max(smallestBatch, (file.batchBytes * targetCommitMs) / tookMs);
+  else if (bytes >= file.batchBytes) file.batchBytes = Math.min(largestBatch, file.batchBytes * 1.5);
+}

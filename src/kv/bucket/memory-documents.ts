@@ -1,0 +1,325 @@
+// The documents of a bucket, answered from memory: decides whether a change may be made and makes it.
+import { Status } from '#wire/status.ts';
+import type { BucketType } from '../admin.ts';
+import { Bit, maxKeyBytes, Word } from '../memory/layout.ts';
+import { advanceCas, nextCas } from '../vbucket/cas-clock.ts';
+import type { Collections } from '../vbucket/collections.ts';
+import { checkSize, draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../vbucket/drafts.ts';
+import { absoluteExpiry, capExpiry, lockSecondsDefault, lockSecondsMax } from '../vbucket/expiry.ts';
+import { emptyDraft } from '../vbucket/items.ts';
+import { checkExisting, checkStore, isInFlight } from '../vbucket/preconditions.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import {
+  type Documents,
+  DurabilityLevel,
+  type FailoverEntry,
+  type ItemView,
+  type MutationRequest,
+  type MutationResult,
+  StoreMode,
+} from './documents.ts';
+import type { DurableWrites } from './durable-writes.ts';
+import type { PersistenceWaits } from './persistence-waits.ts';
+import { type BucketRules, checkDurability } from './rules.ts';
+
+/** A vbucket with this much unwritten is one that the disk can't follow: writes wait their turn. */
+export const maxDirtyBytesPerVbucket = 64 * 1024 * 1024;
+
+export interface MemoryDocumentsOptions {
+  type: BucketType;
+  rules: BucketRules;
+  vbuckets: Vbuckets;
+  collections: Collections;
+  durableWrites: DurableWrites;
+  waits: PersistenceWaits;
+  /** Bytes of memory the bucket uses beside items and indexes. */
+  otherBytes: () => number;
+  /** Something in this vbucket waits to be written; `isUrgent` when a client waits for that. */
+  onDirty: (row: number, isUrgent: boolean) => void;
+}
+
+export class MemoryDocuments implements Documents {
+  readonly vbucketCount: number;
+  onSettled: (token: number, status: Status) => void = () => {};
+  /** Answered to every change while not success: persistence is lost. */
+  writeRefusal: Status = Status.success;
+  private readonly type: BucketType;
+  private readonly rules: BucketRules;
+  private readonly vbuckets: Vbuckets;
+  private readonly collections: Collections;
+  private readonly durableWrites: DurableWrites;
+  private readonly waits: PersistenceWaits;
+  private readonly otherBytes: () => number;
+  private readonly onDirty: (row: number, isUrgent: boolean) => void;
+  private readonly draft = emptyDraft();
+  private readonly expiryResult: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
+  /** A cache spreads keys by their hash, whatever vbucket a client names. */
+  private readonly anyVbucket: boolean;
+
+  constructor(options: MemoryDocumentsOptions) {
+    this.type = options.type;
+    this.rules = options.rules;
+    this.vbuckets = options.vbuckets;
+    this.collections = options.collections;
+    this.durableWrites = options.durableWrites;
+    this.waits = options.waits;
+    this.otherBytes = options.otherBytes;
+    this.onDirty = options.onDirty;
+    this.vbucketCount = options.vbuckets.rows.count;
+    this.anyVbucket = options.type === 'cache';
+  }
+
+  get memUsed(): number {
+    return this.vbuckets.heap.touchedBytes + this.vbuckets.index.bytes + this.otherBytes();
+  }
+
+  isActive(vb: number): boolean {
+    return this.refusal(vb) === Status.success;
+  }
+
+  find(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
+    const status = this.findAny(vb, key, keyStart, keyEnd, view);
+    return status === Status.success && view.deleted ? Status.keyNotFound : status;
+  }
+
+  findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
+    const refusal = this.look(vb, key, keyStart, keyEnd);
+    if (refusal !== Status.success) return refusal;
+    const { items, now, place } = this.vbuckets;
+    if (place.address === 0) return Status.keyNotFound;
+    const state = items.state(place.address);
+    if ((state & Bit.pending) !== 0) return Status.keyNotFound;
+    if ((state & Bit.deleted) === 0 && items.isExpired(place.address, now.seconds) && !this.expire()) {
+      return Status.keyNotFound;
+    }
+    this.vbuckets.show(place.address, view);
+    return Status.success;
+  }
+
+  store(request: MutationRequest, result: MutationResult): Status {
+    const refusal = this.admit(request);
+    if (refusal !== Status.success) return refusal;
+    const { items, now, place } = this.vbuckets;
+    const status = checkStore(request, items, place.address, now);
+    if (status !== Status.success) return status;
+    const { draft } = this;
+    draftOf(request, draft);
+    if (request.mode === StoreMode.remove) this.markDeleted();
+    else this.completeStore(request);
+    return this.change(request, result);
+  }
+
+  remove(request: MutationRequest, result: MutationResult): Status {
+    const refusal = this.admit(request);
+    if (refusal !== Status.success) return refusal;
+    const { items, now, place } = this.vbuckets;
+    const status = checkExisting(request, items, place.address, now);
+    if (status !== Status.success) return status;
+    draftOf(request, this.draft);
+    keepSystemXattrs(this.draft, items, place.address);
+    this.markDeleted();
+    return this.change(request, result);
+  }
+
+  touch(request: MutationRequest, result: MutationResult, view: ItemView): Status {
+    const refusal = this.admit(request);
+    if (refusal !== Status.success) return refusal;
+    const { vbuckets } = this;
+    const { items, now, place } = vbuckets;
+    const status = checkExisting(request, items, place.address, now);
+    if (status !== Status.success) return status;
+    const expiry = this.expiryOf(request);
+    if (this.levelOf(request) > DurabilityLevel.majority)
+      return this.touchDurably(request, expiry, result, view);
+    vbuckets.changeExpiry(expiry, result);
+    this.onDirty(place.row, false);
+    vbuckets.show(place.address, view);
+    return Status.success;
+  }
+
+  lock(
+    vb: number,
+    key: Buffer,
+    keyStart: number,
+    keyEnd: number,
+    seconds: number,
+    result: MutationResult,
+    view: ItemView,
+  ): Status {
+    const refusal = this.look(vb, key, keyStart, keyEnd);
+    if (refusal !== Status.success) return refusal;
+    const { items, now, place, rows } = this.vbuckets;
+    const { row, address } = place;
+    if (isInFlight(items, address)) return Status.syncWriteInProgress;
+    if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
+    if (items.isLocked(address, now)) return Status.locked;
+    const isGiven = seconds > 0 && seconds <= lockSecondsMax;
+    advanceCas(rows, row, now);
+    result.casHi = rows.casHi[row] as number;
+    result.casLo = rows.casLo[row] as number;
+    result.seqno = items.seqno(address);
+    result.pending = 0;
+    items.setCas(address, result.casHi, result.casLo);
+    items.setBits(address, Bit.locked);
+    items.setWord(address, Word.lockOrPending, now.lockEnd(isGiven ? seconds : lockSecondsDefault));
+    this.vbuckets.show(address, view);
+    return Status.success;
+  }
+
+  unlock(vb: number, key: Buffer, keyStart: number, keyEnd: number, casHi: number, casLo: number): Status {
+    const refusal = this.look(vb, key, keyStart, keyEnd);
+    if (refusal !== Status.success) return refusal;
+    const { items, now, place } = this.vbuckets;
+    const { address } = place;
+    if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
+    if (isInFlight(items, address) || !items.isLocked(address, now)) return Status.notLocked;
+    if (!items.hasCas(address, casHi, casLo)) return Status.locked;
+    items.clearBits(address, Bit.locked);
+    return Status.success;
+  }
+
+  peekNext(vb: number, result: MutationResult): void {
+    const row = this.anyVbucket ? 0 : vb;
+    nextCas(this.vbuckets.rows, row, this.vbuckets.now, result);
+    result.seqno = this.highSeqno(vb) + 1;
+    result.pending = 0;
+  }
+
+  highSeqno(vb: number): number {
+    return this.vbuckets.rows.highSeqno[vb] ?? 0;
+  }
+
+  persistedSeqno(vb: number): number {
+    return this.vbuckets.rows.persistedSeqno[vb] ?? 0;
+  }
+
+  failoverLog(vb: number): readonly FailoverEntry[] {
+    return this.vbuckets.failovers.entries(vb);
+  }
+
+  whenPersisted(vb: number, seqno: number, timeoutMs: number, done: (persisted: boolean) => void): void {
+    const isPersisted = this.persistedSeqno(vb) >= seqno;
+    if (isPersisted || this.type !== 'native' || this.writeRefusal !== Status.success) {
+      done(isPersisted);
+      return;
+    }
+    this.waits.add(vb, seqno, timeoutMs, done);
+    this.onDirty(vb, true);
+  }
+
+  private refusal(vb: number): Status {
+    return (this.vbuckets.rows.refusal[this.anyVbucket ? 0 : vb] ?? Status.notMyVbucket) as Status;
+  }
+
+  /** Finds the key, or answers why this vbucket can't be asked. */
+  private look(vb: number, key: Buffer, keyStart: number, keyEnd: number): Status {
+    const refusal = this.refusal(vb);
+    if (refusal !== Status.success) return refusal;
+    const { vbuckets } = this;
+    const hash = vbuckets.hash(key, keyStart, keyEnd);
+    const row = this.anyVbucket ? (hash >>> 16) % this.vbucketCount : vb;
+    vbuckets.look(row, hash, key, keyStart, keyEnd);
+    return Status.success;
+  }
+
+  /** As `look`, for changes: the bucket must take them and the level be one this node can give. */
+  private admit(request: MutationRequest): Status {
+    const { keyStart, keyEnd } = request;
+    const refusal = this.look(request.vb, request.key, keyStart, keyEnd);
+    if (refusal !== Status.success) return refusal;
+    if (this.writeRefusal !== Status.success) return this.writeRefusal;
+    if (keyEnd - keyStart > maxKeyBytes) return Status.invalidArguments;
+    if (this.collections.slotOf(request.key, keyStart) < 0) return Status.unknownCollection;
+    return checkDurability(this.levelOf(request), this.type, this.rules);
+  }
+
+  private levelOf(request: MutationRequest): DurabilityLevel {
+    return Math.max(request.durability, this.rules.durabilityMinLevel) as DurabilityLevel;
+  }
+
+  private expiryOf(request: MutationRequest): number {
+    const { seconds } = this.vbuckets.now;
+    const slot = this.collections.slotOf(request.key, request.keyStart);
+    const maxTtl = this.collections.maxTtl(slot, this.rules.maxTtl);
+    return capExpiry(absoluteExpiry(request.expiry, seconds), maxTtl, seconds);
+  }
+
+  private markDeleted(): void {
+    this.draft.bits = Bit.deleted;
+    this.draft.expiry = this.vbuckets.now.seconds;
+  }
+
+  /** What a stored document takes over from the one that is there. */
+  private completeStore(request: MutationRequest): void {
+    const { draft } = this;
+    const { items, now, place } = this.vbuckets;
+    const { address } = place;
+    const isThere = address !== 0 && items.isLive(address, now.seconds);
+    if (request.keepXattrs && isThere) keepXattrs(draft, items, address);
+    draft.expiry =
+      request.preserveExpiry && isThere ? items.word(address, Word.expiry) : this.expiryOf(request);
+  }
+
+  /** Writes the draft at once, or as a pending version when the level asks for the disk. */
+  private change(request: MutationRequest, result: MutationResult): Status {
+    const { draft, vbuckets } = this;
+    const isUpdate = (draft.bits & Bit.deleted) === 0;
+    if (isUpdate && this.isFull()) return Status.temporaryFailure;
+    const status = checkSize(draft);
+    if (status !== Status.success) return status;
+    if (this.levelOf(request) > DurabilityLevel.majority) return this.changeDurably(request, result);
+    if (!vbuckets.write(draft, result)) return Status.outOfMemory;
+    this.onDirty(vbuckets.place.row, false);
+    return Status.success;
+  }
+
+  private isFull(): boolean {
+    const { rows, place } = this.vbuckets;
+    if ((rows.dirtyBytes[place.row] as number) > maxDirtyBytesPerVbucket) return true;
+    return this.memUsed + this.vbuckets.growth(this.draft) > this.rules.quotaBytes;
+  }
+
+  private changeDurably(request: MutationRequest, result: MutationResult): Status {
+    if (this.durableWrites.isFull) return Status.temporaryFailure;
+    if (!this.vbuckets.writePending(this.draft, result)) return Status.outOfMemory;
+    result.pending = this.durableWrites.add(result.seqno, request.durabilityTimeoutMs);
+    this.onDirty(this.vbuckets.place.row, true);
+    return Status.success;
+  }
+
+  private touchDurably(
+    request: MutationRequest,
+    expiry: number,
+    result: MutationResult,
+    view: ItemView,
+  ): Status {
+    const { draft, vbuckets } = this;
+    const { address } = vbuckets.place;
+    draftOf(request, draft);
+    keepAll(draft, vbuckets.items, address);
+    draft.expiry = expiry;
+    if (this.isFull()) return Status.temporaryFailure;
+    const status = this.changeDurably(request, result);
+    if (status === Status.success) vbuckets.show(address, view);
+    return status;
+  }
+
+  /** Turns the expired item at `place` into a tombstone; false when that can't be done now. */
+  private expire(): boolean {
+    const { draft, vbuckets } = this;
+    const { items, place } = vbuckets;
+    const { address, row } = place;
+    if (this.writeRefusal !== Status.success || isInFlight(items, address)) return false;
+    draft.key = items.page(address);
+    draft.keyStart = items.keyStart(address);
+    draft.keyEnd = items.valueStart(address);
+    draft.headStart = draft.headEnd = 0;
+    draft.flags = items.word(address, Word.flags);
+    keepSystemXattrs(draft, items, address);
+    this.markDeleted();
+    draft.bits |= Bit.expired;
+    if (!vbuckets.write(draft, this.expiryResult)) return false;
+    this.onDirty(row, false);
+    return true;
+  }
+}

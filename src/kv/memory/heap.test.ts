@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Heap } from './heap.ts';
+import { classCount, classOf, maxClassUnits, pageBytes, unitsOf } from './size-classes.ts';
+
+test('every size class holds the sizes that are given to it and wastes at most a sixteenth', () => {
+  for (let units = 1; units <= maxClassUnits; units++) {
+    const size = unitsOf(classOf(units));
+    assert.ok(size >= units && size <= units * (17 / 16) + 1, `${units} units got ${size}`);
+  }
+  assert.ok(classOf(maxClassUnits) < classCount);
+});
+
+test('gives pieces that do not overlap, and takes pages back when they are empty', () => {
+  const heap = new Heap();
+  const sizes = [1, 16, 17, 100, 333, 4096, 70_000, 400_000, pageBytes, 3 * pageBytes + 5];
+  const pieces: { address: number; size: number; mark: number }[] = [];
+  for (let round = 0; round < 300; round++) {
+    const size = sizes[round % sizes.length] as number;
+    const address = heap.allocate(size);
+    assert.notEqual(address, 0);
+    const at = (address & 0xffff) * 16;
+    heap.bytes[address >>> 16]?.fill(round & 0xff, at, at + size);
+    pieces.push({ address, size, mark: round & 0xff });
+    if (round % 3 === 2)
+      heap.free((pieces.splice(round % pieces.length, 1)[0] as { address: number }).address);
+  }
+  for (const { address, size, mark } of pieces) {
+    const at = (address & 0xffff) * 16;
+    const bytes = heap.bytes[address >>> 16]?.subarray(at, at + size) as Buffer;
+    assert.ok(bytes.length === size && bytes.every((byte) => byte === mark));
+  }
+  for (const { address } of pieces) heap.free(address);
+  assert.deepEqual([heap.usedBytes, heap.touchedBytes, heap.allocatedBytes], [0, 0, 0]);
+});
+
+test('counts only the touched part of a page, and nothing for a piece that reuses freed memory', () => {
+  const heap = new Heap();
+  const first = heap.allocate(100);
+  assert.equal(heap.touchedBytes, 112);
+  heap.allocate(100);
+  heap.free(first);
+  assert.equal(heap.growth(100), 0);
+  assert.equal(heap.allocate(97), first);
+  assert.equal(heap.touchedBytes, 224);
+  assert.equal(heap.growth(100), 112);
+});
+
+test('tells whether a larger or smaller piece would get the same chunk', () => {
+  const heap = new Heap();
+  const small = heap.allocate(100);
+  assert.ok(heap.fits(small, 97) && heap.fits(small, 112) && !heap.fits(small, 113) && !heap.fits(small, 96));
+  const large = heap.allocate(2 * pageBytes);
+  assert.ok(
+    heap.fits(large, 2 * pageBytes - 100) && !heap.fits(large, 2 * pageBytes + 1) && !heap.fits(large, 10),
+  );
+});

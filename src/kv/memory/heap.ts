@@ -1,0 +1,211 @@
+// Memory for the items of one bucket, off the JavaScript heap: shared 1 MiB pages, each dealt out in chunks of one
+// size class. An address is a page number (high half) and an offset in units of 16 bytes; 0 is no address. A page
+// whose last chunk is freed comes back. Larger pieces get a buffer of their own under one page number.
+import {
+  classCount,
+  classOf,
+  maxClassUnits,
+  pageBytes,
+  pageUnits,
+  unitBytes,
+  unitsOf,
+} from './size-classes.ts';
+
+const pageLimit = 65536;
+/** Class number of a page that is one large piece. */
+const large = 255;
+const largeStep = 256;
+/** Empty pages kept for the next need; more are left to the collector. */
+const spareLimit = 8;
+
+const Total = { touched: 0, allocated: 1, used: 2 } as const;
+
+function rows<T>(type: new (buffer: SharedArrayBuffer) => T, bytes: number, count: number): T {
+  return new type(new SharedArrayBuffer(bytes * count));
+}
+
+export class Heap {
+  /** By page number. */
+  readonly bytes: Buffer[] = [Buffer.alloc(0)];
+  readonly words: Uint32Array[] = [new Uint32Array(0)];
+  private readonly totals = rows(Float64Array, 8, 3);
+  private readonly pageClass = rows(Uint8Array, 1, pageLimit);
+  private readonly pageLive = rows(Uint32Array, 4, pageLimit);
+  private readonly pageCarved = rows(Uint32Array, 4, pageLimit);
+  private readonly pageFree = rows(Uint32Array, 4, pageLimit);
+  private readonly pageNext = rows(Uint16Array, 2, pageLimit);
+  private readonly pagePrevious = rows(Uint16Array, 2, pageLimit);
+  /** For each class the first of its pages with room. */
+  private readonly classHead = rows(Uint32Array, 4, classCount);
+  private readonly freeNumbers: number[] = [];
+  private readonly spares: SharedArrayBuffer[] = [];
+
+  /** Bytes dealt out at least once and not given back with their page: what really occupies memory. */
+  get touchedBytes(): number {
+    return this.totals[Total.touched] as number;
+  }
+
+  /** Bytes of all pages. */
+  get allocatedBytes(): number {
+    return this.totals[Total.allocated] as number;
+  }
+
+  /** Bytes of live chunks. */
+  get usedBytes(): number {
+    return this.totals[Total.used] as number;
+  }
+
+  /** The address of a chunk of at least `bytes`, or 0 when there is no more memory. */
+  allocate(bytes: number): number {
+    const units = (bytes + unitBytes - 1) >>> 4;
+    if (units > maxClassUnits) return this.allocateLarge(units);
+    const sizeClass = classOf(units);
+    const page = (this.classHead[sizeClass] as number) || this.addPage(sizeClass);
+    return page === 0 ? 0 : this.takeChunk(page, unitsOf(sizeClass));
+  }
+
+  free(address: number): void {
+    const page = address >>> 16;
+    const sizeClass = this.pageClass[page] as number;
+    if (sizeClass === large) this.freeLarge(page);
+    else this.freeChunk(address, page, sizeClass);
+  }
+
+  private freeChunk(address: number, page: number, sizeClass: number): void {
+    const size = unitsOf(sizeClass);
+    const wasFull = this.isFull(page, size);
+    (this.words[page] as Uint32Array)[(address & 0xffff) << 2] = this.pageFree[page] as number;
+    this.pageFree[page] = address;
+    (this.totals[Total.used] as number) -= size * unitBytes;
+    if (--(this.pageLive[page] as number) === 0) this.releasePage(page, sizeClass, wasFull);
+    else if (wasFull) this.link(page, sizeClass);
+  }
+
+  /** True when a piece of `bytes` would get a chunk of the very size this one has. */
+  fits(address: number, bytes: number): boolean {
+    const page = address >>> 16;
+    const sizeClass = this.pageClass[page] as number;
+    const units = (bytes + unitBytes - 1) >>> 4;
+    if (sizeClass !== large) return units <= maxClassUnits && classOf(units) === sizeClass;
+    return units > maxClassUnits && largeUnits(units) === this.pageCarved[page];
+  }
+
+  /** Bytes that become touched when a piece of `bytes` is allocated. */
+  growth(bytes: number): number {
+    const units = (bytes + unitBytes - 1) >>> 4;
+    if (units > maxClassUnits) return largeUnits(units) * unitBytes;
+    const sizeClass = classOf(units);
+    const page = this.classHead[sizeClass] as number;
+    return this.pageFree[page] === 0 ? unitsOf(sizeClass) * unitBytes : 0;
+  }
+
+  /** Gives everything back at once. */
+  clear(): void {
+    this.bytes.length = 1;
+    this.words.length = 1;
+    this.freeNumbers.length = 0;
+    for (const rows of [this.totals, this.pageLive, this.pageCarved, this.pageFree, this.classHead])
+      rows.fill(0);
+  }
+
+  private takeChunk(page: number, size: number): number {
+    let address = this.pageFree[page] as number;
+    if (address !== 0) {
+      this.pageFree[page] = (this.words[page] as Uint32Array)[(address & 0xffff) << 2] as number;
+    } else {
+      const offset = this.pageCarved[page] as number;
+      address = ((page << 16) | offset) >>> 0;
+      this.pageCarved[page] = offset + size;
+      (this.totals[Total.touched] as number) += size * unitBytes;
+    }
+    (this.pageLive[page] as number)++;
+    (this.totals[Total.used] as number) += size * unitBytes;
+    if (this.isFull(page, size)) this.unlink(page, this.pageClass[page] as number);
+    return address;
+  }
+
+  private isFull(page: number, size: number): boolean {
+    return this.pageFree[page] === 0 && (this.pageCarved[page] as number) + size > pageUnits;
+  }
+
+  private addPage(sizeClass: number): number {
+    const page = this.takeNumber(this.spares.pop() ?? newMemory(pageBytes));
+    if (page === 0) return 0;
+    this.pageClass[page] = sizeClass;
+    this.link(page, sizeClass);
+    return page;
+  }
+
+  private releasePage(page: number, sizeClass: number, wasFull: boolean): void {
+    if (!wasFull) this.unlink(page, sizeClass);
+    const memory = (this.words[page] as Uint32Array).buffer as SharedArrayBuffer;
+    if (this.spares.length < spareLimit) this.spares.push(memory);
+    (this.totals[Total.touched] as number) -= (this.pageCarved[page] as number) * unitBytes;
+    this.giveNumberBack(page, pageBytes);
+  }
+
+  private allocateLarge(units: number): number {
+    const size = largeUnits(units);
+    const page = this.takeNumber(newMemory(size * unitBytes));
+    if (page === 0) return 0;
+    this.pageClass[page] = large;
+    this.pageCarved[page] = size;
+    (this.totals[Total.touched] as number) += size * unitBytes;
+    (this.totals[Total.used] as number) += size * unitBytes;
+    return (page << 16) >>> 0;
+  }
+
+  private freeLarge(page: number): void {
+    const bytes = (this.pageCarved[page] as number) * unitBytes;
+    (this.totals[Total.touched] as number) -= bytes;
+    (this.totals[Total.used] as number) -= bytes;
+    this.giveNumberBack(page, bytes);
+  }
+
+  private takeNumber(memory: SharedArrayBuffer | null): number {
+    if (memory === null) return 0;
+    const page = this.freeNumbers.pop() ?? this.bytes.length;
+    if (page >= pageLimit) return 0;
+    this.bytes[page] = Buffer.from(memory);
+    this.words[page] = new Uint32Array(memory);
+    (this.totals[Total.allocated] as number) += memory.byteLength;
+    return page;
+  }
+
+  private giveNumberBack(page: number, bytes: number): void {
+    this.bytes[page] = this.bytes[0] as Buffer;
+    this.words[page] = this.words[0] as Uint32Array;
+    this.pageFree[page] = 0;
+    this.pageCarved[page] = 0;
+    this.freeNumbers.push(page);
+    (this.totals[Total.allocated] as number) -= bytes;
+  }
+
+  private link(page: number, sizeClass: number): void {
+    const head = this.classHead[sizeClass] as number;
+    this.pageNext[page] = head;
+    this.pagePrevious[page] = 0;
+    if (head !== 0) this.pagePrevious[head] = page;
+    this.classHead[sizeClass] = page;
+  }
+
+  private unlink(page: number, sizeClass: number): void {
+    const next = this.pageNext[page] as number;
+    const previous = this.pagePrevious[page] as number;
+    if (previous === 0) this.classHead[sizeClass] = next;
+    else this.pageNext[previous] = next;
+    if (next !== 0) this.pagePrevious[next] = previous;
+  }
+}
+
+const largeUnits = (units: number): number => Math.ceil(units / largeStep) * largeStep;
+
+/** The operating system may refuse: that is a full bucket, not a bug. */
+function newMemory(bytes: number): SharedArrayBuffer | null {
+  try {
+    return new SharedArrayBuffer(bytes);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hashKey } from './hash.ts';
+import { Heap } from './heap.ts';
+import { KeyIndex } from './key-index.ts';
+import { headerBytes, Word } from './layout.ts';
+
+const addItem = (heap: Heap, key: Buffer): number => {
+  const address = heap.allocate(headerBytes + key.length);
+  const words = heap.words[address >>> 16] as Uint32Array;
+  words[((address & 0xffff) << 2) + Word.state] = key.length;
+  key.copy(heap.bytes[address >>> 16] as Buffer, ((address & 0xffff) << 4) + headerBytes);
+  return address;
+};
+
+for (const [title, bits] of [
+  ['well spread hashes', 0xffffffff],
+  ['hashes that collide a lot', 0x7],
+] as const) {
+  test(`finds what a map finds, through growth and removal, with ${title}`, () => {
+    const heap = new Heap();
+    const index = new KeyIndex(heap, 2);
+    const model = new Map<string, number>();
+    let random = 12345;
+    const next = (below: number): number => {
+      random = (Math.imul(random, 1103515245) + 12345) >>> 0;
+      return Math.floor((random / 2 ** 32) * below);
+    };
+    for (let round = 0; round < 6000; round++) {
+      const name = `key-${next(700)}`;
+      const key = Buffer.from(name);
+      const hash = (hashKey(key, 0, key.length, 7) & bits) >>> 0;
+      const slot = index.locate(1, hash, key, 0, key.length);
+      assert.equal(slot >= 0 ? index.address(1, slot) : undefined, model.get(name));
+      if (slot >= 0) {
+        index.remove(1, slot);
+        model.delete(name);
+      } else {
+        const address = addItem(heap, key);
+        index.insert(1, hash, address);
+        model.set(name, address);
+      }
+      assert.equal(index.count(1), model.size);
+    }
+    assert.equal(index.locate(0, 1, Buffer.from('key-1'), 0, 5), -1);
+    index.clear(1);
+    assert.deepEqual([index.bytes, index.count(1)], [0, 0]);
+  });
+}
+
+test('hashes of similar keys spread over all bits', () => {
+  const counts = new Uint32Array(256);
+  for (let i = 0; i < 25_600; i++) {
+    const key = Buffer.from(`\0user:${i}`);
+    const hash = hashKey(key, 0, key.length, 99);
+    (counts[hash & 255] as number)++;
+    (counts[hash >>> 24] as number)++;
+  }
+  for (const count of counts) assert.ok(count > 120 && count < 280, `a bucket has ${count} of about 200`);
+});
+
+test('every byte and the length of a key matter to its hash', () => {
+  const key = Buffer.from('abcdefghij');
+  const seen = new Set([hashKey(key, 0, 10, 1), hashKey(key, 0, 9, 1), hashKey(key, 0, 10, 2)]);
+  for (let i = 0; i < 10; i++) {
+    const other = Buffer.from(key);
+    other[i] = 0x7a;
+    seen.add(hashKey(other, 0, 10, 1));
+  }
+  assert.equal(seen.size, 13);
+});

@@ -1,0 +1,89 @@
+// What a bucket knows of its collections: which ids live, their maximum times to live, how many items each holds.
+// Counts are rows of shared arrays; an id is looked up in a small table, or a map when it is large.
+
+const smallIds = 1024;
+const slotLimit = 2048;
+
+export interface CollectionSpec {
+  id: number;
+  /** Seconds, 0 = as the bucket, -1 = none. */
+  maxTtl: number;
+}
+
+export class Collections {
+  private readonly small = new Int16Array(new SharedArrayBuffer(2 * smallIds)).fill(-1);
+  private readonly large = new Map<number, number>();
+  private readonly maxTtls = new Int32Array(new SharedArrayBuffer(4 * slotLimit));
+  private readonly counts = new Float64Array(new SharedArrayBuffer(8 * slotLimit));
+  private readonly freeSlots: number[] = Array.from({ length: slotLimit }, (_, i) => slotLimit - 1 - i);
+  private readonly slots = new Map<number, number>();
+
+  /** Row of the collection whose id leads the key, or -1 when there is none such. */
+  slotOf(key: Buffer, start: number): number {
+    const first = key[start] as number;
+    return first < 0x80 ? (this.small[first] as number) : this.slotOfId(collectionIdOf(key, start));
+  }
+
+  has(id: number): boolean {
+    return this.slots.has(id);
+  }
+
+  maxTtl(slot: number, bucketMaxTtl: number): number {
+    const own = this.maxTtls[slot] as number;
+    return own === 0 ? bucketMaxTtl : Math.max(own, 0);
+  }
+
+  addItems(slot: number, count: number): void {
+    if (slot >= 0) (this.counts[slot] as number) += count;
+  }
+
+  /** Makes the live ids exactly these; answers the ids that are gone. */
+  apply(specs: readonly CollectionSpec[]): number[] {
+    const wanted = new Set(specs.map((spec) => spec.id));
+    const gone = [...this.slots.keys()].filter((id) => !wanted.has(id));
+    for (const id of gone) this.remove(id);
+    for (const spec of specs) this.maxTtls[this.slots.get(spec.id) ?? this.add(spec.id)] = spec.maxTtl;
+    return gone;
+  }
+
+  /** Live items by collection id. */
+  itemCounts(): Map<number, number> {
+    return new Map([...this.slots].map(([id, slot]) => [id, this.counts[slot] as number]));
+  }
+
+  clearCounts(): void {
+    this.counts.fill(0);
+  }
+
+  private slotOfId(id: number): number {
+    return id < smallIds ? (this.small[id] as number) : (this.large.get(id) ?? -1);
+  }
+
+  private add(id: number): number {
+    const slot = this.freeSlots.pop();
+    if (slot === undefined) throw new RangeError(`a bucket holds at most ${slotLimit} collections`);
+    this.slots.set(id, slot);
+    if (id < smallIds) this.small[id] = slot;
+    else this.large.set(id, slot);
+    this.counts[slot] = 0;
+    return slot;
+  }
+
+  private remove(id: number): void {
+    this.freeSlots.push(this.slots.get(id) as number);
+    this.slots.delete(id);
+    this.large.delete(id);
+    if (id < smallIds) this.small[id] = -1;
+  }
+}
+
+/** The unsigned LEB128 number in front of a key. */
+export function collectionIdOf(key: Uint8Array, start: number): number {
+  let id = 0;
+  for (let i = 0; i < 5; i++) {
+    const byte = key[start + i] as number;
+    id += (byte & 0x7f) * 2 ** (7 * i);
+    if (byte < 0x80) break;
+  }
+  return id;
+}

@@ -1,0 +1,123 @@
+// Takes the dirty items of a vbucket as a cut: newest version of each key, in seqno order, whole up to its end.
+import { CutBits, type CutItem, type CutState, type CutWriter } from '../bucket/cut.ts';
+import { Bit, Word } from '../memory/layout.ts';
+import { unlinkDirty } from './dirty-list.ts';
+import type { Vbuckets } from './vbuckets.ts';
+
+export class Cutter {
+  manifestUid = 0;
+  private readonly vbuckets: Vbuckets;
+  private readonly item: CutItem;
+  private readonly state: CutState;
+
+  constructor(vbuckets: Vbuckets) {
+    this.vbuckets = vbuckets;
+    this.item = {
+      buffer: Buffer.alloc(0),
+      keyStart: 0,
+      keyEnd: 0,
+      valueStart: 0,
+      valueEnd: 0,
+      seqno: 0,
+      casHi: 0,
+      casLo: 0,
+      rev: 0,
+      flags: 0,
+      expiry: 0,
+      datatype: 0,
+      bits: 0,
+    };
+    this.state = {
+      vb: 0,
+      startSeqno: 0,
+      endSeqno: 0,
+      maxCasHi: 0,
+      maxCasLo: 0,
+      maxDeletedRev: 0,
+      purgeSeqno: 0,
+      manifestUid: 0,
+      items: 0,
+      deleted: 0,
+      failover: new Uint8Array(0),
+    };
+  }
+
+  isNeeded(row: number): boolean {
+    const { rows } = this.vbuckets;
+    return (rows.highSeqno[row] as number) > (rows.cutSeqno[row] as number);
+  }
+
+  /**
+   * Writes one cut and answers its end seqno. It may end early once `writer` holds `limitBytes`, though only where
+   * no version before the end has been replaced by one after it: such a cut would lack what it claims to hold.
+   * With nothing dirty it carries the vbucket's state alone.
+   */
+  take(row: number, writer: CutWriter, limitBytes: number): number {
+    const { rows } = this.vbuckets;
+    const failover = this.vbuckets.failovers.encode(row);
+    const startSeqno = Math.min((rows.cutSeqno[row] as number) + 1, rows.highSeqno[row] as number);
+    writer.begin(failover.length);
+    const endSeqno = this.takeItems(row, writer, limitBytes);
+    writer.finish(this.stateOf(row, startSeqno, endSeqno, failover));
+    rows.cutSeqno[row] = endSeqno;
+    return endSeqno;
+  }
+
+  private takeItems(row: number, writer: CutWriter, limitBytes: number): number {
+    const { rows, items } = this.vbuckets;
+    let endSeqno = 0;
+    for (let address = 0; (address = rows.dirtyHead[row] as number) !== 0; ) {
+      if (writer.bytes >= limitBytes && endSeqno !== 0 && this.mayEndAt(row, endSeqno)) return endSeqno;
+      endSeqno = this.takeItem(address, writer);
+      unlinkDirty(rows, items, row, address);
+    }
+    rows.dedupeFloor[row] = 0;
+    rows.dedupeCeiling[row] = 0;
+    return rows.highSeqno[row] as number;
+  }
+
+  private mayEndAt(row: number, seqno: number): boolean {
+    const { dedupeFloor, dedupeCeiling } = this.vbuckets.rows;
+    if (seqno >= (dedupeCeiling[row] as number)) return true;
+    return seqno < (dedupeFloor[row] as number);
+  }
+
+  private takeItem(address: number, writer: CutWriter): number {
+    const { item, vbuckets } = this;
+    const { items } = vbuckets;
+    const state = items.state(address);
+    item.buffer = items.page(address);
+    item.keyStart = items.keyStart(address);
+    item.keyEnd = item.valueStart = items.valueStart(address);
+    item.valueEnd = items.valueEnd(address);
+    item.seqno = items.seqno(address);
+    item.casHi = items.word(address, Word.casHi);
+    item.casLo = items.word(address, Word.casLo);
+    item.rev = items.rev(address);
+    item.flags = items.word(address, Word.flags);
+    item.expiry = items.word(address, Word.expiry);
+    item.datatype = items.datatype(address);
+    item.bits =
+      ((state & Bit.deleted) !== 0 ? CutBits.deleted : 0) |
+      ((state & Bit.expired) !== 0 ? CutBits.expired : 0);
+    writer.item(item);
+    return item.seqno;
+  }
+
+  private stateOf(row: number, startSeqno: number, endSeqno: number, failover: Uint8Array): CutState {
+    const { rows } = this.vbuckets;
+    const { state } = this;
+    state.vb = row;
+    state.startSeqno = startSeqno;
+    state.endSeqno = endSeqno;
+    state.maxCasHi = rows.casHi[row] as number;
+    state.maxCasLo = rows.casLo[row] as number;
+    state.maxDeletedRev = rows.maxDeletedRev[row] as number;
+    state.purgeSeqno = rows.purgeSeqno[row] as number;
+    state.manifestUid = this.manifestUid;
+    state.items = rows.items[row] as number;
+    state.deleted = rows.tombstones[row] as number;
+    state.failover = failover;
+    return state;
+  }
+}

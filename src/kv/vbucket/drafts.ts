@@ -1,0 +1,107 @@
+// Turns a request into the draft of a document's next version: expiry, kept xattrs, what a tombstone keeps, sizes.
+import { Datatype, Status } from '#wire/status.ts';
+import type { MutationRequest } from '../bucket/documents.ts';
+import { Bit, Word } from '../memory/layout.ts';
+import { snappyInflate } from '../value/snappy.ts';
+import { bodyStart, systemXattrBytes, systemXattrs } from '../value/xattrs.ts';
+import type { Draft, Items } from './items.ts';
+
+const mebibyte = 1024 * 1024;
+export const maxBodyBytes = 20 * mebibyte;
+export const maxSystemXattrBytes = mebibyte;
+const inflateLimit = maxBodyBytes + maxSystemXattrBytes;
+const empty = Buffer.alloc(0);
+
+/** Key and value of the request; the rest is the caller's. */
+export function draftOf(request: MutationRequest, draft: Draft): void {
+  draft.key = request.key;
+  draft.keyStart = request.keyStart;
+  draft.keyEnd = request.keyEnd;
+  draft.head = empty;
+  draft.headStart = 0;
+  draft.headEnd = 0;
+  draft.value = request.value;
+  draft.valueStart = request.valueStart;
+  draft.valueEnd = request.valueEnd;
+  draft.datatype = request.datatype;
+  draft.flags = request.flags;
+  draft.expiry = 0;
+  draft.bits = 0;
+}
+
+/** Puts the xattr section of the stored item in front of the draft's value. */
+export function keepXattrs(draft: Draft, items: Items, address: number): void {
+  const datatype = items.datatype(address);
+  if ((datatype & Datatype.xattr) === 0) return;
+  const page = items.page(address);
+  const start = items.valueStart(address);
+  const end = items.valueEnd(address);
+  if (((datatype | draft.datatype) & Datatype.snappy) !== 0) {
+    const isCompressed = (datatype & Datatype.snappy) !== 0;
+    keepInflated(draft, isCompressed ? inflate(page, start, end) : page.subarray(start, end));
+    return;
+  }
+  draft.head = page;
+  draft.headStart = start;
+  draft.headEnd = bodyStart(page, start, end);
+  draft.datatype |= Datatype.xattr;
+}
+
+/** A compressed block is one whole: to join a section and a body, both are inflated. */
+function keepInflated(draft: Draft, stored: Buffer): void {
+  const section = stored.subarray(0, bodyStart(stored, 0, stored.length));
+  const isCompressed = (draft.datatype & Datatype.snappy) !== 0;
+  const body = isCompressed
+    ? inflate(draft.value, draft.valueStart, draft.valueEnd)
+    : draft.value.subarray(draft.valueStart, draft.valueEnd);
+  setValue(draft, Buffer.concat([section, body]));
+  draft.datatype = (draft.datatype & ~Datatype.snappy) | Datatype.xattr;
+}
+
+/** Makes the draft a tombstone of the stored item: only its system xattrs stay. */
+export function keepSystemXattrs(draft: Draft, items: Items, address: number): void {
+  const datatype = items.datatype(address);
+  draft.datatype = Datatype.raw;
+  setValue(draft, empty);
+  if ((datatype & Datatype.xattr) === 0) return;
+  let stored = items.page(address).subarray(items.valueStart(address), items.valueEnd(address));
+  if ((datatype & Datatype.snappy) !== 0) stored = inflate(stored, 0, stored.length);
+  const section = systemXattrs(stored, 0, stored.length);
+  if (section.length === 0) return;
+  setValue(draft, section);
+  draft.datatype = Datatype.xattr;
+}
+
+/** Makes the draft the stored version itself. */
+export function keepAll(draft: Draft, items: Items, address: number): void {
+  draft.value = items.page(address);
+  draft.valueStart = items.valueStart(address);
+  draft.valueEnd = items.valueEnd(address);
+  draft.datatype = items.datatype(address);
+  draft.flags = items.word(address, Word.flags);
+  draft.bits = items.state(address) & Bit.deleted;
+}
+
+/** The body may take 20 MiB, system xattrs 1 MiB more. Compressed values are judged by what is stored. */
+export function checkSize(draft: Draft): Status {
+  const headBytes = draft.headEnd - draft.headStart;
+  const bytes = headBytes + draft.valueEnd - draft.valueStart;
+  if (bytes <= maxSystemXattrBytes) return Status.success;
+  const isPlain = (draft.datatype & (Datatype.xattr | Datatype.snappy)) === Datatype.xattr;
+  if (!isPlain) return bytes > maxBodyBytes ? Status.tooBig : Status.success;
+  const system =
+    headBytes > 0
+      ? systemXattrBytes(draft.head, draft.headStart, draft.headEnd)
+      : systemXattrBytes(draft.value, draft.valueStart, draft.valueEnd);
+  return system > maxSystemXattrBytes || bytes - system > maxBodyBytes ? Status.tooBig : Status.success;
+}
+
+function setValue(draft: Draft, value: Buffer): void {
+  draft.value = value;
+  draft.valueStart = 0;
+  draft.valueEnd = value.length;
+}
+
+/** Values were checked when they came in; one that is broken all the same counts as empty. */
+const inflate = (bytes: Buffer, start: number, end: number): Buffer =>
+  snappyInflate(bytes, start, end, inflateLimit) ?? empty;

@@ -1,0 +1,20 @@
+// Expiry times: as clients send them, and as they are kept.
+
+/** Up to this many seconds a time is counted from now, above it from 1970. */
+const relativeLimit = 30 * 24 * 3600;
+const latestTime = 0xffffffff;
+
+export const lockSecondsDefault = 15;
+export const lockSecondsMax = 30;
+
+/** Seconds since 1970, 0 = never. */
+export function absoluteExpiry(expiry: number, nowSeconds: number): number {
+  return expiry === 0 || expiry > relativeLimit ? expiry : nowSeconds + expiry;
+}
+
+/** An expiry no later than a maximum time to live allows; 0 = no maximum. */
+export function capExpiry(expiry: number, maxTtl: number, nowSeconds: number): number {
+  if (maxTtl === 0) return expiry;
+  const latest = Math.min(nowSeconds + maxTtl, latestTime);
+  return expiry === 0 || expiry > latest ? latest : expiry;
+}

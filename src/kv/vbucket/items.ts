@@ -1,0 +1,192 @@
+// Items as they lie in memory: reading and writing their fields by address.
+import type { ItemView } from '../bucket/documents.ts';
+import type { Heap } from '../memory/heap.ts';
+import { Bit, headerBytes, Word } from '../memory/layout.ts';
+import { collectionIdOf } from './collections.ts';
+import type { Now } from './now.ts';
+
+const two32 = 2 ** 32;
+
+/** The version of a document that is about to be written. The value is `head` and then `value`. */
+export interface Draft {
+  key: Buffer;
+  keyStart: number;
+  keyEnd: number;
+  head: Buffer;
+  headStart: number;
+  headEnd: number;
+  value: Buffer;
+  valueStart: number;
+  valueEnd: number;
+  datatype: number;
+  flags: number;
+  /** Absolute; for a tombstone the time of deletion. */
+  expiry: number;
+  /** `Bit.deleted` and the like. */
+  bits: number;
+}
+
+const nothing = Buffer.alloc(0);
+export const emptyDraft = (): Draft => ({
+  key: nothing,
+  keyStart: 0,
+  keyEnd: 0,
+  head: nothing,
+  headStart: 0,
+  headEnd: 0,
+  value: nothing,
+  valueStart: 0,
+  valueEnd: 0,
+  datatype: 0,
+  flags: 0,
+  expiry: 0,
+  bits: 0,
+});
+
+export const draftBytes = (draft: Draft): number =>
+  headerBytes +
+  (draft.keyEnd - draft.keyStart) +
+  (draft.headEnd - draft.headStart) +
+  (draft.valueEnd - draft.valueStart);
+
+export class Items {
+  private readonly heap: Heap;
+
+  constructor(heap: Heap) {
+    this.heap = heap;
+  }
+
+  word(address: number, word: number): number {
+    return (this.heap.words[address >>> 16] as Uint32Array)[((address & 0xffff) << 2) + word] as number;
+  }
+
+  setWord(address: number, word: number, value: number): void {
+    (this.heap.words[address >>> 16] as Uint32Array)[((address & 0xffff) << 2) + word] = value;
+  }
+
+  state(address: number): number {
+    return this.word(address, Word.state);
+  }
+
+  setBits(address: number, bits: number): void {
+    this.setWord(address, Word.state, this.state(address) | bits);
+  }
+
+  clearBits(address: number, bits: number): void {
+    this.setWord(address, Word.state, this.state(address) & ~bits);
+  }
+
+  seqno(address: number): number {
+    return (this.word(address, Word.highs) & 0xffff) * two32 + this.word(address, Word.seqnoLo);
+  }
+
+  rev(address: number): number {
+    return (this.word(address, Word.highs) >>> 16) * two32 + this.word(address, Word.revLo);
+  }
+
+  /** Bytes of the item with its header. */
+  bytes(address: number): number {
+    return headerBytes + (this.state(address) & 0xff) + this.word(address, Word.valueBytes);
+  }
+
+  /** Where the key begins in the item's page. */
+  keyStart(address: number): number {
+    return ((address & 0xffff) << 4) + headerBytes;
+  }
+
+  page(address: number): Buffer {
+    return this.heap.bytes[address >>> 16] as Buffer;
+  }
+
+  collectionId(address: number): number {
+    return collectionIdOf(this.page(address), this.keyStart(address));
+  }
+
+  datatype(address: number): number {
+    return (this.state(address) >>> 8) & 0xff;
+  }
+
+  valueStart(address: number): number {
+    return this.keyStart(address) + (this.state(address) & 0xff);
+  }
+
+  valueEnd(address: number): number {
+    return this.valueStart(address) + this.word(address, Word.valueBytes);
+  }
+
+  isExpired(address: number, nowSeconds: number): boolean {
+    const expiry = this.word(address, Word.expiry);
+    return expiry !== 0 && expiry <= nowSeconds;
+  }
+
+  isLive(address: number, nowSeconds: number): boolean {
+    return (this.state(address) & (Bit.deleted | Bit.pending)) === 0 && !this.isExpired(address, nowSeconds);
+  }
+
+  isLocked(address: number, now: Now): boolean {
+    return (this.state(address) & Bit.locked) !== 0 && now.isBefore(this.word(address, Word.lockOrPending));
+  }
+
+  hasCas(address: number, casHi: number, casLo: number): boolean {
+    return this.word(address, Word.casHi) === casHi && this.word(address, Word.casLo) === casLo;
+  }
+
+  setCas(address: number, casHi: number, casLo: number): void {
+    this.setWord(address, Word.casHi, casHi);
+    this.setWord(address, Word.casLo, casLo);
+  }
+
+  setSeqnoAndRev(address: number, seqno: number, rev: number): void {
+    const seqnoHigh = Math.floor(seqno / two32);
+    const revHigh = Math.floor(rev / two32);
+    this.setWord(address, Word.seqnoLo, seqno - seqnoHigh * two32);
+    this.setWord(address, Word.revLo, rev - revHigh * two32);
+    this.setWord(address, Word.highs, (revHigh << 16) | seqnoHigh);
+  }
+
+  /** Writes flags, expiry, sizes and state, key and value; CAS, seqno and revision are the caller's next step. */
+  write(address: number, draft: Draft): void {
+    const words = this.heap.words[address >>> 16] as Uint32Array;
+    const at = (address & 0xffff) << 2;
+    const keyBytes = draft.keyEnd - draft.keyStart;
+    const headLength = draft.headEnd - draft.headStart;
+    const valueLength = draft.valueEnd - draft.valueStart;
+    words[at + Word.flags] = draft.flags;
+    words[at + Word.expiry] = draft.expiry;
+    words[at + Word.valueBytes] = headLength + valueLength;
+    words[at + Word.state] = draft.bits | (draft.datatype << 8) | keyBytes;
+    words[at + Word.lockOrPending] = 0;
+    const page = this.heap.bytes[address >>> 16] as Buffer;
+    const keyAt = (at << 2) + headerBytes;
+    const { key, keyStart } = draft;
+    for (let i = 0; i < keyBytes; i++) page[keyAt + i] = key[keyStart + i] as number;
+    if (headLength > 0) draft.head.copy(page, keyAt + keyBytes, draft.headStart, draft.headEnd);
+    if (valueLength > 0) {
+      draft.value.copy(page, keyAt + keyBytes + headLength, draft.valueStart, draft.valueEnd);
+    }
+  }
+
+  /** Points a view at an item. */
+  show(address: number, now: Now, view: ItemView): void {
+    const words = this.heap.words[address >>> 16] as Uint32Array;
+    const at = (address & 0xffff) << 2;
+    const state = words[at + Word.state] as number;
+    const highs = words[at + Word.highs] as number;
+    const keyAt = (at << 2) + headerBytes;
+    const valueAt = keyAt + (state & 0xff);
+    view.buffer = this.heap.bytes[address >>> 16] as Buffer;
+    view.keyStart = keyAt;
+    view.keyEnd = valueAt;
+    view.valueStart = valueAt;
+    view.valueEnd = valueAt + (words[at + Word.valueBytes] as number);
+    view.datatype = (state >>> 8) & 0xff;
+    view.flags = words[at + Word.flags] as number;
+    view.expiry = words[at + Word.expiry] as number;
+    view.casHi = words[at + Word.casHi] as number;
+    view.casLo = words[at + Word.casLo] as number;
+    view.seqno = (highs & 0xffff) * two32 + (words[at + Word.seqnoLo] as number);
+    view.rev = (highs >>> 16) * two32 + (words[at + Word.revLo] as number);
+    view.deleted = (state & Bit.deleted) !== 0;
+    view.locked = (state & Bit.locked) !== 0 && now.isBefore(words[at + Word.lockOrPending] as number);
+  }
+}

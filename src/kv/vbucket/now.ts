@@ -1,0 +1,42 @@
+// The time of this socket callback: read once by the host, then used by every operation of the callback.
+
+const Slot = { casHi: 0, casLo: 1, seconds: 2, lockTicks: 3 } as const;
+const ticksPerSecond = 16;
+
+export class Now {
+  private readonly words = new Uint32Array(new SharedArrayBuffer(16));
+
+  /** The host calls this before it hands over input, and from timers. */
+  set(wallMs: number, monotonicMs: number): void {
+    // Nanoseconds with the low 16 bits clear; above 2^53 a double is still exact in steps of 256.
+    const nanoseconds = wallMs * 1e6;
+    const high = Math.floor(nanoseconds / 2 ** 32);
+    this.words[Slot.casHi] = high;
+    this.words[Slot.casLo] = ((nanoseconds - high * 2 ** 32) & 0xffff0000) >>> 0;
+    this.words[Slot.seconds] = Math.floor(wallMs / 1000);
+    this.words[Slot.lockTicks] = Math.floor((monotonicMs * ticksPerSecond) / 1000);
+  }
+
+  /** High and low word of the CAS that this moment stands for. */
+  get casHi(): number {
+    return this.words[Slot.casHi] as number;
+  }
+  get casLo(): number {
+    return this.words[Slot.casLo] as number;
+  }
+
+  /** Seconds since 1970. */
+  get seconds(): number {
+    return this.words[Slot.seconds] as number;
+  }
+
+  /** When a lock taken now for `seconds` ends. */
+  lockEnd(seconds: number): number {
+    return ((this.words[Slot.lockTicks] as number) + seconds * ticksPerSecond) >>> 0;
+  }
+
+  /** Ticks wrap after years; the difference tells before from after. */
+  isBefore(lockEnd: number): boolean {
+    return ((lockEnd - (this.words[Slot.lockTicks] as number)) | 0) > 0;
+  }
+}

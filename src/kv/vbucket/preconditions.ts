@@ -1,0 +1,34 @@
+// Whether a client may make a change, asked in the protocol's order: durable write in progress, existence, lock, CAS.
+import { Status } from '#wire/status.ts';
+import { type MutationRequest, StoreMode } from '../bucket/documents.ts';
+import { Bit } from '../memory/layout.ts';
+import type { Items } from './items.ts';
+import type { Now } from './now.ts';
+
+/** For `store`: `address` is the item that is there, or 0. */
+export function checkStore(request: MutationRequest, items: Items, address: number, now: Now): Status {
+  if (isInFlight(items, address)) return Status.syncWriteInProgress;
+  const exists = address !== 0 && (request.overTombstone || items.isLive(address, now.seconds));
+  if (request.mode === StoreMode.add) return exists ? Status.keyExists : Status.success;
+  const hasCas = (request.casHi | request.casLo) !== 0;
+  if (exists) return checkLockAndCas(request, items, address, now);
+  return hasCas || request.mode !== StoreMode.set ? Status.keyNotFound : Status.success;
+}
+
+/** For changes of a document that must be there. */
+export function checkExisting(request: MutationRequest, items: Items, address: number, now: Now): Status {
+  if (isInFlight(items, address)) return Status.syncWriteInProgress;
+  const exists = address !== 0 && (request.overTombstone || items.isLive(address, now.seconds));
+  return exists ? checkLockAndCas(request, items, address, now) : Status.keyNotFound;
+}
+
+export function isInFlight(items: Items, address: number): boolean {
+  return address !== 0 && (items.state(address) & (Bit.hasPending | Bit.pending)) !== 0;
+}
+
+function checkLockAndCas(request: MutationRequest, items: Items, address: number, now: Now): Status {
+  const { casHi, casLo } = request;
+  const matches = items.hasCas(address, casHi, casLo);
+  if (items.isLocked(address, now)) return matches ? Status.success : Status.locked;
+  return (casHi | casLo) === 0 || matches ? Status.success : Status.keyExists;
+}

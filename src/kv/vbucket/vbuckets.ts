@@ -1,0 +1,257 @@
+// All vbuckets of a bucket: finding a key, and the few ways in which a document's version can change. Who may change
+// what is the caller's question; here every change gets its seqno, CAS and revision, and counts and lists stay right.
+import type { ItemView, MutationResult } from '../bucket/documents.ts';
+import { hashKey } from '../memory/hash.ts';
+import { Heap } from '../memory/heap.ts';
+import { KeyIndex } from '../memory/key-index.ts';
+import { Bit, Word } from '../memory/layout.ts';
+import { advanceCas } from './cas-clock.ts';
+import type { Collections } from './collections.ts';
+import { appendDirty, supersedeDirty, unlinkDirty } from './dirty-list.ts';
+import { FailoverLogs } from './failover-logs.ts';
+import { type Draft, draftBytes, Items } from './items.ts';
+import type { Now } from './now.ts';
+import { VbucketRows } from './rows.ts';
+
+export interface VbucketsOptions {
+  count: number;
+  now: Now;
+  collections: Collections;
+  hashSeed: number;
+  /** Items go through cuts to a disk (or log); without one no list of dirty items is kept. */
+  persistent: boolean;
+}
+
+/** Where a key is: filled by `look`, good until the next change. `address` is 0 when there is nothing. */
+export interface Place {
+  row: number;
+  hash: number;
+  slot: number;
+  address: number;
+}
+
+/** What is known of a key. */
+const Kind = { none: 0, live: 1, tombstone: 2 } as const;
+type Kind = (typeof Kind)[keyof typeof Kind];
+
+export class Vbuckets {
+  readonly heap = new Heap();
+  readonly items = new Items(this.heap);
+  readonly rows: VbucketRows;
+  readonly failovers: FailoverLogs;
+  readonly now: Now;
+  readonly place: Place = { row: 0, hash: 0, slot: -1, address: 0 };
+  readonly index: KeyIndex;
+  private readonly collections: Collections;
+  private readonly hashSeed: number;
+  private readonly persistent: boolean;
+
+  constructor(options: VbucketsOptions) {
+    this.rows = new VbucketRows(options.count);
+    this.failovers = new FailoverLogs(options.count);
+    this.index = new KeyIndex(this.heap, options.count);
+    this.now = options.now;
+    this.collections = options.collections;
+    this.hashSeed = options.hashSeed;
+    this.persistent = options.persistent;
+  }
+
+  hash(key: Buffer, start: number, end: number): number {
+    return hashKey(key, start, end, this.hashSeed);
+  }
+
+  /** Finds a key; answers its item's address, or 0. */
+  look(row: number, hash: number, key: Buffer, start: number, end: number): number {
+    const { index, place } = this;
+    const slot = index.locate(row, hash, key, start, end);
+    place.row = row;
+    place.hash = hash;
+    place.slot = slot;
+    return (place.address = slot < 0 ? 0 : index.address(row, slot));
+  }
+
+  /** Points `place` at the slot that holds `address`; false when none does. */
+  lookForAddress(row: number, hash: number, address: number): boolean {
+    const slot = this.index.locateAddress(row, hash, address);
+    Object.assign(this.place, { row, hash, slot, address });
+    return slot >= 0;
+  }
+
+  show(address: number, view: ItemView): void {
+    this.items.show(address, this.now, view);
+  }
+
+  /** Bytes by which memory would grow for this draft. */
+  growth(draft: Draft): number {
+    const { address } = this.place;
+    const bytes = draftBytes(draft);
+    return address !== 0 && this.heap.fits(address, bytes) ? 0 : this.heap.growth(bytes);
+  }
+
+  /** Writes the draft as the new version at `place`; false when there is no memory. */
+  write(draft: Draft, result: MutationResult): boolean {
+    const { heap, items, place, rows } = this;
+    const { row, address: old } = place;
+    const bytes = draftBytes(draft);
+    const target = old !== 0 && heap.fits(old, bytes) ? old : heap.allocate(bytes);
+    if (target === 0) return false;
+    const before = this.kind(old);
+    const rev = this.nextRev(row, old);
+    if (old !== 0) supersedeDirty(rows, items, row, old, (rows.highSeqno[row] as number) + 1);
+    items.write(target, draft);
+    this.stamp(row, target, rev, result);
+    this.count(before, draft.bits, draft.key, draft.keyStart);
+    if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(row, rev);
+    if (target !== old) this.place.address = this.put(target);
+    if (target !== old && old !== 0) heap.free(old);
+    return true;
+  }
+
+  /** Gives the item at `place` a new expiry; nothing moves. */
+  changeExpiry(expiry: number, result: MutationResult): void {
+    const { row, address } = this.place;
+    supersedeDirty(this.rows, this.items, row, address, (this.rows.highSeqno[row] as number) + 1);
+    this.items.setWord(address, Word.expiry, expiry);
+    this.items.clearBits(address, Bit.locked);
+    this.stamp(row, address, this.items.rev(address) + 1, result);
+  }
+
+  /** Writes the draft as a pending version beside the one at `place`; false when there is no memory. */
+  writePending(draft: Draft, result: MutationResult): boolean {
+    const { heap, items, place, rows } = this;
+    const { row, address: old } = place;
+    const target = heap.allocate(draftBytes(draft));
+    if (target === 0) return false;
+    const rev = this.nextRev(row, old);
+    if (old !== 0) supersedeDirty(rows, items, row, old, (rows.highSeqno[row] as number) + 1);
+    items.write(target, draft);
+    items.setBits(target, Bit.pending);
+    this.stamp(row, target, rev, result);
+    if (old === 0) place.address = this.put(target);
+    else this.pair(old, target);
+    return true;
+  }
+
+  /** Makes the pending version at `place` the committed one. */
+  commitPending(): void {
+    const { items, place } = this;
+    const { row, address } = place;
+    const alone = (items.state(address) & Bit.pending) !== 0;
+    const pending = alone ? address : items.word(address, Word.lockOrPending);
+    const before = alone ? Kind.none : this.kind(address);
+    items.clearBits(pending, Bit.pending);
+    const page = this.heap.bytes[pending >>> 16] as Buffer;
+    const bits = items.state(pending) & Bit.deleted;
+    this.count(before, bits, page, items.keyStart(pending));
+    if (bits !== 0) this.noteDeletedRev(row, items.rev(pending));
+    if (alone) return;
+    this.index.replace(row, place.slot, pending);
+    this.heap.free(address);
+    place.address = pending;
+  }
+
+  /** Removes the item at `place` without a trace: its collection is gone. */
+  forget(): void {
+    const { items, place, rows } = this;
+    const { row, address } = place;
+    if ((items.state(address) & Bit.dirty) !== 0) unlinkDirty(rows, items, row, address);
+    if ((items.state(address) & Bit.deleted) !== 0) (rows.tombstones[row] as number) -= 1;
+    else (rows.items[row] as number) -= 1;
+    this.index.remove(row, place.slot);
+    this.heap.free(address);
+  }
+
+  /** Puts in an item as it was stored; `place` was looked up for its key. False when there is no memory. */
+  restore(draft: Draft, stored: { casHi: number; casLo: number; seqno: number; rev: number }): boolean {
+    const { items, place } = this;
+    const target = this.heap.allocate(draftBytes(draft));
+    if (target === 0) return false;
+    items.write(target, draft);
+    items.setCas(target, stored.casHi, stored.casLo);
+    items.setSeqnoAndRev(target, stored.seqno, stored.rev);
+    const old = place.address;
+    const before = this.kind(old);
+    this.count(before, draft.bits, draft.key, draft.keyStart);
+    place.address = this.put(target);
+    if (old !== 0) this.heap.free(old);
+    return true;
+  }
+
+  /** Forgets all documents and history; CAS clocks go on, so that no value is given out twice. */
+  clear(): void {
+    this.heap.clear();
+    for (let row = 0; row < this.rows.count; row++) this.clearRow(row);
+  }
+
+  /** Frees every item of a row: its file turned out to be unreadable. */
+  drop(row: number): void {
+    const { index } = this;
+    for (let slot = 0; slot < index.end(row); slot += 2) {
+      const address = index.address(row, slot);
+      if (address !== 0) this.heap.free(address);
+    }
+    this.clearRow(row);
+  }
+
+  private clearRow(row: number): void {
+    this.index.clear(row);
+    this.failovers.clear(row);
+    this.rows.clear(row);
+  }
+
+  private kind(address: number): Kind {
+    if (address === 0) return Kind.none;
+    return (this.items.state(address) & Bit.deleted) === 0 ? Kind.live : Kind.tombstone;
+  }
+
+  private nextRev(row: number, old: number): number {
+    return 1 + (old === 0 ? (this.rows.maxDeletedRev[row] as number) : this.items.rev(old));
+  }
+
+  private noteDeletedRev(row: number, rev: number): void {
+    if (rev > (this.rows.maxDeletedRev[row] as number)) this.rows.maxDeletedRev[row] = rev;
+  }
+
+  private stamp(row: number, address: number, rev: number, result: MutationResult): void {
+    const { items, rows } = this;
+    advanceCas(rows, row, this.now);
+    const seqno = (rows.highSeqno[row] as number) + 1;
+    rows.highSeqno[row] = seqno;
+    const casHi = rows.casHi[row] as number;
+    const casLo = rows.casLo[row] as number;
+    items.setCas(address, casHi, casLo);
+    items.setSeqnoAndRev(address, seqno, rev);
+    if (this.persistent) appendDirty(rows, items, row, address);
+    result.casHi = casHi;
+    result.casLo = casLo;
+    result.seqno = seqno;
+    result.pending = 0;
+  }
+
+  /** Points the key's slot at `target`, or adds one. */
+  private put(target: number): number {
+    const { index, place } = this;
+    if (place.address === 0) index.insert(place.row, place.hash, target);
+    else index.replace(place.row, place.slot, target);
+    return target;
+  }
+
+  private pair(committed: number, pending: number): void {
+    this.items.clearBits(committed, Bit.locked);
+    this.items.setBits(committed, Bit.hasPending);
+    this.items.setWord(committed, Word.lockOrPending, pending);
+  }
+
+  private count(before: Kind, bits: number, key: Buffer, keyStart: number): void {
+    const { rows } = this;
+    const { row } = this.place;
+    const after = (bits & Bit.deleted) === 0 ? Kind.live : Kind.tombstone;
+    if (before === after) return;
+    if (before === Kind.live) (rows.items[row] as number) -= 1;
+    if (before === Kind.tombstone) (rows.tombstones[row] as number) -= 1;
+    if (after === Kind.live) (rows.items[row] as number) += 1;
+    else (rows.tombstones[row] as number) += 1;
+    if (before !== Kind.live && after !== Kind.live) return;
+    this.collections.addItems(this.collections.slotOf(key, keyStart), after === Kind.live ? 1 : -1);
+  }
+}

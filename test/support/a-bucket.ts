@@ -1,0 +1,146 @@
+// A bucket under test: its own clock, short calls with strings for keys and values.
+import { Bucket, type BucketOptions } from '#kv/bucket/bucket.ts';
+import {
+  DurabilityLevel,
+  emptyItemView,
+  type ItemView,
+  type MutationRequest,
+  type MutationResult,
+  StoreMode,
+} from '#kv/bucket/documents.ts';
+import { Now } from '#kv/vbucket/now.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import type { Status } from '#wire/status.ts';
+import { ManualClock } from './manual-clock.ts';
+
+export type Change = Partial<Omit<MutationRequest, 'key' | 'value'>> & { value?: string | Buffer };
+
+export class BucketUnderTest {
+  readonly clock: ManualClock;
+  readonly now = new Now();
+  readonly bucket: Bucket;
+  readonly view: ItemView = emptyItemView();
+  readonly result: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
+  readonly settled = new Map<number, Status>();
+
+  constructor(options: Partial<BucketOptions> & { clock?: ManualClock } = {}) {
+    this.clock = options.clock ?? new ManualClock();
+    this.bucket = new Bucket({
+      type: options.storage ? 'native' : 'ephemeral',
+      rules: { quotaBytes: 2 ** 30, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 },
+      now: this.now,
+      random: realRandom,
+      log: silentLog,
+      vbucketCount: 64,
+      ...options,
+      clock: this.clock,
+    });
+    this.tick(0);
+    this.bucket.documents.onSettled = (token, status) => this.settled.set(token, status);
+  }
+
+  async start(): Promise<this> {
+    await this.bucket.start();
+    return this;
+  }
+
+  /** Lets time pass, as the host would. */
+  tick(ms: number): void {
+    this.clock.advance(ms);
+    this.now.set(this.clock.wallMs(), this.clock.monotonicMs());
+  }
+
+  get seconds(): number {
+    return Math.floor(this.clock.wallMs() / 1000);
+  }
+
+  store(key: string, change: Change = {}): Status {
+    return this.bucket.documents.store(aRequest(key, change), this.result);
+  }
+
+  remove(key: string, change: Change = {}): Status {
+    return this.bucket.documents.remove(aRequest(key, change), this.result);
+  }
+
+  touch(key: string, change: Change = {}): Status {
+    return this.bucket.documents.touch(aRequest(key, change), this.result, this.view);
+  }
+
+  lock(key: string, seconds = 0, vb = 0): Status {
+    const bytes = keyOf(key);
+    return this.bucket.documents.lock(vb, bytes, 0, bytes.length, seconds, this.result, this.view);
+  }
+
+  unlock(key: string, casHi: number, casLo: number, vb = 0): Status {
+    const bytes = keyOf(key);
+    return this.bucket.documents.unlock(vb, bytes, 0, bytes.length, casHi, casLo);
+  }
+
+  find(key: string, vb = 0): Status {
+    const bytes = keyOf(key);
+    return this.bucket.documents.find(vb, bytes, 0, bytes.length, this.view);
+  }
+
+  findAny(key: string, vb = 0): Status {
+    const bytes = keyOf(key);
+    return this.bucket.documents.findAny(vb, bytes, 0, bytes.length, this.view);
+  }
+
+  /** The value in the view, or the one of a key that must be there. */
+  get value(): string {
+    return this.view.buffer.toString('latin1', this.view.valueStart, this.view.valueEnd);
+  }
+
+  /** The CAS of the last result, to send along. */
+  get cas(): { casHi: number; casLo: number } {
+    return { casHi: this.result.casHi, casLo: this.result.casLo };
+  }
+}
+
+/** `8:name` is a key of collection 8, anything else of the default collection. */
+export function keyOf(key: string): Buffer {
+  const [, collection, name] = /^(\d+):(.*)$/s.exec(key) ?? ['', '0', key];
+  return Buffer.concat([Buffer.from([Number(collection)]), Buffer.from(name as string)]);
+}
+
+export function aRequest(key: string, change: Change = {}): MutationRequest {
+  const bytes = keyOf(key);
+  const given = change.value ?? 'value';
+  const value = typeof given === 'string' ? Buffer.from(given, 'latin1') : given;
+  return {
+    vb: 0,
+    key: bytes,
+    keyStart: 0,
+    keyEnd: bytes.length,
+    valueStart: 0,
+    valueEnd: value.length,
+    datatype: 0,
+    flags: 0,
+    expiry: 0,
+    preserveExpiry: false,
+    casHi: 0,
+    casLo: 0,
+    mode: StoreMode.set,
+    overTombstone: false,
+    keepXattrs: false,
+    durability: DurabilityLevel.none,
+    durabilityTimeoutMs: 0,
+    ...change,
+    value,
+  };
+}
+
+/** A value with an xattr section in front of its body. */
+export function withXattrs(pairs: Record<string, string>, body: string): Buffer {
+  const encoded = Object.entries(pairs).map(([key, value]) => {
+    const text = Buffer.from(`${key}\0${value}\0`);
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(text.length);
+    return Buffer.concat([length, text]);
+  });
+  const section = Buffer.concat(encoded);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(section.length);
+  return Buffer.concat([length, section, Buffer.from(body)]);
+}
