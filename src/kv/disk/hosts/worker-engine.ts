@@ -1,8 +1,8 @@
 // The disk engine as the data service uses it: lanes in worker threads of their own, so that no fsync stalls a
 // client's request.
-import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
+import { startWorker } from '#ports/worker.ts';
 import { DamagedFileError, type DiskEngine } from '../engine.ts';
 import type { Lane, LaneArguments, LaneOperation, LaneResult } from '../lane.ts';
 import { LaneEngine } from '../lane-engine.ts';
@@ -43,7 +43,7 @@ class WorkerLane implements Lane {
   }
 
   private start(): Worker {
-    const worker = new Worker(new URL(`./disk-worker${extname(import.meta.url)}`, import.meta.url));
+    const worker = startWorker(new URL('./disk-worker', import.meta.url), import.meta.url);
     worker.on('message', (reply: LaneReply) => this.receive(reply));
     worker.on('error', (error) => this.fail(new Error(`the disk worker failed: ${error.message}`)));
     worker.on('exit', (code) => this.fail(new Error(`the disk worker ended with code ${code}`)));

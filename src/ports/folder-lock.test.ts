@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { FolderInUseError, lockFolder } from './folder-lock.ts';
+
+async function aFolder(): Promise<{ path: string } & AsyncDisposable> {
+  const path = await mkdtemp(join(tmpdir(), 'divan-lock-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
+}
+
+test('refuses a second holder, naming the folder and the process that has it', async () => {
+  await using folder = await aFolder();
+  const lock = lockFolder(folder.path);
+  assert.throws(() => lockFolder(folder.path), {
+    name: 'FolderInUseError',
+    message: `the data folder ${folder.path} is in use by process ${process.pid}`,
+  });
+  lock.release();
+  lockFolder(folder.path).release();
+});
+
+test('makes the folder when it is not there', async () => {
+  await using folder = await aFolder();
+  lockFolder(join(folder.path, 'deep', 'below')).release();
+});
+
+test('is held against another process and freed when that is killed', async () => {
+  await using folder = await aFolder();
+  const script = `
+    const { lockFolder } = await import(${JSON.stringify(new URL('./folder-lock.ts', import.meta.url).href)});
+    lockFolder(${JSON.stringify(folder.path)});
+    process.stdout.write('held');
+    setInterval(() => {}, 1e6);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    await once(child.stdout, 'data');
+    assert.throws(
+      () => lockFolder(folder.path),
+      (error) => error instanceof FolderInUseError && error.pid === child.pid,
+    );
+  } finally {
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
+  lockFolder(folder.path).release();
+});

@@ -1,0 +1,58 @@
+// One process per data folder. Node has no flock, but SQLite holds a lock on its file that the system frees when the
+// process ends, however it ends.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+export interface FolderLock {
+  release(): void;
+}
+
+/** Another process has the folder. */
+export class FolderInUseError extends Error {
+  override readonly name = 'FolderInUseError';
+  readonly folder: string;
+  /** Null when the holder has not told yet. */
+  readonly pid: number | null;
+
+  constructor(folder: string, pid: number | null) {
+    super(`the data folder ${folder} is in use by ${pid === null ? 'another process' : `process ${pid}`}`);
+    this.folder = folder;
+    this.pid = pid;
+  }
+}
+
+/** Makes the folder when absent and locks it until `release` or the end of the process. Throws FolderInUseError. */
+export function lockFolder(folder: string): FolderLock {
+  mkdirSync(folder, { recursive: true });
+  const db = new DatabaseSync(join(folder, 'lock.db'));
+  // Beside the lock, since nobody else can read what is locked; and never opened here otherwise: closing any other
+  // descriptor of the locked file would free the lock.
+  const pidPath = join(folder, 'lock.pid');
+  try {
+    db.exec('begin exclusive');
+  } catch (error) {
+    db.close();
+    throw isBusy(error) ? new FolderInUseError(folder, readPid(pidPath)) : error;
+  }
+  writeFileSync(pidPath, `${process.pid}\n`);
+  return {
+    release() {
+      rmSync(pidPath, { force: true });
+      db.close();
+    },
+  };
+}
+
+const sqliteBusy = 5;
+const isBusy = (error: unknown): boolean =>
+  ((error as { errcode?: number }).errcode ?? 0) % 256 === sqliteBusy;
+
+function readPid(path: string): number | null {
+  try {
+    return Number.parseInt(readFileSync(path, 'utf8'), 10) || null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}

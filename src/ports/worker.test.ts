@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { startWorker } from './worker.ts';
+
+async function aModule(text: string): Promise<{ url: URL; folder: string } & AsyncDisposable> {
+  const folder = await mkdtemp(join(tmpdir(), 'divan-worker-'));
+  await writeFile(join(folder, 'echo.ts'), text);
+  const url = pathToFileURL(join(folder, 'echo'));
+  return { url, folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+}
+
+const echo = `import { parentPort } from 'node:worker_threads';
+parentPort!.on('message', (text: string) => parentPort!.postMessage(text + text));`;
+
+test('runs the module and passes messages that were sent before it was loaded', async () => {
+  await using module = await aModule(echo);
+  const worker = startWorker(module.url, import.meta.url);
+  worker.postMessage('ab');
+  assert.deepEqual(await once(worker, 'message'), ['abab']);
+  await worker.terminate();
+});
+
+test('lets the thread use the compile cache of the process', async () => {
+  await using module = await aModule(`import { getCompileCacheDir } from 'node:module';
+    import { parentPort } from 'node:worker_threads';
+    parentPort!.postMessage(getCompileCacheDir());`);
+  const cache = join(module.folder, 'cache');
+  const script = `
+    const { enableCompileCache, getCompileCacheDir } = require('node:module');
+    enableCompileCache(${JSON.stringify(cache)});
+    import(${JSON.stringify(new URL('./worker.ts', import.meta.url).href)}).then(({ startWorker }) => {
+      const worker = startWorker(new URL(${JSON.stringify(module.url.href)}), 'x.ts');
+      worker.on('message', (found) => console.log(found === getCompileCacheDir(), found));
+    });`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+  assert.equal(stderr, '');
+  assert.ok(stdout.startsWith(`true ${cache}`), stdout);
+});
+
+test('reports a module that cannot be loaded as an error of the worker', async () => {
+  await using module = await aModule('throw new Error("no luck");');
+  const worker = startWorker(module.url, import.meta.url);
+  const [error] = (await once(worker, 'error')) as [Error];
+  assert.match(error.message, /no luck/);
+});

@@ -1,0 +1,21 @@
+// Starts a worker thread on a module. A thread that takes our TypeScript from the process's compile cache starts in
+// half the time and without the type stripper's 25 MB, but a thread has that cache only when it turns it on itself,
+// before its module is loaded.
+import { getCompileCacheDir } from 'node:module';
+import { dirname, extname } from 'node:path';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
+
+/**
+ * `module` is the URL of the thread's module without its extension, which is the one of the caller's file
+ * (`.js` in the published package): `startWorker(new URL('./disk-worker', import.meta.url), import.meta.url)`.
+ */
+export function startWorker(module: URL, importer: string, options: WorkerOptions = {}): Worker {
+  const url = new URL(module.href + extname(importer));
+  const cache = getCompileCacheDir();
+  if (cache === undefined) return new Worker(url, options);
+  // Node names the folder for its version below the one that it was given.
+  const bootstrap = `const { enableCompileCache, flushCompileCache } = require('node:module');
+    enableCompileCache(${JSON.stringify(dirname(cache))});
+    import(${JSON.stringify(url.href)}).then(() => flushCompileCache());`;
+  return new Worker(bootstrap, { ...options, eval: true });
+}
