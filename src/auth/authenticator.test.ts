@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
+import { test } from 'node:test';
+import { realRandom } from '#ports/random.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { Authenticator, type KnownIdentity } from './authenticator.ts';
+import { realKdf } from './kdf.host.ts';
+import type { Kdf } from './kdf.ts';
+import { LoginThrottle } from './login-throttle.ts';
+import { passwordMatches, storePassword } from './passwords.ts';
+
+/** Cheap and countable: the "hash" is the password itself. */
+class PlainKdf implements Kdf {
+  compared = 0;
+  running = 0;
+  mostRunning = 0;
+  async scrypt(password: string): Promise<Buffer> {
+    this.compared++;
+    this.mostRunning = Math.max(this.mostRunning, ++this.running);
+    await Promise.resolve();
+    this.running--;
+    return Buffer.from(password);
+  }
+  async pbkdf2(password: string): Promise<Buffer> {
+    return Buffer.from(password);
+  }
+}
+
+async function anAuthenticator() {
+  const kdf = new PlainKdf();
+  const clock = new ManualClock();
+  const users = new Map<string, KnownIdentity>();
+  const add = async (name: string, password: string, credentialId = '1') => {
+    users.set(name, {
+      identity: { name, domain: 'local' },
+      password: await storePassword(password, kdf, realRandom),
+      credentialId,
+      roles: [{ role: 'ro_admin', names: [] }],
+    });
+    kdf.compared = 0;
+  };
+  const source = { provisioned: () => true, find: (name: string) => users.get(name) ?? null };
+  const authenticator = new Authenticator({ source, kdf, clock, random: realRandom });
+  const login = (name: string, password: string, remoteAddress = '10.0.0.1') =>
+    authenticator.authenticate({ name, password, remoteAddress });
+  return { authenticator, kdf, clock, users, add, login };
+}
+
+const turns = async () => {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+};
+
+/** Lets time pass until the work is done. */
+async function drive<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
+  let done = false;
+  const finished = work.finally(() => {
+    done = true;
+  });
+  for (let turn = 0; turn < 10_000 && !done; turn++) {
+    clock.advance(100);
+    await turns();
+  }
+  assert.ok(done, 'work that time alone does not finish');
+  return await finished;
+}
+
+test('lets the right password in, and compares it only once', async () => {
+  const { add, login, kdf } = await anAuthenticator();
+  await add('jane', 'secret1');
+  const caller = await login('jane', 'secret1');
+  assert.deepEqual(caller?.identity, { name: 'jane', domain: 'local' });
+  assert.ok(caller.hasRoles);
+  assert.equal(kdf.compared, 1);
+  await login('jane', 'secret1');
+  assert.equal(kdf.compared, 1);
+});
+
+test('compares again after the password was changed', async () => {
+  const { add, login, clock } = await anAuthenticator();
+  await add('jane', 'secret1');
+  await login('jane', 'secret1');
+  await add('jane', 'secret2', '2');
+  assert.equal(await drive(clock, login('jane', 'secret1')), null);
+  assert.ok(await login('jane', 'secret2'));
+});
+
+test('does the work of a comparison for names that nobody has', async () => {
+  const { login, kdf, clock } = await anAuthenticator();
+  assert.equal(await drive(clock, login('nobody', 'x')), null);
+  assert.equal(kdf.compared, 1);
+});
+
+test('answers repeated failures of a source and user later each time, and right passwords at once', async () => {
+  const { add, login, clock } = await anAuthenticator();
+  await add('jane', 'secret1');
+  const delays: number[] = [];
+  for (let attempt = 0; attempt < 8; attempt++) {
+    const started = clock.monotonicMs();
+    let answered = false;
+    const answer = login('jane', 'wrong').then(() => {
+      answered = true;
+    });
+    await turns();
+    while (!answered) {
+      clock.advance(100);
+      await turns();
+    }
+    await answer;
+    delays.push(clock.monotonicMs() - started);
+  }
+  assert.deepEqual(delays, [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+  assert.ok(await login('jane', 'secret1'), 'no clock moves: it did not wait');
+  const again = login('jane', 'wrong');
+  await turns();
+  clock.advance(100);
+  assert.equal(await again, null, 'a success starts over');
+});
+
+test('compares two at a time, and only one of a source that guesses', async () => {
+  const { login, kdf, clock, add } = await anAuthenticator();
+  await add('jane', 'secret1');
+  const guesses = () => Promise.all(Array.from({ length: 50 }, (_, n) => login(`guess${n}`, 'x')));
+  await drive(clock, guesses());
+  assert.equal(kdf.mostRunning, 2);
+  kdf.mostRunning = 0;
+  await drive(clock, guesses());
+  assert.equal(kdf.mostRunning, 1);
+  assert.ok(await login('jane', 'secret1', '10.0.0.2'));
+});
+
+test('lets others compare before a source that guesses', async () => {
+  const { login, kdf, clock, add } = await anAuthenticator();
+  await add('jane', 'secret1');
+  await drive(clock, Promise.all(Array.from({ length: 10 }, (_, n) => login(`guess${n}`, 'x'))));
+  kdf.compared = 0;
+  const guesses = Promise.all(Array.from({ length: 100 }, (_, n) => login(`guess${n}`, 'x')));
+  assert.ok(await login('jane', 'secret1', '10.0.0.2'));
+  assert.ok(kdf.compared < 10, `${kdf.compared} comparisons came before`);
+  await drive(clock, guesses);
+});
+
+test('refuses for the moment what would wait for hundreds of comparisons', async () => {
+  const { login, clock } = await anAuthenticator();
+  const attempts = Array.from({ length: 600 }, (_, n) =>
+    login(`guess${n}`, 'x').then(String, (e) => e.status),
+  );
+  const results = await drive(clock, Promise.all(attempts));
+  assert.equal(results.filter((result) => result === 503).length, 98);
+});
+
+test('holds back a bounded number of answers', async () => {
+  const clock = new ManualClock();
+  const throttle = new LoginThrottle(clock);
+  let told = 0;
+  const answers = Array.from({ length: 1_100 }, (_, n) =>
+    throttle.failed('source', `user${n}`).then(() => {
+      told++;
+    }),
+  );
+  await turns();
+  assert.equal(told, 100);
+  clock.advance(20_000);
+  await Promise.all(answers);
+  assert.equal(told, 1_100);
+});
+
+test('forgets the oldest failures when ten thousand sources have failed since', async () => {
+  const clock = new ManualClock();
+  const throttle = new LoginThrottle(clock);
+  for (let n = 0; n < 5; n++) await drive(clock, throttle.failed('first', 'jane'));
+  assert.ok(throttle.suspects('first'));
+  const others = Promise.all(Array.from({ length: 5_000 }, (_, n) => throttle.failed(`other${n}`, 'x')));
+  await drive(clock, others);
+  assert.ok(!throttle.suspects('first'));
+});
+
+test('stores verifiers that a SCRAM client can prove against, and no password', async () => {
+  const stored = await storePassword('pencil', realKdf, realRandom);
+  assert.ok(!JSON.stringify(stored).includes('pencil'));
+  assert.ok(await passwordMatches(stored, 'pencil', realKdf));
+  assert.ok(!(await passwordMatches(stored, 'Pencil', realKdf)));
+  for (const [hash, bytes] of [
+    ['sha1', 20],
+    ['sha256', 32],
+    ['sha512', 64],
+  ] as const) {
+    const verifier = stored.scram[hash];
+    assert.ok(verifier.iterations >= 4096);
+    const salt = Buffer.from(verifier.salt, 'base64');
+    const salted = pbkdf2Sync('pencil', salt, verifier.iterations, bytes, hash);
+    const clientKey = createHmac(hash, salted).update('Client Key').digest();
+    assert.equal(verifier.storedKey, createHash(hash).update(clientKey).digest('base64'));
+  }
+});

@@ -1,0 +1,102 @@
+// Tells who a request comes from. A comparison costs a slow hash; the last ones that succeeded are remembered by a keyed
+// digest, so that a client with the right password pays once.
+import { createHmac } from 'node:crypto';
+import type { Identity } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import type { Authority, Caller } from './authority.ts';
+import type { Kdf } from './kdf.ts';
+import { LoginThrottle } from './login-throttle.ts';
+import { passwordMatches, pretendToCompare, type StoredPassword } from './passwords.ts';
+import { allows, type GrantedRole, holdsRole } from './role-rules.ts';
+import { Turns } from './turns.ts';
+
+export interface KnownIdentity {
+  readonly identity: Identity;
+  /** Null for a user who cannot log in with a password. */
+  readonly password: StoredPassword | null;
+  /** Changes with the password. */
+  readonly credentialId: string;
+  readonly roles: readonly GrantedRole[];
+}
+
+/** The stored identities, as of now. */
+export interface IdentitySource {
+  provisioned(): boolean;
+  find(name: string): KnownIdentity | null;
+}
+
+type Attempt = Parameters<Authority['authenticate']>[0];
+
+const maximumRemembered = 1_000;
+export class Authenticator implements Authority {
+  readonly anonymous: Caller = callerOf({ name: '', domain: 'anonymous' }, []);
+  readonly #source: IdentitySource;
+  readonly #kdf: Kdf;
+  readonly #throttle: LoginThrottle;
+  readonly #memoryKey: Buffer;
+  readonly #remembered = new Set<string>();
+  readonly #turns = new Turns();
+
+  constructor(options: { source: IdentitySource; kdf: Kdf; clock: Clock; random: Random }) {
+    this.#source = options.source;
+    this.#kdf = options.kdf;
+    this.#throttle = new LoginThrottle(options.clock);
+    this.#memoryKey = options.random.bytes(32);
+  }
+
+  provisioned(): boolean {
+    return this.#source.provisioned();
+  }
+
+  async authenticate(attempt: Attempt): Promise<Caller | null> {
+    const known = this.#source.find(attempt.name);
+    if (await this.#isRight(known, attempt)) {
+      this.#throttle.succeeded(attempt.remoteAddress, attempt.name);
+      return callerOf((known as KnownIdentity).identity, (known as KnownIdentity).roles);
+    }
+    await this.#throttle.failed(attempt.remoteAddress, attempt.name);
+    return null;
+  }
+
+  /** Spares the first comparison of a password that was just set. */
+  remember(name: string, credentialId: string, password: string): void {
+    this.#note(this.#digest(name, credentialId, password));
+  }
+
+  async #isRight(known: KnownIdentity | null, attempt: Attempt): Promise<boolean> {
+    const { password } = attempt;
+    const suspect = this.#throttle.suspects(attempt.remoteAddress);
+    if (!known?.password) {
+      await this.#turns.run(suspect, () => pretendToCompare(password, this.#kdf));
+      return false;
+    }
+    const digest = this.#digest(known.identity.name, known.credentialId, password);
+    if (this.#remembered.has(digest)) return true;
+    const stored = known.password;
+    const right = await this.#turns.run(suspect, () => passwordMatches(stored, password, this.#kdf));
+    if (right) this.#note(digest);
+    return right;
+  }
+
+  #digest(name: string, credentialId: string, password: string): string {
+    const text = JSON.stringify([name, credentialId, password]);
+    return createHmac('sha256', this.#memoryKey).update(text).digest('base64');
+  }
+
+  #note(digest: string): void {
+    this.#remembered.add(digest);
+    if (this.#remembered.size > maximumRemembered) {
+      this.#remembered.delete(this.#remembered.values().next().value as string);
+    }
+  }
+}
+
+export function callerOf(identity: Identity, roles: readonly GrantedRole[]): Caller {
+  return {
+    identity,
+    hasRoles: roles.length > 0,
+    permits: (permission) => allows(roles, permission),
+    holds: (role, names) => holdsRole(roles, role, names),
+  };
+}

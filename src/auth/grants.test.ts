@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type BucketTarget, compileGrants, fullGrants } from './grants.ts';
+import { Privilege } from './privileges.ts';
+import { parseRoles, roleText } from './role-names.ts';
+
+const travel: BucketTarget = {
+  uuid: 'u',
+  scopes: [
+    { name: '_default', uid: '0', collections: [{ name: '_default', uid: '0' }] },
+    {
+      name: 's',
+      uid: '8',
+      collections: [
+        { name: 'c', uid: '9' },
+        { name: 'd', uid: 'a' },
+      ],
+    },
+  ],
+};
+
+const grants = (roles: string) =>
+  compileGrants(parseRoles(roles).good, (name) => (name === 't' ? travel : null));
+
+const names = (bits: number | undefined) =>
+  Object.entries(Privilege)
+    .filter(([, bit]) => ((bits ?? 0) & bit) !== 0)
+    .map(([name]) => name)
+    .sort();
+
+test('gives an administrator everything everywhere', () => {
+  const { node, buckets } = grants('admin');
+  assert.deepEqual({ node: names(node) }, { node: ['administrator', 'stats', 'systemSettings'] });
+  const bucketBits = names(buckets['*']?.privileges);
+  assert.equal(bucketBits.length, 14);
+  assert.ok(bucketBits.includes('systemCollectionMutation'));
+  assert.equal(names(fullGrants().node).length, Object.keys(Privilege).length);
+});
+
+test('gives data roles what published servers give them', () => {
+  assert.deepEqual(names(grants('data_reader[t]').buckets['t']?.privileges), [
+    'rangeScan',
+    'read',
+    'systemCollectionLookup',
+  ]);
+  assert.deepEqual(names(grants('data_writer[t]').buckets['t']?.privileges), ['delete', 'insert', 'upsert']);
+  assert.deepEqual(names(grants('data_writer[*]').buckets['*']?.privileges), ['delete', 'insert', 'upsert']);
+  const full = names(grants('bucket_full_access[t]').buckets['t']?.privileges);
+  assert.ok(full.includes('systemCollectionLookup') && !full.includes('systemCollectionMutation'));
+  assert.ok(full.includes('dcpProducer') && full.includes('metaWrite') && full.includes('upsert'));
+  assert.deepEqual(names(grants('data_reader[t]').node), ['systemSettings']);
+});
+
+test('puts the privileges of a scope or collection under its id', () => {
+  const one = grants('data_reader[t:s:c],data_writer[t:s]').buckets['t'];
+  assert.equal(one?.privileges, 0);
+  assert.deepEqual(Object.keys(one?.scopes ?? {}), ['8']);
+  assert.deepEqual(names(one?.scopes?.['8']?.privileges), ['delete', 'insert', 'upsert']);
+  assert.deepEqual(Object.keys(one?.scopes?.['8']?.collections ?? {}), ['9']);
+  assert.deepEqual(names(one?.scopes?.['8']?.collections?.['9']), [
+    'delete',
+    'insert',
+    'rangeScan',
+    'read',
+    'systemCollectionLookup',
+    'upsert',
+  ]);
+});
+
+test('leaves out scopes, collections and buckets that are not there', () => {
+  assert.deepEqual(grants('data_reader[t:gone]').buckets, {});
+  assert.deepEqual(grants('data_reader[gone:s:c]').buckets, {});
+  assert.deepEqual(
+    Object.keys(grants('data_reader[t:s:gone]').buckets['t']?.scopes?.['8']?.collections ?? {}),
+    [],
+  );
+});
+
+test('gives cluster administrators no data, and statistics', () => {
+  const cluster = grants('cluster_admin');
+  assert.deepEqual(names(cluster.buckets['*']?.privileges), ['simpleStats']);
+  assert.deepEqual(names(cluster.node), ['administrator', 'stats', 'systemSettings']);
+  assert.deepEqual(names(grants('ro_admin').buckets['*']?.privileges), ['simpleStats']);
+});
+
+test('reads role lists and tells what is none of them', (t) => {
+  const table: [string, string[], string[]][] = [
+    ['admin', ['admin'], []],
+    ['Admin, ro_admin', ['admin', 'ro_admin'], []],
+    ['data_reader[b:s:c]', ['data_reader[b:s:c]'], []],
+    ['data_reader[b:*:*],data_reader[b]', ['data_reader[b]'], []],
+    ['data_reader[*],bucket_admin[*]', ['data_reader[*]', 'bucket_admin[*]'], []],
+    ['data_reader,admin[b],data_reader[],x[', [], ['data_reader', 'admin[b]', 'data_reader[]', 'x[']],
+    [
+      'bucket_admin[b:s],data_reader[*:s],data_reader[b::c]',
+      [],
+      ['bucket_admin[b:s]', 'data_reader[*:s]', 'data_reader[b::c]'],
+    ],
+    ['nonsense,,', [], ['nonsense']],
+  ];
+  t.plan(table.length);
+  for (const [list, good, bad] of table) {
+    const parsed = parseRoles(list);
+    t.assert.deepEqual([parsed.good.map(roleText), parsed.bad], [good, bad], list);
+  }
+});

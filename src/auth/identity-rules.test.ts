@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defaultPasswordPolicy, nameProblem, passwordProblem } from './identity-rules.ts';
+
+test('refuses names that are empty, long, reserved or hold unsafe characters', (t) => {
+  const unsafe =
+    'Username must not contain spaces, control or any of ()<>,;:\\"/[]?={} characters and must be valid utf8';
+  const table: [string, string | null][] = [
+    ['', 'Username must not be empty'],
+    ['x'.repeat(128), null],
+    ['x'.repeat(129), 'Username may not exceed 128 characters'],
+    ['@x', "Username cannot start with '@'"],
+    ['x@y', null],
+    ['größe-1_.*%', null],
+    ...['a b', 'a\u0001', 'a(', 'a/b', 'a\\b', 'a"', 'a\uFFFD', 'a{', 'a:b'].map((name): [string, string] => [
+      name,
+      unsafe,
+    ]),
+  ];
+  t.plan(table.length);
+  for (const [name, problem] of table) t.assert.equal(nameProblem(name, 'Username'), problem, name);
+});
+
+test('names the first rule of the policy that a password breaks', () => {
+  const strict = {
+    minLength: 6,
+    enforceUppercase: true,
+    enforceLowercase: true,
+    enforceDigits: true,
+    enforceSpecialChars: true,
+  };
+  assert.equal(passwordProblem('12345', strict), 'The password must be at least 6 characters long.');
+  assert.equal(passwordProblem('abcdef\uFFFD', strict), 'The password must be valid utf8');
+  assert.equal(passwordProblem('abcdef\n', strict), 'The password must not contain control characters');
+  assert.equal(passwordProblem('abcdef', strict), 'The password must contain at least one uppercase letter');
+  assert.equal(passwordProblem('ABCDEF', strict), 'The password must contain at least one lowercase letter');
+  assert.equal(passwordProblem('ABCDEf', strict), 'The password must contain at least one digit');
+  assert.equal(
+    passwordProblem('ABCDEf1', strict),
+    'The password must contain at least one of the following characters: @%+\\/\'"!#$^?:,(){}[]~`-_',
+  );
+  for (const special of ['.', '\\', '/', '`'])
+    assert.equal(passwordProblem(`ABCDEf1${special}`, strict), null);
+  assert.equal(passwordProblem('', { ...defaultPasswordPolicy, minLength: 0 }), null);
+  assert.equal(passwordProblem('ééééé', defaultPasswordPolicy)?.includes('at least 6'), true);
+});

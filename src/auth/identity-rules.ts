@@ -1,0 +1,63 @@
+// What names and passwords may look like. Rules answer the text of the first one broken, or null.
+
+export function nameProblem(name: string, what: 'Username' | 'Group name'): string | null {
+  if (name === '') return `${what} must not be empty`;
+  if ([...name].length > 128) return `${what} may not exceed 128 characters`;
+  if (name.startsWith('@')) return `${what} cannot start with '@'`;
+  if (!wrongInName.test(name)) return null;
+  return `${what} must not contain spaces, control or any of ()<>,;:\\"/[]?={} characters and must be valid utf8`;
+}
+
+/** Bytes that were not UTF-8 arrive as U+FFFD. */
+const wrongInName = /[\s\p{Cc}()<>,;:\\"/[\]?={}\uFFFD]/u;
+
+export interface PasswordPolicy {
+  readonly minLength: number;
+  readonly enforceUppercase: boolean;
+  readonly enforceLowercase: boolean;
+  readonly enforceDigits: boolean;
+  readonly enforceSpecialChars: boolean;
+}
+
+export const defaultPasswordPolicy: PasswordPolicy = {
+  minLength: 6,
+  enforceUppercase: false,
+  enforceLowercase: false,
+  enforceDigits: false,
+  enforceSpecialChars: false,
+};
+
+/** The specification counts the period among the special characters, published systems the backslash: both are taken. */
+const listedSpecials = '@%+\\/\'"!#$^?:,(){}[]~`-_';
+const specials = new Set(`${listedSpecials}.`);
+
+/** Longer ones would only serve to keep the server busy. */
+const maximumPasswordBytes = 4096;
+
+export function passwordProblem(password: string, policy: PasswordPolicy): string | null {
+  const characters = [...password];
+  if (characters.length < policy.minLength) {
+    return `The password must be at least ${policy.minLength} characters long.`;
+  }
+  if (Buffer.byteLength(password) > maximumPasswordBytes) {
+    return `The password must be at most ${maximumPasswordBytes} bytes long.`;
+  }
+  if (password.includes('\uFFFD')) return 'The password must be valid utf8';
+  if (/\p{Cc}/u.test(password)) return 'The password must not contain control characters';
+  return classProblem(password, characters, policy);
+}
+
+function classProblem(
+  password: string,
+  characters: readonly string[],
+  policy: PasswordPolicy,
+): string | null {
+  const must = (what: string) => `The password must contain at least one ${what}`;
+  if (policy.enforceUppercase && password.toLowerCase() === password) return must('uppercase letter');
+  if (policy.enforceLowercase && password.toUpperCase() === password) return must('lowercase letter');
+  if (policy.enforceDigits && !/[0-9]/.test(password)) return must('digit');
+  if (policy.enforceSpecialChars && !characters.some((one) => specials.has(one))) {
+    return must(`of the following characters: ${listedSpecials}`);
+  }
+  return null;
+}

@@ -1,0 +1,72 @@
+// Slows guessing of passwords: each failure of a source with a user name makes the answer to the next one later. Right
+// credentials never wait: the delay comes after a comparison that failed.
+import type { Clock } from '#ports/clock.ts';
+
+const firstDelayMs = 100;
+const longestDelayMs = 5_000;
+const forgetAfterMs = 15 * 60_000;
+const maximumSources = 10_000;
+const suspectAfter = 5;
+/** Answers held back at once; beyond, they go out undelayed, because what waits costs memory and connections. */
+const maximumWaiting = 1_000;
+
+interface Failures {
+  count: number;
+  /** When the last answer held back goes out: answers of one source go one after another. */
+  freeAtMs: number;
+  lastMs: number;
+}
+
+export class LoginThrottle {
+  readonly #clock: Clock;
+  readonly #failures = new Map<string, Failures>();
+  #waiting = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** True for a source that failed so often of late that its comparisons should not hold up those of others. */
+  suspects(source: string): boolean {
+    const known = this.#failures.get(source);
+    return known !== undefined && known.count >= suspectAfter && this.#isFresh(known);
+  }
+
+  /** Resolves when the failure may be told. */
+  async failed(source: string, name: string): Promise<void> {
+    this.#note(source);
+    const delayMs = this.#note(keyOf(source, name));
+    if (this.#waiting >= maximumWaiting) return;
+    this.#waiting++;
+    try {
+      await this.#clock.sleep(delayMs);
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  succeeded(source: string, name: string): void {
+    this.#failures.delete(keyOf(source, name));
+  }
+
+  #note(key: string): number {
+    const now = this.#clock.monotonicMs();
+    const known = this.#failures.get(key);
+    const fresh =
+      known && now - known.lastMs < forgetAfterMs ? known : { count: 0, freeAtMs: now, lastMs: now };
+    const step = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(fresh.count, 10));
+    const freeAtMs = Math.min(Math.max(now, fresh.freeAtMs) + step, now + 2 * longestDelayMs);
+    // Deleted and set again, so that the map stays in order of the last failure.
+    this.#failures.delete(key);
+    this.#failures.set(key, { count: fresh.count + 1, freeAtMs, lastMs: now });
+    if (this.#failures.size > maximumSources)
+      this.#failures.delete(this.#failures.keys().next().value as string);
+    return freeAtMs - now;
+  }
+
+  #isFresh(failures: Failures): boolean {
+    return this.#clock.monotonicMs() - failures.lastMs < forgetAfterMs;
+  }
+}
+
+const keyOf = (source: string, name: string) => `${source} ${name.slice(0, 128)}`;

@@ -1,0 +1,60 @@
+// Passwords as stored: a slow hash for REST, and SCRAM verifiers (RFC 5802) for the data service. Neither gives the
+// password back.
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { Random } from '#ports/random.ts';
+import type { Kdf, KdfHash, ScryptCost } from './kdf.ts';
+import type { ScramVerifier } from './privileges.ts';
+
+export interface StoredPassword {
+  readonly scrypt: ScryptCost & { readonly salt: string; readonly hash: string };
+  readonly scram: Readonly<Record<KdfHash, ScramVerifier>>;
+}
+
+/** 16 MiB and some 50 ms for every guess. */
+const scryptCost: ScryptCost = { n: 1 << 14, r: 8, p: 1 };
+/** Clients pay for these at every connection. */
+const scramIterations = 15_000;
+const saltBytes = 16;
+
+export async function storePassword(password: string, kdf: Kdf, random: Random): Promise<StoredPassword> {
+  const salt = random.bytes(saltBytes);
+  const [hash, sha1, sha256, sha512] = await Promise.all([
+    kdf.scrypt(password, salt, scryptCost),
+    scramVerifier(password, 'sha1', kdf, random),
+    scramVerifier(password, 'sha256', kdf, random),
+    scramVerifier(password, 'sha512', kdf, random),
+  ]);
+  return {
+    scrypt: { ...scryptCost, salt: salt.toString('base64'), hash: hash.toString('base64') },
+    scram: { sha1, sha256, sha512 },
+  };
+}
+
+async function scramVerifier(
+  password: string,
+  hash: KdfHash,
+  kdf: Kdf,
+  random: Random,
+): Promise<ScramVerifier> {
+  const salt = random.bytes(saltBytes);
+  const salted = await kdf.pbkdf2(password, salt, { iterations: scramIterations, hash });
+  const clientKey = createHmac(hash, salted).update('Client Key').digest();
+  return {
+    salt: salt.toString('base64'),
+    iterations: scramIterations,
+    storedKey: createHash(hash).update(clientKey).digest('base64'),
+    serverKey: createHmac(hash, salted).update('Server Key').digest('base64'),
+  };
+}
+
+export async function passwordMatches(stored: StoredPassword, password: string, kdf: Kdf): Promise<boolean> {
+  const { salt, hash, ...cost } = stored.scrypt;
+  const given = await kdf.scrypt(password, Buffer.from(salt, 'base64'), cost);
+  const wanted = Buffer.from(hash, 'base64');
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+/** Takes as long as a comparison would: for names that nobody has, so that time does not tell them apart. */
+export async function pretendToCompare(password: string, kdf: Kdf): Promise<void> {
+  await kdf.scrypt(password, Buffer.alloc(saltBytes), scryptCost);
+}

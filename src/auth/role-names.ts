@@ -1,0 +1,37 @@
+// Roles as text: `admin`, `data_reader[bucket:scope]`, with `*` for any; lists are separated by commas.
+import { type GrantedRole, namesOfLevel } from './role-rules.ts';
+import { rolesById } from './roles/index.ts';
+
+/** A list of roles; texts that are none go to `bad`, as they were sent. */
+export function parseRoles(list: string): { good: GrantedRole[]; bad: string[] } {
+  const good = new Map<string, GrantedRole>();
+  const bad: string[] = [];
+  for (const text of list.split(',').map((one) => one.trim())) {
+    if (text === '') continue;
+    const role = parseRole(text);
+    if (role) good.set(roleText(role), role);
+    else bad.push(text);
+  }
+  return { good: [...good.values()], bad };
+}
+
+/** Names left out at the end mean any. Nothing is allowed below any: `[*:scope]` is not a role. */
+function parseRole(text: string): GrantedRole | null {
+  const [, id, inside] = /^([A-Za-z_]+)(?:\[([^\]]+)\])?$/.exec(text) ?? [];
+  const definition = rolesById.get(id?.toLowerCase() ?? '');
+  if (!definition) return null;
+  const count = namesOfLevel[definition.level];
+  const given = inside === undefined ? [] : inside.split(':').map((name) => (name === '*' ? null : name));
+  const asExpected = count === 0 ? inside === undefined : given.length > 0 && given.length <= count;
+  if (!asExpected || given.includes('')) return null;
+  const names = Array.from({ length: count }, (_, index) => given[index] ?? null);
+  const belowAny = names.some((name, index) => name !== null && names.slice(0, index).includes(null));
+  return belowAny ? null : { role: definition.id, names };
+}
+
+/** The shortest text of a role: names that mean any are left out at the end. */
+export function roleText(role: GrantedRole): string {
+  if (role.names.length === 0) return role.role;
+  const named = role.names.filter((name) => name !== null);
+  return `${role.role}[${named.length === 0 ? '*' : named.join(':')}]`;
+}

@@ -1,0 +1,54 @@
+// Slow comparisons take turns. Those of sources that guess get one place of the two and wait in their own queue, so that
+// guessing does not hold up the others.
+import { AppError } from '#contract/errors.ts';
+
+/** Each takes a thread and 16 MiB. */
+const maximumRunning = 2;
+const maximumSuspectRunning = 1;
+const maximumQueued = 500;
+
+interface Waiting {
+  readonly suspect: boolean;
+  start(): void;
+}
+
+export class Turns {
+  #running = 0;
+  #suspectRunning = 0;
+  readonly #clean: Waiting[] = [];
+  readonly #suspect: Waiting[] = [];
+
+  async run<T>(suspect: boolean, work: () => Promise<T>): Promise<T> {
+    await this.#enter(suspect);
+    try {
+      return await work();
+    } finally {
+      this.#running--;
+      if (suspect) this.#suspectRunning--;
+      this.#startNext();
+    }
+  }
+
+  #enter(suspect: boolean): Promise<void> {
+    const queue = suspect ? this.#suspect : this.#clean;
+    if (queue.length >= maximumQueued) throw busy();
+    return new Promise((start) => {
+      queue.push({ suspect, start });
+      this.#startNext();
+    });
+  }
+
+  #startNext(): void {
+    if (this.#running >= maximumRunning) return;
+    const next =
+      this.#clean.shift() ??
+      (this.#suspectRunning < maximumSuspectRunning ? this.#suspect.shift() : undefined);
+    if (!next) return;
+    this.#running++;
+    if (next.suspect) this.#suspectRunning++;
+    next.start();
+  }
+}
+
+const busy = () =>
+  new AppError(503, { kind: 'json', value: 'Temporary error occurred. Please try again later.' });
