@@ -41,7 +41,8 @@ const bans: readonly { pattern: RegExp; use: string }[] = [
   { pattern: /\bfetch\(/, use: 'a client that is passed in' },
   { pattern: /\bconsole\./, use: 'the Log port' },
   {
-    pattern: /from 'node:(net|tls|http|https|fs|fs\/promises|sqlite|worker_threads|child_process|dns)'/,
+    pattern:
+      /^(?!import type).*from 'node:(net|tls|http|https|fs|fs\/promises|sqlite|worker_threads|child_process|dns)'/,
     use: 'a port, host or adapter file',
   },
   { pattern: /\bprocess\.env\b/, use: 'the parsed configuration (src/main)' },

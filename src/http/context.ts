@@ -1,16 +1,16 @@
 // What a handler learns of a request's sender and of the way it came.
-import type { FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 import type { Caller } from '#auth/authority.ts';
 import { parsePermission } from '#auth/permission.ts';
 import { assert } from '#base/assert.ts';
 import type { Context } from '#contract/route.ts';
 
 export function contextOf(
-  request: FastifyRequest,
+  request: IncomingMessage,
   caller: Caller,
   options: { provisioned: boolean; signal: AbortSignal },
 ): Context {
-  const socket = request.raw.socket;
+  const socket = request.socket;
   const address = plainAddress(socket.localAddress ?? '127.0.0.1');
   return {
     identity: caller.identity,
@@ -24,8 +24,8 @@ export function contextOf(
   };
 }
 
-export const remoteAddress = (request: FastifyRequest): string =>
-  plainAddress(request.raw.socket.remoteAddress ?? '');
+export const remoteAddress = (request: IncomingMessage): string =>
+  plainAddress(request.socket.remoteAddress ?? '');
 
 function permits(caller: Caller, text: string): boolean {
   const permission = parsePermission(text);

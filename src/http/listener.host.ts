@@ -47,9 +47,6 @@ export async function openListener(
   };
 }
 
-/** Never listens itself: the framework wants one server to call its own. */
-export const idleServer = (handler: RequestListener): Server => createServer(handler);
-
 const serverOptions = {
   maxHeaderSize: limits.headerBytes,
   headersTimeout: limits.headersTimeoutMs,

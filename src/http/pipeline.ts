@@ -1,6 +1,6 @@
 // The way of every REST request: find the route, judge access, check the cluster and bucket it was meant for, read and
 // validate what was sent, run the handler, answer, log one line.
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authority } from '#auth/authority.ts';
 import { AppError, refuse } from '#contract/errors.ts';
 import type { BoundRoute, Context, Form, Input, Reply } from '#contract/route.ts';
@@ -39,7 +39,7 @@ export interface PipelineOptions {
 
 /** One request on its way. */
 interface Exchange {
-  readonly request: FastifyRequest;
+  readonly request: IncomingMessage;
   readonly target: Target;
   readonly abort: AbortController;
   route: string;
@@ -61,23 +61,23 @@ export class Pipeline {
     );
   }
 
-  async serve(request: FastifyRequest, out: FastifyReply): Promise<void> {
+  async serve(request: IncomingMessage, out: ServerResponse): Promise<void> {
     const started = this.#options.clock.monotonicMs();
     const abort = new AbortController();
-    const target = parseTarget(request.originalUrl);
+    const target = parseTarget(request.url ?? '/');
     const exchange: Exchange = { request, target, abort, route: 'none', user: '' };
     this.#open.add(abort);
-    out.raw.once('close', () => {
+    out.once('close', () => {
       this.#open.delete(abort);
       abort.abort();
     });
     const answer = await this.#answer(exchange);
     if (answer) this.#send(exchange, out, answer);
-    else out.hijack().raw.destroy();
+    else out.destroy();
     this.#logLine(exchange, out, started);
   }
 
-  #send(exchange: Exchange, out: FastifyReply, answer: Reply): void {
+  #send(exchange: Exchange, out: ServerResponse, answer: Reply): void {
     const headers = this.#options.hooks.responseHeaders?.() ?? {};
     const options = { signal: exchange.abort.signal, headers };
     try {
@@ -114,8 +114,8 @@ export class Pipeline {
   async #route(exchange: Exchange): Promise<Reply> {
     const { request, target } = exchange;
     if (!target.tokens) return malformedPath();
-    const match = this.#router.match(request.method, target.tokens);
-    if (!match) return noRoute(request.method);
+    const match = this.#router.match(request.method ?? '', target.tokens);
+    if (!match) return noRoute(request.method ?? '');
     exchange.route = match.bound.route.id;
     return await this.#guard(exchange, match);
   }
@@ -135,7 +135,7 @@ export class Pipeline {
     return await this.#run(exchange, match, context);
   }
 
-  #challenges(request: FastifyRequest): boolean {
+  #challenges(request: IncomingMessage): boolean {
     return request.headers['invalid-auth-response'] !== 'on' && (this.#options.hooks.challenges?.() ?? true);
   }
 
@@ -158,7 +158,7 @@ export class Pipeline {
   async #run(exchange: Exchange, match: Match, context: Context): Promise<Reply> {
     const { route, handler } = match.bound;
     const justValidate = route.justValidate === true && exchange.target.query['just_validate'] === '1';
-    const raw = await readBody(route, exchange.request.raw);
+    const raw = await readBody(route, exchange.request);
     const query = route.query
       ? validate(route.query, exchange.target.query)
       : (exchange.target.query as Form);
@@ -170,7 +170,7 @@ export class Pipeline {
       : answer;
   }
 
-  #logLine(exchange: Exchange, out: FastifyReply, started: number): void {
+  #logLine(exchange: Exchange, out: ServerResponse, started: number): void {
     const status = out.statusCode;
     const level = status >= 500 ? 'error' : status >= 400 ? 'warn' : 'debug';
     this.#options.log[level]('request', {

@@ -1,5 +1,6 @@
 // Answers onto the wire: the headers every one carries, and whole bodies in one piece with their length.
-import type { FastifyReply } from 'fastify';
+import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream';
 import type { Reply } from '#contract/route.ts';
 import { streamBody } from './stream.ts';
 
@@ -15,29 +16,45 @@ const standardHeaders = {
 };
 
 export function sendReply(
-  out: FastifyReply,
+  out: ServerResponse,
   answer: Reply,
   options: { signal: AbortSignal; headers: Readonly<Record<string, string>> },
 ): void {
-  out.headers({ ...standardHeaders, ...options.headers });
-  if (answer.kind !== 'stream') out.code(answer.status).headers(answer.headers ?? {});
-  if (answer.kind === 'stream') sendStream(out, answer.source, options.signal);
-  else if (answer.kind === 'empty') out.send();
-  else if (answer.kind === 'text') sendWhole(out, 'text/plain', answer.text);
-  else sendWhole(out, 'application/json', JSON.stringify(answer.value));
+  setHeaders(out, { ...standardHeaders, ...options.headers });
+  if (answer.kind === 'stream') {
+    sendStream(out, answer.source, options.signal);
+    return;
+  }
+  const { type, body } = wholeBody(answer);
+  out.statusCode = answer.status;
+  if (type !== null) out.setHeader('Content-Type', type);
+  setHeaders(out, answer.headers ?? {});
+  if (answer.status !== 204) out.setHeader('Content-Length', body.length);
+  out.end(body);
 }
 
-function sendWhole(out: FastifyReply, type: string, text: string): void {
-  if (!out.hasHeader('content-type')) out.header('Content-Type', type);
-  out.send(Buffer.from(text));
+function setHeaders(out: ServerResponse, headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) out.setHeader(name, value);
+}
+
+function wholeBody(answer: Exclude<Reply, { kind: 'stream' }>): { type: string | null; body: Buffer } {
+  switch (answer.kind) {
+    case 'empty':
+      return { type: null, body: Buffer.alloc(0) };
+    case 'text':
+      return { type: 'text/plain', body: Buffer.from(answer.text) };
+    case 'json':
+      return { type: 'application/json', body: Buffer.from(JSON.stringify(answer.value)) };
+  }
 }
 
 function sendStream(
-  out: FastifyReply,
+  out: ServerResponse,
   source: (signal: AbortSignal) => AsyncIterable<unknown>,
   signal: AbortSignal,
 ): void {
-  out.header('Content-Type', 'application/json; charset=utf-8');
-  if (out.request.method === 'HEAD') out.send();
-  else out.send(streamBody(source(signal), signal));
+  out.setHeader('Content-Type', 'application/json; charset=utf-8');
+  if (out.req.method === 'HEAD') return void out.end();
+  // A source that fails can only cut the answer short: its beginning is out.
+  pipeline(streamBody(source(signal), signal), out, () => out.destroy());
 }
