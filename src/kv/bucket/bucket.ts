@@ -97,14 +97,10 @@ export class Bucket {
 
   /** Reads what is stored and begins to serve. */
   async start(): Promise<void> {
-    const { storage } = this.options;
-    const { rows } = this.vbuckets;
+    const { random, storage } = this.options;
     if (storage) await this.warmUp(storage.disk);
-    else this.readable = Array.from({ length: rows.count }, (_, row) => row);
-    if (!storage) for (const row of this.readable) beginLife(this.vbuckets, row, this.options.random);
-    for (const row of this.readable) rows.refusal[row] = Status.success;
-    this.flusher?.resume();
-    this.state = this.readable.length === 0 ? 'failed' : 'ready';
+    else for (const row of (this.readable = this.allRows())) beginLife(this.vbuckets, row, random);
+    this.serve();
   }
 
   /** Writes everything and closes the files; the bucket answers nothing any more. */
@@ -134,14 +130,11 @@ export class Bucket {
     this.abandonWaiters();
     this.vbuckets.clear();
     this.collections.clearCounts();
-    if (this.files) {
-      await this.options.storage?.disk.reset(this.files.bucketUuid, incarnation);
-      this.files = { ...this.files, incarnation };
-    }
+    await this.resetFiles(incarnation);
+    this.readable = this.allRows();
     for (const row of this.readable) beginLife(this.vbuckets, row, this.options.random);
     await this.flusher?.writeStates(this.readable);
-    for (const row of this.readable) this.vbuckets.rows.refusal[row] = Status.success;
-    this.flusher?.resume();
+    this.serve();
   }
 
   /** New rules hold from the next operation on. */
@@ -190,6 +183,27 @@ export class Bucket {
       }
     }
     return false;
+  }
+
+  private serve(): void {
+    for (const row of this.readable) this.vbuckets.rows.refusal[row] = Status.success;
+    this.flusher?.resume();
+    this.state = this.readable.length === 0 ? 'failed' : 'ready';
+  }
+
+  private allRows(): number[] {
+    return Array.from({ length: this.vbuckets.rows.count }, (_, row) => row);
+  }
+
+  /** New files mend what was wrong with the old ones. */
+  private async resetFiles(incarnation: number): Promise<void> {
+    if (!this.files) return;
+    await this.options.storage?.disk.reset(this.files.bucketUuid, incarnation);
+    this.files = { ...this.files, incarnation };
+    this.flusher?.forgetFailures();
+    this.damaged = [];
+    this.writeFailure = null;
+    this.documents.writeRefusal = Status.success;
   }
 
   private async warmUp(disk: DiskEngine): Promise<void> {

@@ -81,6 +81,11 @@ export class Flusher {
     await Promise.all(this.files.map((file) => file.running));
   }
 
+  /** The files are new ones. */
+  forgetFailures(): void {
+    for (const file of this.files) file.failure = null;
+  }
+
   /** Writes everything that is dirty in the files that still take it. */
   async drain(): Promise<void> {
     await Promise.all(this.files.map((file) => this.drainFile(file)));

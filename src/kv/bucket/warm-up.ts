@@ -5,6 +5,7 @@ import type { Random } from '#ports/random.ts';
 import {
   type BucketFiles,
   type DamagedFile,
+  DamagedFileError,
   type DiskEngine,
   fileOf,
   type OpenedFile,
@@ -54,8 +55,8 @@ async function warmUpFile(options: WarmUpOptions, file: OpenedFile, result: Warm
     await disk.load(files.bucketUuid, file.file, (batch) => loader.load(batch));
   } catch (error) {
     for (const row of mine) vbuckets.drop(row);
-    const reason = error instanceof Error ? error.message : String(error);
-    result.damaged.push({ file: file.file, path: files.folder, reason });
+    if (!(error instanceof DamagedFileError)) throw error;
+    result.damaged.push({ file: error.file, path: error.path, reason: error.reason });
     return;
   }
   result.readable.push(...mine);

@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Status } from '#wire/status.ts';
+import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import type { ManualClock } from '../../../test/support/manual-clock.ts';
+import { fileOf } from '../disk/engine.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
+import type { BucketOptions } from './bucket.ts';
+import { DurabilityLevel } from './documents.ts';
+
+const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
+const { majority, persistToMajority } = DurabilityLevel;
+
+const onDisk = (disk: MemoryDisk, options: Partial<BucketOptions> & { clock?: ManualClock } = {}) =>
+  new BucketUnderTest({ storage: { disk: disk.engine(), files }, ...options }).start();
+
+/** Lets promises and immediates run, and the flusher's linger pass. */
+async function work(b: BucketUnderTest): Promise<void> {
+  for (let i = 0; i < 5; i++) {
+    b.tick(20);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** A disk whose next syncs wait until the test lets them go. */
+function gatedDisk(): { disk: MemoryDisk; hold: () => void; release: () => void } {
+  let gate = Promise.withResolvers<void>();
+  gate.resolve();
+  const disk = new MemoryDisk({ sync: () => gate.promise });
+  return { disk, hold: () => void (gate = Promise.withResolvers<void>()), release: () => gate.resolve() };
+}
+
+test('everything is there after a stop and a start, with its history', async () => {
+  const disk = new MemoryDisk();
+  const first = await onDisk(disk);
+  for (let i = 0; i < 500; i++) first.store(`k${i}`, { vb: i % 64, value: `v${i}`, flags: i, expiry: 0 });
+  for (let i = 0; i < 500; i += 5) first.remove(`k${i}`, { vb: i % 64 });
+  first.store('big', { value: Buffer.alloc(3_000_000, 7) });
+  const before = first.bucket.stats();
+  const history = first.bucket.documents.failoverLog(3);
+  const seqno = first.bucket.documents.highSeqno(3);
+  first.find('k3', 3);
+  const { casHi, casLo, rev } = first.view;
+  await first.bucket.stop();
+  assert.equal(first.find('k3', 3), Status.temporaryFailure);
+  const second = await onDisk(disk, { clock: first.clock });
+  const { items, tombstones, collectionItems } = second.bucket.stats();
+  assert.deepEqual(
+    { items, tombstones, collectionItems },
+    { items: 401, tombstones: 100, collectionItems: { 0: 401 } },
+  );
+  assert.equal(before.items, items);
+  assert.deepEqual(second.bucket.documents.failoverLog(3), history);
+  assert.deepEqual(
+    [second.bucket.documents.highSeqno(3), second.bucket.documents.persistedSeqno(3)],
+    [seqno, seqno],
+  );
+  assert.equal(second.find('k3', 3), Status.success);
+  assert.deepEqual([second.value, second.view.flags, second.view.rev], ['v3', 3, rev]);
+  assert.deepEqual([second.view.casHi, second.view.casLo], [casHi, casLo]);
+  second.store('k0', { vb: 0 });
+  second.find('k0', 0);
+  assert.equal(second.view.rev, 3, 'a deleted document comes back above its old revision');
+});
+
+test('writes reach the disk without being asked for, the last of many of one key only', async () => {
+  const disk = new MemoryDisk();
+  const b = await onDisk(disk);
+  for (let i = 0; i < 100; i++) b.store('k', { value: `v${i}` });
+  b.store('other');
+  assert.deepEqual([b.bucket.stats().dirtyItems, b.bucket.documents.persistedSeqno(0)], [2, 0]);
+  await work(b);
+  assert.deepEqual([b.bucket.stats().dirtyItems, b.bucket.documents.persistedSeqno(0)], [0, 101]);
+  disk.crash();
+  const after = await onDisk(disk, { clock: b.clock });
+  after.find('k');
+  assert.deepEqual([after.value, after.bucket.stats().items], ['v99', 2]);
+});
+
+test('a crash begins a new history at what the file holds, with CAS values above any given out', async () => {
+  const disk = new MemoryDisk();
+  const first = await onDisk(disk);
+  first.store('kept');
+  await work(first);
+  const [old] = first.bucket.documents.failoverLog(0);
+  for (let i = 0; i < 50_000; i++) first.store('lost');
+  const { cas } = first;
+  disk.crash();
+  first.clock.advance(1);
+  const second = await onDisk(disk, { clock: first.clock });
+  assert.deepEqual([second.find('kept'), second.find('lost')], [Status.success, Status.keyNotFound]);
+  const log = second.bucket.documents.failoverLog(0);
+  assert.deepEqual([log.length, log[0]?.seqno, log[1]], [2, 1, old]);
+  second.store('new');
+  assert.ok(second.cas.casHi > cas.casHi || (second.cas.casHi === cas.casHi && second.cas.casLo > cas.casLo));
+  disk.crash();
+  const third = await onDisk(disk, { clock: first.clock });
+  assert.deepEqual(
+    third.bucket.documents.failoverLog(0).slice(1),
+    [old],
+    'the entry at the same seqno is replaced',
+  );
+});
+
+test('a durable write is seen and answered once it is on disk, and keeps others off its key until then', async () => {
+  const { disk, hold, release } = gatedDisk();
+  const b = await onDisk(disk);
+  b.store('k', { value: 'old' });
+  await work(b);
+  hold();
+  assert.equal(b.store('k', { value: 'new', durability: persistToMajority }), Status.success);
+  const token = b.result.pending;
+  assert.ok(token > 0);
+  assert.equal(b.remove('fresh', { durability: majority }), Status.keyNotFound);
+  assert.equal(
+    b.store('fresh', { value: 'f', durability: DurabilityLevel.majorityAndPersistActive }),
+    Status.success,
+  );
+  const fresh = b.result.pending;
+  await work(b);
+  assert.deepEqual([b.find('k'), b.value], [Status.success, 'old']);
+  assert.equal(b.find('fresh'), Status.keyNotFound);
+  const others = [b.store('k'), b.remove('k'), b.touch('k'), b.lock('k'), b.store('fresh'), b.lock('fresh')];
+  assert.deepEqual(others, Array(6).fill(Status.syncWriteInProgress));
+  assert.equal(b.settled.size, 0);
+  release();
+  await work(b);
+  assert.deepEqual(
+    [...b.settled],
+    [
+      [token, Status.success],
+      [fresh, Status.success],
+    ],
+  );
+  assert.deepEqual([b.find('k'), b.value], [Status.success, 'new']);
+  assert.deepEqual([b.find('fresh'), b.value], [Status.success, 'f']);
+  assert.equal(b.store('k'), Status.success);
+  assert.equal(b.bucket.stats().items, 2);
+});
+
+test('durable deletions and touches wait for the disk as well', async () => {
+  const disk = new MemoryDisk();
+  const b = await onDisk(disk, {
+    rules: { quotaBytes: 2 ** 30, maxTtl: 0, durabilityMinLevel: persistToMajority, replicaNumber: 0 },
+  });
+  for (const step of ['store', 'touch', 'lock', 'remove'] as const) {
+    if (step === 'lock') assert.equal(b.lock('k'), Status.success);
+    else if (step === 'remove') assert.equal(b.remove('k', b.cas), Status.success);
+    else assert.equal(b[step]('k', { expiry: step === 'touch' ? 100 : 0 }), Status.success);
+    if (step === 'lock') continue;
+    assert.ok(b.result.pending > 0, `${step} is raised to the bucket's level`);
+    await work(b);
+    assert.equal(b.settled.get(b.result.pending), Status.success);
+  }
+  assert.equal(b.find('k'), Status.keyNotFound);
+  assert.deepEqual([b.findAny('k'), b.view.rev, b.view.deleted], [Status.success, 3, true]);
+  assert.deepEqual([b.bucket.stats().items, b.bucket.stats().tombstones], [0, 1]);
+});
+
+test('a durable write that takes too long is ambiguous to its client and settles later', async () => {
+  const { disk, hold, release } = gatedDisk();
+  const b = await onDisk(disk);
+  hold();
+  b.store('k', { durability: persistToMajority, durabilityTimeoutMs: 500 });
+  const token = b.result.pending;
+  b.tick(400);
+  assert.equal(b.settled.size, 0);
+  b.tick(200);
+  assert.deepEqual([...b.settled], [[token, Status.syncWriteAmbiguous]]);
+  assert.equal(b.find('k'), Status.keyNotFound);
+  await work(b);
+  release();
+  await work(b);
+  assert.equal(b.find('k'), Status.success);
+  assert.equal(b.settled.size, 1);
+});
+
+test('after a failed commit nothing more is promised, reads go on and other files are still written', async () => {
+  const disk = new MemoryDisk();
+  const b = await onDisk(disk);
+  b.store('k', { vb: 0 });
+  await work(b);
+  b.store('k', { vb: 0, value: 'newer', durability: persistToMajority });
+  const token = b.result.pending;
+  let persisted: boolean | undefined;
+  b.bucket.documents.whenPersisted(0, 2, 60_000, (answer) => (persisted = answer));
+  disk.failNextCommit('disk full');
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual([...b.settled], [[token, Status.syncWriteAmbiguous]]);
+  assert.equal(persisted, false);
+  assert.deepEqual(
+    [b.store('k', { vb: 1 }), b.remove('k'), b.touch('k')],
+    Array(3).fill(Status.temporaryFailure),
+  );
+  assert.deepEqual([b.find('k'), b.value], [Status.success, 'value']);
+  assert.match(b.bucket.writeFailure ?? '', /file 0: disk full/);
+  await b.bucket.flush(2);
+  assert.equal(b.bucket.writeFailure, null);
+  assert.equal(b.store('k'), Status.success);
+});
+
+test('writes acknowledged before a commit failed elsewhere are saved', async () => {
+  const disk = new MemoryDisk();
+  const b = await onDisk(disk);
+  b.store('a', { vb: 1 });
+  b.store('b', { vb: 0, durability: persistToMajority });
+  disk.failNextCommit('broken');
+  await new Promise((resolve) => setImmediate(resolve));
+  await work(b);
+  assert.equal(b.settled.size, 1);
+  assert.equal(b.bucket.documents.persistedSeqno(1), 1);
+  await b.bucket.stop();
+  const after = await onDisk(disk, { clock: b.clock });
+  assert.deepEqual([after.find('a', 1), after.find('b')], [Status.success, Status.keyNotFound]);
+  assert.equal(
+    after.bucket.documents.failoverLog(0).length,
+    1,
+    'nothing was ever stored there: the one entry is new',
+  );
+});
+
+test('tells when a seqno is persisted, or that it was not in time', async () => {
+  const { disk, hold, release } = gatedDisk();
+  const b = await onDisk(disk);
+  const answers: boolean[] = [];
+  const ask = (vb: number, seqno: number): void =>
+    b.bucket.documents.whenPersisted(vb, seqno, 1000, (answer) => answers.push(answer));
+  ask(0, 0);
+  assert.deepEqual(answers, [true]);
+  hold();
+  b.store('k');
+  ask(0, 1);
+  await work(b);
+  assert.deepEqual(answers, [true]);
+  release();
+  await work(b);
+  assert.deepEqual(answers, [true, true]);
+  ask(0, 99);
+  b.tick(1100);
+  assert.deepEqual(answers, [true, true, false]);
+});
+
+test('a damaged file costs its own vbuckets only', async () => {
+  const disk = new MemoryDisk();
+  const b = await onDisk(disk);
+  for (let vb = 0; vb < 64; vb++) b.store('k', { vb });
+  await b.bucket.stop();
+  disk.damage(files.folder, 2, 'torn page');
+  const after = await onDisk(disk, { clock: b.clock });
+  for (let vb = 0; vb < 64; vb++) {
+    const isDamaged = fileOf(vb, 4) === 2;
+    assert.equal(after.find('k', vb), isDamaged ? Status.temporaryFailure : Status.success);
+    assert.equal(after.bucket.documents.isActive(vb), !isDamaged);
+  }
+  assert.deepEqual(
+    after.bucket.damaged.map(({ file, reason }) => ({ file, reason })),
+    [{ file: 2, reason: 'torn page' }],
+  );
+  assert.equal(after.bucket.state, 'ready');
+  assert.equal(after.store('new', { vb: 1 }), Status.success);
+  await after.bucket.stop();
+});
+
+test('a flush outlives a restart', async () => {
+  const disk = new MemoryDisk();
+  const b = await onDisk(disk);
+  b.store('k', { vb: 5 });
+  await b.bucket.flush(2);
+  b.store('after', { vb: 5 });
+  const [entry] = b.bucket.documents.failoverLog(5);
+  await b.bucket.stop();
+  const again = new BucketUnderTest({
+    storage: { disk: disk.engine(), files: { ...files, incarnation: 2 } },
+    clock: b.clock,
+  });
+  await again.start();
+  assert.deepEqual([again.find('k', 5), again.find('after', 5)], [Status.keyNotFound, Status.success]);
+  assert.deepEqual(again.bucket.documents.failoverLog(5), [entry]);
+});
+
+test('documents of a collection that was dropped meanwhile are not loaded', async () => {
+  const disk = new MemoryDisk();
+  const manifest = (...uids: string[]) => ({
+    uid: '1',
+    scopes: [{ name: 's', uid: '8', collections: uids.map((uid) => ({ name: `c${uid}`, uid })) }],
+  });
+  const b = await onDisk(disk, { manifest: manifest('8', '9') });
+  b.store('8:k');
+  b.store('9:k');
+  await b.bucket.stop();
+  const after = await onDisk(disk, { clock: b.clock, manifest: manifest('8') });
+  assert.deepEqual(after.bucket.stats().collectionItems, { 8: 1 });
+  assert.equal(after.bucket.stats().items, 1);
+});
+
+test('destroying a bucket removes its files', async () => {
+  const disk = new MemoryDisk();
+  const b = await onDisk(disk);
+  b.store('k');
+  await b.bucket.destroy();
+  assert.equal(disk.buckets.size, 0);
+  assert.equal(b.find('k'), Status.temporaryFailure);
+});

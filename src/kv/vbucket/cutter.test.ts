@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type CutItem, CutReader, CutWriter } from '../bucket/cut.ts';
+import { Collections } from './collections.ts';
+import { Cutter } from './cutter.ts';
+import { emptyDraft } from './items.ts';
+import { Now } from './now.ts';
+import { Vbuckets } from './vbuckets.ts';
+
+interface Cut {
+  start: number;
+  end: number;
+  seqnos: number[];
+}
+
+/** One vbucket, and a writer of keys into it. */
+function aVbucket(): { write: (key: string, bytes?: number) => number; cut: (limit: number) => Cut } {
+  const collections = new Collections();
+  collections.apply([{ id: 0, maxTtl: 0 }]);
+  const vbuckets = new Vbuckets({ count: 1, now: new Now(), collections, hashSeed: 1, persistent: true });
+  const cutter = new Cutter(vbuckets);
+  const draft = emptyDraft();
+  const result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
+  const write = (key: string, bytes = 100): number => {
+    draft.key = Buffer.from(`\0${key}`);
+    draft.keyEnd = draft.key.length;
+    draft.value = Buffer.alloc(bytes);
+    draft.valueEnd = bytes;
+    vbuckets.look(0, vbuckets.hash(draft.key, 0, draft.keyEnd), draft.key, 0, draft.keyEnd);
+    assert.ok(vbuckets.write(draft, result));
+    return result.seqno;
+  };
+  return { write, cut: (limit) => takeCut(cutter, limit) };
+}
+
+function takeCut(cutter: Cutter, limit: number): Cut {
+  const writer = new CutWriter();
+  const end = cutter.take(0, writer, limit);
+  const reader = new CutReader(writer.take());
+  assert.ok(reader.nextCut());
+  const seqnos: number[] = [];
+  while (reader.nextItem()) seqnos.push((reader.item as CutItem).seqno);
+  assert.equal(reader.state.endSeqno, end);
+  assert.ok(!reader.nextCut());
+  return { start: reader.state.startSeqno, end, seqnos };
+}
+
+test('a cut has the newest version of each key, in the order of seqnos', () => {
+  const { write, cut } = aVbucket();
+  for (const key of ['a', 'b', 'c', 'a', 'b']) write(key);
+  assert.deepEqual(cut(Infinity), { start: 1, end: 5, seqnos: [3, 4, 5] });
+  assert.deepEqual(cut(Infinity), { start: 5, end: 5, seqnos: [] });
+  write('c');
+  assert.deepEqual(cut(Infinity), { start: 6, end: 6, seqnos: [6] });
+});
+
+test('a large vbucket is cut in several cuts that follow each other', () => {
+  const { write, cut } = aVbucket();
+  for (let i = 0; i < 10; i++) write(`k${i}`, 1000);
+  assert.deepEqual(cut(2500), { start: 1, end: 3, seqnos: [1, 2, 3] });
+  assert.deepEqual(cut(1), { start: 4, end: 4, seqnos: [4] });
+  assert.deepEqual(cut(Infinity), { start: 5, end: 10, seqnos: [5, 6, 7, 8, 9, 10] });
+});
+
+test('no cut ends between a version that was replaced and the one that replaced it', () => {
+  const { write, cut } = aVbucket();
+  for (const key of ['a', 'b', 'c', 'd', 'b', 'e', 'f']) write(key);
+  assert.deepEqual(cut(1), { start: 1, end: 1, seqnos: [1] });
+  assert.deepEqual(cut(1), { start: 2, end: 5, seqnos: [3, 4, 5] }, 'b was written at 2 and again at 5');
+  assert.deepEqual(cut(1), { start: 6, end: 6, seqnos: [6] });
+  write('f');
+  assert.deepEqual(cut(1), { start: 7, end: 8, seqnos: [8] });
+});
+
+test('an item that changes after it was cut goes into the next cut again', () => {
+  const { write, cut } = aVbucket();
+  for (const key of ['a', 'b', 'c']) write(key);
+  assert.equal(cut(1).end, 1);
+  write('a');
+  assert.deepEqual(
+    cut(1),
+    { start: 2, end: 2, seqnos: [2] },
+    'the version at 1 is in a cut: ending at 2 is fine',
+  );
+  assert.deepEqual(cut(Infinity).seqnos, [3, 4]);
+});
