@@ -1,6 +1,6 @@
 // Name and type: chosen once, at creation.
 import type { BucketType, StoredBucket, Vocabulary } from '../../config/cluster-state.ts';
-import type { Problems } from './rule-input.ts';
+import type { Problems } from '../../forms/problems.ts';
 
 const nameBytesMax = 100;
 const reservedPrefixes = ['_users.couch.', '_replicator.couch.'];

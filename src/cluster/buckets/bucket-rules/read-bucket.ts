@@ -1,6 +1,7 @@
 // From a form to a bucket: every rule is asked, so that a caller learns all that is wrong at once.
 import type { Form } from '#contract/route.ts';
 import type { BucketsState, Edition, StoredBucket, Vocabulary } from '../../config/cluster-state.ts';
+import { Problems } from '../../forms/problems.ts';
 import { bucketName, bucketType } from './identity.ts';
 import { ownCompaction } from './own-compaction.ts';
 import {
@@ -16,7 +17,7 @@ import {
 } from './policies.ts';
 import { otherBucketsMb, quotaKey, ramQuotaMb } from './quota.ts';
 import { durabilityMinLevel, replicaIndex, replicaNumber, replicaWarnings } from './replicas.ts';
-import { Problems, type RuleInput } from './rule-input.ts';
+import type { RuleInput } from './rule-input.ts';
 
 export interface Surroundings {
   buckets: BucketsState;

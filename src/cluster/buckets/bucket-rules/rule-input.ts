@@ -1,19 +1,7 @@
 // What every rule about a bucket parameter is given, and how it reports what is wrong.
 import type { Form } from '#contract/route.ts';
 import type { BucketType, Edition, StoredBucket, Vocabulary } from '../../config/cluster-state.ts';
-
-/** All that is wrong with one request. */
-export class Problems {
-  readonly fields: Record<string, string> = {};
-
-  add(key: string, text: string): void {
-    this.fields[key] ??= text;
-  }
-
-  get any(): boolean {
-    return Object.keys(this.fields).length > 0;
-  }
-}
+import type { Problems } from '../../forms/problems.ts';
 
 export interface RuleInput {
   readonly form: Form;

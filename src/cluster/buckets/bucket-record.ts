@@ -1,0 +1,118 @@
+// A bucket as the REST API shows it: configuration, and figures as the data service measured them.
+import { shownBucketCompaction } from '../auto-compaction/settings.ts';
+import {
+  bucketCapabilities,
+  bucketUri,
+  serverMap,
+  storageBackend,
+  streamingUri,
+  withUuid,
+} from '../bootstrap/terse-config.ts';
+import type { ManifestState, StoredBucket } from '../config/cluster-state.ts';
+import type { MeasuredBucket } from '../config/data-service.ts';
+import { type NodeMoment, nodeHost, type storageTotals } from '../nodes/node-record.ts';
+import { pitrDefaults } from './bucket-rules/policies.ts';
+import { typeNames } from './bucket-rules/rule-input.ts';
+
+export interface RecordInput {
+  bucket: StoredBucket;
+  manifest: ManifestState;
+  moment: Pick<NodeMoment, 'node' | 'localAddress'>;
+  nodes: Record<string, unknown>[];
+  enterprise: boolean;
+}
+
+const mib = 1024 * 1024;
+/** The threshold of a storage engine that does not run here; part of every published record. */
+const magmaFragmentationPercentage = 50;
+
+/** The part that changes only with the configuration. */
+export function stableRecord({ bucket, manifest, moment, nodes }: RecordInput, skipMap: boolean) {
+  const uri = bucketUri(bucket.name);
+  const mapped = bucket.type !== 'cache';
+  return {
+    name: bucket.name,
+    nodeLocator: mapped ? 'vbucket' : 'ketama',
+    uuid: bucket.uuid,
+    uri: withUuid(uri, bucket.uuid),
+    streamingUri: streamingUri(bucket),
+    bucketCapabilitiesVer: '',
+    bucketCapabilities: bucketCapabilities(bucket.type),
+    ...(mapped && { collectionsManifestUid: manifest.uid }),
+    ...(bucket.type === 'native' && { ddocs: { uri: `${uri}/ddocs` } }),
+    ...(mapped && !skipMap && { vBucketServerMap: serverMap(bucket, [moment.node], nodeHost(moment)) }),
+    bucketType: typeNames[bucket.vocabulary][bucket.type],
+    authType: 'sasl',
+    saslPassword: '',
+    localRandomKeyUri: `${uri}/localRandomKey`,
+    controllers: controllers(bucket, uri),
+    nodes,
+    stats: {
+      uri: `${uri}/stats`,
+      directoryURI: `${uri}/stats/Directory`,
+      nodeStatsListURI: `${uri}/nodes`,
+    },
+    ...(bucket.type !== 'ephemeral' && {
+      autoCompactionSettings: bucket.autoCompaction ? shownBucketCompaction(bucket.autoCompaction) : false,
+    }),
+    ...(bucket.purgeIntervalDays !== null && { purgeInterval: bucket.purgeIntervalDays }),
+  };
+}
+
+function controllers(bucket: StoredBucket, uri: string) {
+  return {
+    compactAll: `${uri}/controller/compactBucket`,
+    compactDB: `${uri}/controller/compactDatabases`,
+    purgeDeletes: `${uri}/controller/unsafePurgeBucket`,
+    startRecovery: `${uri}/controller/startRecovery`,
+    ...(bucket.flushEnabled && { flush: `${uri}/controller/doFlush` }),
+  };
+}
+
+export function fullRecord(
+  input: RecordInput,
+  measured: MeasuredBucket | null,
+  totals: ReturnType<typeof storageTotals> | null,
+  skipMap: boolean,
+) {
+  const { bucket } = input;
+  const rawRAM = bucket.ramQuotaMb * mib;
+  const ram = rawRAM * input.nodes.length;
+  return {
+    ...stableRecord(input, skipMap),
+    replicaIndex: bucket.replicaIndex,
+    replicaNumber: bucket.replicaNumber,
+    threadsNumber: bucket.threadsNumber,
+    quota: { ram, rawRAM, bytes: ram },
+    basicStats: { ...basicStats(bucket, measured, ram), ...(totals && { storageTotals: totals }) },
+    evictionPolicy: bucket.evictionPolicy,
+    storageBackend: storageBackend(bucket.type),
+    durabilityMinLevel: bucket.durabilityMinLevel,
+    pitrEnabled: false,
+    pitrGranularity: pitrDefaults.granularity,
+    pitrMaxHistoryAge: pitrDefaults.maxHistoryAge,
+    fragmentationPercentage: magmaFragmentationPercentage,
+    conflictResolutionType: bucket.conflictResolutionType,
+    ...(bucket.conflictResolutionType === 'lww' && {
+      driftAheadThresholdMs: bucket.driftAheadThresholdMs,
+      driftBehindThresholdMs: bucket.driftBehindThresholdMs,
+    }),
+    ...(input.enterprise && { maxTTL: bucket.maxTtlSeconds, compressionMode: bucket.compressionMode }),
+  };
+}
+
+function basicStats(bucket: StoredBucket, measured: MeasuredBucket | null, ram: number) {
+  const memUsed = measured?.memUsedBytes ?? 0;
+  const { ops = 0, gets = 0, getHits = 0, diskFetches = 0 } = measured?.rates ?? {};
+  return {
+    quotaPercentUsed: Math.min((100 * memUsed) / ram, 100),
+    opsPerSec: ops,
+    ...(bucket.type === 'cache' && { hitRatio: gets > 0 ? (100 * getHits) / gets : 0 }),
+    diskFetches,
+    itemCount: measured?.items ?? 0,
+    diskUsed: measured?.diskBytes ?? 0,
+    dataUsed: measured?.dataBytes ?? 0,
+    memUsed,
+    vbActiveNumNonResident: measured?.nonResident ?? 0,
+  };
+}

@@ -1,0 +1,163 @@
+// Routes of buckets. The service owns the rules of their parameters.
+import { type Access, defineRoute } from '#contract/route.ts';
+
+const readSettings: Access = { kind: 'permission', permission: 'cluster.bucket[{bucket}].settings!read' };
+const readStats: Access = { kind: 'permission', permission: 'cluster.bucket[{bucket}].stats!read' };
+const compact: Access = { kind: 'permission', permission: 'cluster.bucket[{bucket}]!compact' };
+const remove: Access = { kind: 'permission', permission: 'cluster.bucket[{bucket}]!delete' };
+
+const bucket = '/pools/default/buckets/:bucket';
+
+export const ListBuckets = defineRoute({
+  id: 'buckets.list',
+  method: 'GET',
+  path: '/pools/default/buckets',
+  access: { kind: 'permission', permission: 'cluster.bucket[.].settings!read' },
+  doc: 'All buckets that the caller may see, sorted by name.',
+});
+
+export const CreateBucket = defineRoute({
+  id: 'buckets.create',
+  method: 'POST',
+  path: '/pools/default/buckets',
+  access: { kind: 'roles', roles: ['admin', 'cluster_admin'], permission: 'cluster.buckets!create' },
+  bodyKind: 'form',
+  doc: 'Creates a bucket. With `?just_validate=1` only judges the parameters.',
+});
+
+export const GetBucket = defineRoute({
+  id: 'buckets.get',
+  method: 'GET',
+  path: bucket,
+  access: readSettings,
+  doc: 'One bucket with its figures.',
+});
+
+export const EditBucket = defineRoute({
+  id: 'buckets.edit',
+  method: 'POST',
+  path: bucket,
+  access: {
+    kind: 'roles',
+    roles: ['admin', 'cluster_admin', 'bucket_admin[{bucket}]'],
+    permission: 'cluster.bucket[{bucket}].settings!write',
+  },
+  bodyKind: 'form',
+  doc: 'Changes the parameters that are sent and keeps the others. With `?just_validate=1` only judges them.',
+});
+
+export const DeleteBucket = defineRoute({
+  id: 'buckets.delete',
+  method: 'DELETE',
+  path: bucket,
+  access: remove,
+  doc: 'Deletes a bucket with its files; answers when they are gone.',
+});
+
+export const FlushBucket = defineRoute({
+  id: 'buckets.flush',
+  method: 'POST',
+  path: `${bucket}/controller/doFlush`,
+  access: { kind: 'permission', permission: 'cluster.bucket[{bucket}]!flush' },
+  doc: 'Removes all documents of a bucket whose flush is enabled.',
+});
+
+export const StreamBucket = defineRoute({
+  id: 'buckets.stream',
+  method: 'GET',
+  path: '/pools/default/bucketsStreaming/:bucket',
+  access: readSettings,
+  doc: 'The bucket without its figures, again after each change; ends when the bucket is deleted.',
+});
+
+export const RandomKey = defineRoute({
+  id: 'buckets.random_key',
+  method: 'GET',
+  path: `${bucket}/localRandomKey`,
+  access: {
+    kind: 'permission',
+    permission: 'cluster.collection[{bucket}:_default:_default].data.docs!read',
+  },
+  doc: 'The key of some document of the default collection.',
+});
+
+export const ListDesignDocuments = defineRoute({
+  id: 'buckets.design_documents',
+  method: 'GET',
+  path: `${bucket}/ddocs`,
+  access: { kind: 'permission', permission: 'cluster.bucket[{bucket}].views!read' },
+  doc: 'View definitions: none, since this version serves no views.',
+});
+
+export const ListBucketNodes = defineRoute({
+  id: 'buckets.nodes',
+  method: 'GET',
+  path: `${bucket}/nodes`,
+  access: readSettings,
+  doc: 'The nodes that have statistics of the bucket.',
+});
+
+export const GetBucketNode = defineRoute({
+  id: 'buckets.node',
+  method: 'GET',
+  path: `${bucket}/nodes/:node`,
+  access: readSettings,
+  doc: 'One node of a bucket, by host and port.',
+});
+
+export const BucketStats = defineRoute({
+  id: 'buckets.stats',
+  method: 'GET',
+  path: `${bucket}/stats`,
+  access: readStats,
+  doc: 'Sample series of a bucket: empty, since this version keeps no samples.',
+});
+
+export const BucketStat = defineRoute({
+  id: 'buckets.stat',
+  method: 'GET',
+  path: `${bucket}/stats/:stat`,
+  access: readStats,
+  doc: 'One sample series of a bucket by node: empty, since this version keeps no samples.',
+});
+
+export const BucketNodeStats = defineRoute({
+  id: 'buckets.node_stats',
+  method: 'GET',
+  path: `${bucket}/nodes/:node/stats`,
+  access: readStats,
+  doc: 'Sample series of a bucket on one node: empty, since this version keeps no samples.',
+});
+
+/** The second path is the one that bucket records name. */
+export const StatsDirectory = defineRoute({
+  id: 'buckets.stats_directory',
+  method: 'GET',
+  path: `${bucket}/statsDirectory`,
+  access: readStats,
+  doc: 'Names of the sample series: none yet.',
+});
+export const NamedStatsDirectory = defineRoute({
+  ...StatsDirectory,
+  id: 'buckets.stats_directory_named',
+  path: `${bucket}/stats/Directory`,
+});
+
+const later = 'Refused with 501: this version does not compact on request.';
+const controller = (id: string, name: string, access: Access, doc: string) =>
+  defineRoute({ id, method: 'POST', path: `${bucket}/controller/${name}`, access, doc });
+
+/** Known calls whose work this version cannot do. */
+export const unavailableControllers = [
+  controller('buckets.compact', 'compactBucket', compact, later),
+  controller('buckets.cancel_compaction', 'cancelBucketCompaction', compact, later),
+  controller('buckets.compact_data', 'compactDatabases', compact, later),
+  controller('buckets.cancel_data_compaction', 'cancelDatabasesCompaction', compact, later),
+  controller('buckets.purge', 'unsafePurgeBucket', remove, later),
+  controller(
+    'buckets.start_recovery',
+    'startRecovery',
+    { kind: 'permission', permission: 'cluster.bucket[{bucket}].recovery!write' },
+    'Refused with 501: recovery needs more than one node.',
+  ),
+];

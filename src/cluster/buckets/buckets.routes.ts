@@ -1,0 +1,115 @@
+// From requests about buckets to the service, and from its answers to records.
+import { refuse } from '#contract/errors.ts';
+import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
+import type { StoredBucket } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { DataService } from '../config/data-service.ts';
+import type { Product } from '../config/product.ts';
+import { snapshots } from '../config/snapshots.ts';
+import type { Moments } from '../nodes/moments.ts';
+import { bucketNodeRecord, type NodeMoment, stableBucketNode, storageTotals } from '../nodes/node-record.ts';
+import { fullRecord, stableRecord } from './bucket-record.ts';
+import { bucketStatsRoutes } from './bucket-stats.routes.ts';
+import * as contract from './buckets.contract.ts';
+import type { BucketsService } from './buckets.service.ts';
+
+export interface BucketRoutesDeps {
+  service: BucketsService;
+  view: ClusterView;
+  data: DataService;
+  moments: Moments;
+  product: Product;
+}
+
+const on = (query: Form, name: string): boolean => query[name] === '1';
+
+export function bucketRoutes(deps: BucketRoutesDeps): BoundRoute[] {
+  return [...changes(deps), ...reads(deps), ...unavailable(), ...bucketStatsRoutes(deps)];
+}
+
+function changes({ service }: BucketRoutesDeps): BoundRoute[] {
+  return [
+    bind(contract.CreateBucket, async ({ body, query }) => {
+      const ignoreWarnings = on(query, 'ignore_warnings');
+      if (on(query, 'just_validate')) return judged(await service.judgeNew(body, ignoreWarnings), 200);
+      const { name } = await service.create(body, ignoreWarnings);
+      return reply.empty(202, { Location: `/pools/default/buckets/${encodeURIComponent(name)}` });
+    }),
+    bind(contract.EditBucket, async ({ params, body, query }) => {
+      const ignoreWarnings = on(query, 'ignore_warnings');
+      if (on(query, 'just_validate')) {
+        const judgement = await service.judgeChange(nameIn(params), body, ignoreWarnings);
+        return judged(judgement, ignoreWarnings ? 200 : 202);
+      }
+      await service.edit(nameIn(params), body, ignoreWarnings);
+      return reply.empty();
+    }),
+    bind(contract.DeleteBucket, async ({ params }) => {
+      await service.remove(nameIn(params));
+      return reply.empty();
+    }),
+    bind(contract.FlushBucket, async ({ params }) => {
+      await service.flush(nameIn(params));
+      return reply.empty();
+    }),
+  ];
+}
+
+const nameIn = (params: Readonly<Record<string, string>>): string => params['bucket'] as string;
+
+function judged(judgement: { fields: Record<string, string>; summaries: unknown }, fineStatus: number) {
+  const wrong = Object.keys(judgement.fields).length > 0;
+  const value = { ...judgement.fields, errors: judgement.fields, summaries: judgement.summaries };
+  return reply.json(value, wrong ? 400 : fineStatus);
+}
+
+function reads({ service, view, data, moments, product }: BucketRoutesDeps): BoundRoute[] {
+  const enterprise = product.edition === 'enterprise';
+  const recordOf = (bucket: StoredBucket, moment: NodeMoment, query: Form) => {
+    const manifest = view.manifest(bucket.uuid);
+    const nodes = [bucketNodeRecord(moment, bucket)];
+    const totals = query['basic_stats'] !== undefined ? storageTotals(moment, view.buckets) : null;
+    const input = { bucket, manifest, moment, nodes, enterprise };
+    return fullRecord(input, data.measured(bucket.uuid), totals, query['skipMap'] === 'true');
+  };
+  const streamed = (name: string, context: Context) => {
+    const bucket = view.liveBucket(name);
+    if (!bucket) return null;
+    const moment = moments.still(context);
+    const nodes = [stableBucketNode(moment, bucket)];
+    return stableRecord({ bucket, manifest: view.manifest(bucket.uuid), moment, nodes, enterprise }, false);
+  };
+  return [
+    bind(contract.ListBuckets, async ({ query }, context) => {
+      const moment = await moments.now(context);
+      const seen = service.list().filter(({ name }) => context.may(`cluster.bucket[${name}].settings!read`));
+      return reply.json(seen.map((bucket) => recordOf(bucket, moment, query)));
+    }),
+    bind(contract.GetBucket, async ({ params, query }, context) => {
+      const moment = await moments.now(context);
+      return reply.json(recordOf(service.find(nameIn(params)), moment, query));
+    }),
+    bind(contract.StreamBucket, ({ params }, context) => {
+      const { name } = service.find(nameIn(params));
+      return reply.stream((signal) => snapshots([view, data], () => streamed(name, context), signal));
+    }),
+    bind(contract.RandomKey, async ({ params }) => {
+      const key = await data.randomKey(service.find(nameIn(params)).name);
+      if (key === null) return reply.json({ ok: false, error: 'fallback_to_all_docs' }, 404);
+      return reply.json({ ok: true, key });
+    }),
+    bind(contract.ListDesignDocuments, ({ params }) => {
+      service.find(nameIn(params));
+      return reply.json({ rows: [] });
+    }),
+  ];
+}
+
+function unavailable(): BoundRoute[] {
+  return contract.unavailableControllers.map((route) =>
+    bind(route, () => {
+      const what = route.id === 'buckets.start_recovery' ? 'Recovery' : 'Compaction on request';
+      throw refuse.text(`${what} is not available in this version.`, 501);
+    }),
+  );
+}

@@ -1,0 +1,180 @@
+// Routes of scopes and collections.
+import { type Access, defineRoute, type Form } from '#contract/route.ts';
+import type { ManifestState } from '../config/cluster-state.ts';
+import { FormReader } from '../forms/form-reader.ts';
+import { maxTtlMax, nameProblem, type WantedScope } from './manifest.ts';
+
+const scopes = '/pools/default/buckets/:bucket/scopes';
+const writeBucket: Access = {
+  kind: 'permission',
+  permission: 'cluster.bucket[{bucket}].collections!write',
+};
+const writeScope: Access = {
+  kind: 'permission',
+  permission: 'cluster.scope[{bucket}:{scope}].collections!write',
+};
+
+export const GetManifest = defineRoute({
+  id: 'collections.manifest',
+  method: 'GET',
+  path: scopes,
+  access: { kind: 'permission', permission: 'cluster.collection[{bucket}:.:.].collections!read' },
+  doc: 'Scopes and collections of a bucket that the caller may see.',
+});
+
+export const PutManifest = defineRoute({
+  id: 'collections.replace',
+  method: 'PUT',
+  path: scopes,
+  access: { kind: 'permission', permission: 'cluster.collection[{bucket}:.:.].collections!write' },
+  bodyKind: 'json',
+  doc: 'Replaces all scopes and collections of a bucket; `?validOnUid=` guards against changes in between.',
+});
+
+export const AddScope = defineRoute({
+  id: 'collections.add_scope',
+  method: 'POST',
+  path: scopes,
+  access: writeBucket,
+  bodyKind: 'form',
+  justValidate: true,
+  doc: 'Creates a scope.',
+});
+
+export const DropScope = defineRoute({
+  id: 'collections.drop_scope',
+  method: 'DELETE',
+  path: `${scopes}/:scope`,
+  access: writeScope,
+  doc: 'Drops a scope with its collections.',
+});
+
+export const AddCollection = defineRoute({
+  id: 'collections.add',
+  method: 'POST',
+  path: `${scopes}/:scope/collections`,
+  access: writeScope,
+  bodyKind: 'form',
+  justValidate: true,
+  doc: 'Creates a collection.',
+});
+
+export const ChangeCollection = defineRoute({
+  id: 'collections.change',
+  method: 'PATCH',
+  path: `${scopes}/:scope/collections/:collection`,
+  access: writeScope,
+  bodyKind: 'form',
+  justValidate: true,
+  doc: 'Changes the expiry of a collection.',
+});
+
+export const DropCollection = defineRoute({
+  id: 'collections.drop',
+  method: 'DELETE',
+  path: `${scopes}/:scope/collections/:collection`,
+  access: writeScope,
+  doc: 'Drops a collection with its documents.',
+});
+
+export const EnsureManifest = defineRoute({
+  id: 'collections.ensure',
+  method: 'POST',
+  path: `${scopes}/@ensureManifest/:uid`,
+  access: { kind: 'permission', permission: 'cluster.collection[{bucket}:.:.].collections!read' },
+  bodyKind: 'form',
+  doc: 'Waits until the data service knows this manifest or a newer one.',
+});
+
+export function readScopeName(form: Form): string {
+  const reader = new FormReader(form);
+  reader.only(['name']);
+  const name = readName(reader);
+  reader.settle();
+  return name;
+}
+
+export function readCollection(form: Form): { name: string; maxTTL: number | undefined } {
+  const reader = new FormReader(form);
+  reader.only(['name', 'maxTTL']);
+  // "_default" has an answer of its own, which names the scope.
+  const name = form['name'] === '_default' ? '_default' : readName(reader);
+  const maxTTL = reader.integer('maxTTL', 0, maxTtlMax);
+  reader.settle();
+  return { name, maxTTL };
+}
+
+export function readCollectionChange(form: Form): number | undefined {
+  const reader = new FormReader(form);
+  reader.only(['maxTTL']);
+  const maxTTL = reader.integer('maxTTL', 0, maxTtlMax);
+  reader.settle();
+  return maxTTL;
+}
+
+function readName(reader: FormReader): string {
+  const name = reader.required('name');
+  const problem = reader.form['name'] === undefined ? null : nameProblem(name);
+  if (problem !== null) reader.problems.add('name', problem);
+  return name;
+}
+
+/** Only what the caller may see. */
+export function shownManifest(
+  manifest: ManifestState,
+  visible: (scope: string, collection: string) => boolean,
+) {
+  const scopes = manifest.scopes.map(({ name, uid, collections }) => ({
+    name,
+    uid,
+    collections: collections
+      .filter((collection) => visible(name, collection.name))
+      .map((collection) => ({ name: collection.name, uid: collection.uid, maxTTL: collection.maxTTL ?? 0 })),
+  }));
+  return {
+    uid: manifest.uid,
+    scopes: scopes.filter((scope) => scope.collections.length > 0 || visible(scope.name, '.')),
+  };
+}
+
+export type ManifestProblem = { key: string; text: string };
+
+/** A whole manifest as JSON; null with what is wrong. */
+export function readManifest(body: unknown): { scopes: WantedScope[] } | ManifestProblem {
+  const wanted = (body as { scopes?: unknown } | null)?.scopes;
+  if (!Array.isArray(wanted)) return { key: 'scopes', text: 'The value must be supplied' };
+  const scopes: WantedScope[] = [];
+  for (const scope of wanted as { name?: unknown; collections?: unknown }[]) {
+    const read = readWantedScope(scope);
+    if ('text' in read) return read;
+    scopes.push(read);
+  }
+  return { scopes };
+}
+
+function readWantedScope(
+  sent: { name?: unknown; collections?: unknown } | null,
+): WantedScope | ManifestProblem {
+  const name = readWantedName(sent?.name);
+  if (typeof name !== 'string') return name;
+  const collections: WantedScope['collections'] = [];
+  if (!Array.isArray(sent?.collections)) return { key: 'collections', text: 'The value must be supplied' };
+  for (const one of sent.collections as { name?: unknown; maxTTL?: unknown }[]) {
+    const collection = readWantedName(one?.name);
+    if (typeof collection !== 'string') return collection;
+    const { maxTTL } = one;
+    const valid =
+      typeof maxTTL === 'number' && Number.isInteger(maxTTL) && maxTTL >= 0 && maxTTL <= maxTtlMax;
+    if (maxTTL !== undefined && !valid) {
+      return { key: 'maxTTL', text: `The value must be in range from 0 to ${maxTtlMax}` };
+    }
+    collections.push({ name: collection, maxTTL: maxTTL as number | undefined });
+  }
+  return { name, collections };
+}
+
+function readWantedName(name: unknown): string | ManifestProblem {
+  if (typeof name !== 'string') return { key: 'name', text: 'The value must be supplied' };
+  const problem = name === '_default' ? null : nameProblem(name);
+  return problem === null ? name : { key: 'name', text: problem };
+}

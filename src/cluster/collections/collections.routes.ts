@@ -1,0 +1,103 @@
+// From requests about scopes and collections to the service.
+import { refuse } from '#contract/errors.ts';
+import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
+import type { Edition, ManifestState } from '../config/cluster-state.ts';
+import * as contract from './collections.contract.ts';
+import type { CollectionsService } from './collections.service.ts';
+
+type Params = Readonly<Record<string, string>>;
+
+const ensureTimeoutMs = { default: 30_000, max: 300_000 };
+
+export function collectionRoutes(deps: { service: CollectionsService; edition: Edition }): BoundRoute[] {
+  return [...manifestRoutes(deps.service), ...changeRoutes(deps)];
+}
+
+const at = (params: Params, name: string): string => params[name] as string;
+
+function manifestRoutes(service: CollectionsService): BoundRoute[] {
+  return [
+    bind(contract.GetManifest, ({ params }, context) => {
+      const bucket = at(params, 'bucket');
+      const visible = (scope: string, collection: string) =>
+        context.may(`cluster.collection[${bucket}:${scope}:${collection}].collections!read`);
+      return reply.json(contract.shownManifest(service.manifest(bucket), visible));
+    }),
+    bind(contract.PutManifest, async ({ params, query, body }, context) => {
+      const { validOnUid } = query;
+      if (validOnUid !== undefined && !isHex(validOnUid)) throw refuse.fields({ _: 'Invalid validOnUid' });
+      const wanted = contract.readManifest(body);
+      if ('text' in wanted) throw refuse.fields({ [wanted.key]: wanted.text });
+      const bucket = at(params, 'bucket');
+      const check = (before: ManifestState, after: ManifestState) =>
+        checkChanges(bucket, before, after, context);
+      return reply.json({ uid: await service.replace(bucket, wanted.scopes, validOnUid, check) });
+    }),
+    bind(contract.EnsureManifest, async ({ params, body }, context) => {
+      const uid = at(params, 'uid');
+      if (!isHex(uid)) throw refuse.text('Invalid UID');
+      const timeoutMs = ensureTimeout(body['timeout']);
+      await service.ensure(at(params, 'bucket'), Number.parseInt(uid, 16), timeoutMs, context.signal);
+      return reply.empty();
+    }),
+  ];
+}
+
+const isHex = (text: string): boolean => /^[0-9a-fA-F]{1,12}$/.test(text);
+
+function ensureTimeout(sent: string | undefined): number {
+  if (sent === undefined) return ensureTimeoutMs.default;
+  const timeoutMs = /^\d{1,6}$/.test(sent) ? Number(sent) : Number.NaN;
+  if (timeoutMs <= ensureTimeoutMs.max) return timeoutMs;
+  throw refuse.fields({ timeout: `The value must be in range from 0 to ${ensureTimeoutMs.max}` });
+}
+
+/** Whoever may change some scope may not use that to change another. */
+function checkChanges(bucket: string, before: ManifestState, after: ManifestState, context: Context): void {
+  const shape = ({ scopes }: ManifestState) =>
+    new Map(scopes.map(({ name, collections }) => [name, JSON.stringify(collections)]));
+  const [was, is] = [shape(before), shape(after)];
+  const sameScopes = was.size === is.size && [...was.keys()].every((name) => is.has(name));
+  const mayAll = context.may(`cluster.bucket[${bucket}].collections!write`);
+  const touched = [...is.keys()].filter((name) => was.get(name) !== is.get(name));
+  const mayTouched = touched.every((name) =>
+    context.may(`cluster.scope[${bucket}:${name}].collections!write`),
+  );
+  if (mayAll || (sameScopes && mayTouched)) return;
+  throw refuse.fields({ _: 'Operation is not allowed due to insufficient permissions' }, 403);
+}
+
+function changeRoutes({ service, edition }: { service: CollectionsService; edition: Edition }): BoundRoute[] {
+  const checkEdition = (maxTTL: number | undefined) => {
+    if (maxTTL === undefined || edition === 'enterprise') return;
+    throw refuse.fields({ maxTTL: 'Supported in enterprise edition only' });
+  };
+  return [
+    bind(contract.AddScope, async ({ params, body, justValidate }) => {
+      const name = contract.readScopeName(body);
+      if (justValidate) return reply.empty();
+      return reply.json({ uid: await service.addScope(at(params, 'bucket'), name) });
+    }),
+    bind(contract.DropScope, async ({ params }) =>
+      reply.json({ uid: await service.dropScope(at(params, 'bucket'), at(params, 'scope')) }),
+    ),
+    bind(contract.AddCollection, async ({ params, body, justValidate }) => {
+      const wanted = contract.readCollection(body);
+      checkEdition(wanted.maxTTL);
+      if (justValidate) return reply.empty();
+      const uid = await service.addCollection(at(params, 'bucket'), at(params, 'scope'), wanted);
+      return reply.json({ uid });
+    }),
+    bind(contract.ChangeCollection, async ({ params, body, justValidate }) => {
+      const maxTTL = contract.readCollectionChange(body);
+      checkEdition(maxTTL);
+      if (justValidate) return reply.empty();
+      const place = [at(params, 'bucket'), at(params, 'scope'), at(params, 'collection')] as const;
+      return reply.json({ uid: await service.changeCollection(...place, maxTTL) });
+    }),
+    bind(contract.DropCollection, async ({ params }) => {
+      const place = [at(params, 'bucket'), at(params, 'scope'), at(params, 'collection')] as const;
+      return reply.json({ uid: await service.dropCollection(...place) });
+    }),
+  ];
+}

@@ -1,0 +1,125 @@
+// Scopes and collections of a bucket: one key each, changed by compare-and-set.
+import { refuse } from '#contract/errors.ts';
+import type { Clock } from '#ports/clock.ts';
+import { type ConfigStore, update } from '#replog/config-store.ts';
+import {
+  freshManifest,
+  type ManifestState,
+  manifestKey,
+  type StoredBucket,
+} from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { DataService } from '../config/data-service.ts';
+import { until } from '../config/until.ts';
+import * as manifests from './manifest.ts';
+
+/** Per cluster, without the default ones. Two writers at once may overshoot it. */
+export const scopeCountMax = 1_200;
+export const collectionCountMax = 1_200;
+
+/** A collection is usable right after the answer in all but rare cases; it never delays a caller for longer. */
+const courtesyMs = 2_000;
+
+export interface CollectionsDeps {
+  store: ConfigStore;
+  view: ClusterView;
+  data: DataService;
+  clock: Clock;
+}
+
+export class CollectionsService {
+  readonly #deps: CollectionsDeps;
+
+  constructor(deps: CollectionsDeps) {
+    this.#deps = deps;
+  }
+
+  manifest(bucketName: string): ManifestState {
+    return this.#deps.view.manifest(this.#bucket(bucketName).uuid);
+  }
+
+  addScope(bucket: string, name: string): Promise<string> {
+    return this.#change(bucket, (manifest) => manifests.addScope(manifest, name));
+  }
+
+  dropScope(bucket: string, name: string): Promise<string> {
+    return this.#change(bucket, (manifest) => manifests.dropScope(manifest, name));
+  }
+
+  addCollection(bucket: string, scope: string, wanted: { name: string; maxTTL?: number | undefined }) {
+    return this.#change(bucket, (manifest) => manifests.addCollection(manifest, scope, wanted));
+  }
+
+  dropCollection(bucket: string, scope: string, name: string): Promise<string> {
+    return this.#change(bucket, (manifest) => manifests.dropCollection(manifest, scope, name));
+  }
+
+  changeCollection(bucket: string, scope: string, name: string, maxTTL: number | undefined) {
+    return this.#change(bucket, (manifest) => manifests.changeCollection(manifest, scope, name, maxTTL));
+  }
+
+  /** `validOnUid` guards against a manifest that changed since the caller read it; `check` judges the change. */
+  replace(
+    bucket: string,
+    wanted: readonly manifests.WantedScope[],
+    validOnUid: string | undefined,
+    check: (before: ManifestState, after: ManifestState) => void,
+  ): Promise<string> {
+    return this.#change(bucket, (before) => {
+      if (validOnUid !== undefined && Number.parseInt(validOnUid, 16) !== Number.parseInt(before.uid, 16)) {
+        throw refuse.fields({ _: "validOnUid doesn't match the current manifest Uid" });
+      }
+      const after = manifests.replaceManifest(before, wanted);
+      check(before, after);
+      return after;
+    });
+  }
+
+  /** Waits until the data service works by a manifest at least this new. */
+  async ensure(bucketName: string, uid: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const { view, data, clock } = this.#deps;
+    const bucket = this.#bucket(bucketName);
+    const startedMs = clock.monotonicMs();
+    const known = () => Number.parseInt(view.manifest(bucket.uuid).uid, 16) >= uid;
+    const gone = () => view.buckets.byUuid[bucket.uuid]?.state !== 'ready';
+    const seen = await until(view, () => known() || gone(), timeoutMs, clock, signal);
+    if (gone()) throw refuse.text('bucket no longer exists', 404);
+    const leftMs = Math.max(timeoutMs - (clock.monotonicMs() - startedMs), 0);
+    if (!seen || !(await data.settled(view.latestRevision(), leftMs))) throw refuse.text('timeout', 504);
+  }
+
+  /** Answers the new manifest's uid. */
+  async #change(bucketName: string, change: (manifest: ManifestState) => ManifestState): Promise<string> {
+    const { store, data } = this.#deps;
+    const bucket = this.#bucket(bucketName);
+    if (bucket.type === 'cache') throw refuse.text('Not allowed on this type of bucket');
+    const { value, revision } = await update(store, manifestKey(bucket.uuid), freshManifest(), (before) => {
+      const after = change(before);
+      this.#checkLimits(bucket, before, after);
+      return after;
+    });
+    await data.settled(revision, courtesyMs);
+    return value.uid;
+  }
+
+  #checkLimits(bucket: StoredBucket, before: ManifestState, after: ManifestState): void {
+    const others = this.#deps.view
+      .liveBuckets()
+      .filter(({ uuid }) => uuid !== bucket.uuid)
+      .map(({ uuid }) => manifests.countOf(this.#deps.view.manifest(uuid)));
+    const [was, is] = [manifests.countOf(before), manifests.countOf(after)];
+    const limits = { scopes: scopeCountMax, collections: collectionCountMax };
+    for (const kind of ['scopes', 'collections'] as const) {
+      const total = others.reduce((sum, count) => sum + count[kind], is[kind]);
+      if (is[kind] > was[kind] && total > limits[kind]) {
+        throw refuse.fields({ _: `Maximum number of ${kind} has been reached` });
+      }
+    }
+  }
+
+  #bucket(name: string): StoredBucket {
+    const bucket = this.#deps.view.liveBucket(name);
+    if (!bucket) throw refuse.notFound();
+    return bucket;
+  }
+}

@@ -1,0 +1,164 @@
+// The rules of scopes and collections: from a manifest and a wish to the next manifest, or a refusal.
+import { type AppError, refuse } from '#contract/errors.ts';
+import type { CollectionState, ManifestState, ScopeState } from '../config/cluster-state.ts';
+
+export const maxTtlMax = 2_147_483_647;
+const nameLengthMax = 251;
+/** Names that a client may not take, but may keep when it sends a whole manifest. */
+const defaultName = '_default';
+
+export interface WantedScope {
+  name: string;
+  collections: { name: string; maxTTL?: number | undefined }[];
+}
+
+const generalRefusal = (text: string, status = 400): AppError => refuse.fields({ _: text }, status);
+
+export const scopeMissing = (scope: string) => generalRefusal(`Scope with name "${scope}" is not found`, 404);
+const collectionMissing = (scope: string, collection: string) =>
+  generalRefusal(`Collection with name "${collection}" in scope "${scope}" is not found`, 404);
+
+/** Null when the name may be used. */
+export function nameProblem(name: string): string | null {
+  if (name.length < 1 || name.length > nameLengthMax) {
+    return `Name length (${name.length}) must be in the range from 1 to ${nameLengthMax}, inclusive`;
+  }
+  if (!/^[A-Za-z0-9_%-]+$/.test(name)) {
+    return 'Can only contain characters A-Z, a-z, 0-9 and the following symbols _ - %';
+  }
+  return /^[_%]/.test(name) ? 'First character must not be _ or %' : null;
+}
+
+export function addScope(manifest: ManifestState, name: string): ManifestState {
+  if (findScope(manifest, name)) throw generalRefusal(`Scope with name "${name}" already exists`);
+  const scope: ScopeState = { name, uid: hex(manifest.nextId), collections: [] };
+  return changed({ ...manifest, nextId: manifest.nextId + 1, scopes: [...manifest.scopes, scope] });
+}
+
+export function dropScope(manifest: ManifestState, name: string): ManifestState {
+  if (name === defaultName) throw generalRefusal('Deleting _default scope is not allowed');
+  if (!findScope(manifest, name)) throw scopeMissing(name);
+  return changed({ ...manifest, scopes: manifest.scopes.filter((scope) => scope.name !== name) });
+}
+
+export function addCollection(
+  manifest: ManifestState,
+  scopeName: string,
+  wanted: { name: string; maxTTL?: number | undefined },
+): ManifestState {
+  const scope = findScope(manifest, scopeName);
+  if (!scope) throw scopeMissing(scopeName);
+  if (wanted.name === defaultName) {
+    throw generalRefusal(
+      `Cannot create _default collection in scope "${scopeName}". Creation of _default collection is not allowed.`,
+    );
+  }
+  if (findCollection(scope, wanted.name)) {
+    throw generalRefusal(`Collection with name "${wanted.name}" in scope "${scopeName}" already exists`);
+  }
+  const collection = newCollection(wanted, manifest.nextId);
+  const next = withScope(manifest, { ...scope, collections: [...scope.collections, collection] });
+  return changed({ ...next, nextId: manifest.nextId + 1 });
+}
+
+export function dropCollection(manifest: ManifestState, scopeName: string, name: string): ManifestState {
+  const scope = findScope(manifest, scopeName);
+  if (!scope) throw scopeMissing(scopeName);
+  if (!findCollection(scope, name)) throw collectionMissing(scopeName, name);
+  const collections = scope.collections.filter((collection) => collection.name !== name);
+  return changed(withScope(manifest, { ...scope, collections }));
+}
+
+/** `maxTTL` undefined: nothing changes. */
+export function changeCollection(
+  manifest: ManifestState,
+  scopeName: string,
+  name: string,
+  maxTTL: number | undefined,
+): ManifestState {
+  const scope = findScope(manifest, scopeName);
+  if (!scope) throw scopeMissing(scopeName);
+  const before = findCollection(scope, name);
+  if (!before) throw collectionMissing(scopeName, name);
+  if (maxTTL === undefined || (before.maxTTL ?? 0) === maxTTL) return manifest;
+  const after = collectionState(before.name, before.uid, maxTTL);
+  const collections = scope.collections.map((collection) => (collection === before ? after : collection));
+  return changed(withScope(manifest, { ...scope, collections }));
+}
+
+/** The manifest that was sent takes the place of the present one; what has the same name in both keeps its id. */
+export function replaceManifest(manifest: ManifestState, wanted: readonly WantedScope[]): ManifestState {
+  refuseRepeated(wanted);
+  if (!wanted.some((scope) => scope.name === defaultName)) {
+    throw generalRefusal('Deleting _default scope is not allowed');
+  }
+  let nextId = manifest.nextId;
+  const scopes = wanted.map((wish) => {
+    const before = findScope(manifest, wish.name);
+    const uid = before?.uid ?? hex(nextId++);
+    const collections = wish.collections.map((one) => {
+      const kept = before && findCollection(before, one.name);
+      if (kept) return collectionState(one.name, kept.uid, one.maxTTL ?? kept.maxTTL);
+      refuseDefaultCollection(wish.name, one.name);
+      return newCollection(one, nextId++);
+    });
+    return { name: wish.name, uid, collections };
+  });
+  const next = { ...manifest, nextId, scopes };
+  return sameContent(manifest, next) ? manifest : changed(next);
+}
+
+function refuseDefaultCollection(scope: string, collection: string): void {
+  if (collection !== defaultName) return;
+  throw generalRefusal(
+    `Cannot create _default collection in scope "${scope}". Creation of _default collection is not allowed.`,
+  );
+}
+
+function refuseRepeated(wanted: readonly WantedScope[]): void {
+  for (const names of [wanted, ...wanted.map((scope) => scope.collections)]) {
+    if (new Set(names.map(({ name }) => name)).size < names.length) {
+      throw generalRefusal('Names of scopes, and of collections in a scope, must be unique');
+    }
+  }
+}
+
+/** Scopes and collections that count against the cluster's limit: the default ones are free. */
+export function countOf(manifest: ManifestState): { scopes: number; collections: number } {
+  const named = <T extends { name: string }>(all: readonly T[]) =>
+    all.filter((one) => one.name !== defaultName);
+  return {
+    scopes: named(manifest.scopes).length,
+    collections: manifest.scopes.flatMap((scope) =>
+      scope.name === defaultName ? named(scope.collections) : scope.collections,
+    ).length,
+  };
+}
+
+const hex = (id: number): string => id.toString(16);
+
+const changed = (manifest: ManifestState): ManifestState => ({
+  ...manifest,
+  uid: (Number.parseInt(manifest.uid, 16) + 1).toString(16),
+});
+
+const findScope = (manifest: ManifestState, name: string) =>
+  manifest.scopes.find((scope) => scope.name === name);
+
+const findCollection = (scope: ScopeState, name: string) =>
+  scope.collections.find((collection) => collection.name === name);
+
+const withScope = (manifest: ManifestState, scope: ScopeState): ManifestState => ({
+  ...manifest,
+  scopes: manifest.scopes.map((one) => (one.name === scope.name ? scope : one)),
+});
+
+const newCollection = (wanted: { name: string; maxTTL?: number | undefined }, id: number): CollectionState =>
+  collectionState(wanted.name, hex(id), wanted.maxTTL);
+
+/** 0 is "as the bucket", which is said by leaving it out. */
+const collectionState = (name: string, uid: string, maxTTL: number | undefined): CollectionState =>
+  maxTTL ? { name, uid, maxTTL } : { name, uid };
+
+const sameContent = (a: ManifestState, b: ManifestState): boolean =>
+  JSON.stringify(a.scopes) === JSON.stringify(b.scopes);

@@ -1,0 +1,33 @@
+import type { Changing } from './until.ts';
+
+/**
+ * What `read` answers now and after every change that alters it, until it answers null or the client goes. Changes in
+ * between two readings by a slow client are skipped, so nothing queues up.
+ */
+export async function* snapshots(
+  sources: readonly Changing[],
+  read: () => unknown,
+  signal: AbortSignal,
+): AsyncGenerator<unknown> {
+  let wake = Promise.withResolvers<void>();
+  const rouse = () => wake.resolve();
+  const subscriptions = sources.map((source) => source.onChange(rouse));
+  signal.addEventListener('abort', rouse, { once: true });
+  try {
+    let sent: string | null = null;
+    while (!signal.aborted) {
+      wake = Promise.withResolvers<void>();
+      const value = read();
+      if (value === null) return;
+      const text = JSON.stringify(value);
+      if (text !== sent) {
+        sent = text;
+        yield value;
+      }
+      if (!signal.aborted) await wake.promise;
+    }
+  } finally {
+    for (const subscription of subscriptions) subscription.stop();
+    signal.removeEventListener('abort', rouse);
+  }
+}

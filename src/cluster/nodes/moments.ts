@@ -1,0 +1,42 @@
+// Takes the moments that node records are made of.
+import type { Context } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { DataService } from '../config/data-service.ts';
+import type { Product } from '../config/product.ts';
+import type { NodeMoment } from './node-record.ts';
+import type { System } from './system.ts';
+
+export interface MomentsDeps {
+  view: ClusterView;
+  data: DataService;
+  system: System;
+  product: Product;
+  clock: Clock;
+}
+
+export class Moments {
+  readonly #deps: MomentsDeps;
+  readonly #startedMs: number;
+
+  constructor(deps: MomentsDeps) {
+    this.#deps = deps;
+    this.#startedMs = deps.clock.monotonicMs();
+  }
+
+  async now(context: Context): Promise<NodeMoment> {
+    const { data, system, clock } = this.#deps;
+    const [figures] = await Promise.all([system.figures(), data.refresh()]);
+    const uptimeSeconds = (clock.monotonicMs() - this.#startedMs) / 1000;
+    return { ...this.still(context), uptimeSeconds, system: figures };
+  }
+
+  /** Without what moves by itself. */
+  still(context: Context): Pick<NodeMoment, 'node' | 'product' | 'os' | 'localAddress' | 'measured'> {
+    const { view, data, system, product } = this.#deps;
+    const measured = new Map(
+      view.liveBuckets().map((bucket) => [bucket.uuid, data.measured(bucket.uuid)] as const),
+    );
+    return { node: view.self, product, os: system.os, localAddress: context.local.address, measured };
+  }
+}

@@ -1,0 +1,211 @@
+// Node records, as `/pools/default`, `/nodes/...` and bucket records carry them.
+import { capiPath, shownAlternate, urlHost } from '../bootstrap/terse-config.ts';
+import type { BucketsState, NodeState, StoredBucket } from '../config/cluster-state.ts';
+import type { MeasuredBucket } from '../config/data-service.ts';
+import { clusterCompatibility, type Product } from '../config/product.ts';
+import type { SystemFigures } from './system.ts';
+
+export type NodeStatus = 'healthy' | 'warmup' | 'unhealthy';
+
+/** All that is known of the answering node at one moment. */
+export interface NodeMoment {
+  node: NodeState;
+  product: Product;
+  os: string;
+  uptimeSeconds: number;
+  system: SystemFigures;
+  /** The address that the caller's connection arrived at: the name of a node that has none. */
+  localAddress: string;
+  /** Of all live buckets. Null: no figures yet. */
+  measured: ReadonlyMap<string, MeasuredBucket | null>;
+}
+
+const mib = 1024 * 1024;
+
+/** Where the caller finds the node. */
+export const nodeHost = (moment: Pick<NodeMoment, 'node' | 'localAddress'>): string =>
+  urlHost(moment.node.hostname ?? moment.localAddress);
+
+export const nodeAddress = (moment: Pick<NodeMoment, 'node' | 'localAddress'>): string =>
+  `${nodeHost(moment)}:${moment.node.ports.mgmt}`;
+
+export function statusOf(measured: MeasuredBucket | null | undefined): NodeStatus {
+  if (!measured || measured.state === 'warmup') return 'warmup';
+  return measured.state === 'failed' ? 'unhealthy' : 'healthy';
+}
+
+/** A node is warming up while any of its buckets is. A bucket that failed shows in its own record. */
+export function nodeStatus(moment: NodeMoment): NodeStatus {
+  const warming = [...moment.measured.values()].some((bucket) => statusOf(bucket) === 'warmup');
+  return warming ? 'warmup' : 'healthy';
+}
+
+/** How far the copies that were asked for exist: none can with one node. */
+export const replicationOf = (bucket: StoredBucket): number => (bucket.replicaNumber === 0 ? 1 : 0);
+
+export function nodeRecord(moment: NodeMoment): Record<string, unknown> {
+  return { ...identity(moment, '/'), status: nodeStatus(moment), ...figures(moment, moment.measured) };
+}
+
+/** The node as one bucket sees it. */
+export function bucketNodeRecord(moment: NodeMoment, bucket: StoredBucket): Record<string, unknown> {
+  const own = moment.measured.get(bucket.uuid) ?? null;
+  return {
+    ...identity(moment, `/${capiPath(bucket)}`),
+    status: statusOf(own),
+    replication: replicationOf(bucket),
+    ...figures(moment, new Map([[bucket.uuid, own]])),
+  };
+}
+
+/** The part that does not move by itself; streams carry only this. */
+export function stableBucketNode(
+  moment: Pick<NodeMoment, 'node' | 'localAddress' | 'product' | 'os' | 'measured'>,
+  bucket: StoredBucket,
+): Record<string, unknown> {
+  const status = statusOf(moment.measured.get(bucket.uuid));
+  return { ...identity(moment, `/${capiPath(bucket)}`), status, replication: replicationOf(bucket) };
+}
+
+export function identity(
+  moment: Pick<NodeMoment, 'node' | 'localAddress' | 'product' | 'os'>,
+  capi: string,
+): Record<string, unknown> {
+  const { node, product, os } = moment;
+  const { ports } = node;
+  const host = nodeHost(moment);
+  return {
+    couchApiBase: `http://${host}:${ports.capi}${capi}`,
+    couchApiBaseHTTPS: `https://${host}:${ports.capiSSL}${capi}`,
+    otpNode: node.otpNode,
+    thisNode: true,
+    hostname: nodeAddress(moment),
+    configuredHostname: `${urlHost(node.hostname ?? '127.0.0.1')}:${ports.mgmt}`,
+    nodeUUID: node.uuid,
+    nodeHash: Number.parseInt(node.uuid.slice(0, 7), 16),
+    clusterCompatibility,
+    version: product.version,
+    os,
+    clusterMembership: node.membership,
+    recoveryType: 'none',
+    ports: {
+      direct: ports.kv,
+      httpsCAPI: ports.capiSSL,
+      httpsMgmt: ports.mgmtSSL,
+      distTCP: ports.distTCP,
+      distTLS: ports.distTLS,
+    },
+    services: node.services ?? ['kv'],
+    nodeEncryption: false,
+    addressFamily: 'inet',
+    addressFamilyOnly: false,
+    externalListeners: [{ afamily: 'inet', nodeEncryption: false }],
+    ...(node.alternate && { alternateAddresses: shownAlternate(node.alternate) }),
+  };
+}
+
+function figures(moment: NodeMoment, buckets: ReadonlyMap<string, MeasuredBucket | null>) {
+  const { memory, cpu, allocationStalls } = moment.system;
+  const reserved = Math.floor((memory.total * 4) / 5 / mib);
+  return {
+    cpuCount: cpu.cores,
+    uptime: String(Math.floor(moment.uptimeSeconds)),
+    memoryTotal: memory.total,
+    memoryFree: memory.free,
+    mcdMemoryReserved: reserved,
+    mcdMemoryAllocated: reserved,
+    systemStats: {
+      cpu_utilization_rate: cpu.utilization,
+      cpu_stolen_rate: cpu.stolen,
+      swap_total: memory.swapTotal,
+      swap_used: memory.swapUsed,
+      mem_total: memory.total,
+      mem_free: memory.free,
+      mem_limit: memory.limit,
+      cpu_cores_available: cpu.cores,
+      allocstall: allocationStalls,
+    },
+    interestingStats: interestingStats([...buckets.values()]),
+  };
+}
+
+/** Views and indexes have no files here, and one node holds no replicas: those zeros are facts. */
+function interestingStats(buckets: readonly (MeasuredBucket | null)[]): Record<string, number> {
+  const sum = (figure: (bucket: MeasuredBucket) => number) =>
+    buckets.reduce((total, bucket) => total + (bucket ? figure(bucket) : 0), 0);
+  const items = sum((bucket) => bucket.items);
+  return {
+    cmd_get: sum((bucket) => bucket.rates.gets),
+    couch_docs_actual_disk_size: sum((bucket) => bucket.diskBytes),
+    couch_docs_data_size: sum((bucket) => bucket.dataBytes),
+    couch_spatial_data_size: 0,
+    couch_spatial_disk_size: 0,
+    couch_views_actual_disk_size: 0,
+    couch_views_data_size: 0,
+    curr_items: items,
+    curr_items_tot: items,
+    ep_bg_fetched: sum((bucket) => bucket.rates.diskFetches),
+    get_hits: sum((bucket) => bucket.rates.getHits),
+    index_data_size: 0,
+    index_disk_size: 0,
+    mem_used: sum((bucket) => bucket.memUsedBytes),
+    ops: sum((bucket) => bucket.rates.ops),
+    vb_active_num_non_resident: sum((bucket) => bucket.nonResident),
+    vb_replica_curr_items: 0,
+  };
+}
+
+/** What `/nodes/self` tells besides. */
+export function nodeDetails(moment: NodeMoment, buckets: BucketsState): Record<string, unknown> {
+  const { node, system } = moment;
+  const { totalBytes, usedBytes, mountPoint } = system.disk;
+  const usagePercent = totalBytes > 0 ? Math.round((100 * usedBytes) / totalBytes) : 0;
+  return {
+    availableStorage: {
+      hdd: [{ path: mountPoint, sizeKBytes: Math.floor(totalBytes / 1024), usagePercent }],
+    },
+    storageTotals: storageTotals(moment, buckets),
+    storage: { ssd: [], hdd: [storagePaths(node)] },
+    memoryQuota: buckets.memoryQuotaMb,
+  };
+}
+
+function storagePaths({ paths }: NodeState) {
+  return {
+    path: paths.data,
+    index_path: paths.index,
+    cbas_dirs: paths.analytics,
+    eventing_path: paths.eventing,
+    java_home: paths.javaHome,
+    quotaMb: 'none',
+    state: 'ok',
+  };
+}
+
+/** Bytes over all data nodes, of which there is one. */
+export function storageTotals(moment: NodeMoment, buckets: BucketsState) {
+  const { memory, disk } = moment.system;
+  const measured = [...moment.measured.values()].filter((bucket) => bucket !== null);
+  const memUsed = measured.reduce((sum, bucket) => sum + bucket.memUsedBytes, 0);
+  const diskUsed = measured.reduce((sum, bucket) => sum + bucket.diskBytes, 0);
+  const quotaTotal = buckets.memoryQuotaMb * mib;
+  const quotaUsed = Object.values(buckets.byUuid).reduce((sum, bucket) => sum + bucket.ramQuotaMb * mib, 0);
+  return {
+    ram: {
+      total: memory.limit,
+      quotaTotal,
+      quotaUsed,
+      used: Math.max(memory.total - memory.free, memUsed),
+      usedByData: memUsed,
+      quotaUsedPerNode: quotaUsed,
+      quotaTotalPerNode: quotaTotal,
+    },
+    hdd: {
+      total: disk.totalBytes,
+      quotaTotal: disk.totalBytes,
+      used: Math.max(disk.usedBytes, diskUsed),
+      usedByData: diskUsed,
+      free: disk.freeBytes,
+    },
+  };
+}

@@ -1,0 +1,26 @@
+// What a node can say of the machine it runs on.
+
+export interface SystemFigures {
+  /** Bytes. `limit` is what this process may have: the container's limit where there is one. */
+  memory: { total: number; free: number; limit: number; swapTotal: number; swapUsed: number };
+  /** Percentages of all cores; `stolen` by the hypervisor. */
+  cpu: { utilization: number; stolen: number; cores: number };
+  /** Times that an allocation had to wait for memory, since the machine started. */
+  allocationStalls: number;
+  disk: DiskFigures;
+}
+
+/** The file system that holds the node's data; bytes. */
+export interface DiskFigures {
+  mountPoint: string;
+  totalBytes: number;
+  usedBytes: number;
+  freeBytes: number;
+}
+
+export interface System {
+  /** Like `x86_64-unknown-linux`. */
+  readonly os: string;
+  figures(): Promise<SystemFigures>;
+  disk(): Promise<DiskFigures>;
+}
