@@ -1,0 +1,80 @@
+// Shared by the operations: the answer of one operation on a JSON text, and the splicing that leaves all bytes
+// around a change as they were.
+import { Status } from '#wire/status.ts';
+import { isJson, isSpace, jsonDepth } from '../value/json.ts';
+import type { Match } from './locate.ts';
+import { levelLimit, type PathComponent } from './path.ts';
+
+export const emptyBytes = Buffer.alloc(0);
+
+/** What an operation gave. Lookups leave `text` alone; only lookups and the counter have a `value`. */
+export interface Edit {
+  status: Status;
+  text: Buffer;
+  value: Buffer;
+}
+
+export function failed(status: Status): Edit {
+  return { status, text: emptyBytes, value: emptyBytes };
+}
+
+export function answered(value: Buffer): Edit {
+  return { status: Status.success, text: emptyBytes, value };
+}
+
+/** The text with a range of it replaced. */
+export function spliced(text: Buffer, start: number, end: number, ...parts: readonly Buffer[]): Edit {
+  const changed = Buffer.concat([text.subarray(0, start), ...parts, text.subarray(end)]);
+  return { status: Status.success, text: changed, value: emptyBytes };
+}
+
+/** Success when the value is one JSON value that fits below `levels` containers. */
+export function checkValue(value: Buffer, levels: number): Status {
+  const depth = jsonDepth(value, 0, value.length);
+  if (depth < 0) return Status.subdocValueCantInsert;
+  return levels + depth > levelLimit ? Status.subdocValueTooDeep : Status.success;
+}
+
+/** As `checkValue`, for one or more values with commas between. */
+export function checkValues(values: Buffer, levels: number): Status {
+  if (values.every(isSpace)) return Status.subdocValueCantInsert;
+  const depth = jsonDepth(Buffer.concat([openBracket, values, closeBracket]), 0, values.length + 2) - 1;
+  if (depth < 0) return Status.subdocValueCantInsert;
+  return levels + depth > levelLimit ? Status.subdocValueTooDeep : Status.success;
+}
+
+/** Success when the value is a single string, number, true, false or null. */
+export function checkPrimitive(value: Buffer): Status {
+  if (!isJson(value, 0, value.length)) return Status.subdocValueCantInsert;
+  return jsonDepth(value, 0, value.length) === 0 ? Status.success : Status.subdocValueCantInsert;
+}
+
+export const comma = Buffer.from(',');
+export const openBracket = Buffer.from('[');
+export const closeBracket = Buffer.from(']');
+const openBrace = Buffer.from('{');
+const closeBrace = Buffer.from('}');
+const quote = Buffer.from('"');
+const quoteColon = Buffer.from('":');
+
+/**
+ * Adds what a path misses to the container where the match ended: the next name as a new member, further names as
+ * objects inside it, the value innermost. An index on the way can't be made: path not found.
+ */
+export function addMissing(
+  text: Buffer,
+  path: readonly PathComponent[],
+  match: Match,
+  value: readonly Buffer[],
+): Edit {
+  const missing = path.slice(match.level);
+  const parts: Buffer[] = match.containerCount > 0 ? [comma] : [];
+  for (const [i, { name }] of missing.entries()) {
+    if (name === null) return failed(Status.subdocPathNotFound);
+    if (i > 0) parts.push(openBrace);
+    parts.push(quote, name, quoteColon);
+  }
+  parts.push(...value);
+  for (let i = 1; i < missing.length; i++) parts.push(closeBrace);
+  return spliced(text, match.containerEnd - 1, match.containerEnd - 1, ...parts);
+}

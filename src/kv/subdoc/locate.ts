@@ -1,0 +1,162 @@
+// Finds where a path leads in the bytes of a JSON text without parsing it to values. The text is a stored
+// document, judged to be JSON when it was stored; if it is not, the answer is "not JSON", never a crash.
+import { Status } from '#wire/status.ts';
+import { spaceEnd, stringEnd, nameEnd as valueAfterName } from '../value/json.ts';
+import { levelLimit, type PathComponent, unescapeName } from './path.ts';
+
+/** Where a path leads. */
+export interface Match {
+  /** Success, also when the path's end is missing; else a mismatch, too deep or not JSON. */
+  status: Status;
+  found: boolean;
+  /** The value that the path names, when found. */
+  valueStart: number;
+  valueEnd: number;
+  /** Where the value's entry in its container begins: the quote of its name, else the value itself. */
+  entryStart: number;
+  /** How many components of the path lead to something that is there. */
+  level: number;
+  /** When not found: the container that misses component `level`, and how many entries it has. */
+  containerStart: number;
+  containerEnd: number;
+  containerCount: number;
+}
+
+export function newMatch(): Match {
+  return {
+    status: Status.success,
+    found: false,
+    valueStart: 0,
+    valueEnd: 0,
+    entryStart: 0,
+    level: 0,
+    containerStart: 0,
+    containerEnd: 0,
+    containerCount: 0,
+  };
+}
+
+const broken = -1;
+const tooDeep = -2;
+
+/** Follows the path from the root of the text. */
+export function locate(text: Buffer, path: readonly PathComponent[], match: Match): void {
+  match.found = false;
+  match.level = 0;
+  match.entryStart = spaceEnd(text, 0, text.length);
+  let at = match.entryStart;
+  while (match.level < path.length) {
+    at = enter(text, at, path[match.level] as PathComponent, match);
+    if (at < 0) return;
+    match.level++;
+  }
+  match.valueStart = at;
+  match.valueEnd = skipValue(text, at, match.level);
+  match.found = match.valueEnd >= 0;
+  match.status = match.found ? Status.success : statusOf(match.valueEnd);
+}
+
+/** The start of the entry's value in the container at `at`, or -1 after writing to `match` why there is none. */
+function enter(text: Buffer, at: number, component: PathComponent, match: Match): number {
+  const opening = component.name === null ? 0x5b : 0x7b;
+  if (match.level >= levelLimit) return refuse(match, Status.subdocDocTooDeep);
+  if (text[at] !== opening) {
+    return refuse(match, at < text.length ? Status.subdocPathMismatch : Status.subdocDocNotJson);
+  }
+  let count = 0;
+  let last = -1;
+  let next = spaceEnd(text, at + 1, text.length);
+  while (next < text.length && text[next] !== opening + 2) {
+    const entry = next;
+    const value = component.name === null ? entry : valueAfterName(text, entry, text.length);
+    if (value < 0) return refuse(match, Status.subdocDocNotJson);
+    if (isEntry(text, entry, component, count)) return take(match, entry, value);
+    last = entry;
+    count++;
+    next = skipValue(text, value, match.level + 1);
+    if (next < 0) return refuse(match, statusOf(next));
+    next = spaceEnd(text, next, text.length);
+    if (text[next] === 0x2c) next = spaceEnd(text, next + 1, text.length);
+    else if (text[next] !== opening + 2) return refuse(match, Status.subdocDocNotJson);
+  }
+  if (next >= text.length) return refuse(match, Status.subdocDocNotJson);
+  if (component.index === -1 && last >= 0) return take(match, last, last);
+  match.containerStart = at;
+  match.containerEnd = next + 1;
+  match.containerCount = count;
+  return refuse(match, Status.success);
+}
+
+function take(match: Match, entryStart: number, value: number): number {
+  match.entryStart = entryStart;
+  return value;
+}
+
+function refuse(match: Match, status: Status): number {
+  match.status = status;
+  return -1;
+}
+
+function statusOf(skipped: number): Status {
+  return skipped === tooDeep ? Status.subdocDocTooDeep : Status.subdocDocNotJson;
+}
+
+function isEntry(text: Buffer, entry: number, component: PathComponent, count: number): boolean {
+  if (component.name === null) return component.index === count;
+  const end = stringEnd(text, entry, text.length) - 1;
+  if (isSame(text, entry + 1, end, component.name)) return true;
+  if (component.unescaped === null && !hasEscape(text, entry + 1, end)) return false;
+  const name = component.unescaped ?? component.name.toString();
+  return unescapeName(text.toString('utf8', entry + 1, end)) === name;
+}
+
+function hasEscape(text: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (text[at] === 0x5c) return true;
+  return false;
+}
+
+function isSame(text: Buffer, start: number, end: number, name: Buffer): boolean {
+  return end - start === name.length && text.compare(name, 0, name.length, start, end) === 0;
+}
+
+/** The position after the value at `at`, which stands in `level` containers; negative when broken or too deep. */
+export function skipValue(text: Buffer, at: number, level: number): number {
+  let depth = 0;
+  let next = at;
+  while (next < text.length) {
+    const byte = text[next] as number;
+    if (byte === 0x22) {
+      next = stringEnd(text, next, text.length);
+      if (next < 0) return broken;
+      if (depth === 0) return next;
+    } else if (byte === 0x7b || byte === 0x5b) {
+      depth++;
+      if (level + depth > levelLimit) return tooDeep;
+      next++;
+    } else if (byte === 0x7d || byte === 0x5d) {
+      if (depth === 0) return next > at ? next : broken;
+      depth--;
+      next++;
+      if (depth === 0) return next;
+    } else if (depth === 0 && (byte === 0x2c || byte <= 0x20)) {
+      return next > at ? next : broken;
+    } else next++;
+  }
+  return depth === 0 && level === 0 && next > at ? next : broken;
+}
+
+/** How many entries the container at `start` has. */
+export function countEntries(text: Buffer, start: number): number {
+  const object = text[start] === 0x7b;
+  let count = 0;
+  let next = spaceEnd(text, start + 1, text.length);
+  while (next < text.length && text[next] !== (text[start] as number) + 2) {
+    const value = object ? valueAfterName(text, next, text.length) : next;
+    next = value < 0 ? value : skipValue(text, value, 0);
+    if (next < 0) return count;
+    count++;
+    next = spaceEnd(text, next, text.length);
+    if (text[next] === 0x2c) next = spaceEnd(text, next + 1, text.length);
+  }
+  return count;
+}

@@ -1,0 +1,33 @@
+// One lookup operation on a document.
+import { Status } from '#wire/status.ts';
+import { getXattr } from '../value/xattrs.ts';
+import { decodeBinary } from './binary.ts';
+import type { SubdocContext, SubdocDocument } from './document.ts';
+import { answered, type Edit, failed } from './edit.ts';
+import { PathFlag, SubdocOpcode } from './opcodes.ts';
+import { lookUp } from './operations.ts';
+import type { ValueParts } from './parts.ts';
+import type { Spec } from './request.ts';
+import { virtualXattr } from './virtual.ts';
+import { isVirtual, isXattr, wrapXattr } from './xattr-paths.ts';
+
+/** The status and value of one operation. */
+export function lookUpSpec(spec: Spec, doc: SubdocDocument, parts: ValueParts, context: SubdocContext): Edit {
+  if (isXattr(spec)) return lookUpXattr(spec, doc, parts, context);
+  if (spec.opcode === SubdocOpcode.getDoc) {
+    return doc.deleted && parts.body.length === 0 ? failed(Status.subdocPathNotFound) : answered(parts.body);
+  }
+  if (!parts.bodyIsJson) return failed(Status.subdocDocNotJson);
+  return lookUp(spec.opcode, parts.body, spec.path);
+}
+
+function lookUpXattr(spec: Spec, doc: SubdocDocument, parts: ValueParts, context: SubdocContext): Edit {
+  const key = spec.xattrKey;
+  const value = isVirtual(key)
+    ? virtualXattr(key.toString(), doc, parts.section, parts.body, context)
+    : getXattr(parts.section, key);
+  const found = lookUp(spec.opcode, wrapXattr(key, value), spec.path);
+  if (found.status !== Status.success || (spec.flags & PathFlag.binary) === 0) return found;
+  const bytes = decodeBinary(found.value);
+  return bytes === null ? failed(Status.subdocNotBinaryValue) : answered(bytes);
+}

@@ -1,0 +1,102 @@
+// The sub-document operations on one JSON text. Each finds its place by `locate` and splices bytes there, so that
+// number forms, key order and white space of the rest survive.
+import { Status } from '#wire/status.ts';
+import { spaceEnd } from '../value/json.ts';
+import { addUnique, arrayInsert, pushFirst, pushLast } from './arrays.ts';
+import { counter } from './counter.ts';
+import { addMissing, answered, checkValue, type Edit, emptyBytes, failed, spliced } from './edit.ts';
+import { countEntries, locate, newMatch } from './locate.ts';
+import { SubdocOpcode } from './opcodes.ts';
+import { type PathComponent, parsePath } from './path.ts';
+
+/** One match and one path for all operations: none outlives its synchronous stretch. */
+const match = newMatch();
+const path: PathComponent[] = [];
+
+/** A lookup (get, exists, get_count) on a JSON text. The value is a view of the text. */
+export function lookUp(opcode: number, text: Buffer, pathBytes: Buffer): Edit {
+  const parsed = parsePath(pathBytes, path);
+  if (parsed !== Status.success) return failed(parsed);
+  locate(text, path, match);
+  if (match.status !== Status.success) return failed(match.status);
+  if (!match.found) return failed(Status.subdocPathNotFound);
+  if (opcode === SubdocOpcode.exists) return answered(emptyBytes);
+  if (opcode === SubdocOpcode.get) return answered(text.subarray(match.valueStart, match.valueEnd));
+  if (!isContainer(text[match.valueStart])) return failed(Status.subdocPathMismatch);
+  return answered(Buffer.from(String(countEntries(text, match.valueStart))));
+}
+
+function isContainer(byte: number | undefined): boolean {
+  return byte === 0x5b || byte === 0x7b;
+}
+
+/** A mutation on a JSON text: the changed text in `text`, the counter's number in `value`. */
+export function mutate(
+  opcode: number,
+  mkdirP: boolean,
+  text: Buffer,
+  pathBytes: Buffer,
+  value: Buffer,
+): Edit {
+  const parsed = parsePath(pathBytes, path);
+  if (parsed !== Status.success) return failed(parsed);
+  switch (opcode) {
+    case SubdocOpcode.dictAdd:
+    case SubdocOpcode.dictUpsert:
+      return dictStore(opcode, mkdirP, text, value);
+    case SubdocOpcode.replace:
+      return replace(text, value);
+    case SubdocOpcode.delete:
+      return remove(text);
+    case SubdocOpcode.pushLast:
+      return pushLast(text, path, match, mkdirP, value);
+    case SubdocOpcode.pushFirst:
+      return pushFirst(text, path, match, mkdirP, value);
+    case SubdocOpcode.arrayInsert:
+      return arrayInsert(text, path, match, value);
+    case SubdocOpcode.addUnique:
+      return addUnique(text, path, match, mkdirP, value);
+    case SubdocOpcode.counter:
+      return counter(text, path, match, mkdirP, value);
+    default:
+      return failed(Status.subdocInvalidCombo);
+  }
+}
+
+function dictStore(opcode: number, mkdirP: boolean, text: Buffer, value: Buffer): Edit {
+  if (path.length === 0) return failed(Status.subdocValueCantInsert);
+  const checked = checkValue(value, path.length);
+  if (checked !== Status.success) return failed(checked);
+  locate(text, path, match);
+  if (match.status !== Status.success) return failed(match.status);
+  if (path[path.length - 1]?.name === null) return failed(Status.subdocPathInvalid);
+  if (match.found) {
+    if (opcode === SubdocOpcode.dictAdd) return failed(Status.subdocPathExists);
+    return spliced(text, match.valueStart, match.valueEnd, value);
+  }
+  if (!mkdirP && match.level < path.length - 1) return failed(Status.subdocPathNotFound);
+  return addMissing(text, path, match, [value]);
+}
+
+function replace(text: Buffer, value: Buffer): Edit {
+  if (path.length === 0) return failed(Status.subdocValueCantInsert);
+  const checked = checkValue(value, path.length);
+  if (checked !== Status.success) return failed(checked);
+  locate(text, path, match);
+  if (match.status !== Status.success) return failed(match.status);
+  if (!match.found) return failed(Status.subdocPathNotFound);
+  return spliced(text, match.valueStart, match.valueEnd, value);
+}
+
+/** Takes an entry out with one comma: the one after it, or before it when it is the last. */
+function remove(text: Buffer): Edit {
+  if (path.length === 0) return failed(Status.subdocValueCantInsert);
+  locate(text, path, match);
+  if (match.status !== Status.success) return failed(match.status);
+  if (!match.found) return failed(Status.subdocPathNotFound);
+  const after = spaceEnd(text, match.valueEnd, text.length);
+  if (text[after] === 0x2c) return spliced(text, match.entryStart, after + 1);
+  let before = match.entryStart - 1;
+  while (before > 0 && (text[before] as number) <= 0x20) before--;
+  return spliced(text, text[before] === 0x2c ? before : match.entryStart, match.valueEnd);
+}
