@@ -20,23 +20,37 @@ const spareLimit = 8;
 
 const Total = { touched: 0, allocated: 1, used: 2 } as const;
 
-function rows<T>(type: new (buffer: SharedArrayBuffer) => T, bytes: number, count: number): T {
-  return new type(new SharedArrayBuffer(bytes * count));
+/** Deals typed arrays out of one large buffer: the system backs only those of its pages that are written to. */
+class Rows {
+  private readonly memory = new SharedArrayBuffer(2 ** 21);
+  private end = 0;
+
+  take<T>(type: RowType<T>, count: number): T {
+    const rows = new type(this.memory, this.end, count);
+    this.end += Math.ceil((count * type.BYTES_PER_ELEMENT) / 8) * 8;
+    return rows;
+  }
+}
+
+interface RowType<T> {
+  new (memory: SharedArrayBuffer, offset: number, count: number): T;
+  readonly BYTES_PER_ELEMENT: number;
 }
 
 export class Heap {
   /** By page number. */
   readonly bytes: Buffer[] = [Buffer.alloc(0)];
   readonly words: Uint32Array[] = [new Uint32Array(0)];
-  private readonly totals = rows(Float64Array, 8, 3);
-  private readonly pageClass = rows(Uint8Array, 1, pageLimit);
-  private readonly pageLive = rows(Uint32Array, 4, pageLimit);
-  private readonly pageCarved = rows(Uint32Array, 4, pageLimit);
-  private readonly pageFree = rows(Uint32Array, 4, pageLimit);
-  private readonly pageNext = rows(Uint16Array, 2, pageLimit);
-  private readonly pagePrevious = rows(Uint16Array, 2, pageLimit);
+  private readonly rows = new Rows();
+  private readonly totals = this.rows.take(Float64Array, 3);
+  private readonly pageClass = this.rows.take(Uint8Array, pageLimit);
+  private readonly pageLive = this.rows.take(Uint32Array, pageLimit);
+  private readonly pageCarved = this.rows.take(Uint32Array, pageLimit);
+  private readonly pageFree = this.rows.take(Uint32Array, pageLimit);
+  private readonly pageNext = this.rows.take(Uint16Array, pageLimit);
+  private readonly pagePrevious = this.rows.take(Uint16Array, pageLimit);
   /** For each class the first of its pages with room. */
-  private readonly classHead = rows(Uint32Array, 4, classCount);
+  private readonly classHead = this.rows.take(Uint32Array, classCount);
   private readonly freeNumbers: number[] = [];
   private readonly spares: SharedArrayBuffer[] = [];
 
@@ -101,11 +115,12 @@ export class Heap {
 
   /** Gives everything back at once. */
   clear(): void {
+    for (const rows of [this.pageLive, this.pageCarved, this.pageFree]) rows.fill(0, 0, this.bytes.length);
+    this.totals.fill(0);
+    this.classHead.fill(0);
     this.bytes.length = 1;
     this.words.length = 1;
     this.freeNumbers.length = 0;
-    for (const rows of [this.totals, this.pageLive, this.pageCarved, this.pageFree, this.classHead])
-      rows.fill(0);
   }
 
   private takeChunk(page: number, size: number): number {

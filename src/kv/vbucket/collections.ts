@@ -15,7 +15,8 @@ export class Collections {
   private readonly large = new Map<number, number>();
   private readonly maxTtls = new Int32Array(new SharedArrayBuffer(4 * slotLimit));
   private readonly counts = new Float64Array(new SharedArrayBuffer(8 * slotLimit));
-  private readonly freeSlots: number[] = Array.from({ length: slotLimit }, (_, i) => slotLimit - 1 - i);
+  private readonly freeSlots: number[] = [];
+  private usedSlots = 0;
   private readonly slots = new Map<number, number>();
 
   /** Row of the collection whose id leads the key, or -1 when there is none such. */
@@ -60,8 +61,8 @@ export class Collections {
   }
 
   private add(id: number): number {
-    const slot = this.freeSlots.pop();
-    if (slot === undefined) throw new RangeError(`a bucket holds at most ${slotLimit} collections`);
+    const slot = this.freeSlots.pop() ?? this.usedSlots++;
+    if (slot >= slotLimit) throw new RangeError(`a bucket holds at most ${slotLimit} collections`);
     this.slots.set(id, slot);
     if (id < smallIds) this.small[id] = slot;
     else this.large.set(id, slot);

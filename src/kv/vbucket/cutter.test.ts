@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { aSeed } from '../../../test/support/random.ts';
 import { type CutItem, CutReader, CutWriter } from '../bucket/cut.ts';
 import { Collections } from './collections.ts';
 import { Cutter } from './cutter.ts';
@@ -32,6 +33,24 @@ function aVbucket(): { write: (key: string, bytes?: number) => number; cut: (lim
   };
   return { write, cut: (limit) => takeCut(cutter, limit) };
 }
+
+test('random cuts add up to what was written: each leaves the state of its end seqno', (t) => {
+  const random = aSeed(t);
+  const { write, cut } = aVbucket();
+  const writes: string[] = [];
+  const stored = new Map<number, string>();
+  for (let round = 0; round < 100; round++) {
+    for (let i = random(30); i > 0; i--) {
+      const key = `k${random(random(2) === 0 ? 5 : 500)}`;
+      assert.equal(write(key, random(300)), writes.push(key));
+    }
+    const { end, seqnos } = cut(random(3) === 0 ? Infinity : random(6000));
+    for (const seqno of seqnos) stored.set(seqno, writes[seqno - 1] as string);
+    const newest = new Map([...stored].sort(([a], [b]) => a - b).map(([seqno, key]) => [key, seqno]));
+    const expected = new Map(writes.slice(0, end).map((key, i) => [key, i + 1]));
+    assert.deepEqual([...newest].sort(), [...expected].sort());
+  }
+});
 
 function takeCut(cutter: Cutter, limit: number): Cut {
   const writer = new CutWriter();
