@@ -1,0 +1,73 @@
+// Ids of collections and scopes, and the manifest; each user is told of what it has any privilege in.
+import { Datatype, Status } from '#wire/status.ts';
+import type { CollectionEntry, ScopeEntry } from '../dispatch/collections.ts';
+import { beginReply, replyValue } from '../dispatch/reply.ts';
+import { Outcome, type Request } from '../dispatch/request.ts';
+
+const nameBytesMax = 2 * 251 + 1;
+
+/** GET_MANIFEST. */
+export function getManifest(request: Request): Outcome {
+  const { collections } = request.bucket;
+  const scopes = collections.scopes
+    .filter((scope) => isScopeVisible(request, scope))
+    .map((scope) => ({
+      name: scope.name,
+      uid: scope.id.toString(16),
+      collections: scope.collections.filter((entry) => isVisible(request, entry)).map(describe),
+    }));
+  return replyValue(request, Buffer.from(JSON.stringify({ uid: collections.uid, scopes })), Datatype.json);
+}
+
+const describe = ({ name, id, maxTtl }: CollectionEntry) => ({
+  name,
+  uid: id.toString(16),
+  ...(maxTtl === undefined ? {} : { maxTTL: maxTtl }),
+});
+
+/** GET_COLLECTION_ID. */
+export function getCollectionId(request: Request): Status | Outcome {
+  const parts = readName(request)?.split('.');
+  if (parts?.length !== 2) return request.refuse(Status.invalidArguments, 'The path is not scope.collection');
+  const [scopeName, collectionName] = parts.map((part) => (part === '' ? '_default' : part));
+  const scope = request.bucket.collections.scope(scopeName as string);
+  if (!scope || !isScopeVisible(request, scope)) return request.refuse(Status.unknownScope, 'Unknown scope');
+  const entry = scope.collections.find((candidate) => candidate.name === collectionName);
+  if (!entry || !isVisible(request, entry))
+    return request.refuse(Status.unknownCollection, 'Unknown collection');
+  return replyId(request, entry.id);
+}
+
+/** GET_SCOPE_ID. */
+export function getScopeId(request: Request): Status | Outcome {
+  const name = readName(request);
+  if (name === null) return request.refuse(Status.invalidArguments, 'The name is too long');
+  const scopeName = name.split('.')[0] || '_default';
+  const scope = request.bucket.collections.scope(scopeName);
+  if (!scope || !isScopeVisible(request, scope)) return request.refuse(Status.unknownScope, 'Unknown scope');
+  return replyId(request, scope.id);
+}
+
+/** The name is in the value; older clients put it in the key. */
+function readName(request: Request): string | null {
+  const { frame } = request;
+  const inKey = frame.valueStart > frame.keyStart;
+  const start = inKey ? frame.keyStart : frame.valueStart;
+  const end = inKey ? frame.valueStart : frame.end;
+  return end - start > nameBytesMax ? null : frame.buffer.toString('utf8', start, end);
+}
+
+function replyId(request: Request, id: number): Outcome {
+  const at = beginReply(request, 12, 0, 0, 0, 0, 0);
+  const { buffer } = request.output;
+  buffer.writeBigUInt64BE(BigInt(`0x${request.bucket.collections.uid}`), at);
+  buffer.writeUInt32BE(id, at + 8);
+  return Outcome.replied;
+}
+
+const isVisible = (request: Request, entry: CollectionEntry): boolean =>
+  (request.session.access?.of(entry.id) ?? 0) !== 0;
+
+/** A scope without collections shows to those who have any privilege in the bucket. */
+const isScopeVisible = (request: Request, scope: ScopeEntry): boolean =>
+  scope.collections.length === 0 || scope.collections.some((entry) => isVisible(request, entry));

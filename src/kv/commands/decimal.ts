@@ -1,0 +1,57 @@
+// Unsigned 64-bit numbers as two words, and as the decimal text that counters are stored as.
+
+/** One number for the thread, filled again by each call. */
+export const number64 = { hi: 0, lo: 0 };
+
+const two32 = 2 ** 32;
+/** Digits of 2^64 - 1. */
+export const decimalBytesMax = 20;
+
+/** Reads the decimal text into `number64`; false when it is not one or needs more than 64 bits. */
+export function readDecimal(buffer: Buffer, start: number, end: number): boolean {
+  if (end === start || end - start > decimalBytesMax) return false;
+  let hi = 0;
+  let lo = 0;
+  for (let at = start; at < end; at++) {
+    const digit = (buffer[at] as number) - 48;
+    if (digit < 0 || digit > 9) return false;
+    const low = lo * 10 + digit;
+    lo = low % two32;
+    hi = hi * 10 + Math.floor(low / two32);
+    if (hi >= two32) return false;
+  }
+  number64.hi = hi;
+  number64.lo = lo;
+  return true;
+}
+
+/** Writes `number64` as decimal text; answers where it ends. */
+export function writeDecimal(buffer: Buffer, start: number): number {
+  let { hi, lo } = number64;
+  let digits = 0;
+  do {
+    const low = (hi % 10) * two32 + lo;
+    hi = Math.floor(hi / 10);
+    lo = Math.floor(low / 10);
+    reversed[digits++] = 48 + (low % 10);
+  } while (hi > 0 || lo > 0);
+  for (let at = 0; at < digits; at++) buffer[start + at] = reversed[digits - 1 - at] as number;
+  return start + digits;
+}
+
+const reversed = new Uint8Array(decimalBytesMax);
+
+/** Adds, wrapping at 2^64. */
+export function add64(hi: number, lo: number): void {
+  const low = number64.lo + lo;
+  number64.lo = low % two32;
+  number64.hi = (number64.hi + hi + Math.floor(low / two32)) % two32;
+}
+
+/** Takes away, stopping at 0. */
+export function subtract64(hi: number, lo: number): void {
+  const isBelow = number64.hi < hi || (number64.hi === hi && number64.lo < lo);
+  const low = number64.lo - lo;
+  number64.hi = isBelow ? 0 : number64.hi - hi - (low < 0 ? 1 : 0);
+  number64.lo = isBelow ? 0 : low < 0 ? low + two32 : low;
+}

@@ -1,0 +1,33 @@
+import { Feature } from '#wire/features.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import { beginReply, shownCasHi, shownCasLo, writeSeqno } from '../dispatch/reply.ts';
+import { Outcome, type Request } from '../dispatch/request.ts';
+
+/** The version of the reply that has the datatype too. */
+const withDatatype = 2;
+
+/** GET_META and its quiet twin: what is known of a document, deleted or not. */
+export function getMeta(request: Request): Status | Outcome {
+  const { frame, view } = request;
+  const version = frame.keyStart > frame.extrasStart ? (frame.buffer[frame.extrasStart] as number) : 0;
+  if (version > withDatatype) return request.refuse(Status.invalidArguments, 'Unknown version of the reply');
+  const status = request.documents.findAny(frame.vb, request.key, request.keyStart, request.keyEnd, view);
+  if (status !== Status.success) return status;
+  const bytes = version === withDatatype ? 21 : 20;
+  const at = beginReply(request, bytes, 0, 0, 0, shownCasHi(view), shownCasLo(view));
+  const { buffer } = request.output;
+  buffer.writeUInt32BE(view.deleted ? 1 : 0, at);
+  buffer.writeUInt32BE(view.flags, at + 4);
+  buffer.writeUInt32BE(view.expiry, at + 8);
+  writeSeqno(buffer, at + 12, view.rev);
+  if (bytes === 21) buffer[at + 20] = shownDatatype(request, view.datatype);
+  return Outcome.replied;
+}
+
+function shownDatatype(request: Request, datatype: number): number {
+  const { session } = request;
+  let shown = datatype;
+  if (!session.has(Feature.json)) shown &= ~Datatype.json;
+  if (!session.has(Feature.snappy)) shown &= ~Datatype.snappy;
+  return session.has(Feature.xattr) ? shown : shown & ~Datatype.xattr;
+}

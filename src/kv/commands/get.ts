@@ -1,0 +1,26 @@
+import { Status } from '#wire/status.ts';
+import type { Outcome, Request } from '../dispatch/request.ts';
+import { replyDocument } from './values.ts';
+
+/** GET, GETQ. */
+export function get(request: Request): Status | Outcome {
+  const { counters, view, frame } = request;
+  counters.gets++;
+  const status = request.documents.find(frame.vb, request.key, request.keyStart, request.keyEnd, view);
+  if (status !== Status.success) return status;
+  counters.getHits++;
+  return replyDocument(request, view);
+}
+
+/** GETK, GETKQ: the key, as it was sent, comes back too. */
+export function getWithKey(request: Request): Status | Outcome {
+  const { counters, view, frame } = request;
+  counters.gets++;
+  const status = request.documents.find(frame.vb, request.key, request.keyStart, request.keyEnd, view);
+  if (status !== Status.success) return status;
+  counters.getHits++;
+  return replyDocument(request, view, frame.valueStart - frame.keyStart);
+}
+
+/** GET_REPLICA: no vbucket is a replica here yet. */
+export const getReplica = (): Status => Status.notMyVbucket;

@@ -1,0 +1,27 @@
+import { grantFeatures } from '#wire/features.ts';
+import { Status } from '#wire/status.ts';
+import { beginReply } from '../dispatch/reply.ts';
+import { Outcome, type Request } from '../dispatch/request.ts';
+
+const agentBytesMax = 250;
+
+/** HELLO: what is granted replaces what was granted before. */
+export function hello(request: Request): Status | Outcome {
+  const { frame, session } = request;
+  const bytes = frame.end - frame.valueStart;
+  if (bytes % 2 !== 0)
+    return request.refuse(Status.invalidArguments, 'Features must be a list of 16-bit codes');
+  if (frame.valueStart - frame.keyStart > agentBytesMax) {
+    return request.refuse(Status.invalidArguments, 'Client name is too long');
+  }
+  const asked: number[] = [];
+  for (let at = frame.valueStart; at < frame.end; at += 2) asked.push(frame.buffer.readUInt16BE(at));
+  const granted = grantFeatures(asked);
+  if (!granted)
+    return request.refuse(Status.invalidArguments, 'A feature was asked for without one it needs');
+  session.agent = frame.buffer.toString('utf8', frame.keyStart, frame.valueStart);
+  session.grant(granted);
+  const at = beginReply(request, 0, 0, granted.length * 2, 0, 0, 0);
+  for (const [index, code] of granted.entries()) request.output.buffer.writeUInt16BE(code, at + index * 2);
+  return Outcome.replied;
+}

@@ -1,0 +1,78 @@
+// What each declared command does.
+import * as bucket from '#wire/commands/bucket.ts';
+import * as documents from '#wire/commands/documents.ts';
+import * as session from '#wire/commands/session.ts';
+import type { Command } from '#wire/define-command.ts';
+import type { Handler } from '../dispatch/request.ts';
+import { getClusterConfig } from './cluster-config.ts';
+import { getCollectionId, getManifest, getScopeId } from './collection-ids.ts';
+import { append, prepend } from './concat.ts';
+import { decrement, increment } from './counter.ts';
+import { getAndTouch, touch } from './expiry.ts';
+import { get, getReplica, getWithKey } from './get.ts';
+import { getMeta } from './get-meta.ts';
+import { getRandomKey } from './get-random-key.ts';
+import { hello } from './hello.ts';
+import { getAndLock, unlock } from './locks.ts';
+import { observe, observeSeqno } from './observe.ts';
+import { remove } from './remove.ts';
+import { saslAuth, saslListMechanisms, saslStep } from './sasl.ts';
+import { selectBucket } from './select-bucket.ts';
+import { getAllVbSeqnos, getFailoverLog, seqnoPersistence } from './seqnos.ts';
+import { getErrorMap, listBuckets, noop, quit, quitQuietly, verbosity, version } from './session-basics.ts';
+import { stat } from './stat.ts';
+import { add, replace, set } from './store.ts';
+
+export const handlers: ReadonlyMap<Command, Handler> = new Map<Command, Handler>([
+  [session.Hello, hello],
+  [session.SaslListMechanisms, saslListMechanisms],
+  [session.SaslAuth, saslAuth],
+  [session.SaslStep, saslStep],
+  [session.SelectBucket, selectBucket],
+  [session.GetClusterConfig, getClusterConfig],
+  [session.GetErrorMap, getErrorMap],
+  [session.Noop, noop],
+  [session.Version, version],
+  [session.Quit, quit],
+  [session.QuitQuietly, quitQuietly],
+  [session.Verbosity, verbosity],
+  [session.ListBuckets, listBuckets],
+  [bucket.Stat, stat],
+  [bucket.GetManifest, getManifest],
+  [bucket.GetCollectionId, getCollectionId],
+  [bucket.GetScopeId, getScopeId],
+  [bucket.GetFailoverLog, getFailoverLog],
+  [bucket.GetAllVbSeqnos, getAllVbSeqnos],
+  [bucket.SeqnoPersistence, seqnoPersistence],
+  [bucket.ObserveSeqno, observeSeqno],
+  [bucket.Observe, observe],
+  [bucket.GetRandomKey, getRandomKey],
+  [documents.Get, get],
+  [documents.GetQuietly, get],
+  [documents.GetWithKey, getWithKey],
+  [documents.GetWithKeyQuietly, getWithKey],
+  [documents.GetReplica, getReplica],
+  [documents.GetAndTouch, getAndTouch],
+  [documents.GetAndTouchQuietly, getAndTouch],
+  [documents.GetAndLock, getAndLock],
+  [documents.Unlock, unlock],
+  [documents.GetMeta, getMeta],
+  [documents.GetMetaQuietly, getMeta],
+  [documents.SetDocument, set],
+  [documents.SetQuietly, set],
+  [documents.Add, add],
+  [documents.AddQuietly, add],
+  [documents.Replace, replace],
+  [documents.ReplaceQuietly, replace],
+  [documents.Delete, remove],
+  [documents.DeleteQuietly, remove],
+  [documents.Increment, increment],
+  [documents.IncrementQuietly, increment],
+  [documents.Decrement, decrement],
+  [documents.DecrementQuietly, decrement],
+  [documents.Append, append],
+  [documents.AppendQuietly, append],
+  [documents.Prepend, prepend],
+  [documents.PrependQuietly, prepend],
+  [documents.Touch, touch],
+]);

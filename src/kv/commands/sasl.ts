@@ -1,0 +1,161 @@
+// Authentication: SCRAM against stored verifiers; PLAIN by deriving the same verifier from the password.
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { Status } from '#wire/status.ts';
+import type { HeldReply } from '../connection/held-reply.ts';
+import {
+  fakeVerifier,
+  mechanismList,
+  mechanisms,
+  readClientFirst,
+  ScramExchange,
+  userNameBytesMax,
+  verifierOf,
+} from '../connection/scram.ts';
+import type { Session } from '../connection/session.ts';
+import type { UserEntry } from '../dispatch/directory.ts';
+import type { Environment } from '../dispatch/environment.ts';
+import { beginReply } from '../dispatch/reply.ts';
+import { Outcome, type Request } from '../dispatch/request.ts';
+
+const challengeBytesMax = 4096;
+const passwordBytesMax = 1024;
+const nonceBytes = 24;
+
+/** SASL_LIST_MECHS. */
+export function saslListMechanisms(request: Request): Outcome {
+  const at = beginReply(request, 0, 0, mechanismList.length, 0, 0, 0);
+  request.output.buffer.write(mechanismList, at, 'latin1');
+  return Outcome.replied;
+}
+
+/** SASL_AUTH: whoever was logged in before no longer is. */
+export function saslAuth(request: Request): Status | Outcome {
+  const { frame, session, connection } = request;
+  session.reset();
+  connection.trust(false);
+  if (frame.end - frame.valueStart > challengeBytesMax) return Status.invalidArguments;
+  const mechanism = frame.buffer.toString('latin1', frame.keyStart, frame.valueStart);
+  if (mechanism === 'PLAIN') return authenticatePlainly(request);
+  if (mechanisms[mechanism] === undefined) return request.refuse(Status.authError, 'Unknown mechanism');
+  return beginScram(request, mechanism);
+}
+
+/** SASL_STEP: the client's proof. */
+export function saslStep(request: Request): Status | Outcome {
+  const { frame, session, environment } = request;
+  const { exchange } = session;
+  session.exchange = null;
+  const mechanism = frame.buffer.toString('latin1', frame.keyStart, frame.valueStart);
+  if (!exchange || exchange.mechanism !== mechanism) {
+    return request.refuse(Status.invalidArguments, 'No such authentication was begun');
+  }
+  const answer = exchange.finish(frame.buffer.toString('utf8', frame.valueStart, frame.end));
+  const user = environment.directory.user(exchange.user);
+  if (answer === null || !user) return refuseLogin(request, exchange.user);
+  logIn(request, user);
+  return replyText(request, Status.success, answer);
+}
+
+function beginScram(request: Request, mechanism: string): Status | Outcome {
+  const { frame, environment, session } = request;
+  const first = readClientFirst(frame.buffer.toString('utf8', frame.valueStart, frame.end));
+  if (!first) return request.refuse(Status.invalidArguments, 'The first message is not well-formed');
+  const hash = mechanisms[mechanism] as 'sha1' | 'sha256' | 'sha512';
+  const verifier = verifierOf(environment.directory.user(first.user)?.spec, hash);
+  const shown = verifier ?? fakeVerifierOf(environment, first.user, hash);
+  const nonce = environment.random.bytes(nonceBytes).toString('base64');
+  session.exchange = new ScramExchange(mechanism, first, nonce, shown, verifier !== undefined);
+  return replyText(request, Status.authContinue, session.exchange.challenge);
+}
+
+const fakeVerifierOf = (environment: Environment, user: string, hash: 'sha1' | 'sha256' | 'sha512') =>
+  fakeVerifier(environment.secret, user, hash, environment.directory.usualIterations);
+
+function replyText(request: Request, status: Status, text: string): Outcome {
+  const { frame, output } = request;
+  const at = output.reply(frame.opcode, frame.opaque, status, -1, 0, 0, Buffer.byteLength(text), 0, 0, 0);
+  output.buffer.write(text, at, 'utf8');
+  return Outcome.replied;
+}
+
+function logIn(request: Request, user: UserEntry): void {
+  request.session.authenticate(user, request.environment.directory);
+  request.connection.trust(true);
+}
+
+function refuseLogin(request: Request, user: string): Status {
+  request.environment.log.warn('login.refused', { user, peer: request.connection.peer });
+  return request.refuse(Status.authError, 'Authentication failed');
+}
+
+/** `authorization NUL user NUL password`; clients are known to add one NUL more. */
+function readPlain(request: Request): { user: string; password: string } | null {
+  const { buffer, valueStart, end } = request.frame;
+  const parts = buffer.toString('utf8', valueStart, end).split('\0');
+  if (parts.length === 4 && parts[3] === '') parts.pop();
+  const [, user, password] = parts;
+  if (parts.length !== 3 || user === undefined || password === undefined) return null;
+  if (Buffer.byteLength(user) > userNameBytesMax || Buffer.byteLength(password) > passwordBytesMax)
+    return null;
+  return { user, password };
+}
+
+function authenticatePlainly(request: Request): Status | Outcome {
+  const given = readPlain(request);
+  if (!given) return request.refuse(Status.invalidArguments, 'The message is not well-formed');
+  const { environment, connection, session } = request;
+  const user = environment.directory.user(given.user);
+  const digest = digestOf(environment, user, given.password);
+  if (user?.passwordDigest && timingSafeEqual(user.passwordDigest, digest)) {
+    logIn(request, user);
+    return Status.success;
+  }
+  const held = connection.later(request, true);
+  derive(environment, user, given, (isRight) => {
+    if (!isRight || !user) environment.log.warn('login.refused', { user: given.user, peer: connection.peer });
+    settlePlain(held, session, environment, isRight ? user : undefined, digest);
+  });
+  return Outcome.later;
+}
+
+function settlePlain(
+  held: HeldReply,
+  session: Session,
+  environment: Environment,
+  user: UserEntry | undefined,
+  digest: Buffer,
+): void {
+  if (user) {
+    user.passwordDigest = digest;
+    session.authenticate(user, environment.directory);
+    held.connection.trust(true);
+  }
+  held.settle(user ? Status.success : Status.authError);
+}
+
+/** Derives the key for a user who does not exist too, so that both take the same time. */
+function derive(
+  environment: Environment,
+  user: UserEntry | undefined,
+  given: { user: string; password: string },
+  done: (isRight: boolean) => void,
+): void {
+  const verifier = verifierOf(user?.spec, 'sha256');
+  const used = verifier ?? fakeVerifierOf(environment, given.user, 'sha256');
+  const salt = Buffer.from(used.salt, 'base64');
+  const options = { password: given.password, salt, iterations: used.iterations, hash: 'sha256' } as const;
+  environment.keyDerivation.pbkdf2(options, (salted) => {
+    if (!salted) return done(false);
+    const clientKey = createHmac('sha256', salted).update('Client Key').digest();
+    const stored = Buffer.from(used.storedKey, 'base64');
+    const candidate = createHash('sha256').update(clientKey).digest();
+    const isRight = stored.length === candidate.length && timingSafeEqual(stored, candidate);
+    done(isRight && verifier !== undefined);
+  });
+}
+
+/** What is kept of a right password: worth nothing outside this process. */
+const digestOf = (environment: Environment, user: UserEntry | undefined, password: string): Buffer =>
+  createHmac('sha256', environment.secret)
+    .update(`${user?.spec.credentialId ?? ''}\0${password}`)
+    .digest();

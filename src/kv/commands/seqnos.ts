@@ -1,0 +1,58 @@
+// Seqnos and histories of vbuckets.
+import { Status } from '#wire/status.ts';
+import { beginReply, writeSeqno } from '../dispatch/reply.ts';
+import { Outcome, type Request } from '../dispatch/request.ts';
+
+/** GET_FAILOVER_LOG. */
+export function getFailoverLog(request: Request): Status | Outcome {
+  const { frame, documents } = request;
+  if (!documents.isActive(frame.vb)) return Status.notMyVbucket;
+  const log = documents.failoverLog(frame.vb);
+  let at = beginReply(request, 0, 0, log.length * 16, 0, 0, 0);
+  const { buffer } = request.output;
+  for (const entry of log) {
+    buffer.writeUInt32BE(entry.uuidHi, at);
+    buffer.writeUInt32BE(entry.uuidLo, at + 4);
+    writeSeqno(buffer, at + 8, entry.seqno);
+    at += 16;
+  }
+  return Outcome.replied;
+}
+
+const VbucketState = { alive: 0, active: 1, replica: 2, pending: 3, dead: 4 } as const;
+
+/** GET_ALL_VB_SEQNOS. */
+export function getAllVbSeqnos(request: Request): Status | Outcome {
+  const { frame, documents } = request;
+  const hasState = frame.keyStart > frame.extrasStart;
+  const state = hasState ? frame.buffer.readUInt32BE(frame.extrasStart) : VbucketState.alive;
+  if (state > VbucketState.dead) return request.refuse(Status.invalidArguments, 'Unknown vbucket state');
+  const active: number[] = [];
+  if (state === VbucketState.alive || state === VbucketState.active) {
+    for (let vb = 0; vb < documents.vbucketCount; vb++) if (documents.isActive(vb)) active.push(vb);
+  }
+  let at = beginReply(request, 0, 0, active.length * 10, 0, 0, 0);
+  const { buffer } = request.output;
+  for (const vb of active) {
+    buffer.writeUInt16BE(vb, at);
+    writeSeqno(buffer, at + 2, documents.highSeqno(vb));
+    at += 10;
+  }
+  return Outcome.replied;
+}
+
+const persistenceTimeoutMs = 30_000;
+
+/** SEQNO_PERSISTENCE. */
+export function seqnoPersistence(request: Request): Status | Outcome {
+  const { frame, documents } = request;
+  if (!documents.isActive(frame.vb)) return Status.notMyVbucket;
+  const high = frame.buffer.readUInt32BE(frame.extrasStart);
+  const seqno = high * 2 ** 32 + frame.buffer.readUInt32BE(frame.extrasStart + 4);
+  if (seqno <= documents.persistedSeqno(frame.vb)) return Status.success;
+  const held = request.connection.later(request, true);
+  documents.whenPersisted(frame.vb, seqno, persistenceTimeoutMs, (isPersisted) =>
+    held.settle(isPersisted ? Status.success : Status.temporaryFailure),
+  );
+  return Outcome.later;
+}

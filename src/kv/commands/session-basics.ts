@@ -1,0 +1,43 @@
+// Small commands that need no bucket.
+import { errorMapJson } from '#wire/error-map.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import { accessTo } from '../connection/session.ts';
+import { replyStatus, replyValue } from '../dispatch/reply.ts';
+import { Outcome, type Request } from '../dispatch/request.ts';
+
+/** NOOP. */
+export const noop = (): Status => Status.success;
+
+/** VERSION. */
+export const version = (request: Request): Outcome =>
+  replyValue(request, Buffer.from(request.environment.version));
+
+/** VERBOSITY. */
+export const verbosity = (): Status => Status.success;
+
+/** QUIT. */
+export function quit(request: Request): Outcome {
+  replyStatus(request, Status.success);
+  return Outcome.close;
+}
+
+/** QUITQ. */
+export const quitQuietly = (): Outcome => Outcome.close;
+
+/** GET_ERROR_MAP. */
+export function getErrorMap(request: Request): Status | Outcome {
+  const { frame } = request;
+  if (frame.end - frame.valueStart !== 2)
+    return request.refuse(Status.invalidArguments, 'Value must be a version');
+  const formatMax = frame.buffer.readUInt16BE(frame.valueStart);
+  if (formatMax === 0) return Status.keyNotFound;
+  return replyValue(request, Buffer.from(errorMapJson(formatMax)), Datatype.json);
+}
+
+/** LIST_BUCKETS: those that the user may enter. */
+export function listBuckets(request: Request): Outcome {
+  const { user } = request.session;
+  const buckets = [...request.environment.directory.buckets.values()];
+  const visible = buckets.filter((bucket) => user && accessTo(bucket, user).anywhere !== 0);
+  return replyValue(request, Buffer.from(visible.map((bucket) => bucket.name).join(' ')));
+}

@@ -1,0 +1,28 @@
+import { Datatype, Status } from '#wire/status.ts';
+import { StoreMode } from '../bucket/documents.ts';
+import { replyMutation } from '../dispatch/reply.ts';
+import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
+import { takeValue } from './values.ts';
+
+/** SET and its quiet twin. */
+export const set = (request: Request): Status | Outcome => store(request, StoreMode.set);
+/** ADD and its quiet twin. */
+export const add = (request: Request): Status | Outcome => store(request, StoreMode.add);
+/** REPLACE and its quiet twin. */
+export const replace = (request: Request): Status | Outcome => store(request, StoreMode.replace);
+
+function store(request: Request, mode: StoreMode): Status | Outcome {
+  const { frame, result } = request;
+  const mutation = beginMutation(request, mode);
+  const refusal = takeValue(request);
+  if (refusal !== Status.success) return refusal;
+  mutation.flags = frame.buffer.readUInt32BE(frame.extrasStart);
+  mutation.expiry = frame.buffer.readUInt32BE(frame.extrasStart + 4);
+  // A client that sends attributes means these; one that sends only a body leaves those that are there alone.
+  mutation.keepXattrs = (mutation.datatype & Datatype.xattr) === 0;
+  const status = request.documents.store(mutation, result);
+  if (status !== Status.success) return status;
+  request.counters.sets++;
+  replyMutation(request, result);
+  return Outcome.replied;
+}

@@ -1,0 +1,204 @@
+// One client: finds the frames in what arrives, has them run, sends the replies of one arrival in one write, and stops
+// reading while the client does not take its replies or must wait for one.
+import { emptyFrame, FrameResult, frameBytesMax } from '#wire/frame.ts';
+import { FrameReader } from '#wire/frame-reader.ts';
+import type { Output } from '#wire/output.ts';
+import { type Dispatcher, Verdict } from '../dispatch/dispatcher.ts';
+import { replyHeld } from '../dispatch/reply-held.ts';
+import type { Request } from '../dispatch/request.ts';
+import { HeldReply } from './held-reply.ts';
+import { Session } from './session.ts';
+import type { Transport } from './transport.ts';
+
+export const connectionLimits = {
+  /** A frame of a client who has not said who it is. */
+  strangerFrameBytes: 64 * 1024,
+  /** Replies are sent once they come to this. */
+  flushBytes: 256 * 1024,
+  /** Above this many unsent bytes a client is not read from. */
+  unsentBytes: 4 * 1024 * 1024,
+  /** To say who it is. */
+  authenticationMs: 30_000,
+  /** To take its last replies once it is hung up on, and to take anything at all while it is not read from. */
+  lingerMs: 5_000,
+  stalledMs: 120_000,
+} as const;
+
+/** What a connection needs of the thread it lives on. */
+export interface ConnectionHost {
+  readonly dispatcher: Dispatcher;
+  readonly output: Output;
+  nowMs(): number;
+  /** Has `resume` called soon. */
+  wake(connection: Connection): void;
+  forget(connection: Connection): void;
+}
+
+/** One frame in hand at a time, whatever the connection. */
+const frame = emptyFrame();
+
+export class Connection {
+  readonly session: Session;
+  readonly peer: string;
+  /** Replies held for this connection. */
+  heldCount = 0;
+  private orderedCount = 0;
+  private readonly host: ConnectionHost;
+  private readonly transport: Transport;
+  private readonly reader = new FrameReader(connectionLimits.strangerFrameBytes);
+  private readonly ready: HeldReply[] = [];
+  private readonly openedMs: number;
+  private waiting = false;
+  private stalledAtMs = -1;
+  private closingAtMs = -1;
+  private closed = false;
+
+  constructor(host: ConnectionHost, transport: Transport, options: { tls: boolean; peer: string }) {
+    this.host = host;
+    this.transport = transport;
+    this.session = new Session(options.tls);
+    this.peer = options.peer;
+    this.openedMs = host.nowMs();
+  }
+
+  /** A held reply forbids that any other overtakes it. */
+  get isOrdered(): boolean {
+    return this.orderedCount > 0;
+  }
+
+  /** Takes bytes that arrived. The memory may be used again afterwards. Answers whether to go on reading. */
+  received(chunk: Buffer, start: number, end: number): boolean {
+    if (this.closed || this.closingAtMs >= 0) return false;
+    this.reader.feed(chunk, start, end);
+    if (this.isBlocked) this.reader.keep();
+    else this.work();
+    return !this.isBlocked && this.closingAtMs < 0;
+  }
+
+  /** All sent bytes are taken. */
+  drained(): void {
+    if (this.stalledAtMs < 0) return;
+    this.stalledAtMs = -1;
+    this.proceed();
+  }
+
+  /** Sends the held replies that are settled, and goes on with requests that had to wait for them. */
+  resume(): void {
+    if (this.closed) return;
+    for (const held of this.ready) if (!replyHeld(this, this.host.output, held)) this.hangUp();
+    this.ready.length = 0;
+    this.waiting = false;
+    this.proceed();
+  }
+
+  /** Takes the reply just written out of the output until its durable write is settled. */
+  hold(request: Request, from: number): void {
+    const { output } = this.host;
+    const bytes = Buffer.from(output.buffer.subarray(from, output.end));
+    output.end = from;
+    const held = this.later(request, false, bytes);
+    request.bucket.awaitSettled(request.result.pending, held);
+  }
+
+  /** Promises a reply to the request. An ordered one is not overtaken even where the client allows that. */
+  later(request: Request, ordered: boolean, bytes: Buffer = Buffer.alloc(0)): HeldReply {
+    const { opcode, opaque } = request.frame;
+    const quiet = request.command.quiet === 'success';
+    const held = new HeldReply(this, { opcode, opaque, ordered, quiet }, bytes);
+    this.heldCount++;
+    if (ordered) this.orderedCount++;
+    return held;
+  }
+
+  settled(held: HeldReply): void {
+    this.heldCount--;
+    if (held.ordered) this.orderedCount--;
+    if (this.closed) return;
+    this.ready.push(held);
+    if (this.ready.length === 1) this.host.wake(this);
+  }
+
+  /** From now on the client may send large frames. */
+  trust(isTrusted: boolean): void {
+    this.reader.bytesMax = isTrusted ? frameBytesMax : connectionLimits.strangerFrameBytes;
+  }
+
+  /** Sends bytes that answer nothing. */
+  push(bytes: Buffer): void {
+    if (!this.closed && this.closingAtMs < 0 && this.stalledAtMs < 0) this.transport.write(bytes);
+  }
+
+  /** Hangs up on clients that keep us waiting. */
+  sweep(nowMs: number): void {
+    const { lingerMs, stalledMs, authenticationMs } = connectionLimits;
+    const isLingering = this.closingAtMs >= 0 && nowMs - this.closingAtMs > lingerMs;
+    const isStalled = this.stalledAtMs >= 0 && nowMs - this.stalledAtMs > stalledMs;
+    const isStranger = this.session.user === null && nowMs - this.openedMs > authenticationMs;
+    if (isLingering || isStalled || isStranger) this.transport.destroy();
+  }
+
+  /** Sends what is written and closes. */
+  hangUp(): void {
+    if (this.closingAtMs >= 0) return;
+    this.closingAtMs = this.host.nowMs();
+    this.flush();
+    this.transport.end();
+  }
+
+  destroy(): void {
+    this.transport.destroy();
+  }
+
+  /** The socket is gone. */
+  gone(): void {
+    this.closed = true;
+    this.host.forget(this);
+  }
+
+  private get isBlocked(): boolean {
+    return this.waiting || this.stalledAtMs >= 0;
+  }
+
+  private proceed(): void {
+    if (this.closingAtMs >= 0 || this.isBlocked) this.flush();
+    else this.work();
+    if (!this.isBlocked && this.closingAtMs < 0) this.transport.resume();
+  }
+
+  /** Runs the frames in hand until they are used up or must wait. */
+  private work(): void {
+    const { reader } = this;
+    const { dispatcher, output } = this.host;
+    while (!this.isBlocked) {
+      const result = reader.next(frame);
+      if (result === FrameResult.needMore) break;
+      if (result !== FrameResult.whole) {
+        dispatcher.refuse(this, frame);
+        this.hangUp();
+        break;
+      }
+      const verdict = dispatcher.run(this, frame);
+      if (verdict === Verdict.wait) {
+        reader.unread(frame);
+        this.waiting = true;
+      } else if (verdict === Verdict.hangUp) {
+        this.hangUp();
+        break;
+      }
+      if (output.end > connectionLimits.flushBytes) this.flush();
+    }
+    reader.keep();
+    this.flush();
+    if (this.isBlocked) this.transport.pause();
+  }
+
+  private flush(): void {
+    const { output } = this.host;
+    if (output.end === 0) return;
+    const taken = this.closed || this.transport.write(output.bytes());
+    output.clear(!taken);
+    if (this.transport.unsentBytes > connectionLimits.unsentBytes && this.stalledAtMs < 0) {
+      this.stalledAtMs = this.host.nowMs();
+    }
+  }
+}

@@ -1,0 +1,39 @@
+// A reply that is written but may not leave yet: a durable write that is not settled, a wait for the disk.
+import { headerBytes } from '#wire/frame.ts';
+import type { Status } from '#wire/status.ts';
+import type { Connection } from './connection.ts';
+
+export class HeldReply {
+  readonly connection: Connection;
+  readonly opcode: number;
+  readonly opaque: number;
+  /** Later requests of the connection may not overtake it. */
+  readonly ordered: boolean;
+  readonly quiet: boolean;
+  /** The reply in case of success. */
+  bytes: Buffer;
+  /** Set by `settle`. */
+  status: Status | null = null;
+
+  constructor(
+    connection: Connection,
+    head: { opcode: number; opaque: number; ordered: boolean; quiet: boolean },
+    bytes: Buffer,
+  ) {
+    this.connection = connection;
+    this.opcode = head.opcode;
+    this.opaque = head.opaque;
+    this.ordered = head.ordered;
+    this.quiet = head.quiet;
+    this.bytes = bytes;
+  }
+
+  /** The outcome is known: the reply leaves in the connection's next stretch. */
+  settle(status: Status): void {
+    this.status = status;
+    this.connection.settled(this);
+  }
+}
+
+/** For replies without a body of their own until they are settled. */
+export const noBytes = Buffer.alloc(headerBytes * 0);

@@ -1,0 +1,15 @@
+// What a connection needs of its socket.
+
+export interface Transport {
+  /** Sends bytes; true when they are taken and their memory may be used again, false when it must be left alone. */
+  write(bytes: Buffer): boolean;
+  /** Bytes not yet handed to the operating system. */
+  readonly unsentBytes: number;
+  /** Stops and starts reading. */
+  pause(): void;
+  resume(): void;
+  /** Sends what is left, then closes. */
+  end(): void;
+  /** Closes at once. */
+  destroy(): void;
+}

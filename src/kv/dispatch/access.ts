@@ -1,0 +1,65 @@
+// What one user may do in one bucket: bits per collection, worked out once and kept until users or manifest change.
+import { type BucketGrant, type Grants, Privilege } from '../admin.ts';
+import type { CollectionEntry, Collections } from './collections.ts';
+
+export class BucketAccess {
+  /** Every privilege that is held anywhere in the bucket; 0 hides the bucket. */
+  readonly anywhere: number;
+  private readonly grants: readonly BucketGrant[];
+  private readonly collections: Collections;
+  private readonly bits = new Map<number, number>();
+  private lastId = -1;
+  private lastBits = 0;
+
+  constructor(grants: Grants, bucketName: string, collections: Collections) {
+    this.grants = [grants.buckets['*'], grants.buckets[bucketName]].filter((grant) => grant !== undefined);
+    this.collections = collections;
+    this.anywhere = this.grants.reduce((bits, grant) => bits | unionOf(grant), 0);
+  }
+
+  /** Privileges in a collection, 0 when it is not there or not for this user to see. */
+  of(id: number): number {
+    if (id === this.lastId) return this.lastBits;
+    let bits = this.bits.get(id);
+    if (bits === undefined) {
+      const entry = this.collections.get(id);
+      bits = entry === undefined ? 0 : this.resolve(entry);
+      // Unknown ids are a client's to choose: remembering them would let it fill our memory.
+      if (entry !== undefined) this.bits.set(id, bits);
+    }
+    this.lastId = id;
+    this.lastBits = bits;
+    return bits;
+  }
+
+  private resolve(entry: CollectionEntry): number {
+    let bits = 0;
+    for (const grant of this.grants) {
+      const scope = grant.scopes?.[entry.scope.id.toString(16)];
+      bits |= grant.privileges;
+      bits |= scope?.privileges ?? 0;
+      bits |= scope?.collections?.[entry.id.toString(16)] ?? 0;
+    }
+    return entry.system ? systemBits(bits) : bits;
+  }
+}
+
+const readers = Privilege.read | Privilege.rangeScan;
+const writers = Privilege.insert | Privilege.upsert | Privilege.delete | Privilege.metaWrite;
+
+/** In a system collection, reading and writing each take a privilege more. */
+function systemBits(bits: number): number {
+  let kept = bits;
+  if (!(bits & Privilege.systemCollectionLookup)) kept &= ~readers;
+  if (!(bits & Privilege.systemCollectionMutation)) kept &= ~writers;
+  return kept;
+}
+
+function unionOf(grant: BucketGrant): number {
+  let bits = grant.privileges;
+  for (const scope of Object.values(grant.scopes ?? {})) {
+    bits |= scope.privileges;
+    for (const collection of Object.values(scope.collections ?? {})) bits |= collection;
+  }
+  return bits;
+}

@@ -1,0 +1,218 @@
+// The only way from a frame to a command: look up, check layout, session, collection and privilege, run, answer, count.
+import { commandTable } from '#wire/commands/index.ts';
+import { type Command, KeyRule, layoutProblem, type PrivilegeName } from '#wire/define-command.ts';
+import { Feature } from '#wire/features.ts';
+import { type Frame, Magic } from '#wire/frame.ts';
+import { clearFraming, readFraming } from '#wire/framing.ts';
+import type { Output } from '#wire/output.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import { Privilege } from '../admin.ts';
+import { handlers } from '../commands/index.ts';
+import type { Connection } from '../connection/connection.ts';
+import { readDocumentKey } from './document-key.ts';
+import type { Environment } from './environment.ts';
+import { replyStatus, replyUnreadable } from './reply.ts';
+import { type Handler, Outcome, Request } from './request.ts';
+
+/** What the connection does after a frame: go on, put the frame back until what is pending is settled, or hang up. */
+export const Verdict = { goOn: 0, wait: 1, hangUp: 2 } as const;
+export type Verdict = (typeof Verdict)[keyof typeof Verdict];
+
+/** A command with everything that is worked out once. */
+interface Entry {
+  readonly command: Command;
+  readonly handler: Handler;
+  readonly needsAll: number;
+  readonly needsAny: number;
+  readonly datatypes: number;
+}
+
+/** Durable writes and other held replies of one connection at a time. */
+const heldMax = 1024;
+
+export class Dispatcher {
+  readonly request: Request;
+  private readonly entries: readonly (Entry | undefined)[];
+
+  constructor(environment: Environment, output: Output) {
+    this.request = new Request(environment, output);
+    this.entries = commandTable.map((command) => command && entryOf(command));
+  }
+
+  /** Runs the frame and writes its reply to the output, now or once it is settled. */
+  run(connection: Connection, frame: Frame): Verdict {
+    if (frame.magic === Magic.clientResponse) return Verdict.goOn;
+    const { request } = this;
+    const { session } = connection;
+    request.connection = connection;
+    request.session = session;
+    request.frame = frame;
+    request.context = '';
+    const entry = this.entries[frame.opcode];
+    const isTraced = session.features[Feature.tracing] === 1;
+    request.startedMs = isTraced ? request.environment.clock.monotonicMs() : -1;
+    if (entry) request.command = entry.command;
+    const before = request.output.end;
+    const outcome = this.attempt(request, entry, before);
+    return this.conclude(request, entry, outcome, before);
+  }
+
+  /** Answers a frame that cannot be read; the connection hangs up after it. */
+  refuse(connection: Connection, frame: Frame): void {
+    this.request.frame = frame;
+    replyUnreadable(this.request, connection.session);
+  }
+
+  /** Runs the command, and answers for it when it throws: that is a bug of ours, which must not end the process. */
+  private attempt(request: Request, entry: Entry | undefined, before: number): number {
+    try {
+      const checked = this.check(request, entry);
+      if (checked !== Status.success || !entry) return checked;
+      request.result.pending = 0;
+      return entry.handler(request);
+    } catch (error) {
+      request.output.end = before;
+      request.environment.log.error('command.failed', {
+        opcode: request.frame.opcode,
+        error: error instanceof Error ? error.stack : String(error),
+      });
+      replyStatus(request, Status.internalError);
+      return Outcome.close;
+    }
+  }
+
+  private check(request: Request, entry: Entry | undefined): number {
+    const { connection, frame, framing } = request;
+    if (!entry) return request.refuse(Status.unknownCommand, 'Unknown command');
+    const { command } = entry;
+    if (frame.framingStart === frame.extrasStart) clearFraming(framing);
+    else {
+      const status = checkFraming(request, command);
+      if (status !== Status.success) return status;
+    }
+    if (connection.heldCount > 0 && !mayOvertake(connection, command, framing.barrier)) return mustWait;
+    const problem = layoutProblem(command, frame);
+    if (problem !== null) return request.refuse(Status.invalidArguments, problem);
+    if ((frame.datatype & ~entry.datatypes) !== 0 || !isNegotiated(request)) {
+      return request.refuse(Status.invalidArguments, 'Request datatype is not allowed here');
+    }
+    return command.session === 'none' ? Status.success : checkSession(request, entry);
+  }
+
+  private conclude(request: Request, entry: Entry | undefined, outcome: number, before: number): Verdict {
+    if (outcome === mustWait) return Verdict.wait;
+    if (outcome === Outcome.close) return Verdict.hangUp;
+    if (outcome === Outcome.later) return Verdict.goOn;
+    if (outcome >= 0) {
+      if (entry?.command.quiet === 'miss' && outcome === Status.keyNotFound) return Verdict.goOn;
+      if (!replyStatus(request, outcome as Status)) return Verdict.hangUp;
+      if (outcome === Status.authStale) return Verdict.hangUp;
+    }
+    if (request.result.pending > 0 && (outcome === Outcome.replied || outcome === Status.success)) {
+      request.connection.hold(request, before);
+      request.result.pending = 0;
+    } else if (
+      entry?.command.quiet === 'success' &&
+      (outcome === Outcome.replied || outcome === Status.success)
+    ) {
+      request.output.end = before;
+    }
+    return Verdict.goOn;
+  }
+}
+
+/** Stands for "not now" among the outcomes of a check. */
+const mustWait = -4;
+
+function entryOf(command: Command): Entry {
+  const handler = handlers.get(command);
+  if (!handler) throw new Error(`${command.name} is declared but does nothing`);
+  const bitsOf = (names: readonly PrivilegeName[] | undefined) =>
+    (names ?? []).reduce((bits, name) => bits | Privilege[name], 0);
+  return {
+    command,
+    handler,
+    needsAll: bitsOf(command.privilege?.all),
+    needsAny: bitsOf(command.privilege?.any),
+    // Clients set the JSON bit on anything; the server decides about it by itself.
+    datatypes: command.request?.typedValue ? Datatype.json | Datatype.snappy | Datatype.xattr : Datatype.json,
+  };
+}
+
+function isNegotiated(request: Request): boolean {
+  const { datatype } = request.frame;
+  const { features } = request.session;
+  if ((datatype & Datatype.snappy) !== 0 && features[Feature.snappy] !== 1) return false;
+  return (datatype & Datatype.xattr) === 0 || features[Feature.xattr] === 1;
+}
+
+/** Held replies may be overtaken where the client allows it, by commands of which the order does not matter. */
+function mayOvertake(connection: Connection, command: Command, barrier: boolean): boolean {
+  if (barrier || connection.isOrdered || connection.heldCount >= heldMax) return false;
+  return command.reorderable === true && connection.session.features[Feature.unorderedExecution] === 1;
+}
+
+function checkFraming(request: Request, command: Command): Status {
+  const { frame, framing } = request;
+  const status = readFraming(frame.buffer, frame.framingStart, frame.extrasStart, framing);
+  if (status !== Status.success) return request.refuse(status, 'Invalid framing extras');
+  if (framing.impersonates) return request.refuse(Status.noAccess, 'Requires privilege: Impersonate');
+  if (framing.durabilityLevel > 0 && !command.durability) {
+    return request.refuse(Status.invalidArguments, 'The command does not support durability requirements');
+  }
+  if (framing.preserveTtl && !command.preserveTtl) {
+    return request.refuse(Status.notSupported, 'The command does not support preserving the expiry');
+  }
+  if (framing.streamId)
+    return request.refuse(Status.invalidArguments, 'The command does not take a stream id');
+  return Status.success;
+}
+
+function checkSession(request: Request, entry: Entry): Status {
+  const { session, environment } = request;
+  if (!session.user) return request.refuse(Status.noAccess, 'Not authenticated');
+  if (!session.refresh(environment.directory)) return Status.authStale;
+  if (entry.command.session === 'bucket') return checkBucket(request, entry);
+  request.privileges = session.user.spec.grants.node;
+  return checkPrivileges(request, entry);
+}
+
+function checkBucket(request: Request, entry: Entry): Status {
+  const { bucket, access } = request.session;
+  if (!bucket || !access) return request.refuse(Status.noBucket, 'No bucket selected');
+  request.bucket = bucket;
+  request.counters = bucket.counters;
+  bucket.counters.ops++;
+  if (bucket.documents) request.documents = bucket.documents;
+  else if (!entry.command.duringWarmup)
+    return request.refuse(Status.temporaryFailure, 'The bucket is warming up');
+  if (entry.command.keyRule !== KeyRule.document) {
+    request.privileges = access.anywhere;
+    return checkPrivileges(request, entry);
+  }
+  const status = readDocumentKey(request);
+  if (status !== Status.success) return status;
+  request.privileges = access.of(request.collection);
+  if (request.privileges === 0) return hiddenCollection(request);
+  return checkPrivileges(request, entry);
+}
+
+/** A collection that is not there and one that the user may not know of look alike. */
+function hiddenCollection(request: Request): Status {
+  const isThere = request.bucket.collections.get(request.collection) !== undefined;
+  if (isThere && !request.session.has(Feature.collections)) return Status.noAccess;
+  return request.refuse(Status.unknownCollection, 'Unknown collection');
+}
+
+function checkPrivileges(request: Request, entry: Entry): Status {
+  const { privileges } = request;
+  if ((privileges & entry.needsAll) !== entry.needsAll) return missing(request, entry.needsAll & ~privileges);
+  if (entry.needsAny !== 0 && (privileges & entry.needsAny) === 0) return missing(request, entry.needsAny);
+  return Status.success;
+}
+
+function missing(request: Request, bits: number): Status {
+  const names = Object.entries(Privilege).filter(([, bit]) => (bits & bit) !== 0);
+  const text = names.map(([name]) => name.charAt(0).toUpperCase() + name.slice(1)).join(' or ');
+  return request.refuse(Status.noAccess, `Requires privilege: ${text}`);
+}

@@ -1,0 +1,24 @@
+// Replies whose outcome became known after their request's stretch.
+import { Feature } from '#wire/features.ts';
+import type { Output } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import type { Connection } from '../connection/connection.ts';
+import type { HeldReply } from '../connection/held-reply.ts';
+import { legacyStatus } from './legacy-status.ts';
+
+/** Writes the reply; answers false to hang up instead. */
+export function replyHeld(connection: Connection, output: Output, held: HeldReply): boolean {
+  const status = held.status ?? Status.internalError;
+  if (status === Status.success && held.quiet) return true;
+  if (held.bytes.length > 0 && status === Status.success) {
+    const at = output.reserve(held.bytes.length);
+    held.bytes.copy(output.buffer, at);
+    output.end += held.bytes.length;
+    return true;
+  }
+  const { session } = connection;
+  const shown = session.has(Feature.xerror) ? status : legacyStatus(undefined, session, status);
+  if (shown < 0) return false;
+  output.reply(held.opcode, held.opaque, shown, session.has(Feature.tracing) ? 0 : -1, 0, 0, 0, 0, 0, 0);
+  return true;
+}

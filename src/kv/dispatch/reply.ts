@@ -1,0 +1,144 @@
+// Replies that several commands share.
+import { Feature } from '#wire/features.ts';
+import { encodeDuration } from '#wire/framing.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import type { ItemView, MutationResult } from '../bucket/documents.ts';
+import type { Session } from '../connection/session.ts';
+import { legacyStatus } from './legacy-status.ts';
+import { Outcome, type Request } from './request.ts';
+
+/** The duration for the reply's frame, or -1 when the client did not ask for it. */
+export function durationOf(request: Request): number {
+  if (request.startedMs < 0) return -1;
+  return encodeDuration((request.environment.clock.monotonicMs() - request.startedMs) * 1000);
+}
+
+/** Begins a successful reply; answers where its body begins in the output. */
+export function beginReply(
+  request: Request,
+  extrasBytes: number,
+  keyBytes: number,
+  valueBytes: number,
+  datatype: number,
+  casHi: number,
+  casLo: number,
+): number {
+  const { frame, output } = request;
+  const duration = durationOf(request);
+  return output.reply(
+    frame.opcode,
+    frame.opaque,
+    Status.success,
+    duration,
+    extrasBytes,
+    keyBytes,
+    valueBytes,
+    datatype,
+    casHi,
+    casLo,
+  );
+}
+
+/** A success with a value and nothing else. */
+export function replyValue(request: Request, value: Buffer, datatype = 0): Outcome {
+  const shown = request.session.has(Feature.json) ? datatype : datatype & ~Datatype.json;
+  const at = beginReply(request, 0, 0, value.length, shown, 0, 0);
+  value.copy(request.output.buffer, at);
+  return Outcome.replied;
+}
+
+/** A change was made: the new CAS, and where the client wants it the vbucket's uuid and the seqno. */
+export function replyMutation(request: Request, result: MutationResult, valueBytes = 0): number {
+  const { output } = request;
+  const withToken = request.session.features[Feature.mutationSeqno] === 1;
+  const at = beginReply(request, withToken ? 16 : 0, 0, valueBytes, 0, result.casHi, result.casLo);
+  if (!withToken) return at;
+  const { buffer } = output;
+  const newest = request.bucket.newestFailover(request.frame.vb);
+  buffer.writeUInt32BE(newest?.uuidHi ?? 0, at);
+  buffer.writeUInt32BE(newest?.uuidLo ?? 0, at + 4);
+  writeSeqno(buffer, at + 8, result.seqno);
+  return at + 16;
+}
+
+/** A number below 2^53 as eight bytes. */
+export function writeSeqno(buffer: Buffer, at: number, seqno: number): void {
+  buffer.writeUInt32BE(Math.floor(seqno / 2 ** 32), at);
+  buffer.writeUInt32BE(seqno % 2 ** 32, at + 4);
+}
+
+/** The CAS that others may see of a document: all ones while it is locked. */
+export const shownCasHi = (view: ItemView): number => (view.locked ? 0xffffffff : view.casHi);
+export const shownCasLo = (view: ItemView): number => (view.locked ? 0xffffffff : view.casLo);
+
+/** Writes a reply that is only a status, with its reason where the client can read one. Answers false to hang up instead. */
+export function replyStatus(request: Request, status: Status): boolean {
+  const { session, frame, output } = request;
+  const shown = session.has(Feature.xerror) ? status : legacyStatus(request.command, session, status);
+  if (shown < 0) return false;
+  const body = bodyOf(request, status);
+  const datatype = body.length > 0 && session.has(Feature.json) ? Datatype.json : 0;
+  const at = output.reply(
+    frame.opcode,
+    frame.opaque,
+    shown,
+    durationOf(request),
+    0,
+    0,
+    body.length,
+    datatype,
+    0,
+    0,
+  );
+  body.copy(output.buffer, at);
+  return true;
+}
+
+const emptyBody = Buffer.alloc(0);
+
+function bodyOf(request: Request, status: Status): Buffer {
+  if (status === Status.success) return emptyBody;
+  if (status === Status.notMyVbucket) return configBody(request);
+  const isUnknownPlace = status === Status.unknownCollection || status === Status.unknownScope;
+  if (request.context === '' && !isUnknownPlace) return emptyBody;
+  const body: Record<string, unknown> = {};
+  if (request.context !== '') body['error'] = { context: request.context };
+  if (isUnknownPlace) body['manifest_uid'] = request.bucket.collections.uid;
+  return request.session.has(Feature.xerror) || isUnknownPlace
+    ? Buffer.from(JSON.stringify(body))
+    : emptyBody;
+}
+
+/** The configuration, so that the client finds the right node; once is enough for one that says so. */
+function configBody(request: Request): Buffer {
+  const { session, bucket } = request;
+  if (!session.has(Feature.dedupeNotMyVbucket)) return bucket.config;
+  const revision = configRevision(bucket.spec.clusterConfig);
+  if (session.sentConfigRevision === revision) return emptyBody;
+  session.sentConfigRevision = revision;
+  return bucket.config;
+}
+
+export const configRevision = (config: { revEpoch: number; rev: number }): string =>
+  `${config.revEpoch}.${config.rev}`;
+
+/** Answers a status without a request at hand: a frame that cannot be read. */
+export function replyUnreadable(request: Request, session: Session): void {
+  const { frame, output } = request;
+  const reason = Buffer.from(JSON.stringify({ error: { context: 'Invalid packet header' } }));
+  const body = session.has(Feature.xerror) && session.has(Feature.json) ? reason : emptyBody;
+  const datatype = body.length > 0 ? Datatype.json : 0;
+  const at = output.reply(
+    frame.opcode,
+    frame.opaque,
+    Status.invalidArguments,
+    -1,
+    0,
+    0,
+    body.length,
+    datatype,
+    0,
+    0,
+  );
+  body.copy(output.buffer, at);
+}

@@ -1,0 +1,112 @@
+// The request that is being run: one object for the thread, filled again for each frame.
+import type { Command } from '#wire/define-command.ts';
+import { emptyFrame, type Frame } from '#wire/frame.ts';
+import { emptyFraming, type Framing } from '#wire/framing.ts';
+import type { Output } from '#wire/output.ts';
+import type { Status } from '#wire/status.ts';
+import {
+  type Documents,
+  emptyItemView,
+  type ItemView,
+  type MutationRequest,
+  type MutationResult,
+  StoreMode,
+} from '../bucket/documents.ts';
+import type { Connection } from '../connection/connection.ts';
+import type { Session } from '../connection/session.ts';
+import type { Environment } from './environment.ts';
+import { Scratch } from './scratch.ts';
+import type { Counters, ServedBucket } from './served-bucket.ts';
+
+/** What a command answers instead of a status: it wrote its reply itself; or the reply comes later. */
+export const Outcome = { replied: -1, later: -2, close: -3 } as const;
+export type Outcome = (typeof Outcome)[keyof typeof Outcome];
+
+export type Handler = (request: Request) => Status | Outcome;
+
+export class Request {
+  readonly environment: Environment;
+  readonly output: Output;
+  frame: Frame = emptyFrame();
+  readonly framing: Framing = emptyFraming();
+  connection!: Connection;
+  session!: Session;
+  command!: Command;
+  /** Set for commands that need a bucket. */
+  bucket!: ServedBucket;
+  documents!: Documents;
+  counters!: Counters;
+  /** The document key with its collection id in front, and the id. */
+  key: Buffer = Buffer.alloc(0);
+  keyStart = 0;
+  keyEnd = 0;
+  collection = 0;
+  /** Bits the user holds where this request acts. */
+  privileges = 0;
+  /** What the client is told beside the status. */
+  context = '';
+  /** When the request was begun, for the server duration; below zero when that was not asked for. */
+  startedMs = -1;
+
+  readonly view: ItemView = emptyItemView();
+  readonly mutation: MutationRequest = emptyMutation();
+  readonly result: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
+  readonly scratch = new Scratch();
+  readonly keyScratch = Buffer.alloc(256);
+
+  constructor(environment: Environment, output: Output) {
+    this.environment = environment;
+    this.output = output;
+  }
+
+  /** Answers a status together with the reason. */
+  refuse(status: Status, context: string): Status {
+    this.context = context;
+    return status;
+  }
+}
+
+const emptyMutation = (): MutationRequest => ({
+  vb: 0,
+  key: Buffer.alloc(0),
+  keyStart: 0,
+  keyEnd: 0,
+  value: Buffer.alloc(0),
+  valueStart: 0,
+  valueEnd: 0,
+  datatype: 0,
+  flags: 0,
+  expiry: 0,
+  preserveExpiry: false,
+  casHi: 0,
+  casLo: 0,
+  mode: StoreMode.set,
+  overTombstone: false,
+  keepXattrs: false,
+  durability: 0,
+  durabilityTimeoutMs: 0,
+});
+
+/** Fills the mutation with what the frame says and the rest with the plainest choice. */
+export function beginMutation(request: Request, mode: StoreMode): MutationRequest {
+  const { mutation, frame, framing } = request;
+  mutation.vb = frame.vb;
+  mutation.key = request.key;
+  mutation.keyStart = request.keyStart;
+  mutation.keyEnd = request.keyEnd;
+  mutation.value = frame.buffer;
+  mutation.valueStart = frame.valueStart;
+  mutation.valueEnd = frame.end;
+  mutation.datatype = 0;
+  mutation.flags = 0;
+  mutation.expiry = 0;
+  mutation.preserveExpiry = framing.preserveTtl;
+  mutation.casHi = frame.casHi;
+  mutation.casLo = frame.casLo;
+  mutation.mode = mode;
+  mutation.overTombstone = false;
+  mutation.keepXattrs = false;
+  mutation.durability = framing.durabilityLevel as MutationRequest['durability'];
+  mutation.durabilityTimeoutMs = framing.durabilityTimeoutMs;
+  return mutation;
+}

@@ -1,0 +1,115 @@
+// A bucket as the pipeline sees it: its documents once they are loaded, its collections, its configuration, and the
+// clients that wait for its durable writes.
+import { Status } from '#wire/status.ts';
+import type { BucketReport, BucketSpec } from '../admin.ts';
+import type { Documents, FailoverEntry, ItemView } from '../bucket/documents.ts';
+import type { HeldReply } from '../connection/held-reply.ts';
+import { Collections } from './collections.ts';
+
+/** What counts in a bucket's statistics beside what commands count. */
+export type EngineFigures = Pick<
+  BucketReport,
+  | 'items'
+  | 'memUsed'
+  | 'dataBytes'
+  | 'diskBytes'
+  | 'dirtyItems'
+  | 'diskFetches'
+  | 'nonResident'
+  | 'collectionItems'
+>;
+
+/** What the pipeline needs of a bucket's engine beside its documents. */
+export interface BucketEngine {
+  readonly documents: Documents;
+  figures(): EngineFigures;
+  /** Some live document of the collection in `view`; false when there is none. */
+  findRandom(collectionId: number, view: ItemView): boolean;
+}
+
+/** What commands count since start. */
+export interface Counters {
+  ops: number;
+  gets: number;
+  getHits: number;
+  sets: number;
+  deletes: number;
+}
+
+const noFigures: EngineFigures = {
+  items: 0,
+  memUsed: 0,
+  dataBytes: 0,
+  diskBytes: 0,
+  dirtyItems: 0,
+  diskFetches: 0,
+  nonResident: 0,
+  collectionItems: {},
+};
+
+export class ServedBucket {
+  readonly name: string;
+  readonly uuid: string;
+  spec: BucketSpec;
+  collections: Collections;
+  config: Buffer;
+  /** Null until the documents can be read. */
+  documents: Documents | null = null;
+  engine: BucketEngine | null = null;
+  readonly counters: Counters = { ops: 0, gets: 0, getHits: 0, sets: 0, deletes: 0 };
+  private readonly waiting = new Map<number, HeldReply>();
+  private newest: (FailoverEntry | undefined)[] = [];
+
+  constructor(spec: BucketSpec) {
+    this.name = spec.name;
+    this.uuid = spec.uuid;
+    this.spec = spec;
+    this.collections = new Collections(spec.manifest);
+    this.config = Buffer.from(spec.clusterConfig.json);
+  }
+
+  /** Takes over a changed specification; answers whether the cluster configuration is another one. */
+  update(spec: BucketSpec): boolean {
+    const { json } = this.spec.clusterConfig;
+    if (spec.manifest.uid !== this.spec.manifest.uid) this.collections = new Collections(spec.manifest);
+    this.spec = spec;
+    if (spec.clusterConfig.json === json) return false;
+    this.config = Buffer.from(spec.clusterConfig.json);
+    return true;
+  }
+
+  /** The documents can be read from now on. */
+  open(engine: BucketEngine): void {
+    this.engine = engine;
+    this.documents = engine.documents;
+    this.newest = [];
+    engine.documents.onSettled = (token, status) => this.settle(token, status);
+  }
+
+  /** The documents cannot be read any more; who waits is told that the outcome is open. */
+  close(): void {
+    this.documents = null;
+    this.engine = null;
+    for (const token of [...this.waiting.keys()]) this.settle(token, Status.syncWriteAmbiguous);
+  }
+
+  /** Has the reply sent once the durable write with this token is settled. */
+  awaitSettled(token: number, held: HeldReply): void {
+    this.waiting.set(token, held);
+  }
+
+  /** The vbucket’s present life. It changes only while the documents are closed, so it is looked up once. */
+  newestFailover(vb: number): FailoverEntry | undefined {
+    return (this.newest[vb] ??= this.documents?.failoverLog(vb)[0]);
+  }
+
+  report(): EngineFigures & Counters {
+    return { ...(this.engine?.figures() ?? noFigures), ...this.counters };
+  }
+
+  private settle(token: number, status: Status): void {
+    const held = this.waiting.get(token);
+    this.waiting.delete(token);
+    held?.settle(status);
+  }
+}

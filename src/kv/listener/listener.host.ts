@@ -1,0 +1,96 @@
+// The data ports: accepts, limits the number of connections, and takes the certificate that is to be used from now on.
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions, type Server as TlsServer } from 'node:tls';
+import type { TlsSpec } from '../admin.ts';
+import { type Intake, readEvents, readShared } from './socket-transport.host.ts';
+
+export const sharedReadBytes = 256 * 1024;
+const keepAliveDelayMs = 30_000;
+const handshakeTimeoutMs = 10_000;
+const backlog = 1024;
+
+export interface ListenerOptions {
+  intake: Intake;
+  connectionsMax: number;
+  connectionCount(): number;
+  /** Read through public events only. */
+  withoutSharedBuffer?: boolean;
+}
+
+export class Listener {
+  private readonly options: ListenerOptions;
+  private readonly shared = Buffer.allocUnsafeSlow(sharedReadBytes);
+  private readonly servers: Server[] = [];
+  private tlsServer: TlsServer | null = null;
+
+  constructor(options: ListenerOptions) {
+    this.options = options;
+  }
+
+  /** Listens for plain connections; answers the port. */
+  async listen(host: string, port: number): Promise<number> {
+    const server = createServer({ pauseOnConnect: true, ...socketOptions }, (socket) => {
+      if (this.isFull) socket.destroy();
+      else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.intake);
+      else readShared(socket, server, this.shared, this.options.intake);
+    });
+    return await this.open(server, host, port);
+  }
+
+  /** Listens for TLS connections, which are refused until there is a certificate; answers the port. */
+  async listenTls(host: string, port: number): Promise<number> {
+    const server = createTlsServer(
+      { handshakeTimeout: handshakeTimeoutMs, ...socketOptions },
+      (socket: Socket) => {
+        if (this.isFull) socket.destroy();
+        else readEvents(socket, this.options.intake);
+      },
+    );
+    // A failed handshake is the client's affair, and its socket is closed already.
+    server.on('tlsClientError', (_error, socket) => socket.destroy());
+    this.tlsServer = server;
+    return await this.open(server, host, port);
+  }
+
+  /** The certificate of connections from now on. */
+  useTls(spec: TlsSpec): void {
+    const options: TlsOptions = {
+      cert: spec.certificate,
+      key: spec.key,
+      minVersion: spec.minVersion,
+      honorCipherOrder: spec.honorCipherOrder,
+      ...(spec.ciphers === undefined ? {} : { ciphers: spec.ciphers }),
+    };
+    this.tlsServer?.setSecureContext(options);
+  }
+
+  /** Accepts nothing more. Resolves once every connection is closed. */
+  async close(): Promise<void> {
+    const closed = this.servers.map(
+      (server) => new Promise<void>((resolve) => server.close(() => resolve())),
+    );
+    this.servers.length = 0;
+    await Promise.all(closed);
+  }
+
+  private get isFull(): boolean {
+    return this.options.connectionCount() >= this.options.connectionsMax;
+  }
+
+  private async open(server: Server, host: string, port: number): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port, backlog }, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+    // A server that cannot accept (no descriptors left) tries again with the next connection.
+    server.on('error', () => {});
+    this.servers.push(server);
+    const address = server.address();
+    return typeof address === 'object' && address ? address.port : port;
+  }
+}
+
+const socketOptions = { noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveDelayMs } as const;

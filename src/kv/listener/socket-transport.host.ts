@@ -1,0 +1,94 @@
+// A connection's socket. Plain sockets are read into one buffer that all connections of the thread share; where that
+// cannot be had (TLS), each arrival comes in a buffer of its own.
+import { type Server, Socket } from 'node:net';
+import type { Connection } from '../connection/connection.ts';
+import type { Transport } from '../connection/transport.ts';
+
+export class SocketTransport implements Transport {
+  private readonly socket: Socket;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+  }
+
+  write(bytes: Buffer): boolean {
+    if (this.socket.destroyed || this.socket.writableEnded) return true;
+    this.socket.write(bytes);
+    // Nothing waits in the stream: the operating system has it all, and the memory is ours again.
+    return this.socket.writableLength === 0;
+  }
+
+  get unsentBytes(): number {
+    return this.socket.writableLength;
+  }
+
+  pause(): void {
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.socket.resume();
+  }
+
+  end(): void {
+    this.socket.end();
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+}
+
+/** How sockets hand over what arrives. */
+export interface Intake {
+  /** Makes the connection for an accepted socket. */
+  connect(socket: Socket): Connection;
+}
+
+/** The private part of sockets that lets one be made anew around an accepted handle. */
+interface SocketInternals {
+  _handle: unknown;
+  _server: unknown;
+  server: unknown;
+}
+
+/**
+ * Reads the accepted socket through the shared buffer. The reader must be given when a socket is made, so a second one
+ * is made around the handle of the first (nodejs.org/api/net.html, `onread`); a runtime without that handle is
+ * served by `data` events.
+ */
+export function readShared(accepted: Socket, server: Server, shared: Buffer, intake: Intake): void {
+  const internals = accepted as unknown as SocketInternals;
+  const handle = internals._handle;
+  if (!handle) return readEvents(accepted, intake);
+  internals._handle = null;
+  let connection: Connection | null = null;
+  const options = {
+    handle,
+    allowHalfOpen: false,
+    onread: { buffer: shared, callback: (bytes: number) => connection?.received(shared, 0, bytes) ?? false },
+  };
+  const socket = new Socket(options as unknown as ConstructorParameters<typeof Socket>[0]);
+  // The server counts its sockets: the count must go down when this one closes.
+  Object.assign(socket, { _server: server, server });
+  connection = watch(socket, intake);
+  socket.resume();
+}
+
+/** Reads through public events; each chunk is memory of its own. */
+export function readEvents(socket: Socket, intake: Intake): void {
+  const connection = watch(socket, intake);
+  socket.on('data', (chunk: Buffer) => {
+    if (!connection.received(chunk, 0, chunk.length)) socket.pause();
+  });
+  socket.resume();
+}
+
+function watch(socket: Socket, intake: Intake): Connection {
+  const connection = intake.connect(socket);
+  socket.on('drain', () => connection.drained());
+  // Clients vanish in many ways; each ends in `close`, which is all that matters here.
+  socket.on('error', () => socket.destroy());
+  socket.on('close', () => connection.gone());
+  return connection;
+}
