@@ -111,10 +111,10 @@ function authenticatePlainly(request: Request): Status | Outcome {
     return Status.success;
   }
   const held = connection.later(request, true);
-  derive(environment, user, given, (isRight) => {
-    if (!isRight || !user) environment.log.warn('login.refused', { user: given.user, peer: connection.peer });
-    settlePlain(held, session, environment, isRight ? user : undefined, digest);
-  });
+  isRightPassword(environment, user, given).then(
+    (isRight) => settlePlain(held, session, environment, isRight ? user : undefined, digest),
+    () => held.settle(Status.temporaryFailure),
+  );
   return Outcome.later;
 }
 
@@ -129,29 +129,28 @@ function settlePlain(
     user.passwordDigest = digest;
     session.authenticate(user, environment.directory);
     held.connection.trust(true);
+  } else {
+    environment.log.warn('login.refused', { peer: held.connection.peer });
   }
   held.settle(user ? Status.success : Status.authError);
 }
 
 /** Derives the key for a user who does not exist too, so that both take the same time. */
-function derive(
+async function isRightPassword(
   environment: Environment,
   user: UserEntry | undefined,
   given: { user: string; password: string },
-  done: (isRight: boolean) => void,
-): void {
+): Promise<boolean> {
   const verifier = verifierOf(user?.spec, 'sha256');
   const used = verifier ?? fakeVerifierOf(environment, given.user, 'sha256');
   const salt = Buffer.from(used.salt, 'base64');
-  const options = { password: given.password, salt, iterations: used.iterations, hash: 'sha256' } as const;
-  environment.keyDerivation.pbkdf2(options, (salted) => {
-    if (!salted) return done(false);
-    const clientKey = createHmac('sha256', salted).update('Client Key').digest();
-    const stored = Buffer.from(used.storedKey, 'base64');
-    const candidate = createHash('sha256').update(clientKey).digest();
-    const isRight = stored.length === candidate.length && timingSafeEqual(stored, candidate);
-    done(isRight && verifier !== undefined);
-  });
+  const options = { iterations: used.iterations, hash: 'sha256' } as const;
+  const salted = await environment.kdf.pbkdf2(given.password, salt, options);
+  const clientKey = createHmac('sha256', salted).update('Client Key').digest();
+  const stored = Buffer.from(used.storedKey, 'base64');
+  const candidate = createHash('sha256').update(clientKey).digest();
+  const isRight = stored.length === candidate.length && timingSafeEqual(stored, candidate);
+  return isRight && verifier !== undefined;
 }
 
 /** What is kept of a right password: worth nothing outside this process. */

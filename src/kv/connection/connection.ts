@@ -28,6 +28,8 @@ export const connectionLimits = {
 export interface ConnectionHost {
   readonly dispatcher: Dispatcher;
   readonly output: Output;
+  /** Reads the clock for what is done with the bytes that arrived. */
+  tick(): void;
   nowMs(): number;
   /** Has `resume` called soon. */
   wake(connection: Connection): void;
@@ -69,6 +71,7 @@ export class Connection {
   /** Takes bytes that arrived. The memory may be used again afterwards. Answers whether to go on reading. */
   received(chunk: Buffer, start: number, end: number): boolean {
     if (this.closed || this.closingAtMs >= 0) return false;
+    this.host.tick();
     this.reader.feed(chunk, start, end);
     if (this.isBlocked) this.reader.keep();
     else this.work();
@@ -79,6 +82,7 @@ export class Connection {
   drained(): void {
     if (this.stalledAtMs < 0) return;
     this.stalledAtMs = -1;
+    this.host.tick();
     this.proceed();
   }
 

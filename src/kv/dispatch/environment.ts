@@ -1,6 +1,6 @@
 // What commands need of the world beside their request.
+import type { Kdf } from '#auth/kdf.ts';
 import type { Clock } from '#ports/clock.ts';
-import type { KeyDerivation } from '#ports/key-derivation.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { Directory } from './directory.ts';
@@ -9,7 +9,7 @@ export interface Environment {
   readonly clock: Clock;
   readonly log: Log;
   readonly random: Random;
-  readonly keyDerivation: KeyDerivation;
+  readonly kdf: Kdf;
   readonly directory: Directory;
   /** Version text of the VERSION command. */
   readonly version: string;

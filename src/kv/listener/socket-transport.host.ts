@@ -60,7 +60,10 @@ interface SocketInternals {
 export function readShared(accepted: Socket, server: Server, shared: Buffer, intake: Intake): void {
   const internals = accepted as unknown as SocketInternals;
   const handle = internals._handle;
-  if (!handle) return readEvents(accepted, intake);
+  if (!handle) {
+    readEvents(accepted, intake);
+    return;
+  }
   internals._handle = null;
   let connection: Connection | null = null;
   const options = {

@@ -1,0 +1,265 @@
+// Commands on documents, over a real socket.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { startService } from '../../../test/support/data-service.ts';
+import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { snappyCompress, snappyInflate } from '../value/snappy.ts';
+
+const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
+const u32 = (...words: number[]) => {
+  const buffer = Buffer.alloc(words.length * 4);
+  for (const [index, word] of words.entries()) buffer.writeUInt32BE(word, index * 4);
+  return buffer;
+};
+const set = (name: string, value: string | Buffer, rest: Partial<RequestParts> = {}): RequestParts => ({
+  opcode: 0x01,
+  key: key(name),
+  extras: u32(0xcafe, 0),
+  value: Buffer.from(value),
+  ...rest,
+});
+const get = (name: string, rest: Partial<RequestParts> = {}): RequestParts => ({
+  opcode: 0,
+  key: key(name),
+  ...rest,
+});
+const cas = (value: bigint) => ({ casHi: Number(value >> 32n), casLo: Number(value & 0xffffffffn) });
+const bodyOf = async (connection: KvConnection, name: string) =>
+  (await connection.ask(get(name))).value.toString();
+
+test('stores, reads, replaces and deletes a document', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const stored = await client.ask(set('k', '{"a":1}'));
+  assert.equal(stored.status, Status.success);
+  assert.equal(stored.extras.length, 16);
+  assert.notEqual(stored.cas, 0n);
+  const read = await client.ask(get('k'));
+  assert.deepEqual([read.value.toString(), read.datatype, read.cas], ['{"a":1}', 1, stored.cas]);
+  assert.equal(read.extras.readUInt32BE(0), 0xcafe);
+  assert.equal((await client.ask(set('k', 'x', { opcode: 2 }))).status, Status.keyExists);
+  assert.equal((await client.ask(set('k', 'x', { opcode: 3, casLo: 1 }))).status, Status.keyExists);
+  assert.equal((await client.ask(set('k', 'x', { opcode: 3, ...cas(stored.cas) }))).status, Status.success);
+  const raw = await client.ask(get('k'));
+  assert.deepEqual([raw.value.toString(), raw.datatype], ['x', 0]);
+  assert.equal((await client.ask({ opcode: 4, key: key('k') })).status, Status.success);
+  assert.equal((await client.ask(get('k'))).status, Status.keyNotFound);
+  assert.equal((await client.ask({ opcode: 4, key: key('k') })).status, Status.keyNotFound);
+});
+
+test('quiet commands answer only what a client must know', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  client.send(
+    set('k', '1', { opcode: 0x11 }),
+    { opcode: 0x09, key: key('missing') },
+    set('k', '2', { opcode: 0x12 }),
+    { opcode: 0x09, key: key('k'), opaque: 7 },
+    { opcode: 0x14, key: key('missing') },
+    { opcode: 0x0a, opaque: 8 },
+  );
+  const replies = [await client.next(), await client.next(), await client.next(), await client.next()];
+  assert.deepEqual(
+    replies.map((reply) => [reply?.opcode, reply?.status]),
+    [
+      [0x12, Status.keyExists],
+      [0x09, 0],
+      [0x14, Status.keyNotFound],
+      [0x0a, 0],
+    ],
+  );
+});
+
+test('counts up with wrap-around, down to zero, and creates only where asked', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const count = (opcode: number, delta: number, initial: number, expiry: number) =>
+    client.ask({ opcode, key: key('n'), extras: u32(0, delta, 0, initial, expiry) });
+  assert.equal((await count(5, 1, 1, 0xffffffff)).status, Status.keyNotFound);
+  assert.equal((await count(5, 1, 40, 0)).value.readBigUInt64BE(), 40n);
+  const counted = await count(5, 2, 0, 0);
+  assert.equal(counted.value.readBigUInt64BE(), 42n);
+  assert.equal(counted.extras.length, 16);
+  assert.equal((await count(6, 50, 0, 0)).value.readBigUInt64BE(), 0n);
+  assert.equal(await bodyOf(client, 'n'), '0');
+  await client.ask(set('n', String(2n ** 64n - 1n)));
+  assert.equal((await count(5, 2, 0, 0)).value.readBigUInt64BE(), 1n);
+  await client.ask(set('n', 'abc'));
+  assert.equal((await count(5, 1, 0, 0)).status, Status.deltaBadValue);
+});
+
+test('appends and prepends to what is there, keeping flags', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const concat = (opcode: number, value: string) =>
+    client.ask({ opcode, key: key('k'), value: Buffer.from(value) });
+  assert.equal((await concat(0x0e, 'x')).status, Status.notStored);
+  await client.ask(set('k', 'b'));
+  assert.equal((await concat(0x0e, 'c')).status, Status.success);
+  assert.equal((await concat(0x0f, 'a')).status, Status.success);
+  const read = await client.ask(get('k'));
+  assert.deepEqual([read.value.toString(), read.extras.readUInt32BE(0)], ['abc', 0xcafe]);
+});
+
+test('a locked document hides its CAS, refuses others, and yields to the lock', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  await client.ask(set('k', 'v'));
+  const locked = await client.ask({ opcode: 0x94, key: key('k'), extras: u32(20) });
+  assert.equal(locked.status, Status.success);
+  assert.equal((await client.ask(get('k'))).cas, 0xffffffffffffffffn);
+  assert.equal((await client.ask({ opcode: 0x94, key: key('k') })).status, Status.locked);
+  assert.equal((await client.ask(set('k', 'w'))).status, Status.locked);
+  assert.equal((await client.ask({ opcode: 0x95, key: key('k'), casLo: 1 })).status, Status.locked);
+  assert.equal(
+    (await client.ask({ opcode: 0x95, key: key('k'), ...cas(locked.cas) })).status,
+    Status.success,
+  );
+  assert.equal(
+    (await client.ask({ opcode: 0x95, key: key('k'), ...cas(locked.cas) })).status,
+    Status.notLocked,
+  );
+  assert.equal((await client.ask(set('k', 'w'))).status, Status.success);
+});
+
+test('touch and get-and-touch set the expiry that GET_META shows, of deleted documents too', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  await client.ask(set('k', '{}'));
+  assert.equal((await client.ask({ opcode: 0x1c, key: key('k'), extras: u32(2_000_000_000) })).status, 0);
+  const meta = await client.ask({ opcode: 0xa0, key: key('k'), extras: Buffer.from([2]) });
+  assert.equal(meta.extras.length, 21);
+  assert.deepEqual(
+    [meta.extras.readUInt32BE(0), meta.extras.readUInt32BE(8), meta.extras[20]],
+    [0, 2_000_000_000, 1],
+  );
+  const touched = await client.ask({ opcode: 0x1d, key: key('k'), extras: u32(0) });
+  assert.equal(touched.value.toString(), '{}');
+  await client.ask({ opcode: 4, key: key('k') });
+  const gone = await client.ask({ opcode: 0xa0, key: key('k'), extras: Buffer.from([2]) });
+  assert.deepEqual([gone.status, gone.extras.readUInt32BE(0)], [0, 1]);
+  assert.equal((await client.ask({ opcode: 0xa0, key: key('never') })).status, Status.keyNotFound);
+});
+
+test('keeps a compressed value as it came, and inflates it for clients that cannot', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const text = Buffer.from(JSON.stringify({ text: 'abc'.repeat(500) }));
+  const block = snappyCompress(text, 0, text.length);
+  assert.equal((await client.ask(set('k', block, { datatype: 2 }))).status, Status.success);
+  const same = await client.ask(get('k'));
+  assert.deepEqual([same.datatype, same.value.equals(block)], [3, true]);
+  const plain = await service.ready({ features: [0x07, 0x0b, 0x12] });
+  const inflated = await plain.ask(get('k'));
+  assert.deepEqual([inflated.datatype, inflated.value.equals(text)], [1, true]);
+  assert.equal((await plain.ask(set('k', block, { datatype: 2 }))).status, Status.invalidArguments);
+  assert.equal((await client.ask(set('k', 'not snappy', { datatype: 2 }))).status, Status.invalidArguments);
+  assert.equal((await client.ask({ opcode: 0x0e, key: key('k'), value: Buffer.from('!') })).status, 0);
+  const longer = await client.ask(get('k'));
+  assert.equal(longer.value.toString(), `${text}!`);
+  assert.ok(snappyInflate(block, 0, block.length, 1e6));
+});
+
+test('refuses a block that would inflate to more than a document may be', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const claim = Buffer.from([0xff, 0xff, 0xff, 0x7f, 0]);
+  assert.equal((await client.ask(set('k', claim, { datatype: 2 }))).status, Status.tooBig);
+});
+
+test('refuses a body above 20 MiB and stores one of 20 MiB', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const bytes = 20 * 1024 * 1024;
+  assert.equal((await client.ask(set('k', Buffer.alloc(bytes + 1, 1)))).status, Status.tooBig);
+  assert.equal((await client.ask(set('k', Buffer.alloc(bytes, 1)))).status, Status.success);
+  assert.equal((await client.ask(get('k'))).value.length, bytes);
+});
+
+test('a durable write is answered once it is on disk, and replies stay in order', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const durable = { framing: Buffer.from([0x11, 3]), opaque: 1 };
+  client.send(set('k', 'v', durable), get('k', { opaque: 2 }), { opcode: 0x0a, opaque: 3 });
+  const replies = [await client.next(), await client.next(), await client.next()];
+  assert.deepEqual(
+    replies.map((reply) => [reply?.opaque, reply?.status]),
+    [
+      [1, 0],
+      [2, 0],
+      [3, 0],
+    ],
+  );
+  assert.equal(replies[0]?.extras.length, 16);
+  assert.notEqual(replies[0]?.cas, 0n);
+  const bad = await client.ask(set('k', 'v', { framing: Buffer.from([0x11, 4]) }));
+  assert.equal(bad.status, Status.durabilityInvalidLevel);
+  assert.equal(
+    (await client.ask(get('k', { framing: Buffer.from([0x11, 1]) }))).status,
+    Status.invalidArguments,
+  );
+  assert.equal(
+    (await client.ask(set('k', 'v', { framing: Buffer.from([0x45, 1, 2, 3, 4, 5]) }))).status,
+    Status.noAccess,
+  );
+});
+
+test('with unordered execution, reads overtake a durable write until a barrier', async () => {
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => (release = resolve));
+  const { MemoryDisk } = await import('../disk/memory-engine.ts');
+  let isHeld = false;
+  const disk = new MemoryDisk({ sync: () => (isHeld ? gate : Promise.resolve()) });
+  await using service = await startService(undefined, { disk: disk.engine() });
+  const client = await service.ready({ features: [0x04, 0x07, 0x0b, 0x0e, 0x10, 0x11, 0x12] });
+  await client.ask(set('other', '1'));
+  isHeld = true;
+  client.send(
+    set('k', 'v', { framing: Buffer.from([0x11, 3]), opaque: 1 }),
+    get('other', { opaque: 2 }),
+    get('k', { opaque: 3 }),
+    get('k', { opaque: 4, framing: Buffer.from([0x00]) }),
+  );
+  assert.deepEqual([(await client.next())?.opaque, (await client.next())?.status], [2, Status.keyNotFound]);
+  release();
+  isHeld = false;
+  const settled = await client.next();
+  const behind = await client.next();
+  assert.deepEqual(
+    [settled?.opaque, settled?.status, behind?.opaque, behind?.value.toString()],
+    [1, 0, 4, 'v'],
+  );
+});
+
+test('tells where a vbucket is not served, with the configuration', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const reply = await client.ask(get('k', { vb: 5000 }));
+  assert.deepEqual([reply.status, reply.datatype], [Status.notMyVbucket, 1]);
+  assert.equal((JSON.parse(reply.value.toString()) as { name: string }).name, 'b');
+});
+
+test('observes seqnos and keys, and lists the failover log', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const stored = await client.ask(set('k', 'v', { framing: Buffer.from([0x11, 3]) }));
+  const uuid = stored.extras.subarray(0, 8);
+  const seqno = stored.extras.readBigUInt64BE(8);
+  const observed = await client.ask({ opcode: 0x91, value: uuid });
+  assert.deepEqual([observed.value.length, observed.value[0]], [27, 0]);
+  assert.ok(observed.value.subarray(3, 11).equals(uuid));
+  assert.deepEqual([observed.value.readBigUInt64BE(11), observed.value.readBigUInt64BE(19)], [seqno, seqno]);
+  assert.equal((await client.ask({ opcode: 0x91, value: Buffer.alloc(8, 1) })).status, Status.keyNotFound);
+  const log = await client.ask({ opcode: 0x96 });
+  assert.ok(log.value.subarray(0, 8).equals(uuid));
+  const name = key('k');
+  const head = Buffer.from([0, 0, 0, name.length]);
+  const state = await client.ask({ opcode: 0x92, value: Buffer.concat([head, name]) });
+  assert.equal(state.value[4 + name.length], 1);
+  assert.equal((await client.ask({ opcode: 0xb7, extras: u32(0, Number(seqno)) })).status, 0);
+  assert.equal((await client.ask({ opcode: 0x48 })).value.length, 10240);
+  const random = await client.ask({ opcode: 0xb6, extras: u32(0) });
+  assert.deepEqual([random.key.toString(), random.value.toString()], ['\0k', 'v']);
+});

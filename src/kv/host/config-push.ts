@@ -1,0 +1,28 @@
+// A changed cluster configuration, sent unasked to clients that want to hear of it.
+import { Feature } from '#wire/features.ts';
+import { Magic } from '#wire/frame.ts';
+import { encodeRequest } from '#wire/output.ts';
+import { Datatype } from '#wire/status.ts';
+import type { Session } from '../connection/session.ts';
+import type { ServedBucket } from '../dispatch/served-bucket.ts';
+
+const clustermapChange = 0x01;
+
+/** The notification for a client of the bucket, or null when it wants none. */
+export function configPush(session: Session, bucket: ServedBucket): Buffer | null {
+  if (session.bucket !== bucket) return null;
+  const brief = session.has(Feature.clustermapPushBrief);
+  if (!brief && !session.has(Feature.clustermapPush)) return null;
+  const { revEpoch, rev } = bucket.spec.clusterConfig;
+  const extras = Buffer.alloc(16);
+  extras.writeBigInt64BE(BigInt(revEpoch), 0);
+  extras.writeBigInt64BE(BigInt(rev), 8);
+  return encodeRequest({
+    magic: Magic.serverRequest,
+    opcode: clustermapChange,
+    datatype: brief ? Datatype.raw : Datatype.json,
+    extras,
+    key: Buffer.from(bucket.name),
+    value: brief ? Buffer.alloc(0) : bucket.config,
+  });
+}

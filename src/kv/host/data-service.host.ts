@@ -1,0 +1,217 @@
+// The data service: its sockets, its buckets, and the wanted state that it follows. A worker thread hosts one; tests
+// host one in their own thread.
+import type { Socket } from 'node:net';
+import type { Kdf } from '#auth/kdf.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import { Output } from '#wire/output.ts';
+import type { BucketSpec, KvAdmin, KvDesired, KvPorts, KvReport, KvStartOptions } from '../admin.ts';
+import { emptyItemView } from '../bucket/documents.ts';
+import { Connection, type ConnectionHost } from '../connection/connection.ts';
+import type { DiskEngine } from '../disk/engine.ts';
+import { Directory } from '../dispatch/directory.ts';
+import { Dispatcher } from '../dispatch/dispatcher.ts';
+import { Listener } from '../listener/listener.host.ts';
+import { SocketTransport } from '../listener/socket-transport.host.ts';
+import { Now } from '../vbucket/now.ts';
+import { BucketHost, type BucketHostOptions } from './bucket-host.ts';
+import { configPush } from './config-push.ts';
+
+export interface DataServiceOptions {
+  clock: Clock;
+  random: Random;
+  log: Log;
+  kdf: Kdf;
+  disk: DiskEngine;
+  connectionsMax?: number;
+  withoutSharedBuffer?: boolean;
+}
+
+const connectionsMaxDefault = 10_000;
+const sweepMs = 5_000;
+const drainMs = 2_000;
+const drainStepMs = 10;
+
+export class DataService implements KvAdmin {
+  private readonly options: DataServiceOptions;
+  private readonly directory = new Directory();
+  private readonly now = new Now();
+  private readonly hosts = new Map<string, BucketHost>();
+  private readonly connections = new Set<Connection>();
+  private readonly awake = new Set<Connection>();
+  private readonly listener: Listener;
+  private connectionHost!: ConnectionHost;
+  private bucketOptions!: BucketHostOptions;
+  private sweepTimer: Timer | null = null;
+  private stopping = false;
+  /** Changes are made one after the other. */
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: DataServiceOptions) {
+    this.options = options;
+    this.listener = new Listener({
+      intake: { connect: (socket) => this.connect(socket) },
+      connectionsMax: options.connectionsMax ?? connectionsMaxDefault,
+      connectionCount: () => this.connections.size,
+      withoutSharedBuffer: options.withoutSharedBuffer ?? false,
+    });
+  }
+
+  async start(options: KvStartOptions): Promise<KvPorts> {
+    const { clock, random, log, kdf, disk } = this.options;
+    this.tick();
+    const output = new Output();
+    const environment = {
+      clock,
+      random,
+      log,
+      kdf,
+      directory: this.directory,
+      version: options.version,
+      secret: random.bytes(32),
+      startedMs: clock.monotonicMs(),
+    };
+    const dispatcher = new Dispatcher(environment, output);
+    this.connectionHost = {
+      dispatcher,
+      output,
+      tick: () => this.tick(),
+      nowMs: () => clock.monotonicMs(),
+      wake: (connection) => this.wake(connection),
+      forget: (connection) => this.connections.delete(connection),
+    };
+    this.bucketOptions = { clock, random, log, now: this.now, disk, folder: `${options.dataDir}/buckets` };
+    return await this.listen(options);
+  }
+
+  apply(desired: KvDesired): Promise<KvReport> {
+    const done = this.last.then(() => this.follow(desired));
+    this.last = done.catch(() => {});
+    return done;
+  }
+
+  async report(): Promise<KvReport> {
+    const buckets = await Promise.all([...this.hosts.values()].map((host) => host.report()));
+    return { buckets, connections: this.connections.size };
+  }
+
+  async randomKey(bucket: string): Promise<string | null> {
+    const view = emptyItemView();
+    this.tick();
+    const isFound = this.directory.buckets.get(bucket)?.engine?.findRandom(0, view) ?? false;
+    return isFound ? view.buffer.toString('utf8', view.keyStart + 1, view.keyEnd) : null;
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    this.sweepTimer?.cancel();
+    const closed = this.listener.close();
+    await this.last;
+    await Promise.all([...this.hosts.values()].map((host) => host.stop()));
+    for (const connection of this.connections) connection.hangUp();
+    await this.waitForConnections();
+    for (const connection of this.connections) connection.destroy();
+    await closed;
+    await this.options.disk.stop();
+  }
+
+  /** Buckets are flushed and answered for by now: clients get a moment to take their last replies. */
+  private async waitForConnections(): Promise<void> {
+    const { clock } = this.options;
+    const deadline = clock.monotonicMs() + drainMs;
+    while (this.connections.size > 0 && clock.monotonicMs() < deadline) await clock.sleep(drainStepMs);
+  }
+
+  private async listen(options: KvStartOptions): Promise<KvPorts> {
+    try {
+      const port = await this.listener.listen(options.host, options.port);
+      const tlsPort = await this.listener.listenTls(options.host, options.tlsPort);
+      this.sweepTimer = this.options.clock.after(sweepMs, () => this.sweep());
+      return { port, tlsPort };
+    } catch (error) {
+      await this.listener.close();
+      throw error;
+    }
+  }
+
+  private connect(socket: Socket): Connection {
+    const tls = 'encrypted' in socket;
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    const connection = new Connection(this.connectionHost, new SocketTransport(socket), { tls, peer });
+    this.connections.add(connection);
+    return connection;
+  }
+
+  /** Reads the clock for everything that happens until the next call. */
+  private tick(): void {
+    const { clock } = this.options;
+    this.now.set(clock.wallMs(), clock.monotonicMs());
+  }
+
+  private wake(connection: Connection): void {
+    this.awake.add(connection);
+    if (this.awake.size === 1) this.options.clock.soon(() => this.resumeAwake());
+  }
+
+  private resumeAwake(): void {
+    const awake = [...this.awake];
+    this.awake.clear();
+    this.tick();
+    for (const connection of awake) connection.resume();
+  }
+
+  private sweep(): void {
+    this.tick();
+    const nowMs = this.options.clock.monotonicMs();
+    for (const connection of this.connections) connection.sweep(nowMs);
+    if (!this.stopping) this.sweepTimer = this.options.clock.after(sweepMs, () => this.sweep());
+  }
+
+  private async follow(desired: KvDesired): Promise<KvReport> {
+    if (this.stopping) throw new Error('the data service is stopping');
+    this.tick();
+    const { directory } = this;
+    if (desired.tls) this.listener.useTls(desired.tls);
+    const { clusterConfig } = desired;
+    directory.clusterConfig = clusterConfig && { ...clusterConfig, json: Buffer.from(clusterConfig.json) };
+    const removed = [...this.hosts.values()].filter((host) => !isWanted(host, desired.buckets));
+    await Promise.all(removed.map((host) => this.remove(host)));
+    const followed = desired.buckets.map((spec) => this.followBucket(spec));
+    directory.replaceUsers(desired.users);
+    await Promise.all(followed);
+    return await this.report();
+  }
+
+  private async followBucket(spec: BucketSpec): Promise<void> {
+    const known = this.hosts.get(spec.name);
+    if (known) {
+      if (await known.follow(spec)) this.pushConfig(known);
+      return;
+    }
+    const host = new BucketHost(spec, this.bucketOptions);
+    this.hosts.set(spec.name, host);
+    this.directory.buckets.set(spec.name, host.served);
+    await host.start();
+  }
+
+  /** Connections on the bucket end with it. */
+  private async remove(host: BucketHost): Promise<void> {
+    const { served } = host;
+    this.hosts.delete(served.name);
+    this.directory.buckets.delete(served.name);
+    for (const connection of this.connections) if (connection.session.bucket === served) connection.hangUp();
+    await host.destroy();
+  }
+
+  private pushConfig({ served }: BucketHost): void {
+    for (const connection of this.connections) {
+      const bytes = configPush(connection.session, served);
+      if (bytes) connection.push(bytes);
+    }
+  }
+}
+
+/** A bucket of the same name with another uuid is another bucket. */
+const isWanted = ({ served }: BucketHost, specs: readonly BucketSpec[]): boolean =>
+  specs.some((spec) => spec.name === served.name && spec.uuid === served.uuid);

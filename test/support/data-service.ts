@@ -1,0 +1,140 @@
+// A data service in this thread for tests, on a disk in memory, with users and buckets to taste.
+import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
+import { fullGrants } from '#auth/grants.ts';
+import { realKdf } from '#auth/kdf.host.ts';
+import type { Grants, ScramVerifier, UserSpec } from '#auth/privileges.ts';
+import type { BucketSpec, KvDesired } from '#kv/admin.ts';
+import { MemoryDisk } from '#kv/disk/memory-engine.ts';
+import { DataService, type DataServiceOptions } from '#kv/host/data-service.host.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { KvConnection } from './kv-connection.ts';
+
+const iterations = 10;
+
+export function aUser(name: string, password: string, grants: Grants = fullGrants()): UserSpec {
+  const scram = {
+    sha1: verifier('sha1', password),
+    sha256: verifier('sha256', password),
+    sha512: verifier('sha512', password),
+  };
+  return { name, credentialId: createHash('sha1').update(password).digest('hex'), scram, grants };
+}
+
+function verifier(hash: 'sha1' | 'sha256' | 'sha512', password: string): ScramVerifier {
+  const salt = Buffer.from(`salt of ${hash}`);
+  const bytes = createHash(hash).digest().length;
+  const salted = pbkdf2Sync(password, salt, iterations, bytes, hash);
+  const mac = (text: string) => createHmac(hash, salted).update(text).digest();
+  const storedKey = createHash(hash).update(mac('Client Key')).digest();
+  const serverKey = mac('Server Key');
+  return {
+    salt: salt.toString('base64'),
+    iterations,
+    storedKey: storedKey.toString('base64'),
+    serverKey: serverKey.toString('base64'),
+  };
+}
+
+export function aBucket(name: string, changes: Partial<BucketSpec> = {}): BucketSpec {
+  const config = { rev: 1, revEpoch: 1, name, nodeLocator: 'vbucket' };
+  return {
+    name,
+    uuid: createHash('md5').update(name).digest('hex'),
+    incarnation: 1,
+    type: 'native',
+    quotaBytes: 256 * 1024 * 1024,
+    replicaNumber: 0,
+    evictionPolicy: 'valueOnly',
+    durabilityMinLevel: 'none',
+    maxTtl: 0,
+    compressionMode: 'passive',
+    conflictResolution: 'seqno',
+    manifest: {
+      uid: '2',
+      scopes: [
+        { name: '_default', uid: '0', collections: [{ name: '_default', uid: '0' }] },
+        {
+          name: 'shop',
+          uid: '8',
+          collections: [
+            { name: 'orders', uid: '8' },
+            { name: 'carts', uid: '9' },
+          ],
+        },
+        { name: '_system', uid: '9', collections: [{ name: '_mobile', uid: 'a' }] },
+      ],
+    },
+    clusterConfig: { revEpoch: 1, rev: 1, json: JSON.stringify(config) },
+    ...changes,
+  };
+}
+
+export const aDesired = (changes: Partial<KvDesired> = {}): KvDesired => ({
+  buckets: [aBucket('b')],
+  users: [aUser('admin', 'password')],
+  clusterConfig: null,
+  tls: null,
+  ...changes,
+});
+
+export interface TestService extends AsyncDisposable {
+  service: DataService;
+  port: number;
+  tlsPort: number;
+  disk: MemoryDisk;
+  /** A connection, to be closed with the service. */
+  connect(): Promise<KvConnection>;
+  /** One that is logged in, on bucket `b`, with the features that clients usually have. */
+  ready(options?: { user?: string; features?: readonly number[] }): Promise<KvConnection>;
+}
+
+export const usualFeatures = [0x04, 0x06, 0x07, 0x08, 0x0a, 0x0b, 0x10, 0x11, 0x12, 0x14, 0x15, 0x17];
+
+export async function startService(
+  desired: KvDesired = aDesired(),
+  options: Partial<DataServiceOptions> = {},
+): Promise<TestService> {
+  const disk = new MemoryDisk();
+  const service = new DataService({
+    clock: realClock,
+    random: realRandom,
+    log: silentLog,
+    kdf: realKdf,
+    disk: disk.engine(),
+    ...options,
+  });
+  const ports = await service.start({
+    dataDir: '/data',
+    host: '127.0.0.1',
+    port: 0,
+    tlsPort: 0,
+    version: '7.1.0-test',
+    logLevel: 'silent',
+  });
+  await service.apply(desired);
+  const open: KvConnection[] = [];
+  const connect = async () => {
+    const connection = await KvConnection.open(ports.port);
+    open.push(connection);
+    return connection;
+  };
+  return {
+    service,
+    disk,
+    ...ports,
+    connect,
+    ready: async ({ user = 'admin', features = usualFeatures } = {}) => {
+      const connection = await connect();
+      if (features.length > 0) await connection.hello(features);
+      await connection.plain(user, 'password');
+      await connection.select('b');
+      return connection;
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const connection of open) connection.close();
+      await service.stop();
+    },
+  };
+}

@@ -1,0 +1,163 @@
+// A client of the data port for tests: sends frames, hands out replies in the order they come.
+import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { deferred } from '#base/deferred.ts';
+import { emptyFrame, FrameResult, frameBytesMax } from '#wire/frame.ts';
+import { FrameReader } from '#wire/frame-reader.ts';
+import { encodeRequest, type RequestParts } from '#wire/output.ts';
+
+export interface Reply {
+  magic: number;
+  opcode: number;
+  status: number;
+  opaque: number;
+  datatype: number;
+  cas: bigint;
+  framing: Buffer;
+  extras: Buffer;
+  key: Buffer;
+  value: Buffer;
+}
+
+const replyTimeoutMs = 10_000;
+
+export class KvConnection {
+  readonly socket: Socket;
+  readonly closed: Promise<void>;
+  private readonly reader = new FrameReader(frameBytesMax);
+  private readonly frame = emptyFrame();
+  private readonly replies: Reply[] = [];
+  private readonly waiting: ((reply: Reply | null) => void)[] = [];
+  private isClosed = false;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    const { promise, resolve } = deferred<void>();
+    this.closed = promise;
+    socket.on('data', (chunk: Buffer) => this.received(chunk));
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      this.isClosed = true;
+      for (const give of this.waiting.splice(0)) give(null);
+      resolve();
+    });
+  }
+
+  static async open(port: number, tls?: { ca: string }): Promise<KvConnection> {
+    const socket = tls
+      ? connectTls({ port, host: '127.0.0.1', ca: tls.ca, checkServerIdentity: () => undefined })
+      : connect({ port, host: '127.0.0.1' });
+    const { promise, resolve, reject } = deferred<void>();
+    socket.once(tls ? 'secureConnect' : 'connect', resolve).once('error', reject);
+    await promise;
+    socket.setNoDelay(true);
+    return new KvConnection(socket);
+  }
+
+  send(...requests: RequestParts[]): void {
+    this.socket.write(Buffer.concat(requests.map(encodeRequest)));
+  }
+
+  /** The next reply; null when the connection ends instead. */
+  async next(): Promise<Reply | null> {
+    const reply = this.replies.shift();
+    if (reply) return reply;
+    if (this.isClosed) return null;
+    return await new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('no reply came')), replyTimeoutMs);
+      this.waiting.push((given) => {
+        clearTimeout(timer);
+        resolve(given);
+      });
+    });
+  }
+
+  /** Sends one request and waits for its reply. */
+  async ask(request: RequestParts): Promise<Reply> {
+    this.send(request);
+    const reply = await this.next();
+    if (!reply) throw new Error('the connection was closed instead of a reply');
+    return reply;
+  }
+
+  async hello(features: readonly number[]): Promise<Reply> {
+    const value = Buffer.alloc(features.length * 2);
+    for (const [index, code] of features.entries()) value.writeUInt16BE(code, index * 2);
+    return await this.ask({ opcode: 0x1f, key: Buffer.from('test'), value });
+  }
+
+  async plain(user: string, password: string): Promise<Reply> {
+    return await this.ask({
+      opcode: 0x21,
+      key: Buffer.from('PLAIN'),
+      value: Buffer.from(`\0${user}\0${password}`),
+    });
+  }
+
+  /** A whole SCRAM exchange; answers the last reply and whether the server proved itself. */
+  async scram(
+    mechanism: string,
+    user: string,
+    password: string,
+  ): Promise<{ reply: Reply; isProven: boolean }> {
+    const hash =
+      { 'SCRAM-SHA1': 'sha1', 'SCRAM-SHA256': 'sha256', 'SCRAM-SHA512': 'sha512' }[mechanism] ?? '';
+    const name = user.replaceAll('=', '=3D').replaceAll(',', '=2C');
+    const bare = `n=${name},r=0x3e 0xffffff90 nonce`;
+    const key = Buffer.from(mechanism);
+    const first = await this.ask({ opcode: 0x21, key, value: Buffer.from(`n,,${bare}`) });
+    if (first.status !== 0x21) return { reply: first, isProven: false };
+    const challenge = first.value.toString();
+    const [, nonce = '', salt = '', count = ''] = /^r=(.*),s=(.*),i=(\d+)$/.exec(challenge) ?? [];
+    const bytes = createHash(hash).digest().length;
+    const salted = pbkdf2Sync(password, Buffer.from(salt, 'base64'), Number(count), bytes, hash);
+    const mac = (secret: Buffer, text: string) => createHmac(hash, secret).update(text).digest();
+    const clientKey = mac(salted, 'Client Key');
+    const withoutProof = `c=biws,r=${nonce}`;
+    const message = `${bare},${challenge},${withoutProof}`;
+    const signature = mac(createHash(hash).update(clientKey).digest(), message);
+    const proof = Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] as number)));
+    const value = Buffer.from(`${withoutProof},p=${proof.toString('base64')}`);
+    const reply = await this.ask({ opcode: 0x22, key, value });
+    const expected = `v=${mac(mac(salted, 'Server Key'), message).toString('base64')}`;
+    return { reply, isProven: reply.value.toString() === expected };
+  }
+
+  async select(bucket: string): Promise<Reply> {
+    return await this.ask({ opcode: 0x89, key: Buffer.from(bucket) });
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  private received(chunk: Buffer): void {
+    this.reader.feed(chunk, 0, chunk.length);
+    while (this.reader.next(this.frame) === FrameResult.whole) this.give(this.copy());
+    this.reader.keep();
+  }
+
+  private copy(): Reply {
+    const { frame } = this;
+    const part = (start: number, end: number) => Buffer.from(frame.buffer.subarray(start, end));
+    return {
+      magic: frame.magic,
+      opcode: frame.opcode,
+      status: frame.vb,
+      opaque: frame.opaque,
+      datatype: frame.datatype,
+      cas: (BigInt(frame.casHi) << 32n) | BigInt(frame.casLo),
+      framing: part(frame.framingStart, frame.extrasStart),
+      extras: part(frame.extrasStart, frame.keyStart),
+      key: part(frame.keyStart, frame.valueStart),
+      value: part(frame.valueStart, frame.end),
+    };
+  }
+
+  private give(reply: Reply): void {
+    const waiting = this.waiting.shift();
+    if (waiting) waiting(reply);
+    else this.replies.push(reply);
+  }
+}
