@@ -5,7 +5,7 @@ import { realKdf } from '#auth/kdf.host.ts';
 import type { Grants, ScramVerifier, UserSpec } from '#auth/privileges.ts';
 import type { BucketSpec, KvDesired } from '#kv/admin.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
-import { DataService, type DataServiceOptions } from '#kv/host/data-service.host.ts';
+import { DataService, type DataServiceOptions } from '#kv/host/data-service.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';

@@ -1,0 +1,47 @@
+// The thread of the data service: hosts it, takes calls of its door from the main thread, and sends its log there.
+import { parentPort } from 'node:worker_threads';
+import { realKdf } from '#auth/kdf.host.ts';
+import { assert } from '#base/assert.ts';
+import { realClock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import type { KvAdmin } from '../admin.ts';
+import { workerDiskEngine } from '../disk/hosts/worker-engine.ts';
+import { DataService } from './data-service.ts';
+import type { DoorCall, DoorFailure, ThreadMessage } from './thread-messages.ts';
+
+assert(parentPort !== null, 'the data service runs in a worker thread');
+const port = parentPort;
+const say = (message: ThreadMessage): void => port.postMessage(message);
+
+const logTo = (component: string): Log => {
+  const at =
+    (level: 'debug' | 'info' | 'warn' | 'error') => (event: string, fields?: Record<string, unknown>) =>
+      say({ kind: 'log', level, event, fields: { component, ...fields } });
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: logTo };
+};
+
+const service = new DataService({
+  clock: realClock,
+  random: realRandom,
+  log: logTo('kv'),
+  kdf: realKdf,
+  disk: workerDiskEngine(),
+});
+
+port.on('message', (call: DoorCall) => void answer(call));
+
+async function answer({ id, method, args }: DoorCall): Promise<void> {
+  try {
+    const act = service[method] as (...args: unknown[]) => Promise<unknown>;
+    say({ kind: 'result', id, result: await act.apply(service, args) });
+  } catch (error) {
+    say({ kind: 'failure', id, failure: failureOf(error) });
+  }
+  if (method === ('stop' satisfies keyof KvAdmin)) port.close();
+}
+
+function failureOf(error: unknown): DoorFailure {
+  const message = error instanceof Error ? error.message : String(error);
+  return { message, code: (error as NodeJS.ErrnoException).code };
+}

@@ -1,0 +1,20 @@
+// What the main thread and the data thread say to each other: calls of the door and their answers, and lines for the log.
+import type { LogLevel } from '#ports/log.ts';
+import type { KvAdmin } from '../admin.ts';
+
+export interface DoorCall {
+  id: number;
+  method: keyof KvAdmin;
+  args: unknown[];
+}
+
+export interface DoorFailure {
+  message: string;
+  /** As in system errors: `EADDRINUSE`. */
+  code: string | undefined;
+}
+
+export type ThreadMessage =
+  | { kind: 'result'; id: number; result: unknown }
+  | { kind: 'failure'; id: number; failure: DoorFailure }
+  | { kind: 'log'; level: Exclude<LogLevel, 'silent'>; event: string; fields: Record<string, unknown> };

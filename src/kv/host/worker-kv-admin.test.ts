@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { aBucket, aDesired } from '../../../test/support/data-service.ts';
+import { KvConnection } from '../../../test/support/kv-connection.ts';
+import { WorkerKvAdmin } from './worker-kv-admin.ts';
+
+const startOptions = (dataDir: string, port = 0) => ({
+  dataDir,
+  host: '127.0.0.1',
+  port,
+  tlsPort: 0,
+  version: '7.1.0-test',
+  logLevel: 'silent',
+});
+const newAdmin = () =>
+  new WorkerKvAdmin({
+    log: silentLog,
+    onLost: (reason) => {
+      throw reason;
+    },
+  });
+
+test('a data thread keeps documents over a restart, empties a bucket, and removes its files', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'divan-kv-'));
+  const set = { opcode: 1, key: Buffer.from('key'), extras: Buffer.alloc(8), value: Buffer.from('"v"') };
+  for (const round of ['store', 'read', 'flush', 'empty']) {
+    const admin = newAdmin();
+    const { port } = await admin.start(startOptions(dataDir));
+    const incarnation = round === 'flush' || round === 'empty' ? 2 : 1;
+    const report = await admin.apply(aDesired({ buckets: [aBucket('b', { incarnation })] }));
+    assert.deepEqual(
+      report.buckets.map(({ state, damaged }) => ({ state, damaged })),
+      [{ state: 'ready', damaged: [] }],
+    );
+    const client = await KvConnection.open(port);
+    await client.plain('admin', 'password');
+    await client.select('b');
+    if (round === 'store') assert.equal((await client.ask(set)).status, 0);
+    const read = await client.ask({ opcode: 0, key: Buffer.from('key') });
+    assert.equal(read.value.toString(), incarnation === 1 ? '"v"' : '', round);
+    assert.equal(await admin.randomKey('b'), incarnation === 1 ? 'key' : null);
+    const { buckets } = await admin.report();
+    assert.equal(buckets[0]?.items, incarnation === 1 ? 1 : 0);
+    if (round === 'empty') assert.deepEqual((await admin.apply(aDesired({ buckets: [] }))).buckets, []);
+    client.close();
+    await admin.stop();
+  }
+  await rm(dataDir, { recursive: true });
+});
+
+test('start names the port that is in use', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const { port } = taken.address() as { port: number };
+  const admin = newAdmin();
+  await assert.rejects(admin.start(startOptions('/nowhere', port)), (error: NodeJS.ErrnoException) => {
+    assert.equal(error.code, 'EADDRINUSE');
+    assert.ok(error.message.includes(String(port)));
+    return true;
+  });
+  await admin.stop();
+  taken.close();
+});

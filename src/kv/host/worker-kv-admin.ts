@@ -1,0 +1,83 @@
+// The door to a data service in a worker thread of its own, so that no work of the main thread stalls a client.
+import type { Worker } from 'node:worker_threads';
+import { type Deferred, deferred } from '#base/deferred.ts';
+import type { Log } from '#ports/log.ts';
+import { startWorker } from '#ports/worker.ts';
+import type { KvAdmin, KvDesired, KvPorts, KvReport, KvStartOptions } from '../admin.ts';
+import type { DoorFailure, ThreadMessage } from './thread-messages.ts';
+
+export interface WorkerKvAdminOptions {
+  log: Log;
+  /** The thread ended without being asked to: nothing is served any more. */
+  onLost: (reason: Error) => void;
+}
+
+export class WorkerKvAdmin implements KvAdmin {
+  private readonly options: WorkerKvAdminOptions;
+  private readonly worker: Worker;
+  private readonly waiting = new Map<number, Deferred<unknown>>();
+  private lastId = 0;
+  private lost: Error | null = null;
+  private stopping = false;
+
+  constructor(options: WorkerKvAdminOptions) {
+    this.options = options;
+    this.worker = startWorker(new URL('./data-thread', import.meta.url), import.meta.url);
+    this.worker.on('message', (message: ThreadMessage) => this.receive(message));
+    this.worker.on('error', (error) => this.lose(error));
+    this.worker.on('exit', (code) => this.lose(new Error(`the data thread ended with code ${code}`)));
+  }
+
+  start(options: KvStartOptions): Promise<KvPorts> {
+    return this.call('start', [options]);
+  }
+
+  apply(desired: KvDesired): Promise<KvReport> {
+    return this.call('apply', [desired]);
+  }
+
+  report(): Promise<KvReport> {
+    return this.call('report', []);
+  }
+
+  randomKey(bucket: string): Promise<string | null> {
+    return this.call('randomKey', [bucket]);
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    if (!this.lost) await this.call('stop', []);
+    await this.worker.terminate();
+  }
+
+  private call<T>(method: keyof KvAdmin, args: unknown[]): Promise<T> {
+    if (this.lost) return Promise.reject(this.lost);
+    const id = ++this.lastId;
+    const answer = deferred<unknown>();
+    this.waiting.set(id, answer);
+    this.worker.postMessage({ id, method, args });
+    return answer.promise as Promise<T>;
+  }
+
+  private receive(message: ThreadMessage): void {
+    if (message.kind === 'log') {
+      this.options.log[message.level](message.event, message.fields);
+      return;
+    }
+    const answer = this.waiting.get(message.id);
+    this.waiting.delete(message.id);
+    if (message.kind === 'result') answer?.resolve(message.result);
+    else answer?.reject(errorOf(message.failure));
+  }
+
+  private lose(reason: Error): void {
+    if (this.lost) return;
+    this.lost = reason;
+    for (const answer of this.waiting.values()) answer.reject(reason);
+    this.waiting.clear();
+    if (!this.stopping) this.options.onLost(reason);
+  }
+}
+
+const errorOf = ({ message, code }: DoorFailure): Error =>
+  Object.assign(new Error(message), code === undefined ? {} : { code });
