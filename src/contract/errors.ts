@@ -48,6 +48,19 @@ export const refuse = {
   text: (text: string, status = 400) => new AppError(status, { kind: 'text', text }),
   json: (value: unknown, status = 400) => new AppError(status, { kind: 'json', value }),
   empty: (status = 400) => new AppError(status, { kind: 'empty' }),
+  /** The caller's roles do not grant what was asked, whatever the route itself demands. */
+  forbidden: (permissions: readonly string[]) =>
+    new AppError(403, {
+      kind: 'json',
+      value: { message: 'Forbidden. User needs the following permissions', permissions },
+    }),
+  /** What the community edition lacks. */
+  enterpriseOnly: () =>
+    new AppError(
+      400,
+      { kind: 'text', text: 'This http API endpoint requires enterprise edition' },
+      { headers: { 'X-enterprise-edition-needed': '1' } },
+    ),
   /** A resource in the path that is not there. */
   notFound: () => new AppError(404, { kind: 'text', text: 'Requested resource not found.\r\n' }),
 };

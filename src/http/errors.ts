@@ -15,9 +15,6 @@ export const malformedPath = (): Reply =>
 export const unauthenticated = (challenge: boolean): Reply =>
   reply.empty(401, challenge ? { 'WWW-Authenticate': 'Basic realm="Divan"' } : undefined);
 
-export const forbidden = (permissions: readonly string[]): Reply =>
-  reply.json({ message: 'Forbidden. User needs the following permissions', permissions }, 403);
-
 export const unexpected = (): Reply =>
   reply.json(['Unexpected server error, request logged.'], 500, { Connection: 'close' });
 

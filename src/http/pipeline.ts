@@ -11,7 +11,7 @@ import { AccessGate } from './access.ts';
 import { ClientGone, readBody } from './body.ts';
 import { contextOf, remoteAddress } from './context.ts';
 import { parseAuthorization } from './credentials.ts';
-import { forbidden, malformedPath, noRoute, renderError, unauthenticated, unexpected } from './errors.ts';
+import { malformedPath, noRoute, renderError, unauthenticated, unexpected } from './errors.ts';
 import { parseTarget, type Target } from './path.ts';
 import { type Match, Router } from './router.ts';
 import { sendReply } from './send.ts';
@@ -129,7 +129,7 @@ export class Pipeline {
     const verdict = await this.#gate.judge(route, match.params, credentials, remoteAddress(request));
     exchange.user = verdict.caller?.identity.name ?? '';
     if (verdict.kind === 'unauthenticated') return unauthenticated(this.#challenges(request));
-    if (verdict.kind === 'forbidden') return forbidden([verdict.permission]);
+    if (verdict.kind === 'forbidden') throw refuse.forbidden([verdict.permission]);
     await this.#checkAddressee(exchange, match);
     const context = contextOf(request, verdict.caller, { provisioned, signal: abort.signal });
     return await this.#run(exchange, match, context);

@@ -10,7 +10,7 @@ export function validate(schema: z.ZodType, value: unknown): unknown {
 }
 
 function issueFields(issues: readonly z.core.$ZodIssue[]): Record<string, string> {
-  const fields: Record<string, string> = {};
+  const fields: Record<string, string> = Object.create(null);
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) fields[key] ??= fieldText.unsupported;

@@ -1,0 +1,116 @@
+// Identities as they are now: who may log in, with which roles, and what the data service must know of them. Roles of
+// users and groups whose bucket, scope or collection is gone do not count.
+import type { IdentitySource, KnownIdentity } from '#auth/authenticator.ts';
+import { type BucketTarget, compileGrants, fullGrants } from '#auth/grants.ts';
+import type { UserSpec } from '#auth/privileges.ts';
+import type { GrantedRole } from '#auth/role-rules.ts';
+import type { Changing } from '../config/until.ts';
+import { type RoleTargets, stillThere } from './role-targets.ts';
+import type { StoredCredentials, StoredUser, UsersStore } from './users.store.ts';
+
+const administratorRoles: readonly GrantedRole[] = [{ role: 'admin', names: [] }];
+
+/** A role and why a user has it. */
+export interface OriginatedRole {
+  readonly role: GrantedRole;
+  /** Null for the user's own, else the name of a group. */
+  readonly origins: readonly (string | null)[];
+}
+
+export class Identities implements IdentitySource, Changing {
+  readonly #store: UsersStore;
+  readonly #targets: RoleTargets;
+  readonly #known = new Map<string, KnownIdentity | null>();
+  readonly #subscriptions: { stop(): void }[];
+
+  constructor(store: UsersStore, targets: RoleTargets) {
+    this.#store = store;
+    this.#targets = targets;
+    this.#subscriptions = [store, targets].map((source) => source.onChange(() => this.#known.clear()));
+  }
+
+  stop(): void {
+    for (const subscription of this.#subscriptions) subscription.stop();
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    return this.#store.onChange(listener);
+  }
+
+  provisioned(): boolean {
+    return this.#store.state.administrator !== null;
+  }
+
+  find(name: string): KnownIdentity | null {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const found = this.#look(name);
+    // Names that nobody has are not kept: there is no end to them.
+    if (found) this.#known.set(name, found);
+    return found;
+  }
+
+  rolesOf(user: StoredUser): OriginatedRole[] {
+    const sources: [string | null, StoredUser['roles']][] = [[null, user.roles]];
+    for (const id of user.groups) {
+      const group = this.#store.state.groups.find((one) => one.id === id);
+      if (group) sources.push([id, group.roles]);
+    }
+    const byText = new Map<string, { role: GrantedRole; origins: (string | null)[] }>();
+    for (const [origin, roles] of sources) {
+      for (const role of roles.filter((one) => stillThere(one, this.#targets))) {
+        const key = JSON.stringify([role.role, role.names]);
+        const entry = byText.get(key) ?? { role: { role: role.role, names: role.names }, origins: [] };
+        entry.origins.push(origin);
+        byText.set(key, entry);
+      }
+    }
+    return [...byText.values()];
+  }
+
+  /** Everyone the data service lets in. Ids of scopes and collections come from the manifests it is to run, by bucket name. */
+  specs(manifests: ReadonlyMap<string, Pick<BucketTarget, 'scopes'>>): UserSpec[] {
+    const { administrator, users } = this.#store.state;
+    const target = (name: string) => {
+      const manifest = manifests.get(name);
+      return manifest ? { uuid: '', scopes: manifest.scopes } : null;
+    };
+    const specs = users
+      .filter((user) => user.id !== administrator?.id)
+      .map((user) => {
+        const roles = this.rolesOf(user).map((one) => one.role);
+        return { ...loginOf(user), grants: compileGrants(roles, target) };
+      });
+    return administrator ? [{ ...loginOf(administrator), grants: fullGrants() }, ...specs] : specs;
+  }
+
+  #look(name: string): KnownIdentity | null {
+    const { administrator, users } = this.#store.state;
+    if (administrator?.id === name) return known(administrator, 'admin', administratorRoles);
+    const user = users.find((one) => one.id === name);
+    return user
+      ? known(
+          user,
+          'local',
+          this.rolesOf(user).map((one) => one.role),
+        )
+      : null;
+  }
+}
+
+const loginOf = (stored: StoredCredentials) => ({
+  name: stored.id,
+  credentialId: stored.credentialId,
+  scram: { ...stored.password.scram },
+});
+
+const known = (
+  stored: StoredCredentials,
+  domain: 'admin' | 'local',
+  roles: readonly GrantedRole[],
+): KnownIdentity => ({
+  identity: { name: stored.id, domain },
+  password: stored.password,
+  credentialId: stored.credentialId,
+  roles,
+});

@@ -1,0 +1,91 @@
+// What callers can ask about themselves, and the list of roles.
+import { parsePermission } from '#auth/permission.ts';
+import { allows, everyName, type GrantedRole, namesOfLevel } from '#auth/role-rules.ts';
+import type { RoleDefinition } from '#auth/roles/definition.ts';
+import { roleCatalogue } from '#auth/roles/index.ts';
+import { refuse } from '#contract/errors.ts';
+import { type BoundRoute, bind, type Context, type Reply, reply } from '#contract/route.ts';
+import type { RoleTargets } from './role-targets.ts';
+import { isSecurityRole, maySeeSecurityRoles, permissionOf } from './users.access.ts';
+import * as contract from './users.contract.ts';
+import type { UsersRoutesDeps } from './users.routes.ts';
+
+export function identityRoutes(deps: UsersRoutesDeps & { readonly targets: RoleTargets }): BoundRoute[] {
+  const { service, edition } = deps;
+  return [
+    bind(contract.ListRoles, ({ query }, context) => listRoles(deps, query.permission, context)),
+    bind(contract.WhoAmI, (_, context) => reply.json(whoAmI(deps, context))),
+    bind(contract.CheckPermissions, ({ body }, context) => checkPermissions(body.toString('utf8'), context)),
+    bind(contract.ChangeOwnPassword, async ({ body }, { identity }) => {
+      if (edition !== 'enterprise') throw refuse.enterpriseOnly();
+      const password = service.readPassword(body);
+      if (identity.domain === 'admin') await service.setAdministrator(identity.name, password);
+      else await service.changePassword(identity.name, password);
+      return reply.empty();
+    }),
+  ];
+}
+
+function listRoles(
+  { edition, targets }: { edition: string; targets: RoleTargets },
+  permission: string | undefined,
+  context: Context,
+): Reply {
+  const listed = roleCatalogue
+    .filter((definition) => edition === 'enterprise' || definition.community)
+    .flatMap((definition) =>
+      rolesGranting(definition, permission, targets).map((role) => [definition, role] as const),
+    )
+    .filter(([, role]) => maySeeSecurityRoles(context) || !isSecurityRole(role));
+  return reply.json(listed.map(([definition, role]) => contract.listedRole(role, definition)));
+}
+
+/** A role for any names; with a permission also for the names in it, and only where it grants the permission. */
+function rolesGranting(
+  definition: RoleDefinition,
+  text: string | undefined,
+  targets: RoleTargets,
+): GrantedRole[] {
+  const count = namesOfLevel[definition.level];
+  const any: GrantedRole = { role: definition.id, names: Array.from({ length: count }, () => null) };
+  if (text === undefined) return [any];
+  const permission = permissionOf(text);
+  const named = (permission.object[0]?.names ?? []).filter((name) => name !== null && name !== everyName);
+  const candidates = [any];
+  if (named.length > 0 && targets.bucket(named[0] as string)) {
+    for (let depth = 1; depth <= Math.min(count, named.length); depth++) {
+      candidates.push({
+        ...any,
+        names: any.names.map((_, index) => (index < depth ? (named[index] as string) : null)),
+      });
+    }
+  }
+  return candidates.filter((role) => allows([role], permission));
+}
+
+function whoAmI({ service, identities }: UsersRoutesDeps, context: Context) {
+  const { name: id, domain } = context.identity;
+  if (domain === 'anonymous') {
+    // Before there is an administrator, anyone may do what the open routes allow.
+    return { id, domain, roles: identities.provisioned() ? [] : [{ role: 'admin' }] };
+  }
+  const roles = identities.find(id)?.roles.map(contract.roleRecord) ?? [];
+  const user = domain === 'local' ? service.user(id) : undefined;
+  if (!user) return { id, domain, roles };
+  return {
+    id,
+    domain,
+    roles,
+    ...(user.name !== null && { name: user.name }),
+    uuid: user.uuid,
+    password_change_date: new Date(user.passwordChangedMs).toISOString(),
+  };
+}
+
+function checkPermissions(text: string, context: Context): Reply {
+  if (text === '') throw refuse.json('Request body should not be empty.');
+  const permissions = text.split(',').map((one) => one.trim());
+  const malformed = permissions.filter((one) => parsePermission(one) === null);
+  if (malformed.length > 0) throw refuse.json(`Malformed permissions: [${malformed.join(',')}].`);
+  return reply.json(Object.fromEntries(permissions.map((one) => [one, context.may(one)])));
+}

@@ -1,0 +1,53 @@
+// Roles against the buckets, scopes and collections that there are.
+import type { BucketTarget } from '#auth/grants.ts';
+import { roleText } from '#auth/role-names.ts';
+import type { GrantedRole } from '#auth/role-rules.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { Changing } from '../config/until.ts';
+import type { StoredRole } from './users.store.ts';
+
+/** What roles can name. */
+export interface RoleTargets extends Changing {
+  bucket(name: string): BucketTarget | null;
+}
+
+export const targetsOf = (view: ClusterView): RoleTargets => ({
+  bucket(name) {
+    const bucket = view.liveBucket(name);
+    return bucket ? { uuid: bucket.uuid, scopes: view.manifest(bucket.uuid).scopes } : null;
+  },
+  onChange: (listener) => view.onChange(listener),
+});
+
+/** Roles with the ids of what they name; those that name what is not there go to `bad`. */
+export function resolveRoles(
+  roles: readonly GrantedRole[],
+  targets: RoleTargets,
+): { good: StoredRole[]; bad: string[] } {
+  const good: StoredRole[] = [];
+  const bad: string[] = [];
+  for (const role of roles) {
+    const ids = idsOf(role, targets);
+    if (ids) good.push({ role: role.role, names: role.names, ids });
+    else bad.push(roleText(role));
+  }
+  return { good, bad };
+}
+
+/** False for a role whose bucket, scope or collection is gone, even if there is another of that name. */
+export function stillThere(role: StoredRole, targets: RoleTargets): boolean {
+  const ids = idsOf(role, targets);
+  return ids?.every((id, index) => id === role.ids[index]) ?? false;
+}
+
+function idsOf(role: GrantedRole, targets: RoleTargets): (string | null)[] | null {
+  const [bucketName = null, scopeName = null, collectionName = null] = role.names;
+  if (bucketName === null) return role.names.map(() => null);
+  const bucket = targets.bucket(bucketName);
+  if (!bucket) return null;
+  const scope = bucket.scopes.find((one) => one.name === scopeName);
+  if (scopeName !== null && !scope) return null;
+  const collection = scope?.collections.find((one) => one.name === collectionName);
+  if (collectionName !== null && !collection) return null;
+  return [bucket.uuid, scope?.uid ?? null, collection?.uid ?? null].slice(0, role.names.length);
+}

@@ -1,0 +1,48 @@
+// Who may see and change which users and groups, beyond what the routes demand: administrators' roles are given and taken
+// by full administrators only, and local users are the business of those who administer local users.
+import { type Permission, parsePermission } from '#auth/permission.ts';
+import { allows, type GrantedRole } from '#auth/role-rules.ts';
+import { assert } from '#base/assert.ts';
+import { refuse } from '#contract/errors.ts';
+import type { Context } from '#contract/route.ts';
+
+const seesSecurityRoles = 'cluster.admin.security.admin!read';
+const givesSecurityRoles = 'cluster.admin.security.admin!write';
+const seesLocalUsers = 'cluster.admin.security.local!read';
+const changesLocalUsers = 'cluster.admin.security.local!write';
+
+/** True for the roles that can see or change security settings: administrators of some kind. */
+export const isSecurityRole = (role: GrantedRole): boolean =>
+  allows([role], permissionOf('cluster.admin.security!any'));
+
+export const maySeeSecurityRoles = (context: Context): boolean => context.may(seesSecurityRoles);
+
+export function maySeeUser(context: Context, roles: readonly GrantedRole[]): boolean {
+  return context.may(seesLocalUsers) && maySeeRoles(context, roles);
+}
+
+export const maySeeRoles = (context: Context, roles: readonly GrantedRole[]): boolean =>
+  maySeeSecurityRoles(context) || !roles.some(isSecurityRole);
+
+export function demandSight(context: Context, roles: readonly GrantedRole[]): void {
+  if (!maySeeRoles(context, roles)) throw refuse.forbidden([seesSecurityRoles]);
+}
+
+/** `roles`: those that are there and those that are to be. */
+export function demandChange(context: Context, roles: readonly GrantedRole[]): void {
+  if (roles.some(isSecurityRole)) demand(context, givesSecurityRoles);
+}
+
+export const demandLocalUsers = (context: Context): void => demand(context, changesLocalUsers);
+
+export const demandFullAdministrator = (context: Context): void => demand(context, givesSecurityRoles);
+
+function demand(context: Context, permission: string): void {
+  if (!context.may(permission)) throw refuse.forbidden([permission]);
+}
+
+export function permissionOf(text: string): Permission {
+  const permission = parsePermission(text);
+  assert(permission, `malformed permission ${text}`);
+  return permission;
+}

@@ -1,0 +1,193 @@
+// Routes of identities: users, groups, roles, and what a caller may do.
+import type { z } from 'zod';
+import { parsePermission } from '#auth/permission.ts';
+import type { GrantedRole } from '#auth/role-rules.ts';
+import type { RoleDefinition } from '#auth/roles/definition.ts';
+import { field, openForm } from '#contract/fields.ts';
+import { defineRoute } from '#contract/route.ts';
+import type { OriginatedRole } from './identities.ts';
+import type { StoredGroup, StoredUser } from './users.store.ts';
+
+const reads = { kind: 'permission', permission: 'cluster.admin.security!read' } as const;
+const writes = { kind: 'permission', permission: 'cluster.admin.security!write' } as const;
+
+const permission = field
+  .text()
+  .refine((text) => parsePermission(text) !== null, 'Malformed permission')
+  .optional();
+
+const paging = {
+  pageSize: field.integer(2, 100).optional(),
+  startFrom: field.text().optional(),
+  order: field.oneOf(['asc', 'desc']).default('asc'),
+  substr: field.text().optional(),
+};
+
+export const userListQuery = openForm({
+  ...paging,
+  permission,
+  startFromDomain: field.oneOf(['local', 'external']).optional(),
+  sortBy: field.oneOf(['id', 'name', 'domain', 'password_change_timestamp']).default('id'),
+});
+export type UserListQuery = z.output<typeof userListQuery>;
+
+export const groupListQuery = openForm({
+  ...paging,
+  sortBy: field.oneOf(['id', 'description', 'roles', 'ldap_group_ref']).default('id'),
+});
+export type GroupListQuery = z.output<typeof groupListQuery>;
+
+export const ListRoles = defineRoute({
+  id: 'users.roles',
+  method: 'GET',
+  path: '/settings/rbac/roles',
+  access: reads,
+  query: openForm({ permission }),
+  doc: 'Lists the roles that can be given, or those that grant a permission.',
+});
+
+export const ListUsers = defineRoute({
+  id: 'users.list',
+  method: 'GET',
+  path: '/settings/rbac/users',
+  access: reads,
+  query: userListQuery,
+  doc: 'Lists users, all or a page of them.',
+});
+
+export const ListUsersOfDomain = defineRoute({
+  id: 'users.list_domain',
+  method: 'GET',
+  path: '/settings/rbac/users/:domain',
+  access: reads,
+  query: userListQuery,
+  doc: 'Lists the users of a domain, all or a page of them.',
+});
+
+export const ReadUser = defineRoute({
+  id: 'users.read',
+  method: 'GET',
+  path: '/settings/rbac/users/:domain/:user',
+  access: reads,
+  doc: 'Reads a user.',
+});
+
+export const PutUser = defineRoute({
+  id: 'users.put',
+  method: 'PUT',
+  path: '/settings/rbac/users/:domain/:user',
+  access: writes,
+  bodyKind: 'form',
+  doc: 'Creates or replaces a user: name, password (required for a new one), roles, groups.',
+});
+
+export const ChangeUserPassword = defineRoute({
+  id: 'users.change_password',
+  method: 'PATCH',
+  path: '/settings/rbac/users/local/:user',
+  access: writes,
+  bodyKind: 'form',
+  doc: 'Changes the password of a user, and nothing else.',
+});
+
+export const DeleteUser = defineRoute({
+  id: 'users.delete',
+  method: 'DELETE',
+  path: '/settings/rbac/users/:domain/:user',
+  access: writes,
+  doc: 'Deletes a user.',
+});
+
+export const ListGroups = defineRoute({
+  id: 'groups.list',
+  method: 'GET',
+  path: '/settings/rbac/groups',
+  access: reads,
+  query: groupListQuery,
+  doc: 'Lists groups, all or a page of them.',
+});
+
+export const ReadGroup = defineRoute({
+  id: 'groups.read',
+  method: 'GET',
+  path: '/settings/rbac/groups/:group',
+  access: reads,
+  doc: 'Reads a group.',
+});
+
+export const PutGroup = defineRoute({
+  id: 'groups.put',
+  method: 'PUT',
+  path: '/settings/rbac/groups/:group',
+  access: writes,
+  bodyKind: 'form',
+  doc: 'Creates or replaces a group: roles, description.',
+});
+
+export const DeleteGroup = defineRoute({
+  id: 'groups.delete',
+  method: 'DELETE',
+  path: '/settings/rbac/groups/:group',
+  access: writes,
+  doc: 'Deletes a group; its users lose what it gave them.',
+});
+
+export const ChangeOwnPassword = defineRoute({
+  id: 'users.change_own_password',
+  method: 'POST',
+  path: '/controller/changePassword',
+  access: { kind: 'authenticated' },
+  bodyKind: 'form',
+  doc: "Changes the caller's own password.",
+});
+
+export const WhoAmI = defineRoute({
+  id: 'users.whoami',
+  method: 'GET',
+  path: '/whoami',
+  access: { kind: 'anyone' },
+  openBeforeProvisioning: true,
+  doc: 'Tells callers who they are and which roles they have.',
+});
+
+export const CheckPermissions = defineRoute({
+  id: 'users.check_permissions',
+  method: 'POST',
+  path: '/pools/default/checkPermissions',
+  access: { kind: 'anyone' },
+  bodyKind: 'raw',
+  doc: 'Tells which of the permissions in the body, separated by commas, the caller has.',
+});
+
+const paramNames = ['bucket_name', 'scope_name', 'collection_name'];
+
+export function roleRecord(role: GrantedRole): Record<string, string> {
+  const params = role.names.map((name, index) => [paramNames[index] as string, name ?? '*']);
+  return { role: role.role, ...Object.fromEntries(params) };
+}
+
+export const listedRole = (role: GrantedRole, definition: RoleDefinition) => ({
+  ...roleRecord(role),
+  name: definition.name,
+  desc: definition.description,
+});
+
+export const userRecord = (user: StoredUser, roles: readonly OriginatedRole[]) => ({
+  id: user.id,
+  domain: 'local',
+  roles: roles.map(({ role, origins }) => ({ ...roleRecord(role), origins: origins.map(originRecord) })),
+  groups: user.groups,
+  external_groups: [],
+  ...(user.name !== null && { name: user.name }),
+  uuid: user.uuid,
+  password_change_date: new Date(user.passwordChangedMs).toISOString(),
+});
+
+const originRecord = (group: string | null) =>
+  group === null ? { type: 'user' } : { type: 'group', name: group };
+
+export const groupRecord = (group: StoredGroup) => ({
+  id: group.id,
+  roles: group.roles.map(roleRecord),
+  ...(group.description !== null && { description: group.description }),
+});

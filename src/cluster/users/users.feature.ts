@@ -1,0 +1,54 @@
+// Identities put together: storage, rules, routes, and the authority that the HTTP kit asks.
+//
+//   const users = createUsers({ store, targets: targetsOf(view), kdf, clock, random, edition });
+//   await users.start();
+//   createHttpServer({ authority: users.authenticator, routes: [...users.routes, …], … });
+//   new Agent({ users: users.identities, … });
+//   await users.service.setAdministrator(name, password);   // POST /settings/web
+import { Authenticator } from '#auth/authenticator.ts';
+import type { BoundRoute } from '#contract/route.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import { Identities } from './identities.ts';
+import { identityRoutes } from './identity.routes.ts';
+import { usersRoutes } from './users.routes.ts';
+import { type UsersDeps, UsersService } from './users.service.ts';
+import { UsersStore } from './users.store.ts';
+
+export interface Users {
+  readonly service: UsersService;
+  /** Who may log in; for the agent, which tells the data service. */
+  readonly identities: Identities;
+  readonly authenticator: Authenticator;
+  readonly routes: readonly BoundRoute[];
+  start(): Promise<void>;
+  stop(): void;
+}
+
+export type UsersOptions = Omit<UsersDeps, 'store' | 'identities' | 'passwordSet'> & {
+  readonly store: ConfigStore;
+};
+
+export function createUsers(options: UsersOptions): Users {
+  const { kdf, clock, random, targets, edition } = options;
+  const store = new UsersStore(options.store);
+  const identities = new Identities(store, targets);
+  const authenticator = new Authenticator({ source: identities, kdf, clock, random });
+  const service = new UsersService({
+    ...options,
+    store,
+    identities,
+    passwordSet: (name, credentialId, password) => authenticator.remember(name, credentialId, password),
+  });
+  const deps = { service, identities, edition, targets };
+  return {
+    service,
+    identities,
+    authenticator,
+    routes: [...identityRoutes(deps), ...usersRoutes(deps)],
+    start: () => store.start(),
+    stop() {
+      identities.stop();
+      store.stop();
+    },
+  };
+}

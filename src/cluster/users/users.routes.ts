@@ -1,0 +1,194 @@
+// Users and groups over REST: who may ask, and what the service answers.
+import { allows, type GrantedRole } from '#auth/role-rules.ts';
+import { refuse } from '#contract/errors.ts';
+import { fieldText } from '#contract/field-text.ts';
+import { type BoundRoute, bind, type Context, type Reply, reply } from '#contract/route.ts';
+import type { Edition } from '../config/cluster-state.ts';
+import type { Identities } from './identities.ts';
+import { pageOf } from './page.ts';
+import {
+  demandChange,
+  demandLocalUsers,
+  demandSight,
+  maySeeRoles,
+  maySeeUser,
+  permissionOf,
+} from './users.access.ts';
+import * as contract from './users.contract.ts';
+import type { UsersService } from './users.service.ts';
+import type { StoredUser } from './users.store.ts';
+
+export interface UsersRoutesDeps {
+  readonly service: UsersService;
+  readonly identities: Identities;
+  readonly edition: Edition;
+}
+
+export function usersRoutes(deps: UsersRoutesDeps): BoundRoute[] {
+  return [...userRoutes(deps), ...groupRoutes(deps)];
+}
+
+function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
+  const { service, identities } = deps;
+  const rolesOf = (id: string): GrantedRole[] => {
+    const user = service.user(id);
+    return user ? identities.rolesOf(user).map((one) => one.role) : [];
+  };
+  return [
+    bind(contract.ListUsers, ({ query }, context) => listUsers(deps, query, context, null)),
+    bind(contract.ListUsersOfDomain, ({ params, query }, context) =>
+      listUsers(deps, query, context, knownDomain(params['domain'])),
+    ),
+    bind(contract.ReadUser, ({ params }, context) => {
+      const user = knownDomain(params['domain']) === 'local' ? service.user(params['user'] ?? '') : undefined;
+      if (!user) throw refuse.json('Unknown user.', 404);
+      demandSight(context, rolesOf(user.id));
+      return reply.json(contract.userRecord(user, identities.rolesOf(user)));
+    }),
+    bind(contract.PutUser, async ({ params, body }, context) => {
+      const id = localUser(params);
+      const change = service.readUser(id, body);
+      const groupRoles = change.groups.flatMap((group) => service.group(group)?.roles ?? []);
+      demandChange(context, [...rolesOf(id), ...change.roles, ...groupRoles]);
+      demandLocalUsers(context);
+      await service.putUser(id, change);
+      return reply.json('');
+    }),
+    bind(contract.ChangeUserPassword, async ({ params, body }, context) => {
+      const id = params['user'] ?? '';
+      demandChange(context, rolesOf(id));
+      demandLocalUsers(context);
+      await service.changePassword(id, service.readPassword(body));
+      return reply.empty();
+    }),
+    bind(contract.DeleteUser, async ({ params }, context) => {
+      const id = params['user'] ?? '';
+      if (knownDomain(params['domain']) !== 'local') throw refuse.json('User was not found.', 404);
+      demandChange(context, rolesOf(id));
+      demandLocalUsers(context);
+      await service.deleteUser(id);
+      return reply.json('');
+    }),
+  ];
+}
+
+function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
+  const demandEnterprise = () => {
+    if (edition !== 'enterprise') throw refuse.enterpriseOnly();
+  };
+  const rolesOf = (id: string) => service.group(id)?.roles ?? [];
+  return [
+    bind(contract.ListGroups, ({ query }, context) => {
+      demandEnterprise();
+      return listGroups(service, query, context);
+    }),
+    bind(contract.ReadGroup, ({ params }, context) => {
+      demandEnterprise();
+      const group = service.group(params['group'] ?? '');
+      if (!group) throw refuse.json('Unknown group.', 404);
+      demandSight(context, group.roles);
+      return reply.json(contract.groupRecord(group));
+    }),
+    bind(contract.PutGroup, async ({ params, body }, context) => {
+      demandEnterprise();
+      const id = params['group'] ?? '';
+      const change = service.readGroup(id, body);
+      demandChange(context, [...rolesOf(id), ...change.roles]);
+      await service.putGroup(id, change);
+      return reply.json('');
+    }),
+    bind(contract.DeleteGroup, async ({ params }, context) => {
+      demandEnterprise();
+      const id = params['group'] ?? '';
+      demandChange(context, rolesOf(id));
+      await service.deleteGroup(id);
+      return reply.json('');
+    }),
+  ];
+}
+
+function knownDomain(domain: string | undefined): 'local' | 'external' {
+  if (domain !== 'local' && domain !== 'external') throw refuse.json('Unknown user domain.', 404);
+  return domain;
+}
+
+/** The only domain whose users are kept here. */
+function localUser(params: Readonly<Record<string, string>>): string {
+  if (knownDomain(params['domain']) === 'external')
+    throw refuse.fields({ _: 'External users are not supported' });
+  return params['user'] ?? '';
+}
+
+function listUsers(
+  { service, identities }: UsersRoutesDeps,
+  query: contract.UserListQuery,
+  context: Context,
+  domain: 'local' | 'external' | null,
+): Reply {
+  const wanted = query.permission === undefined ? null : permissionOf(query.permission);
+  const users = (domain === 'external' ? [] : service.users()).filter((user) => {
+    const roles = identities.rolesOf(user).map((one) => one.role);
+    return (
+      maySeeUser(context, roles) && (!wanted || allows(roles, wanted)) && matches(user.name, query.substr)
+    );
+  });
+  const record = (user: StoredUser) => contract.userRecord(user, identities.rolesOf(user));
+  const { pageSize } = query;
+  if (pageSize === undefined) return reply.json(users.map(record));
+  if (domain === null && query.startFrom !== undefined && query.startFromDomain === undefined) {
+    throw refuse.fields({ startFromDomain: fieldText.required });
+  }
+  const params = { permission: query.permission, substr: query.substr, pageSize, ...sorting(query) };
+  const page = pageOf(
+    users,
+    { ...query, pageSize },
+    {
+      sortKey: (user) => userSortKey(user, query.sortBy),
+      link: linkOf(`/settings/rbac/users${domain === null ? '' : `/${domain}`}`, params),
+      startParams: (user) => ({ ...(domain === null && { startFromDomain: 'local' }), startFrom: user.id }),
+    },
+  );
+  return reply.json({
+    total: page.total,
+    links: page.links,
+    skipped: page.skipped,
+    users: page.items.map(record),
+  });
+}
+
+function userSortKey(user: StoredUser, by: contract.UserListQuery['sortBy']): string {
+  if (by === 'name') return user.name ?? '';
+  if (by === 'password_change_timestamp') return String(user.passwordChangedMs).padStart(16, '0');
+  return '';
+}
+
+function listGroups(service: UsersService, query: contract.GroupListQuery, context: Context): Reply {
+  const groups = service
+    .groups()
+    .filter((group) => maySeeRoles(context, group.roles) && matches(group.description, query.substr));
+  const { pageSize } = query;
+  if (pageSize === undefined) return reply.json(groups.map(contract.groupRecord));
+  const page = pageOf(
+    groups,
+    { ...query, pageSize },
+    {
+      sortKey: (group) => (query.sortBy === 'description' ? (group.description ?? '') : ''),
+      link: linkOf('/settings/rbac/groups', { pageSize, ...sorting(query), substr: query.substr }),
+      startParams: (group) => ({ startFrom: group.id }),
+    },
+  );
+  const records = page.items.map(contract.groupRecord);
+  return reply.json({ total: page.total, links: page.links, skipped: page.skipped, groups: records });
+}
+
+const sorting = (query: { sortBy: string; order: string }) => ({ sortBy: query.sortBy, order: query.order });
+
+const matches = (text: string | null, substr: string | undefined) =>
+  substr === undefined || (text ?? '').toLowerCase().includes(substr.toLowerCase());
+
+function linkOf(path: string, params: Record<string, string | number | undefined>): string {
+  const given = Object.entries(params).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  );
+  return `${path}?${new URLSearchParams(given)}`;
+}

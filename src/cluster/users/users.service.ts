@@ -1,0 +1,296 @@
+// Rules of users, groups and the administrator: what may be stored. Who may ask is the routes' matter.
+import {
+  defaultPasswordPolicy,
+  nameProblem,
+  type PasswordPolicy,
+  passwordProblem,
+} from '#auth/identity-rules.ts';
+import type { Kdf } from '#auth/kdf.ts';
+import { passwordMatches, type StoredPassword, storePassword } from '#auth/passwords.ts';
+import { parseRoles } from '#auth/role-names.ts';
+import { rolesById } from '#auth/roles/index.ts';
+import { refuse } from '#contract/errors.ts';
+import { fieldText } from '#contract/field-text.ts';
+import type { Form } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
+import { hexId, type Random } from '#ports/random.ts';
+import type { Edition } from '../config/cluster-state.ts';
+import type { Identities } from './identities.ts';
+import { type RoleTargets, resolveRoles } from './role-targets.ts';
+import {
+  type StoredCredentials,
+  type StoredGroup,
+  type StoredRole,
+  type StoredUser,
+  type UsersState,
+  type UsersStore,
+  withEntry,
+  withoutEntry,
+} from './users.store.ts';
+
+export interface UsersDeps {
+  readonly store: UsersStore;
+  readonly identities: Identities;
+  readonly targets: RoleTargets;
+  readonly kdf: Kdf;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly edition: Edition;
+  /** The policy in force; the default one until a setting says otherwise. */
+  readonly passwordPolicy?: () => PasswordPolicy;
+  /** Told of every password set here, so that its first login need not be compared. */
+  readonly passwordSet?: (name: string, credentialId: string, password: string) => void;
+}
+
+/** The whole lot is one value in the configuration store. */
+const limits = { users: 5_000, communityUsers: 20, groups: 1_000, rolesOfOne: 1_000, textCharacters: 1_024 };
+
+export interface UserChange {
+  readonly name: string | null;
+  readonly password: string | null;
+  readonly roles: readonly StoredRole[];
+  readonly groups: readonly string[];
+}
+
+export interface GroupChange {
+  readonly description: string | null;
+  readonly roles: readonly StoredRole[];
+}
+
+export class UsersService {
+  readonly #deps: UsersDeps;
+
+  constructor(deps: UsersDeps) {
+    this.#deps = deps;
+  }
+
+  /** Null until one is set. */
+  administratorName(): string | null {
+    return this.#state.administrator?.id ?? null;
+  }
+
+  /** What is wrong with an administrator's name and password, by field. */
+  administratorProblems(name: string, password: string): Record<string, string> {
+    const problems: Record<string, string> = {};
+    const [badName, badPassword] = [nameProblem(name, 'Username'), passwordProblem(password, this.#policy)];
+    if (badName) problems['username'] = badName;
+    if (badPassword) problems['password'] = badPassword;
+    return problems;
+  }
+
+  /** Sets or replaces the administrator; from then on credentials are asked for. The same ones again change nothing. */
+  async setAdministrator(name: string, password: string): Promise<void> {
+    const problems = this.administratorProblems(name, password);
+    if (Object.keys(problems).length > 0) throw refuse.fields(problems);
+    const known = this.#state.administrator;
+    const credentials = await this.#credentials(name, password, known?.id === name ? known : null);
+    await this.#deps.store.change((state) => ({ ...state, administrator: credentials }));
+    this.#deps.passwordSet?.(name, credentials.credentialId, password);
+  }
+
+  user(id: string): StoredUser | undefined {
+    return this.#state.users.find((user) => user.id === id);
+  }
+
+  group(id: string): StoredGroup | undefined {
+    return this.#state.groups.find((group) => group.id === id);
+  }
+
+  users(): readonly StoredUser[] {
+    return this.#state.users;
+  }
+
+  groups(): readonly StoredGroup[] {
+    return this.#state.groups;
+  }
+
+  /** Reads a user's form; every problem is told at once. */
+  readUser(id: string, form: Form): UserChange {
+    this.#checkUserName(id);
+    const problems: Record<string, string> = unsupported(form, ['name', 'password', 'roles', 'groups']);
+    const roles = this.#readRoles(form['roles'] ?? '', problems);
+    const groups = this.#readGroups(form['groups'] ?? '', problems);
+    const password = form['password'] ?? null;
+    const badPassword = password === null ? null : passwordProblem(password, this.#policy);
+    if (badPassword) problems['password'] = badPassword;
+    if (password === null && !this.user(id)) problems['password'] = 'Password is required for new user.';
+    const name = readText(form, 'name', problems);
+    throwIfAny(problems);
+    return { name, password, roles, groups };
+  }
+
+  async putUser(id: string, change: UserChange): Promise<void> {
+    const known = this.user(id);
+    const credentials =
+      change.password === null ? null : await this.#credentials(id, change.password, known ?? null);
+    await this.#deps.store.change((state) => {
+      const present = state.users.find((user) => user.id === id);
+      if (!present) this.#checkRoomForUser(state);
+      const login = credentials ?? present;
+      if (!login) throw refuse.fields({ password: 'Password is required for new user.' });
+      const { password: _password, ...rest } = change;
+      const uuid = present?.uuid ?? this.#deps.random.uuid();
+      return { ...state, users: withEntry(state.users, { ...loginOf(login), ...rest, uuid }) };
+    });
+    this.#told(id, change.password);
+  }
+
+  readPassword(form: Form): string {
+    const problems: Record<string, string> = unsupported(form, ['password']);
+    const password = form['password'];
+    const bad = password === undefined ? fieldText.required : passwordProblem(password, this.#policy);
+    if (bad) problems['password'] = bad;
+    throwIfAny(problems);
+    return password as string;
+  }
+
+  async changePassword(id: string, password: string): Promise<void> {
+    const known = this.user(id);
+    if (!known) throw noSuchUser();
+    const credentials = await this.#credentials(id, password, known);
+    await this.#deps.store.change((state) => {
+      const present = state.users.find((user) => user.id === id);
+      if (!present) throw noSuchUser();
+      return { ...state, users: withEntry(state.users, { ...present, ...credentials }) };
+    });
+    this.#told(id, password);
+  }
+
+  async deleteUser(id: string): Promise<void> {
+    await this.#deps.store.change((state) => {
+      if (!state.users.some((user) => user.id === id)) throw noSuchUser();
+      return { ...state, users: withoutEntry(state.users, id) };
+    });
+  }
+
+  readGroup(id: string, form: Form): GroupChange {
+    const badName = nameProblem(id, 'Group name');
+    if (badName) throw refuse.fields({ _: badName });
+    const problems: Record<string, string> = unsupported(form, ['description', 'roles', 'ldap_group_ref']);
+    const roles = this.#readRoles(form['roles'] ?? '', problems);
+    if (form['roles'] === undefined) problems['roles'] = fieldText.required;
+    if ((form['ldap_group_ref'] ?? '') !== '') problems['ldap_group_ref'] = 'LDAP is not supported';
+    const description = readText(form, 'description', problems);
+    throwIfAny(problems);
+    return { description, roles };
+  }
+
+  async putGroup(id: string, change: GroupChange): Promise<void> {
+    await this.#deps.store.change((state) => {
+      const isNew = !state.groups.some((group) => group.id === id);
+      if (isNew && state.groups.length >= limits.groups) {
+        throw refuse.fields({ _: `There are already ${limits.groups} groups, which is the limit.` });
+      }
+      return { ...state, groups: withEntry(state.groups, { id, ...change }) };
+    });
+  }
+
+  async deleteGroup(id: string): Promise<void> {
+    await this.#deps.store.change((state) => {
+      if (!state.groups.some((group) => group.id === id)) throw refuse.json('Group was not found.', 404);
+      const users = state.users.map((user) =>
+        user.groups.includes(id) ? { ...user, groups: user.groups.filter((one) => one !== id) } : user,
+      );
+      return { ...state, users, groups: withoutEntry(state.groups, id) };
+    });
+  }
+
+  get #state(): UsersState {
+    return this.#deps.store.state;
+  }
+
+  get #policy(): PasswordPolicy {
+    return this.#deps.passwordPolicy?.() ?? defaultPasswordPolicy;
+  }
+
+  /** Keeps what is stored when the password is the one it had: sessions stay valid. */
+  async #credentials(
+    id: string,
+    password: string,
+    known: StoredCredentials | null,
+  ): Promise<StoredCredentials> {
+    const { kdf, clock, random } = this.#deps;
+    if (known && (await passwordMatches(known.password, password, kdf))) return loginOf(known);
+    const stored: StoredPassword = await storePassword(password, kdf, random);
+    return { id, password: stored, credentialId: hexId(random), passwordChangedMs: clock.wallMs() };
+  }
+
+  #told(id: string, password: string | null): void {
+    const known = this.user(id);
+    if (known && password !== null) this.#deps.passwordSet?.(id, known.credentialId, password);
+  }
+
+  #checkUserName(id: string): void {
+    const bad = nameProblem(id, 'Username');
+    if (bad) throw refuse.fields({ _: bad });
+    if (id === this.administratorName()) throw refuse.fields({ _: 'This is the name of the administrator.' });
+  }
+
+  #checkRoomForUser(state: UsersState): void {
+    if (this.#deps.edition === 'community' && state.users.length >= limits.communityUsers) {
+      throw refuse.fields({ _: 'You cannot create any more users on Community Edition.' });
+    }
+    if (state.users.length < limits.users) return;
+    throw refuse.fields({ _: `There are already ${limits.users} users, which is the limit.` });
+  }
+
+  #readRoles(text: string, problems: Record<string, string>): StoredRole[] {
+    const parsed = parseRoles(text);
+    const { good, bad } = resolveRoles(parsed.good, this.#deps.targets);
+    const hidden = good.filter((role) => !this.#isVisible(role.role)).map((role) => role.role);
+    const all = [...parsed.bad, ...bad, ...hidden];
+    if (all.length > 0) problems['roles'] = badRoles(all);
+    else if (good.length > limits.rolesOfOne)
+      problems['roles'] = `At most ${limits.rolesOfOne} roles can be given.`;
+    return good;
+  }
+
+  #isVisible(role: string): boolean {
+    return this.#deps.edition === 'enterprise' || rolesById.get(role)?.community === true;
+  }
+
+  #readGroups(text: string, problems: Record<string, string>): string[] {
+    const groups = [...new Set(text.split(',').map((group) => group.trim()))].filter((group) => group !== '');
+    const missing = groups.filter((group) => !this.group(group));
+    if (groups.length > 0 && this.#deps.edition === 'community') {
+      problems['groups'] = 'User groups require enterprise edition';
+    } else if (missing.length > 0) problems['groups'] = `Groups do not exist: ${missing.join(',')}`;
+    return groups;
+  }
+}
+
+const loginOf = ({
+  id,
+  password,
+  credentialId,
+  passwordChangedMs,
+}: StoredCredentials): StoredCredentials => ({
+  id,
+  password,
+  credentialId,
+  passwordChangedMs,
+});
+
+const noSuchUser = () => refuse.json('User was not found.', 404);
+
+const badRoles = (roles: readonly string[]) =>
+  'Cannot assign roles to user because the following roles are unknown, malformed or role parameters are undefined: ' +
+  `[${roles.join(',')}]`;
+
+function unsupported(form: Form, known: readonly string[]): Record<string, string> {
+  const strange = Object.keys(form).filter((name) => !known.includes(name));
+  return Object.fromEntries(strange.map((name) => [name, fieldText.unsupported]));
+}
+
+function readText(form: Form, name: string, problems: Record<string, string>): string | null {
+  const text = form[name];
+  if (text === undefined) return null;
+  if (text.length > limits.textCharacters) {
+    problems[name] = `The value must not be longer than ${limits.textCharacters} characters`;
+  }
+  return text;
+}
+
+function throwIfAny(problems: Record<string, string>): void {
+  if (Object.keys(problems).length > 0) throw refuse.fields(problems);
+}

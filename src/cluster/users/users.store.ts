@@ -1,0 +1,95 @@
+// The key that holds the administrator, users and groups: who there is, and what groups a user names, are one invariant.
+import type { StoredPassword } from '#auth/passwords.ts';
+import type { GrantedRole } from '#auth/role-rules.ts';
+import { type ConfigStore, update } from '#replog/config-store.ts';
+
+export const usersKey = 'users';
+
+export interface UsersState {
+  readonly administrator: StoredCredentials | null;
+  /** By id, in order. */
+  readonly users: readonly StoredUser[];
+  readonly groups: readonly StoredGroup[];
+}
+
+/** A name with its password. `credentialId` changes when the password does. */
+export interface StoredCredentials {
+  readonly id: string;
+  readonly password: StoredPassword;
+  readonly credentialId: string;
+  readonly passwordChangedMs: number;
+}
+
+export interface StoredUser extends StoredCredentials {
+  readonly uuid: string;
+  readonly name: string | null;
+  readonly roles: readonly StoredRole[];
+  readonly groups: readonly string[];
+}
+
+/** With the ids of what it names: a bucket created anew under an old name does not inherit the roles of the old one. */
+export interface StoredRole extends GrantedRole {
+  readonly ids: readonly (string | null)[];
+}
+
+export interface StoredGroup {
+  readonly id: string;
+  readonly description: string | null;
+  readonly roles: readonly StoredRole[];
+}
+
+const noUsers: UsersState = { administrator: null, users: [], groups: [] };
+
+/** Keeps the newest state in memory for readers; writers compare and set. */
+export class UsersStore {
+  readonly #store: ConfigStore;
+  readonly #listeners = new Set<() => void>();
+  #revision = 0;
+  #state = noUsers;
+  #watch: { stop(): void } | null = null;
+
+  constructor(store: ConfigStore) {
+    this.#store = store;
+  }
+
+  async start(): Promise<void> {
+    this.#watch = await this.#store.watch(usersKey, (key, entry) => {
+      if (key === usersKey && entry) this.#take(entry.value as UsersState, entry.revision);
+    });
+  }
+
+  stop(): void {
+    this.#watch?.stop();
+    this.#listeners.clear();
+  }
+
+  get state(): UsersState {
+    return this.#state;
+  }
+
+  /** `change` may throw to leave all as it is. What it wrote can be read when this resolves. */
+  async change(change: (state: UsersState) => UsersState): Promise<void> {
+    const { value, revision } = await update(this.#store, usersKey, noUsers, change);
+    this.#take(value, revision);
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    this.#listeners.add(listener);
+    return { stop: () => void this.#listeners.delete(listener) };
+  }
+
+  #take(state: UsersState, revision: number): void {
+    if (revision <= this.#revision) return;
+    this.#revision = revision;
+    this.#state = state;
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+/** Puts an entry in the place of the one with its id, or where it belongs. */
+export function withEntry<T extends { readonly id: string }>(entries: readonly T[], entry: T): T[] {
+  return [...withoutEntry(entries, entry.id), entry].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+export const withoutEntry = <T extends { readonly id: string }>(entries: readonly T[], id: string): T[] =>
+  entries.filter((entry) => entry.id !== id);
