@@ -64,7 +64,9 @@ export const sql = {
   rowsFrom: `select key, seq, exp, del, meta, case when val is null
     then (select big.val from big where big.id = doc.vb * ${bigVbFactor} + doc.seq) else val end
     from doc where vb = ? and seq > ? order by seq`,
-  countByKey: 'select count(*) from doc not indexed where vb = ?',
+  /** The bound on the key makes SQLite walk the key tree; without it the smaller index is taken. */
+  countByKey: "select count(*) from doc where vb = ? and key >= x''",
+  countBySeqno: 'select count(*) from doc indexed by doc_seq where vb = ?',
   /** Vbuckets with rows and no state: found by one index step a vbucket. */
   strayVbuckets: `with recursive v(id) as (select min(vb) from doc
     union all select (select min(vb) from doc where vb > v.id) from v where v.id is not null)

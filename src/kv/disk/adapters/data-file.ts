@@ -108,6 +108,8 @@ export class DataFile {
       this.walPages = this.db.prepare('pragma wal_checkpoint(noop)');
       const vbuckets = this.reader.readVbuckets();
       this.db.prepare(sql.setClean).run(CleanFlag.open);
+      // Into the file itself: were it in the log only, a lost log would leave a file that claims a clean stop.
+      this.db.exec('pragma wal_checkpoint(truncate)');
       return { file: this.spec.file, clean: wasClean, vbuckets };
     } catch (error) {
       this.fail(error);

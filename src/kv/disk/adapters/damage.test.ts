@@ -1,0 +1,245 @@
+// What a damaged file may do: be refused by name, or be read as it was written. Never anything else.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { brief, cutsOf, type Doc, loaded } from '../../../../test/support/cuts.ts';
+import { aSeed } from '../../../../test/support/random.ts';
+import { type BucketFiles, DamagedFileError, type OpenedFile } from '../engine.ts';
+import { sqliteEngine } from './sqlite-engine.ts';
+
+const dataFile = 'data-0.1.db';
+const walFile = `${dataFile}-wal`;
+
+interface Folder extends AsyncDisposable {
+  path: string;
+}
+
+async function aFolder(): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), 'divan-damage-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
+}
+
+const filesIn = (folder: string): BucketFiles => ({
+  folder: join(folder, 'bucket'),
+  bucketUuid: 'd'.repeat(32),
+  incarnation: 1,
+  fileCount: 1,
+});
+
+/** Ten commits that overwrite each other in part, with values in the row and beside it. */
+const commits: Doc[][] = Array.from({ length: 10 }, (_, round) =>
+  Array.from({ length: 40 }, (_, i) => ({
+    vb: (i + round * 11) % 4,
+    key: `key ${i + round * 11}`,
+    value: `${round}/${i} `.repeat(i % 10 === 9 ? 900 : 40),
+    seqno: round * 40 + i + 1,
+  })),
+);
+
+/** What is there after the first `count` commits, in the order of a load. */
+function after(count: number): string {
+  const newest = new Map(
+    commits
+      .slice(0, count)
+      .flat()
+      .map((doc) => [doc.key, doc]),
+  );
+  const docs = [...newest.values()].sort((a, b) => (a.vb ?? 0) - (b.vb ?? 0) || a.seqno - b.seqno);
+  return digest(docs);
+}
+
+const digest = (docs: readonly Doc[]): string =>
+  docs.length === 0 ? 'none' : createHash('sha1').update(brief(docs).join('\n')).digest('hex');
+
+type Image = Map<string, Buffer>;
+
+/** The bytes of the bucket's folder after all commits: stopped cleanly, or as a crash leaves them. */
+async function anImage(stop: 'clean' | 'crash'): Promise<Image> {
+  await using folder = await aFolder();
+  const files = filesIn(folder.path);
+  const engine = sqliteEngine();
+  await engine.open(files);
+  for (const docs of commits) await engine.commit(files.bucketUuid, 0, cutsOf(docs));
+  if (stop === 'clean') await engine.close(files.bucketUuid);
+  const names = readdirSync(files.folder).filter((name) => !name.endsWith('-shm'));
+  const image = new Map(names.map((name) => [name, readFileSync(join(files.folder, name))]));
+  await engine.stop();
+  return image;
+}
+
+type Outcome = { damage: string } | { opened: OpenedFile; docs: string };
+
+/** Opens and loads what the image holds, and checks that a refusal leaves the file as it was. */
+async function tryImage(folder: Folder, image: Image): Promise<Outcome> {
+  const files = filesIn(folder.path);
+  rmSync(files.folder, { recursive: true, force: true });
+  mkdirSync(files.folder);
+  for (const [name, bytes] of image) writeFileSync(join(files.folder, name), bytes);
+  const engine = sqliteEngine();
+  try {
+    const { opened, damaged } = await engine.open(files);
+    if (opened[0] === undefined) {
+      assert.equal(damaged[0]?.path.startsWith(files.folder), true);
+      assert.equal(readdirSync(files.folder).includes(dataFile), image.has(dataFile));
+      return { damage: damaged[0]?.reason ?? '' };
+    }
+    return { opened: opened[0], docs: digest(await loaded(engine, files)) };
+  } catch (error) {
+    if (!(error instanceof DamagedFileError)) throw error;
+    return { damage: error.reason };
+  } finally {
+    await engine.stop();
+  }
+}
+
+const changed = (image: Image, name: string, bytes: Buffer): Image => new Map([...image, [name, bytes]]);
+
+function flipped(bytes: Buffer, at: number, mask: number): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[at] = (copy[at] as number) ^ mask;
+  return copy;
+}
+
+const cleanImage = await anImage('clean');
+const crashImage = await anImage('crash');
+const whole = after(commits.length);
+
+test('the images are what the tests below take them for', async () => {
+  await using folder = await aFolder();
+  const clean = await tryImage(folder, cleanImage);
+  assert.deepEqual([...cleanImage.keys()].sort(), [dataFile, 'files.json']);
+  assert.ok('docs' in clean && clean.docs === whole && clean.opened.clean);
+  const crash = await tryImage(folder, crashImage);
+  assert.deepEqual([...crashImage.keys()].sort(), [dataFile, walFile, 'files.json']);
+  assert.ok('docs' in crash && crash.docs === whole && !crash.opened.clean);
+});
+
+test('a flipped byte anywhere in a data file is found, or changes nothing', async (t) => {
+  await using folder = await aFolder();
+  const random = aSeed(t);
+  const bytes = cleanImage.get(dataFile) as Buffer;
+  const expected = await tryImage(folder, cleanImage);
+  assert.ok('docs' in expected);
+  const flips = Number(process.env['DIVAN_TEST_FLIPS'] ?? 300);
+  let found = 0;
+  for (let i = 0; i < flips; i++) {
+    const at = i < 110 ? i : random(bytes.length);
+    const mask = 1 << random(8);
+    const outcome = await tryImage(folder, changed(cleanImage, dataFile, flipped(bytes, at, mask)));
+    if ('damage' in outcome) found++;
+    else assert.deepEqual(withoutFlag(outcome), withoutFlag(expected), `byte ${at} xor ${mask}`);
+  }
+  t.diagnostic(`${found} of ${flips} flips refused`);
+  assert.ok(found > flips / 10);
+});
+
+test('a data file cut off anywhere is refused', async () => {
+  await using folder = await aFolder();
+  const bytes = cleanImage.get(dataFile) as Buffer;
+  const pages = bytes.length / 8192;
+  const ends = [0, 1, 99, 100, 4096, 8191, 8192, 8193, ...[2, 3, pages / 2, pages - 1].map((n) => n * 8192)];
+  for (const end of [...ends, bytes.length - 1]) {
+    const outcome = await tryImage(folder, changed(cleanImage, dataFile, bytes.subarray(0, Math.floor(end))));
+    assert.ok('damage' in outcome, `cut at ${end} of ${bytes.length}`);
+  }
+});
+
+test('a log with a flipped byte gives some of the commits whole, or is refused', async (t) => {
+  await using folder = await aFolder();
+  const random = aSeed(t);
+  const bytes = crashImage.get(walFile) as Buffer;
+  const states = new Map(
+    commits.map((_, i) => [after(i + 1), i + 1]).concat([['none', 0]]) as [string, number][],
+  );
+  const counts = new Map<string, number>();
+  for (let i = 0; i < 150; i++) {
+    const at = i < 60 ? i : random(bytes.length);
+    const outcome = await tryImage(folder, changed(crashImage, walFile, flipped(bytes, at, 1 << random(8))));
+    const result = 'damage' in outcome ? 'refused' : String(states.get(outcome.docs));
+    assert.notEqual(result, 'undefined', `byte ${at}`);
+    if ('opened' in outcome) assert.equal(outcome.opened.clean, false);
+    counts.set(result, (counts.get(result) ?? 0) + 1);
+  }
+  t.diagnostic(JSON.stringify([...counts]));
+});
+
+test('a log cut off anywhere gives some of the commits whole, or is refused', async (t) => {
+  await using folder = await aFolder();
+  const bytes = crashImage.get(walFile) as Buffer;
+  const states = new Set([...commits.map((_, i) => after(i + 1)), 'none']);
+  const steps = 40;
+  const counts = new Set<string>();
+  for (let i = 0; i < steps; i++) {
+    const cut = bytes.subarray(0, Math.floor((bytes.length * i) / steps));
+    const outcome = await tryImage(folder, changed(crashImage, walFile, cut));
+    if ('damage' in outcome) continue;
+    assert.ok(states.has(outcome.docs), `cut at ${cut.length}`);
+    assert.equal(outcome.opened.clean, false);
+    counts.add(outcome.docs);
+  }
+  t.diagnostic(`${counts.size} different states`);
+  assert.ok(counts.size > 5);
+});
+
+for (const [title, name, text, reason] of [
+  ['a foreign file', dataFile, 'x'.repeat(9000), /not a SQLite file/],
+  ['a list of files that is no JSON', 'files.json', '{"format":1', /not JSON/],
+  ['a list of files that lacks something', 'files.json', '{"format":1}', /incomplete/],
+  ['a list of files of a newer version', 'files.json', '{"format":2}', /newer Divan/],
+] as const) {
+  test(`${title} is refused by name`, async () => {
+    await using folder = await aFolder();
+    const outcome = await tryImage(folder, changed(cleanImage, name, Buffer.from(text)));
+    assert.match('damage' in outcome ? outcome.damage : 'opened', reason);
+  });
+}
+
+test('a file of a newer version and one of another program are refused by name', async () => {
+  await using folder = await aFolder();
+  const bytes = cleanImage.get(dataFile) as Buffer;
+  const newer = await tryImage(folder, changed(cleanImage, dataFile, flipped(bytes, 63, 3)));
+  assert.deepEqual(newer, { damage: 'a newer Divan wrote it (format 2, this one reads up to 1)' });
+  const foreign = await tryImage(folder, changed(cleanImage, dataFile, flipped(bytes, 70, 1)));
+  assert.deepEqual(foreign, { damage: 'it is not a Divan data file' });
+});
+
+test('a missing file is refused and not made anew', async () => {
+  await using folder = await aFolder();
+  const without = (name: string): Image => new Map([...cleanImage].filter(([found]) => found !== name));
+  assert.deepEqual(await tryImage(folder, without(dataFile)), { damage: 'it is missing' });
+  const { damage } = (await tryImage(folder, without('files.json'))) as { damage: string };
+  assert.match(damage, /files.json is missing/);
+});
+
+test('a start removes what a crash left of other generations', async () => {
+  await using folder = await aFolder();
+  const stale = changed(
+    changed(cleanImage, 'data-0.7.db', Buffer.from('x')),
+    'data-0.7.db-wal',
+    Buffer.from('x'),
+  );
+  const outcome = await tryImage(folder, stale);
+  assert.ok('docs' in outcome && outcome.docs === whole);
+  const names = readdirSync(filesIn(folder.path).folder);
+  assert.deepEqual(names.sort(), [dataFile, 'files.json']);
+});
+
+test('a start goes on where a crash interrupted the making of the first files', async () => {
+  await using folder = await aFolder();
+  const layout = cleanImage.get('files.json')?.toString().replace('ready', 'making') ?? '';
+  const image: Image = new Map([
+    ['files.json', Buffer.from(layout)],
+    [dataFile, Buffer.from('half')],
+  ]);
+  const outcome = await tryImage(folder, image);
+  assert.ok('docs' in outcome && outcome.docs === 'none' && outcome.opened.clean);
+});
+
+/** Everything but the clean flag, which may honestly be lost. */
+function withoutFlag(outcome: Outcome): unknown {
+  return 'opened' in outcome ? { docs: outcome.docs, vbuckets: outcome.opened.vbuckets } : outcome;
+}
