@@ -1,0 +1,26 @@
+// A program for tests that kill it: opens the bucket in the folder given, writes the number of each commit to its
+// output once it is acknowledged, and goes on until it dies. Arguments: folder, first round of each file.
+import { writeSync } from 'node:fs';
+import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
+import { cutsOf } from './cuts.ts';
+
+const [folder = '', ...firstRounds] = process.argv.slice(2);
+const bucketUuid = 'e'.repeat(32);
+const engine = workerDiskEngine();
+const { damaged } = await engine.open({ folder, bucketUuid, incarnation: 1, fileCount: 2 });
+if (damaged.length > 0) throw new Error(JSON.stringify(damaged));
+await Promise.all([commitForever(0), commitForever(1)]);
+
+/** Round n writes 30 keys, most of them again, so that pages change all over the file. */
+async function commitForever(file: number): Promise<void> {
+  for (let round = Number(firstRounds[file]); ; round++) {
+    const docs = Array.from({ length: 30 }, (_, i) => ({
+      vb: file + 2 * (i % 8),
+      key: `key ${(round * 7 + i * 13) % 997}`,
+      value: `${round} `.repeat(i === 0 ? 2000 : 60),
+      seqno: round * 30 + i,
+    }));
+    await engine.commit(bucketUuid, file, cutsOf(docs));
+    writeSync(1, `${file} ${round}\n`);
+  }
+}
