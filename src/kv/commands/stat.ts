@@ -15,7 +15,7 @@ export function stat(request: Request): Status | Outcome {
   const text = frame.buffer.toString('utf8', frame.keyStart, frame.valueStart);
   const space = text.indexOf(' ');
   const name = space < 0 ? text : text.slice(0, space);
-  const group = groups[name];
+  const group = groups.get(name);
   if (!group) return Status.keyNotFound;
   const needed = name === 'key' || name === 'vkey' ? Privilege.read : Privilege.simpleStats;
   if ((privileges & needed) === 0) return request.refuse(Status.noAccess, 'Requires privilege: SimpleStats');
@@ -33,19 +33,21 @@ function replyFigure(request: Request, name: string, value: string): void {
   request.output.buffer.write(value, at + keyBytes);
 }
 
-const groups: Record<string, Group> = {
-  '': totals,
-  vbucket: forVbuckets((vb) => [[`vb_${vb}`, 'active']]),
-  'vbucket-seqno': forVbuckets(seqnoFigures),
-  'vbucket-details': forVbuckets(detailFigures),
-  failovers: forVbuckets(failoverFigures),
-  collections: collectionFigures,
-  scopes: scopeFigures,
-  manifest: (request) => manifestFigures(request),
-  uuid: ({ bucket }) => [['uuid', bucket.uuid]],
-  key: statKey,
-  vkey: statKey,
-};
+const groups = new Map<string, Group>(
+  Object.entries({
+    '': totals,
+    vbucket: forVbuckets((vb) => [[`vb_${vb}`, 'active']]),
+    'vbucket-seqno': forVbuckets(seqnoFigures),
+    'vbucket-details': forVbuckets(detailFigures),
+    failovers: forVbuckets(failoverFigures),
+    collections: collectionFigures,
+    scopes: scopeFigures,
+    manifest: (request) => manifestFigures(request),
+    uuid: ({ bucket }) => [['uuid', bucket.uuid]],
+    key: statKey,
+    vkey: statKey,
+  }),
+);
 
 function* totals(request: Request): Figures {
   const { bucket, environment } = request;

@@ -70,12 +70,13 @@ export class Connection {
 
   /** Takes bytes that arrived. The memory may be used again afterwards. Answers whether to go on reading. */
   received(chunk: Buffer, start: number, end: number): boolean {
-    if (this.closed || this.closingAtMs >= 0) return false;
+    // Who is hung up on is still read from, to notice when it closes its side.
+    if (this.closed || this.closingAtMs >= 0) return true;
     this.host.tick();
     this.reader.feed(chunk, start, end);
     if (this.isBlocked) this.reader.keep();
     else this.work();
-    return !this.isBlocked && this.closingAtMs < 0;
+    return !this.isBlocked;
   }
 
   /** All sent bytes are taken. */

@@ -1,0 +1,331 @@
+// Sessions over a real socket: features, authentication, bucket, privileges.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fullGrants } from '#auth/grants.ts';
+import { Privilege } from '#auth/privileges.ts';
+import type { RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { aBucket, aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import { KvConnection } from '../../../test/support/kv-connection.ts';
+
+const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
+const get = (name: string, collection = 0): RequestParts => ({ opcode: 0, key: key(name, collection) });
+const set = (name: string, collection = 0): RequestParts => ({
+  opcode: 1,
+  key: key(name, collection),
+  extras: Buffer.alloc(8),
+  value: Buffer.from('{}'),
+});
+const context = (value: Buffer): string =>
+  (JSON.parse(value.toString()) as { error: { context: string } }).error.context;
+
+test('grants the features it knows, in the order asked for, and replaces them at the next HELLO', async () => {
+  await using service = await startService();
+  const client = await service.connect();
+  const granted = await client.hello([0x12, 0x55, 0x07, 0x03]);
+  assert.equal(granted.value.toString('hex'), '001200070003');
+  assert.equal((await client.hello([0x0d])).status, Status.invalidArguments);
+  assert.equal((await client.hello([])).value.length, 0);
+  assert.equal((await client.ask({ opcode: 0x1f, value: Buffer.alloc(3) })).status, Status.invalidArguments);
+});
+
+test('logs in with every mechanism, and proves that it knows the verifier', async () => {
+  await using service = await startService(aDesired({ users: [aUser('a,b=c', 'pä ss')] }));
+  const client = await service.connect();
+  await client.hello(usualFeatures);
+  const listed = await client.ask({ opcode: 0x20 });
+  assert.equal(listed.value.toString(), 'SCRAM-SHA512 SCRAM-SHA256 SCRAM-SHA1 PLAIN');
+  for (const mechanism of ['SCRAM-SHA512', 'SCRAM-SHA256', 'SCRAM-SHA1']) {
+    const { reply, isProven } = await client.scram(mechanism, 'a,b=c', 'pä ss');
+    assert.deepEqual([reply.status, isProven], [Status.success, true], mechanism);
+    assert.equal((await client.scram(mechanism, 'a,b=c', 'wrong')).reply.status, Status.authError);
+    assert.equal((await client.select('b')).status, Status.noAccess);
+  }
+  assert.equal((await client.plain('a,b=c', 'pä ss')).status, Status.success);
+  assert.equal((await client.plain('a,b=c', 'pä ss')).status, Status.success);
+  assert.equal((await client.plain('a,b=c', 'wrong')).status, Status.authError);
+  assert.equal((await client.ask({ opcode: 0x21, key: Buffer.from('X') })).status, Status.authError);
+  assert.equal(
+    (await client.ask({ opcode: 0x22, key: Buffer.from('SCRAM-SHA1') })).status,
+    Status.invalidArguments,
+  );
+});
+
+test('a user who does not exist gets the same challenge each time, and fails at its end', async () => {
+  await using service = await startService();
+  const client = await service.connect();
+  const first = { opcode: 0x21, key: Buffer.from('SCRAM-SHA256'), value: Buffer.from('n,,n=nobody,r=abc') };
+  const salt = async () => /,s=(.*),i=10$/.exec((await client.ask(first)).value.toString())?.[1];
+  const salts = [await salt(), await salt()];
+  assert.equal(salts[0], salts[1]);
+  assert.equal((await client.scram('SCRAM-SHA256', 'nobody', 'x')).reply.status, Status.authError);
+  assert.equal((await client.plain('nobody', 'x')).status, Status.authError);
+});
+
+test('refuses first messages that are not well-formed', async () => {
+  await using service = await startService();
+  const client = await service.connect();
+  for (const text of [
+    '',
+    'n,,',
+    'n,,n=a',
+    'p=tls,,n=a,r=b',
+    'n,,n=a=b,r=c',
+    'n,,n=a,r=',
+    `n,,n=${'a'.repeat(129)},r=c`,
+  ]) {
+    const reply = await client.ask({
+      opcode: 0x21,
+      key: Buffer.from('SCRAM-SHA512'),
+      value: Buffer.from(text),
+    });
+    assert.equal(reply.status, Status.invalidArguments, text);
+  }
+  assert.equal(
+    (await client.ask({ opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from('x') })).status,
+    4,
+  );
+});
+
+test('commands need a login, then a bucket, and say so', async () => {
+  await using service = await startService();
+  const client = await service.connect();
+  await client.hello(usualFeatures);
+  const stranger = await client.ask(get('k'));
+  assert.deepEqual([stranger.status, context(stranger.value)], [Status.noAccess, 'Not authenticated']);
+  await client.plain('admin', 'password');
+  assert.equal((await client.ask(get('k'))).status, Status.noBucket);
+  assert.equal((await client.select('missing')).status, Status.keyNotFound);
+  assert.equal((await client.select('b')).status, Status.success);
+  assert.equal((await client.ask(get('k'))).status, Status.keyNotFound);
+  assert.equal((await client.select('@no bucket@')).status, Status.success);
+  assert.equal((await client.ask(get('k'))).status, Status.noBucket);
+  assert.equal((await client.ask({ opcode: 0x06 + 0x50 })).status, Status.unknownCommand);
+});
+
+test('a client without extended errors is hung up on where it cannot be told', async () => {
+  await using service = await startService();
+  const client = await service.connect();
+  client.send(get('k'));
+  assert.equal(await client.next(), null);
+  const other = await service.ready({ features: [] });
+  await other.ask({ ...set('k'), key: Buffer.from('k') });
+  await other.ask({ opcode: 0x94, key: Buffer.from('k') });
+  assert.equal((await other.ask({ ...set('k'), key: Buffer.from('k') })).status, Status.keyExists);
+  assert.equal((await other.ask({ opcode: 0x94, key: Buffer.from('k') })).status, Status.temporaryFailure);
+});
+
+test('serves the configuration of the bucket, and of the cluster to those who may see it', async () => {
+  const clusterConfig = { revEpoch: 1, rev: 7, json: '{"rev":7}' };
+  const reader = aUser('reader', 'password', { node: 0, buckets: { b: { privileges: Privilege.read } } });
+  await using service = await startService(
+    aDesired({ clusterConfig, users: [aUser('admin', 'password'), reader] }),
+  );
+  const client = await service.connect();
+  await client.hello(usualFeatures);
+  await client.plain('admin', 'password');
+  const cluster = await client.ask({ opcode: 0xb5 });
+  assert.deepEqual([cluster.value.toString(), cluster.datatype], ['{"rev":7}', 1]);
+  const known = Buffer.alloc(16);
+  known.writeBigInt64BE(1n, 0);
+  known.writeBigInt64BE(7n, 8);
+  assert.equal((await client.ask({ opcode: 0xb5, extras: known })).value.length, 0);
+  known.writeBigInt64BE(6n, 8);
+  assert.equal((await client.ask({ opcode: 0xb5, extras: known })).value.toString(), '{"rev":7}');
+  assert.equal(
+    (await client.ask({ opcode: 0xb5, extras: Buffer.alloc(16) })).status,
+    Status.invalidArguments,
+  );
+  await client.select('b');
+  assert.match((await client.ask({ opcode: 0xb5 })).value.toString(), /"name":"b"/);
+  await client.plain('reader', 'password');
+  assert.equal((await client.ask({ opcode: 0xb5 })).status, Status.noAccess);
+});
+
+test('pushes a new configuration to clients that asked for it', async () => {
+  await using service = await startService();
+  const client = await service.ready({ features: [0x07, 0x0b, 0x0c, 0x0d] });
+  const bucket = aBucket('b', { clusterConfig: { revEpoch: 1, rev: 2, json: '{"rev":2}' } });
+  await service.service.apply(aDesired({ buckets: [bucket] }));
+  const pushed = await client.next();
+  assert.deepEqual(
+    [pushed?.magic, pushed?.opcode, pushed?.key.toString(), pushed?.value.toString()],
+    [0x82, 1, 'b', '{"rev":2}'],
+  );
+  assert.equal(pushed?.extras.readBigInt64BE(8), 2n);
+  assert.equal((await client.ask({ opcode: 0x0a })).status, Status.success);
+});
+
+test('finds ids of collections and scopes, and lists the manifest', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const id = async (opcode: number, name: string) => {
+    const reply = await client.ask({ opcode, value: Buffer.from(name) });
+    return reply.status === 0
+      ? [reply.extras.readBigUInt64BE(0), reply.extras.readUInt32BE(8)]
+      : reply.status;
+  };
+  assert.deepEqual(await id(0xbb, 'shop.orders'), [2n, 8]);
+  assert.deepEqual(await id(0xbb, '_default.'), [2n, 0]);
+  assert.deepEqual(await id(0xbb, '.'), [2n, 0]);
+  assert.equal(await id(0xbb, 'shop.nope'), Status.unknownCollection);
+  assert.equal(await id(0xbb, 'nope.orders'), Status.unknownScope);
+  assert.equal(await id(0xbb, 'orders'), Status.invalidArguments);
+  assert.deepEqual(await id(0xbc, 'shop'), [2n, 8]);
+  const unknown = await client.ask(get('k', 0x20));
+  assert.equal(unknown.status, Status.unknownCollection);
+  assert.equal((JSON.parse(unknown.value.toString()) as { manifest_uid: string }).manifest_uid, '2');
+  const manifest = JSON.parse((await client.ask({ opcode: 0xba })).value.toString()) as { scopes: object[] };
+  assert.equal(manifest.scopes.length, 3);
+  assert.equal((await client.ask({ opcode: 0, key: Buffer.from([1, 65]) })).status, Status.invalidArguments);
+  assert.equal((await client.ask({ opcode: 0, key: Buffer.from([0]) })).status, Status.invalidArguments);
+  assert.equal((await client.ask({ opcode: 0, key: key('k'.repeat(251)) })).status, Status.invalidArguments);
+  assert.equal((await client.ask({ opcode: 0, key: key('k'.repeat(250)) })).status, Status.keyNotFound);
+});
+
+test('a user sees and does what the grants of bucket, scope and collection say', async () => {
+  const { read, upsert } = Privilege;
+  const buckets = {
+    b: { privileges: 0, scopes: { '8': { privileges: read, collections: { '8': upsert } } } },
+  };
+  const user = aUser('clerk', 'password', { node: 0, buckets });
+  await using service = await startService(aDesired({ users: [user] }));
+  const client = await service.ready({ user: 'clerk' });
+  assert.equal((await client.ask(set('k', 8))).status, Status.success);
+  assert.equal((await client.ask(get('k', 8))).status, Status.success);
+  const refused = await client.ask(set('k', 9));
+  assert.deepEqual([refused.status, context(refused.value)], [Status.noAccess, 'Requires privilege: Upsert']);
+  assert.equal((await client.ask(get('k', 9))).status, Status.keyNotFound);
+  assert.equal((await client.ask(get('k', 0))).status, Status.unknownCollection);
+  const manifest = JSON.parse((await client.ask({ opcode: 0xba })).value.toString()) as {
+    scopes: { name: string }[];
+  };
+  assert.deepEqual(
+    manifest.scopes.map((scope) => scope.name),
+    ['shop'],
+  );
+  assert.equal(
+    (await client.ask({ opcode: 0xbb, value: Buffer.from('_default._default') })).status,
+    Status.unknownScope,
+  );
+  assert.equal((await client.ask({ opcode: 0x1b, extras: Buffer.alloc(4) })).status, Status.noAccess);
+  assert.equal((await client.ask({ opcode: 0x10 })).status, Status.noAccess);
+});
+
+test('a system collection takes a privilege more', async () => {
+  const grants = (privileges: number) => ({ node: 0, buckets: { b: { privileges } } });
+  const { read, upsert, systemCollectionLookup: lookup, systemCollectionMutation: mutation } = Privilege;
+  const users = [
+    aUser('plain', 'password', grants(read | upsert)),
+    aUser('looker', 'password', grants(read | upsert | lookup)),
+    aUser('writer', 'password', grants(read | upsert | lookup | mutation)),
+  ];
+  await using service = await startService(aDesired({ users }));
+  const outcomes = [];
+  for (const { name } of users) {
+    const client = await service.ready({ user: name });
+    outcomes.push([(await client.ask(set('k', 10))).status, (await client.ask(get('k', 10))).status]);
+  }
+  assert.deepEqual(outcomes, [
+    [Status.unknownCollection, Status.unknownCollection],
+    [0x24, 1],
+    [0, 0],
+  ]);
+});
+
+test('rights change at once; a user who is gone or has a new password is told and hung up on', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  assert.equal((await client.ask(set('k'))).status, Status.success);
+  const reader = { node: 0, buckets: { b: { privileges: Privilege.read } } };
+  await service.service.apply(aDesired({ users: [aUser('admin', 'password', reader)] }));
+  assert.equal((await client.ask(set('k'))).status, Status.noAccess);
+  assert.equal((await client.ask(get('k'))).status, Status.success);
+  await service.service.apply(aDesired({ users: [aUser('admin', 'changed')] }));
+  assert.equal((await client.ask(get('k'))).status, Status.authStale);
+  assert.equal(await client.next(), null);
+});
+
+test('connections on a removed bucket end; others go on', async () => {
+  const both = [aBucket('b'), aBucket('c')];
+  await using service = await startService(aDesired({ buckets: both }));
+  const onB = await service.ready();
+  const onC = await service.ready();
+  assert.equal((await onC.ask({ opcode: 0x87 })).value.toString(), 'b c');
+  await onC.select('c');
+  await service.service.apply(aDesired({ buckets: [both[1]!] }));
+  assert.equal(await onB.next(), null);
+  assert.equal((await onC.ask(get('k'))).status, Status.keyNotFound);
+});
+
+test('statistics come by group, closed by an empty packet', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  await client.ask({ ...set('k'), framing: Buffer.from([0x11, 3]) });
+  const group = async (name: string) => {
+    const figures: Record<string, string> = {};
+    client.send({ opcode: 0x10, key: Buffer.from(name) });
+    for (let reply = await client.next(); reply; reply = await client.next()) {
+      if (reply.status !== 0) return reply.status;
+      if (reply.key.length === 0) return figures;
+      figures[reply.key.toString()] = reply.value.toString();
+    }
+    return null;
+  };
+  assert.equal(((await group('')) as Record<string, string>)['curr_items'], '1');
+  const seqnos = (await group('vbucket-seqno 0')) as Record<string, string>;
+  assert.deepEqual([seqnos['vb_0:high_seqno'], seqnos['vb_0:last_persisted_seqno']], ['1', '1']);
+  assert.equal(Object.keys((await group('vbucket')) as object).length, 1024);
+  assert.equal(((await group('failovers 0')) as Record<string, string>)['vb_0:num_entries'], '1');
+  assert.equal(((await group('collections')) as Record<string, string>)['0x0:0x0:items'], '1');
+  assert.equal(((await group('key k 0')) as Record<string, string>)['key_is_dirty'], 'false');
+  assert.equal(await group('no-such-group'), Status.keyNotFound);
+  assert.equal(await group('constructor'), Status.keyNotFound);
+  assert.equal(await group('vbucket-seqno x'), Status.invalidArguments);
+});
+
+test('a traced client gets the duration in front of each reply', async () => {
+  await using service = await startService();
+  const client = await service.ready({ features: [...usualFeatures, 0x0f] });
+  const reply = await client.ask(get('k'));
+  assert.deepEqual([reply.magic, reply.framing.length, reply.framing[0]], [0x18, 3, 2]);
+});
+
+test('says its version, its error map, and goodbye', async () => {
+  await using service = await startService();
+  const client = await service.connect();
+  assert.equal((await client.ask({ opcode: 0x0b })).value.toString(), '7.1.0-test');
+  const map = await client.ask({ opcode: 0xfe, value: Buffer.from([0, 2]) });
+  assert.equal((JSON.parse(map.value.toString()) as { version: number }).version, 2);
+  assert.equal((await client.ask({ opcode: 0xfe, value: Buffer.from([2]) })).status, Status.invalidArguments);
+  assert.equal((await client.ask({ opcode: 0x07 })).status, Status.success);
+  assert.equal(await client.next(), null);
+  const quiet = await service.connect();
+  quiet.send({ opcode: 0x17 });
+  assert.equal(await quiet.next(), null);
+});
+
+test('serves TLS with the certificate it was last given', async () => {
+  const { makeCertificate } = await import('../../../test/support/certificate.ts');
+  const [first, second] = [await makeCertificate(), await makeCertificate()];
+  const tls = { minVersion: 'TLSv1.2', honorCipherOrder: true } as const;
+  await using service = await startService(aDesired({ tls: { ...tls, ...first } }));
+  const client = await KvConnection.open(service.tlsPort, { ca: first.certificate });
+  assert.equal((await client.plain('admin', 'password')).status, Status.success);
+  await service.service.apply(aDesired({ tls: { ...tls, ...second } }));
+  assert.equal((await client.ask({ opcode: 0x0a })).status, Status.success);
+  await assert.rejects(KvConnection.open(service.tlsPort, { ca: first.certificate }));
+  const later = await KvConnection.open(service.tlsPort, { ca: second.certificate });
+  assert.equal((await later.ask({ opcode: 0x0a })).status, Status.success);
+  client.close();
+  later.close();
+});
+
+test('serves through public socket events as well', async () => {
+  await using service = await startService(aDesired({ users: [aUser('admin', 'password', fullGrants())] }), {
+    withoutSharedBuffer: true,
+  });
+  const client = await service.ready();
+  assert.equal((await client.ask(set('k'))).status, Status.success);
+  assert.equal((await client.ask(get('k'))).value.toString(), '{}');
+});

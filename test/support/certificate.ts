@@ -1,0 +1,25 @@
+// A self-signed certificate for tests.
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
+import { X509CertificateGenerator } from '@peculiar/x509';
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+let serial = 1;
+
+export async function makeCertificate(): Promise<{ certificate: string; key: string }> {
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const made = await X509CertificateGenerator.createSelfSigned(
+    {
+      serialNumber: (serial++).toString(16).padStart(2, '0'),
+      name: 'CN=localhost',
+      notBefore: new Date(Date.now() - 3_600_000),
+      notAfter: new Date(Date.now() + 3_600_000),
+      signingAlgorithm: algorithm,
+      keys: keys as webcrypto.CryptoKeyPair,
+    },
+    webcrypto,
+  );
+  const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
+  const key = `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`;
+  return { certificate: made.toString('pem'), key };
+}
