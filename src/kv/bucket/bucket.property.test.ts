@@ -66,7 +66,7 @@ class Run {
     else if (kind < 70) this.touch();
     else if (kind < 78) this.lock();
     else if (kind < 90) this.find();
-    else if (kind < 95) this.b.tick(this.random(3000));
+    else if (kind < 95) this.b.tick(this.random(24) * 125);
     else if (kind < 97) await breathe();
     else if (kind < 98) await this.holdOrRelease();
     else if (kind === 98) await this.restart();
@@ -218,7 +218,7 @@ class Run {
   private async restart(): Promise<void> {
     this.release();
     await this.b.bucket.stop();
-    this.b.tick(1);
+    this.b.tick(125);
     this.b = await this.open(this.b.clock).start();
     for (const docs of this.model.docs) for (const doc of docs.values()) doc.lockedUntilMs = 0;
     this.takeStoredCas();
@@ -230,7 +230,7 @@ class Run {
     this.disk.crash(this.random(2) === 0 ? 'lost' : 'kept');
     this.release();
     await breathe();
-    this.b.tick(1);
+    this.b.tick(125);
     this.b = await this.open(this.b.clock).start();
     const survived = (vb: number): number => this.b.bucket.documents.highSeqno(vb);
     promised.forEach((seqno, vb) => {

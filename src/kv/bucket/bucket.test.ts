@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
-import type { ManualClock } from '../../../test/support/manual-clock.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { fileOf } from '../disk/engine.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 import type { BucketOptions } from './bucket.ts';
@@ -292,6 +292,74 @@ test('documents of a collection that was dropped meanwhile are not loaded', asyn
   const after = await onDisk(disk, { clock: b.clock, manifest: manifest('8') });
   assert.deepEqual(after.bucket.stats().collectionItems, { 8: 1 });
   assert.equal(after.bucket.stats().items, 1);
+});
+
+test('a dropped collection leaves memory and disk, a durable write of it once it has settled', async () => {
+  const manifest = (...uids: string[]) => ({
+    uid: '1',
+    scopes: [{ name: 's', uid: '8', collections: uids.map((uid) => ({ name: `c${uid}`, uid })) }],
+  });
+  const { disk, hold, release } = gatedDisk();
+  const b = await onDisk(disk, { manifest: manifest('8', '9') });
+  for (let i = 0; i < 300; i++) b.store(`9:${i}`, { vb: i % 64, value: Buffer.alloc(2000) });
+  b.store('8:kept');
+  await work(b);
+  const before = await b.bucket.diskSizes();
+  hold();
+  b.store('9:durable', { durability: persistToMajority });
+  b.bucket.applyManifest(manifest('8'));
+  await work(b);
+  release();
+  for (let i = 0; i < 10; i++) await work(b);
+  const { items, tombstones, collectionItems } = b.bucket.stats();
+  assert.deepEqual(
+    { items, tombstones, collectionItems },
+    { items: 1, tombstones: 0, collectionItems: { 8: 1 } },
+  );
+  assert.equal(b.settled.get(1), Status.success);
+  assert.ok((await b.bucket.diskSizes()).dataBytes < before.dataBytes / 5);
+  assert.equal(b.find('8:kept'), Status.success);
+  assert.equal(b.clock.pending, 0, 'no walk goes on');
+});
+
+test('what is written during a commit follows in the next, unasked', async () => {
+  const { disk, hold, release } = gatedDisk();
+  const b = await onDisk(disk);
+  hold();
+  b.store('first');
+  await work(b);
+  b.store('second');
+  release();
+  await work(b);
+  assert.equal(b.bucket.documents.persistedSeqno(0), 2);
+});
+
+test('after a crash with a clock set back, CAS values stay above those given out', async () => {
+  const disk = new MemoryDisk();
+  const first = await onDisk(disk);
+  first.store('k');
+  await work(first);
+  const { cas } = first;
+  disk.crash();
+  const second = await onDisk(disk, { clock: new ManualClock(1_600_000_000_000) });
+  second.store('k');
+  const value = (words: { casHi: number; casLo: number }): bigint =>
+    (BigInt(words.casHi) << 32n) | BigInt(words.casLo);
+  assert.equal(value(second.cas), value(cas) + 2n ** 24n + 1n);
+  await second.bucket.stop();
+  const third = await onDisk(disk, { clock: new ManualClock(1_600_000_000_000) });
+  third.store('k');
+  assert.equal(value(third.cas), value(second.cas) + 1n, 'after a clean stop it just goes on');
+});
+
+test('a new document is above the revision of durably deleted ones', async () => {
+  const b = await onDisk(new MemoryDisk());
+  for (let i = 0; i < 4; i++) b.store('k');
+  b.remove('k', { durability: persistToMajority });
+  await work(b);
+  b.store('new');
+  b.find('new');
+  assert.equal(b.view.rev, 6);
 });
 
 test('destroying a bucket removes its files', async () => {

@@ -25,6 +25,8 @@ import { beginLife, warmUp } from './warm-up.ts';
 export const vbucketCountDefault = 1024;
 const sweepSlots = 20_000;
 const sweepPauseMs = 5;
+/** Time for the disk to take what a sweep has left for it. */
+const sweepAgainMs = 100;
 
 export interface BucketOptions {
   type: BucketType;
@@ -83,7 +85,12 @@ export class Bucket {
       persistent: type === 'native',
     });
     this.cutter = new Cutter(this.vbuckets);
-    this.sweeper = new Sweeper(this.vbuckets, this.collections);
+    this.sweeper = new Sweeper({
+      vbuckets: this.vbuckets,
+      collections: this.collections,
+      isPersistent: () => this.flusher !== null && this.writeFailure === null,
+      onDirty: (row) => this.flusher?.dirtied(row, false),
+    });
     this.waits = new PersistenceWaits(clock);
     this.durableWrites = new DurableWrites({
       vbuckets: this.vbuckets,
@@ -263,8 +270,10 @@ export class Bucket {
   }
 
   private sweep(): void {
-    const isMore = this.sweeper.slice(sweepSlots);
-    this.sweepTimer = isMore ? this.options.clock.after(sweepPauseMs, () => this.sweep()) : null;
+    const left = this.sweeper.slice(sweepSlots);
+    if (left === 'again') this.sweeper.begin();
+    const pauseMs = left === 'more' ? sweepPauseMs : sweepAgainMs;
+    this.sweepTimer = left === 'done' ? null : this.options.clock.after(pauseMs, () => this.sweep());
   }
 
   private refuseAll(): void {

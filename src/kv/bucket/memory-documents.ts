@@ -4,7 +4,14 @@ import type { BucketType } from '../admin.ts';
 import { Bit, maxKeyBytes, Word } from '../memory/layout.ts';
 import { advanceCas, nextCas } from '../vbucket/cas-clock.ts';
 import type { Collections } from '../vbucket/collections.ts';
-import { checkSize, draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../vbucket/drafts.ts';
+import {
+  checkSize,
+  draftOf,
+  draftTombstone,
+  keepAll,
+  keepSystemXattrs,
+  keepXattrs,
+} from '../vbucket/drafts.ts';
 import { absoluteExpiry, capExpiry, lockSecondsDefault, lockSecondsMax } from '../vbucket/expiry.ts';
 import { emptyDraft } from '../vbucket/items.ts';
 import { checkExisting, checkStore, isInFlight } from '../vbucket/preconditions.ts';
@@ -307,16 +314,11 @@ export class MemoryDocuments implements Documents {
   /** Turns the expired item at `place` into a tombstone; false when that can't be done now. */
   private expire(): boolean {
     const { draft, vbuckets } = this;
-    const { items, place } = vbuckets;
+    const { items, now, place } = vbuckets;
     const { address, row } = place;
     if (this.writeRefusal !== Status.success || isInFlight(items, address)) return false;
-    draft.key = items.page(address);
-    draft.keyStart = items.keyStart(address);
-    draft.keyEnd = items.valueStart(address);
-    draft.headStart = draft.headEnd = 0;
-    draft.flags = items.word(address, Word.flags);
+    draftTombstone(draft, items, address, now.seconds);
     keepSystemXattrs(draft, items, address);
-    this.markDeleted();
     draft.bits |= Bit.expired;
     if (!vbuckets.write(draft, this.expiryResult)) return false;
     this.onDirty(row, false);

@@ -58,6 +58,19 @@ function keepInflated(draft: Draft, stored: Buffer): void {
   draft.datatype = (draft.datatype & ~Datatype.snappy) | Datatype.xattr;
 }
 
+/** A tombstone of the stored item with nothing in it. */
+export function draftTombstone(draft: Draft, items: Items, address: number, nowSeconds: number): void {
+  draft.key = items.page(address);
+  draft.keyStart = items.keyStart(address);
+  draft.keyEnd = items.valueStart(address);
+  draft.headStart = draft.headEnd = 0;
+  setValue(draft, empty);
+  draft.datatype = Datatype.raw;
+  draft.flags = items.word(address, Word.flags);
+  draft.expiry = nowSeconds;
+  draft.bits = Bit.deleted;
+}
+
 /** Makes the draft a tombstone of the stored item: only its system xattrs stay. */
 export function keepSystemXattrs(draft: Draft, items: Items, address: number): void {
   const datatype = items.datatype(address);

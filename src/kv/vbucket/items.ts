@@ -144,8 +144,11 @@ export class Items {
     this.setWord(address, Word.highs, (revHigh << 16) | seqnoHigh);
   }
 
-  /** Writes flags, expiry, sizes and state, key and value; CAS, seqno and revision are the caller's next step. */
-  write(address: number, draft: Draft): void {
+  /**
+   * Writes flags, expiry, sizes and state, the value, and the key when the memory is new to it. CAS, seqno and
+   * revision are the caller's next step.
+   */
+  write(address: number, draft: Draft, isNew: boolean): void {
     const words = this.heap.words[address >>> 16] as Uint32Array;
     const at = (address & 0xffff) << 2;
     const keyBytes = draft.keyEnd - draft.keyStart;
@@ -159,7 +162,8 @@ export class Items {
     const page = this.heap.bytes[address >>> 16] as Buffer;
     const keyAt = (at << 2) + headerBytes;
     const { key, keyStart } = draft;
-    for (let i = 0; i < keyBytes; i++) page[keyAt + i] = key[keyStart + i] as number;
+    // Keys are short: a loop beats the call of a native copy.
+    if (isNew) for (let i = 0; i < keyBytes; i++) page[keyAt + i] = key[keyStart + i] as number;
     if (headLength > 0) draft.head.copy(page, keyAt + keyBytes, draft.headStart, draft.headEnd);
     if (valueLength > 0) {
       draft.value.copy(page, keyAt + keyBytes + headLength, draft.valueStart, draft.valueEnd);

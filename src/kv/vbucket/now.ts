@@ -1,10 +1,11 @@
 // The time of this socket callback: read once by the host, then used by every operation of the callback.
 
-const Slot = { casHi: 0, casLo: 1, seconds: 2, lockTicks: 3 } as const;
+const Slot = { casHi: 0, casLo: 1, seconds: 2, lockTicks: 3, lockTicksUp: 4 } as const;
+/** Coarse, so that a lock's 32-bit end wraps after eight years only. */
 const ticksPerSecond = 16;
 
 export class Now {
-  private readonly words = new Uint32Array(new SharedArrayBuffer(16));
+  private readonly words = new Uint32Array(new SharedArrayBuffer(20));
 
   /** The host calls this before it hands over input, and from timers. */
   set(wallMs: number, monotonicMs: number): void {
@@ -14,7 +15,9 @@ export class Now {
     this.words[Slot.casHi] = high;
     this.words[Slot.casLo] = ((nanoseconds - high * 2 ** 32) & 0xffff0000) >>> 0;
     this.words[Slot.seconds] = Math.floor(wallMs / 1000);
-    this.words[Slot.lockTicks] = Math.floor((monotonicMs * ticksPerSecond) / 1000);
+    const ticks = (monotonicMs * ticksPerSecond) / 1000;
+    this.words[Slot.lockTicks] = Math.floor(ticks);
+    this.words[Slot.lockTicksUp] = Math.ceil(ticks);
   }
 
   /** High and low word of the CAS that this moment stands for. */
@@ -30,9 +33,9 @@ export class Now {
     return this.words[Slot.seconds] as number;
   }
 
-  /** When a lock taken now for `seconds` ends. */
+  /** When a lock taken now for `seconds` ends; never early. */
   lockEnd(seconds: number): number {
-    return ((this.words[Slot.lockTicks] as number) + seconds * ticksPerSecond) >>> 0;
+    return ((this.words[Slot.lockTicksUp] as number) + seconds * ticksPerSecond) >>> 0;
   }
 
   /** Ticks wrap after years; the difference tells before from after. */

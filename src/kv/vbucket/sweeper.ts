@@ -1,46 +1,57 @@
-// Frees the items of dropped collections, a slice of the indexes at a time.
+// Removes the items of dropped collections, a slice of the indexes at a time. Where there is a disk they become
+// empty tombstones first, so that the disk gives their values up too, and leave memory once those are written.
+import { Bit } from '../memory/layout.ts';
 import type { Collections } from './collections.ts';
+import { draftTombstone } from './drafts.ts';
+import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
+export interface SweeperOptions {
+  vbuckets: Vbuckets;
+  collections: Collections;
+  /** Whether tombstones can be written now. */
+  isPersistent: () => boolean;
+  onDirty: (row: number) => void;
+}
+
 export class Sweeper {
-  private readonly vbuckets: Vbuckets;
-  private readonly collections: Collections;
+  private readonly options: SweeperOptions;
+  private readonly draft = emptyDraft();
+  private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   private row = 0;
   private slot = 0;
   /** Length of the row's table when the walk entered it: when it grew, the row is walked again. */
   private end = 0;
-  private isWanted = false;
   private hasSkipped = false;
 
-  constructor(vbuckets: Vbuckets, collections: Collections) {
-    this.vbuckets = vbuckets;
-    this.collections = collections;
+  constructor(options: SweeperOptions) {
+    this.options = options;
   }
 
   /** Starts over: collections have gone. */
   begin(): void {
-    this.isWanted = true;
     this.hasSkipped = false;
     this.enter(0);
   }
 
-  /** Looks at up to `slots` slots; false when all is done. */
-  slice(slots: number): boolean {
-    for (let left = slots; left > 0 && this.isWanted; left--) this.step();
-    return this.isWanted;
+  /** Looks at up to `slots` slots. `again`: the walk is over but something could not be freed yet. */
+  slice(slots: number): 'more' | 'again' | 'done' {
+    for (let left = slots; left > 0; left--) {
+      if (this.row === this.options.vbuckets.rows.count) return this.hasSkipped ? 'again' : 'done';
+      this.step();
+    }
+    return 'more';
   }
 
   private enter(row: number): void {
     this.row = row;
     this.slot = 0;
-    if (row < this.vbuckets.rows.count) this.end = this.vbuckets.index.end(row);
-    else if (this.hasSkipped) this.begin();
-    else this.isWanted = false;
+    this.end = row < this.options.vbuckets.rows.count ? this.options.vbuckets.index.end(row) : 0;
   }
 
   private step(): void {
-    const { index } = this.vbuckets;
+    const { index } = this.options.vbuckets;
     if (index.end(this.row) !== this.end) this.enter(this.row);
     else if (this.slot >= this.end) this.enter(this.row + 1);
     else this.visit(index.address(this.row, this.slot));
@@ -48,22 +59,38 @@ export class Sweeper {
 
   private visit(address: number): void {
     if (address === 0 || !this.isGone(address)) this.slot += 2;
-    else this.forget(address);
+    else if (isInFlight(this.options.vbuckets.items, address)) this.skip();
+    else this.remove(address);
   }
 
   private isGone(address: number): boolean {
-    const { items } = this.vbuckets;
-    return this.collections.slotOf(items.page(address), items.keyStart(address)) < 0;
+    const { collections, vbuckets } = this.options;
+    return collections.slotOf(vbuckets.items.page(address), vbuckets.items.keyStart(address)) < 0;
   }
 
-  /** Removal shifts a later entry into this slot, so the walk stays. A durable write is left until it has settled. */
-  private forget(address: number): void {
-    if (isInFlight(this.vbuckets.items, address)) {
-      this.hasSkipped = true;
-      this.slot += 2;
-      return;
-    }
-    Object.assign(this.vbuckets.place, { row: this.row, slot: this.slot, address });
-    this.vbuckets.forget();
+  private remove(address: number): void {
+    const { vbuckets, isPersistent } = this.options;
+    const { row, slot } = this;
+    vbuckets.place.row = row;
+    vbuckets.place.slot = slot;
+    vbuckets.place.address = address;
+    const state = vbuckets.items.state(address);
+    const isWritten = (state & Bit.deleted) !== 0 && (state & Bit.dirty) === 0;
+    // Removal shifts a later entry into this slot, so the walk stays.
+    if (isWritten || !isPersistent()) vbuckets.forget();
+    else this.bury(address, state);
+  }
+
+  private bury(address: number, state: number): void {
+    const { vbuckets, onDirty } = this.options;
+    this.skip();
+    if ((state & Bit.deleted) !== 0) return;
+    draftTombstone(this.draft, vbuckets.items, address, vbuckets.now.seconds);
+    if (vbuckets.write(this.draft, this.result)) onDirty(vbuckets.place.row);
+  }
+
+  private skip(): void {
+    this.hasSkipped = true;
+    this.slot += 2;
   }
 }

@@ -98,7 +98,7 @@ export class Vbuckets {
     const before = this.kind(old);
     const rev = this.nextRev(row, old);
     if (old !== 0) supersedeDirty(rows, items, row, old, (rows.highSeqno[row] as number) + 1);
-    items.write(target, draft);
+    items.write(target, draft, target !== old);
     this.stamp(row, target, rev, result);
     this.count(before, draft.bits, draft.key, draft.keyStart);
     if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(row, rev);
@@ -124,7 +124,7 @@ export class Vbuckets {
     if (target === 0) return false;
     const rev = this.nextRev(row, old);
     if (old !== 0) supersedeDirty(rows, items, row, old, (rows.highSeqno[row] as number) + 1);
-    items.write(target, draft);
+    items.write(target, draft, true);
     items.setBits(target, Bit.pending);
     this.stamp(row, target, rev, result);
     if (old === 0) place.address = this.put(target);
@@ -166,7 +166,7 @@ export class Vbuckets {
     const { items, place } = this;
     const target = this.heap.allocate(draftBytes(draft));
     if (target === 0) return false;
-    items.write(target, draft);
+    items.write(target, draft, true);
     items.setCas(target, stored.casHi, stored.casLo);
     items.setSeqnoAndRev(target, stored.seqno, stored.rev);
     const old = place.address;
