@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aContext, aDocument, aDocumentWithXattrs, noDocument } from '../../../test/support/subdoc.ts';
+import { aMutation, shown } from '../../../test/support/subdoc-mutation.ts';
+import { crc32c } from '../value/crc32c.ts';
+import { xattrBytesLimit } from '../value/xattrs.ts';
+import { bodyBytesLimit } from './execute.ts';
+import { DocFlag, SubdocOpcode as Op, PathFlag } from './opcodes.ts';
+
+const { xattr, mkdirP, expandMacros, binary } = PathFlag;
+const { mkdoc, add, accessDeleted, createAsDeleted, revive } = DocFlag;
+const tombstone = aDocumentWithXattrs({ _sys: '{"a":1}', user: '2' }, '', { deleted: true });
+const macro = (name: string) => `"\${${name}}"`;
+
+test('changes the body and leaves everything else as it was', () => {
+  const doc = aDocumentWithXattrs({ x: '1' }, '{"a": 1.0, "b":2}');
+  const outcome = aMutation(doc, [
+    [Op.dictUpsert, 'c', '3'],
+    [Op.delete, 'b', ''],
+  ]);
+  assert.deepEqual(shown(outcome), { status: '0', xattrs: { x: '1' }, body: '{"a": 1.0, "c":3}' });
+  assert.equal(outcome.datatype, 5);
+  assert.equal(outcome.flags, 0x02000006);
+  assert.equal(outcome.deleted, false);
+  assert.equal(outcome.created, false);
+});
+
+test('returns the numbers of counters with their positions', () => {
+  const specs: [number, string, string, number?][] = [
+    [Op.counter, 'n', '5', xattr],
+    [Op.dictUpsert, 'b', '1'],
+    [Op.counter, 'a', '41'],
+  ];
+  const outcome = aMutation(aDocument(), specs);
+  assert.deepEqual(
+    outcome.values.map(({ index, value }) => [index, value.toString()]),
+    [
+      [0, '5'],
+      [2, '42'],
+    ],
+  );
+  assert.deepEqual(shown(outcome), { status: '0', xattrs: { n: '5' }, body: '{"a":42,"b":1}' });
+});
+
+test('stores nothing when one operation fails, and names the first that did', () => {
+  const outcome = aMutation(aDocument(), [
+    [Op.dictUpsert, 'b', '1'],
+    [Op.dictAdd, 'a', '2'],
+    [Op.delete, 'x', ''],
+  ]);
+  assert.deepEqual([outcome.status, outcome.failedIndex, outcome.failedStatus], [0xcc, 1, 0xc9]);
+  assert.equal(outcome.value.length, 0);
+  const first = aMutation(aDocument(), [
+    [Op.delete, 'x', '', xattr],
+    [Op.delete, 'y', ''],
+  ]);
+  assert.deepEqual([first.status, first.failedIndex, first.failedStatus], [0xcc, 0, 0xc0]);
+  const single = aMutation(aDocument(), [[Op.dictAdd, 'a', '2']], { single: true });
+  assert.equal(single.status, 0xc9);
+});
+
+test('wants a document unless it may make one', () => {
+  const put: [number, string, string][] = [[Op.dictUpsert, 'a.b', '1']];
+  assert.equal(aMutation(noDocument, put).status, 1);
+  assert.equal(aMutation(noDocument, put, { docFlags: accessDeleted }).status, 1);
+  assert.equal(aMutation(tombstone, put).status, 1);
+  assert.equal(aMutation(aDocument(), put, { docFlags: add }).status, 2);
+  for (const docFlags of [add, mkdoc]) {
+    for (const doc of [noDocument, tombstone]) {
+      const outcome = aMutation(doc, put, { docFlags });
+      assert.deepEqual(shown(outcome), { status: '0', xattrs: {}, body: '{"a":{"b":1}}' });
+      assert.deepEqual(
+        [outcome.created, outcome.deleted, outcome.flags, outcome.datatype],
+        [true, false, 0, 1],
+      );
+    }
+  }
+  assert.equal(
+    shown(aMutation(aDocument(), [[Op.dictUpsert, 'b', '1']], { docFlags: mkdoc })).body,
+    '{"a":1,"b":1}',
+  );
+  assert.equal(
+    aMutation(tombstone, put, { docFlags: add | accessDeleted }).status,
+    2,
+    'add sees the tombstone',
+  );
+});
+
+test('starts a new document as the first path needs it', () => {
+  const made = (opcode: number, path: string, value: string) =>
+    shown(aMutation(noDocument, [[opcode, path, value]], { docFlags: mkdoc }));
+  assert.equal(made(Op.pushLast, '', '1').body, '[1]');
+  assert.equal(made(Op.addUnique, '', '1').body, '[1]');
+  assert.equal(made(Op.arrayInsert, '[0]', '1').body, '[1]');
+  assert.equal(made(Op.pushLast, 'a', '1').body, '{"a":[1]}');
+  assert.equal(made(Op.counter, 'a', '1').body, '{"a":1}');
+  const inXattr = aMutation(noDocument, [[Op.dictUpsert, 'x', '1', xattr]], { docFlags: mkdoc });
+  assert.deepEqual(shown(inXattr), { status: '0', xattrs: { x: '1' }, body: '{}' });
+});
+
+test('keeps or sets user flags', () => {
+  assert.equal(aMutation(aDocument(), [[Op.dictUpsert, 'b', '1']], { userFlags: 9 }).flags, 9);
+  assert.equal(aMutation(noDocument, [[Op.setDoc, '', '1']], { userFlags: 9, docFlags: mkdoc }).flags, 9);
+});
+
+test('writes and deletes whole bodies, JSON or not', () => {
+  const set = aMutation(aDocument(), [[Op.setDoc, '', '\0']]);
+  assert.deepEqual([shown(set).body, set.datatype], ['\0', 0]);
+  assert.equal(aMutation(aDocument({ datatype: 0 }), [[Op.setDoc, '', '[1]']]).datatype, 1);
+  const then = aMutation(aDocument({ datatype: 0 }), [
+    [Op.setDoc, '', '{}'],
+    [Op.dictAdd, 'a', '1'],
+  ]);
+  assert.equal(shown(then).body, '{"a":1}');
+  assert.equal(aMutation(aDocument({ datatype: 0 }), [[Op.dictAdd, 'b', '1']]).failedStatus, 0xc6);
+  const doc = aDocumentWithXattrs({ user: '1', _s: '2' });
+  const gone = aMutation(doc, [
+    [Op.dictUpsert, '_t', '3', xattr],
+    [Op.deleteDoc, '', ''],
+  ]);
+  assert.deepEqual(shown(gone), { status: '0', xattrs: { _s: '2', _t: '3' }, body: '' });
+  assert.deepEqual([gone.deleted, gone.datatype], [true, 4]);
+  const plain = aMutation(aDocument(), [[Op.deleteDoc, '', '']]);
+  assert.deepEqual([plain.deleted, plain.datatype, plain.value.length], [true, 0, 0]);
+});
+
+test('makes, changes and removes xattrs', () => {
+  const doc = aDocumentWithXattrs({ x: '{"y":1}', z: '[1]' });
+  const rows: [[number, string, string, number], Record<string, string> | string][] = [
+    [[Op.dictUpsert, 'x.y', '2', xattr], { x: '{"y":2}', z: '[1]' }],
+    [[Op.dictAdd, 'n', ' {} ', xattr], { x: '{"y":1}', z: '[1]', n: '{}' }],
+    [[Op.dictAdd, 'x', '1', xattr], 'c9'],
+    [[Op.dictUpsert, 'n.a.b', '1', xattr | mkdirP], { x: '{"y":1}', z: '[1]', n: '{"a":{"b":1}}' }],
+    [[Op.dictUpsert, 'n.a.b', '1', xattr], 'c0'],
+    [[Op.delete, 'x', '', xattr], { z: '[1]' }],
+    [[Op.delete, 'x.y', '', xattr], { x: '{}', z: '[1]' }],
+    [[Op.delete, 'none', '', xattr], 'c0'],
+    [[Op.replace, 'x', '"r"', xattr], { x: '"r"', z: '[1]' }],
+    [[Op.pushLast, 'z', '2,3', xattr], { x: '{"y":1}', z: '[1,2,3]' }],
+    [[Op.pushFirst, 'w', '2', xattr | mkdirP], { x: '{"y":1}', z: '[1]', w: '[2]' }],
+    [[Op.arrayInsert, 'z[0]', '0', xattr], { x: '{"y":1}', z: '[0,1]' }],
+    [[Op.addUnique, 'z', '1', xattr], 'c9'],
+    [[Op.counter, 'x.y', '1', xattr], { x: '{"y":2}', z: '[1]' }],
+    [[Op.dictUpsert, 'x', 'nope', xattr], 'c5'],
+  ];
+  for (const [spec, expected] of rows) {
+    const outcome = aMutation(doc, [spec]);
+    if (typeof expected === 'string') assert.equal(outcome.failedStatus.toString(16), expected, `${spec}`);
+    else assert.deepEqual(shown(outcome), { status: '0', xattrs: expected, body: '{"a":1}' }, `${spec}`);
+  }
+  const none = aMutation(aDocumentWithXattrs({ x: '1' }), [[Op.delete, 'x', '', xattr]]);
+  assert.deepEqual([none.datatype, none.value.toString()], [1, '{"a":1}']);
+});
+
+test('expands macros, in nested places too', () => {
+  const specs: [number, string, string, number][] = [
+    [Op.dictUpsert, 'x.cas', macro('Mutation.CAS'), xattr | expandMacros | mkdirP],
+    [Op.dictUpsert, 'x.seqno', macro('Mutation.seqno'), xattr | expandMacros],
+    [Op.dictUpsert, 'x.sum', macro('Mutation.value_crc32c'), xattr | expandMacros],
+    [Op.dictUpsert, 'x.old', macro('$document.CAS'), xattr | expandMacros],
+    [Op.dictUpsert, 'x.bytes', macro('$document.value_bytes'), xattr | expandMacros],
+    [Op.pushLast, 'x.list', macro('Mutation.value_crc32c'), xattr | expandMacros | mkdirP],
+    [Op.counter, 'x.n', '1', xattr],
+  ];
+  const outcome = aMutation(aDocument(), [...specs, [Op.setDoc, '', '{"new":true}']]);
+  const sum = `0x${crc32c(Buffer.from('{"new":true}'), 0, 12).toString(16).padStart(8, '0')}`;
+  const { xattrs, body } = shown(outcome);
+  assert.equal(body, '{"new":true}');
+  assert.deepEqual(JSON.parse(xattrs['x'] ?? ''), {
+    cas: '0x0807060504030201',
+    seqno: '0x0000000100000002',
+    sum,
+    old: '0x1700000000010000',
+    bytes: 7,
+    list: [sum],
+    n: 1,
+  });
+  assert.equal(outcome.values.length, 1);
+  const whole = aMutation(aDocument(), [[Op.dictUpsert, 'x', macro('$document'), xattr | expandMacros]]);
+  assert.equal(JSON.parse(shown(whole).xattrs['x'] ?? '').revid, '3');
+  const unknown = aMutation(aDocument(), [[Op.dictUpsert, 'x', macro('$document.no'), xattr | expandMacros]]);
+  assert.equal(unknown.failedStatus, 0xd5);
+  const literal = aMutation(aDocument(), [[Op.dictUpsert, 'x', macro('Mutation.CAS'), xattr]]);
+  assert.equal(shown(literal).xattrs['x'], macro('Mutation.CAS'));
+});
+
+test('stores binary xattr values as marked strings and makes them the body again', () => {
+  const bytes = Buffer.from([0, 255, 34]);
+  const stored = aMutation(aDocument(), [[Op.dictUpsert, 'x.b', bytes, xattr | binary | mkdirP]]);
+  assert.equal(shown(stored).xattrs['x'], '{"b":"cb-content-base64-encoded:AP8i"}');
+  const doc = aDocument({ value: stored.value, datatype: stored.datatype });
+  const swapped = aMutation(doc, [
+    [Op.replaceBodyWithXattr, 'x.b', '', xattr | binary],
+    [Op.delete, 'x', '', xattr],
+  ]);
+  assert.deepEqual([swapped.value, swapped.datatype], [bytes, 0]);
+  const json = aMutation(aDocumentWithXattrs({ x: '{"b":[1]}' }), [
+    [Op.replaceBodyWithXattr, 'x.b', '', xattr],
+  ]);
+  assert.deepEqual([shown(json).body, json.datatype], ['[1]', 5]);
+  const missing = aMutation(aDocument(), [[Op.replaceBodyWithXattr, 'x.b', '', xattr]], { single: true });
+  assert.equal(missing.status, 0xc0);
+  const text = aMutation(aDocumentWithXattrs({ x: '"t"' }), [
+    [Op.replaceBodyWithXattr, 'x', '', xattr | binary],
+  ]);
+  assert.equal(text.failedStatus, 0xd8);
+});
+
+test('keeps the replaced body when the checksum macro is beside it', () => {
+  const doc = aDocumentWithXattrs({ x: '[1]' });
+  const outcome = aMutation(doc, [
+    [Op.dictUpsert, 's', macro('Mutation.value_crc32c'), xattr | expandMacros],
+    [Op.replaceBodyWithXattr, 'x', '', xattr],
+    [Op.pushLast, '', '2'],
+  ]);
+  const sum = crc32c(Buffer.from('[1,2]'), 0, 5).toString(16).padStart(8, '0');
+  assert.deepEqual(shown(outcome), { status: '0', xattrs: { x: '[1]', s: `"0x${sum}"` }, body: '[1,2]' });
+});
+
+test('creates tombstones that hold only xattrs', () => {
+  const stage: [number, string, string, number][] = [[Op.dictUpsert, 'txn.op', '"i"', xattr | mkdirP]];
+  for (const docFlags of [createAsDeleted | add, createAsDeleted | mkdoc | accessDeleted]) {
+    const outcome = aMutation(noDocument, stage, { docFlags });
+    assert.deepEqual(shown(outcome), { status: 'cd', xattrs: { txn: '{"op":"i"}' }, body: '' });
+    assert.deepEqual([outcome.deleted, outcome.created, outcome.datatype], [true, true, 4]);
+  }
+  for (const spec of [
+    [Op.setDoc, '', '1'],
+    [Op.dictUpsert, 'a', '1'],
+  ] as [number, string, string][]) {
+    const outcome = aMutation(noDocument, [...stage, spec], { docFlags: createAsDeleted | mkdoc });
+    assert.equal(outcome.status, 0xd7);
+  }
+  assert.equal(aMutation(aDocument(), stage, { docFlags: createAsDeleted | add }).status, 2);
+});
+
+test('changes tombstones and brings them back to life', () => {
+  const touch: [number, string, string, number][] = [[Op.dictUpsert, 'user', '3', xattr]];
+  const still = aMutation(tombstone, touch, { docFlags: accessDeleted });
+  assert.deepEqual(shown(still), { status: 'cd', xattrs: { _sys: '{"a":1}', user: '3' }, body: '' });
+  assert.deepEqual([still.deleted, still.created], [true, false]);
+  assert.equal(aMutation(tombstone, [[Op.setDoc, '', '1']], { docFlags: accessDeleted }).status, 0xd7);
+  assert.equal(
+    aMutation(tombstone, [[Op.dictAdd, 'a', '1']], { docFlags: accessDeleted }).failedStatus,
+    0xc6,
+  );
+  const live = aMutation(tombstone, [...touch, [Op.setDoc, '', '{}']], { docFlags: accessDeleted | revive });
+  assert.deepEqual(shown(live), { status: '0', xattrs: { _sys: '{"a":1}', user: '3' }, body: '{}' });
+  assert.deepEqual([live.deleted, live.datatype], [false, 5]);
+  const rooted = aMutation(tombstone, [[Op.dictAdd, 'a', '1']], { docFlags: accessDeleted | revive });
+  assert.equal(shown(rooted).body, '{"a":1}');
+  assert.equal(aMutation(aDocument(), touch, { docFlags: accessDeleted | revive }).status, 0xd6);
+  assert.equal(aMutation(noDocument, touch, { docFlags: accessDeleted | revive }).status, 1);
+});
+
+test('asks for the privilege on system xattrs', () => {
+  const context = aContext({ mayWriteSystemXattrs: false });
+  const on = (key: string, opcode: number, using = context) => {
+    const value = opcode === Op.dictUpsert ? '1' : '';
+    return aMutation(aDocumentWithXattrs({ _s: '1', u: '2' }), [[opcode, key, value, xattr]], {
+      context: using,
+    }).status;
+  };
+  assert.equal(on('_s', Op.dictUpsert), 0x24);
+  assert.equal(on('_s', Op.delete), 0x24);
+  assert.equal(on('u', Op.dictUpsert), 0);
+  assert.equal(on('_s', Op.replaceBodyWithXattr), 0, 'only reads it');
+  assert.equal(on('_s', Op.replaceBodyWithXattr, aContext({ mayReadSystemXattrs: false })), 0x24);
+});
+
+test('refuses bodies and xattrs above their limits, and takes them at the limit', () => {
+  const body = (length: number) =>
+    aMutation(aDocument(), [[Op.setDoc, '', Buffer.alloc(length, 'x')]]).status;
+  assert.equal(body(bodyBytesLimit), 0);
+  assert.equal(body(bodyBytesLimit + 1), 3);
+  const overhead = 4 + 4 + 'x'.length + 2 + 2;
+  const put = (length: number) =>
+    aMutation(aDocument(), [[Op.dictUpsert, 'x', `"${'y'.repeat(length)}"`, xattr]]).status;
+  assert.equal(put(xattrBytesLimit - overhead), 0);
+  assert.equal(put(xattrBytesLimit - overhead + 1), 3);
+});
