@@ -26,6 +26,7 @@ export function counter(
   }
   const stored = text.toString('latin1', match.valueStart, match.valueEnd);
   if (!/^-?\d+$/.test(stored)) return failed(Status.subdocPathMismatch);
+  // By length first: millions of digits take seconds to become a number.
   if (stored.length > 20 || !isInt64(BigInt(stored))) return failed(Status.subdocNumberRange);
   const sum = BigInt(stored) + delta;
   if (!isInt64(sum)) return failed(Status.subdocValueCantInsert);

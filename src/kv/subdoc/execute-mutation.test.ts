@@ -279,3 +279,10 @@ test('refuses bodies and xattrs above their limits, and takes them at the limit'
   assert.equal(put(xattrBytesLimit - overhead), 0);
   assert.equal(put(xattrBytesLimit - overhead + 1), 3);
 });
+
+test('never gives back memory of the stored value', () => {
+  const doc = aDocumentWithXattrs({ x: '1' });
+  const outcome = aMutation(doc, [[Op.delete, 'x', '', xattr]]);
+  doc.value.fill(0);
+  assert.equal(outcome.value.toString(), '{"a":1}');
+});

@@ -1,6 +1,6 @@
 // Runs decoded sub-document requests (`specs.ts`) against one document (`document.ts`). Pure: the caller finds the
 // document, checks its CAS and lock, inflates its value, and stores what a mutation gave in the same synchronous
-// stretch. Results may be views of the document's value and of the request's bytes.
+// stretch. What a lookup gives are views of the document's value; a mutation's may be views of the request's bytes.
 //
 // A mutation is all or nothing. Store only for status 00 and cd: `value` with `datatype` and `flags`, the request's
 // expiry, as a tombstone when `deleted`.
@@ -133,7 +133,7 @@ function conclude(doc: SubdocDocument, request: SubdocRequest, run: MutationRun)
   return {
     ...refused(run.deleted ? Status.subdocSuccessDeleted : Status.success),
     values: run.values,
-    value: section.length === 0 ? run.body : Buffer.concat([section, run.body]),
+    value: joined(section, run.body, doc),
     datatype: (run.bodyIsJson ? Datatype.json : 0) | (section.length > 0 ? Datatype.xattr : 0),
     flags: request.userFlags ?? (run.created ? 0 : doc.flags),
     deleted,
@@ -143,4 +143,10 @@ function conclude(doc: SubdocDocument, request: SubdocRequest, run: MutationRun)
 
 function isVisible(doc: SubdocDocument, request: SubdocRequest): boolean {
   return doc.exists && (!doc.deleted || (request.docFlags & DocFlag.accessDeleted) !== 0);
+}
+
+/** Never a view of the stored value: its memory may move or be freed while the new one is stored. */
+function joined(section: Buffer, body: Buffer, doc: SubdocDocument): Buffer {
+  if (section.length === 0 && body.buffer !== doc.value.buffer) return body;
+  return Buffer.concat([section, body]);
 }

@@ -59,7 +59,6 @@ export function locate(text: Buffer, path: readonly PathComponent[], match: Matc
 /** The start of the entry's value in the container at `at`, or -1 after writing to `match` why there is none. */
 function enter(text: Buffer, at: number, component: PathComponent, match: Match): number {
   const opening = component.name === null ? 0x5b : 0x7b;
-  if (match.level >= levelLimit) return refuse(match, Status.subdocDocTooDeep);
   if (text[at] !== opening) {
     return refuse(match, at < text.length ? Status.subdocPathMismatch : Status.subdocDocNotJson);
   }

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aDocument } from '../../../test/support/subdoc.ts';
+import { aMutation } from '../../../test/support/subdoc-mutation.ts';
+import type { LookupOutcome, MutationOutcome } from './execute.ts';
+import { SubdocOpcode as Op } from './opcodes.ts';
+import { lookupReplyBytes, mutationReplyBytes, writeLookupReply, writeMutationReply } from './replies.ts';
+
+function lookupReply(outcome: LookupOutcome): string {
+  const bytes = lookupReplyBytes(outcome);
+  const out = Buffer.alloc(bytes + 4, 0xee);
+  assert.equal(writeLookupReply(outcome, out, 2), bytes + 2);
+  assert.equal(out.readUInt16BE(0) & out.readUInt16BE(bytes + 2), 0xeeee);
+  return out.toString('hex', 2, bytes + 2);
+}
+
+function mutationReply(outcome: MutationOutcome): string {
+  const bytes = mutationReplyBytes(outcome);
+  const out = Buffer.alloc(bytes + 4, 0xee);
+  assert.equal(writeMutationReply(outcome, out, 2), bytes + 2);
+  assert.equal(out.readUInt16BE(0) & out.readUInt16BE(bytes + 2), 0xeeee);
+  return out.toString('hex', 2, bytes + 2);
+}
+
+test('writes status and value of each lookup', () => {
+  const results = [
+    { status: 0, value: Buffer.from('abc') },
+    { status: 0xc0, value: Buffer.alloc(0) },
+  ] as LookupOutcome['results'];
+  assert.equal(lookupReply({ status: 0xcc, results }), '000000000003616263' + '00c000000000');
+  assert.equal(lookupReply({ status: 1, results: [] }), '');
+});
+
+test('writes what mutations returned, or the first that failed', () => {
+  const counted = aMutation(aDocument(), [
+    [Op.dictUpsert, 'b', '1'],
+    [Op.counter, 'a', '9'],
+  ]);
+  assert.equal(mutationReply(counted), '01' + '0000' + '00000002' + '3130');
+  assert.equal(mutationReply(aMutation(aDocument(), [[Op.dictUpsert, 'b', '1']])), '');
+  const failed = aMutation(aDocument(), [
+    [Op.dictUpsert, 'b', '1'],
+    [Op.dictAdd, 'a', '9'],
+  ]);
+  assert.equal(mutationReply(failed), '01' + '00c9');
+});
