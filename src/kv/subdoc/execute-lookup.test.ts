@@ -193,3 +193,24 @@ test('refuses system xattrs to those who may not read them', () => {
     ['24'],
   );
 });
+
+test('reads documents in shared memory, where pages of the bucket are', () => {
+  const { value } = aDocumentWithXattrs({ x: '{"é":[1]}' }, '{"\\u00e9":"€"}');
+  const page = Buffer.from(new SharedArrayBuffer(value.length + 20), 10, value.length);
+  value.copy(page);
+  const doc = aDocument({ datatype: 5, value: page });
+  assert.deepEqual(
+    looked(doc, [
+      [Op.getCount, 'x', xattr],
+      [Op.get, '$XTOC', xattr],
+    ]),
+    ['0', '1', '["x"]'],
+  );
+  assert.deepEqual(
+    looked(doc, [
+      [Op.getDoc, ''],
+      [Op.getCount, ''],
+    ]),
+    ['0', '{"\\u00e9":"€"}', '1'],
+  );
+});

@@ -146,7 +146,7 @@ export function isUtf8Range(bytes: Uint8Array, start: number, end: number): bool
 }
 
 /** The position after the number at `at`, or -1. */
-export function numberEnd(bytes: Uint8Array, at: number, end: number): number {
+function numberEnd(bytes: Uint8Array, at: number, end: number): number {
   let next = bytes[at] === 0x2d ? at + 1 : at;
   if (next < end && bytes[next] === 0x30) next++;
   else if ((next = digitsEnd(bytes, next, end)) < 0) return -1;
@@ -173,7 +173,7 @@ export function isDigit(byte: number): boolean {
 }
 
 /** The position after `true`, `false` or `null` at `at`, or -1. */
-export function literalEnd(bytes: Uint8Array, at: number, end: number): number {
+function literalEnd(bytes: Uint8Array, at: number, end: number): number {
   const first = bytes[at];
   if (first === 0x74 && at + 4 <= end && isTail(bytes, at, 0x72, 0x75, 0x65)) return at + 4;
   if (first === 0x6e && at + 4 <= end && isTail(bytes, at, 0x75, 0x6c, 0x6c)) return at + 4;
