@@ -140,7 +140,6 @@ export class Bucket {
     await this.resetFiles(incarnation);
     this.readable = this.allRows();
     for (const row of this.readable) beginLife(this.vbuckets, row, this.options.random);
-    await this.flusher?.writeStates(this.readable);
     this.serve();
   }
 

@@ -31,14 +31,14 @@ export interface WarmUpResult {
   damaged: DamagedFile[];
   /** Vbuckets whose file is good. */
   readable: number[];
-  /** Those whose state differs from what their file says. */
+  /** Those that went on after a crash, in a new life that their file must tell of before they are served. */
   changed: number[];
 }
 
 export async function warmUp(options: WarmUpOptions): Promise<WarmUpResult> {
   const { opened, damaged } = await options.disk.open(options.files);
   const result: WarmUpResult = { damaged: [...damaged], readable: [], changed: [] };
-  for (const file of opened) await warmUpFile(options, file, result);
+  await Promise.all(opened.map((file) => warmUpFile(options, file, result)));
   for (const { file, path, reason } of result.damaged) {
     options.log.error('bucket.file.damaged', { bucketUuid: options.files.bucketUuid, file, path, reason });
   }
@@ -63,7 +63,10 @@ async function warmUpFile(options: WarmUpOptions, file: OpenedFile, result: Warm
   result.changed.push(...changed);
 }
 
-/** Answers whether the vbucket has begun a new life. */
+/**
+ * Answers whether the file must learn of a new life. That of a vbucket without a record needs no writing down: its
+ * first cut carries it, and before that nothing happened that a client could hold against us.
+ */
 function restoreState(
   options: WarmUpOptions,
   row: number,
@@ -75,7 +78,7 @@ function restoreState(
   const isNew = !record || record.failover.length === 0;
   if (!isNew && isClean) return false;
   beginLife(vbuckets, row, random);
-  return true;
+  return !isNew;
 }
 
 /** A new entry in the failover log, at the vbucket's high seqno. */
