@@ -9,10 +9,10 @@ const formLimit = 1 << 20;
 const jsonLimit = 10 << 20;
 
 export interface BodySource {
+  readonly destroyed: boolean;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   on(event: 'data', listener: (chunk: Buffer) => void): unknown;
-  on(event: 'end' | 'close', listener: () => void): unknown;
-  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'end' | 'close' | 'error', listener: () => void): unknown;
   removeAllListeners(event: 'data'): unknown;
   resume(): unknown;
 }
@@ -48,6 +48,8 @@ function collect(source: BodySource, limit: number): Promise<Buffer> {
     source.resume();
     return Promise.reject(tooLarge(limit));
   }
+  // Its last event was while access was judged: there will be no other.
+  if (source.destroyed) return Promise.reject(new ClientGone());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -59,8 +61,9 @@ function collect(source: BodySource, limit: number): Promise<Buffer> {
       reject(tooLarge(limit));
     });
     source.on('end', () => resolve(Buffer.concat(chunks)));
-    source.on('error', reject);
-    source.on('close', () => reject(new ClientGone()));
+    const gone = () => reject(new ClientGone());
+    source.on('error', gone);
+    source.on('close', gone);
   });
 }
 

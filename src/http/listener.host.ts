@@ -2,6 +2,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { assert } from '#base/assert.ts';
 import type { Clock } from '#ports/clock.ts';
 
 export interface TlsOptions {
@@ -43,7 +44,10 @@ export async function openListener(
   return {
     port: (server.address() as AddressInfo).port,
     close: (clock, deadlineMs) => close(server, clock, deadlineMs),
-    replaceTls: (tls) => (server as TlsServer).setSecureContext(tlsOptions(tls)),
+    replaceTls(tls) {
+      assert('setSecureContext' in server, 'only a TLS listener has a certificate');
+      server.setSecureContext(tlsOptions(tls));
+    },
   };
 }
 

@@ -77,6 +77,12 @@ export class Pipeline {
     this.#logLine(exchange, out, started);
   }
 
+  /** For a failure in answering itself: nothing more can be said to the client. */
+  lost(out: ServerResponse, error: unknown): void {
+    this.#options.log.error('request.lost', { message: String(error) });
+    out.destroy();
+  }
+
   #send(exchange: Exchange, out: ServerResponse, answer: Reply): void {
     const headers = this.#options.hooks.responseHeaders?.() ?? {};
     const options = { signal: exchange.abort.signal, headers };

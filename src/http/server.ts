@@ -23,7 +23,9 @@ export interface HttpServer {
 
 export async function createHttpServer(options: PipelineOptions): Promise<HttpServer> {
   const pipeline = new Pipeline(options);
-  const handler: RequestListener = (request, response) => void pipeline.serve(request, response);
+  const handler: RequestListener = (request, response) => {
+    pipeline.serve(request, response).catch((error: unknown) => pipeline.lost(response, error));
+  };
   const listeners: Listener[] = [];
   return {
     routes: options.routes.map((bound: BoundRoute) => bound.route),

@@ -6,6 +6,12 @@ import { createHttpServer } from '#http/server.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import {
+  accessCases,
+  type Call,
+  checkAccess,
+  unprovisionedCases,
+} from '../../../test/support/access-suite.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { RoleTargets } from './role-targets.ts';
 import { createUsers } from './users.feature.ts';
@@ -78,8 +84,26 @@ async function aNode(
   };
   const put = (id: string, form: string, as?: string) =>
     call('PUT', `/settings/rbac/users/local/${id}`, form, as);
-  return { ...users, targets, store, clock, call, put };
+  const plainCall: Call = async ({ method, url, authorization }) => {
+    const headers = authorization === undefined ? {} : { authorization };
+    const answer = await server.inject({ method: method as 'GET', url, headers });
+    const challenge = answer.headers['www-authenticate'] as string | undefined;
+    return { status: answer.statusCode, body: answer.body, challenge };
+  };
+  return { ...users, targets, store, clock, call, put, plainCall };
 }
+
+const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
+
+test('refuses on every route what its declaration says', async (t) => {
+  const { put, plainCall, routes } = await aNode();
+  await put('weak', 'password=secret1&roles=sync_gateway_replicator[*]');
+  const identities = { admin: basic('Administrator:password'), weak: basic('weak:secret1') };
+  const declarations = routes.map((bound) => bound.route);
+  await checkAccess(t, accessCases(declarations, identities), plainCall);
+  const fresh = await aNode({ provisioned: false });
+  await checkAccess(t, unprovisionedCases(declarations, identities.admin), fresh.plainCall);
+});
 
 test('creates, reads, replaces and deletes a user', async () => {
   const { call, put } = await aNode();

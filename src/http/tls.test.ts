@@ -1,0 +1,86 @@
+import 'reflect-metadata';
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connect, type PeerCertificate } from 'node:tls';
+import { X509CertificateGenerator } from '@peculiar/x509';
+import { bind, defineRoute, reply } from '#contract/route.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import type { TlsOptions } from './listener.host.ts';
+import { createHttpServer } from './server.ts';
+
+async function aCertificate(name: string): Promise<TlsOptions> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const certificate = await X509CertificateGenerator.createSelfSigned({ name: `CN=${name}`, keys });
+  const key = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
+  return {
+    certificate: certificate.toString('pem'),
+    key: `-----BEGIN PRIVATE KEY-----\n${key}\n-----END PRIVATE KEY-----\n`,
+    minVersion: 'TLSv1.2',
+    honorCipherOrder: true,
+  };
+}
+
+const whoListens = defineRoute({
+  id: 'tls',
+  method: 'GET',
+  path: '/tls',
+  access: { kind: 'anyone' },
+  doc: '',
+});
+
+/** One request; answers the body and the name in the certificate. */
+function get(port: number, maxVersion: 'TLSv1.1' | 'TLSv1.3'): Promise<{ body: string; peer: string }> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      port,
+      host: '127.0.0.1',
+      rejectUnauthorized: false,
+      maxVersion,
+      minVersion: 'TLSv1' as const,
+    };
+    const socket = connect(options, () => {
+      socket.write('GET /tls HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    });
+    let body = '';
+    let peer = '';
+    socket.once('secureConnect', () => {
+      peer = String((socket.getPeerCertificate() as PeerCertificate).subject.CN);
+    });
+    socket.on('data', (chunk) => {
+      body += chunk.toString();
+    });
+    socket.on('end', () => resolve({ body, peer }));
+    socket.on('error', reject);
+  });
+}
+
+test('serves plain and TLS side by side, and takes a new certificate without a restart', async (t) => {
+  const server = await createHttpServer({
+    routes: [bind(whoListens, (_, context) => reply.text(`${context.tls} ${context.local.port}`))],
+    authority: {
+      provisioned: () => true,
+      anonymous: {
+        identity: { name: '', domain: 'anonymous' },
+        hasRoles: false,
+        permits: () => false,
+        holds: () => false,
+      },
+      authenticate: async () => null,
+    },
+    hooks: { clusterUuid: () => '', bucketUuid: () => null },
+    log: silentLog,
+    clock: realClock,
+  });
+  t.after(() => server.stop(0));
+  const secure = await server.listen({ host: '127.0.0.1', port: 0, tls: await aCertificate('first') });
+  const first = await get(secure.port, 'TLSv1.3');
+  assert.equal(first.peer, 'first');
+  assert.match(first.body, new RegExp(`true ${secure.port}$`));
+  await assert.rejects(get(secure.port, 'TLSv1.1'), 'older than the setting allows');
+  secure.replaceTls(await aCertificate('second'));
+  assert.equal((await get(secure.port, 'TLSv1.3')).peer, 'second');
+  const plain = await server.listen({ host: '127.0.0.1', port: 0 });
+  assert.notEqual(plain.port, secure.port);
+});
