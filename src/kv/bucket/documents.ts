@@ -32,7 +32,7 @@ export const StoreMode = {
   set: 0,
   add: 1,
   replace: 2,
-  /** Writes a tombstone that keeps `value` (system xattrs). The document must exist (or be a tombstone if `overTombstone`). */
+  /** Writes a tombstone that keeps `value` (system xattrs). The document must exist; with `overTombstone` it may be a tombstone, or absent when no CAS is expected. */
   remove: 3,
 } as const;
 export type StoreMode = (typeof StoreMode)[keyof typeof StoreMode];

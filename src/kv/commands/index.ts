@@ -2,6 +2,7 @@
 import * as bucket from '#wire/commands/bucket.ts';
 import * as documents from '#wire/commands/documents.ts';
 import * as session from '#wire/commands/session.ts';
+import * as subdocument from '#wire/commands/subdocument.ts';
 import type { Command } from '#wire/define-command.ts';
 import type { Handler } from '../dispatch/request.ts';
 import { getClusterConfig } from './cluster-config.ts';
@@ -22,6 +23,8 @@ import { getAllVbSeqnos, getFailoverLog, seqnoPersistence } from './seqnos.ts';
 import { getErrorMap, listBuckets, noop, quit, quitQuietly, verbosity, version } from './session-basics.ts';
 import { stat } from './stat.ts';
 import { add, replace, set } from './store.ts';
+import { multiLookup, singleLookup } from './subdoc-lookup.ts';
+import { multiMutation, singleMutation } from './subdoc-mutation.ts';
 
 export const handlers: ReadonlyMap<Command, Handler> = new Map<Command, Handler>([
   [session.Hello, hello],
@@ -75,4 +78,19 @@ export const handlers: ReadonlyMap<Command, Handler> = new Map<Command, Handler>
   [documents.Prepend, prepend],
   [documents.PrependQuietly, prepend],
   [documents.Touch, touch],
+  [subdocument.SubdocGet, singleLookup],
+  [subdocument.SubdocExists, singleLookup],
+  [subdocument.SubdocGetCount, singleLookup],
+  [subdocument.SubdocDictAdd, singleMutation],
+  [subdocument.SubdocDictUpsert, singleMutation],
+  [subdocument.SubdocDelete, singleMutation],
+  [subdocument.SubdocReplace, singleMutation],
+  [subdocument.SubdocPushLast, singleMutation],
+  [subdocument.SubdocPushFirst, singleMutation],
+  [subdocument.SubdocArrayInsert, singleMutation],
+  [subdocument.SubdocAddUnique, singleMutation],
+  [subdocument.SubdocCounter, singleMutation],
+  [subdocument.SubdocReplaceBody, singleMutation],
+  [subdocument.SubdocMultiLookup, multiLookup],
+  [subdocument.SubdocMultiMutation, multiMutation],
 ]);

@@ -12,6 +12,8 @@ export function checkStore(request: MutationRequest, items: Items, address: numb
   if (request.mode === StoreMode.add) return exists ? Status.keyExists : Status.success;
   const hasCas = (request.casHi | request.casLo) !== 0;
   if (exists) return checkLockAndCas(request, items, address, now);
+  // A tombstone may be written where nothing is: a document that is created as deleted.
+  if (request.mode === StoreMode.remove && request.overTombstone && !hasCas) return Status.success;
   return hasCas || request.mode !== StoreMode.set ? Status.keyNotFound : Status.success;
 }
 

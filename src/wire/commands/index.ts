@@ -4,8 +4,9 @@ import type { Command } from '../define-command.ts';
 import * as bucket from './bucket.ts';
 import * as documents from './documents.ts';
 import * as session from './session.ts';
+import * as subdocument from './subdocument.ts';
 
-export const commands: readonly Command[] = [session, bucket, documents].flatMap((group) =>
+export const commands: readonly Command[] = [session, bucket, documents, subdocument].flatMap((group) =>
   Object.values(group),
 );
 

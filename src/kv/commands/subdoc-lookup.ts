@@ -1,0 +1,60 @@
+// Reads of parts of a document.
+import { Status } from '#wire/status.ts';
+import { durationOf, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
+import { Outcome, type Request } from '../dispatch/request.ts';
+import { executeLookup, type LookupOutcome } from '../subdoc/execute.ts';
+import { DocFlag } from '../subdoc/opcodes.ts';
+import { lookupReplyBytes, writeLookupReply } from '../subdoc/replies.ts';
+import type { SubdocRequest } from '../subdoc/request.ts';
+import { decodeMultiLookup, decodeSingle } from '../subdoc/specs.ts';
+import { contextOf, decodingOf, extrasOf, findDocument, isRefused, specsOf } from './subdoc-document.ts';
+
+/** SUBDOC_GET, SUBDOC_EXISTS, SUBDOC_GET_COUNT: the value alone, the path’s status in the header. */
+export function singleLookup(request: Request): Status | Outcome {
+  const { opcode } = request.frame;
+  const decoded = decodeSingle(opcode, extrasOf(request), specsOf(request), decodingOf(request));
+  const outcome = lookUp(request, decoded);
+  if (typeof outcome === 'number') return outcome;
+  const { status, results } = outcome;
+  if (status !== Status.success && status !== Status.subdocSuccessDeleted) return status;
+  const value = results[0]?.value ?? Buffer.alloc(0);
+  value.copy(request.output.buffer, begin(request, status, value.length));
+  return Outcome.replied;
+}
+
+/** SUBDOC_MULTI_LOOKUP: status and value of each path. */
+export function multiLookup(request: Request): Status | Outcome {
+  const decoded = decodeMultiLookup(extrasOf(request), specsOf(request), decodingOf(request));
+  const outcome = lookUp(request, decoded);
+  if (typeof outcome === 'number') return outcome;
+  if (outcome.results.length === 0) return outcome.status;
+  const at = begin(request, outcome.status, lookupReplyBytes(outcome));
+  writeLookupReply(outcome, request.output.buffer, at);
+  return Outcome.replied;
+}
+
+function lookUp(request: Request, decoded: SubdocRequest | Status): LookupOutcome | Status {
+  if (isRefused(decoded)) return decoded;
+  // No vbucket is a replica here yet.
+  if ((decoded.docFlags & DocFlag.replicaRead) !== 0) return Status.notMyVbucket;
+  const document = findDocument(request);
+  return typeof document === 'number' ? document : executeLookup(document, decoded, contextOf(request));
+}
+
+function begin(request: Request, status: Status, valueBytes: number): number {
+  const { frame, output, view } = request;
+  const duration = durationOf(request);
+  const hi = shownCasHi(view);
+  return output.reply(
+    frame.opcode,
+    frame.opaque,
+    status,
+    duration,
+    0,
+    0,
+    valueBytes,
+    0,
+    hi,
+    shownCasLo(view),
+  );
+}

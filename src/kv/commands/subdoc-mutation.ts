@@ -1,0 +1,134 @@
+// Changes of parts of a document: read, change and store in one synchronous stretch, so that no other write comes between.
+import { Datatype, Status } from '#wire/status.ts';
+import { Privilege } from '../admin.ts';
+import { StoreMode } from '../bucket/documents.ts';
+import { durationOf, replyMutation } from '../dispatch/reply.ts';
+import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
+import type { SubdocDocument } from '../subdoc/document.ts';
+import { executeMutation, type MutationOutcome } from '../subdoc/execute.ts';
+import { DocFlag, SubdocOpcode } from '../subdoc/opcodes.ts';
+import { mutationReplyBytes, writeMutationReply } from '../subdoc/replies.ts';
+import type { SubdocRequest } from '../subdoc/request.ts';
+import { decodeMultiMutation, decodeSingle } from '../subdoc/specs.ts';
+import { contextOf, decodingOf, extrasOf, findDocument, isRefused, specsOf } from './subdoc-document.ts';
+
+/** The single-path mutations: the new value of a counter alone, the path’s status in the header. */
+export function singleMutation(request: Request): Status | Outcome {
+  const { opcode } = request.frame;
+  const outcome = change(
+    request,
+    decodeSingle(opcode, extrasOf(request), specsOf(request), decodingOf(request)),
+  );
+  if (typeof outcome === 'number') return outcome;
+  const value = outcome.values[0]?.value ?? noValue;
+  value.copy(request.output.buffer, replyStored(request, outcome.status, value.length));
+  return Outcome.replied;
+}
+
+/** SUBDOC_MULTI_MUTATION: all paths or none. */
+export function multiMutation(request: Request): Status | Outcome {
+  const decoded = decodeMultiMutation(extrasOf(request), specsOf(request), decodingOf(request));
+  const outcome = change(request, decoded);
+  if (typeof outcome === 'number') return outcome;
+  const { output } = request;
+  const bytes = mutationReplyBytes(outcome);
+  if (!isStored(outcome)) {
+    const { frame } = request;
+    const at = output.reply(
+      frame.opcode,
+      frame.opaque,
+      outcome.status,
+      durationOf(request),
+      0,
+      0,
+      bytes,
+      0,
+      0,
+      0,
+    );
+    writeMutationReply(outcome, output.buffer, at);
+    return Outcome.replied;
+  }
+  writeMutationReply(outcome, output.buffer, replyStored(request, outcome.status, bytes));
+  return Outcome.replied;
+}
+
+const noValue = Buffer.alloc(0);
+
+const isStored = ({ status }: MutationOutcome): boolean =>
+  status === Status.success || status === Status.subdocSuccessDeleted;
+
+/** What was stored, or the failure of one of several paths; a status for any other refusal. */
+function change(request: Request, decoded: SubdocRequest | Status): MutationOutcome | Status {
+  if (isRefused(decoded)) return decoded;
+  if (!hasPrivileges(request, decoded)) return request.refuse(Status.noAccess, 'Requires more privileges');
+  const document = findDocument(request);
+  if (typeof document === 'number') return document;
+  const refusal = checkLockAndCas(request, decoded, document);
+  if (refusal !== Status.success) return refusal;
+  request.documents.peekNext(request.frame.vb, request.result);
+  const outcome = executeMutation(document, decoded, contextOf(request));
+  if (outcome.status === Status.subdocMultiPathFailure) return outcome;
+  if (!isStored(outcome)) return outcome.status;
+  const status = store(request, decoded, document, outcome);
+  return status === Status.success ? outcome : status;
+}
+
+/** Deleting the document takes the right to delete, counting the right to read what was there. */
+function hasPrivileges(request: Request, { specs }: SubdocRequest): boolean {
+  let needed = 0;
+  for (const { opcode } of specs) {
+    if (opcode === SubdocOpcode.deleteDoc) needed |= Privilege.delete;
+    if (opcode === SubdocOpcode.counter) needed |= Privilege.read;
+  }
+  return (request.privileges & needed) === needed;
+}
+
+/** As `Documents` checks at the store; asked before the paths are, so that who may not write learns nothing of them. */
+function checkLockAndCas(request: Request, decoded: SubdocRequest, document: SubdocDocument): Status {
+  const { frame, view } = request;
+  const hasCas = frame.casHi !== 0 || frame.casLo !== 0;
+  const seesTombstones = (decoded.docFlags & DocFlag.accessDeleted) !== 0;
+  if (!document.exists || (document.deleted && !seesTombstones))
+    return hasCas ? Status.keyNotFound : Status.success;
+  const matches = frame.casHi === view.casHi && frame.casLo === view.casLo;
+  if (view.locked) return matches ? Status.success : Status.locked;
+  return hasCas && !matches ? Status.keyExists : Status.success;
+}
+
+function store(
+  request: Request,
+  decoded: SubdocRequest,
+  document: SubdocDocument,
+  outcome: MutationOutcome,
+): Status {
+  const mutation = beginMutation(request, modeOf(outcome));
+  mutation.value = outcome.value;
+  mutation.valueStart = 0;
+  mutation.valueEnd = outcome.value.length;
+  mutation.datatype = outcome.datatype & (Datatype.json | Datatype.xattr);
+  mutation.flags = outcome.flags;
+  mutation.expiry = decoded.expiry;
+  mutation.overTombstone = outcome.deleted
+    ? !document.exists || document.deleted
+    : isRevived(document, outcome);
+  const status = request.documents.store(mutation, request.result);
+  if (status === Status.success) request.counters.sets++;
+  return status;
+}
+
+const isRevived = (document: SubdocDocument, outcome: MutationOutcome): boolean =>
+  document.exists && document.deleted && !outcome.created;
+
+function modeOf(outcome: MutationOutcome): StoreMode {
+  if (outcome.deleted) return StoreMode.remove;
+  return outcome.created ? StoreMode.add : StoreMode.replace;
+}
+
+/** A mutation’s reply with the executor’s status, which tells a tombstone from a live document. */
+function replyStored(request: Request, status: Status, valueBytes: number): number {
+  const from = request.output.end;
+  const at = replyMutation(request, request.result, valueBytes);
+  request.output.buffer.writeUInt16BE(status, from + 6);
+  return at;
+}

@@ -1,0 +1,222 @@
+// Sub-document commands over a real socket.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Privilege } from '#auth/privileges.ts';
+import type { RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { aDesired, aUser, startService } from '../../../test/support/data-service.ts';
+import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { snappyCompress } from '../value/snappy.ts';
+
+const key = Buffer.from('\0k');
+const cas = (value: bigint) => ({ casHi: Number(value >> 32n), casLo: Number(value & 0xffffffffn) });
+const noExtras = Buffer.alloc(0);
+
+type LookupSpec = readonly [opcode: number, path: string, flags?: number];
+type MutationSpec = readonly [opcode: number, path: string, value?: string, flags?: number];
+
+function lookup(specs: readonly LookupSpec[], docFlags = 0): RequestParts {
+  const parts = specs.map(([opcode, path, flags = 0]) =>
+    Buffer.concat([Buffer.from([opcode, flags, 0, path.length]), Buffer.from(path)]),
+  );
+  const extras = docFlags === 0 ? noExtras : Buffer.from([docFlags]);
+  return { opcode: 0xd0, key, extras, value: Buffer.concat(parts) };
+}
+
+function mutation(
+  specs: readonly MutationSpec[],
+  docFlags = 0,
+  rest: Partial<RequestParts> = {},
+): RequestParts {
+  const parts = specs.map(([opcode, path, value = '', flags = 0]) => {
+    const head = Buffer.from([opcode, flags, 0, path.length, 0, 0, 0, value.length]);
+    return Buffer.concat([head, Buffer.from(path + value)]);
+  });
+  const extras = docFlags === 0 ? noExtras : Buffer.from([docFlags]);
+  return { opcode: 0xd1, key, extras, value: Buffer.concat(parts), ...rest };
+}
+
+/** Status and value of each path. */
+async function look(client: KvConnection, specs: readonly LookupSpec[], docFlags = 0) {
+  const reply = await client.ask(lookup(specs, docFlags));
+  const results: [number, string][] = [];
+  for (let at = 0; at < reply.value.length; ) {
+    const end = at + 6 + reply.value.readUInt32BE(at + 2);
+    results.push([reply.value.readUInt16BE(at), reply.value.toString('utf8', at + 6, end)]);
+    at = end;
+  }
+  return { status: reply.status, results };
+}
+
+const store = (client: KvConnection, value: string | Buffer, datatype = 0) =>
+  client.ask({ opcode: 1, key, extras: Buffer.alloc(8), value: Buffer.from(value), datatype });
+const body = async (client: KvConnection) => (await client.ask({ opcode: 0, key })).value.toString();
+
+test('looks up several paths, of a compressed document too', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const text = Buffer.from(JSON.stringify({ a: { b: [1, 2] }, filler: 'x'.repeat(500) }));
+  await store(client, snappyCompress(text, 0, text.length), 2);
+  const found = await look(client, [
+    [0xc5, 'a.b[1]'],
+    [0xc6, 'none'],
+    [0xd2, 'a.b'],
+  ]);
+  assert.deepEqual(found, {
+    status: Status.subdocMultiPathFailure,
+    results: [
+      [0, '2'],
+      [0xc0, ''],
+      [0, '2'],
+    ],
+  });
+  assert.equal((await look(client, [[0xc5, 'a']])).status, Status.success);
+  assert.equal((await client.ask({ ...lookup([[0xc5, 'a']]), key: Buffer.from('\0none') })).status, 1);
+  assert.equal((await client.ask({ opcode: 0xd0, key })).status, Status.subdocInvalidCombo);
+});
+
+test('changes several paths at once or none, with the token of the mutation', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  await store(client, '{"n":1}');
+  const changed = await client.ask(
+    mutation([
+      [0xc8, 'x', '"y"'],
+      [0xcf, 'n', '5'],
+    ]),
+  );
+  assert.deepEqual([changed.status, changed.extras.length], [0, 16]);
+  assert.equal(changed.value.toString('latin1', 7), '6');
+  assert.equal(changed.value[0], 1);
+  assert.deepEqual(JSON.parse(await body(client)), { n: 6, x: 'y' });
+  const refused = await client.ask(
+    mutation([
+      [0xc8, 'z', '1'],
+      [0xc7, 'x', '2'],
+    ]),
+  );
+  assert.deepEqual(
+    [refused.status, refused.value.toString('hex')],
+    [Status.subdocMultiPathFailure, '0100c9'],
+  );
+  assert.deepEqual(JSON.parse(await body(client)), { n: 6, x: 'y' });
+});
+
+test('checks CAS and lock before the paths', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const stored = await store(client, '{}');
+  const bad = mutation([[0xca, 'none', '1']]);
+  assert.equal((await client.ask({ ...bad, casLo: 9 })).status, Status.keyExists);
+  assert.equal((await client.ask({ ...bad, ...cas(stored.cas) })).status, Status.subdocMultiPathFailure);
+  const locked = await client.ask({ opcode: 0x94, key });
+  assert.equal((await client.ask(bad)).status, Status.locked);
+  const good = mutation([[0xc8, 'a', '1']], 0, cas(locked.cas));
+  assert.equal((await client.ask(good)).status, Status.success);
+  assert.equal((await client.ask(mutation([[0xc8, 'a', '2']]))).status, Status.success);
+});
+
+test('single-path commands answer in the header', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  await store(client, '{"n":1}');
+  const single = (opcode: number, path: string, value = '') =>
+    client.ask({ opcode, key, extras: Buffer.from([0, path.length, 0]), value: Buffer.from(path + value) });
+  assert.equal((await single(0xc5, 'n')).value.toString(), '1');
+  assert.equal((await single(0xc5, 'x')).status, Status.subdocPathNotFound);
+  const counted = await single(0xcf, 'n', '41');
+  assert.deepEqual([counted.status, counted.value.toString(), counted.extras.length], [0, '42', 16]);
+  assert.equal((await single(0xc8, 'n', 'not json')).status, Status.subdocValueCantInsert);
+});
+
+test('creates a document as deleted, sees it with access to deleted ones, and revives it', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const staged = await client.ask(mutation([[0xc8, 'txn.op', '"insert"', 0x05]], 0x08 | 0x02 | 0x04));
+  assert.equal(staged.status, Status.subdocSuccessDeleted);
+  assert.equal((await client.ask({ opcode: 0, key })).status, Status.keyNotFound);
+  const seen = await look(
+    client,
+    [
+      [0xc5, 'txn.op', 0x04],
+      [0xc5, 'a'],
+    ],
+    0x04,
+  );
+  assert.deepEqual(seen.results[0], [0, '"insert"']);
+  assert.equal((await look(client, [[0xc5, 'txn.op', 0x04]])).status, Status.keyNotFound);
+  const again = await client.ask(mutation([[0xc8, 'txn.op', '"insert"', 0x05]], 0x08 | 0x02 | 0x04));
+  assert.equal(again.status, Status.keyExists);
+  const revived = mutation(
+    [
+      [0xc9, 'txn', '', 0x04],
+      [0x01, '', '{"a":1}'],
+    ],
+    0x10 | 0x04,
+    cas(staged.cas),
+  );
+  assert.equal((await client.ask(revived)).status, Status.success);
+  assert.equal(await body(client), '{"a":1}');
+});
+
+test('attributes stay with a document that is stored again, and system ones outlive it', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  await client.ask(
+    mutation(
+      [
+        [0xc8, '_sys', '1', 0x04],
+        [0x01, '', '{"a":1}'],
+      ],
+      0x01,
+    ),
+  );
+  await client.ask(mutation([[0xc8, 'user', '2', 0x04]]));
+  await store(client, '{"b":2}');
+  assert.deepEqual((await look(client, [[0xc5, '_sys', 4]])).results, [[0, '1']]);
+  assert.deepEqual((await look(client, [[0xc5, 'user', 4]])).results, [[0, '2']]);
+  assert.equal(await body(client), '{"b":2}');
+  await client.ask({ opcode: 4, key });
+  assert.deepEqual((await look(client, [[0xc5, '_sys', 4]], 0x04)).results, [[0, '1']]);
+  assert.deepEqual((await look(client, [[0xc5, 'user', 4]], 0x04)).results, [[0xc0, '']]);
+});
+
+test('expands macros to the CAS and seqno that the mutation really gets', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const specs = [
+    [0xc8, 'm', `"\${Mutation.CAS}"`, 0x14],
+    [0x01, '', '{}'],
+  ] as const;
+  const stored = await client.ask(mutation(specs, 0x01));
+  const swapped = Buffer.alloc(8);
+  swapped.writeBigUInt64LE(stored.cas);
+  const found = await look(client, [
+    [0xc5, 'm', 4],
+    [0xc5, '$document.CAS', 4],
+  ]);
+  const plain = stored.cas.toString(16).padStart(16, '0');
+  assert.deepEqual(found.results, [
+    [0, `"0x${swapped.toString('hex')}"`],
+    [0, `"0x${plain}"`],
+  ]);
+});
+
+test('a durable sub-document write is answered once it is settled', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const framing = Buffer.from([0x11, 3]);
+  const reply = await client.ask(mutation([[0xc8, 'a', '1']], 0x01, { framing }));
+  assert.deepEqual([reply.status, reply.extras.length], [0, 16]);
+  assert.equal(await body(client), '{"a":1}');
+});
+
+test('system attributes and deleting take privileges of their own', async () => {
+  const { read, upsert } = Privilege;
+  const clerk = aUser('clerk', 'password', { node: 0, buckets: { b: { privileges: read | upsert } } });
+  await using service = await startService(aDesired({ users: [clerk] }));
+  const client = await service.ready({ user: 'clerk' });
+  assert.equal((await client.ask(mutation([[0xc8, '_sys', '1', 0x04]], 0x01))).status, Status.noAccess);
+  assert.equal((await client.ask(mutation([[0xc8, 'user', '1', 0x04]], 0x01))).status, Status.success);
+  assert.equal((await client.ask(mutation([[0x04, '']]))).status, Status.noAccess);
+});
