@@ -4,7 +4,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import type { Product } from '../config/product.ts';
-import type { NodeMoment } from './node-record.ts';
+import type { NodeMoment, StillMoment } from './node-record.ts';
 import type { System } from './system.ts';
 
 export interface MomentsDeps {
@@ -32,7 +32,7 @@ export class Moments {
   }
 
   /** Without what moves by itself. */
-  still(context: Context): Pick<NodeMoment, 'node' | 'product' | 'os' | 'localAddress' | 'measured'> {
+  still(context: Context): StillMoment {
     const { view, data, system, product } = this.#deps;
     const measured = new Map(
       view.liveBuckets().map((bucket) => [bucket.uuid, data.measured(bucket.uuid)] as const),

@@ -7,26 +7,30 @@ import type { SystemFigures } from './system.ts';
 
 export type NodeStatus = 'healthy' | 'warmup' | 'unhealthy';
 
-/** All that is known of the answering node at one moment. */
-export interface NodeMoment {
+/** What is known of the answering node, without what moves by itself. */
+export interface StillMoment {
   node: NodeState;
   product: Product;
   os: string;
-  uptimeSeconds: number;
-  system: SystemFigures;
   /** The address that the caller's connection arrived at: the name of a node that has none. */
   localAddress: string;
   /** Of all live buckets. Null: no figures yet. */
   measured: ReadonlyMap<string, MeasuredBucket | null>;
 }
 
+/** All that is known of it at one moment. */
+export interface NodeMoment extends StillMoment {
+  uptimeSeconds: number;
+  system: SystemFigures;
+}
+
 const mib = 1024 * 1024;
 
 /** Where the caller finds the node. */
-export const nodeHost = (moment: Pick<NodeMoment, 'node' | 'localAddress'>): string =>
+export const nodeHost = (moment: Pick<StillMoment, 'node' | 'localAddress'>): string =>
   urlHost(moment.node.hostname ?? moment.localAddress);
 
-export const nodeAddress = (moment: Pick<NodeMoment, 'node' | 'localAddress'>): string =>
+export const nodeAddress = (moment: Pick<StillMoment, 'node' | 'localAddress'>): string =>
   `${nodeHost(moment)}:${moment.node.ports.mgmt}`;
 
 export function statusOf(measured: MeasuredBucket | null | undefined): NodeStatus {
@@ -35,7 +39,7 @@ export function statusOf(measured: MeasuredBucket | null | undefined): NodeStatu
 }
 
 /** A node is warming up while any of its buckets is. A bucket that failed shows in its own record. */
-export function nodeStatus(moment: NodeMoment): NodeStatus {
+export function nodeStatus(moment: Pick<StillMoment, 'measured'>): NodeStatus {
   const warming = [...moment.measured.values()].some((bucket) => statusOf(bucket) === 'warmup');
   return warming ? 'warmup' : 'healthy';
 }
@@ -59,18 +63,12 @@ export function bucketNodeRecord(moment: NodeMoment, bucket: StoredBucket): Reco
 }
 
 /** The part that does not move by itself; streams carry only this. */
-export function stableBucketNode(
-  moment: Pick<NodeMoment, 'node' | 'localAddress' | 'product' | 'os' | 'measured'>,
-  bucket: StoredBucket,
-): Record<string, unknown> {
+export function stableBucketNode(moment: StillMoment, bucket: StoredBucket): Record<string, unknown> {
   const status = statusOf(moment.measured.get(bucket.uuid));
   return { ...identity(moment, `/${capiPath(bucket)}`), status, replication: replicationOf(bucket) };
 }
 
-export function identity(
-  moment: Pick<NodeMoment, 'node' | 'localAddress' | 'product' | 'os'>,
-  capi: string,
-): Record<string, unknown> {
+export function identity(moment: StillMoment, capi: string): Record<string, unknown> {
   const { node, product, os } = moment;
   const { ports } = node;
   const host = nodeHost(moment);
@@ -166,6 +164,8 @@ export function nodeDetails(moment: NodeMoment, buckets: BucketsState): Record<s
     },
     storageTotals: storageTotals(moment, buckets),
     storage: { ssd: [], hdd: [storagePaths(node)] },
+    // Nothing here trusts a shared cookie; the field is part of the published record.
+    otpCookie: '',
     memoryQuota: buckets.memoryQuotaMb,
   };
 }

@@ -1,0 +1,43 @@
+// Reads of single nodes.
+import { refuse } from '#contract/errors.ts';
+import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { Moments } from './moments.ts';
+import { nodeAddress, nodeDetails, nodeRecord, replicationOf } from './node-record.ts';
+import { GetNode, GetNodeStatuses, GetOwnNode } from './nodes.contract.ts';
+
+export function nodeRoutes({ view, moments }: { view: ClusterView; moments: Moments }): BoundRoute[] {
+  const detailed = async (context: Context) => {
+    const moment = await moments.now(context);
+    const details = nodeDetails(moment, view.buckets);
+    return reply.json({
+      ...nodeRecord(moment),
+      replication: replicationOfAll(view),
+      ...details,
+      ...view.cluster.quotas,
+    });
+  };
+  return [
+    bind(GetOwnNode, (_, context) => detailed(context)),
+    bind(GetNode, ({ params }, context) => {
+      if (params['node'] !== view.self.otpNode) throw refuse.json('Node is unknown to this cluster.', 404);
+      return detailed(context);
+    }),
+    bind(GetNodeStatuses, (_, context) => {
+      const moment = moments.still(context);
+      return reply.json({
+        [nodeAddress(moment)]: {
+          // A node that warms up is there: only its buckets are not.
+          status: 'healthy',
+          gracefulFailoverPossible: false,
+          otpNode: moment.node.otpNode,
+          dataless: false,
+          replication: replicationOfAll(view),
+        },
+      });
+    }),
+  ];
+}
+
+/** The bucket that is worst off decides. */
+const replicationOfAll = (view: ClusterView): number => Math.min(1, ...view.liveBuckets().map(replicationOf));

@@ -1,0 +1,88 @@
+// The cluster as `/pools` and `/pools/default` show it. Paths appear only if they answer.
+import { shownClusterCompaction } from '../auto-compaction/settings.ts';
+import { bucketCountMax } from '../buckets/buckets.service.ts';
+import { collectionCountMax, scopeCountMax } from '../collections/collections.service.ts';
+import type { StoredBucket } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { type Product, servicesRun } from '../config/product.ts';
+import {
+  identity,
+  type NodeMoment,
+  nodeRecord,
+  nodeStatus,
+  type StillMoment,
+  storageTotals,
+} from '../nodes/node-record.ts';
+
+export function poolsRecord(view: ClusterView, provisioned: boolean, product: Product) {
+  const { uuid } = view.cluster;
+  const pool = {
+    name: 'default',
+    uri: `/pools/default?uuid=${uuid}`,
+    streamingUri: `/poolsStreaming/default?uuid=${uuid}`,
+  };
+  return {
+    isAdminCreds: true,
+    isROAdminCreds: false,
+    isEnterprise: product.edition === 'enterprise',
+    allowedServices: servicesRun,
+    isDeveloperPreview: false,
+    packageVariant: 'npm',
+    // Empty lists stand for "nothing yet": clients know an unprovisioned node by them.
+    pools: provisioned ? [pool] : [],
+    settings: provisioned ? {} : [],
+    uuid: provisioned ? uuid : [],
+    ...versions(product),
+  };
+}
+
+export const versions = (product: Product) => ({
+  implementationVersion: product.version,
+  componentsVersion: { ns_server: product.version },
+});
+
+export function poolRecord(view: ClusterView, moment: NodeMoment, seen: readonly StoredBucket[]) {
+  return {
+    ...stablePool(view, seen),
+    nodes: [nodeRecord(moment)],
+    storageTotals: storageTotals(moment, view.buckets),
+  };
+}
+
+/** Without figures, so that a stream of it speaks only when something changed. */
+export function streamedPool(view: ClusterView, moment: StillMoment, seen: readonly StoredBucket[]) {
+  return { ...stablePool(view, seen), nodes: [{ ...identity(moment, '/'), status: nodeStatus(moment) }] };
+}
+
+function stablePool(view: ClusterView, seen: readonly StoredBucket[]) {
+  const { cluster, buckets } = view;
+  const version = view.clusterRevision();
+  return {
+    name: 'default',
+    buckets: {
+      uri: `/pools/default/buckets?v=${version}&uuid=${cluster.uuid}`,
+      terseBucketsBase: '/pools/default/b/',
+      terseStreamingBucketsBase: '/pools/default/bs/',
+    },
+    bucketNames: seen.map(({ name, uuid }) => ({ bucketName: name, uuid })),
+    alerts: [],
+    controllers: {},
+    rebalanceStatus: 'none',
+    rebalanceProgressUri: '/pools/default/rebalanceProgress',
+    nodeStatusesUri: '/nodeStatuses',
+    nodeServicesUri: `/pools/default/nodeServices?v=${version}`,
+    tasks: { uri: `/pools/default/tasks?v=${version}` },
+    trustedCAsURI: `/pools/default/trustedCAs?v=${version}`,
+    checkPermissionsURI: `/pools/default/checkPermissions?v=${version}`,
+    maxBucketCount: bucketCountMax,
+    maxCollectionCount: collectionCountMax,
+    maxScopeCount: scopeCountMax,
+    autoCompactionSettings: shownClusterCompaction(),
+    counters: {},
+    clusterName: cluster.name,
+    clusterEncryptionLevel: 'none',
+    balanced: true,
+    memoryQuota: buckets.memoryQuotaMb,
+    ...cluster.quotas,
+  };
+}

@@ -1,0 +1,124 @@
+// Reads of the cluster: nothing here changes anything.
+import { refuse } from '#contract/errors.ts';
+import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
+import { nodeServices, terseBucketConfig } from '../bootstrap/terse-config.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { DataService } from '../config/data-service.ts';
+import { clusterCompatVersion, type Product } from '../config/product.ts';
+import { snapshots } from '../config/snapshots.ts';
+import { until } from '../config/until.ts';
+import type { Moments } from '../nodes/moments.ts';
+import { nodeStatus } from '../nodes/node-record.ts';
+import { poolRecord, poolsRecord, streamedPool, versions } from './pool-record.ts';
+import * as contract from './pools.contract.ts';
+import { tasks } from './tasks.ts';
+import { terseClusterInfo } from './terse-cluster.ts';
+
+export interface PoolRoutesDeps {
+  view: ClusterView;
+  data: DataService;
+  moments: Moments;
+  product: Product;
+  clock: Clock;
+  provisioned: () => boolean;
+}
+
+/** A long poll that asks for more gets this. */
+const waitMsMax = 300_000;
+
+export const poolRoutes = (deps: PoolRoutesDeps): BoundRoute[] => [
+  ...greetings(deps),
+  ...wholeCluster(deps),
+  ...bootstrap(deps),
+  ...work(deps),
+];
+
+function greetings({ view, product, provisioned }: PoolRoutesDeps): BoundRoute[] {
+  return [
+    bind(contract.Root, () =>
+      reply.text(`Divan ${product.version}. The administration API starts at /pools.\n`),
+    ),
+    bind(contract.GetPools, () => reply.json(poolsRecord(view, provisioned(), product))),
+    bind(contract.GetVersions, () => reply.json(versions(product))),
+  ];
+}
+
+function wholeCluster(deps: PoolRoutesDeps): BoundRoute[] {
+  const { view, data, moments, clock } = deps;
+  const seen = (context: Context) =>
+    view.liveBuckets().filter(({ name }) => context.may(`cluster.bucket[${name}].settings!read`));
+  const etag = (context: Context) => `${view.latestRevision()}-${nodeStatus(moments.still(context))}`;
+  const pool = async (query: Form, context: Context) => {
+    refuseUnprovisioned(deps);
+    const waitMs = waitOf(query);
+    if (waitMs > 0) {
+      const changed = () => etag(context) !== query['etag'];
+      await until(anyOf(view, data), changed, waitMs, clock, context.signal);
+    }
+    const moment = await moments.now(context);
+    return reply.json({ etag: etag(context), ...poolRecord(view, moment, seen(context)) });
+  };
+  return [
+    bind(contract.GetPool, ({ query }, context) => pool(query, context)),
+    bind(contract.GetPoolNodes, ({ query }, context) => pool(query, context)),
+    bind(contract.StreamPool, (_, context) => {
+      const read = () => streamedPool(view, moments.still(context), seen(context));
+      return reply.stream((signal) => snapshots([view, data], read, signal));
+    }),
+    bind(contract.GetTerseCluster, ({ query }) => {
+      refuseUnprovisioned(deps);
+      return reply.json(terseClusterInfo(view, query, clusterCompatVersion));
+    }),
+  ];
+}
+
+function refuseUnprovisioned({ provisioned }: PoolRoutesDeps): void {
+  if (!provisioned()) throw refuse.json('unknown pool', 404);
+}
+
+const waitOf = (query: Form): number => {
+  const sent = query['waitChange'] ?? '';
+  return query['etag'] !== undefined && /^\d{1,9}$/.test(sent) ? Math.min(Number(sent), waitMsMax) : 0;
+};
+
+const anyOf = (...sources: Pick<ClusterView, 'onChange'>[]): Pick<ClusterView, 'onChange'> => ({
+  onChange(listener) {
+    const subscriptions = sources.map((source) => source.onChange(listener));
+    return {
+      stop() {
+        for (const subscription of subscriptions) subscription.stop();
+      },
+    };
+  },
+});
+
+function bootstrap({ view, data }: PoolRoutesDeps): BoundRoute[] {
+  const terse = (name: string | undefined) => {
+    const bucket = view.liveBucket(name ?? '');
+    return bucket ? terseBucketConfig(view, bucket) : null;
+  };
+  const found = (name: string | undefined) => {
+    const config = terse(name);
+    if (!config) throw refuse.notFound();
+    return config;
+  };
+  return [
+    bind(contract.GetNodeServices, () => reply.json(nodeServices(view))),
+    bind(contract.StreamNodeServices, () =>
+      reply.stream((signal) => snapshots([view], () => nodeServices(view), signal)),
+    ),
+    bind(contract.GetTerseBucket, ({ params }) => reply.json(found(params['bucket']))),
+    bind(contract.StreamTerseBucket, ({ params }) => {
+      found(params['bucket']);
+      return reply.stream((signal) => snapshots([view, data], () => terse(params['bucket']), signal));
+    }),
+  ];
+}
+
+function work({ view, data }: PoolRoutesDeps): BoundRoute[] {
+  return [
+    bind(contract.GetTasks, ({ query }) => reply.json(tasks(view, data, query))),
+    bind(contract.GetRebalanceProgress, () => reply.json({ status: 'none' })),
+  ];
+}

@@ -1,0 +1,29 @@
+// The list of background work.
+import { refuse } from '#contract/errors.ts';
+import type { Form } from '#contract/route.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { DataService } from '../config/data-service.ts';
+import { statusOf } from '../nodes/node-record.ts';
+
+const timeoutMs = { min: 1_000, max: 120_000 };
+const refreshSeconds = 2;
+
+export function tasks(view: ClusterView, data: DataService, query: Form): Record<string, unknown>[] {
+  checkTimeout(query['rebalanceStatusTimeout']);
+  const { otpNode } = view.self;
+  const warming = view.liveBuckets().filter(({ uuid }) => statusOf(data.measured(uuid)) === 'warmup');
+  const leaving = Object.values(view.buckets.byUuid).filter(({ state }) => state === 'deleting');
+  const common = { recommendedRefreshPeriod: refreshSeconds, status: 'running' };
+  return [
+    ...leaving.map(({ name }) => ({ type: 'orphanBucket', bucket: name, nodes: [otpNode], ...common })),
+    { type: 'rebalance', status: 'notRunning', statusIsStale: false, masterRequestTimedOut: false },
+    ...warming.map(({ name }) => ({ type: 'warming_up', bucket: name, node: otpNode, stats: {}, ...common })),
+  ];
+}
+
+function checkTimeout(sent: string | undefined): void {
+  if (sent === undefined) return;
+  const value = /^\d{1,9}$/.test(sent) ? Number(sent) : 0;
+  if (value >= timeoutMs.min && value <= timeoutMs.max) return;
+  throw refuse.bare({ rebalanceStatusTimeout: 'invalid' });
+}

@@ -1,0 +1,31 @@
+// The cluster in a few keys; query flags choose which.
+import type { Form } from '#contract/route.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { FormReader } from '../forms/form-reader.ts';
+
+const specified = ['clusterUUID', 'orchestrator', 'isBalanced', 'clusterCompatVersion'];
+
+export function terseClusterInfo(view: ClusterView, query: Form, compatVersion: string) {
+  const { cluster, buckets, self } = view;
+  const known: Record<string, unknown> = {
+    clusterUUID: cluster.uuid,
+    orchestrator: self.otpNode,
+    isBalanced: true,
+    clusterCompatVersion: compatVersion,
+    master: self.otpNode,
+    quotaInfo: { memoryQuota: buckets.memoryQuotaMb, ...cluster.quotas },
+    buckets: view.liveBuckets().map(({ name }) => name),
+    nodes: cluster.nodes.map(({ otpNode }) => otpNode),
+  };
+  const wanted = chosen(query, Object.keys(known));
+  return Object.fromEntries(wanted.map((key) => [key, known[key]]));
+}
+
+function chosen(query: Form, known: readonly string[]): readonly string[] {
+  const reader = new FormReader(query);
+  const all = reader.boolean('all') === true;
+  const named = known.filter((key) => reader.boolean(key) === true);
+  reader.settle();
+  if (all) return known;
+  return named.length > 0 ? named : specified;
+}
