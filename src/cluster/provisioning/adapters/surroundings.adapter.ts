@@ -1,0 +1,71 @@
+// Names and folders as the operating system sees them.
+
+import { lookup } from 'node:dns/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, stat } from 'node:fs/promises';
+import { createServer, isIP } from 'node:net';
+import type { NodeSurroundings } from '../node-setup.service.ts';
+
+/** A node that listens everywhere is found by any of its addresses. */
+const everywhere = ['0.0.0.0', '::'];
+
+export class Surroundings implements NodeSurroundings {
+  readonly #listenHost: string;
+
+  constructor(listenHost: string) {
+    this.#listenHost = listenHost;
+  }
+
+  async nameProblem(hostname: string): Promise<string | null> {
+    if (!/^[A-Za-z0-9._:-]{1,253}$/.test(hostname)) {
+      return `Requested hostname "${hostname}" is not allowed: it is neither an address nor a domain name`;
+    }
+    const resolved = await resolveName(hostname);
+    if ('problem' in resolved) {
+      return `Unable to resolve ipv4 address for "${hostname}": ${resolved.problem}`;
+    }
+    const bound = await bindProblem(resolved.address);
+    if (bound !== null) return `Could not listen on address "${hostname}": ${bound}`;
+    if (everywhere.includes(this.#listenHost) || (await this.#listensAt(resolved.address))) return null;
+    return `Requested hostname "${hostname}" is not allowed: this node listens on ${this.#listenHost} only`;
+  }
+
+  async usableFolder(path: string): Promise<boolean> {
+    try {
+      await mkdir(path, { recursive: true });
+      await access(path, constants.W_OK);
+      return (await stat(path)).isDirectory();
+    } catch {
+      return false; // not there, not ours, or not a folder: all the same to the caller
+    }
+  }
+
+  isLoopback(hostname: string): boolean {
+    return hostname === 'localhost' || hostname === '::1' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  }
+
+  async #listensAt(address: string): Promise<boolean> {
+    const own = await resolveName(this.#listenHost);
+    if ('problem' in own) return false;
+    return own.address === address || (this.isLoopback(own.address) && this.isLoopback(address));
+  }
+}
+
+async function resolveName(hostname: string): Promise<{ address: string } | { problem: string }> {
+  if (isIP(hostname) !== 0) return { address: hostname };
+  try {
+    return { address: (await lookup(hostname, { verbatim: true })).address };
+  } catch (error) {
+    return { problem: (error as NodeJS.ErrnoException).code === 'ENOTFOUND' ? 'nxdomain' : posix(error) };
+  }
+}
+
+function bindProblem(address: string): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const server = createServer();
+  server.once('error', (error) => resolve(posix(error)));
+  server.listen(0, address, () => server.close(() => resolve(null)));
+  return promise;
+}
+
+const posix = (error: unknown): string => ((error as NodeJS.ErrnoException).code ?? 'einval').toLowerCase();

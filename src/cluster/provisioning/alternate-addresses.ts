@@ -1,0 +1,55 @@
+// Names and ports by which clients reach a node from elsewhere, such as through a container's mapped ports.
+import { refuse } from '#contract/errors.ts';
+
+const hostLengthMax = 1_000;
+
+/** Every port that a node could have; those of services that do not run are refused once the node is provisioned. */
+const portNames = new Set([
+  ...['mgmt', 'mgmtSSL', 'kv', 'kvSSL', 'capi', 'capiSSL', 'projector', 'n1ql', 'n1qlSSL', 'indexAdmin'],
+  ...['indexScan', 'indexHttp', 'indexHttps', 'indexStreamInit', 'indexStreamCatchup', 'indexStreamMaint'],
+  ...['fts', 'ftsSSL', 'ftsGRPC', 'ftsGRPCSSL', 'eventingAdminPort', 'eventingDebug', 'eventingSSL'],
+  ...['cbas', 'cbasSSL', 'backupAPI', 'backupAPIHTTPS', 'backupGRPC'],
+]);
+
+export function alternateHostProblem(hostname: string): string | null {
+  const fine = hostname.length <= hostLengthMax && (isDomainName(hostname) || isIpv6(hostname));
+  if (fine) return null;
+  return `Invalid hostname specified. Hostname should be ${hostLengthMax} characters or less and either a valid IPv4, IPv6, or FQDN`;
+}
+
+const isIpv6 = (text: string): boolean => text.includes(':') && URL.canParse(`http://[${text}]`);
+
+/** Dotted numbers of IPv4 have the same form. */
+const isDomainName = (text: string): boolean =>
+  /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*\.?$/.test(
+    text,
+  );
+
+export function alternatePorts(
+  sent: Readonly<Record<string, string>>,
+  runs: (port: string) => boolean,
+): Record<string, number> {
+  const ports: Record<string, number> = {};
+  for (const [name, text] of Object.entries(sent)) {
+    const problem = portProblem(name, text);
+    if (problem !== null) throw refuse.text(`Invalid Port "${name}" : ${problem}`);
+    ports[name] = Number(text);
+  }
+  const idle = Object.keys(ports).filter((name) => !runs(name));
+  if (idle.length > 0) {
+    throw refuse.text(
+      `Cannot set external ports ${JSON.stringify(idle)} as services are unavailable on the node.`,
+    );
+  }
+  return ports;
+}
+
+function portProblem(name: string, text: string): string | null {
+  if (!portNames.has(name)) return 'No such port.';
+  if (!/^\s*\d{1,9}\s*$/.test(text)) return 'Port must be a number.';
+  const port = Number(text);
+  if (port <= 1023 || port >= 65_536) {
+    return 'The port number must be greater than 1023 and less than 65536.';
+  }
+  return null;
+}

@@ -1,0 +1,104 @@
+// Cluster name and memory of services.
+import { refuse } from '#contract/errors.ts';
+import type { Form } from '#contract/route.ts';
+import { quotaOfOthersMb } from '../buckets/bucket-rules/read-bucket.ts';
+import type { BucketsStore } from '../buckets/buckets.store.ts';
+import type { ClusterStore } from '../config/cluster.store.ts';
+import type { BucketsState } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { FormReader } from '../forms/form-reader.ts';
+import {
+  defaultQuotasMb,
+  nodeQuotaMaxMb,
+  type QuotaName,
+  quotaMbMax,
+  quotaMinimaMb,
+  quotaNames,
+  quotaServices,
+} from './quotas.ts';
+
+export const poolFields = ['clusterName', ...quotaNames];
+
+export interface PoolChanges {
+  clusterName?: string;
+  quotas: Partial<Record<QuotaName, number>>;
+}
+
+export interface MemoryDeps {
+  view: ClusterView;
+  cluster: ClusterStore;
+  buckets: BucketsStore;
+  /** Memory that this node may use, in bytes: the container's limit where there is one. */
+  memoryBytes: () => number;
+}
+
+export class MemoryService {
+  readonly #deps: MemoryDeps;
+
+  constructor(deps: MemoryDeps) {
+    this.#deps = deps;
+  }
+
+  async changePool(form: Form, justValidate: boolean): Promise<void> {
+    const reader = new FormReader(form);
+    reader.filled();
+    reader.only(poolFields);
+    const changes = this.read(reader);
+    reader.settle();
+    if (!justValidate) await this.apply(changes);
+  }
+
+  /** Reads name and quotas among a form's fields; what is wrong goes to the reader's problems. */
+  read(reader: FormReader): PoolChanges {
+    const quotas: Partial<Record<QuotaName, number>> = {};
+    for (const name of quotaNames) {
+      const quotaMb = reader.integer(name, Number.NEGATIVE_INFINITY, quotaMbMax);
+      if (quotaMb === undefined) continue;
+      const problem = this.#tooLow(name, quotaMb, this.#deps.view.buckets);
+      if (problem !== null) reader.problems.add(name, problem);
+      quotas[name] = quotaMb;
+    }
+    const sum = quotas.memoryQuota === undefined ? null : this.#tooHigh(quotas.memoryQuota);
+    if (sum !== null && !reader.problems.any) reader.problems.add('_', sum);
+    const clusterName = reader.text('clusterName');
+    return { quotas, ...(clusterName !== undefined && { clusterName }) };
+  }
+
+  async apply({ clusterName, quotas }: PoolChanges): Promise<void> {
+    const { memoryQuota, ...others } = quotas;
+    if (memoryQuota !== undefined) {
+      await this.#deps.buckets.change((state) => {
+        const problem = this.#tooLow('memoryQuota', memoryQuota, state);
+        if (problem !== null) throw refuse.fields({ memoryQuota: problem });
+        return { ...state, memoryQuotaMb: memoryQuota };
+      });
+    }
+    if (clusterName === undefined && Object.keys(others).length === 0) return;
+    await this.#deps.cluster.change((state) => ({
+      ...state,
+      name: clusterName ?? state.name,
+      quotas: { ...state.quotas, ...others },
+    }));
+  }
+
+  /** As if nobody had chosen any. */
+  async applyDefaults(): Promise<void> {
+    await this.apply({ quotas: defaultQuotasMb(this.#deps.memoryBytes()) });
+  }
+
+  #tooLow(name: QuotaName, quotaMb: number, state: BucketsState): string | null {
+    const minMb = Math.max(quotaMinimaMb[name], name === 'memoryQuota' ? quotaOfOthersMb(state, null) : 0);
+    if (quotaMb >= minMb) return null;
+    const text = `The ${quotaServices[name]} service quota (${quotaMb}MB) cannot be less than ${minMb}MB`;
+    const why = ` (current total buckets quota, or at least ${quotaMinimaMb.memoryQuota}MB)`;
+    return `${text}${name === 'memoryQuota' ? why : ''}.`;
+  }
+
+  /** Only services that run on the node count, and that is the data service. */
+  #tooHigh(memoryQuotaMb: number): string | null {
+    const maxMb = nodeQuotaMaxMb(this.#deps.memoryBytes());
+    if (memoryQuotaMb <= maxMb) return null;
+    const node = this.#deps.view.self.otpNode;
+    return `Total quota (${memoryQuotaMb}MB) exceeds the maximum allowed quota (${maxMb}MB) on node '${node}'`;
+  }
+}

@@ -1,0 +1,169 @@
+// What belongs to the node itself: paths, name, alternate addresses, network families.
+import { refuse } from '#contract/errors.ts';
+import type { Form } from '#contract/route.ts';
+import type { ClusterStore } from '../config/cluster.store.ts';
+import type { NodePaths } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { FormReader } from '../forms/form-reader.ts';
+import type { Problems } from '../forms/problems.ts';
+import { alternateHostProblem, alternatePorts } from './alternate-addresses.ts';
+
+/** The outside world, for names and folders. */
+export interface NodeSurroundings {
+  /** Why this node cannot go by the name; null when it can. */
+  nameProblem(hostname: string): Promise<string | null>;
+  /** Makes the folder if need be; false when it cannot be written. */
+  usableFolder(path: string): Promise<boolean>;
+  /** True for names that only this machine knows itself by. */
+  isLoopback(hostname: string): boolean;
+}
+
+export interface NodeSetupDeps {
+  view: ClusterView;
+  cluster: ClusterStore;
+  surroundings: NodeSurroundings;
+  provisioned: () => boolean;
+}
+
+/** A request's names of the node's folders, in the order of the two calls that set them. */
+export interface PathNames {
+  data: string;
+  index: string;
+  analytics: string;
+  eventing: string;
+  javaHome: string;
+}
+
+export class NodeSetupService {
+  readonly #deps: NodeSetupDeps;
+
+  constructor(deps: NodeSetupDeps) {
+    this.#deps = deps;
+  }
+
+  /** Answers all that is wrong with the folders; changes them if nothing is. */
+  async setPaths(form: Form, names: PathNames): Promise<string[]> {
+    const before = this.#deps.view.self.paths;
+    const texts: string[] = [];
+    const wanted = wantedPaths(form, names, before, texts);
+    if (texts.length === 0) texts.push(...(await this.#pathProblems(before, wanted)));
+    if (texts.length === 0 && JSON.stringify(wanted) !== JSON.stringify(before)) {
+      await this.#deps.cluster.changeSelf((node) => ({ ...node, paths: wanted }));
+    }
+    return texts;
+  }
+
+  async #pathProblems(before: NodePaths, wanted: NodePaths): Promise<string[]> {
+    const { provisioned, surroundings } = this.#deps;
+    const folders = ({ data, index, analytics, eventing }: NodePaths) => [
+      data,
+      index,
+      ...analytics,
+      eventing,
+    ];
+    const changed = folders(wanted).filter((path) => !folders(before).includes(path));
+    if (changed.length > 0 && provisioned()) {
+      return ['Changing paths of nodes that are part of provisioned cluster is not supported'];
+    }
+    if (wanted.data !== before.data) {
+      return [
+        `Could not set the storage path. It is fixed while the node runs (${before.data}); start it with another --data-dir.`,
+      ];
+    }
+    for (const path of changed) {
+      if (!(await surroundings.usableFolder(path))) {
+        return [`Could not set the storage path. It must be a directory writable by this node: ${path}`];
+      }
+    }
+    return [];
+  }
+
+  async rename(hostname: string | undefined): Promise<void> {
+    const { view, surroundings, cluster } = this.#deps;
+    if (hostname === undefined || hostname === '') throw refuse.list(['The name cannot be empty']);
+    if (view.cluster.nodes.length > 1) {
+      throw refuse.list(['Renaming is disallowed for nodes that are already part of a cluster']);
+    }
+    const problem = await surroundings.nameProblem(hostname);
+    if (problem !== null) throw refuse.list([problem]);
+    await cluster.changeSelf((node) => ({
+      ...node,
+      hostname: surroundings.isLoopback(hostname) ? null : hostname,
+      otpNode: `ns_1@${hostname}`,
+    }));
+  }
+
+  async setAlternate(form: Form): Promise<void> {
+    const { hostname, ...rest } = form;
+    if (hostname === undefined) throw refuse.text('hostname should be specified');
+    const problem = alternateHostProblem(hostname);
+    if (problem !== null) throw refuse.text(problem);
+    const runs = (port: string) => !this.#deps.provisioned() || this.#hasPort(port);
+    const ports = alternatePorts(rest, runs);
+    await this.#deps.cluster.changeSelf((node) => ({ ...node, alternate: { hostname, ports } }));
+  }
+
+  #hasPort(name: string): boolean {
+    return Object.hasOwn(this.#deps.view.self.ports, name) && name !== 'distTCP' && name !== 'distTLS';
+  }
+
+  async removeAlternate(): Promise<void> {
+    await this.#deps.cluster.changeSelf((node) => ({ ...node, alternate: null }));
+  }
+
+  /** Accepts what is so already; nothing else can be had in this version. */
+  checkNetwork(form: Form, listener: 'on' | 'off' | 'any'): void {
+    const reader = new FormReader(form);
+    reader.only([
+      'afamily',
+      'afamilyOnly',
+      'nodeEncryption',
+      ...(listener === 'any' ? ['clusterEncryption'] : []),
+    ]);
+    const family = reader.oneOf('afamily', ['ipv4', 'ipv6']);
+    const encryption = reader.oneOf('nodeEncryption', ['on', 'off']);
+    const only = reader.boolean('afamilyOnly');
+    networkProblems({ family, encryption, only, listener }, reader.problems);
+    reader.settle();
+  }
+}
+
+interface NetworkWish {
+  family: 'ipv4' | 'ipv6' | undefined;
+  encryption: 'on' | 'off' | undefined;
+  only: boolean | undefined;
+  listener: 'on' | 'off' | 'any';
+}
+
+function networkProblems({ family, encryption, only, listener }: NetworkWish, problems: Problems): void {
+  if (encryption === 'on' && listener !== 'off') {
+    problems.add('nodeEncryption', 'Encryption between nodes is not available in this version');
+  }
+  if (only)
+    problems.add('afamilyOnly', 'Restricting a node to one address family is not available in this version');
+  if (listener === 'off' && family !== 'ipv6' && encryption !== 'on') {
+    problems.add('afamily', 'The ipv4 listener cannot be disabled in this version');
+  } else if (listener !== 'off' && family === 'ipv6') {
+    problems.add('afamily', 'Address family ipv6 between nodes is not available in this version');
+  }
+}
+
+function wantedPaths(form: Form, names: PathNames, before: NodePaths, texts: string[]): NodePaths {
+  const path = (name: string, present: string) => {
+    const sent = form[name];
+    if (sent === undefined) return present;
+    if (sent === '') texts.push(`${name} cannot contain empty string`);
+    else if (!sent.startsWith('/') && !/^[A-Za-z]:[\\/]/.test(sent)) {
+      texts.push(`An absolute path is required for ${name}`);
+    }
+    return sent;
+  };
+  const analytics = form[names.analytics];
+  return {
+    data: path(names.data, before.data),
+    index: path(names.index, before.index),
+    analytics: analytics === undefined ? before.analytics : [path(names.analytics, '')],
+    eventing: path(names.eventing, before.eventing),
+    javaHome: form[names.javaHome] ?? before.javaHome,
+  };
+}

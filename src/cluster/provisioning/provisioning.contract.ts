@@ -1,0 +1,196 @@
+// Routes that set a node up. Those marked open need no credentials until the first administrator's are set.
+import { type Access, defineRoute, type Method } from '#contract/route.ts';
+
+const setup: Access = { kind: 'permission', permission: 'cluster.admin.setup!write' };
+const readSettings: Access = { kind: 'permission', permission: 'cluster.settings!read' };
+const writeSettings: Access = { kind: 'permission', permission: 'cluster.settings!write' };
+const readIndexes: Access = { kind: 'permission', permission: 'cluster.settings.indexes!read' };
+const writeIndexes: Access = { kind: 'permission', permission: 'cluster.settings.indexes!write' };
+
+/** A form that is open before provisioning. */
+const openForm = (
+  id: string,
+  method: Method,
+  path: string,
+  access: Access,
+  doc: string,
+  justValidate = false,
+) =>
+  defineRoute({
+    id,
+    method,
+    path,
+    access,
+    doc,
+    openBeforeProvisioning: true,
+    bodyKind: 'form',
+    ...(justValidate && { justValidate }),
+  });
+
+export const SetNodePaths = openForm(
+  'provisioning.node_paths',
+  'POST',
+  '/nodes/self/controller/settings',
+  setup,
+  'Sets the folders of this node.',
+);
+
+/** The same for a node by name; there is only this one. */
+export const SetNamedNodePaths = defineRoute({
+  id: 'provisioning.named_node_paths',
+  method: 'POST',
+  path: '/nodes/:node/controller/settings',
+  access: setup,
+  bodyKind: 'form',
+  doc: 'Sets the folders of a node.',
+});
+
+export const SetServices = openForm(
+  'provisioning.services',
+  'POST',
+  '/node/controller/setupServices',
+  setup,
+  'Chooses the services of this node before it is provisioned.',
+  true,
+);
+
+export const Rename = openForm(
+  'provisioning.rename',
+  'POST',
+  '/node/controller/rename',
+  setup,
+  'Sets the name that others reach this node by.',
+);
+
+export const ChangePool = openForm(
+  'provisioning.pool',
+  'POST',
+  '/pools/default',
+  { kind: 'permission', permission: 'cluster.pools!write' },
+  'Sets the cluster name and the memory of services, in megabytes per node.',
+  true,
+);
+
+export const GetWeb = defineRoute({
+  id: 'provisioning.web_read',
+  method: 'GET',
+  path: '/settings/web',
+  access: readSettings,
+  doc: 'Port of the REST API and name of the administrator.',
+});
+
+export const SetWeb = openForm(
+  'provisioning.web',
+  'POST',
+  '/settings/web',
+  setup,
+  'Sets the credentials of the administrator; the first time this provisions the node.',
+  true,
+);
+
+export const InitNode = openForm(
+  'provisioning.init_node',
+  'POST',
+  '/nodeInit',
+  setup,
+  'Folders and name of this node in one call.',
+  true,
+);
+
+export const InitCluster = openForm(
+  'provisioning.init_cluster',
+  'POST',
+  '/clusterInit',
+  setup,
+  'Services, memory and administrator in one call.',
+  true,
+);
+
+export const GetStatsSettings = defineRoute({
+  id: 'provisioning.stats_read',
+  method: 'GET',
+  path: '/settings/stats',
+  access: readSettings,
+  doc: 'Whether statistics may be shared. None ever are.',
+});
+
+export const SetStatsSettings = openForm(
+  'provisioning.stats',
+  'POST',
+  '/settings/stats',
+  writeSettings,
+  'Keeps whether statistics may be shared. None ever are.',
+  true,
+);
+
+export const GetIndexSettings = defineRoute({
+  id: 'provisioning.indexes_read',
+  method: 'GET',
+  path: '/settings/indexes',
+  access: readIndexes,
+  doc: 'Settings of the index service, kept until it runs.',
+});
+
+export const SetIndexSettings = openForm(
+  'provisioning.indexes',
+  'POST',
+  '/settings/indexes',
+  writeIndexes,
+  'Changes settings of the index service, kept until it runs.',
+  true,
+);
+
+export const SetupNetwork = openForm(
+  'provisioning.network',
+  'POST',
+  '/node/controller/setupNetConfig',
+  setup,
+  'Accepts address family ipv4 without encryption between nodes, which is what this version does.',
+  true,
+);
+
+const listener = (id: string, name: string, doc: string) =>
+  defineRoute({
+    id,
+    method: 'POST',
+    path: `/node/controller/${name}`,
+    access: setup,
+    bodyKind: 'form',
+    justValidate: true,
+    doc,
+  });
+export const EnableListener = listener(
+  'provisioning.enable_listener',
+  'enableExternalListener',
+  'Accepts the ipv4 listener without encryption, which is on.',
+);
+export const DisableListener = listener(
+  'provisioning.disable_listener',
+  'disableExternalListener',
+  'Accepts what is off already: the ipv6 and encrypted listeners between nodes.',
+);
+
+export const Join = openForm(
+  'provisioning.join',
+  'POST',
+  '/node/controller/doJoinCluster',
+  setup,
+  'Refused: this version runs clusters of one node.',
+);
+
+const alternate = '/node/controller/setupAlternateAddresses/external';
+export const SetAlternate = defineRoute({
+  id: 'provisioning.alternate',
+  method: 'PUT',
+  path: alternate,
+  access: setup,
+  bodyKind: 'form',
+  doc: 'Sets the name and ports by which clients elsewhere reach this node.',
+});
+export const RemoveAlternate = defineRoute({
+  id: 'provisioning.alternate_remove',
+  method: 'DELETE',
+  path: alternate,
+  access: setup,
+  doc: 'Removes the alternate name and ports.',
+});

@@ -1,0 +1,130 @@
+// From set-up requests to the services.
+import { refuse } from '#contract/errors.ts';
+import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { MemoryService } from './memory.service.ts';
+import type { NodeSetupService } from './node-setup.service.ts';
+import * as contract from './provisioning.contract.ts';
+import type { Administrators, ProvisioningService } from './provisioning.service.ts';
+import { readServices } from './service-names.ts';
+import type { IndexSettings, StatsSettings } from './small-settings.ts';
+
+export interface ProvisioningRoutesDeps {
+  view: ClusterView;
+  provisioning: ProvisioningService;
+  memory: MemoryService;
+  nodeSetup: NodeSetupService;
+  administrators: Administrators;
+  stats: StatsSettings;
+  indexes: IndexSettings;
+}
+
+const settingsPaths = {
+  data: 'path',
+  index: 'index_path',
+  analytics: 'cbas_path',
+  eventing: 'eventing_path',
+  javaHome: 'java_home',
+};
+
+export const provisioningRoutes = (deps: ProvisioningRoutesDeps): BoundRoute[] => [
+  ...nodeRoutes(deps),
+  ...clusterRoutes(deps),
+  ...settingsRoutes(deps),
+];
+
+function nodeRoutes({ nodeSetup, provisioning, view }: ProvisioningRoutesDeps): BoundRoute[] {
+  const setPaths = async (body: Form) => {
+    const texts = await nodeSetup.setPaths(body, settingsPaths);
+    if (texts.length > 0) throw refuse.list(texts);
+    return reply.empty();
+  };
+  const network = (kind: 'on' | 'off' | 'any') => (input: { body: Form }) => {
+    nodeSetup.checkNetwork(input.body, kind);
+    return reply.empty();
+  };
+  return [
+    bind(contract.SetNodePaths, ({ body }) => setPaths(body)),
+    bind(contract.SetNamedNodePaths, ({ params, body }) => {
+      if (params['node'] !== view.self.otpNode) throw refuse.notFound();
+      return setPaths(body);
+    }),
+    bind(contract.Rename, async ({ body }) => {
+      await nodeSetup.rename(body['hostname']);
+      return reply.empty();
+    }),
+    bind(contract.InitNode, async ({ body, justValidate }) => {
+      await provisioning.initNode(body, justValidate);
+      return reply.empty();
+    }),
+    bind(contract.SetupNetwork, network('any')),
+    bind(contract.EnableListener, network('on')),
+    bind(contract.DisableListener, network('off')),
+    bind(contract.SetAlternate, async ({ body }) => {
+      await nodeSetup.setAlternate(body);
+      return reply.empty();
+    }),
+    bind(contract.RemoveAlternate, async () => {
+      await nodeSetup.removeAlternate();
+      return reply.empty();
+    }),
+  ];
+}
+
+function clusterRoutes(deps: ProvisioningRoutesDeps): BoundRoute[] {
+  const { provisioning, memory, administrators, view } = deps;
+  const port = () => view.self.ports.mgmt;
+  const newBase = (context: Context) => reply.json({ newBaseUri: `http://${context.host}:${port()}/` });
+  return [
+    bind(contract.SetServices, async ({ body, justValidate }) => {
+      await provisioning.setServices(body, justValidate);
+      return reply.empty();
+    }),
+    bind(contract.ChangePool, async ({ body, justValidate }) => {
+      await memory.changePool(body, justValidate);
+      return reply.empty();
+    }),
+    bind(contract.GetWeb, () => reply.json({ port: port(), username: administrators.administrator() ?? '' })),
+    bind(contract.SetWeb, async ({ body, justValidate }, context) => {
+      await provisioning.setWeb(body, justValidate);
+      return newBase(context);
+    }),
+    bind(contract.InitCluster, async ({ body, justValidate }, context) => {
+      await provisioning.initCluster(body, justValidate);
+      return newBase(context);
+    }),
+    bind(contract.Join, ({ body }) => {
+      throw refuse.list(joinProblems(body, provisioning.provisioned));
+    }),
+  ];
+}
+
+/** What is wrong with the request comes before what this version lacks. */
+function joinProblems(form: Form, provisioned: boolean): string[] {
+  if (provisioned) {
+    return ['Node is already provisioned. To join use controller/addNode api of the cluster'];
+  }
+  const missing = ['user', 'password'].filter((name) => form[name] === undefined);
+  if (missing.length > 0) return missing.map((name) => `${name} is missing`);
+  if (form['hostname'] === undefined && form['clusterMemberHostIp'] === undefined)
+    return ['Hostname is required.'];
+  const services = readServices(form['services'] ?? 'kv');
+  if (services.problem !== null) return [services.problem];
+  return ['Joining a cluster is not available in this version, which runs clusters of one node.'];
+}
+
+function settingsRoutes({ stats, indexes }: ProvisioningRoutesDeps): BoundRoute[] {
+  return [
+    bind(contract.GetStatsSettings, async () => reply.json(await stats.read())),
+    bind(contract.SetStatsSettings, async ({ body, justValidate }) => {
+      const changes = stats.readForm(body);
+      if (!justValidate) await stats.change(changes);
+      return reply.empty();
+    }),
+    bind(contract.GetIndexSettings, async () => reply.json(await indexes.read())),
+    bind(contract.SetIndexSettings, async ({ body, justValidate }) => {
+      const changes = indexes.readForm(body);
+      return reply.json(justValidate ? {} : await indexes.change(changes));
+    }),
+  ];
+}

@@ -1,0 +1,181 @@
+// From a new node to a cluster of one: services, memory, the first administrator.
+import { refuse } from '#contract/errors.ts';
+import type { Form } from '#contract/route.ts';
+import { hexId, type Random } from '#ports/random.ts';
+import type { ClusterStore } from '../config/cluster.store.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { FormReader } from '../forms/form-reader.ts';
+import type { Problems } from '../forms/problems.ts';
+import { type MemoryService, poolFields } from './memory.service.ts';
+import type { NodeSetupService } from './node-setup.service.ts';
+import { readServices } from './service-names.ts';
+import type { StatsSettings } from './small-settings.ts';
+
+/** The one administrator, kept by the user store. The cluster is provisioned once there is one. */
+export interface Administrators {
+  /** Null before provisioning. */
+  administrator(): string | null;
+  /** What is wrong with such credentials, by `username` and `password`. */
+  problems(username: string, password: string): Record<string, string>;
+  set(username: string, password: string): Promise<void>;
+}
+
+export interface ProvisioningDeps {
+  view: ClusterView;
+  cluster: ClusterStore;
+  administrators: Administrators;
+  memory: MemoryService;
+  nodeSetup: NodeSetupService;
+  stats: StatsSettings;
+  random: Random;
+}
+
+export const initPaths = {
+  data: 'dataPath',
+  index: 'indexPath',
+  analytics: 'analyticsPath',
+  eventing: 'eventingPath',
+  javaHome: 'javaHome',
+};
+const nodeInitFields = [...Object.values(initPaths), 'hostname', 'afamily', 'afamilyOnly'];
+const credentialFields = ['port', 'username', 'password'];
+const clusterInitFields = [
+  ...[...nodeInitFields, ...poolFields, ...credentialFields],
+  ...['sendStats', 'services', 'nodeEncryption', 'indexerStorageMode', 'allowedHosts', 'setDefaultMemQuotas'],
+];
+
+export class ProvisioningService {
+  readonly #deps: ProvisioningDeps;
+
+  constructor(deps: ProvisioningDeps) {
+    this.#deps = deps;
+  }
+
+  get provisioned(): boolean {
+    return this.#deps.administrators.administrator() !== null;
+  }
+
+  async setServices(form: Form, justValidate: boolean): Promise<void> {
+    const reader = new FormReader(form);
+    const list = reader.required('services');
+    const defaults = reader.boolean('setDefaultMemQuotas');
+    const services = form['services'] === undefined ? [] : this.#services(list, reader.problems);
+    reader.settle();
+    if (justValidate) return;
+    await this.#deps.cluster.changeSelf((node) => ({ ...node, services }));
+    if (defaults) await this.#deps.memory.applyDefaults();
+  }
+
+  #services(list: string, problems: Problems): string[] {
+    const { services, problem } = readServices(list);
+    const text = this.provisioned ? 'cannot change node services after cluster is provisioned' : problem;
+    if (text !== null) problems.add('services', text);
+    else if (!services.includes('kv')) {
+      problems.add('services', 'cannot setup first cluster node without kv service');
+    }
+    return services;
+  }
+
+  /** Establishes credentials, or changes them once there are some. Other fields are tolerated. */
+  async setWeb(form: Form, justValidate: boolean): Promise<void> {
+    const reader = new FormReader(form);
+    const credentials = this.#readCredentials(reader);
+    reader.settle();
+    if (!justValidate) await this.#establish(credentials);
+  }
+
+  #readCredentials(reader: FormReader): { username: string; password: string } {
+    const port = reader.required('port');
+    const username = reader.required('username');
+    const password = reader.required('password');
+    if (reader.form['port'] !== undefined) this.#checkPort(port, reader.problems);
+    if (reader.form['username'] !== undefined && reader.form['password'] !== undefined) {
+      reader.problems.addAll(this.#deps.administrators.problems(username, password));
+    }
+    return { username, password };
+  }
+
+  #checkPort(sent: string, problems: Problems): void {
+    const present = this.#deps.view.self.ports.mgmt;
+    if (sent === 'SAME') return;
+    if (!/^\s*\d{1,9}\s*$/.test(sent)) problems.add('port', 'Port must be a number.');
+    else if (Number(sent) <= 1023 || Number(sent) >= 65_536) {
+      problems.add('port', 'The port number must be greater than 1023 and less than 65536.');
+    } else if (Number(sent) !== present) {
+      const text = `The port is fixed while the node runs (${present}); start it with another --rest-port, or send SAME.`;
+      problems.add('port', text);
+    }
+  }
+
+  /** The cluster has its uuid before anybody can log in to it. */
+  async #establish({ username, password }: { username: string; password: string }): Promise<void> {
+    const { cluster, administrators, random } = this.#deps;
+    await cluster.changeSelf((node) => ({ ...node, services: node.services ?? ['kv'] }));
+    await cluster.change((state) => ({ ...state, uuid: state.uuid || hexId(random) }));
+    await administrators.set(username, password);
+  }
+
+  async initNode(form: Form, justValidate: boolean): Promise<void> {
+    const reader = new FormReader(form);
+    reader.filled();
+    reader.only(nodeInitFields);
+    this.#readFamilies(reader);
+    reader.settle();
+    if (!justValidate) await this.#initNode(form);
+  }
+
+  async #initNode(form: Form): Promise<void> {
+    const texts = await this.#deps.nodeSetup.setPaths(form, initPaths);
+    if (texts.length > 0) throw refuse.fields({ _: texts.join(' ') });
+    const { hostname } = form;
+    if (hostname !== undefined) await this.#deps.nodeSetup.rename(hostname);
+  }
+
+  #readFamilies(reader: FormReader): void {
+    if (reader.oneOf('afamily', ['ipv4', 'ipv6']) === 'ipv6') {
+      reader.problems.add('afamily', 'Address family ipv6 between nodes is not available in this version');
+    }
+    if (reader.boolean('afamilyOnly')) {
+      const text = 'Restricting a node to one address family is not available in this version';
+      reader.problems.add('afamilyOnly', text);
+    }
+  }
+
+  /** Everything in one call. */
+  async initCluster(form: Form, justValidate: boolean): Promise<void> {
+    if (this.provisioned) throw refuse.fields({ _: 'The cluster is already provisioned' });
+    const reader = new FormReader(form);
+    reader.only(clusterInitFields);
+    const services = this.#services(form['services'] ?? 'kv', reader.problems);
+    const credentials = this.#readCredentials(reader);
+    const pool = this.#deps.memory.read(reader);
+    const sendStats = reader.boolean('sendStats');
+    this.#readFamilies(reader);
+    readIdle(reader);
+    const defaults = reader.boolean('setDefaultMemQuotas');
+    reader.settle();
+    if (justValidate) return;
+    await this.#initNode(form);
+    await this.#deps.cluster.changeSelf((node) => ({ ...node, services }));
+    if (defaults) await this.#deps.memory.applyDefaults();
+    await this.#deps.memory.apply(pool);
+    if (sendStats !== undefined) await this.#deps.stats.change({ sendStats });
+    await this.#establish(credentials);
+  }
+}
+
+/** Fields whose effect this version does not have: only what is so already is accepted. */
+function readIdle(reader: FormReader): void {
+  if (reader.oneOf('nodeEncryption', ['on', 'off']) === 'on') {
+    const text = 'Encryption between nodes is not available in this version';
+    reader.problems.add('nodeEncryption', text);
+  }
+  reader.oneOf('indexerStorageMode', ['plasma', 'memory_optimized', 'forestdb', '']);
+  const hosts = reader.text('allowedHosts');
+  if (hosts !== undefined && hosts !== '*') {
+    reader.problems.add(
+      'allowedHosts',
+      'Restricting hosts is not available in this version, only * is accepted',
+    );
+  }
+}

@@ -1,0 +1,51 @@
+// Memory that services may be given: minima, what a node can give, and what it gives unasked. Megabytes per node.
+
+export const quotaMinimaMb = {
+  memoryQuota: 256,
+  indexMemoryQuota: 256,
+  ftsMemoryQuota: 256,
+  cbasMemoryQuota: 1024,
+  eventingMemoryQuota: 256,
+} as const;
+export type QuotaName = keyof typeof quotaMinimaMb;
+export const quotaNames = Object.keys(quotaMinimaMb) as QuotaName[];
+
+export const quotaServices: Record<QuotaName, string> = {
+  memoryQuota: 'data',
+  indexMemoryQuota: 'index',
+  ftsMemoryQuota: 'full text search',
+  cbasMemoryQuota: 'analytics',
+  eventingMemoryQuota: 'eventing',
+};
+
+/** So that sums in bytes stay exact numbers. */
+export const quotaMbMax = 2 ** 32;
+
+const mib = 1024 * 1024;
+
+/** What all services of a node may have together, of this much memory. */
+export function nodeQuotaMaxMb(memoryBytes: number): number {
+  const totalMb = Math.floor(memoryBytes / mib);
+  return Math.max(totalMb - 1024, Math.floor((totalMb * 80) / 100));
+}
+
+/**
+ * The published arithmetic: every service gets its minimum, then in turn a share of what remains, so that a service
+ * that is added later finds room.
+ */
+export function defaultQuotasMb(memoryBytes: number): Record<QuotaName, number> {
+  let leftMb = nodeQuotaMaxMb(memoryBytes);
+  const quotas: Record<QuotaName, number> = { ...quotaMinimaMb, indexMemoryQuota: 512 };
+  for (const name of ['memoryQuota', 'cbasMemoryQuota', 'ftsMemoryQuota'] as const) {
+    leftMb -= quotaMinimaMb[name];
+  }
+  const give = (name: QuotaName, shareMb: number) => {
+    const givenMb = Math.max(Math.min(Math.floor(shareMb), leftMb), 0);
+    quotas[name] += givenMb;
+    leftMb -= givenMb;
+  };
+  give('memoryQuota', (leftMb * 3) / 5);
+  give('cbasMemoryQuota', leftMb / 5);
+  give('ftsMemoryQuota', Math.min(leftMb / 5, 512 - quotaMinimaMb.ftsMemoryQuota));
+  return quotas;
+}

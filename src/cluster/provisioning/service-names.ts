@@ -1,0 +1,31 @@
+// Which services a node may be asked to run, by the names of the API.
+import { servicesRun } from '../config/product.ts';
+
+const known = ['kv', 'index', 'n1ql', 'fts', 'cbas', 'eventing', 'backup'];
+/** Two names of one service. */
+const aliases: Record<string, string> = { cbbs: 'backup' };
+
+export interface ServicesRead {
+  services: string[];
+  problem: string | null;
+}
+
+export function readServices(list: string): ServicesRead {
+  const named = list
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  const services = [...new Set(named.map((name) => (Object.hasOwn(aliases, name) ? aliases[name] : name)))];
+  return { services: services as string[], problem: servicesProblem(services as string[], named) };
+}
+
+function servicesProblem(services: readonly string[], named: readonly string[]): string | null {
+  const unknown = services.filter((name) => !known.includes(name));
+  if (unknown.length > 0) return `Unknown services: ${JSON.stringify(unknown)}`;
+  if (services.length === 0) return 'At least one service has to be selected';
+  const missing = named.filter((name) => !servicesRun.includes(name));
+  if (missing.length > 0) {
+    return `Services not available in this version: ${missing.join(', ')}. It runs: ${servicesRun.join(', ')}`;
+  }
+  return null;
+}

@@ -1,0 +1,90 @@
+// Settings that are kept and read back: statistics sharing (nothing is ever sent) and the index service's.
+import type { Form } from '#contract/route.ts';
+import type { Edition } from '../config/cluster-state.ts';
+import type { SettingsStore } from '../config/settings.store.ts';
+import { FormReader } from '../forms/form-reader.ts';
+
+const statsDefaults = { sendStats: false };
+
+export class StatsSettings {
+  readonly #store: SettingsStore;
+
+  constructor(store: SettingsStore) {
+    this.#store = store;
+  }
+
+  read(): Promise<{ sendStats: boolean }> {
+    return this.#store.read('stats', statsDefaults);
+  }
+
+  async change(changes: { sendStats: boolean }): Promise<void> {
+    await this.#store.change('stats', statsDefaults, changes);
+  }
+
+  readForm(form: Form): { sendStats: boolean } {
+    const reader = new FormReader(form);
+    reader.only(['sendStats']);
+    reader.required('sendStats');
+    const sendStats = reader.boolean('sendStats') ?? false;
+    reader.settle();
+    return { sendStats };
+  }
+}
+
+const indexDefaults = {
+  redistributeIndexes: false,
+  numReplica: 0,
+  enablePageBloomFilter: false,
+  indexerThreads: 0,
+  memorySnapshotInterval: 200,
+  stableSnapshotInterval: 5000,
+  maxRollbackPoints: 2,
+  logLevel: 'info',
+  storageMode: '',
+};
+type IndexValues = typeof indexDefaults;
+
+const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'verbose', 'timing', 'debug', 'trace'];
+const storageModes: Record<Edition, readonly string[]> = {
+  enterprise: ['plasma', 'memory_optimized', ''],
+  community: ['forestdb', ''],
+};
+const intervalMax = 2 ** 31 - 1;
+
+/** Waits for the index service. */
+export class IndexSettings {
+  readonly #store: SettingsStore;
+  readonly #edition: Edition;
+
+  constructor(store: SettingsStore, edition: Edition) {
+    this.#store = store;
+    this.#edition = edition;
+  }
+
+  read(): Promise<IndexValues> {
+    return this.#store.read('indexes', indexDefaults);
+  }
+
+  change(changes: Partial<IndexValues>): Promise<IndexValues> {
+    return this.#store.change('indexes', indexDefaults, changes);
+  }
+
+  readForm(form: Form): Partial<IndexValues> {
+    const reader = new FormReader(form);
+    reader.filled();
+    reader.only(Object.keys(indexDefaults));
+    const read = {
+      redistributeIndexes: reader.boolean('redistributeIndexes'),
+      numReplica: reader.integer('numReplica', 0, 16),
+      enablePageBloomFilter: reader.boolean('enablePageBloomFilter'),
+      indexerThreads: reader.integer('indexerThreads', 0, 1024),
+      memorySnapshotInterval: reader.integer('memorySnapshotInterval', 1, intervalMax),
+      stableSnapshotInterval: reader.integer('stableSnapshotInterval', 1, intervalMax),
+      maxRollbackPoints: reader.integer('maxRollbackPoints', 1, intervalMax),
+      logLevel: reader.oneOf('logLevel', logLevels),
+      storageMode: reader.oneOf('storageMode', storageModes[this.#edition]),
+    };
+    reader.settle();
+    return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
+  }
+}
