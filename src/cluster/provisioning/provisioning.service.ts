@@ -14,10 +14,10 @@ import type { StatsSettings } from './small-settings.ts';
 /** The one administrator, kept by the user store. The cluster is provisioned once there is one. */
 export interface Administrators {
   /** Null before provisioning. */
-  administrator(): string | null;
+  administratorName(): string | null;
   /** What is wrong with such credentials, by `username` and `password`. */
-  problems(username: string, password: string): Record<string, string>;
-  set(username: string, password: string): Promise<void>;
+  administratorProblems(username: string, password: string): Record<string, string>;
+  setAdministrator(username: string, password: string): Promise<void>;
 }
 
 export interface ProvisioningDeps {
@@ -52,7 +52,7 @@ export class ProvisioningService {
   }
 
   get provisioned(): boolean {
-    return this.#deps.administrators.administrator() !== null;
+    return this.#deps.administrators.administratorName() !== null;
   }
 
   async setServices(form: Form, justValidate: boolean): Promise<void> {
@@ -90,7 +90,7 @@ export class ProvisioningService {
     const password = reader.required('password');
     if (reader.form['port'] !== undefined) this.#checkPort(port, reader.problems);
     if (reader.form['username'] !== undefined && reader.form['password'] !== undefined) {
-      reader.problems.addAll(this.#deps.administrators.problems(username, password));
+      reader.problems.addAll(this.#deps.administrators.administratorProblems(username, password));
     }
     return { username, password };
   }
@@ -112,7 +112,7 @@ export class ProvisioningService {
     const { cluster, administrators, random } = this.#deps;
     await cluster.changeSelf((node) => ({ ...node, services: node.services ?? ['kv'] }));
     await cluster.change((state) => ({ ...state, uuid: state.uuid || hexId(random) }));
-    await administrators.set(username, password);
+    await administrators.setAdministrator(username, password);
   }
 
   async initNode(form: Form, justValidate: boolean): Promise<void> {

@@ -1,0 +1,36 @@
+// Routes of the view ports, served by a listener of their own. Views are not served: that is what they say.
+import { defineRoute } from '#contract/route.ts';
+
+export const CapiRoot = defineRoute({
+  id: 'capi.root',
+  method: 'GET',
+  path: '/',
+  access: { kind: 'anyone' },
+  openBeforeProvisioning: true,
+  doc: 'View ports: says that they are there.',
+});
+
+/** `base` is a bucket's name, or name and uuid joined by `+`, as bucket records spell it. */
+export const CapiBucket = defineRoute({
+  id: 'capi.bucket',
+  method: 'GET',
+  path: '/:base',
+  access: { kind: 'authenticated' },
+  doc: 'View ports: says that the bucket is there.',
+});
+
+export const CapiDesignDocument = defineRoute({
+  id: 'capi.design_document',
+  method: 'GET',
+  path: '/:base/_design/:document',
+  access: { kind: 'authenticated' },
+  doc: 'View ports: refused with 501, since this version serves no views.',
+});
+
+export const CapiView = defineRoute({
+  id: 'capi.view',
+  method: 'GET',
+  path: '/:base/_design/:document/_view/:view',
+  access: { kind: 'authenticated' },
+  doc: 'View ports: refused with 501, since this version serves no views.',
+});

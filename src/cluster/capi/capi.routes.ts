@@ -1,0 +1,32 @@
+// What the view ports answer.
+import { refuse } from '#contract/errors.ts';
+import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { Product } from '../config/product.ts';
+import * as contract from './capi.contract.ts';
+
+export function capiRoutes({ view, product }: { view: ClusterView; product: Product }): BoundRoute[] {
+  const found = (base: string | undefined, context: Context): string => {
+    const bucket = view
+      .liveBuckets()
+      .find(({ name, uuid, type }) => type === 'native' && (base === name || base === `${name}+${uuid}`));
+    if (!bucket || !context.may(`cluster.bucket[${bucket.name}].views!read`)) {
+      throw refuse.json({ error: 'not_found', reason: 'no_db_file' }, 404);
+    }
+    return bucket.name;
+  };
+  const noViews = (base: string | undefined, context: Context): never => {
+    found(base, context);
+    throw refuse.json({ error: 'not_implemented', reason: 'Views are not served by this version' }, 501);
+  };
+  return [
+    bind(contract.CapiRoot, () =>
+      reply.json({ couchdb: 'Welcome', version: product.version, views: 'not served by this version' }),
+    ),
+    bind(contract.CapiBucket, ({ params }, context) =>
+      reply.json({ db_name: found(params['base'], context) }),
+    ),
+    bind(contract.CapiDesignDocument, ({ params }, context) => noViews(params['base'], context)),
+    bind(contract.CapiView, ({ params }, context) => noViews(params['base'], context)),
+  ];
+}

@@ -1,0 +1,68 @@
+// The configuration of a node that starts: the very first one, and what each start brings up to date.
+import { hexId, type Random } from '#ports/random.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import {
+  bucketsKey,
+  type ClusterState,
+  clusterKey,
+  type NodePorts,
+  type NodeState,
+  noBuckets,
+} from './config/cluster-state.ts';
+import { ClusterStore } from './config/cluster.store.ts';
+import { defaultQuotasMb } from './provisioning/quotas.ts';
+
+interface Options {
+  store: ConfigStore;
+  random: Random;
+  dataFolder: string;
+  memoryBytes: () => number;
+}
+
+const unknownPorts: NodePorts = {
+  ...{ mgmt: 0, mgmtSSL: 0, kv: 0, kvSSL: 0, capi: 0, capiSSL: 0, distTCP: 0, distTLS: 0 },
+};
+
+/** Leaves alone what is there. */
+export async function firstConfiguration(options: Options): Promise<void> {
+  const { store } = options;
+  const { memoryQuota, ...quotas } = defaultQuotasMb(options.memoryBytes());
+  const first: ClusterState = { uuid: '', name: '', quotas, nodes: [firstNode(options)] };
+  await store.put(clusterKey, first, 0);
+  await store.put(bucketsKey, noBuckets(memoryQuota), 0);
+}
+
+function firstNode({ random, dataFolder }: Options): NodeState {
+  return {
+    uuid: hexId(random),
+    otpNode: 'ns_1@cb.local',
+    hostname: null,
+    membership: 'active',
+    services: null,
+    ports: unknownPorts,
+    paths: {
+      data: dataFolder,
+      index: dataFolder,
+      analytics: [dataFolder],
+      eventing: dataFolder,
+      javaHome: '',
+    },
+    alternate: null,
+  };
+}
+
+/** Writes only what is new, since every write makes clients take a new configuration. */
+export async function ownEntry(options: Options, ports: NodePorts): Promise<void> {
+  const entry = await options.store.get<ClusterState>(clusterKey);
+  const present = entry?.value.nodes[0];
+  const known = present?.paths.data === options.dataFolder && samePorts(present.ports, ports);
+  if (known) return;
+  await new ClusterStore(options.store).changeSelf((node) => ({
+    ...node,
+    ports,
+    paths: { ...node.paths, data: options.dataFolder },
+  }));
+}
+
+const samePorts = (a: NodePorts, b: NodePorts): boolean =>
+  (Object.keys(a) as (keyof NodePorts)[]).every((name) => a[name] === b[name]);

@@ -1,0 +1,21 @@
+// The real machine behind the manager's ports.
+import { join } from 'node:path';
+import type { Clock } from '#ports/clock.ts';
+import { FolderCertificates } from '../certificates/certificate-files.adapter.ts';
+import { issueInThread } from '../certificates/hosts/issue.host.ts';
+import { ownNames } from '../certificates/own-names.adapter.ts';
+import type { MachinePorts } from '../manager.ts';
+import { Machine, memoryLimit } from '../nodes/adapters/machine.adapter.ts';
+import { Surroundings } from '../provisioning/adapters/surroundings.adapter.ts';
+
+export function machinePorts(options: { dataFolder: string; listenHost: string; clock: Clock }): MachinePorts {
+  const { dataFolder, listenHost, clock } = options;
+  return {
+    system: new Machine(dataFolder, () => clock.monotonicMs()),
+    surroundings: new Surroundings(listenHost),
+    certificateFiles: new FolderCertificates(join(dataFolder, 'certificates')),
+    issue: issueInThread,
+    ownNames: ownNames(listenHost),
+    memoryBytes: memoryLimit,
+  };
+}

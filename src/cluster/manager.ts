@@ -1,0 +1,121 @@
+// The cluster manager of one node: configuration, services, routes, and the agent that makes the data service follow.
+//
+//   const manager = createClusterManager({ store, kv, ...machinePorts({ dataFolder, listenHost, clock }), ... });
+//   await manager.open();                          // configuration is read; routes answer
+//   createHttpServer({ routes: manager.routes, authority: manager.authority, hooks: manager.hooks, log, clock });
+//   createHttpServer({ routes: manager.capiRoutes, ...the same });
+//   await manager.start(ports);                    // the ports that really listen; the data service follows from here
+//   await manager.certificates.ready;              // then TLS listeners; `current()` and `onChange` for replacements
+//   await manager.stop();
+import type { Authority } from '#auth/authority.ts';
+import type { Kdf } from '#auth/kdf.ts';
+import type { BoundRoute } from '#contract/route.ts';
+import type { ClusterHooks } from '#http/pipeline.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import { Agent, type AgentDeps } from './agent/agent.ts';
+import { capiRoutes } from './capi/capi.routes.ts';
+import { type CertificateFiles, CertificatesService } from './certificates/certificates.service.ts';
+import type { Issue } from './certificates/issue.ts';
+import type { Edition, NodePorts, Vocabulary } from './config/cluster-state.ts';
+import { ClusterView } from './config/cluster-view.ts';
+import { type Product, productOf } from './config/product.ts';
+import { firstConfiguration, ownEntry } from './first-configuration.ts';
+import type { System } from './nodes/system.ts';
+import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
+import { clusterRoutes } from './routes.ts';
+import { targetsOf } from './users/role-targets.ts';
+import { createUsers } from './users/users.feature.ts';
+
+/** The world outside the process. */
+export interface MachinePorts {
+  system: System;
+  surroundings: NodeSurroundings;
+  certificateFiles: CertificateFiles;
+  issue: Issue;
+  ownNames: readonly string[];
+  /** Memory that this process may use. */
+  memoryBytes: () => number;
+}
+
+export interface ClusterManagerOptions extends MachinePorts {
+  store: ConfigStore;
+  kv: AgentDeps['kv'];
+  kdf: Kdf;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  edition: Edition;
+  /** Vocabulary of buckets created without a telling type. */
+  wireNames: Vocabulary;
+  /** Our own version: `0.1.0`. */
+  release: string;
+  dataFolder: string;
+}
+
+export interface ClusterManager {
+  readonly routes: readonly BoundRoute[];
+  /** For the view ports, which are listeners of their own. */
+  readonly capiRoutes: readonly BoundRoute[];
+  readonly authority: Authority;
+  readonly hooks: ClusterHooks;
+  readonly certificates: Pick<CertificatesService, 'current' | 'onChange'> & { readonly ready: Promise<void> };
+  readonly product: Product;
+  /** Reads the configuration, or writes the first one. */
+  open(): Promise<void>;
+  /** Tells clients where this node really listens, and starts the agent. */
+  start(ports: NodePorts): Promise<void>;
+  /** True once the data service runs the configuration of this moment. */
+  settled(timeoutMs: number): Promise<boolean>;
+  stop(): Promise<void>;
+}
+
+export function createClusterManager(options: ClusterManagerOptions): ClusterManager {
+  const { store, edition, log } = options;
+  const view = new ClusterView(store);
+  const product = productOf(options.release, edition);
+  const users = createUsers({ ...options, targets: targetsOf(view) });
+  const certificates = new CertificatesService({ ...options, view, files: options.certificateFiles });
+  const data = new Agent({ ...options, view, users: users.identities, tls: certificates });
+  const ready = Promise.withResolvers<void>();
+  ready.promise.catch(() => {}); // whoever awaits it is told
+  const parts = { ...options, view, product, data, certificates, administrators: users.service };
+  return {
+    routes: [...clusterRoutes(parts), ...users.routes].sort(byPath),
+    capiRoutes: capiRoutes({ view, product }),
+    authority: users.authenticator,
+    hooks: {
+      clusterUuid: () => view.cluster.uuid,
+      bucketUuid: (name) => view.liveBucket(name)?.uuid ?? null,
+    },
+    certificates: {
+      ready: ready.promise,
+      current: () => certificates.current(),
+      onChange: (listener) => certificates.onChange(listener),
+    },
+    product,
+    async open() {
+      await firstConfiguration(options);
+      await view.start();
+      await users.start();
+      certificates.start().then(ready.resolve, ready.reject);
+    },
+    async start(ports) {
+      await ownEntry(options, ports);
+      data.start();
+    },
+    settled: (timeoutMs) => data.settled(view.latestRevision(), timeoutMs),
+    async stop() {
+      await data.stop();
+      await certificates.stop();
+      users.stop();
+      view.stop();
+      log.debug('cluster.stopped');
+    },
+  };
+}
+
+const byPath = (a: BoundRoute, b: BoundRoute): number =>
+  `${a.route.path} ${a.route.method}` < `${b.route.path} ${b.route.method}` ? -1 : 1;

@@ -1,0 +1,72 @@
+// The services of the cluster manager put together, and all their routes.
+import type { BoundRoute } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import { bucketRoutes } from './buckets/buckets.routes.ts';
+import { BucketsService } from './buckets/buckets.service.ts';
+import { BucketsStore } from './buckets/buckets.store.ts';
+import { certificateRoutes } from './certificates/certificates.routes.ts';
+import type { CertificatesService } from './certificates/certificates.service.ts';
+import { collectionRoutes } from './collections/collections.routes.ts';
+import { CollectionsService } from './collections/collections.service.ts';
+import { ClusterStore } from './config/cluster.store.ts';
+import type { Edition, Vocabulary } from './config/cluster-state.ts';
+import type { ClusterView } from './config/cluster-view.ts';
+import type { DataService } from './config/data-service.ts';
+import type { Product } from './config/product.ts';
+import { SettingsStore } from './config/settings.store.ts';
+import { Moments } from './nodes/moments.ts';
+import { nodeRoutes } from './nodes/nodes.routes.ts';
+import type { System } from './nodes/system.ts';
+import { poolRoutes } from './pools/pools.routes.ts';
+import { MemoryService } from './provisioning/memory.service.ts';
+import { NodeSetupService, type NodeSurroundings } from './provisioning/node-setup.service.ts';
+import { provisioningRoutes } from './provisioning/provisioning.routes.ts';
+import { type Administrators, ProvisioningService } from './provisioning/provisioning.service.ts';
+import { IndexSettings, StatsSettings } from './provisioning/small-settings.ts';
+
+export interface ClusterParts {
+  store: ConfigStore;
+  view: ClusterView;
+  data: DataService;
+  system: System;
+  surroundings: NodeSurroundings;
+  certificates: CertificatesService;
+  administrators: Administrators;
+  memoryBytes: () => number;
+  product: Product;
+  edition: Edition;
+  wireNames: Vocabulary;
+  clock: Clock;
+  random: Random;
+}
+
+export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
+  const provisioned = () => parts.administrators.administratorName() !== null;
+  const moments = new Moments(parts);
+  const buckets = new BucketsService({
+    ...parts,
+    store: new BucketsStore(parts.store),
+    disk: () => parts.system.disk(),
+  });
+  return [
+    ...setUpRoutes(parts, provisioned),
+    ...poolRoutes({ ...parts, moments, provisioned }),
+    ...nodeRoutes({ ...parts, moments }),
+    ...bucketRoutes({ ...parts, moments, service: buckets }),
+    ...collectionRoutes({ ...parts, service: new CollectionsService(parts) }),
+    ...certificateRoutes({ ...parts, service: parts.certificates }),
+  ];
+}
+
+function setUpRoutes(parts: ClusterParts, provisioned: () => boolean): BoundRoute[] {
+  const cluster = new ClusterStore(parts.store);
+  const settings = new SettingsStore(parts.store);
+  const stats = new StatsSettings(settings);
+  const memory = new MemoryService({ ...parts, cluster, buckets: new BucketsStore(parts.store) });
+  const nodeSetup = new NodeSetupService({ ...parts, cluster, provisioned });
+  const provisioning = new ProvisioningService({ ...parts, cluster, memory, nodeSetup, stats });
+  const indexes = new IndexSettings(settings, parts.edition);
+  return provisioningRoutes({ ...parts, provisioning, memory, nodeSetup, stats, indexes });
+}
