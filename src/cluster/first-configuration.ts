@@ -1,6 +1,7 @@
 // The configuration of a node that starts: the very first one, and what each start brings up to date.
 import { hexId, type Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
+import { ClusterStore } from './config/cluster.store.ts';
 import {
   bucketsKey,
   type ClusterState,
@@ -9,7 +10,6 @@ import {
   type NodeState,
   noBuckets,
 } from './config/cluster-state.ts';
-import { ClusterStore } from './config/cluster.store.ts';
 import { defaultQuotasMb } from './provisioning/quotas.ts';
 
 interface Options {

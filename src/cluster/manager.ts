@@ -61,7 +61,9 @@ export interface ClusterManager {
   readonly capiRoutes: readonly BoundRoute[];
   readonly authority: Authority;
   readonly hooks: ClusterHooks;
-  readonly certificates: Pick<CertificatesService, 'current' | 'onChange'> & { readonly ready: Promise<void> };
+  readonly certificates: Pick<CertificatesService, 'current' | 'onChange'> & {
+    readonly ready: Promise<void>;
+  };
   readonly product: Product;
   /** Reads the configuration, or writes the first one. */
   open(): Promise<void>;

@@ -18,7 +18,11 @@ interface Tls {
 
 const connectionsMax = 64;
 const idleMs = 10_000;
-const tlsOptions = ({ certificate, key }: Tls) => ({ cert: certificate, key, minVersion: 'TLSv1.2' as const });
+const tlsOptions = ({ certificate, key }: Tls) => ({
+  cert: certificate,
+  key,
+  minVersion: 'TLSv1.2' as const,
+});
 
 export class DistPorts {
   readonly #options: DistPortsOptions;

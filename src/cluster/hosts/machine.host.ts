@@ -8,7 +8,11 @@ import type { MachinePorts } from '../manager.ts';
 import { Machine, memoryLimit } from '../nodes/adapters/machine.adapter.ts';
 import { Surroundings } from '../provisioning/adapters/surroundings.adapter.ts';
 
-export function machinePorts(options: { dataFolder: string; listenHost: string; clock: Clock }): MachinePorts {
+export function machinePorts(options: {
+  dataFolder: string;
+  listenHost: string;
+  clock: Clock;
+}): MachinePorts {
   const { dataFolder, listenHost, clock } = options;
   return {
     system: new Machine(dataFolder, () => clock.monotonicMs()),

@@ -84,7 +84,9 @@ function clusterRoutes(deps: ProvisioningRoutesDeps): BoundRoute[] {
       await memory.changePool(body, justValidate);
       return reply.empty();
     }),
-    bind(contract.GetWeb, () => reply.json({ port: port(), username: administrators.administratorName() ?? '' })),
+    bind(contract.GetWeb, () =>
+      reply.json({ port: port(), username: administrators.administratorName() ?? '' }),
+    ),
     bind(contract.SetWeb, async ({ body, justValidate }, context) => {
       await provisioning.setWeb(body, justValidate);
       return newBase(context);

@@ -1,0 +1,151 @@
+// A whole cluster manager in memory behind its HTTP pipeline: only the data service and the machine are stand-ins.
+import type { InjectOptions } from 'light-my-request';
+import type { Kdf } from '#auth/kdf.ts';
+import { createHttpServer } from '#http/server.ts';
+import type { BucketReport, KvDesired, KvReport } from '#kv/admin.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import type { Edition, Vocabulary } from '../../src/cluster/config/cluster-state.ts';
+import { createClusterManager } from '../../src/cluster/manager.ts';
+import type { System } from '../../src/cluster/nodes/system.ts';
+import { aCluster } from './cluster.ts';
+import { ManualClock } from './manual-clock.ts';
+
+const gib = 1024 ** 3;
+
+/** Hashes that are told apart and cost nothing. */
+const quickKdf: Kdf = {
+  scrypt: async (password, salt) => Buffer.concat([salt, Buffer.from(password)]),
+  pbkdf2: async (password, salt) => Buffer.concat([salt, Buffer.from(password)]),
+};
+
+const system: System = {
+  os: 'x86_64-unknown-linux',
+  figures: async () => ({
+    memory: { total: 8 * gib, free: 4 * gib, limit: 8 * gib, swapTotal: gib, swapUsed: 0 },
+    cpu: { utilization: 12.5, stolen: 0, cores: 2 },
+    allocationStalls: 0,
+    disk: await system.disk(),
+  }),
+  disk: async () => ({
+    mountPoint: '/',
+    totalBytes: 100 * gib,
+    usedBytes: 40 * gib,
+    freeBytes: 60 * gib,
+  }),
+};
+
+/** Makes everything so at once and reports what a test puts in `figures`, by bucket name. */
+export class FakeKv {
+  desired: KvDesired | null = null;
+  readonly figures: Record<string, Partial<BucketReport>> = {};
+  key: string | null = null;
+
+  async apply(desired: KvDesired): Promise<KvReport> {
+    this.desired = structuredClone(desired);
+    return this.report();
+  }
+  async report(): Promise<KvReport> {
+    const buckets = this.desired?.buckets ?? [];
+    return { buckets: buckets.map(({ name, uuid }) => this.#reportOf(name, uuid)), connections: 0 };
+  }
+  async randomKey(): Promise<string | null> {
+    return this.key;
+  }
+  #reportOf(name: string, uuid: string): BucketReport {
+    return {
+      ...{ name, uuid, incarnation: 0, state: 'ready', damaged: [], writeFailure: null },
+      ...{ items: 0, memUsed: 0, dataBytes: 0, diskBytes: 0, dirtyItems: 0, ops: 0, gets: 0 },
+      ...{ getHits: 0, sets: 0, deletes: 0, diskFetches: 0, nonResident: 0, collectionItems: {} },
+      ...this.figures[name],
+    };
+  }
+}
+
+export interface ManagerOptions {
+  edition?: Edition;
+  wireNames?: Vocabulary;
+  store?: ConfigStore;
+  /** Provisions as `Administrator` / `password` unless false. */
+  provisioned?: boolean;
+}
+
+export const administrator = { username: 'Administrator', password: 'password' };
+
+export interface Sent {
+  method?: InjectOptions['method'];
+  form?: Record<string, string | number>;
+  json?: unknown;
+  /** `name:password`; null for none. Default: the administrator. */
+  as?: string | null;
+}
+
+export async function aManager(options: ManagerOptions = {}) {
+  const store = options.store ?? new MemoryConfigStore();
+  const clock = new ManualClock();
+  const kv = new FakeKv();
+  const manager = createClusterManager({
+    ...{ store, kv, clock, system },
+    ...{ kdf: quickKdf, random: realRandom, log: silentLog },
+    edition: options.edition ?? 'enterprise',
+    wireNames: options.wireNames ?? 'neutral',
+    release: '0.1.0',
+    dataFolder: '/data',
+    surroundings: {
+      nameProblem: async (name) =>
+        name === 'elsewhere' ? 'Could not listen on address "elsewhere": eaddrnotavail' : null,
+      usableFolder: async (path) => path.startsWith('/ours'),
+      isLoopback: (name) => name === '127.0.0.1' || name === 'localhost',
+    },
+    certificateFiles: {
+      load: async () => ({ authority: null, node: null, names: '' }),
+      save: async () => {},
+    },
+    issue: async () => ({
+      authority: { certificate: 'authority', key: 'key' },
+      node: { certificate: 'node', key: 'key' },
+    }),
+    ownNames: [],
+    memoryBytes: () => 8 * gib,
+  });
+  await manager.open();
+  const common = { authority: manager.authority, hooks: manager.hooks, log: silentLog, clock };
+  const server = await createHttpServer({ routes: manager.routes, ...common });
+  const capi = await createHttpServer({ routes: manager.capiRoutes, ...common });
+  await manager.start(aCluster().nodes[0]?.ports as never);
+  const requestTo =
+    (target: typeof server) =>
+    async (url: string, sent: Sent = {}) => {
+      const credentials = sent.as === undefined ? 'Administrator:password' : sent.as;
+      const response = await target.inject({
+        method: sent.method ?? (sent.form ? 'POST' : 'GET'),
+        url,
+        headers: {
+          ...(credentials !== null && {
+            authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
+          }),
+          ...(sent.form && { 'content-type': 'application/x-www-form-urlencoded' }),
+          ...(sent.json !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(sent.form && { payload: new URLSearchParams(sent.form as Record<string, string>).toString() }),
+        ...(sent.json !== undefined && { payload: JSON.stringify(sent.json) }),
+      });
+      const text = response.payload;
+      const isJson = String(response.headers['content-type']).startsWith('application/json');
+      return {
+        status: response.statusCode,
+        headers: response.headers,
+        text,
+        body: isJson && text !== '' ? JSON.parse(text) : undefined,
+      };
+    };
+  const request = requestTo(server);
+  if (options.provisioned !== false) {
+    await request('/clusterInit', {
+      form: { services: 'kv', memoryQuota: 1024, port: 'SAME', ...administrator },
+    });
+  }
+  return { request, requestCapi: requestTo(capi), server, manager, kv, store, clock };
+}
