@@ -1,9 +1,10 @@
-// Texts of refused fields, which clients see and compare. Apart from the schemas, so that using them loads no library.
+// Texts of refused fields, which clients see and compare.
 
 export const fieldText = {
   required: 'The value must be supplied',
   forbidden: 'The value must not be supplied',
   integer: 'The value must be an integer',
+  string: 'The value must be a string',
   unsupported: 'Unsupported key',
   noParameters: 'Request should have parameters',
   invalidJson: 'Invalid Json',

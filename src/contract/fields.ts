@@ -1,42 +1,115 @@
-// Fields of validated requests and the texts of their refusals, which clients see and compare. A schema made of these
+// Fields of queries and forms, with the texts of their refusals, which clients see and compare. A form made of these
 // refuses every wrong field at once: `{"errors":{field: text}}`.
-import { z } from 'zod';
 import { fieldText } from './field-text.ts';
+import type { Issue, Result, Schema } from './schema.ts';
 
-/** The text for a value that is there but wrong, and `required` for one that is not. */
-const wrong = (text: string) => ({
-  error: (issue: { input?: unknown }) => (issue.input === undefined ? fieldText.required : text),
-});
+type Reading<T> = { readonly value: T } | { readonly problem: string };
 
-const boolean = () =>
-  z.enum(['true', 'false'], wrong(fieldText.oneOf(['true', 'false']))).transform((value) => value === 'true');
+export interface Field<T> {
+  /** Values allowed, in words, for the reference page. */
+  readonly doc: string;
+  /** `undefined` when the field was not sent. */
+  read(sent: unknown): Reading<T>;
+  optional(): Field<T | undefined>;
+  default(value: T): Field<T>;
+  refine(holds: (value: T) => boolean, problem: string): Field<T>;
+}
 
-const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
-  z.enum(values, wrong(fieldText.oneOf(values)));
+function fieldOf<T>(doc: string, read: (sent: unknown) => Reading<T>): Field<T> {
+  return {
+    doc,
+    read,
+    optional: () =>
+      fieldOf<T | undefined>(doc, (sent) => (sent === undefined ? { value: sent } : read(sent))),
+    default: (value) => fieldOf(doc, (sent) => (sent === undefined ? { value } : read(sent))),
+    refine: (holds, problem) =>
+      fieldOf(doc, (sent) => {
+        const reading = read(sent);
+        return 'value' in reading && !holds(reading.value) ? { problem } : reading;
+      }),
+  };
+}
+
+/** A field that must be sent, as a string. */
+const sentField = <T>(doc: string, wrongType: string, read: (sent: string) => Reading<T>): Field<T> =>
+  fieldOf(doc, (sent) => {
+    if (sent === undefined) return { problem: fieldText.required };
+    return typeof sent === 'string' ? read(sent) : { problem: wrongType };
+  });
+
+const text = () => sentField<string>('text', fieldText.string, (sent) => ({ value: sent }));
+
+const oneOf = <const T extends readonly string[]>(values: T) => {
+  const problem = fieldText.oneOf(values);
+  return sentField<T[number]>(`one of ${values.join(', ')}`, problem, (sent) =>
+    values.includes(sent) ? { value: sent } : { problem },
+  );
+};
+
+const boolean = () => {
+  const problem = fieldText.oneOf(['true', 'false']);
+  return sentField<boolean>('true or false', problem, (sent) =>
+    sent === 'true' || sent === 'false' ? { value: sent === 'true' } : { problem },
+  );
+};
 
 /** Decimal digits with an optional sign; blanks around them are tolerated. */
 const integer = (min: number, max: number) =>
-  z
-    .string(wrong(fieldText.required))
-    .regex(/^\s*[+-]?\d{1,18}\s*$/, fieldText.integer)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, fieldText.range(min, max));
-
-const text = () => z.string(wrong(fieldText.required));
+  sentField<number>(`integer from ${min} to ${max}`, fieldText.integer, (sent) => {
+    if (!/^\s*[+-]?\d{1,18}\s*$/.test(sent)) return { problem: fieldText.integer };
+    const value = Number(sent);
+    return value >= min && value <= max ? { value } : { problem: fieldText.range(min, max) };
+  });
 
 export const field = { boolean, oneOf, integer, text };
 
-type Shape = Record<string, z.ZodType>;
+type Shape = Readonly<Record<string, Field<unknown>>>;
+type Values<S extends Shape> = { [K in keyof S]: S[K] extends Field<infer T> ? T : never };
+
+export interface Form<T> extends Schema<T> {
+  readonly fields: Shape;
+}
 
 /** A form that takes these fields and no others. */
-export const form = <S extends Shape>(shape: S) => z.strictObject(shape);
+export const form = <const S extends Shape>(shape: S): Form<Values<S>> =>
+  formOf(shape, { others: 'refused' });
 
 /** A form that takes these fields and drops others. */
-export const openForm = <S extends Shape>(shape: S) => z.object(shape);
+export const openForm = <const S extends Shape>(shape: S): Form<Values<S>> =>
+  formOf(shape, { others: 'dropped' });
 
 /** A form that takes these fields, no others, and at least one. */
-export const filledForm = <S extends Shape>(shape: S) =>
-  z
-    .record(z.string(), z.unknown())
-    .refine((sent) => Object.keys(sent).length > 0, { path: ['_'], message: fieldText.noParameters })
-    .pipe(z.strictObject(shape));
+export const filledForm = <const S extends Shape>(shape: S): Form<Values<S>> =>
+  formOf(shape, { others: 'refused', mayBeEmpty: false });
+
+interface FormRules {
+  readonly others: 'refused' | 'dropped';
+  readonly mayBeEmpty?: boolean;
+}
+
+const formOf = <S extends Shape>(shape: S, rules: FormRules): Form<Values<S>> => ({
+  fields: shape,
+  '~standard': { version: 1, vendor: 'divan', validate: (sent) => readForm(shape, rules, sent) },
+});
+
+function readForm<S extends Shape>(shape: S, rules: FormRules, sent: unknown): Result<Values<S>> {
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) {
+    return { issues: [{ message: fieldText.unexpectedJson }] };
+  }
+  const given = new Map(Object.entries(sent));
+  if (given.size === 0 && rules.mayBeEmpty === false) return { issues: [issue('_', fieldText.noParameters)] };
+  const issues: Issue[] = [];
+  const values: [string, unknown][] = [];
+  for (const [name, one] of Object.entries(shape)) {
+    const reading = one.read(given.get(name));
+    if ('problem' in reading) issues.push(issue(name, reading.problem));
+    else values.push([name, reading.value]);
+  }
+  if (rules.others === 'refused') {
+    for (const name of given.keys())
+      if (!Object.hasOwn(shape, name)) issues.push(issue(name, fieldText.unsupported));
+  }
+  return issues.length > 0 ? { issues } : { value: Object.fromEntries(values) as Values<S> };
+}
+
+const issue = (name: string, message: string): Issue => ({ message, path: [name] });

@@ -1,6 +1,6 @@
 // One declaration per REST route. From it come the router entry, the access check, validation, the reference page
 // and the tests of 401, 403, 404 and 405 over all routes.
-import type { z } from 'zod';
+import type { Output, Schema } from './schema.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH';
 
@@ -22,7 +22,7 @@ export type Access =
 /** How a request body is read. `none` ignores one. `raw` hands over the bytes. */
 export type BodyKind = 'none' | 'form' | 'json' | 'raw';
 
-export interface RouteDefinition<Query extends z.ZodType = z.ZodType, Body extends z.ZodType = z.ZodType> {
+export interface RouteDefinition<Query extends Schema = Schema, Body extends Schema = Schema> {
   /** Stable name for logs, audit and documentation: `buckets.edit`. */
   readonly id: string;
   readonly method: Method;
@@ -120,9 +120,9 @@ export interface Identity {
   readonly domain: 'admin' | 'local' | 'anonymous';
 }
 
-type QueryOf<R extends RouteDefinition> = R['query'] extends z.ZodType ? z.output<R['query']> : Form;
-type BodyOf<R extends RouteDefinition> = R['body'] extends z.ZodType
-  ? z.output<R['body']>
+type QueryOf<R extends RouteDefinition> = R['query'] extends Schema ? Output<R['query']> : Form;
+type BodyOf<R extends RouteDefinition> = R['body'] extends Schema
+  ? Output<R['body']>
   : R['bodyKind'] extends 'form'
     ? Form
     : R['bodyKind'] extends 'raw'

@@ -166,9 +166,9 @@ export class Pipeline {
     const justValidate = route.justValidate === true && exchange.target.query['just_validate'] === '1';
     const raw = await readBody(route, exchange.request);
     const query = route.query
-      ? validate(route.query, exchange.target.query)
+      ? await validate(route.query, exchange.target.query)
       : (exchange.target.query as Form);
-    const body = route.body ? validate(route.body, raw) : raw;
+    const body = route.body ? await validate(route.body, raw) : raw;
     const input = { params: match.params, query, body, justValidate } as Input<never, never>;
     const answer = await handler(input, context);
     return justValidate && answer.kind !== 'stream' && answer.status === 200

@@ -1,21 +1,25 @@
 // Schema issues as the fields and texts that clients know. All wrong fields are named at once, the first issue of each.
-import type { z } from 'zod';
 import { refuse } from '#contract/errors.ts';
 import { fieldText } from '#contract/field-text.ts';
+import type { Issue, Schema } from '#contract/schema.ts';
 
-export function validate(schema: z.ZodType, value: unknown): unknown {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  throw refuse.fields(issueFields(result.error.issues));
+export async function validate(schema: Schema, value: unknown): Promise<unknown> {
+  const result = await schema['~standard'].validate(value);
+  if (!result.issues) return result.value;
+  throw refuse.fields(issueFields(result.issues));
 }
 
-function issueFields(issues: readonly z.core.$ZodIssue[]): Record<string, string> {
+function issueFields(issues: readonly Issue[]): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);
   for (const issue of issues) {
-    if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) fields[key] ??= fieldText.unsupported;
-    } else if (issue.path.length === 0) fields['_'] ??= fieldText.unexpectedJson;
-    else fields[issue.path.join('.')] ??= issue.message;
+    if ('keys' in issue && Array.isArray(issue.keys)) {
+      // Zod tells of all unknown keys of an object in one issue.
+      for (const key of issue.keys) fields[String(key)] ??= fieldText.unsupported;
+    } else if (!issue.path?.length) fields['_'] ??= fieldText.unexpectedJson;
+    else fields[issue.path.map(pathStep).join('.')] ??= issue.message;
   }
   return fields;
 }
+
+const pathStep = (step: NonNullable<Issue['path']>[number]) =>
+  String(typeof step === 'object' ? step.key : step);

@@ -1,10 +1,10 @@
 // Routes of identities: users, groups, roles, and what a caller may do.
-import type { z } from 'zod';
 import { parsePermission } from '#auth/permission.ts';
 import type { GrantedRole } from '#auth/role-rules.ts';
 import type { RoleDefinition } from '#auth/roles/definition.ts';
 import { field, openForm } from '#contract/fields.ts';
 import { defineRoute } from '#contract/route.ts';
+import type { Output } from '#contract/schema.ts';
 import type { OriginatedRole } from './identities.ts';
 import type { StoredGroup, StoredUser } from './users.store.ts';
 
@@ -29,13 +29,13 @@ export const userListQuery = openForm({
   startFromDomain: field.oneOf(['local', 'external']).optional(),
   sortBy: field.oneOf(['id', 'name', 'domain', 'password_change_timestamp']).default('id'),
 });
-export type UserListQuery = z.output<typeof userListQuery>;
+export type UserListQuery = Output<typeof userListQuery>;
 
 export const groupListQuery = openForm({
   ...paging,
   sortBy: field.oneOf(['id', 'description', 'roles', 'ldap_group_ref']).default('id'),
 });
-export type GroupListQuery = z.output<typeof groupListQuery>;
+export type GroupListQuery = Output<typeof groupListQuery>;
 
 export const ListRoles = defineRoute({
   id: 'users.roles',
