@@ -61,9 +61,8 @@ export const sql = {
     items=excluded.items, deleted=excluded.deleted, checksum=excluded.checksum`,
   vbucketsFrom: `select id, high, purge, max_cas, max_deleted_rev, failover, manifest_uid, items, deleted,
     checksum from vb where id >= ? order by id`,
-  rowsFrom: `select key, seq, exp, del, meta, case when val is null
-    then (select big.val from big where big.id = doc.vb * ${bigVbFactor} + doc.seq) else val end
-    from doc where vb = ? and seq > ? order by seq`,
+  rowsFrom: 'select key, seq, exp, del, meta, val from doc where vb = ? and seq > ? order by seq limit ?',
+  big: 'select val from big where id = ?',
   /** The bound on the key makes SQLite walk the key tree; without it the smaller index is taken. */
   countByKey: "select count(*) from doc where vb = ? and key >= x''",
   countBySeqno: 'select count(*) from doc indexed by doc_seq where vb = ?',
