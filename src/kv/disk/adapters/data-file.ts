@@ -1,18 +1,19 @@
 // One open data file: its connection, and the rule that after any error the connection is closed and never tried
 // again. What was committed stays; what came after is refused with the first error's reason.
 import { statSync } from 'node:fs';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { DamagedFileError, type DiskSizes, type OpenedFile } from '../engine.ts';
 import { connectionSql, pageBytes, sql } from '../schema.ts';
 import { CleanFlag, checkFormat, checkHeader, type DataFileSpec } from './file-format.ts';
 import { type LoadCursor, type LoadPage, PageReader } from './page-reader.ts';
 import { RowWriter } from './row-writer.ts';
+import { checkWal } from './wal-check.ts';
 
 /** Another process that looks into the file may hold a lock this long before a commit fails. */
 const busyTimeoutMs = 2000;
 /** Pages in the write-ahead log (8 MiB) from which it is copied into the file, once a commit is acknowledged. */
 const checkpointPages = 1024;
-/** From here on the copy waits for readers, so that the log starts anew. */
+/** From here on the copy waits for readers, so that the log can start anew. */
 const checkpointPagesMax = 8 * checkpointPages;
 
 export class DataFile {
@@ -20,7 +21,7 @@ export class DataFile {
   private readonly db: DatabaseSync;
   private writer!: RowWriter;
   private reader!: PageReader;
-  private walPages!: StatementSync;
+  private truncateAtPages = checkpointPagesMax;
   private commits = 0;
   private failure: string | null = null;
 
@@ -28,6 +29,7 @@ export class DataFile {
   static open(spec: DataFileSpec, monotonicMs: () => number): { data: DataFile; opened: OpenedFile } {
     try {
       checkFormat(spec.path);
+      checkWal(`${spec.path}-wal`);
       const data = new DataFile(spec);
       return { data, opened: data.start(monotonicMs) };
     } catch (error) {
@@ -58,9 +60,9 @@ export class DataFile {
   settle(): void {
     if (this.failure !== null) return;
     try {
-      const { log } = this.walPages.get() as { log: number };
-      if (log < checkpointPages) return;
-      this.db.exec(`pragma wal_checkpoint(${log < checkpointPagesMax ? 'passive' : 'truncate'})`);
+      const pages = this.walPages('noop').log;
+      if (pages >= this.truncateAtPages) this.truncateWal();
+      else if (pages >= checkpointPages) this.walPages('passive');
     } catch (error) {
       this.fail(error);
     }
@@ -105,8 +107,9 @@ export class DataFile {
       const wasClean = this.checkedHeader().get('clean') === CleanFlag.clean;
       this.writer = new RowWriter(this.db);
       this.reader = new PageReader(this.db, monotonicMs);
-      this.walPages = this.db.prepare('pragma wal_checkpoint(noop)');
       const vbuckets = this.reader.readVbuckets();
+      // What a crash left of a torn commit goes before anything is written behind it.
+      this.db.exec('pragma wal_checkpoint(truncate)');
       this.db.prepare(sql.setClean).run(CleanFlag.open);
       // Into the file itself: were it in the log only, a lost log would leave a file that claims a clean stop.
       this.db.exec('pragma wal_checkpoint(truncate)');
@@ -115,6 +118,16 @@ export class DataFile {
       this.fail(error);
       throw error;
     }
+  }
+
+  /** A foreign reader that never ends is waited for at each doubling of the log only. */
+  private truncateWal(): void {
+    const { busy } = this.walPages('truncate');
+    this.truncateAtPages = busy === 0 ? checkpointPagesMax : 2 * this.truncateAtPages;
+  }
+
+  private walPages(mode: 'noop' | 'passive' | 'truncate'): { log: number; busy: number } {
+    return this.db.prepare(`pragma wal_checkpoint(${mode})`).get() as { log: number; busy: number };
   }
 
   private checkedHeader(): Map<unknown, unknown> {

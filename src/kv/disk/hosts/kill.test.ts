@@ -51,7 +51,7 @@ test(`keeps every acknowledged commit through ${rounds} kills`, async (t) => {
   const first = [1, 1];
   try {
     for (let kill = 0; kill < rounds; kill++) {
-      const acknowledged = await commitAndKill(folder, first, 20 + random(300));
+      const acknowledged = await commitAndKill(folder, first, 20 + random(150));
       const engine = sqliteEngine();
       const files = { folder, bucketUuid, incarnation: 1, fileCount: 2 };
       const { opened, damaged } = await engine.open(files);

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { cutsOf, loaded } from '../../../../test/support/cuts.ts';
+import type { BucketFiles, DiskEngine } from '../engine.ts';
+import { sqliteEngine } from './sqlite-engine.ts';
+
+interface Opened extends AsyncDisposable {
+  engine: DiskEngine;
+  files: BucketFiles;
+  path: string;
+}
+
+async function anOpenBucket(): Promise<Opened> {
+  const folder = await mkdtemp(join(tmpdir(), 'divan-data-'));
+  const files = { folder, bucketUuid: 'f'.repeat(32), incarnation: 1, fileCount: 1 };
+  const engine = sqliteEngine();
+  await engine.open(files);
+  const close = async (): Promise<void> => {
+    await engine.stop();
+    await rm(folder, { recursive: true });
+  };
+  return { engine, files, path: join(folder, 'data-0.1.db'), [Symbol.asyncDispose]: close };
+}
+
+const megabyte = (round: number): Uint8Array =>
+  cutsOf(
+    [0, 1, 2, 3].map((i) => ({ key: `k${i}`, value: `${round}`.repeat(250_000), seqno: round * 4 + i + 1 })),
+  );
+
+test('the write-ahead log stays bounded while the same documents are written again and again', async () => {
+  await using opened = await anOpenBucket();
+  const { engine, files, path } = opened;
+  for (let round = 0; round < 60; round++) await engine.commit(files.bucketUuid, 0, megabyte(round % 10));
+  const walBytes = statSync(`${path}-wal`).size;
+  assert.ok(walBytes < 12 * 2 ** 20, `${walBytes} bytes`);
+  const { fileBytes, dataBytes } = await engine.sizes(files.bucketUuid);
+  assert.equal(fileBytes, statSync(path).size + walBytes);
+  assert.ok(dataBytes < 8 * 2 ** 20);
+});
+
+test('a reader from outside that never ends stops neither commits nor the reading of what is new', async () => {
+  await using opened = await anOpenBucket();
+  const { engine, files, path } = opened;
+  await engine.commit(files.bucketUuid, 0, megabyte(0));
+  const outside = new DatabaseSync(path, { readOnly: true });
+  outside.exec('begin');
+  assert.equal(outside.prepare('select count(*) n from doc').get()?.['n'], 4);
+  for (let round = 1; round < 15; round++) await engine.commit(files.bucketUuid, 0, megabyte(round));
+  const docs = await loaded(engine, files);
+  assert.equal(docs.at(-1)?.seqno, 60);
+  outside.close();
+  await engine.commit(files.bucketUuid, 0, megabyte(15));
+  await engine.close(files.bucketUuid);
+});
+
+test('rows, values beside them and states are where the format says', async () => {
+  await using opened = await anOpenBucket();
+  const { engine, files, path } = opened;
+  const docs = [
+    { vb: 5, key: 'small', value: 'x'.repeat(2000), seqno: 1, expiry: 77 },
+    { vb: 5, key: 'big', value: 'y'.repeat(2001), seqno: 2 },
+    { vb: 5, key: 'gone', seqno: 3, bits: 1, expiry: 88 },
+  ];
+  await engine.commit(files.bucketUuid, 0, cutsOf(docs));
+  const small = [{ vb: 5, key: 'big', value: 'z', seqno: 4 }];
+  const outside = new DatabaseSync(path, { readOnly: true });
+  const all = (text: string): unknown[] =>
+    outside
+      .prepare(text)
+      .all()
+      .map((row) => Object.values(row));
+  assert.deepEqual(all('pragma page_size'), [[8192]]);
+  assert.deepEqual(all('pragma journal_mode'), [['wal']]);
+  assert.deepEqual(all('pragma user_version'), [[1]]);
+  assert.deepEqual(all('select cast(key as text), seq, exp, del, length(val) from doc order by seq'), [
+    ['small', 1, 77, null, 2000],
+    ['big', 2, 0, null, null],
+    ['gone', 3, 0, 88, 0],
+  ]);
+  assert.deepEqual(all('select id, length(val) from big'), [[5 * 2 ** 43 + 2, 2001]]);
+  assert.deepEqual(all('select id, high, typeof(high), typeof(max_cas) from vb'), [
+    [5, 3, 'integer', 'blob'],
+  ]);
+  await engine.commit(files.bucketUuid, 0, cutsOf(small));
+  assert.deepEqual(all('select count(*) from big'), [[0]]);
+  assert.deepEqual(all('pragma integrity_check'), [['ok']]);
+  outside.close();
+});

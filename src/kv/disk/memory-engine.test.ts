@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import { brief, cutsOf, loaded } from '../../../test/support/cuts.ts';
+import { MemoryDisk } from './memory-engine.ts';
+
+const files = { folder: '/b', bucketUuid: 'a'.repeat(32), incarnation: 1, fileCount: 2 };
+const commitOf = (key: string, seqno: number): Uint8Array => cutsOf([{ key, value: 'v', seqno }]);
+
+/** A disk whose syncs wait for the gate. */
+function aGatedDisk() {
+  const gate = deferred<void>();
+  return { gate, disk: new MemoryDisk({ sync: () => gate.promise }) };
+}
+
+test('fails the next commit when told, and later ones of that file, but not of others', async () => {
+  const disk = new MemoryDisk();
+  const engine = disk.engine();
+  await engine.open(files);
+  disk.failNextCommit('disk full');
+  await assert.rejects(engine.commit(files.bucketUuid, 0, commitOf('a', 1)), /disk full/);
+  await assert.rejects(engine.commit(files.bucketUuid, 0, commitOf('a', 1)), /no more commits: disk full/);
+  await engine.commit(files.bucketUuid, 1, commitOf('b', 1));
+});
+
+test('acknowledges a commit only once it is synced', async () => {
+  const { gate, disk } = aGatedDisk();
+  const engine = disk.engine();
+  await engine.open(files);
+  let acknowledged = false;
+  const committing = engine.commit(files.bucketUuid, 0, commitOf('a', 1)).then(() => (acknowledged = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(acknowledged, false);
+  gate.resolve();
+  await committing;
+  assert.deepEqual(brief(await loaded(engine, files)), ['0 1 a=v']);
+});
+
+for (const [fate, left] of [
+  ['lost', []],
+  ['kept', ['0 1 a=v']],
+] as const) {
+  test(`a commit that a crash finds unsynced is not acknowledged and is ${fate}`, async () => {
+    const { gate, disk } = aGatedDisk();
+    const engine = disk.engine();
+    await engine.open(files);
+    const committing = engine.commit(files.bucketUuid, 0, commitOf('a', 1));
+    await new Promise((resolve) => setImmediate(resolve));
+    disk.crash(fate);
+    gate.resolve();
+    await assert.rejects(committing, /went away/);
+    await assert.rejects(engine.commit(files.bucketUuid, 0, commitOf('b', 2)), /stopped/);
+    const next = disk.engine();
+    const { opened } = await next.open(files);
+    assert.equal(opened[0]?.clean, false);
+    assert.deepEqual(brief(await loaded(next, files)), left);
+  });
+}
