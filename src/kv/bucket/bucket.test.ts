@@ -362,6 +362,15 @@ test('a new document is above the revision of durably deleted ones', async () =>
   assert.equal(b.view.rev, 6);
 });
 
+test('a bucket whose files could not be opened stops all the same', async () => {
+  const disk = new MemoryDisk();
+  const b = new BucketUnderTest({ storage: { disk: disk.engine(), files } });
+  disk.crash();
+  await assert.rejects(b.start(), /stopped/);
+  assert.equal(b.find('k'), Status.temporaryFailure);
+  await b.bucket.stop();
+});
+
 test('destroying a bucket removes its files', async () => {
   const disk = new MemoryDisk();
   const b = await onDisk(disk);

@@ -68,6 +68,7 @@ export class Bucket {
   private readonly waits: PersistenceWaits;
   private readonly flusher: Flusher | null;
   private files: BucketFiles | null;
+  private isOpen = false;
   private readable: number[] = [];
   private sweepTimer: Timer | null = null;
 
@@ -117,7 +118,7 @@ export class Bucket {
     await this.flusher?.drain();
     await this.flusher?.pause();
     this.abandonWaiters();
-    if (this.files) await this.options.storage?.disk.close(this.files.bucketUuid);
+    if (this.files && this.isOpen) await this.options.storage?.disk.close(this.files.bucketUuid);
   }
 
   /** Stops without saving and deletes the files. */
@@ -169,7 +170,7 @@ export class Bucket {
   }
 
   async diskSizes(): Promise<DiskSizes> {
-    if (!this.files || !this.options.storage) return { fileBytes: 0, dataBytes: 0 };
+    if (!this.files || !this.options.storage || !this.isOpen) return { fileBytes: 0, dataBytes: 0 };
     return await this.options.storage.disk.sizes(this.files.bucketUuid);
   }
 
@@ -213,10 +214,12 @@ export class Bucket {
   }
 
   private async warmUp(disk: DiskEngine): Promise<void> {
-    const { log, random } = this.options;
+    const { random } = this.options;
     const loader = new Loader(this.vbuckets, this.collections);
     const files = this.files as BucketFiles;
-    const result = await warmUp({ disk, files, vbuckets: this.vbuckets, loader, random, log });
+    const found = await disk.open(files);
+    this.isOpen = true;
+    const result = await warmUp({ ...found, disk, files, vbuckets: this.vbuckets, loader, random });
     this.damaged = result.damaged;
     this.readable = result.readable;
     await this.flusher?.writeStates(result.changed);

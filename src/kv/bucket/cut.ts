@@ -73,8 +73,11 @@ export class CutWriter {
     const keyBytes = item.keyEnd - item.keyStart;
     const valueBytes = item.valueEnd - item.valueStart;
     this.itemHeader(item, keyBytes, valueBytes);
-    item.buffer.copy(this.buffer, this.end, item.keyStart, item.keyEnd);
-    item.buffer.copy(this.buffer, this.end + keyBytes, item.valueStart, item.valueEnd);
+    const { buffer, keyEnd, valueStart, valueEnd } = item;
+    // In memory and in cuts the value follows the key: one copy then does for both.
+    const isJoined = keyEnd === valueStart;
+    buffer.copy(this.buffer, this.end, item.keyStart, isJoined ? valueEnd : keyEnd);
+    if (!isJoined) buffer.copy(this.buffer, this.end + keyBytes, valueStart, valueEnd);
     this.end += keyBytes + valueBytes;
   }
 

@@ -1,6 +1,5 @@
 // Fills a bucket's memory from its files and gives its vbuckets their history. A file that can't be read to its end
 // is not served, the others are.
-import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import {
   type BucketFiles,
@@ -9,6 +8,7 @@ import {
   type DiskEngine,
   fileOf,
   type OpenedFile,
+  type OpenResult,
   type VbucketRecord,
 } from '../disk/engine.ts';
 import { raiseCas } from '../vbucket/cas-clock.ts';
@@ -18,13 +18,13 @@ import type { Vbuckets } from '../vbucket/vbuckets.ts';
 /** After a crash CAS values may have been given out that no file tells of: stay above any of them. */
 const casJumpAfterCrash = 2 ** 24;
 
-export interface WarmUpOptions {
+/** What `open` found, and where it goes. */
+export interface WarmUpOptions extends OpenResult {
   disk: DiskEngine;
   files: BucketFiles;
   vbuckets: Vbuckets;
   loader: Loader;
   random: Random;
-  log: Log;
 }
 
 export interface WarmUpResult {
@@ -36,12 +36,9 @@ export interface WarmUpResult {
 }
 
 export async function warmUp(options: WarmUpOptions): Promise<WarmUpResult> {
-  const { opened, damaged } = await options.disk.open(options.files);
+  const { opened, damaged } = options;
   const result: WarmUpResult = { damaged: [...damaged], readable: [], changed: [] };
   await Promise.all(opened.map((file) => warmUpFile(options, file, result)));
-  for (const { file, path, reason } of result.damaged) {
-    options.log.error('bucket.file.damaged', { bucketUuid: options.files.bucketUuid, file, path, reason });
-  }
   return result;
 }
 

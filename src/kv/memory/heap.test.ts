@@ -28,7 +28,7 @@ test('gives pieces that do not overlap, and takes pages back when they are empty
   for (const { address, size, mark } of pieces) {
     const at = (address & 0xffff) * 16;
     const bytes = heap.bytes[address >>> 16]?.subarray(at, at + size) as Buffer;
-    assert.ok(bytes.length === size && bytes.every((byte) => byte === mark));
+    assert.ok(bytes.equals(Buffer.alloc(size, mark)));
   }
   for (const { address } of pieces) heap.free(address);
   assert.deepEqual([heap.usedBytes, heap.touchedBytes, heap.allocatedBytes], [0, 0, 0]);
