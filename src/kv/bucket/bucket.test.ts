@@ -279,7 +279,7 @@ test('a flush outlives a restart', async () => {
   assert.deepEqual(again.bucket.documents.failoverLog(5), [entry]);
 });
 
-test('documents of a collection that was dropped meanwhile are not loaded', async () => {
+test('documents of a collection that was dropped while the bucket was down go at its start', async () => {
   const disk = new MemoryDisk();
   const manifest = (...uids: string[]) => ({
     uid: '1',
@@ -291,7 +291,12 @@ test('documents of a collection that was dropped meanwhile are not loaded', asyn
   await b.bucket.stop();
   const after = await onDisk(disk, { clock: b.clock, manifest: manifest('8') });
   assert.deepEqual(after.bucket.stats().collectionItems, { 8: 1 });
-  assert.equal(after.bucket.stats().items, 1);
+  for (let i = 0; i < 3; i++) await work(after);
+  assert.deepEqual([after.bucket.stats().items, after.bucket.stats().tombstones], [1, 0]);
+  await after.bucket.stop();
+  const later = await onDisk(disk, { clock: b.clock, manifest: manifest('8') });
+  assert.deepEqual([later.bucket.stats().items, later.bucket.stats().tombstones], [1, 0]);
+  assert.equal(later.clock.pending, 0);
 });
 
 test('a dropped collection leaves memory and disk, a durable write of it once it has settled', async () => {

@@ -151,9 +151,7 @@ export class Bucket {
 
   /** Items of collections that are gone are freed in the background. */
   applyManifest(manifest: Manifest): void {
-    if (this.takeManifest(manifest).length === 0) return;
-    this.sweeper.begin();
-    this.sweepTimer ??= this.options.clock.after(0, () => this.sweep());
+    if (this.takeManifest(manifest).length > 0) this.beginSweep();
   }
 
   stats(): BucketStats {
@@ -223,6 +221,7 @@ export class Bucket {
     this.damaged = result.damaged;
     this.readable = result.readable;
     await this.flusher?.writeStates(result.changed);
+    if (loader.hasGone) this.beginSweep();
   }
 
   private makeFlusher(storage: { disk: DiskEngine; files: BucketFiles }): Flusher {
@@ -269,6 +268,11 @@ export class Bucket {
   private takeManifest(manifest: Manifest): number[] {
     this.cutter.manifestUid = manifestUid(manifest);
     return this.collections.apply(collectionSpecs(manifest));
+  }
+
+  private beginSweep(): void {
+    this.sweeper.begin();
+    this.sweepTimer ??= this.options.clock.after(0, () => this.sweep());
   }
 
   private sweep(): void {

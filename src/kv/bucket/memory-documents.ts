@@ -1,5 +1,5 @@
 // The documents of a bucket, answered from memory: decides whether a change may be made and makes it.
-import { Status } from '#wire/status.ts';
+import { Datatype, Status } from '#wire/status.ts';
 import type { BucketType } from '../admin.ts';
 import { Bit, maxKeyBytes, Word } from '../memory/layout.ts';
 import { advanceCas, nextCas } from '../vbucket/cas-clock.ts';
@@ -262,7 +262,8 @@ export class MemoryDocuments implements Documents {
     const { items, now, place } = this.vbuckets;
     const { address } = place;
     const isThere = address !== 0 && items.isLive(address, now.seconds);
-    if (request.keepXattrs && isThere) keepXattrs(draft, items, address);
+    const bringsXattrs = (request.datatype & Datatype.xattr) !== 0;
+    if (request.keepXattrs && isThere && !bringsXattrs) keepXattrs(draft, items, address);
     draft.expiry =
       request.preserveExpiry && isThere ? items.word(address, Word.expiry) : this.expiryOf(request);
   }

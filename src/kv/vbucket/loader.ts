@@ -2,13 +2,13 @@
 import { CutBits, type CutItem, CutReader } from '../bucket/cut.ts';
 import type { CutBuffer } from '../disk/engine.ts';
 import { Bit } from '../memory/layout.ts';
-import { type Collections, collectionIdOf } from './collections.ts';
+import type { Collections } from './collections.ts';
 import { type Draft, emptyDraft } from './items.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
 export class Loader {
-  /** Ids of collections that were dropped before their rows were: their items are left out. */
-  readonly goneCollections = new Set<number>();
+  /** Documents came of collections that were dropped meanwhile: there is something to sweep. */
+  hasGone = false;
   private readonly vbuckets: Vbuckets;
   private readonly collections: Collections;
   private readonly draft: Draft = emptyDraft();
@@ -25,8 +25,8 @@ export class Loader {
 
   private loadItem(row: number, item: CutItem): void {
     if (this.collections.slotOf(item.buffer, item.keyStart) < 0) {
-      this.goneCollections.add(collectionIdOf(item.buffer, item.keyStart));
-      return;
+      if ((item.bits & CutBits.deleted) !== 0) return;
+      this.hasGone = true;
     }
     const { vbuckets } = this;
     const hash = vbuckets.hash(item.buffer, item.keyStart, item.keyEnd);
