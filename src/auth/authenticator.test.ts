@@ -84,6 +84,14 @@ test('compares again after the password was changed', async () => {
   assert.ok(await login('jane', 'secret2'));
 });
 
+test('refuses a password that was changed while it was compared', async () => {
+  const { add, login, clock, users } = await anAuthenticator();
+  await add('jane', 'secret1');
+  const answer = login('jane', 'secret1');
+  users.set('jane', { ...(users.get('jane') as KnownIdentity), credentialId: '2' });
+  assert.equal(await drive(clock, answer), null);
+});
+
 test('does the work of a comparison for names that nobody has', async () => {
   const { login, kdf, clock } = await anAuthenticator();
   assert.equal(await drive(clock, login('nobody', 'x')), null);

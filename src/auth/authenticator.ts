@@ -51,9 +51,12 @@ export class Authenticator implements Authority {
 
   async authenticate(attempt: Attempt): Promise<Caller | null> {
     const known = this.#source.find(attempt.name);
-    if (await this.#isRight(known, attempt)) {
+    const right = await this.#isRight(known, attempt);
+    // The comparison took its time: the password may have been changed meanwhile, and the roles.
+    const now = this.#source.find(attempt.name);
+    if (right && now && now.credentialId === known?.credentialId) {
       this.#throttle.succeeded(attempt.remoteAddress, attempt.name);
-      return callerOf((known as KnownIdentity).identity, (known as KnownIdentity).roles);
+      return callerOf(now.identity, now.roles);
     }
     await this.#throttle.failed(attempt.remoteAddress, attempt.name);
     return null;

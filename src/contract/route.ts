@@ -40,7 +40,10 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   readonly body?: Body;
   /** Largest body in bytes; default 1 MiB for forms and raw, 10 MiB for JSON. */
   readonly bodyLimit?: number;
-  /** `?just_validate=1` runs the rules and changes nothing. */
+  /**
+   * `?just_validate=1` runs the rules and changes nothing: the handler sees `input.justValidate`, and what it answers with
+   * 200 is sent as `{"errors":{}}`. A route that has more to say leaves this out and reads its query.
+   */
   readonly justValidate?: boolean;
   /** One sentence for the reference page. */
   readonly doc: string;

@@ -7,7 +7,9 @@ export interface Target {
   readonly query: Readonly<Record<string, string>>;
 }
 
-export function parseTarget(url: string): Target {
+export function parseTarget(requestTarget: string): Target {
+  // Proxies send the whole address.
+  const url = requestTarget.replace(/^https?:\/\/[^/?#]*/i, '');
   const end = url.search(/[?#]/);
   const path = end < 0 ? url : url.slice(0, end);
   const query = end < 0 || url[end] === '#' ? {} : parseForm(url.slice(end + 1).replace(/#.*$/s, ''));

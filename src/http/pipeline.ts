@@ -171,9 +171,8 @@ export class Pipeline {
     const body = route.body ? await validate(route.body, raw) : raw;
     const input = { params: match.params, query, body, justValidate } as Input<never, never>;
     const answer = await handler(input, context);
-    return justValidate && answer.kind !== 'stream' && answer.status === 200
-      ? reply.json({ errors: {} })
-      : answer;
+    const isFine = justValidate && answer.kind !== 'stream' && answer.status === 200;
+    return isFine ? reply.json({ errors: {} }) : answer;
   }
 
   #logLine(exchange: Exchange, out: ServerResponse, started: number): void {

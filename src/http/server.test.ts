@@ -58,6 +58,30 @@ test('splits the path before decoding, and drops empty tokens', async () => {
   }
 });
 
+test('takes whole addresses, as proxies send them', async () => {
+  const server = await serve([echo({ method: 'GET', path: '/settings/:name' })]);
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const answer = await raw(
+    port,
+    'GET http://node:8091/settings/a?b=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+  );
+  assert.match(answer, /"name":"a"\},"query":\{"b":"1"\}/);
+  await server.stop(1000);
+});
+
+test('answers a validation that found nothing with no errors', async () => {
+  const definition = route({ method: 'POST', path: '/v', justValidate: true });
+  const server = await serve([
+    bind(definition, (input) => (input.justValidate ? reply.json('judged') : reply.empty(202))),
+  ]);
+  const post = async (url: string) => {
+    const answer = await server.inject({ method: 'POST', url });
+    return [answer.statusCode, answer.body];
+  };
+  assert.deepEqual(await post('/v?just_validate=1'), [200, '{"errors":{}}']);
+  assert.deepEqual(await post('/v?just_validate=true'), [202, '']);
+});
+
 test('tries a parameter where the literal leads nowhere', async () => {
   const server = await serve([
     echo({ method: 'GET', path: '/b/fixed/one' }),
