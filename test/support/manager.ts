@@ -7,6 +7,7 @@ import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import type { Issue } from '../../src/cluster/certificates/issue.ts';
 import type { Edition, Vocabulary } from '../../src/cluster/config/cluster-state.ts';
 import { createClusterManager } from '../../src/cluster/manager.ts';
 import type { System } from '../../src/cluster/nodes/system.ts';
@@ -36,6 +37,8 @@ const system: System = {
     freeBytes: 60 * gib,
   }),
 };
+
+const noCertificate = { certificate: 'none', key: 'none' };
 
 /** Makes everything so at once and reports what a test puts in `figures`, by bucket name. */
 export class FakeKv {
@@ -68,6 +71,7 @@ export interface ManagerOptions {
   edition?: Edition;
   wireNames?: Vocabulary;
   store?: ConfigStore;
+  issue?: Issue;
   /** Provisions as `Administrator` / `password` unless false. */
   provisioned?: boolean;
 }
@@ -103,10 +107,7 @@ export async function aManager(options: ManagerOptions = {}) {
       load: async () => ({ authority: null, node: null, names: '' }),
       save: async () => {},
     },
-    issue: async () => ({
-      authority: { certificate: 'authority', key: 'key' },
-      node: { certificate: 'node', key: 'key' },
-    }),
+    issue: options.issue ?? (async () => ({ authority: noCertificate, node: noCertificate })),
     ownNames: [],
     memoryBytes: () => 8 * gib,
   });

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { aManager } from '../../../test/support/manager.ts';
+
+const mib = 1024 * 1024;
+const buckets = '/pools/default/buckets';
+
+async function aBucket(form: Record<string, string | number> = {}, options = {}) {
+  const node = await aManager(options);
+  const answer = await node.request(buckets, { form: { name: 'b', ramQuotaMB: 100, ...form } });
+  assert.equal(answer.status, 202, answer.text);
+  return { ...node, created: answer };
+}
+
+/** Fields of the published record of a native bucket. */
+const recordFields = [
+  ...['name', 'nodeLocator', 'uuid', 'uri', 'streamingUri', 'bucketCapabilitiesVer', 'bucketCapabilities'],
+  ...['collectionsManifestUid', 'ddocs', 'vBucketServerMap', 'bucketType', 'authType', 'localRandomKeyUri'],
+  ...['controllers', 'nodes', 'stats', 'autoCompactionSettings', 'replicaIndex', 'replicaNumber'],
+  ...['threadsNumber', 'quota', 'basicStats', 'evictionPolicy', 'storageBackend', 'durabilityMinLevel'],
+  ...['pitrEnabled', 'pitrGranularity', 'pitrMaxHistoryAge', 'fragmentationPercentage'],
+  ...['conflictResolutionType', 'maxTTL', 'compressionMode', 'saslPassword'],
+];
+const nodeFields = [
+  ...[
+    'couchApiBaseHTTPS',
+    'couchApiBase',
+    'clusterMembership',
+    'recoveryType',
+    'status',
+    'otpNode',
+    'thisNode',
+  ],
+  ...['hostname', 'nodeUUID', 'clusterCompatibility', 'version', 'os', 'cpuCount', 'ports', 'services'],
+  ...['nodeEncryption', 'addressFamilyOnly', 'configuredHostname', 'addressFamily', 'externalListeners'],
+  ...['replication', 'systemStats', 'interestingStats', 'uptime', 'memoryTotal', 'memoryFree'],
+  ...['mcdMemoryReserved', 'mcdMemoryAllocated'],
+];
+
+describe('bucket records', () => {
+  it('carry every published field', async () => {
+    const { request } = await aBucket();
+    const { body } = await request(`${buckets}/b`);
+    assert.deepEqual(
+      recordFields.filter((name) => !(name in body)),
+      [],
+    );
+    assert.deepEqual(
+      nodeFields.filter((name) => !(name in body.nodes[0])),
+      [],
+    );
+  });
+
+  it('show what the data service measured', async () => {
+    const { request, kv } = await aBucket({ replicaNumber: 0 });
+    kv.figures['b'] = { items: 7, memUsed: 25 * mib, dataBytes: 1000, diskBytes: 2000, nonResident: 3 };
+    const { body } = await request(`${buckets}/b`);
+    assert.deepEqual(body.basicStats, {
+      quotaPercentUsed: 25,
+      opsPerSec: 0,
+      diskFetches: 0,
+      itemCount: 7,
+      diskUsed: 2000,
+      dataUsed: 1000,
+      memUsed: 25 * mib,
+      vbActiveNumNonResident: 3,
+    });
+    assert.equal(body.nodes[0].interestingStats.curr_items, 7);
+    assert.deepEqual(body.quota, { ram: 100 * mib, rawRAM: 100 * mib, bytes: 100 * mib });
+  });
+
+  it('name the host that the caller reached while the node has no name, and a placeholder in terse form', async () => {
+    const { request } = await aBucket();
+    const { body } = await request(`${buckets}/b`);
+    assert.equal(body.nodes[0].hostname, '127.0.0.1:8091');
+    assert.deepEqual(body.vBucketServerMap.serverList, ['127.0.0.1:11210']);
+    assert.equal(body.nodes[0].couchApiBase, `http://127.0.0.1:8092/b%2B${body.uuid}`);
+    const terse = (await request('/pools/default/b/b')).body;
+    assert.deepEqual(terse.vBucketServerMap.serverList, ['$HOST:11210']);
+    assert.equal(terse.nodes[0].hostname, '$HOST:8091');
+    assert.equal('hostname' in terse.nodesExt[0], false);
+    assert.equal(terse.nodesExt[0].thisNode, true);
+  });
+
+  it('answer in the vocabulary of their creation, terse ones always in the branded one', async () => {
+    const { request } = await aBucket();
+    for (const [name, sent, read] of [
+      ['n', 'native', 'native'],
+      ['m', 'couchbase', 'membase'],
+      ['c', 'memcached', 'memcached'],
+      ['d', 'cache', 'cache'],
+      ['e', 'ephemeral', 'ephemeral'],
+    ] as const) {
+      await request(buckets, { form: { name, ramQuotaMB: 100, bucketType: sent } });
+      assert.equal((await request(`${buckets}/${name}`)).body.bucketType, read);
+    }
+    assert.equal((await request(`${buckets}/b`)).body.bucketType, 'native');
+    assert.equal((await request('/pools/default/b/n')).body.bucketType, 'membase');
+    const cache = (await request('/pools/default/b/d')).body;
+    assert.deepEqual([cache.bucketType, cache.nodeLocator], ['memcached', 'ketama']);
+    assert.equal('vBucketServerMap' in cache, false);
+  });
+
+  it('name no path that does not answer', async () => {
+    const { request, kv } = await aBucket({ flushEnabled: 1 });
+    kv.key = 'some';
+    const { body } = await request(`${buckets}/b`);
+    const reads = [body.uri, body.ddocs.uri, body.localRandomKeyUri];
+    reads.push(body.stats.uri, body.stats.directoryURI, body.stats.nodeStatsListURI);
+    const { servers } = (await request(body.stats.nodeStatsListURI)).body;
+    reads.push(servers[0].uri, servers[0].stats.uri, `${buckets}/b/stats/ops`, `${buckets}/b/statsDirectory`);
+    for (const uri of reads) assert.equal((await request(uri)).status, 200, uri);
+    for (const uri of Object.values(body.controllers) as string[]) {
+      const { status } = await request(uri, { method: 'POST' });
+      assert.equal(status, uri.endsWith('doFlush') ? 200 : 501, uri);
+    }
+  });
+
+  it('show own compaction settings, and nothing of it for buckets in memory', async () => {
+    const { request } = await aBucket({
+      autoCompactionDefined: 'true',
+      parallelDBAndViewCompaction: 'false',
+      'databaseFragmentationThreshold[size]': 10,
+    });
+    const { body } = await request(`${buckets}/b`);
+    assert.deepEqual(body.autoCompactionSettings, {
+      parallelDBAndViewCompaction: false,
+      databaseFragmentationThreshold: { percentage: 30, size: 10 },
+      viewFragmentationThreshold: { percentage: 30, size: 'undefined' },
+    });
+    assert.equal(body.purgeInterval, 3);
+    await request(buckets, { form: { name: 'e', ramQuotaMB: 100, bucketType: 'ephemeral' } });
+    assert.equal('autoCompactionSettings' in (await request(`${buckets}/e`)).body, false);
+  });
+
+  it('are listed by name, without the map if asked', async () => {
+    const { request } = await aBucket();
+    await request(buckets, { form: { name: 'a', ramQuotaMB: 100 } });
+    const { body } = await request(`${buckets}?skipMap=true`);
+    assert.deepEqual(
+      body.map((bucket: { name: string }) => bucket.name),
+      ['a', 'b'],
+    );
+    assert.equal('vBucketServerMap' in body[0], false);
+  });
+});
+
+describe('bucket requests', () => {
+  it('answer a creation with 202, an empty body and the place', async () => {
+    const { created } = await aBucket();
+    assert.equal(created.text, '');
+    assert.equal(created.headers['location'], '/pools/default/buckets/b');
+  });
+
+  it('answer refusals in both published forms', async () => {
+    const { request } = await aManager();
+    const { status, body } = await request(buckets, { form: { ramQuotaMB: 10 } });
+    assert.equal(status, 400);
+    assert.equal(body.name, 'Bucket name needs to be specified');
+    assert.equal(body.errors.name, body.name);
+    assert.equal(body.ramQuotaMB, 'RAM quota cannot be less than 100 MB');
+    assert.equal(body.summaries.ramSummary.total, 1024 * mib);
+  });
+
+  it('judge without doing', async () => {
+    const { request } = await aManager();
+    const form = { name: 'b', ramQuotaMB: 100 };
+    const warned = await request(`${buckets}?just_validate=1`, { form });
+    assert.deepEqual([warned.status, Object.keys(warned.body.errors)], [400, ['replicaNumber']]);
+    const fine = await request(`${buckets}?just_validate=1&ignore_warnings=1`, { form });
+    assert.deepEqual([fine.status, fine.body.errors], [200, {}]);
+    assert.deepEqual((await request(buckets)).body, []);
+    await request(buckets, { form: { ...form, replicaNumber: 0 } });
+    const edit = (query: string) =>
+      request(`${buckets}/b?just_validate=1${query}`, { form: { ramQuotaMB: 200 } });
+    assert.equal((await edit('')).status, 202);
+    assert.equal((await edit('&ignore_warnings=1')).status, 200);
+    assert.equal((await request(`${buckets}/b`)).body.quota.rawRAM, 100 * mib);
+  });
+
+  it('reach a bucket only by the uuid that they name', async () => {
+    const { request } = await aBucket();
+    const { uuid, streamingUri } = (await request(`${buckets}/b`)).body;
+    assert(streamingUri.endsWith(`?bucket_uuid=${uuid}`));
+    assert.equal((await request(`${buckets}/b?bucket_uuid=${uuid}`)).status, 200);
+    const other = await request(`${buckets}/b?bucket_uuid=0`);
+    assert.deepEqual([other.status, other.text], [404, 'Bucket uuid does not match the requested.\r\n']);
+    assert.equal((await request(`${buckets}/none`)).text, 'Requested resource not found.\r\n');
+  });
+
+  it('are decided by the roles that the specification names', async () => {
+    const { request } = await aBucket({ replicaNumber: 0 });
+    for (const [name, roles] of [
+      ['ba', 'bucket_admin[b]'],
+      ['bs', 'bucket_admin[*]'],
+      ['ca', 'cluster_admin'],
+      ['ro', 'ro_admin'],
+      ['backup', 'backup_admin'],
+      ['reader', 'data_reader[b]'],
+    ] as const) {
+      const form = { password: 'password', roles };
+      assert.equal(
+        (await request(`/settings/rbac/users/local/${name}`, { method: 'PUT', form })).status,
+        200,
+      );
+    }
+    const status = async (as: string, url: string, form: Record<string, string | number>) =>
+      (await request(url, { as: `${as}:password`, form })).status;
+    const edit = { flushEnabled: 0 };
+    assert.equal(await status('ca', `${buckets}/b`, edit), 200);
+    assert.equal(await status('ba', `${buckets}/b`, edit), 200);
+    assert.equal(await status('bs', `${buckets}/b`, edit), 200);
+    assert.equal(await status('ro', `${buckets}/b`, edit), 403);
+    assert.equal(await status('backup', `${buckets}/b`, edit), 403);
+    assert.equal(await status('ba', buckets, { name: 'x', ramQuotaMB: 100 }), 403);
+    assert.equal(await status('backup', buckets, { name: 'x', ramQuotaMB: 100 }), 403);
+    assert.equal(await status('ca', buckets, { name: 'x', ramQuotaMB: 100 }), 202);
+    const seen = (await request(buckets, { as: 'reader:password' })).body;
+    assert.deepEqual(
+      seen.map((bucket: { name: string }) => bucket.name),
+      ['b'],
+    );
+  });
+
+  it('delete, and say that the bucket is gone', async () => {
+    const { request } = await aBucket();
+    const { status, text } = await request(`${buckets}/b`, { method: 'DELETE' });
+    assert.deepEqual([status, text], [200, '']);
+    assert.equal((await request(`${buckets}/b`)).status, 404);
+    assert.equal((await request('/pools/default/b/b')).status, 404);
+  });
+
+  it('refuse a flush that is not enabled, and make the data service forget when it is', async () => {
+    const { request, kv } = await aBucket();
+    const flush = () => request(`${buckets}/b/controller/doFlush`, { method: 'POST' });
+    const refused = await flush();
+    assert.deepEqual([refused.status, refused.body], [400, { _: 'Flush is disabled for the bucket' }]);
+    await request(`${buckets}/b`, { form: { flushEnabled: 1 } });
+    assert.equal((await flush()).status, 200);
+    assert.equal(kv.desired?.buckets[0]?.incarnation, 1);
+  });
+
+  it('find some key, or say that there is none', async () => {
+    const { request, kv } = await aBucket();
+    const none = await request(`${buckets}/b/localRandomKey`);
+    assert.deepEqual([none.status, none.body], [404, { ok: false, error: 'fallback_to_all_docs' }]);
+    kv.key = 'k';
+    assert.deepEqual((await request(`${buckets}/b/localRandomKey`)).body, { ok: true, key: 'k' });
+  });
+
+  it('answer empty series and refuse unknown zooms', async () => {
+    const { request } = await aBucket();
+    const { op } = (await request(`${buckets}/b/stats?zoom=hour`)).body;
+    assert.deepEqual([op.samples, op.samplesCount], [{ timestamp: [] }, 0]);
+    const wrong = await request(`${buckets}/b/stats?zoom=second`);
+    assert.deepEqual([wrong.status, wrong.text], [400, 'incorrect zoom value']);
+    const one = (await request(`${buckets}/b/stats/replications%2Fu%2Fb%2Fc%2Fdocs_written`)).body;
+    assert.deepEqual(one.nodeStats, { '127.0.0.1:8091': [] });
+    assert.equal((await request(`${buckets}/b/nodes/other%3A8091`)).status, 404);
+  });
+});
