@@ -184,6 +184,7 @@ export const SetAlternate = defineRoute({
   method: 'PUT',
   path: alternate,
   access: setup,
+  openBeforeProvisioning: true,
   bodyKind: 'form',
   doc: 'Sets the name and ports by which clients elsewhere reach this node.',
 });
@@ -192,5 +193,6 @@ export const RemoveAlternate = defineRoute({
   method: 'DELETE',
   path: alternate,
   access: setup,
+  openBeforeProvisioning: true,
   doc: 'Removes the alternate name and ports.',
 });
