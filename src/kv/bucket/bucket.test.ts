@@ -7,6 +7,8 @@ import { fileOf } from '../disk/engine.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 import type { BucketOptions } from './bucket.ts';
 import { DurabilityLevel } from './documents.ts';
+import { durableWriteLimit } from './durable-writes.ts';
+import { persistenceWaitLimit } from './persistence-waits.ts';
 
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
 const { majority, persistToMajority } = DurabilityLevel;
@@ -239,6 +241,41 @@ test('tells when a seqno is persisted, or that it was not in time', async () => 
   ask(0, 99);
   b.tick(1100);
   assert.deepEqual(answers, [true, true, false]);
+});
+
+test('bounds what may wait for the disk', async () => {
+  const { disk, hold, release } = gatedDisk();
+  const b = await onDisk(disk);
+  hold();
+  let waits = 0;
+  const ask = (): void => b.bucket.documents.whenPersisted(0, 1, 60_000, () => waits++);
+  for (let i = 0; i < persistenceWaitLimit; i++) ask();
+  assert.equal(waits, 0);
+  ask();
+  assert.equal(waits, 1, 'one too many is answered at once');
+  for (let i = 0; i < durableWriteLimit; i++) {
+    assert.equal(b.store(`k${i}`, { durability: persistToMajority, vb: i % 64 }), Status.success);
+  }
+  assert.equal(b.store('more', { durability: persistToMajority }), Status.temporaryFailure);
+  release();
+  for (let i = 0; i < 40 && b.settled.size < durableWriteLimit; i++) await work(b);
+  assert.deepEqual([b.settled.size, waits], [durableWriteLimit, persistenceWaitLimit + 1]);
+});
+
+test('a vbucket that the disk cannot follow takes no more until it can', async () => {
+  const { disk, hold, release } = gatedDisk();
+  const b = await onDisk(disk);
+  hold();
+  await work(b);
+  const value = Buffer.alloc(16 * 1024 * 1024);
+  for (let i = 0; i < 4; i++) assert.equal(b.store(`k${i}`, { value }), Status.success);
+  assert.equal(b.bucket.stats().dirtyItems, 4);
+  assert.equal(b.store('k5', { value: 'small' }), Status.temporaryFailure);
+  assert.equal(b.store('k5', { value: 'small', vb: 1 }), Status.success);
+  assert.equal(b.remove('k3'), Status.success);
+  release();
+  await work(b);
+  assert.equal(b.store('k5', { value: 'small' }), Status.success);
 });
 
 test('a damaged file costs its own vbuckets only', async () => {

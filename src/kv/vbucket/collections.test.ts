@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Collections, collectionIdOf } from './collections.ts';
+
+const ids: [number, string][] = [
+  [0, '00'],
+  [8, '08'],
+  [127, '7f'],
+  [128, '8001'],
+  [5000, '8827'],
+  [0xffffffff, 'ffffffff0f'],
+];
+
+test('finds collections by the id in front of a key, whatever its length', () => {
+  const collections = new Collections();
+  collections.apply(ids.map(([id]) => ({ id, maxTtl: 0 })));
+  const slots = ids.map(([id, hex]) => {
+    const key = Buffer.from(`aa${hex}6b`, 'hex');
+    assert.equal(collectionIdOf(key, 1), id);
+    return collections.slotOf(key, 1);
+  });
+  assert.equal(new Set(slots).size, ids.length);
+  assert.ok(!slots.includes(-1));
+  assert.equal(collections.slotOf(Buffer.from('096b', 'hex'), 0), -1);
+  assert.equal(collections.slotOf(Buffer.from('89276b', 'hex'), 0), -1);
+});
+
+test('tells which collections are gone, and gives a new one no count of an old one', () => {
+  const collections = new Collections();
+  collections.apply([8, 9, 2000].map((id) => ({ id, maxTtl: 0 })));
+  const slot = collections.slotOf(Buffer.from([9]), 0);
+  collections.addItems(slot, 5);
+  assert.deepEqual(collections.apply([{ id: 8, maxTtl: 0 }]), [9, 2000]);
+  assert.equal(collections.slotOf(Buffer.from([9]), 0), -1);
+  assert.deepEqual(collections.apply([8, 10, 11].map((id) => ({ id, maxTtl: 0 }))), []);
+  assert.deepEqual(
+    collections.itemCounts(),
+    new Map([
+      [8, 0],
+      [10, 0],
+      [11, 0],
+    ]),
+  );
+});
+
+test('takes 2,048 collections, again and again, and no more', () => {
+  const collections = new Collections();
+  const some = (first: number, count: number) =>
+    Array.from({ length: count }, (_, i) => ({ id: first + i, maxTtl: 0 }));
+  for (let round = 0; round < 3; round++) collections.apply(some(8 + round * 5000, 2048));
+  assert.throws(() => collections.apply(some(8, 2049)), RangeError);
+});

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FailoverLogs, failoverLimit } from './failover-logs.ts';
+
+const entry = (uuidLo: number, seqno: number) => ({ uuidHi: 0xfedcba98, uuidLo, seqno });
+
+test('keeps the newest entries of each vbucket, up to the limit', () => {
+  const logs = new FailoverLogs(4);
+  for (let i = 0; i < failoverLimit + 5; i++) logs.push(2, entry(i, i * 2 ** 33));
+  logs.push(3, entry(77, 5));
+  const entries = logs.entries(2);
+  assert.equal(entries.length, failoverLimit);
+  assert.deepEqual(entries[0], entry(failoverLimit + 4, (failoverLimit + 4) * 2 ** 33));
+  assert.deepEqual(entries.at(-1), entry(5, 5 * 2 ** 33));
+  assert.deepEqual(logs.entries(3), [entry(77, 5)]);
+  assert.deepEqual(logs.entries(1), []);
+});
+
+test('a new entry ends the history at and above its seqno', () => {
+  const logs = new FailoverLogs(1);
+  for (const seqno of [0, 10, 20, 30]) logs.push(0, entry(seqno, seqno));
+  logs.push(0, entry(99, 20));
+  assert.deepEqual(logs.entries(0), [entry(99, 20), entry(10, 10), entry(0, 0)]);
+});
+
+test('reads back what it encodes, as big-endian uuid and seqno', () => {
+  const logs = new FailoverLogs(3);
+  logs.push(1, entry(1, 0));
+  logs.push(1, entry(0xffffffff, 2 ** 42 + 3));
+  const encoded = logs.encode(1);
+  assert.equal(Buffer.from(encoded).toString('hex', 0, 16), 'fedcba98ffffffff0000040000000003');
+  const other = new FailoverLogs(3);
+  other.decode(2, encoded);
+  assert.deepEqual(other.entries(2), logs.entries(1));
+  assert.throws(() => other.decode(2, encoded.subarray(1)), /broken length/);
+});
