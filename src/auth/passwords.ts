@@ -18,30 +18,43 @@ const saltBytes = 16;
 
 export async function storePassword(password: string, kdf: Kdf, random: Random): Promise<StoredPassword> {
   const salt = random.bytes(saltBytes);
-  const [hash, sha1, sha256, sha512] = await Promise.all([
+  const [hash, scram] = await Promise.all([
     kdf.scrypt(password, salt, scryptCost),
-    scramVerifier(password, 'sha1', kdf, random),
-    scramVerifier(password, 'sha256', kdf, random),
-    scramVerifier(password, 'sha512', kdf, random),
+    scramVerifiers(password, scramIterations, kdf, random),
   ]);
   return {
     scrypt: { ...scryptCost, salt: salt.toString('base64'), hash: hash.toString('base64') },
-    scram: { sha1, sha256, sha512 },
+    scram,
   };
+}
+
+/** Few iterations are enough for a secret that nobody could guess. */
+export async function scramVerifiers(
+  password: string,
+  iterations: number,
+  kdf: Kdf,
+  random: Random,
+): Promise<StoredPassword['scram']> {
+  const [sha1, sha256, sha512] = await Promise.all([
+    scramVerifier(password, { hash: 'sha1', iterations }, kdf, random),
+    scramVerifier(password, { hash: 'sha256', iterations }, kdf, random),
+    scramVerifier(password, { hash: 'sha512', iterations }, kdf, random),
+  ]);
+  return { sha1, sha256, sha512 };
 }
 
 async function scramVerifier(
   password: string,
-  hash: KdfHash,
+  { hash, iterations }: { hash: KdfHash; iterations: number },
   kdf: Kdf,
   random: Random,
 ): Promise<ScramVerifier> {
   const salt = random.bytes(saltBytes);
-  const salted = await kdf.pbkdf2(password, salt, { iterations: scramIterations, hash });
+  const salted = await kdf.pbkdf2(password, salt, { iterations, hash });
   const clientKey = createHmac(hash, salted).update('Client Key').digest();
   return {
     salt: salt.toString('base64'),
-    iterations: scramIterations,
+    iterations,
     storedKey: createHash(hash).update(clientKey).digest('base64'),
     serverKey: createHmac(hash, salted).update('Server Key').digest('base64'),
   };

@@ -2,7 +2,7 @@
 // All of it goes through the node's own REST API and data port, as any client's set-up would.
 import type { InitPlan, PlannedBucket } from './init-plan.ts';
 import { KvClient } from './kv-client.ts';
-import { type RestFields, type RestTarget, restOk } from './rest-client.ts';
+import { type RestFields, type RestTarget, rest, restOk } from './rest-client.ts';
 
 export interface FirstStart {
   rest: RestTarget;
@@ -39,7 +39,7 @@ export async function applyPlan(start: FirstStart): Promise<void> {
 async function makeBucket(start: FirstStart, bucket: PlannedBucket): Promise<void> {
   const { name, type: bucketType, ramQuotaMB, replicaNumber, parameters } = bucket;
   const replicas = ['memcached', 'cache'].includes(bucketType) ? {} : { replicaNumber };
-  await restOk(start.rest, 'POST', '/pools/default/buckets', {
+  await make(start, '/pools/default/buckets', {
     name,
     bucketType,
     ramQuotaMB,
@@ -48,20 +48,27 @@ async function makeBucket(start: FirstStart, bucket: PlannedBucket): Promise<voi
   });
   const scopes = `/pools/default/buckets/${encodeURIComponent(name)}/scopes`;
   for (const scope of bucket.scopes) {
-    if (scope.name !== '_default') await restOk(start.rest, 'POST', scopes, { name: scope.name });
+    if (scope.name !== '_default') await make(start, scopes, { name: scope.name });
     for (const collection of scope.collections) {
       const fields = typeof collection === 'string' ? { name: collection } : (collection as RestFields);
-      await restOk(start.rest, 'POST', `${scopes}/${encodeURIComponent(scope.name)}/collections`, fields);
+      await make(start, `${scopes}/${encodeURIComponent(scope.name)}/collections`, fields);
     }
   }
   if (bucket.documents.length > 0) await storeDocuments(start, bucket);
+}
+
+/** Takes what is there already for made: an earlier first start may have come this far before it was ended. */
+async function make(start: FirstStart, path: string, fields: RestFields): Promise<void> {
+  const answer = await rest(start.rest, 'POST', path, fields);
+  if (answer.status < 300 || /already exists/.test(answer.body)) return;
+  throw new Error(`POST ${path}: ${answer.status} ${answer.body.trim()}`);
 }
 
 async function storeDocuments(start: FirstStart, bucket: PlannedBucket): Promise<void> {
   const client = await KvClient.open(start.kv.host, start.kv.port, kvTimeoutMs);
   try {
     await client.login(start.rest.username ?? '', start.rest.password ?? '');
-    await client.select(bucket.name);
+    await client.select(bucket.name, kvTimeoutMs);
     for (const { key, value, scope, collection, expiry } of bucket.documents) {
       const id = await client.collectionId(scope, collection);
       await client.set(id, key, Buffer.from(JSON.stringify(value)), expiry);

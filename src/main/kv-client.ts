@@ -2,6 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { type Deferred, deferred } from '#base/deferred.ts';
+import { realClock } from '#ports/clock.ts';
 
 const headerBytes = 24;
 const collectionsFeature = 0x12;
@@ -66,8 +67,16 @@ export class KvClient {
     await this.expect({ opcode: Opcode.saslAuth, key: 'PLAIN', value: `\0${username}\0${password}` });
   }
 
-  async select(bucket: string): Promise<void> {
-    await this.expect({ opcode: Opcode.selectBucket, key: bucket });
+  /** A bucket that was just made may not be there yet: tries until it is, or the time is over. */
+  async select(bucket: string, patienceMs = 0): Promise<void> {
+    const deadline = realClock.monotonicMs() + patienceMs;
+    for (;;) {
+      const { status } = await this.request({ opcode: Opcode.selectBucket, key: bucket });
+      if (status === 0) return;
+      if (realClock.monotonicMs() >= deadline)
+        throw new Error(`bucket "${bucket}": status 0x${status.toString(16)}`);
+      await realClock.sleep(5);
+    }
   }
 
   async collectionId(scope: string, collection: string): Promise<number> {

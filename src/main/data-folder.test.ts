@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { realRandom } from '#ports/random.ts';
+import { DataFolder } from './data-folder.ts';
+
+test('keeps the administrator it made, encrypted and private', () => {
+  const parent = mkdtempSync(join(tmpdir(), 'divan-folder-'));
+  const path = join(parent, 'data');
+  const administrator = { username: 'Administrator', password: 'made-up-password' };
+  const folder = DataFolder.open(path, realRandom);
+  assert.equal(folder.madeAdministrator(), null);
+  folder.keepAdministrator(administrator);
+  assert.deepEqual(DataFolder.open(path, realRandom).madeAdministrator(), administrator);
+  for (const file of ['secret.key', 'administrator.sealed']) {
+    assert.equal(statSync(join(path, file)).mode & 0o777, 0o600);
+    assert.ok(!readFileSync(join(path, file), 'latin1').includes(administrator.password));
+  }
+  assert.equal(statSync(path).mode & 0o777, 0o700);
+  rmSync(parent, { recursive: true });
+});

@@ -1,0 +1,87 @@
+// The data folder of a process: made private, with the key file that its secrets are encrypted under.
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
+import type { Random } from '#ports/random.ts';
+
+const keyFile = 'secret.key';
+const passwordFile = 'administrator.sealed';
+const purpose = 'administrator';
+const firstStartFile = 'first-start.pending';
+
+export class DataFolder {
+  readonly path: string;
+  private readonly random: Random;
+
+  private constructor(path: string, random: Random) {
+    this.path = path;
+    this.random = random;
+  }
+
+  /** Makes the folder when it is absent; only its owner may look into it. */
+  static open(path: string, random: Random): DataFolder {
+    const absolute = resolve(path);
+    mkdirSync(absolute, { recursive: true, mode: 0o700 });
+    chmodSync(absolute, 0o700);
+    return new DataFolder(absolute, random);
+  }
+
+  /** Encrypts under the folder's key, which is made on first use. */
+  secrets(): SecretBox {
+    const path = join(this.path, keyFile);
+    if (!existsSync(path)) writePrivate(path, this.random.bytes(secretKeyBytes));
+    return new SecretBox(readFileSync(path), this.random);
+  }
+
+  /** The administrator that `divan up` made on first start, if it did. */
+  madeAdministrator(): { username: string; password: string } | null {
+    const path = join(this.path, passwordFile);
+    if (!existsSync(path)) return null;
+    return JSON.parse(this.secrets().open(purpose, readFileSync(path, 'utf8'))) as {
+      username: string;
+      password: string;
+    };
+  }
+
+  /** A first start began and did not come to its end: what it was to set up may be there in part. */
+  get firstStartPending(): boolean {
+    return existsSync(join(this.path, firstStartFile));
+  }
+
+  beginFirstStart(): void {
+    writePrivate(join(this.path, firstStartFile), Buffer.alloc(0));
+  }
+
+  endFirstStart(): void {
+    rmSync(join(this.path, firstStartFile));
+  }
+
+  keepAdministrator(administrator: { username: string; password: string }): void {
+    const sealed = this.secrets().seal(purpose, JSON.stringify(administrator));
+    writePrivate(join(this.path, passwordFile), Buffer.from(sealed));
+  }
+}
+
+/** Whole, on disk and readable by the owner only before its name appears. */
+function writePrivate(path: string, bytes: Uint8Array): void {
+  const temporary = `${path}.tmp`;
+  const file = openSync(temporary, 'w', 0o600);
+  writeSync(file, bytes);
+  fsyncSync(file);
+  closeSync(file);
+  renameSync(temporary, path);
+  const folder = openSync(dirname(path), 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+}

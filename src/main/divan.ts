@@ -1,0 +1,67 @@
+// Entry of the `divan` command: finds the sub-command, explains itself, and turns a wrong command line into one clear line.
+import { nodeOptions } from './node-options.ts';
+import { describeOptions, nearest, parseOptions, UsageError } from './options.ts';
+
+interface Command {
+  readonly doc: string;
+  run(args: readonly string[]): Promise<void>;
+}
+
+const commands: Readonly<Record<string, Command>> = {
+  up: {
+    doc: 'a provisioned node, ready to use; makes and shows a password on first start',
+    run: (args) => node(args, true),
+  },
+  node: {
+    doc: 'a node; provisioned on first start when --username and --password are given',
+    run: (args) => node(args, false),
+  },
+};
+
+const exitUsage = 2;
+const exitFailure = 1;
+
+async function main([name, ...args]: string[]): Promise<void> {
+  try {
+    if (name === undefined || name === '--help' || name === '-h' || name === 'help') return print(overview());
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (command === undefined) throw new UsageError(unknownCommand(name));
+    if (args.includes('--help') || args.includes('-h')) return print(helpFor(name, command));
+    await command.run(args);
+  } catch (error) {
+    const usage = error instanceof UsageError;
+    const explained = usage || (error as { explained?: boolean }).explained === true;
+    process.stderr.write(`divan: ${explained ? (error as Error).message : (error as Error).stack}\n`);
+    if (usage)
+      process.stderr.write(
+        `See divan ${name !== undefined && Object.hasOwn(commands, name) ? `${name} ` : ''}--help\n`,
+      );
+    process.exit(usage ? exitUsage : exitFailure);
+  }
+}
+
+async function node(args: readonly string[], makePassword: boolean): Promise<void> {
+  const options = parseOptions(nodeOptions, args, process.env);
+  const { runNode } = await import('./run-node.ts');
+  await runNode(options, { makePassword });
+}
+
+const print = (text: string): void => void process.stdout.write(text);
+
+function overview(): string {
+  const rows = Object.entries(commands).map(([name, { doc }]) => `  divan ${name.padEnd(6)} ${doc}`);
+  return `Divan: a small, fast document database node.\n\n${rows.join('\n')}\n\nOptions: divan <command> --help\n`;
+}
+
+function helpFor(name: string, command: Command): string {
+  const note =
+    'Every option can be given by environment: --rest-port is DIVAN_REST_PORT. Port 0 takes a free port.';
+  return `divan ${name}: ${command.doc}\n\n${describeOptions(nodeOptions)}\n\n${note}\n`;
+}
+
+function unknownCommand(name: string): string {
+  const near = nearest(name, Object.keys(commands));
+  return `unknown command "${name}"${near === null ? `; there are ${Object.keys(commands).join(', ')}` : `; did you mean "${near}"?`}`;
+}
+
+await main(process.argv.slice(2));

@@ -1,0 +1,208 @@
+// A node put together: every part is made, started in the order of its needs, and stopped in the reverse.
+import { join } from 'node:path';
+import { realKdf } from '#auth/kdf.host.ts';
+import { DistPorts } from '#cluster/dist/dist-ports.host.ts';
+import { machinePorts } from '#cluster/hosts/machine.host.ts';
+import { type ClusterManager, createClusterManager } from '#cluster/manager.ts';
+import type { Listener } from '#http/listener.host.ts';
+import { createHttpServer, type HttpServer } from '#http/server.ts';
+import type { KvAdmin, KvDesired, KvPorts, TlsSpec, UserSpec } from '#kv/admin.ts';
+import { WorkerKvAdmin } from '#kv/host/worker-kv-admin.ts';
+import { realClock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.ts';
+import type { NodeOptions } from './node-options.ts';
+import { release } from './release.ts';
+import { opening } from './start-error.ts';
+
+export interface NodePorts {
+  mgmt: number;
+  mgmtSSL: number;
+  kv: number;
+  kvSSL: number;
+  capi: number;
+  capiSSL: number;
+  distTCP: number;
+  distTLS: number;
+}
+
+type PortOption = Extract<keyof NodeOptions, `${string}-port`>;
+
+const drainMs = 2_000;
+const settleMs = 30_000;
+
+export class Node {
+  readonly ports: NodePorts = {
+    ...{ mgmt: 0, mgmtSSL: 0, kv: 0, kvSSL: 0, capi: 0, capiSSL: 0, distTCP: 0, distTLS: 0 },
+  };
+  private readonly options: NodeOptions;
+  private readonly stops: { name: string; stop: () => unknown }[] = [];
+  private readonly log: Log;
+  /** Accounts of the data port that this process makes for itself and keeps nowhere. */
+  private ownAccounts: UserSpec[] = [];
+  private desired: KvDesired | null = null;
+  private readonly kv: KvAdmin;
+  private readonly store: EmbeddedConfigStore;
+  readonly manager: ClusterManager;
+
+  constructor(options: NodeOptions, log: Log, onLost: (reason: Error) => void) {
+    this.options = options;
+    this.log = log;
+    this.kv = this.stopping('data service', new WorkerKvAdmin({ log: log.child('kv'), onLost }));
+    const dataFolder = options['data-dir'];
+    this.store = new EmbeddedConfigStore(join(dataFolder, 'config.db'));
+    this.stops.push({ name: 'configuration', stop: () => this.store[Symbol.asyncDispose]() });
+    this.manager = this.stopping('manager', this.createManager(dataFolder));
+  }
+
+  /** Opens every port. The REST port answers first; the rest follows as its needs are there. */
+  async start(): Promise<void> {
+    const { manager, ports } = this;
+    const data = this.startData();
+    await manager.open();
+    const rest = await this.serve(manager.routes);
+    const capi = await this.serve(manager.capiRoutes);
+    const dist = this.distPorts();
+    ports.mgmt = (await this.listen(rest, 'rest-port')).port;
+    ports.capi = (await this.listen(capi, 'capi-port')).port;
+    ports.distTCP = await this.opening('dist-port', dist.startPlain());
+    await manager.certificates.ready;
+    await this.startTls(rest, capi, dist);
+    const { port, tlsPort } = await data;
+    Object.assign(ports, { kv: port, kvSSL: tlsPort });
+    await manager.start(ports);
+  }
+
+  /** True once the data service does what the configuration says. */
+  settled(): Promise<boolean> {
+    return this.manager.settled(settleMs);
+  }
+
+  /** Lets an account of this process in to the data port, until called with none. */
+  async setOwnAccounts(accounts: UserSpec[]): Promise<void> {
+    this.ownAccounts = accounts;
+    if (this.desired !== null) await this.apply(this.desired);
+  }
+
+  /** Buckets whose documents can all be read, and what is wrong with the others. */
+  async health(): Promise<{ readable: string[]; damages: string[] }> {
+    const { buckets } = await this.kv.report();
+    const readable = buckets.filter((bucket) => bucket.state === 'ready' && bucket.damaged.length === 0);
+    const damages = buckets.flatMap(({ name, damaged, writeFailure }) => [
+      ...damaged.map(({ path, reason }) => `bucket "${name}": ${path}: ${reason}`),
+      ...(writeFailure === null ? [] : [`bucket "${name}" takes no writes: ${writeFailure}`]),
+    ]);
+    return { readable: readable.map(({ name }) => name), damages };
+  }
+
+  async stop(): Promise<void> {
+    for (const { name, stop } of this.stops.toReversed()) {
+      try {
+        await stop();
+      } catch (error) {
+        this.log.error('stop.failed', { part: name, reason: String(error) });
+      }
+    }
+  }
+
+  private createManager(dataFolder: string): ClusterManager {
+    const { options, log, kv, store } = this;
+    return createClusterManager({
+      ...machinePorts({ dataFolder, listenHost: options.host, clock: realClock }),
+      store,
+      kv: {
+        apply: (desired) => this.apply(desired),
+        report: () => kv.report(),
+        randomKey: (bucket) => kv.randomKey(bucket),
+      },
+      kdf: realKdf,
+      clock: realClock,
+      random: realRandom,
+      log: log.child('cluster'),
+      edition: options.edition,
+      wireNames: options['wire-names'],
+      release,
+      dataFolder,
+    });
+  }
+
+  private apply(desired: KvDesired) {
+    this.desired = desired;
+    return this.kv.apply({ ...desired, users: [...desired.users, ...this.ownAccounts] });
+  }
+
+  private startData(): Promise<KvPorts> {
+    const { options } = this;
+    const started = this.kv.start({
+      dataDir: options['data-dir'],
+      host: options.host,
+      port: options['kv-port'],
+      tlsPort: options['kv-tls-port'],
+      version: this.manager.product.version,
+      logLevel: options['log-level'],
+    });
+    started.catch(() => {}); // awaited later, after parts that may fail first
+    return started.catch((error: Error) => this.opening(this.dataPortOf(error), Promise.reject(error)));
+  }
+
+  /** Which of the data service's two ports an error of its start speaks of. */
+  private dataPortOf(error: Error & { port?: number }): PortOption {
+    const tlsPort = this.options['kv-tls-port'];
+    return error.port === tlsPort || error.message.includes(`:${tlsPort}`) ? 'kv-tls-port' : 'kv-port';
+  }
+
+  private async serve(routes: ClusterManager['routes']): Promise<HttpServer> {
+    const { authority, hooks } = this.manager;
+    const log = this.log.child('rest');
+    const server = await createHttpServer({ routes, authority, hooks, log, clock: realClock });
+    this.stops.push({ name: 'rest', stop: () => server.stop(drainMs) });
+    return server;
+  }
+
+  private listen(server: HttpServer, option: PortOption, tls?: TlsSpec): Promise<Listener> {
+    const where = { host: this.options.host, port: this.options[option], ...(tls && { tls }) };
+    return this.opening(option, server.listen(where));
+  }
+
+  private async startTls(rest: HttpServer, capi: HttpServer, dist: DistPorts): Promise<void> {
+    const { certificates } = this.manager;
+    const tls = certificates.current();
+    if (tls === null) throw new Error('there is no certificate');
+    const secure = [
+      await this.listen(rest, 'rest-tls-port', tls),
+      await this.listen(capi, 'capi-tls-port', tls),
+    ];
+    const distTLS = await this.opening('dist-tls-port', dist.startTls(tls));
+    Object.assign(this.ports, { mgmtSSL: secure[0]?.port, capiSSL: secure[1]?.port, distTLS });
+    const following = certificates.onChange(() => {
+      const changed = certificates.current();
+      if (changed === null) return;
+      for (const listener of [...secure, dist]) listener.replaceTls(changed);
+    });
+    this.stops.push({ name: 'certificates', stop: () => following.stop() });
+  }
+
+  private distPorts(): DistPorts {
+    const { options } = this;
+    const greeting = `Divan ${this.manager.product.version}\r\n`;
+    return this.stopping(
+      'dist',
+      new DistPorts({
+        host: options.host,
+        port: options['dist-port'],
+        tlsPort: options['dist-tls-port'],
+        greeting,
+      }),
+    );
+  }
+
+  private opening<T>(option: PortOption, opened: Promise<T>): Promise<T> {
+    return opening(option, this.options.host, this.options[option], opened);
+  }
+
+  private stopping<T extends { stop(): unknown }>(name: string, part: T): T {
+    this.stops.push({ name, stop: () => part.stop() });
+    return part;
+  }
+}

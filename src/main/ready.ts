@@ -1,0 +1,71 @@
+// When a node may call itself ready: a REST call and a document operation through the advertised addresses have succeeded.
+import { chmodSync, renameSync, writeFileSync } from 'node:fs';
+import type { Clock } from '#ports/clock.ts';
+import { KvClient, Opcode } from './kv-client.ts';
+import { rest } from './rest-client.ts';
+
+/** What the ready file holds; addresses as clients use them. */
+export interface ReadyFile {
+  node: { rest: string; restTls: string; kv: string; kvTls: string; capi: string; capiTls: string };
+  username?: string;
+  password?: string;
+}
+
+export interface ProbeTarget {
+  host: string;
+  restPort: number;
+  kvPort: number;
+  /** An account that may read every bucket, null before provisioning. */
+  account: { username: string; password: string } | null;
+  buckets: readonly string[];
+}
+
+const kvTimeoutMs = 5_000;
+const patienceMs = 30_000;
+const probeKey = 'divan:ready';
+const Status = { success: 0, keyNotFound: 1 };
+
+/** Tries until everything answers; throws the last reason after thirty seconds. */
+export async function untilReady(target: ProbeTarget, clock: Clock): Promise<void> {
+  const deadline = clock.monotonicMs() + patienceMs;
+  for (;;) {
+    try {
+      await probe(target);
+      return;
+    } catch (error) {
+      if (clock.monotonicMs() > deadline) throw new Error(`not ready in ${patienceMs} ms`, { cause: error });
+      await clock.sleep(10);
+    }
+  }
+}
+
+async function probe(target: ProbeTarget): Promise<void> {
+  const answer = await rest({ host: target.host, port: target.restPort }, 'GET', '/whoami');
+  if (answer.status !== 200) throw new Error(`GET /whoami answered ${answer.status}`);
+  const client = await KvClient.open(target.host, target.kvPort, kvTimeoutMs);
+  try {
+    await client.expect({ opcode: Opcode.noop });
+    if (target.account === null) return;
+    await client.login(target.account.username, target.account.password);
+    if (target.buckets.length === 0) await client.expect({ opcode: Opcode.getClusterConfig });
+    for (const bucket of target.buckets) await readFrom(client, bucket);
+  } finally {
+    client.close();
+  }
+}
+
+async function readFrom(client: KvClient, bucket: string): Promise<void> {
+  await client.select(bucket);
+  const { status } = await client.get(0, probeKey);
+  if (status !== Status.success && status !== Status.keyNotFound) {
+    throw new Error(`bucket "${bucket}": reading answered status 0x${status.toString(16)}`);
+  }
+}
+
+/** Written whole or not at all, readable by the owner only. */
+export function writeReadyFile(path: string, ready: ReadyFile): void {
+  const temporary = `${path}.${process.pid}.tmp`;
+  writeFileSync(temporary, `${JSON.stringify(ready)}\n`, { mode: 0o600 });
+  chmodSync(temporary, 0o600);
+  renameSync(temporary, path);
+}

@@ -1,0 +1,188 @@
+// `divan node` and `divan up`: from options to a node that is ready, and to its end.
+import { resolve } from 'node:path';
+import { realClock } from '#ports/clock.ts';
+import { FolderInUseError, type FolderLock, lockFolder } from '#ports/folder-lock.ts';
+import type { Log } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { DataFolder } from './data-folder.ts';
+import { applyPlan, type FirstStart, provision } from './first-start.ts';
+import { type InitPlan, isEmptyPlan, planOf } from './init-plan.ts';
+import { pinoLog } from './log.adapter.ts';
+import { Node } from './node.ts';
+import type { NodeOptions } from './node-options.ts';
+import { UsageError } from './options.ts';
+import { makeOwnAccount } from './own-account.ts';
+import { type ReadyFile, untilReady, writeReadyFile } from './ready.ts';
+import { rest } from './rest-client.ts';
+import { stopOnSignals } from './signals.ts';
+import { StartError } from './start-error.ts';
+import { summary } from './summary.ts';
+
+interface Credentials {
+  username: string;
+  password: string;
+}
+
+const exitLost = 1;
+
+export async function runNode(
+  given: NodeOptions,
+  { makePassword }: { makePassword: boolean },
+): Promise<void> {
+  const options = { ...given, 'data-dir': resolve(given['data-dir']) };
+  const plan = planOf(options.bucket, options.init);
+  const wanted = credentialsOf(options);
+  if (wanted === null && !makePassword && !isEmptyPlan(plan)) {
+    throw new UsageError('--bucket and --init need --username and --password');
+  }
+  const folder = DataFolder.open(options['data-dir'], realRandom);
+  const held = lock(options['data-dir']);
+  const log = pinoLog(options['log-level']);
+  const node = new Node(options, log, (reason) => die(log, reason));
+  stopOnSignals(async () => {
+    await node.stop();
+    held.release();
+  });
+  try {
+    await node.start();
+    const credentials = wanted ?? folder.madeAdministrator() ?? (makePassword ? madeUp() : null);
+    await becomeReady({ node, options, folder, plan, credentials, made: wanted === null });
+  } catch (error) {
+    await node.stop();
+    throw error;
+  }
+}
+
+/** The data service is gone: what it had acknowledged is on disk or was lost with it; only a new start can serve again. */
+function die(log: Log, reason: Error): void {
+  log.error('data_service.lost', { reason: reason.message });
+  process.stderr.write(`divan: the data service ended: ${reason.stack}\n`);
+  process.exit(exitLost);
+}
+
+function credentialsOf(options: NodeOptions): Credentials | null {
+  const { username, password } = options;
+  if (username !== undefined && password !== undefined) return { username, password };
+  if (username === undefined && password === undefined) return null;
+  throw new UsageError('--username and --password are given together or not at all');
+}
+
+/** Whoever drops the answer may lose the lock to the collector. */
+function lock(path: string): FolderLock {
+  try {
+    return lockFolder(path);
+  } catch (error) {
+    if (error instanceof FolderInUseError) throw new StartError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+const madeUp = (): Credentials => ({
+  username: 'Administrator',
+  password: realRandom.bytes(12).toString('base64url'),
+});
+
+interface Readying {
+  node: Node;
+  options: NodeOptions;
+  folder: DataFolder;
+  plan: InitPlan;
+  credentials: Credentials | null;
+  /** The credentials are not the user's own. */
+  made: boolean;
+}
+
+async function becomeReady({ node, options, folder, plan, credentials, made }: Readying): Promise<void> {
+  const isNew = !node.manager.authority.provisioned();
+  if (credentials !== null && (isNew || folder.firstStartPending)) {
+    folder.beginFirstStart();
+    if (made) folder.keepAdministrator(credentials);
+    await setUp(firstStartOf(node, options, plan, credentials), isNew ? credentials : null);
+    folder.endFirstStart();
+  }
+  await checkReady(node, options);
+  const ready = readyFile(node, options, await valid(node, options, credentials));
+  if (options['ready-file'] !== undefined) writeReadyFile(options['ready-file'], ready);
+  const { damages } = await node.health();
+  process.stdout.write(
+    summary({
+      ready,
+      dataDir: options['data-dir'],
+      startedInMs: performance.now(),
+      provisioned: node.manager.authority.provisioned(),
+      madePassword: isNew && made && credentials !== null ? credentials.password : null,
+      damages,
+    }),
+  );
+}
+
+const firstStartOf = (
+  node: Node,
+  options: NodeOptions,
+  plan: InitPlan,
+  credentials: Credentials,
+): FirstStart => {
+  const host = dialled(options.host);
+  return {
+    rest: { host, port: node.ports.mgmt, ...credentials },
+    kv: { host, port: node.ports.kv },
+    services: options.services,
+    memoryQuotaMb: options['memory-quota'],
+    plan,
+  };
+};
+
+async function setUp(start: FirstStart, administrator: Credentials | null): Promise<void> {
+  try {
+    if (administrator !== null) await provision(start, administrator);
+    await applyPlan(start);
+  } catch (error) {
+    throw new StartError(`first start: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function checkReady(node: Node, options: NodeOptions): Promise<void> {
+  if (!(await node.settled()))
+    throw new StartError('the data service did not follow its configuration in time');
+  const account = node.manager.authority.provisioned() ? await makeOwnAccount() : null;
+  await node.setOwnAccounts(account === null ? [] : [account.spec]);
+  const { readable } = await node.health();
+  const target = { host: dialled(options.host), restPort: node.ports.mgmt, kvPort: node.ports.kv };
+  await untilReady({ ...target, account, buckets: readable }, realClock);
+  await node.setOwnAccounts([]);
+}
+
+/** The credentials, unless they were changed since they were given or made. */
+async function valid(
+  node: Node,
+  options: NodeOptions,
+  credentials: Credentials | null,
+): Promise<Credentials | null> {
+  if (credentials === null) return null;
+  const target = { host: dialled(options.host), port: node.ports.mgmt, ...credentials };
+  return (await rest(target, 'GET', '/pools')).status === 200 ? credentials : null;
+}
+
+function readyFile(node: Node, options: NodeOptions, credentials: Credentials | null): ReadyFile {
+  const host = bracketed(dialled(options.host));
+  const { ports } = node;
+  return {
+    node: {
+      rest: `http://${host}:${ports.mgmt}`,
+      restTls: `https://${host}:${ports.mgmtSSL}`,
+      kv: `${host}:${ports.kv}`,
+      kvTls: `${host}:${ports.kvSSL}`,
+      capi: `http://${host}:${ports.capi}`,
+      capiTls: `https://${host}:${ports.capiSSL}`,
+    },
+    ...credentials,
+  };
+}
+
+/** An address that reaches this node from its own machine. */
+function dialled(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
+}
+
+const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
