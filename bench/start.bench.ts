@@ -1,0 +1,92 @@
+// From exec to the first answered request on an empty data folder, and what an idle node costs.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { get } from 'node:http';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { NodeProcess } from '../test/support/node-process.ts';
+
+const launcher = fileURLToPath(new URL('../bin/divan.js', import.meta.url));
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const times: number[] = [];
+  for (let i = 0; i < (smoke ? 3 : 11); i++) times.push(await startOnce());
+  times.sort((a, b) => a - b);
+  const bare = await bareNode();
+  console.log(
+    `start to first answered request: median ${times[times.length >> 1]?.toFixed(0)} ms, best ${times[0]?.toFixed(0)} ms, worst ${times.at(-1)?.toFixed(0)} ms (goal 400; an empty Node program: ${bare.toFixed(0)} ms)`,
+  );
+  await idle(smoke ? 3000 : 20_000);
+}
+
+async function startOnce(): Promise<number> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-bench-'));
+  const port = await freePort();
+  const ports = ['rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls'].flatMap((name) => [
+    `--${name}-port`,
+    '0',
+  ]);
+  const began = performance.now();
+  const child = spawn(
+    process.execPath,
+    [launcher, 'node', '--data-dir', dataDir, '--rest-port', String(port), ...ports],
+    { stdio: 'ignore' },
+  );
+  while (!(await answers(port))) {
+    if (child.exitCode !== null) throw new Error('the node ended');
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  const took = performance.now() - began;
+  await end(child);
+  rmSync(dataDir, { recursive: true });
+  return took;
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    get({ port, path: '/pools', agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    }).on('error', () => resolve(false));
+  });
+}
+
+async function bareNode(): Promise<number> {
+  const began = performance.now();
+  await new Promise((resolve) => spawn(process.execPath, ['-e', '0']).once('exit', resolve));
+  return performance.now() - began;
+}
+
+/** Resident memory and processor time of a node with one bucket and nobody using it. */
+async function idle(measureMs: number): Promise<void> {
+  await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const before = cpuMs(node.pid);
+  await new Promise((resolve) => setTimeout(resolve, measureMs));
+  const share = ((cpuMs(node.pid) - before) / measureMs) * 100;
+  const rssMb = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${node.pid}/status`, 'utf8'))?.[1]) / 1024;
+  console.log(`idle: ${rssMb.toFixed(0)} MB resident (goal 120), ${share.toFixed(2)} % of a core (goal 0.5)`);
+}
+
+function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+function end(child: ChildProcess): Promise<unknown> {
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  return ended;
+}

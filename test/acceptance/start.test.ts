@@ -1,0 +1,123 @@
+// The command line of a node as a user or an operator's script meets it.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { connect } from 'couchbase';
+import { administrator, NodeProcess } from '../support/node-process.ts';
+
+const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+const scratch = mkdtempSync(join(tmpdir(), 'divan-start-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+const run = (...args: string[]) =>
+  spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', timeout: 20_000 });
+const freePorts = ['rest', 'rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls'];
+const portsExcept = (given: string) =>
+  freePorts.filter((name) => name !== given).flatMap((name) => [`--${name}-port`, '0']);
+
+test('explains itself and names a wrong option with the right form', () => {
+  assert.match(run('--help').stdout, /divan up[\s\S]*divan node/);
+  assert.match(run('node', '--help').stdout, /--rest-port PORT/);
+  const wrong = run('node', '--rest-prot', '1');
+  assert.equal(wrong.status, 2);
+  assert.match(wrong.stderr, /unknown option --rest-prot; did you mean --rest-port\?/);
+  assert.match(run('node', '--kv-port', 'x').stderr, /--kv-port: "x" is not a port/);
+  assert.match(run('nod').stderr, /unknown command "nod"; did you mean "node"\?/);
+  assert.match(run('node', '--username', 'a').stderr, /--username and --password/);
+  assert.match(run('node', '--bucket', 'b').stderr, /--bucket and --init need --username and --password/);
+});
+
+test('says which port is in use', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => other.once('listening', resolve));
+  const { port } = other.address() as { port: number };
+  for (const name of freePorts) {
+    const dataDir = join(scratch, `used-${name}`);
+    const ended = run('node', '--data-dir', dataDir, `--${name}-port`, String(port), ...portsExcept(name));
+    assert.equal(ended.status, 1, name);
+    assert.match(ended.stderr, new RegExp(`--${name}-port.*${port}.*in use`), name);
+  }
+  other.close();
+});
+
+test('refuses a second process on the same data folder', async () => {
+  await using node = await NodeProcess.start();
+  const second = run('node', '--data-dir', node.dataDir, ...portsExcept(''));
+  assert.equal(second.status, 1);
+  assert.match(second.stderr, /data folder .* is in use/);
+});
+
+test('keeps its secrets from other users of the machine', async () => {
+  const password = 'planted-secret-4711';
+  await using node = await NodeProcess.start({ password, args: ['--log-level', 'debug'] });
+  assert.equal(statSync(node.dataDir).mode & 0o077, 0);
+  assert.ok(!node.output.includes(password), 'the password was printed');
+  const files = readdirSync(node.dataDir, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  assert.ok(files.length > 3);
+  for (const { parentPath, name } of files) {
+    assert.ok(
+      !readFileSync(join(parentPath, name), 'latin1').includes(password),
+      `${name} holds the password`,
+    );
+  }
+});
+
+test('makes the users, buckets, collections and documents of an init file, once', async () => {
+  const init = join(scratch, 'init.json');
+  const plan = {
+    users: [{ name: 'app', password: 'app-password', roles: ['data_writer[*]', 'data_reader[*]'] }],
+    buckets: [
+      {
+        name: 'travel',
+        parameters: { flushEnabled: 1 },
+        scopes: [{ name: 's', collections: ['c', { name: 'brief', maxTTL: 60 }] }],
+        documents: [
+          { key: 'a', value: { from: 'init' } },
+          { key: 'b', value: [1], scope: 's', collection: 'c' },
+        ],
+      },
+    ],
+  };
+  writeFileSync(init, JSON.stringify(plan));
+  const dataDir = join(scratch, 'initialised');
+  const args = ['--init', init, '--bucket', 'quick:ephemeral:128'];
+  for (let start = 0; start < 2; start++) {
+    await using node = await NodeProcess.start({ dataDir, args });
+    const cluster = await connect(`couchbase://${node.ready.node.kv}`, {
+      username: 'app',
+      password: 'app-password',
+    });
+    try {
+      const bucket = cluster.bucket('travel');
+      assert.deepEqual((await bucket.scope('s').collection('c').get('b')).content, [1]);
+      const { content } = await bucket.defaultCollection().get('a');
+      assert.deepEqual(content, { from: start === 0 ? 'init' : 'client' });
+      await bucket.defaultCollection().upsert('a', { from: 'client' });
+      await cluster.bucket('quick').defaultCollection().upsert('a', {});
+    } finally {
+      await cluster.close();
+    }
+    assert.equal(await node.stop(), 0);
+  }
+});
+
+test('stops cleanly on SIGTERM and SIGINT and keeps everything over a restart', async () => {
+  const dataDir = join(scratch, 'restarted');
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM'] as const) {
+    await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
+    const cluster = await connect(`couchbase://${node.ready.node.kv}`, administrator);
+    const counter = cluster.bucket('b').defaultCollection().binary();
+    const { value } = await counter.increment('starts', 1, { initial: 1 });
+    await cluster.close();
+    assert.equal(await node.stop(signal), 0);
+    assert.ok(value >= 1);
+    if (signal === 'SIGTERM' && value > 1) assert.equal(value, 3);
+  }
+});

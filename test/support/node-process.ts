@@ -1,0 +1,146 @@
+// Starts a real node as a process of its own, on free ports and a fresh data folder, and stops it again.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** What the ready file says (docs/guides/command-line). */
+export interface Ready {
+  node: { rest: string; restTls: string; kv: string; kvTls: string; capi: string; capiTls: string };
+  username?: string;
+  password?: string;
+}
+
+export interface NodeSettings {
+  /** Further flags: `['--bucket', 'b']`. */
+  args?: string[];
+  /** An existing folder; it is kept afterwards. */
+  dataDir?: string;
+  /** Without credentials the node is not provisioned. */
+  unprovisioned?: boolean;
+  environment?: Record<string, string>;
+  /** The administrator's, when it matters. */
+  password?: string;
+}
+
+export const administrator = { username: 'Administrator', password: 'password' };
+const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+const portFlags = ['rest', 'rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls'].flatMap(
+  (name) => [`--${name}-port`, '0'],
+);
+const startTimeoutMs = 30_000;
+
+export class NodeProcess {
+  readonly dataDir: string;
+  readonly ready: Ready;
+  private readonly child: ChildProcess;
+  private readonly keepData: boolean;
+  private readonly printed: { text: string };
+
+  private constructor(
+    child: ChildProcess,
+    dataDir: string,
+    keepData: boolean,
+    printed: { text: string },
+    ready: Ready,
+  ) {
+    this.child = child;
+    this.dataDir = dataDir;
+    this.keepData = keepData;
+    this.printed = printed;
+    this.ready = ready;
+  }
+
+  static async start(settings: NodeSettings = {}): Promise<NodeProcess> {
+    const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'divan-test-'));
+    const readyFile = join(dataDir, `ready-${process.hrtime.bigint()}.json`);
+    const { child, printed } = launch(dataDir, readyFile, settings);
+    const ready = await whenReady(child, readyFile, printed);
+    rmSync(readyFile);
+    return new NodeProcess(child, dataDir, settings.dataDir !== undefined, printed, ready);
+  }
+
+  get pid(): number {
+    return this.child.pid as number;
+  }
+
+  /** Everything that the node printed so far. */
+  get output(): string {
+    return this.printed.text;
+  }
+
+  get running(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Sends the signal and waits for the end; answers the exit code, null when the signal killed it. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (this.running) {
+      const ended = once(this.child, 'exit');
+      this.child.kill(signal);
+      await ended;
+    }
+    return this.child.exitCode;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop('SIGKILL');
+    if (!this.keepData) rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
+  /** A request to the REST API as the administrator; a form when `fields` are given. */
+  request(path: string, method = 'GET', fields?: Record<string, string>): Promise<Response> {
+    const { username, password } = administrator;
+    return fetch(`${this.ready.node.rest}${path}`, {
+      method,
+      headers: { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` },
+      ...(fields && { body: new URLSearchParams(fields) }),
+    });
+  }
+}
+
+function launch(dataDir: string, readyFile: string, settings: NodeSettings) {
+  const { username, password } = { ...administrator, ...settings };
+  const credentials = settings.unprovisioned ? [] : ['--username', username, '--password', password];
+  const args = ['node', '--data-dir', dataDir, '--ready-file', readyFile, ...portFlags, ...credentials];
+  const child = spawn(process.execPath, [launcher, ...args, ...(settings.args ?? [])], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...settings.environment },
+  });
+  const printed = { text: '' };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      printed.text = (printed.text + chunk.toString()).slice(-1_000_000);
+    });
+  }
+  return { child, printed };
+}
+
+async function whenReady(child: ChildProcess, readyFile: string, printed: { text: string }): Promise<Ready> {
+  const deadline = performance.now() + startTimeoutMs;
+  while (performance.now() < deadline) {
+    if (child.exitCode !== null) throw new Error(`the node ended with ${child.exitCode}: ${printed.text}`);
+    try {
+      return JSON.parse(readFileSync(readyFile, 'utf8')) as Ready;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+  child.kill('SIGKILL');
+  throw new Error(`the node was not ready in ${startTimeoutMs} ms: ${printed.text}`);
+}
+
+/** Tries until `attempt` answers without throwing, for at most ten seconds. */
+export async function eventually<T>(attempt: () => T | Promise<T>): Promise<T> {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
