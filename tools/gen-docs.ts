@@ -1,0 +1,127 @@
+// Writes the reference pages from the declarations in the code. `--check` fails when a page is stale.
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Access, RouteDefinition } from '#contract/route.ts';
+import { commands } from '#wire/commands/index.ts';
+import type { Command } from '#wire/define-command.ts';
+import { nodeOptions } from '../src/main/node-options.ts';
+import { environmentName, type OptionSpecs } from '../src/main/options.ts';
+
+const generated = '<!-- Written by `npm run docs` from the declarations in the code; change those. -->\n\n';
+
+const pages: Record<string, () => string | Promise<string>> = {
+  'docs/reference/command-line.md': commandLine,
+  'docs/reference/rest-api.md': restApi,
+  'docs/reference/data-port.md': dataPort,
+};
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function commandLine(): string {
+  const lines = [
+    '# Command line\n',
+    '`npx divan <command>` in a checkout after `npm ci`. Flags win over environment variables, those over defaults.\n',
+    '- `divan up`: a node, provisioned on first start; without `--password` one is made, shown once and kept encrypted in the data folder.',
+    '- `divan node`: a node; provisioned on first start when `--username` and `--password` are given.\n',
+    '| flag | environment | default | meaning |',
+    '|---|---|---|---|',
+    ...Object.entries(nodeOptions as OptionSpecs).map(([name, spec]) => {
+      const fallback = spec.default === undefined ? '' : `\`${String(spec.default)}\``;
+      const flag = `\`--${name} ${spec.kind.placeholder.replaceAll('|', '\\|')}\`${spec.repeat ? ' (repeatable)' : ''}`;
+      return `| ${flag} | \`${environmentName(name)}\` | ${fallback} | ${spec.doc} |`;
+    }),
+    '\nA repeatable flag takes a comma-separated list in the environment. Port 0 takes any free port. When the node is ready it prints a',
+    'summary and, with `--ready-file`, writes this JSON (mode 0600):\n',
+    '```json',
+    '{"node":{"rest":"http://127.0.0.1:8091","restTls":"https://127.0.0.1:18091","kv":"127.0.0.1:11210","kvTls":"127.0.0.1:11207",' +
+      '"capi":"http://127.0.0.1:8092","capiTls":"https://127.0.0.1:18092"},"username":"Administrator","password":"…"}',
+    '```\n',
+    'SIGTERM and SIGINT stop cleanly, a second one at once. Exit status: 0 after a clean stop, 1 when the node cannot start, 2 for a wrong',
+    'command line.',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+async function restApi(): Promise<string> {
+  const lines = [
+    '# Administration REST API\n',
+    'Every route with who may call it once the node is provisioned.\n',
+  ];
+  for (const file of globSync('src/**/*.contract.ts').sort()) {
+    const routes = Object.values((await import(`../${file}`)) as Record<string, unknown>).filter(isRoute);
+    if (routes.length === 0) continue;
+    const feature = (file.split('/').at(-1) as string).replace('.contract.ts', '');
+    lines.push(`## ${feature.charAt(0).toUpperCase()}${feature.slice(1).replaceAll('-', ' ')}\n`);
+    lines.push('| route | access | what it does |', '|---|---|---|');
+    for (const route of routes)
+      lines.push(`| \`${route.method} ${route.path}\` | ${accessText(route)} | ${route.doc} |`);
+    lines.push('');
+  }
+  return lines.join('\n');
+}
+
+const isRoute = (value: unknown): value is RouteDefinition =>
+  typeof value === 'object' && value !== null && 'method' in value && 'path' in value && 'access' in value;
+
+function accessText(route: RouteDefinition): string {
+  const open = route.openBeforeProvisioning ? '; open before provisioning' : '';
+  return `${describeAccess(route.access)}${open}`;
+}
+
+function describeAccess(access: Access): string {
+  switch (access.kind) {
+    case 'anyone':
+      return 'anyone';
+    case 'authenticated':
+      return 'any identity';
+    case 'permission':
+      return `\`${access.permission}\``;
+    case 'roles':
+      return `roles ${access.roles.map((role) => `\`${role}\``).join(', ')}`;
+  }
+}
+
+function dataPort(): string {
+  const lines = [
+    '# Data port\n',
+    'The binary protocol of the data service, over TCP and TLS. SASL: `SCRAM-SHA512`, `SCRAM-SHA256`, `SCRAM-SHA1`, `PLAIN`. Frames of at most',
+    '30 MiB, documents of at most 20 MiB and 1 MiB of system attributes, keys of at most 250 bytes (246 in a named collection). An opcode that',
+    'is not listed is answered "unknown command".\n',
+    '| opcode | command | session | privileges | frames | what it does |',
+    '|---|---|---|---|---|---|',
+    ...commands.toSorted((a, b) => a.opcode - b.opcode).map(commandRow),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function commandRow(command: Command): string {
+  const { opcode, name, session, privilege, doc } = command;
+  const needs = [...(privilege?.all ?? []), ...(privilege?.any ? [privilege.any.join(' or ')] : [])].join(
+    ', ',
+  );
+  const frames = [command.durability && 'durability', command.preserveTtl && 'preserve TTL']
+    .filter(Boolean)
+    .join(', ');
+  const hex = opcode.toString(16).padStart(2, '0');
+  return `| 0x${hex} | ${name} | ${session} | ${needs} | ${frames} | ${doc} |`;
+}
+
+const check = process.argv.includes('--check');
+let stale = 0;
+for (const [path, write] of Object.entries(pages)) {
+  const text = generated + (await write());
+  if (check && read(path) !== text) {
+    console.error(`${path} is stale: run npm run docs`);
+    stale++;
+  } else if (!check) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+}
+process.exit(stale === 0 ? 0 : 1);
