@@ -259,7 +259,7 @@ const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 test('behaves as its model under random operations, stops and crashes', async (t) => {
   const run = new Run(aSeed(t));
   await run.b.start();
-  for (let i = 0; i < 6000; i++) await run.step();
+  for (let i = 0; i < 3000; i++) await run.step();
   run.checkAll();
 });
 

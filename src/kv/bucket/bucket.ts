@@ -115,8 +115,8 @@ export class Bucket {
   async stop(): Promise<void> {
     this.refuseAll();
     this.sweepTimer?.cancel();
-    await this.flusher?.drain();
     await this.flusher?.pause();
+    await this.flusher?.drain();
     this.abandonWaiters();
     if (this.files && this.isOpen) await this.options.storage?.disk.close(this.files.bucketUuid);
   }

@@ -86,7 +86,7 @@ export class Flusher {
     for (const file of this.files) file.failure = null;
   }
 
-  /** Writes everything that is dirty in the files that still take it. */
+  /** Writes everything that is dirty in the files that still take it. Used while paused. */
   async drain(): Promise<void> {
     await Promise.all(this.files.map((file) => this.drainFile(file)));
   }
@@ -104,8 +104,6 @@ export class Flusher {
   }
 
   private async drainFile(file: FileState): Promise<void> {
-    this.stopTimer(file);
-    await file.running;
     while (file.failure === null && this.hasDirty(file)) await this.commit(file, this.takeBatch(file));
   }
 
