@@ -54,10 +54,7 @@ export class Authenticator implements Authority {
     const right = await this.#isRight(known, attempt);
     // The comparison took its time: the password may have been changed meanwhile, and the roles.
     const now = this.#source.find(attempt.name);
-    if (right && now && now.credentialId === known?.credentialId) {
-      this.#throttle.succeeded(attempt.remoteAddress, attempt.name);
-      return callerOf(now.identity, now.roles);
-    }
+    if (right && now && now.credentialId === known?.credentialId) return callerOf(now.identity, now.roles);
     await this.#throttle.failed(attempt.remoteAddress, attempt.name);
     return null;
   }

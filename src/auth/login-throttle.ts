@@ -1,5 +1,6 @@
 // Slows guessing of passwords: each failure of a source with a user name makes the answer to the next one later. Right
-// credentials never wait: the delay comes after a comparison that failed.
+// credentials never wait: the delay comes after a comparison that failed. A success does not make up for failures: a guesser
+// may share its source with someone who knows the password.
 import type { Clock } from '#ports/clock.ts';
 
 const firstDelayMs = 100;
@@ -43,10 +44,6 @@ export class LoginThrottle {
     } finally {
       this.#waiting--;
     }
-  }
-
-  succeeded(source: string, name: string): void {
-    this.#failures.delete(keyOf(source, name));
   }
 
   #note(key: string): number {
