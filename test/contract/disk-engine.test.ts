@@ -7,8 +7,20 @@ import type { BucketFiles, DiskEngine } from '#kv/disk/engine.ts';
 import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { type DiskUnderTest, describeDiskEngine } from './disk-engine.ts';
+import { describeDiskEngineFaults } from './disk-engine-faults.ts';
 
-describeDiskEngine('memory', async () => {
+const disks: Record<string, () => Promise<DiskUnderTest>> = {
+  memory: inMemory,
+  'SQLite in the same thread': () => onFiles(sqliteEngine),
+  'SQLite in a worker': () => onFiles(workerDiskEngine),
+  'SQLite in two workers': () => onFiles(() => workerDiskEngine({ workers: 2 })),
+};
+for (const [name, make] of Object.entries(disks)) {
+  describeDiskEngine(name, make);
+  describeDiskEngineFaults(name, make);
+}
+
+async function inMemory(): Promise<DiskUnderTest> {
   const disk = new MemoryDisk();
   return {
     engine: () => disk.engine(),
@@ -17,10 +29,7 @@ describeDiskEngine('memory', async () => {
     damage: (files, file) => disk.damage(files.folder, file, 'unreadable'),
     [Symbol.asyncDispose]: async () => {},
   };
-});
-describeDiskEngine('SQLite in the same thread', () => onFiles(sqliteEngine));
-describeDiskEngine('SQLite in a worker', () => onFiles(workerDiskEngine));
-describeDiskEngine('SQLite in two workers', () => onFiles(() => workerDiskEngine({ workers: 2 })));
+}
 
 async function onFiles(make: () => DiskEngine): Promise<DiskUnderTest> {
   const folder = await mkdtemp(join(tmpdir(), 'divan-disk-'));

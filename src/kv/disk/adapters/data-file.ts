@@ -22,6 +22,7 @@ export class DataFile {
   private writer!: RowWriter;
   private reader!: PageReader;
   private truncateAtPages = checkpointPagesMax;
+  /** Rises with each commit, over reopening too: a load that began before is told from one that goes on. */
   private commits = 0;
   private failure: string | null = null;
 
@@ -71,7 +72,10 @@ export class DataFile {
   loadPage(cursor: LoadCursor): LoadPage {
     this.refuseAfterFailure();
     try {
-      return this.reader.readPage(cursor, this.commits);
+      const page = this.reader.readPage(cursor, this.commits);
+      // What was read is in the caller's memory now: two megabytes of page cache a file are not worth keeping.
+      if (page.next === null) this.db.exec('pragma shrink_memory');
+      return page;
     } catch (error) {
       this.fail(error);
       throw damageOf(this.spec, error);
@@ -104,6 +108,7 @@ export class DataFile {
   private start(monotonicMs: () => number): OpenedFile {
     try {
       this.db.exec(connectionSql);
+      this.commits = Math.floor(monotonicMs() * 1000);
       const wasClean = this.checkedHeader().get('clean') === CleanFlag.clean;
       this.writer = new RowWriter(this.db);
       this.reader = new PageReader(this.db, monotonicMs);
