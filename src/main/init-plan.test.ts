@@ -3,7 +3,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { parseBucketFlag, planOf, readInitFile } from './init-plan.ts';
+import { readInitFile } from './init-file.ts';
+import { parseBucketFlag, planOf } from './init-plan.ts';
 
 const fileWith = (text: string): string => {
   const path = join(mkdtempSync(join(tmpdir(), 'divan-init-')), 'init.json');
@@ -36,11 +37,11 @@ test('names the place of a wrong value in an init file', () => {
   assert.throws(() => readInitFile(fileWith('{"bucket":[]}')), /bucket/);
 });
 
-test('joins flags and file and refuses a bucket asked for twice', () => {
+test('joins flags and file and refuses a bucket asked for twice', async () => {
   const path = fileWith('{"buckets":[{"name":"b"}],"users":[{"name":"u","password":"p"}]}');
   assert.deepEqual(
-    planOf([parseBucketFlag('a')], path).buckets.map(({ name }) => name),
+    (await planOf([parseBucketFlag('a')], path)).buckets.map(({ name }) => name),
     ['a', 'b'],
   );
-  assert.throws(() => planOf([parseBucketFlag('B')], path), /bucket "b" is asked for twice/);
+  await assert.rejects(planOf([parseBucketFlag('B')], path), /bucket "b" is asked for twice/);
 });

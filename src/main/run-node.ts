@@ -30,7 +30,7 @@ export async function runNode(
   { makePassword }: { makePassword: boolean },
 ): Promise<void> {
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
-  const plan = planOf(options.bucket, options.init);
+  const plan = await planOf(options.bucket, options.init);
   const wanted = credentialsOf(options);
   if (wanted === null && !makePassword && !isEmptyPlan(plan)) {
     throw new UsageError('--bucket and --init need --username and --password');
