@@ -76,6 +76,14 @@ test('lets the right password in, and compares it only once', async () => {
   assert.equal(kdf.compared, 1);
 });
 
+test('compares once for requests that come together', async () => {
+  const { add, login, kdf } = await anAuthenticator();
+  await add('jane', 'secret1');
+  const callers = await Promise.all(Array.from({ length: 50 }, () => login('jane', 'secret1')));
+  assert.ok(callers.every((caller) => caller?.identity.name === 'jane'));
+  assert.equal(kdf.compared, 1);
+});
+
 test('compares again after the password was changed', async () => {
   const { add, login, clock } = await anAuthenticator();
   await add('jane', 'secret1');

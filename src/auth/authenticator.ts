@@ -37,6 +37,7 @@ export class Authenticator implements Authority {
   readonly #memoryKey: Buffer;
   readonly #remembered = new Set<string>();
   readonly #turns = new Turns();
+  readonly #comparing = new Map<string, Promise<boolean>>();
 
   constructor(options: { source: IdentitySource; kdf: Kdf; clock: Clock; random: Random }) {
     this.#source = options.source;
@@ -74,7 +75,12 @@ export class Authenticator implements Authority {
     const digest = this.#digest(known.identity.name, known.credentialId, password);
     if (this.#remembered.has(digest)) return true;
     const stored = known.password;
-    const right = await this.#turns.run(suspect, () => passwordMatches(stored, password, this.#kdf));
+    // A client that starts sends many requests at once: one comparison answers for all of them.
+    const comparing =
+      this.#comparing.get(digest) ??
+      this.#turns.run(suspect, () => passwordMatches(stored, password, this.#kdf));
+    this.#comparing.set(digest, comparing);
+    const right = await comparing.finally(() => this.#comparing.delete(digest));
     if (right) this.#note(digest);
     return right;
   }

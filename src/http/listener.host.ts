@@ -40,6 +40,7 @@ export async function openListener(
   server.maxConnections = limits.connections;
   server.maxHeadersCount = limits.headerCount;
   server.on('clientError', answerBroken);
+  server.on('request', (_, response) => response.once('close', () => hangUpIfStopping(server)));
   await listen(server, options);
   return {
     port: (server.address() as AddressInfo).port,
@@ -89,6 +90,11 @@ function close(server: Server | TlsServer, clock: Clock, deadlineMs: number): Pr
     });
     server.closeIdleConnections();
   });
+}
+
+/** A server that takes no new connections would else keep those that were busy until their idle time is over. */
+function hangUpIfStopping(server: Server | TlsServer): void {
+  if (!server.listening) setImmediate(() => server.closeIdleConnections());
 }
 
 /** Requests that cannot be parsed never reach the pipeline. */

@@ -359,9 +359,11 @@ test('ends open streams when it stops', async () => {
   const server = await serve([bind(route({ method: 'GET', path: '/s' }), () => reply.stream(forever))]);
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const socket = connect(port, '127.0.0.1');
-  socket.write('GET /s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  socket.write('GET /s HTTP/1.1\r\nHost: x\r\n\r\n');
   await new Promise((resolve) => socket.once('data', resolve));
+  const started = realClock.monotonicMs();
   await server.stop(60_000);
+  assert.ok(realClock.monotonicMs() - started < 30_000, 'it waited for a connection that is idle');
   socket.destroy();
 });
 
