@@ -63,6 +63,8 @@ function ruleOf(route: RouteDefinition): Rule | null {
   if (access.kind === 'anyone' || access.kind === 'authenticated') return null;
   const permission = parsePermission(access.permission);
   assert(permission, `route ${route.id}: malformed permission ${access.permission}`);
+  const texts = access.kind === 'roles' ? [access.permission, ...access.roles] : [access.permission];
+  for (const text of texts) assertNamesParameters(route, text);
   if (access.kind === 'permission') {
     return { permission, allows: (caller, params) => caller.permits(fillPermission(permission, params)) };
   }
@@ -71,6 +73,13 @@ function ruleOf(route: RouteDefinition): Rule | null {
     permission,
     allows: (caller, params) => roles.some((role) => caller.holds(role.id, role.names(params))),
   };
+}
+
+/** A misspelt parameter would stand for any name, and let too many in. */
+function assertNamesParameters(route: RouteDefinition, text: string): void {
+  for (const [, name] of text.matchAll(/\{(\w+)\}/g)) {
+    assert(route.path.split('/').includes(`:${name}`), `route ${route.id} has no parameter ${name}`);
+  }
 }
 
 /** `admin`, or `bucket_admin[{bucket}]` for a role that must reach what the path names. */

@@ -257,6 +257,17 @@ test('lets the named roles decide alone where a route names them', async () => {
   assert.equal(await status('viewer'), 403);
 });
 
+test('refuses to start with a route that names a parameter its path does not have', async () => {
+  const misspelt = [
+    { kind: 'permission', permission: 'cluster.bucket[{bukcet}].settings!read' },
+    { kind: 'roles', roles: ['bucket_admin[{bukcet}]'], permission: 'cluster.settings!read' },
+    { kind: 'permission', permission: 'cluster.bucket.settings!read' },
+  ] as const;
+  for (const access of misspelt) {
+    await assert.rejects(serve([echo({ method: 'GET', path: '/buckets/:bucket', access })]), /route GET/);
+  }
+});
+
 test('judges access before the bucket, the bucket before its uuid, that before the cluster uuid', async (t) => {
   const access = { kind: 'permission', permission: 'cluster.bucket[{bucket}].settings!write' } as const;
   const server = await serve([echo({ method: 'POST', path: '/buckets/:bucket', access })]);
