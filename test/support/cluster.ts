@@ -70,6 +70,7 @@ export class FakeDataService implements DataService {
 
 export const figures = (changes: Partial<MeasuredBucket> = {}): MeasuredBucket => ({
   state: 'ready',
+  troubles: [],
   items: 0,
   memUsedBytes: 0,
   dataBytes: 0,

@@ -14,6 +14,7 @@ class FakeKv {
   asked: KvDesired[] = [];
   hold: Promise<void> | null = null;
   failures = 0;
+  reports = 0;
   ops = 0;
 
   async apply(desired: KvDesired): Promise<KvReport> {
@@ -23,6 +24,7 @@ class FakeKv {
     return this.report();
   }
   async report(): Promise<KvReport> {
+    this.reports++;
     const buckets = (this.asked.at(-1)?.buckets ?? []).map((bucket) => this.#reportOf(bucket.uuid));
     return { buckets, connections: 0 };
   }
@@ -117,10 +119,28 @@ describe('agent', () => {
     await agent.stop();
   });
 
+  it('samples less often while nobody asks', async () => {
+    const { agent, clock, kv } = await anAgent();
+    const samplesIn = async (seconds: number) => {
+      const before = kv.reports;
+      for (let second = 0; second < seconds; second++) {
+        clock.advance(1_000);
+        await turn();
+      }
+      return kv.reports - before;
+    };
+    await turn();
+    assert.equal(await samplesIn(20), 2);
+    await agent.refresh();
+    assert.equal(await samplesIn(30), 21);
+    assert.equal(await samplesIn(60), 6);
+    await agent.stop();
+  });
+
   it('measures rates between samples', async () => {
     const { agent, buckets, kv, clock } = await anAgent();
     const { uuid } = await buckets.create(form, true);
-    clock.advance(1_000);
+    clock.advance(10_000);
     await turn();
     kv.ops = 500;
     clock.advance(1_000);

@@ -12,7 +12,9 @@ import { type Changing, until } from '../config/until.ts';
 import { desiredState } from './desired-state.ts';
 import { Samples } from './samples.ts';
 
-const sampleStepMs = 1_000;
+/** Rates are fresh while somebody reads them; a node that nobody asks hardly works for them. */
+const sampleStepMs = { asked: 1_000, idle: 10_000 };
+const askedForMs = 30_000;
 const retryMs = 1_000;
 const refreshTimeoutMs = 500;
 
@@ -44,6 +46,7 @@ export class Agent implements DataService {
   #running: Promise<void> = Promise.resolve();
   #refreshing: Promise<void> | null = null;
   #sampler: Timer | null = null;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
   #stopped = new AbortController();
 
   constructor(deps: AgentDeps) {
@@ -73,6 +76,7 @@ export class Agent implements DataService {
   }
 
   async refresh(): Promise<void> {
+    this.#askedAtMs = this.#deps.clock.monotonicMs();
     this.#refreshing ??= this.#takeReport(false).finally(() => {
       this.#refreshing = null;
     });
@@ -147,8 +151,10 @@ export class Agent implements DataService {
   }
 
   #scheduleSample(): void {
+    const { clock } = this.#deps;
     if (this.#stopped.signal.aborted) return;
-    this.#sampler = this.#deps.clock.after(sampleStepMs, () => {
+    const asked = clock.monotonicMs() - this.#askedAtMs < askedForMs;
+    this.#sampler = clock.after(asked ? sampleStepMs.asked : sampleStepMs.idle, () => {
       void this.#takeReport(true).finally(() => this.#scheduleSample());
     });
   }

@@ -40,6 +40,7 @@ export class Samples {
     const { report, rates } = sample;
     return {
       state: report.state,
+      troubles: troublesOf(report),
       items: report.items,
       memUsedBytes: report.memUsed,
       dataBytes: report.dataBytes,
@@ -50,6 +51,15 @@ export class Samples {
       rates,
     };
   }
+}
+
+function troublesOf({ name, damaged, writeFailure }: BucketReport): string[] {
+  return [
+    ...damaged.map(
+      ({ path, reason }) => `Bucket "${name}" has a file that cannot be read: ${path}: ${reason}`,
+    ),
+    ...(writeFailure === null ? [] : [`Bucket "${name}" takes no writes: ${writeFailure}`]),
+  ];
 }
 
 function next(before: Sample | undefined, report: BucketReport, nowMs: number, step: boolean): Sample {

@@ -11,8 +11,8 @@ import {
 import type { ManifestState, StoredBucket } from '../config/cluster-state.ts';
 import type { MeasuredBucket } from '../config/data-service.ts';
 import { type NodeMoment, nodeHost, type storageTotals } from '../nodes/node-record.ts';
-import { pitrDefaults } from './bucket-rules/policies.ts';
 import { typeNames } from './bucket-rules/rule-input.ts';
+import { pitrDefaults } from './bucket-rules/unavailable.ts';
 
 export interface RecordInput {
   bucket: StoredBucket;

@@ -15,6 +15,8 @@ export interface DataService {
 
 export interface MeasuredBucket {
   state: 'warmup' | 'ready' | 'failed';
+  /** What an operator must know: files that cannot be read, why no writes are taken. */
+  troubles: readonly string[];
   items: number;
   memUsedBytes: number;
   dataBytes: number;

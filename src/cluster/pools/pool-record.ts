@@ -41,12 +41,24 @@ export const versions = (product: Product) => ({
   componentsVersion: { ns_server: product.version },
 });
 
-export function poolRecord(view: ClusterView, moment: NodeMoment, seen: readonly StoredBucket[]) {
+export function poolRecord(
+  view: ClusterView,
+  moment: NodeMoment,
+  seen: readonly StoredBucket[],
+  wallMs: number,
+) {
   return {
     ...stablePool(view, seen),
+    alerts: alerts(moment, wallMs),
     nodes: [nodeRecord(moment)],
     storageTotals: storageTotals(moment, view.buckets),
   };
+}
+
+function alerts({ measured }: NodeMoment, wallMs: number) {
+  const serverTime = new Date(wallMs).toISOString();
+  const troubles = [...measured.values()].flatMap((bucket) => bucket?.troubles ?? []);
+  return troubles.map((msg) => ({ msg, serverTime, disableUIPopUp: false }));
 }
 
 /** Without figures, so that a stream of it speaks only when something changed. */
@@ -65,7 +77,6 @@ function stablePool(view: ClusterView, seen: readonly StoredBucket[]) {
       terseStreamingBucketsBase: '/pools/default/bs/',
     },
     bucketNames: seen.map(({ name, uuid }) => ({ bucketName: name, uuid })),
-    alerts: [],
     controllers: {},
     rebalanceStatus: 'none',
     rebalanceProgressUri: '/pools/default/rebalanceProgress',

@@ -81,6 +81,24 @@ describe('cluster reads', () => {
     assert.deepEqual([wrong.status, wrong.body], [400, { rebalanceStatusTimeout: 'invalid' }]);
   });
 
+  it('raise alerts about damaged files and buckets that take no writes', async () => {
+    const { request, kv } = await aManager();
+    await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });
+    assert.deepEqual((await request('/pools/default')).body.alerts, []);
+    kv.figures['b'] = {
+      damaged: [{ file: 2, path: '/data/b/2.db', reason: 'not a database' }],
+      writeFailure: 'disk full',
+    };
+    const { alerts } = (await request('/pools/default')).body;
+    assert.deepEqual(
+      alerts.map((alert: { msg: string }) => alert.msg),
+      [
+        'Bucket "b" has a file that cannot be read: /data/b/2.db: not a database',
+        'Bucket "b" takes no writes: disk full',
+      ],
+    );
+  });
+
   it('wait for a change when asked to', async () => {
     const { request } = await aManager();
     const { etag } = (await request('/pools/default')).body;

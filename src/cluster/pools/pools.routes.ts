@@ -57,7 +57,7 @@ function wholeCluster(deps: PoolRoutesDeps): BoundRoute[] {
       await until(anyOf(view, data), changed, waitMs, clock, context.signal);
     }
     const moment = await moments.now(context);
-    return reply.json({ etag: etag(context), ...poolRecord(view, moment, seen(context)) });
+    return reply.json({ etag: etag(context), ...poolRecord(view, moment, seen(context), clock.wallMs()) });
   };
   return [
     bind(contract.GetPool, ({ query }, context) => pool(query, context)),

@@ -11,13 +11,12 @@ import {
   evictionPolicy,
   flushEnabled,
   maxTtlSeconds,
-  pointInTimeRecovery,
-  storageBackend,
   threadsNumber,
 } from './policies.ts';
 import { otherBucketsMb, quotaKey, ramQuotaMb } from './quota.ts';
 import { durabilityMinLevel, replicaIndex, replicaNumber, replicaWarnings } from './replicas.ts';
 import type { RuleInput } from './rule-input.ts';
+import { historyRetention, pointInTimeRecovery, storageBackend, vbucketNumber } from './unavailable.ts';
 
 export interface Surroundings {
   buckets: BucketsState;
@@ -72,6 +71,8 @@ function readParameters(input: RuleInput, name: string, around: Surroundings): R
   const resolution = conflictResolutionType(input);
   storageBackend(input);
   pointInTimeRecovery(input);
+  historyRetention(input);
+  vbucketNumber(input);
   const choices: BucketChoices = {
     name,
     vocabulary,

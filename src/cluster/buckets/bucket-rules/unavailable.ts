@@ -1,0 +1,61 @@
+// Parameters of published versions whose effect cannot be had here: only what is so anyway is accepted.
+import { vbucketCount } from '../../topology/vbucket-map.ts';
+import { integerOf, type RuleInput } from './rule-input.ts';
+
+/** Only one storage engine runs here; asking for the other is refused rather than quietly answered with this one. */
+export function storageBackend(input: RuleInput): void {
+  const sent = input.form['storageBackend'];
+  if (sent === undefined || sent === 'couchstore' || input.present || input.type !== 'native') return;
+  const text = backendProblem(sent, input);
+  for (const key of ['storageBackend', 'storage_mode']) input.problems.add(key, text);
+}
+
+function backendProblem(sent: string, input: RuleInput): string {
+  if (sent !== 'magma') return 'storage backend must be couchstore or magma';
+  return input.edition === 'community'
+    ? 'Magma is supported in enterprise edition only'
+    : 'storage backend magma is not available in this version, use couchstore';
+}
+
+const previewText = 'Point in time recovery is only supported in developer preview mode';
+
+/** Switching it on is refused; the values that it has anyway are accepted. */
+export function pointInTimeRecovery(input: RuleInput): void {
+  const { pitrEnabled, pitrGranularity, pitrMaxHistoryAge } = input.form;
+  if (pitrEnabled !== undefined && pitrEnabled !== 'false') {
+    const text = pitrEnabled === 'true' ? previewText : 'pitrEnabled must be true or false';
+    input.problems.add('pitrEnabled', text);
+  }
+  if (pitrGranularity !== undefined && integerOf(pitrGranularity) !== pitrDefaults.granularity) {
+    input.problems.add('pitrGranularity', previewText);
+  }
+  if (pitrMaxHistoryAge !== undefined && integerOf(pitrMaxHistoryAge) !== pitrDefaults.maxHistoryAge) {
+    input.problems.add('pitrMaxHistoryAge', previewText);
+  }
+}
+
+/** Seconds. */
+export const pitrDefaults = { granularity: 600, maxHistoryAge: 86_400 };
+
+const historyNames = [
+  'historyRetentionBytes',
+  'historyRetentionSeconds',
+  'historyRetentionCollectionDefault',
+];
+
+/** Promising a history that nobody keeps would be worse than refusing. */
+export function historyRetention({ form, problems }: RuleInput): void {
+  for (const name of historyNames) {
+    if (form[name] === undefined || ['0', 'false'].includes(form[name])) continue;
+    problems.add(
+      name,
+      'History retention needs storage backend magma, which is not available in this version',
+    );
+  }
+}
+
+export function vbucketNumber({ form, problems, present, type }: RuleInput): void {
+  const sent = form['numVBuckets'];
+  if (sent === undefined || present || type === 'cache' || integerOf(sent) === vbucketCount) return;
+  problems.add('numVBuckets', `The number of vbuckets must be ${vbucketCount}`);
+}
