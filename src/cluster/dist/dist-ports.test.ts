@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
+import { it } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { makeCertificate } from '../../../test/support/certificate.ts';
+import { DistPorts } from './dist-ports.host.ts';
+
+async function saidBy(socket: Socket): Promise<string> {
+  let text = '';
+  for await (const chunk of socket.setEncoding('utf8')) text += chunk;
+  return text;
+}
+
+it('greets on both ports and hangs up', async () => {
+  const certificate = await makeCertificate();
+  const ports = new DistPorts({ host: '127.0.0.1', port: 0, tlsPort: 0, greeting: 'Divan 7\r\n' });
+  const plain = await ports.startPlain();
+  const secure = await ports.startTls(certificate);
+  assert.equal(await saidBy(connect(plain, '127.0.0.1')), 'Divan 7\r\n');
+  const ca = certificate.certificate;
+  const tls = connectTls({ port: secure, host: '127.0.0.1', ca, servername: 'localhost' });
+  assert.equal(await saidBy(tls), 'Divan 7\r\n');
+  const noise = connect(secure, '127.0.0.1', () => noise.end('not TLS at all\r\n\r\n'));
+  await saidBy(noise).catch(() => {}); // hung up on, by whichever side
+  ports.replaceTls(await makeCertificate());
+  await ports.stop();
+});
+
+it('says which port is taken', async () => {
+  const ports = new DistPorts({ host: '127.0.0.1', port: 0, tlsPort: 0, greeting: '' });
+  const port = await ports.startPlain();
+  const second = new DistPorts({ host: '127.0.0.1', port, tlsPort: 0, greeting: '' });
+  await assert.rejects(second.startPlain(), { code: 'EADDRINUSE', port });
+  await ports.stop();
+});
