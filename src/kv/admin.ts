@@ -52,6 +52,8 @@ export interface TlsSpec {
 /** The wanted state; each call replaces the last. */
 export interface KvDesired {
   buckets: BucketSpec[];
+  /** Uuids of deleted buckets whose files are to go, also those of an earlier process. No other files are removed. */
+  leaving: string[];
   users: UserSpec[];
   /** Cluster-level configuration JSON for connections without a bucket, null before provisioning. */
   clusterConfig: { revEpoch: number; rev: number; json: string } | null;

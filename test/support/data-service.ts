@@ -73,6 +73,7 @@ export function aBucket(name: string, changes: Partial<BucketSpec> = {}): Bucket
 
 export const aDesired = (changes: Partial<KvDesired> = {}): KvDesired => ({
   buckets: [aBucket('b')],
+  leaving: [],
   users: [aUser('admin', 'password')],
   clusterConfig: null,
   tls: null,

@@ -43,6 +43,12 @@ class FakeKv {
 async function anAgent() {
   const cluster = await memoryCluster();
   const kv = new FakeKv();
+  const { agent, buckets } = anAgentOn(cluster, kv);
+  agent.start();
+  return { ...cluster, kv, agent, buckets };
+}
+
+function anAgentOn(cluster: Awaited<ReturnType<typeof memoryCluster>>, kv: FakeKv) {
   const never = { onChange: () => ({ stop: () => {} }) };
   const agent = new Agent({
     ...cluster,
@@ -59,8 +65,7 @@ async function anAgent() {
     edition: 'enterprise',
     wireNames: 'neutral',
   });
-  agent.start();
-  return { ...cluster, kv, agent, buckets };
+  return { agent, buckets };
 }
 
 const form = { name: 'b', ramQuotaMB: '100' };
@@ -88,6 +93,20 @@ describe('agent', () => {
     assert.deepEqual(kv.asked.at(-1)?.buckets, []);
     assert.equal(view.buckets.byUuid[uuid], undefined);
     await buckets.create(form, true);
+    await agent.stop();
+  });
+
+  it('has the files removed of a bucket whose deletion an earlier process left undone', async () => {
+    const before = await anAgent();
+    const { uuid } = await before.buckets.create(form, true);
+    await before.agent.stop();
+    await new BucketsStore(before.store).changeBucket(uuid, (bucket) => ({ ...bucket, state: 'deleting' }));
+    const kv = new FakeKv();
+    const { agent } = anAgentOn(before, kv);
+    agent.start();
+    assert.equal(await agent.settled(0, 1_000), true);
+    assert.deepEqual(kv.asked[0]?.leaving, [uuid]);
+    assert.equal(before.view.buckets.byUuid[uuid], undefined);
     await agent.stop();
   });
 

@@ -127,7 +127,7 @@ export class Agent implements DataService {
     const { view, kv, users, tls, clock } = this.#deps;
     const wanted = this.#wanted;
     const revision = view.latestRevision();
-    const leaving = Object.values(view.buckets.byUuid).filter((bucket) => bucket.state === 'deleting');
+    const leaving = view.leavingBuckets();
     const manifests = new Map(
       view.liveBuckets().map((bucket) => [bucket.name, view.manifest(bucket.uuid)] as const),
     );

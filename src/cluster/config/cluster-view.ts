@@ -60,6 +60,11 @@ export class ClusterView {
     return live.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
+  /** Deleted ones whose files are still there. */
+  leavingBuckets(): StoredBucket[] {
+    return Object.values(this.buckets.byUuid).filter((bucket) => bucket.state === 'deleting');
+  }
+
   liveBucket(name: string): StoredBucket | undefined {
     return this.liveBuckets().find((bucket) => bucket.name === name);
   }

@@ -12,7 +12,7 @@ export function tasks(view: ClusterView, data: DataService, query: Form): Record
   checkTimeout(query['rebalanceStatusTimeout']);
   const { otpNode } = view.self;
   const warming = view.liveBuckets().filter(({ uuid }) => statusOf(data.measured(uuid)) === 'warmup');
-  const leaving = Object.values(view.buckets.byUuid).filter(({ state }) => state === 'deleting');
+  const leaving = view.leavingBuckets();
   const common = { recommendedRefreshPeriod: refreshSeconds, status: 'running' };
   return [
     ...leaving.map(({ name }) => ({ type: 'orphanBucket', bucket: name, nodes: [otpNode], ...common })),

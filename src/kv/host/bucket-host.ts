@@ -7,7 +7,7 @@ import type { BucketReport, BucketSpec, DurabilityMinLevel } from '../admin.ts';
 import { Bucket } from '../bucket/bucket.ts';
 import { DurabilityLevel } from '../bucket/documents.ts';
 import type { BucketRules } from '../bucket/rules.ts';
-import type { DiskEngine, DiskSizes } from '../disk/engine.ts';
+import type { BucketFiles, DiskEngine, DiskSizes } from '../disk/engine.ts';
 import { type EngineFigures, ServedBucket } from '../dispatch/served-bucket.ts';
 import type { Now } from '../vbucket/now.ts';
 
@@ -149,10 +149,13 @@ export class BucketHost {
 
 const storageOf = (spec: BucketSpec, { disk, folder }: BucketHostOptions) => ({
   disk,
-  files: {
-    folder: `${folder}/${spec.uuid}`,
-    bucketUuid: spec.uuid,
-    incarnation: spec.incarnation,
-    fileCount: filesPerBucket,
-  },
+  files: bucketFiles(folder, spec.uuid, spec.incarnation),
+});
+
+/** The files of a bucket in the folder of all. */
+export const bucketFiles = (folder: string, uuid: string, incarnation: number): BucketFiles => ({
+  folder: `${folder}/${uuid}`,
+  bucketUuid: uuid,
+  incarnation,
+  fileCount: filesPerBucket,
 });

@@ -15,7 +15,7 @@ import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { Listener } from '../listener/listener.host.ts';
 import { SocketTransport } from '../listener/socket-transport.host.ts';
 import { Now } from '../vbucket/now.ts';
-import { BucketHost, type BucketHostOptions } from './bucket-host.ts';
+import { BucketHost, type BucketHostOptions, bucketFiles } from './bucket-host.ts';
 import { configPush } from './config-push.ts';
 
 export interface DataServiceOptions {
@@ -177,6 +177,7 @@ export class DataService implements KvAdmin {
     directory.clusterConfig = clusterConfig && { ...clusterConfig, json: Buffer.from(clusterConfig.json) };
     const removed = [...this.hosts.values()].filter((host) => !isWanted(host, desired.buckets));
     await Promise.all(removed.map((host) => this.remove(host)));
+    await Promise.all(desired.leaving.map((uuid) => this.removeLeftovers(uuid)));
     const followed = desired.buckets.map((spec) => this.followBucket(spec));
     directory.replaceUsers(desired.users);
     await Promise.all(followed);
@@ -202,6 +203,12 @@ export class DataService implements KvAdmin {
     this.directory.buckets.delete(served.name);
     for (const connection of this.connections) if (connection.session.bucket === served) connection.hangUp();
     await host.destroy();
+  }
+
+  /** An earlier process may have ended between hearing of a deletion and finishing it. */
+  private async removeLeftovers(uuid: string): Promise<void> {
+    const { disk, folder } = this.bucketOptions;
+    await disk.destroy(bucketFiles(folder, uuid, 0));
   }
 
   private pushConfig({ served }: BucketHost): void {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -48,6 +49,19 @@ test('a data thread keeps documents over a restart, empties a bucket, and remove
     assert.equal(buckets[0]?.items, incarnation === 1 ? 1 : 0);
     if (round === 'empty') assert.deepEqual((await admin.apply(aDesired({ buckets: [] }))).buckets, []);
     client.close();
+    await admin.stop();
+  }
+  await rm(dataDir, { recursive: true });
+});
+
+test('a data thread removes the files of a bucket that an earlier one was to delete', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'divan-kv-'));
+  const { uuid } = aBucket('b');
+  for (const leaving of [[], [uuid]]) {
+    const admin = newAdmin();
+    await admin.start(startOptions(dataDir));
+    await admin.apply(aDesired({ buckets: leaving.length === 0 ? [aBucket('b')] : [], leaving }));
+    assert.equal(existsSync(join(dataDir, 'buckets', uuid)), leaving.length === 0);
     await admin.stop();
   }
   await rm(dataDir, { recursive: true });
