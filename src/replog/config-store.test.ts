@@ -1,6 +1,6 @@
 // One suite over every form of the configuration store.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -129,6 +129,13 @@ describe('embedded config store', () => {
       await using store = new EmbeddedConfigStore(path);
       assert.deepEqual(await store.get('a'), { key: 'a', value: { deep: ['ü'] }, revision: 1 });
       assert.equal(store.revision(), 3);
+    }));
+
+  it('is readable by its owner only', () =>
+    withFolder(async (folder) => {
+      await using store = new EmbeddedConfigStore(join(folder, 'config.db'));
+      await store.put('a', 1, 0);
+      for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
     }));
 
   it('refuses the file of another program and one of a newer version, by name', () =>

@@ -1,5 +1,6 @@
 // The configuration of a cluster on the embedded engine: one SQLite file. Every change is one fsynced transaction.
 // Changes are rare and small, so they run where they are called.
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { ConfigStore, Entry } from './config-store.ts';
 import { WatchList } from './watch-list.ts';
@@ -95,6 +96,8 @@ function entryOf<T>(row: Row): Entry<T> {
 }
 
 function open(path: string): DatabaseSync {
+  // Accounts are in it: for the owner's eyes only, whatever the folder's mode. Files beside it take its mode.
+  closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path);
   try {
     checkOwner(database, path);

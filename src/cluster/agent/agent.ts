@@ -135,7 +135,7 @@ export class Agent implements DataService {
     this.#samples.take(report, clock.monotonicMs(), false);
     for (const bucket of leaving) await this.#forget(bucket.uuid);
     this.#applied = wanted;
-    this.#settledRevision = revision;
+    this.#settledRevision = Math.max(this.#settledRevision, revision);
     this.#tell();
   }
 
