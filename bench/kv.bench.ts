@@ -1,7 +1,7 @@
 // The data port against `memcached -t 1` in the same run: 80/20 reads and writes of 256 bytes, 16 connections, with
 // one request in flight on each and with 64. The load comes from a process of its own.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,9 +19,28 @@ const shapes = [
   { name: 'pipelined by 64', connections: 16, pipeline: 64 },
 ];
 
-async function measure(options: LoadOptions): Promise<number> {
+interface Measured {
+  rate: number;
+  /** Processor time of the server for one operation: on a busy machine the steadier of the two. */
+  cpuMicroseconds: number;
+}
+
+async function measure(options: LoadOptions, cpuMs: () => number): Promise<Measured> {
+  const before = cpuMs();
   const { stdout } = await promisify(execFile)(process.execPath, [generator, JSON.stringify(options)]);
-  return Number(stdout);
+  const [rate = 0, operations = 1] = stdout.split(' ').map(Number);
+  return { rate, cpuMicroseconds: ((cpuMs() - before) * 1000) / operations };
+}
+
+function ownCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+/** From Linux; ticks are hundredths of a second there. */
+function cpuMsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 async function freePort(): Promise<number> {
@@ -53,40 +72,49 @@ async function startMemcached(): Promise<{ port: number; process: ChildProcess }
   return isThere ? { port, process } : null;
 }
 
-async function measureDivan(type: BucketType, seconds: number): Promise<number[]> {
+async function measureDivan(type: BucketType, seconds: number): Promise<Measured[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-bench-'));
   const admin = new WorkerKvAdmin({ log: silentLog, onLost: () => {} });
   const start = { dataDir, host: '127.0.0.1', port: 0, tlsPort: 0, version: 'bench', logLevel: 'silent' };
   const { port } = await admin.start(start);
   await admin.apply(aDesired({ buckets: [aBucket('b', { type })] }));
-  const rates: number[] = [];
-  for (const shape of shapes) rates.push(await measure({ ...shape, port, seconds, isDivan: true }));
+  const measured: Measured[] = [];
+  for (const shape of shapes) {
+    measured.push(await measure({ ...shape, port, seconds, isDivan: true }, ownCpuMs));
+  }
   await admin.stop();
   rmSync(dataDir, { recursive: true });
-  return rates;
+  return measured;
 }
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const seconds = smoke ? 0.2 : 4;
   const memcached = await startMemcached();
-  const base: number[] = [];
+  const base: Measured[] = [];
   for (const shape of shapes) {
-    if (memcached) base.push(await measure({ ...shape, port: memcached.port, seconds, isDivan: false }));
+    if (!memcached) break;
+    const cpuMs = () => cpuMsOf(memcached.process.pid as number);
+    base.push(await measure({ ...shape, port: memcached.port, seconds, isDivan: false }, cpuMs));
   }
   memcached?.process.kill();
   if (!memcached) console.log('memcached is not installed: no ratios');
   for (const [index, { name }] of shapes.entries()) report('memcached -t 1', name, base[index], undefined);
   for (const type of ['native', 'ephemeral'] as const) {
-    const rates = await measureDivan(type, seconds);
+    const measured = await measureDivan(type, seconds);
     for (const [index, { name }] of shapes.entries())
-      report(`${type} bucket`, name, rates[index], base[index]);
+      report(`${type} bucket`, name, measured[index], base[index]);
   }
 }
 
-function report(what: string, shape: string, rate: number | undefined, base: number | undefined): void {
-  if (rate === undefined) return;
-  const ratio = base === undefined ? '' : `  ${(rate / base).toFixed(2)}×`;
-  console.log(
-    `${what.padEnd(18)} ${shape.padEnd(16)} ${Math.round(rate).toString().padStart(9)} ops/s${ratio}`,
-  );
+function report(
+  what: string,
+  shape: string,
+  measured: Measured | undefined,
+  base: Measured | undefined,
+): void {
+  if (measured === undefined) return;
+  const ratio = base === undefined ? '' : `${(measured.rate / base.rate).toFixed(2)}×`;
+  const rate = `${Math.round(measured.rate).toString().padStart(8)} ops/s`;
+  const cpu = `${measured.cpuMicroseconds.toFixed(2).padStart(6)} µs of processor time each`;
+  console.log(`${what.padEnd(17)} ${shape.padEnd(16)} ${rate} ${ratio.padStart(6)} ${cpu}`);
 }

@@ -157,8 +157,8 @@ async function logIn(connection: LoadConnection): Promise<void> {
   await connection.send({ opcode: 0x89, key: Buffer.from('b') });
 }
 
-/** Operations a second. */
-async function measure(options: LoadOptions): Promise<number> {
+/** Operations a second in the measured time, and operations in all. */
+async function measure(options: LoadOptions): Promise<string> {
   const connections = Array.from({ length: options.connections }, () => new LoadConnection(options.port));
   if (options.isDivan) for (const connection of connections) await logIn(connection);
   for (let at = 0; at < keyCount; at += 100) {
@@ -174,7 +174,7 @@ async function measure(options: LoadOptions): Promise<number> {
   await wait(options.seconds * 1000);
   const rate = ((total() - before) * 1000) / (performance.now() - startMs);
   for (const connection of connections) connection.close();
-  return rate;
+  return `${rate} ${total()}`;
 }
 
 console.log(await measure(JSON.parse(process.argv[2] as string) as LoadOptions));
