@@ -50,6 +50,8 @@ export function seqnoPersistence(request: Request): Status | Outcome {
   const high = frame.buffer.readUInt32BE(frame.extrasStart);
   const seqno = high * 2 ** 32 + frame.buffer.readUInt32BE(frame.extrasStart + 4);
   if (seqno <= documents.persistedSeqno(frame.vb)) return Status.success;
+  // A seqno that was never given out would keep the connection waiting for nothing.
+  if (seqno > documents.highSeqno(frame.vb)) return Status.temporaryFailure;
   const held = request.connection.later(request, true);
   documents.whenPersisted(frame.vb, seqno, persistenceTimeoutMs, (isPersisted) =>
     held.settle(isPersisted ? Status.success : Status.temporaryFailure),

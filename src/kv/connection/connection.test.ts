@@ -1,0 +1,88 @@
+// What a connection does about clients that send too much, too little or too slowly.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { encodeRequest } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { startService } from '../../../test/support/data-service.ts';
+import { connectionLimits } from './connection.ts';
+
+const set = (value: Buffer, opaque = 0) => ({
+  opcode: 1,
+  opaque,
+  key: Buffer.from('\0k'),
+  extras: Buffer.alloc(8),
+  value,
+});
+const get = { opcode: 0, key: Buffer.from('\0k') };
+
+test('answers a frame that is none with EINVAL, then hangs up', async () => {
+  await using service = await startService();
+  const client = await service.connect();
+  client.socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  assert.equal((await client.next())?.status, Status.invalidArguments);
+  assert.equal(await client.next(), null);
+});
+
+test('a stranger may not send large frames, a known client up to 30 MiB', async () => {
+  await using service = await startService();
+  const stranger = await service.connect();
+  const large = encodeRequest(set(Buffer.alloc(connectionLimits.strangerFrameBytes)));
+  stranger.socket.write(large.subarray(0, 24));
+  assert.equal((await stranger.next())?.status, Status.invalidArguments);
+  assert.equal(await stranger.next(), null);
+  const client = await service.ready();
+  const claim = encodeRequest(set(Buffer.alloc(0)));
+  claim.writeUInt32BE(30 * 1024 * 1024, 8);
+  client.socket.write(claim);
+  assert.equal((await client.next())?.status, Status.invalidArguments);
+  assert.equal(await client.next(), null);
+});
+
+test('requests that arrive in any pieces are answered alike', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const stream = Buffer.concat([
+    encodeRequest(set(Buffer.from('abc'), 1)),
+    encodeRequest({ ...get, opaque: 2 }),
+  ]);
+  for (let split = 1; split < stream.length; split += 7) {
+    client.socket.write(stream.subarray(0, split));
+    await new Promise((resolve) => setImmediate(resolve));
+    client.socket.write(stream.subarray(split));
+    assert.deepEqual([(await client.next())?.opaque, (await client.next())?.value.toString()], [1, 'abc']);
+  }
+});
+
+test('stops reading from a client that does not take its replies, and goes on when it does', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const value = Buffer.alloc(1024 * 1024, 7);
+  await client.ask(set(value));
+  const count = 100;
+  client.socket.pause();
+  for (let opaque = 0; opaque < count; opaque++) client.send({ ...get, opaque });
+  // Everyone else is served meanwhile, and what is buffered for the slow one is bounded.
+  const other = await service.ready();
+  assert.equal((await other.ask(get)).value.length, value.length);
+  const { gets } = (await service.service.report()).buckets[0]!;
+  assert.ok(gets < count, `${gets} reads were answered to a client that takes nothing`);
+  client.socket.resume();
+  for (let opaque = 0; opaque < count; opaque++) {
+    const reply = await client.next();
+    assert.deepEqual([reply?.opaque, reply?.value.length], [opaque, value.length]);
+  }
+});
+
+test('takes no more connections than it may', async () => {
+  await using service = await startService(undefined, { connectionsMax: 2 });
+  const first = await service.connect();
+  const second = await service.connect();
+  assert.equal((await first.ask({ opcode: 0x0a })).status, 0);
+  assert.equal((await second.ask({ opcode: 0x0a })).status, 0);
+  const third = await service.connect();
+  assert.equal(await third.next(), null);
+  first.close();
+  while ((await service.service.report()).connections > 1)
+    await new Promise((resolve) => setImmediate(resolve));
+  assert.equal((await (await service.connect()).ask({ opcode: 0x0a })).status, 0);
+});

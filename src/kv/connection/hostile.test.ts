@@ -1,0 +1,98 @@
+// Clients that send rubbish: no command may throw, no other client may notice.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { silentLog } from '#ports/log.ts';
+import { commands } from '#wire/commands/index.ts';
+import { encodeRequest, type RequestParts } from '#wire/output.ts';
+import { startService } from '../../../test/support/data-service.ts';
+import type { KvConnection } from '../../../test/support/kv-connection.ts';
+
+const seed = Number(process.env['SEED'] ?? 20261120);
+const frameCount = 4000;
+const allFeatures = Array.from({ length: 0x22 }, (_, code) => code).filter((code) => code !== 0x0e);
+
+function randomness(start: number) {
+  let state = start >>> 0;
+  const next = () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+  const below = (limit: number) => Math.floor(next() * limit);
+  const bytes = (count: number) => Buffer.from(Array.from({ length: count }, () => below(256)));
+  return { below, bytes };
+}
+type Randomness = ReturnType<typeof randomness>;
+
+/** Opcodes that end the connection or the login would end the attack too early. */
+const tame = commands.filter(
+  (command) => !command.name.startsWith('SASL') && !command.name.startsWith('QUIT'),
+);
+
+/** A frame that has the layout of some command, and nonsense in it. */
+function plausible({ below, bytes }: Randomness): RequestParts {
+  const command = tame[below(tame.length)]!;
+  const sizes = command.request?.extras ?? [0];
+  const parts: RequestParts = { opcode: command.opcode, vb: below(10) === 0 ? below(65536) : below(4) };
+  parts.extras =
+    below(8) === 0 ? bytes(below(32)) : bytes(sizes[below(sizes.length)]!).map((byte) => byte & 0x17);
+  if (command.keyRule > 0) parts.key = Buffer.from(below(10) === 0 ? bytes(below(40)) : `\0k${below(20)}`);
+  if (command.valueRule > 0) parts.value = below(2) === 0 ? bytes(below(60)) : subdocument({ below, bytes });
+  if (below(6) === 0) parts.casLo = below(3);
+  if (below(8) === 0) parts.framing = bytes(below(6));
+  if (below(8) === 0) parts.datatype = below(9);
+  return parts;
+}
+
+function subdocument({ below, bytes }: Randomness): Buffer {
+  const specs = Array.from({ length: below(4) }, () => {
+    const path = ['a', 'a.b[0]', '$document', '_s.x', '$XTOC', ''][below(6)]!;
+    const value = ['1', '{"a":[1]}', '"x"', 'rubbish'][below(4)]!;
+    const head = [0xc5 + below(16), below(2) * 4 + below(2), 0, path.length, 0, 0, 0, value.length];
+    return Buffer.concat([Buffer.from(head), Buffer.from(path + value), bytes(below(20) === 0 ? 3 : 0)]);
+  });
+  return Buffer.concat(specs);
+}
+
+/** Usually a whole frame with a byte or two changed in its body, so that the stream goes on. */
+function mutated(random: Randomness): Buffer {
+  const frame = encodeRequest(plausible(random));
+  const { below } = random;
+  if (frame.length > 24 && below(3) === 0) frame[24 + below(frame.length - 24)] = below(256);
+  if (below(200) === 0) frame[below(24)] = below(256);
+  return frame;
+}
+
+async function attack(client: KvConnection, random: Randomness, count: number): Promise<void> {
+  client.socket.resume();
+  for (let sent = 0; sent < count && !client.socket.destroyed; sent++) {
+    client.socket.write(mutated(random));
+    if (sent % 50 === 0) await turn();
+  }
+  await new Promise((resolve) => client.socket.write(encodeRequest({ opcode: 0x0a }), resolve));
+  client.close();
+  await client.closed;
+}
+
+test(`random and mutated frames break nothing and nobody (seed ${seed})`, { timeout: 30_000 }, async () => {
+  const failures: unknown[] = [];
+  const log = {
+    ...silentLog,
+    error: (event: string, fields?: object) => failures.push({ event, ...fields }),
+  };
+  await using service = await startService(undefined, { log });
+  const good = await service.ready();
+  const random = randomness(seed);
+  for (let round = 0; round < 20; round++) {
+    const client = round % 4 === 3 ? await service.connect() : await service.ready({ features: allFeatures });
+    const attacked = attack(client, random, frameCount / 20);
+    const value = Buffer.from(`"round ${round}"`);
+    const set = { opcode: 1, key: Buffer.from('\0good'), extras: Buffer.alloc(8), value };
+    assert.equal((await good.ask(set)).status, 0);
+    assert.ok((await good.ask({ opcode: 0, key: Buffer.from('\0good') })).value.equals(value));
+    await attacked;
+  }
+  assert.deepEqual(failures, []);
+  const { ops } = (await service.service.report()).buckets[0]!;
+  assert.ok(ops > frameCount / 8, `only ${ops} frames reached a command`);
+});
