@@ -59,6 +59,7 @@ const fastDisk: DiskEngine = {
   }),
   load: async () => {},
   commit: async () => {},
+  fetchItems: async () => ({ batch: new Uint8Array(), failed: [] }),
   reset: async () => {},
   sizes: async () => ({ fileBytes: 0, dataBytes: 0 }),
   close: async () => {},

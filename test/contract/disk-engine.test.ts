@@ -8,6 +8,7 @@ import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { type DiskUnderTest, describeDiskEngine } from './disk-engine.ts';
 import { describeDiskEngineFaults } from './disk-engine-faults.ts';
+import { describeFetching } from './disk-engine-fetch.ts';
 
 const disks: Record<string, () => Promise<DiskUnderTest>> = {
   memory: inMemory,
@@ -18,6 +19,7 @@ const disks: Record<string, () => Promise<DiskUnderTest>> = {
 for (const [name, make] of Object.entries(disks)) {
   describeDiskEngine(name, make);
   describeDiskEngineFaults(name, make);
+  describeFetching(name, make);
 }
 
 async function inMemory(): Promise<DiskUnderTest> {

@@ -44,6 +44,38 @@ export interface CutItem {
   bits: number;
 }
 
+export const emptyCutItem = (buffer: Buffer = Buffer.alloc(0)): CutItem => ({
+  buffer,
+  keyStart: 0,
+  keyEnd: 0,
+  valueStart: 0,
+  valueEnd: 0,
+  seqno: 0,
+  casHi: 0,
+  casLo: 0,
+  rev: 0,
+  flags: 0,
+  expiry: 0,
+  datatype: 0,
+  bits: 0,
+});
+
+/** For cuts that only carry items of a vbucket, and nothing of its state. */
+export const stateOfVbucket = (vb: number): CutState => ({
+  vb,
+  startSeqno: 0,
+  endSeqno: 0,
+  maxCasHi: 0,
+  maxCasLo: 0,
+  maxDeletedRev: 0,
+  purgeSeqno: 0,
+  manifestUid: 0,
+  items: 0,
+  deleted: 0,
+  failover: noFailover,
+});
+const noFailover = new Uint8Array(0);
+
 /** Appends cuts to a buffer that grows; `take` hands the bytes over and starts anew. */
 export class CutWriter {
   private buffer: Buffer;
@@ -124,6 +156,13 @@ export class CutWriter {
     this.cutStart = -1;
   }
 
+  /** Takes the open cut back. */
+  abandon(): void {
+    assert(this.cutStart >= 0, 'no cut is open');
+    this.end = this.cutStart;
+    this.cutStart = -1;
+  }
+
   /** The encoded cuts, in memory of their own that may be transferred to another thread. */
   take(): Uint8Array<ArrayBuffer> {
     assert(this.cutStart < 0, 'a cut is open');
@@ -170,34 +209,8 @@ export class CutReader {
 
   constructor(bytes: Uint8Array) {
     this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.state = {
-      vb: 0,
-      startSeqno: 0,
-      endSeqno: 0,
-      maxCasHi: 0,
-      maxCasLo: 0,
-      maxDeletedRev: 0,
-      purgeSeqno: 0,
-      manifestUid: 0,
-      items: 0,
-      deleted: 0,
-      failover: new Uint8Array(0),
-    };
-    this.item = {
-      buffer: this.buffer,
-      keyStart: 0,
-      keyEnd: 0,
-      valueStart: 0,
-      valueEnd: 0,
-      seqno: 0,
-      casHi: 0,
-      casLo: 0,
-      rev: 0,
-      flags: 0,
-      expiry: 0,
-      datatype: 0,
-      bits: 0,
-    };
+    this.state = stateOfVbucket(0);
+    this.item = emptyCutItem(this.buffer);
   }
 
   nextCut(): boolean {

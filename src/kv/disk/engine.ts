@@ -3,6 +3,8 @@
 // One implementation writes SQLite files in a worker thread, one keeps everything in memory and models what is
 // committed and what is synced; one test suite runs over both.
 
+import type { Want } from './wants.ts';
+
 /** Where a bucket's files are and which life of the bucket they belong to. */
 export interface BucketFiles {
   /** Folder of the bucket, made when absent. */
@@ -69,6 +71,13 @@ export interface OpenResult {
  */
 export type CutBuffer = Uint8Array;
 
+export interface Fetched {
+  /** The items found, tombstones included, as cuts that carry no state of their vbuckets. */
+  batch: CutBuffer;
+  /** Places in the request of keys whose item is not what was written. */
+  failed: number[];
+}
+
 export interface DiskEngine {
   open(files: BucketFiles): Promise<OpenResult>;
   /**
@@ -83,6 +92,11 @@ export interface DiskEngine {
    * Takes over the memory of `cuts` when it is a whole buffer (it may be transferred to another thread).
    */
   commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<void>;
+  /**
+   * The items of these keys as the last commit left them, read beside commits that are under way. Rejects when
+   * nothing could be read.
+   */
+  fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched>;
   /**
    * Removes every row (flush of the bucket), raising the incarnation, in one atomic step. Mends damaged files.
    * Commits and loads that have not ended when it is called may reject.

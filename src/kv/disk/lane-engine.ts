@@ -1,4 +1,5 @@
-// The disk engine over SQLite files, spread over lanes by file number. The first lane also keeps the folders.
+// The disk engine over SQLite files, spread over lanes by file number. The first lane also keeps the folders. Single
+// documents are read in a lane of their own, which starts when the first is asked for.
 
 import type { DataFileSpec } from './adapters/file-format.ts';
 import { firstPage } from './adapters/page-reader.ts';
@@ -8,25 +9,32 @@ import {
   DamagedFileError,
   type DiskEngine,
   type DiskSizes,
+  type Fetched,
   type OpenResult,
 } from './engine.ts';
 import type { Lane } from './lane.ts';
+import { encodeWants, type Want } from './wants.ts';
 
 export class LaneEngine implements DiskEngine {
   private readonly lanes: readonly Lane[];
   private readonly folderLane: Lane;
+  private readonly readLane: Lane;
   private readonly buckets = new Map<string, BucketFiles>();
+  /** By bucket, what its files are at present; those of buckets that were read from are open in the read lane. */
+  private readonly specs = new Map<string, readonly DataFileSpec[]>();
+  private readonly readFrom = new Set<string>();
 
-  constructor(lanes: readonly [Lane, ...Lane[]]) {
+  constructor(lanes: readonly [Lane, ...Lane[]], readLane: Lane = lanes[0]) {
     this.lanes = lanes;
     this.folderLane = lanes[0];
+    this.readLane = readLane;
   }
 
   async open(files: BucketFiles): Promise<OpenResult> {
     if (this.buckets.has(files.bucketUuid)) throw new Error(`bucket ${files.bucketUuid} is open already`);
     this.buckets.set(files.bucketUuid, files);
     try {
-      return await this.openFiles(await this.folderLane.call('prepare', files));
+      return await this.openFiles(files.bucketUuid, await this.folderLane.call('prepare', files));
     } catch (error) {
       if (error instanceof DamagedFileError) return allDamaged(files, error);
       this.buckets.delete(files.bucketUuid);
@@ -56,10 +64,18 @@ export class LaneEngine implements DiskEngine {
     await this.laneOf(file).call('commit', bucketUuid, file, cuts);
   }
 
+  async fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched> {
+    const spec = this.specs.get(bucketUuid)?.find((candidate) => candidate.file === file);
+    if (spec === undefined) throw new Error(`bucket ${bucketUuid} is not open`);
+    this.readFrom.add(bucketUuid);
+    return await this.readLane.call('fetchItems', spec, encodeWants(wants));
+  }
+
   async reset(bucketUuid: string, incarnation: number): Promise<void> {
     const files = { ...this.filesOf(bucketUuid), incarnation };
+    await this.closeReaders(bucketUuid);
     await this.eachLane((lane) => lane.call('close', bucketUuid, false));
-    const { damaged } = await this.openFiles(await this.folderLane.call('renew', files));
+    const { damaged } = await this.openFiles(bucketUuid, await this.folderLane.call('renew', files));
     this.buckets.set(bucketUuid, files);
     if (damaged[0] !== undefined) throw new DamagedFileError(damaged[0]);
   }
@@ -76,11 +92,13 @@ export class LaneEngine implements DiskEngine {
   async close(bucketUuid: string): Promise<void> {
     this.filesOf(bucketUuid);
     this.buckets.delete(bucketUuid);
+    await this.closeReaders(bucketUuid);
     await this.eachLane((lane) => lane.call('close', bucketUuid, true));
   }
 
   async destroy(files: BucketFiles): Promise<void> {
     if (this.buckets.delete(files.bucketUuid)) {
+      await this.closeReaders(files.bucketUuid);
       await this.eachLane((lane) => lane.call('close', files.bucketUuid, false));
     }
     await this.folderLane.call('remove', files.folder);
@@ -88,10 +106,13 @@ export class LaneEngine implements DiskEngine {
 
   async stop(): Promise<void> {
     this.buckets.clear();
+    this.specs.clear();
+    if (!this.lanes.includes(this.readLane)) await this.readLane.stop();
     await this.eachLane((lane) => lane.stop());
   }
 
-  private async openFiles(specs: readonly DataFileSpec[]): Promise<OpenResult> {
+  private async openFiles(bucketUuid: string, specs: readonly DataFileSpec[]): Promise<OpenResult> {
+    this.specs.set(bucketUuid, specs);
     const results = await this.eachLane((lane) =>
       lane.call(
         'open',
@@ -102,6 +123,12 @@ export class LaneEngine implements DiskEngine {
       opened: results.flatMap((result) => result.opened).sort((a, b) => a.file - b.file),
       damaged: results.flatMap((result) => result.damaged).sort((a, b) => a.file - b.file),
     };
+  }
+
+  /** Before its files are replaced or closed. Fetches that come later fail. */
+  private async closeReaders(bucketUuid: string): Promise<void> {
+    this.specs.delete(bucketUuid);
+    if (this.readFrom.delete(bucketUuid)) await this.readLane.call('closeReaders', bucketUuid);
   }
 
   /** Waits for all lanes even when one rejects, so that nothing of the call is still going on afterwards. */

@@ -7,6 +7,8 @@ export type LaneOperation =
   | 'open'
   | 'commit'
   | 'loadPage'
+  | 'fetchItems'
+  | 'closeReaders'
   | 'sizes'
   | 'close'
   | 'remove'

@@ -7,9 +7,11 @@ import {
   DamagedFileError,
   type DiskEngine,
   type DiskSizes,
+  type Fetched,
   type OpenResult,
 } from './engine.ts';
 import { MemoryFile } from './memory-file.ts';
+import type { Want } from './wants.ts';
 
 interface StoredBucket {
   bucketUuid: string;
@@ -20,6 +22,8 @@ interface StoredBucket {
 export interface MemoryDiskOptions {
   /** Awaited between writing a commit and syncing it: a slow disk, or a gate that a test holds. */
   sync?: () => Promise<void>;
+  /** Awaited by each fetch. */
+  read?: () => Promise<void>;
 }
 
 export class MemoryDisk {
@@ -27,12 +31,14 @@ export class MemoryDisk {
   readonly buckets = new Map<string, StoredBucket>();
   /** Raised by a crash: engines of an earlier life are dead. */
   life = 0;
+  readonly read: () => Promise<void>;
   private readonly sync: () => Promise<void>;
   private readonly unsynced = new Set<() => void>();
   private nextFailure: string | null = null;
 
   constructor(options: MemoryDiskOptions = {}) {
     this.sync = options.sync ?? (() => Promise.resolve());
+    this.read = options.read ?? (() => Promise.resolve());
   }
 
   /** A process that uses this disk. */
@@ -131,6 +137,17 @@ class MemoryEngine implements DiskEngine {
     const written = handle.last.then(() => this.write(handle, cuts));
     handle.last = written.catch(() => {});
     await written;
+  }
+
+  /** A file that takes no more commits can still be read. */
+  async fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched> {
+    this.refuseWhenDead();
+    const { stored } = this.find(bucketUuid).handles.get(file) ?? {};
+    if (stored === undefined) throw new Error(`file ${file} of bucket ${bucketUuid} is not open`);
+    await this.disk.read();
+    this.refuseWhenDead();
+    if (stored.damage !== null) throw new Error(stored.damage);
+    return { batch: stored.fetchItems(wants), failed: [] };
   }
 
   async reset(bucketUuid: string, incarnation: number): Promise<void> {

@@ -1,7 +1,8 @@
 // The rows of one data file in memory.
-import { type CutItem, CutReader, CutWriter, cutItemBytes } from '#kv/bucket/cut.ts';
+import { type CutItem, CutReader, CutWriter, cutItemBytes, stateOfVbucket } from '#kv/bucket/cut.ts';
 import type { CutBuffer, VbucketRecord } from './engine.ts';
 import { recordOf, stateOf } from './vb-row.ts';
+import type { Want } from './wants.ts';
 
 /** A batch of `batches` ends after this many bytes. */
 const batchTargetBytes = 1 << 20;
@@ -33,6 +34,19 @@ export class MemoryFile {
       while (reader.nextItem()) put(vbucket, reader.item);
       vbucket.record = recordOf(reader.state);
     }
+  }
+
+  /** The newest items of these keys, each in a cut of its own. */
+  fetchItems(wants: readonly Want[]): CutBuffer {
+    const writer = new CutWriter();
+    for (const { vb, key } of wants) {
+      const found = this.vbuckets.get(vb)?.byKey.get(key.toString('latin1'));
+      if (found === undefined) continue;
+      writer.begin(0);
+      writer.encodedItem(found.encoded);
+      writer.finish(stateOfVbucket(vb));
+    }
+    return writer.take();
   }
 
   *batches(): Generator<CutBuffer> {

@@ -42,6 +42,12 @@ pragma journal_size_limit=16777216;
 pragma cell_size_check=on;
 `;
 
+/** How a connection is set that only reads. */
+export const readerSql = `
+pragma query_only=on;
+pragma cell_size_check=on;
+`;
+
 export const sql = {
   header: 'select k, v from file',
   setClean: "insert or replace into file values('clean', ?)",
@@ -62,6 +68,7 @@ export const sql = {
   vbucketsFrom: `select id, high, purge, max_cas, max_deleted_rev, failover, manifest_uid, items, deleted,
     checksum from vb where id >= ? order by id`,
   rowsFrom: 'select key, seq, exp, del, meta, val from doc where vb = ? and seq > ? order by seq limit ?',
+  rowOf: 'select key, seq, exp, del, meta, val from doc where vb = ? and key = ?',
   big: 'select val from big where id = ?',
   /** The bound on the key makes SQLite walk the key tree; without it the smaller index is taken. */
   countByKey: "select count(*) from doc where vb = ? and key >= x''",

@@ -1,5 +1,12 @@
 // Takes the dirty items of a vbucket as a cut: newest version of each key, in seqno order, whole up to its end.
-import { CutBits, type CutItem, type CutState, type CutWriter } from '../bucket/cut.ts';
+import {
+  CutBits,
+  type CutItem,
+  type CutState,
+  type CutWriter,
+  emptyCutItem,
+  stateOfVbucket,
+} from '../bucket/cut.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import { unlinkDirty } from './dirty-list.ts';
 import type { Vbuckets } from './vbuckets.ts';
@@ -12,34 +19,8 @@ export class Cutter {
 
   constructor(vbuckets: Vbuckets) {
     this.vbuckets = vbuckets;
-    this.item = {
-      buffer: Buffer.alloc(0),
-      keyStart: 0,
-      keyEnd: 0,
-      valueStart: 0,
-      valueEnd: 0,
-      seqno: 0,
-      casHi: 0,
-      casLo: 0,
-      rev: 0,
-      flags: 0,
-      expiry: 0,
-      datatype: 0,
-      bits: 0,
-    };
-    this.state = {
-      vb: 0,
-      startSeqno: 0,
-      endSeqno: 0,
-      maxCasHi: 0,
-      maxCasLo: 0,
-      maxDeletedRev: 0,
-      purgeSeqno: 0,
-      manifestUid: 0,
-      items: 0,
-      deleted: 0,
-      failover: new Uint8Array(0),
-    };
+    this.item = emptyCutItem();
+    this.state = stateOfVbucket(0);
   }
 
   isNeeded(row: number): boolean {

@@ -1,12 +1,11 @@
 // Reads a data file page by page: each page is one short stretch of reads, so that no read holds back a checkpoint
 // or a commit for long. Every row is compared with its checksum.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { crc32 } from 'node:zlib';
-import { type CutItem, CutWriter } from '#kv/bucket/cut.ts';
+import { CutWriter } from '#kv/bucket/cut.ts';
 import type { VbucketRecord } from '../engine.ts';
-import { metaBytes, readMeta } from '../row.ts';
-import { bigVbFactor, sql } from '../schema.ts';
+import { sql } from '../schema.ts';
 import { readVbRow, stateOf } from '../vb-row.ts';
+import { arraysOf, RowReader } from './row-reader.ts';
 
 /** Where a page starts. Opaque to whoever pages. */
 export interface LoadCursor {
@@ -35,39 +34,19 @@ const rowsPerRead = 256;
 export class PageReader {
   private readonly vbuckets: StatementSync;
   private readonly rows: StatementSync;
-  private readonly big: StatementSync;
   private readonly countByKey: StatementSync;
   private readonly countBySeqno: StatementSync;
   private readonly stray: StatementSync;
   private readonly monotonicMs: () => number;
-  private readonly item: CutItem = {
-    buffer: Buffer.alloc(0),
-    keyStart: 0,
-    keyEnd: 0,
-    valueStart: 0,
-    valueEnd: 0,
-    seqno: 0,
-    casHi: 0,
-    casLo: 0,
-    rev: 0,
-    flags: 0,
-    expiry: 0,
-    datatype: 0,
-    bits: 0,
-  };
+  private readonly rowReader: RowReader;
 
   constructor(db: DatabaseSync, monotonicMs: () => number) {
-    const arrays = (text: string): StatementSync => {
-      const statement = db.prepare(text);
-      statement.setReturnArrays(true);
-      return statement;
-    };
-    this.vbuckets = arrays(sql.vbucketsFrom);
-    this.rows = arrays(sql.rowsFrom);
-    this.big = arrays(sql.big);
-    this.countByKey = arrays(sql.countByKey);
-    this.countBySeqno = arrays(sql.countBySeqno);
-    this.stray = arrays(sql.strayVbuckets);
+    this.vbuckets = arraysOf(db, sql.vbucketsFrom);
+    this.rows = arraysOf(db, sql.rowsFrom);
+    this.rowReader = new RowReader(db);
+    this.countByKey = arraysOf(db, sql.countByKey);
+    this.countBySeqno = arraysOf(db, sql.countBySeqno);
+    this.stray = arraysOf(db, sql.strayVbuckets);
     this.monotonicMs = monotonicMs;
   }
 
@@ -126,31 +105,12 @@ export class PageReader {
   private writeRows(rows: readonly unknown[][], at: LoadCursor, writer: CutWriter): boolean {
     for (const row of rows) {
       if (writer.bytes >= pageTargetBytes) return false;
-      this.writeRow(at, row, writer);
-      at.afterSeqno = this.item.seqno;
+      const seqno = this.rowReader.write(at.vb, row, writer);
+      if (!(seqno > at.afterSeqno)) throw new Error(`vbucket ${at.vb} is out of order at seqno ${seqno}`);
+      at.afterSeqno = seqno;
       at.rows++;
     }
     return rows.length < rowsPerRead;
-  }
-
-  private writeRow({ vb, afterSeqno }: LoadCursor, row: readonly unknown[], writer: CutWriter): void {
-    const [key, seqno, expiry, deletedAt, meta] = row;
-    const value = row[5] ?? this.bigValue(vb, seqno as number);
-    const { item } = this;
-    if (!isBytes(key) || !isBytes(meta) || meta.length !== metaBytes || !isBytes(value)) {
-      throw new Error(`the row at vbucket ${vb}, seqno ${String(seqno)} is incomplete`);
-    }
-    const checksum = readMeta(meta, item);
-    if (!((seqno as number) > afterSeqno)) throw new Error(`vbucket ${vb} is out of order at seqno ${seqno}`);
-    item.seqno = seqno as number;
-    item.expiry = (deletedAt ?? expiry) as number;
-    writer.itemOf(item, key, value);
-    if (crc32(writer.lastItem(), vb) === checksum) return;
-    throw new Error(`the row at vbucket ${vb}, seqno ${String(seqno)} differs from its checksum`);
-  }
-
-  private bigValue(vb: number, seqno: number): unknown {
-    return (this.big.get(vb * bigVbFactor + seqno) as unknown as unknown[] | undefined)?.[0];
   }
 
   /** A row that either tree has lost, or files under another vbucket, is passed over in silence by the join of both. */
@@ -166,8 +126,6 @@ export class PageReader {
     if (stray !== undefined) throw new Error(`vbucket ${stray[0]} has rows but no state`);
   }
 }
-
-const isBytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array;
 
 function toRecord(row: readonly unknown[]): VbucketRecord {
   const record = readVbRow(row);

@@ -4,11 +4,13 @@ import {
   type BucketFiles,
   DamagedFileError,
   type DiskSizes,
+  type Fetched,
   type OpenedFile,
   type OpenResult,
 } from '../engine.ts';
 import { layoutPath, prepareFolder, removeFolder, renewFolder } from './bucket-folder.ts';
 import { DataFile } from './data-file.ts';
+import { Fetcher } from './fetcher.ts';
 import type { DataFileSpec } from './file-format.ts';
 import type { LoadCursor, LoadPage } from './page-reader.ts';
 
@@ -16,6 +18,7 @@ export class SqliteLane {
   private readonly monotonicMs: () => number;
   private readonly files = new Map<string, DataFile>();
   private readonly unsettled = new Set<DataFile>();
+  private readonly fetchers = new Map<string, Fetcher>();
 
   constructor(options: { monotonicMs: () => number }) {
     this.monotonicMs = options.monotonicMs;
@@ -60,6 +63,24 @@ export class SqliteLane {
     return this.find(bucketUuid, file).loadPage(cursor);
   }
 
+  /** Over a connection that only reads, opened when it is first needed. The file is written by another lane or this. */
+  fetchItems(spec: DataFileSpec, wants: Uint8Array): Fetched {
+    const key = keyOf(spec.bucketUuid, spec.file);
+    const present = this.fetchers.get(key);
+    const fetcher = present ?? new Fetcher(spec.path);
+    if (!present) this.fetchers.set(key, fetcher);
+    return fetcher.fetchItems(wants);
+  }
+
+  /** Closes the bucket's connections that only read. */
+  closeReaders(bucketUuid: string): void {
+    for (const [key, fetcher] of this.fetchers) {
+      if (!key.startsWith(keyOf(bucketUuid, ''))) continue;
+      this.fetchers.delete(key);
+      fetcher.close();
+    }
+  }
+
   sizes(bucketUuid: string): DiskSizes {
     const sizes = { fileBytes: 0, dataBytes: 0 };
     for (const [, data] of this.filesOf(bucketUuid)) {
@@ -91,6 +112,8 @@ export class SqliteLane {
 
   /** Closes everything as it is. */
   stop(): void {
+    for (const fetcher of this.fetchers.values()) fetcher.close();
+    this.fetchers.clear();
     for (const data of this.files.values()) data.close(false);
     this.files.clear();
     this.unsettled.clear();

@@ -8,10 +8,10 @@ import type { Lane, LaneArguments, LaneOperation, LaneResult } from '../lane.ts'
 import { LaneEngine } from '../lane-engine.ts';
 import type { LaneFailure, LaneReply, LaneRequest } from './messages.ts';
 
-/** Each worker costs about 12 MB; files are spread over them by file number. */
+/** Each worker costs about 12 MB; files are spread over them by file number. One more starts at the first fetch. */
 export function workerDiskEngine(options: { workers?: number } = {}): DiskEngine {
   const more = Array.from({ length: (options.workers ?? 1) - 1 }, () => new WorkerLane());
-  return new LaneEngine([new WorkerLane(), ...more]);
+  return new LaneEngine([new WorkerLane(), ...more], new WorkerLane());
 }
 
 class WorkerLane implements Lane {

@@ -1,0 +1,64 @@
+// Reads single documents over a connection of its own, which only reads: in the write-ahead log's mode a reader never
+// waits for a commit, nor a commit for it.
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { CutWriter, stateOfVbucket } from '#kv/bucket/cut.ts';
+import type { Fetched } from '../engine.ts';
+import { readerSql, sql } from '../schema.ts';
+import { decodeWants, type Want } from '../wants.ts';
+import { arraysOf, type DocRow, RowReader } from './row-reader.ts';
+
+/** A fetch is one read transaction; above this many keys it is several, so that none holds back a checkpoint. */
+const keysPerRead = 512;
+
+export class Fetcher {
+  private readonly db: DatabaseSync;
+  private readonly row: StatementSync;
+  private readonly reader: RowReader;
+
+  constructor(path: string) {
+    this.db = new DatabaseSync(path, { readOnly: true });
+    this.db.exec(readerSql);
+    this.row = arraysOf(this.db, sql.rowOf);
+    this.reader = new RowReader(this.db);
+  }
+
+  fetchItems(encoded: Uint8Array): Fetched {
+    const wants = decodeWants(encoded);
+    const writer = new CutWriter();
+    const failed: number[] = [];
+    for (let from = 0; from < wants.length; from += keysPerRead) {
+      this.read(wants, from, writer, failed);
+    }
+    return { batch: writer.take(), failed };
+  }
+
+  close(): void {
+    this.db.close();
+  }
+
+  /** Row and large value must be of one moment: a commit in between removes the old value. */
+  private read(wants: readonly Want[], from: number, writer: CutWriter, failed: number[]): void {
+    this.db.exec('begin');
+    try {
+      const to = Math.min(from + keysPerRead, wants.length);
+      for (let i = from; i < to; i++) if (!this.readOne(wants[i] as Want, writer)) failed.push(i);
+    } finally {
+      this.db.exec('rollback');
+    }
+  }
+
+  /** False when there is a row that is not what was written. */
+  private readOne({ vb, key }: Want, writer: CutWriter): boolean {
+    const row = this.row.get(vb, key) as unknown as DocRow | undefined;
+    if (row === undefined) return true;
+    writer.begin(0);
+    try {
+      this.reader.write(vb, row, writer);
+    } catch {
+      writer.abandon();
+      return false;
+    }
+    writer.finish(stateOfVbucket(vb));
+    return true;
+  }
+}

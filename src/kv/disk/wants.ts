@@ -1,0 +1,34 @@
+// The keys of a fetch in one buffer, so that they cross to a disk thread in one piece: for each u16 vb, u16 key
+// length, key.
+
+const headBytes = 4;
+
+export interface Want {
+  vb: number;
+  key: Buffer;
+}
+
+export function encodeWants(wants: readonly Want[]): Uint8Array<ArrayBuffer> {
+  const bytes = wants.reduce((sum, { key }) => sum + headBytes + key.length, 0);
+  const encoded = new Uint8Array(bytes);
+  const buffer = Buffer.from(encoded.buffer);
+  let at = 0;
+  for (const { vb, key } of wants) {
+    buffer.writeUInt16BE(vb, at);
+    buffer.writeUInt16BE(key.length, at + 2);
+    buffer.set(key, at + headBytes);
+    at += headBytes + key.length;
+  }
+  return encoded;
+}
+
+export function decodeWants(encoded: Uint8Array): Want[] {
+  const buffer = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength);
+  const wants: Want[] = [];
+  for (let at = 0; at < buffer.length; ) {
+    const end = at + headBytes + buffer.readUInt16BE(at + 2);
+    wants.push({ vb: buffer.readUInt16BE(at), key: buffer.subarray(at + headBytes, end) });
+    at = end;
+  }
+  return wants;
+}

@@ -1,0 +1,84 @@
+// Reading single documents, as every disk engine must do it.
+import assert from 'node:assert/strict';
+import { CutBits, CutReader } from '#kv/bucket/cut.ts';
+import type { Fetched } from '#kv/disk/engine.ts';
+import { cutsOf } from '../support/cuts.ts';
+import { aBucket, type DiskUnderTest, titled } from './disk-engine.ts';
+
+const want = (key: string, vb = 0) => ({ vb, key: Buffer.from(key) });
+
+/** Short text of each item. */
+function found({ batch }: Fetched): string[] {
+  const reader = new CutReader(batch);
+  const texts: string[] = [];
+  while (reader.nextCut()) {
+    while (reader.nextItem()) {
+      const { buffer, keyStart, keyEnd, valueStart, valueEnd, seqno, bits } = reader.item;
+      const key = buffer.toString('latin1', keyStart, keyEnd);
+      const value = buffer.toString('latin1', valueStart, valueEnd);
+      texts.push(`${reader.state.vb} ${seqno} ${key}=${value.slice(0, 10)}${value.length} ${bits}`);
+    }
+  }
+  return texts;
+}
+
+export function describeFetching(name: string, make: () => Promise<DiskUnderTest>): void {
+  const it = titled(name, make);
+
+  it('fetches documents by key, tombstones and large values too', async (disk) => {
+    const files = aBucket(disk);
+    const engine = disk.engine();
+    await engine.open(files);
+    const commit = (docs: Parameters<typeof cutsOf>[0]) => engine.commit(files.bucketUuid, 0, cutsOf(docs));
+    await commit([
+      { vb: 0, key: 'a', value: 'old', seqno: 1 },
+      { vb: 0, key: 'big', value: 'b'.repeat(100_000), seqno: 2 },
+      { vb: 2, key: 'a', value: 'other', seqno: 1 },
+      { vb: 0, key: 'gone', value: '', seqno: 3, bits: CutBits.deleted, expiry: 7 },
+    ]);
+    const wants = [want('a'), want('none'), want('big'), want('a', 2), want('gone'), want('a', 4)];
+    const fetchAll = async () => found(await engine.fetchItems(files.bucketUuid, 0, wants));
+    assert.deepEqual(await fetchAll(), [
+      '0 1 a=old3 0',
+      '0 2 big=bbbbbbbbbb100000 0',
+      '2 1 a=other5 0',
+      '0 3 gone=0 1',
+    ]);
+    await commit([{ vb: 0, key: 'a', value: 'new!', seqno: 9 }]);
+    await commit([{ vb: 0, key: 'big', value: 'c'.repeat(50_000), seqno: 10 }]);
+    assert.deepEqual((await fetchAll()).slice(0, 2), ['0 9 a=new!4 0', '0 10 big=cccccccccc50000 0']);
+    await engine.stop();
+  });
+
+  it('fetches many keys at once', async (disk) => {
+    const files = aBucket(disk);
+    const engine = disk.engine();
+    await engine.open(files);
+    const docs = Array.from({ length: 2000 }, (_, i) => ({ key: `k${i}`, value: `${i}`, seqno: i + 1 }));
+    await engine.commit(files.bucketUuid, 0, cutsOf(docs));
+    const wants = docs.map(({ key }) => want(key)).reverse();
+    const fetched = await engine.fetchItems(files.bucketUuid, 0, wants);
+    assert.deepEqual(fetched.failed, []);
+    assert.equal(found(fetched).length, 2000);
+    assert.equal(found(fetched)[0], '0 2000 k1999=19994 0');
+    await engine.stop();
+  });
+
+  it('fetches nothing of what a reset removed, and refuses once closed', async (disk) => {
+    const files = aBucket(disk);
+    const engine = disk.engine();
+    await engine.open(files);
+    const fetchAll = () => engine.fetchItems(files.bucketUuid, 0, [want('a')]);
+    await engine.commit(files.bucketUuid, 0, cutsOf([{ key: 'a', value: 'x', seqno: 1 }]));
+    assert.equal(found(await fetchAll()).length, 1);
+    await engine.reset(files.bucketUuid, 2);
+    assert.deepEqual(found(await fetchAll()), []);
+    await engine.commit(files.bucketUuid, 0, cutsOf([{ key: 'a', value: 'y', seqno: 1 }]));
+    assert.deepEqual(found(await fetchAll()), ['0 1 a=y1 0']);
+    await engine.close(files.bucketUuid);
+    await assert.rejects(fetchAll, /not open/);
+    await engine.open({ ...files, incarnation: 2 });
+    assert.deepEqual(found(await fetchAll()), ['0 1 a=y1 0']);
+    await engine.stop();
+  });
+}
