@@ -59,6 +59,7 @@ const fastDisk: DiskEngine = {
   }),
   load: async () => {},
   commit: async () => {},
+  backfill: async () => ({ batch: new Uint8Array(0), toSeqno: 0, endSeqno: 0, purgeSeqno: 0 }),
   fetchItems: async () => ({ batch: new Uint8Array(), failed: [] }),
   reset: async () => {},
   sizes: async () => ({ fileBytes: 0, dataBytes: 0 }),

@@ -7,6 +7,7 @@ import type { BucketFiles, DiskEngine } from '#kv/disk/engine.ts';
 import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { type DiskUnderTest, describeDiskEngine } from './disk-engine.ts';
+import { describeDiskEngineBackfill } from './disk-engine-backfill.ts';
 import { describeDiskEngineFaults } from './disk-engine-faults.ts';
 import { describeFetching } from './disk-engine-fetch.ts';
 
@@ -18,6 +19,7 @@ const disks: Record<string, () => Promise<DiskUnderTest>> = {
 };
 for (const [name, make] of Object.entries(disks)) {
   describeDiskEngine(name, make);
+  describeDiskEngineBackfill(name, make);
   describeDiskEngineFaults(name, make);
   describeFetching(name, make);
 }

@@ -65,6 +65,18 @@ export interface OpenResult {
   damaged: DamagedFile[];
 }
 
+/** Part of a vbucket's rows, as one moment of the file had them. */
+export interface BackfillPage {
+  /** One cut with the rows in seqno order, or nothing when there are none. */
+  batch: CutBuffer;
+  /** All rows after the given seqno up to here are in the page. */
+  toSeqno: number;
+  /** High seqno of the vbucket at that moment: when `toSeqno` gets there, nothing is missing. */
+  endSeqno: number;
+  /** Up to here tombstones have been purged. */
+  purgeSeqno: number;
+}
+
 /**
  * Encoded by `cut.ts`: one cut or several, each a vbucket's dirty keys with the newest version of each, with the
  * vbucket's state at the end of the cut. A commit is one transaction and one fsync.
@@ -97,6 +109,11 @@ export interface DiskEngine {
    * nothing could be read.
    */
   fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched>;
+  /**
+   * The rows of one vbucket after a seqno, as many as make a page, read in one short transaction of a connection of
+   * its own. Rejects with DamagedFileError when a row is not as it was written.
+   */
+  backfill(bucketUuid: string, file: number, vb: number, afterSeqno: number): Promise<BackfillPage>;
   /**
    * Removes every row (flush of the bucket), raising the incarnation, in one atomic step. Mends damaged files.
    * Commits and loads that have not ended when it is called may reject.

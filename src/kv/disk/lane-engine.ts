@@ -1,9 +1,10 @@
 // The disk engine over SQLite files, spread over lanes by file number. The first lane also keeps the folders. Single
-// documents are read in a lane of their own, which starts when the first is asked for.
+// documents and histories are read in a lane of their own, which starts when the first is asked for.
 
 import type { DataFileSpec } from './adapters/file-format.ts';
 import { firstPage } from './adapters/page-reader.ts';
 import {
+  type BackfillPage,
   type BucketFiles,
   type CutBuffer,
   DamagedFileError,
@@ -65,10 +66,11 @@ export class LaneEngine implements DiskEngine {
   }
 
   async fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched> {
-    const spec = this.specs.get(bucketUuid)?.find((candidate) => candidate.file === file);
-    if (spec === undefined) throw new Error(`bucket ${bucketUuid} is not open`);
-    this.readFrom.add(bucketUuid);
-    return await this.readLane.call('fetchItems', spec, encodeWants(wants));
+    return await this.readLane.call('fetchItems', this.specToRead(bucketUuid, file), encodeWants(wants));
+  }
+
+  async backfill(bucketUuid: string, file: number, vb: number, afterSeqno: number): Promise<BackfillPage> {
+    return await this.readLane.call('backfillPage', this.specToRead(bucketUuid, file), vb, afterSeqno);
   }
 
   async reset(bucketUuid: string, incarnation: number): Promise<void> {
@@ -123,6 +125,13 @@ export class LaneEngine implements DiskEngine {
       opened: results.flatMap((result) => result.opened).sort((a, b) => a.file - b.file),
       damaged: results.flatMap((result) => result.damaged).sort((a, b) => a.file - b.file),
     };
+  }
+
+  private specToRead(bucketUuid: string, file: number): DataFileSpec {
+    const spec = this.specs.get(bucketUuid)?.find((candidate) => candidate.file === file);
+    if (spec === undefined) throw new Error(`bucket ${bucketUuid} is not open`);
+    this.readFrom.add(bucketUuid);
+    return spec;
   }
 
   /** Before its files are replaced or closed. Fetches that come later fail. */

@@ -7,6 +7,7 @@ export type LaneOperation =
   | 'open'
   | 'commit'
   | 'loadPage'
+  | 'backfillPage'
   | 'fetchItems'
   | 'closeReaders'
   | 'sizes'

@@ -1,6 +1,7 @@
 // A disk in memory: what is committed, what of it is synced, and how it fails. A `MemoryDisk` outlives the engines
 // that use it, as a disk outlives processes. For tests and for simulating a cluster in one process.
 import {
+  type BackfillPage,
   type BucketFiles,
   type CutBuffer,
   type DamagedFile,
@@ -148,6 +149,13 @@ class MemoryEngine implements DiskEngine {
     this.refuseWhenDead();
     if (stored.damage !== null) throw new Error(stored.damage);
     return { batch: stored.fetchItems(wants), failed: [] };
+  }
+
+  async backfill(bucketUuid: string, file: number, vb: number, afterSeqno: number): Promise<BackfillPage> {
+    const handle = this.usable(bucketUuid, file);
+    const { damage } = handle.stored;
+    if (damage !== null) throw new DamagedFileError({ file, path: handle.path, reason: damage });
+    return handle.stored.backfill(vb, afterSeqno);
   }
 
   async reset(bucketUuid: string, incarnation: number): Promise<void> {

@@ -1,6 +1,6 @@
 // The rows of one data file in memory.
 import { type CutItem, CutReader, CutWriter, cutItemBytes, stateOfVbucket } from '#kv/bucket/cut.ts';
-import type { CutBuffer, VbucketRecord } from './engine.ts';
+import type { BackfillPage, CutBuffer, VbucketRecord } from './engine.ts';
 import { recordOf, stateOf } from './vb-row.ts';
 import type { Want } from './wants.ts';
 
@@ -51,8 +51,9 @@ export class MemoryFile {
 
   *batches(): Generator<CutBuffer> {
     const writer = new CutWriter();
-    for (const { record, byKey } of this.sorted()) {
-      const items = [...byKey.values()].sort((a, b) => a.seqno - b.seqno);
+    for (const vbucket of this.sorted()) {
+      const { record } = vbucket;
+      const items = sortedItems(vbucket);
       let from = 0;
       while (from < items.length) {
         const to = endOfBatch(items, from, writer.bytes);
@@ -63,6 +64,18 @@ export class MemoryFile {
       }
     }
     if (writer.bytes > 0) yield writer.take();
+  }
+
+  backfill(vb: number, afterSeqno: number): BackfillPage {
+    const vbucket = this.vbuckets.get(vb);
+    if (vbucket === undefined) return { batch: new Uint8Array(0), toSeqno: 0, endSeqno: 0, purgeSeqno: 0 };
+    const { highSeqno: endSeqno, purgeSeqno } = vbucket.record;
+    const items = sortedItems(vbucket).filter(({ seqno }) => seqno > afterSeqno);
+    const to = endOfBatch(items, 0, 0);
+    const writer = new CutWriter();
+    if (to > 0) writeCut(writer, vbucket.record, items.slice(0, to));
+    const toSeqno = to < items.length ? (items[to - 1]?.seqno ?? 0) : endSeqno;
+    return { batch: writer.take(), toSeqno, endSeqno, purgeSeqno };
   }
 
   dataBytes(): number {
@@ -97,6 +110,8 @@ export class MemoryFile {
     return made;
   }
 }
+
+const sortedItems = ({ byKey }: StoredVbucket) => [...byKey.values()].sort((a, b) => a.seqno - b.seqno);
 
 function put(vbucket: StoredVbucket, item: CutItem): void {
   const key = keyOf(item);

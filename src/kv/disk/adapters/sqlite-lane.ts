@@ -1,6 +1,7 @@
 // The data files that one thread serves, over all buckets. Synchronous throughout: whoever hosts it, a worker or the
 // caller's own thread, brings the promises.
 import {
+  type BackfillPage,
   type BucketFiles,
   DamagedFileError,
   type DiskSizes,
@@ -8,6 +9,7 @@ import {
   type OpenedFile,
   type OpenResult,
 } from '../engine.ts';
+import { BackfillReader } from './backfill-reader.ts';
 import { layoutPath, prepareFolder, removeFolder, renewFolder } from './bucket-folder.ts';
 import { DataFile } from './data-file.ts';
 import { Fetcher } from './fetcher.ts';
@@ -19,6 +21,7 @@ export class SqliteLane {
   private readonly files = new Map<string, DataFile>();
   private readonly unsettled = new Set<DataFile>();
   private readonly fetchers = new Map<string, Fetcher>();
+  private readonly backfills = new Map<string, BackfillReader>();
 
   constructor(options: { monotonicMs: () => number }) {
     this.monotonicMs = options.monotonicMs;
@@ -72,12 +75,28 @@ export class SqliteLane {
     return fetcher.fetchItems(wants);
   }
 
+  /** As `fetchItems`, over another connection: a broken row fails its backfill and nothing else. */
+  backfillPage(spec: DataFileSpec, vb: number, afterSeqno: number): BackfillPage {
+    const key = keyOf(spec.bucketUuid, spec.file);
+    try {
+      const present = this.backfills.get(key);
+      const reader = present ?? new BackfillReader(spec.path);
+      if (!present) this.backfills.set(key, reader);
+      return reader.readPage(vb, afterSeqno);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new DamagedFileError({ file: spec.file, path: spec.path, reason }, { cause: error });
+    }
+  }
+
   /** Closes the bucket's connections that only read. */
   closeReaders(bucketUuid: string): void {
-    for (const [key, fetcher] of this.fetchers) {
-      if (!key.startsWith(keyOf(bucketUuid, ''))) continue;
-      this.fetchers.delete(key);
-      fetcher.close();
+    for (const readers of [this.fetchers, this.backfills]) {
+      for (const [key, reader] of readers) {
+        if (!key.startsWith(keyOf(bucketUuid, ''))) continue;
+        readers.delete(key);
+        reader.close();
+      }
     }
   }
 
@@ -112,8 +131,10 @@ export class SqliteLane {
 
   /** Closes everything as it is. */
   stop(): void {
-    for (const fetcher of this.fetchers.values()) fetcher.close();
-    this.fetchers.clear();
+    for (const readers of [this.fetchers, this.backfills]) {
+      for (const reader of readers.values()) reader.close();
+      readers.clear();
+    }
     for (const data of this.files.values()) data.close(false);
     this.files.clear();
     this.unsettled.clear();

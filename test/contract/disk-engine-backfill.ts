@@ -1,0 +1,95 @@
+// Reading a vbucket's rows in seqno order, page by page, while commits go on. Run over every disk engine.
+import assert from 'node:assert/strict';
+import { CutReader } from '#kv/bucket/cut.ts';
+import type { DiskEngine } from '#kv/disk/engine.ts';
+import { cutsOf } from '../support/cuts.ts';
+import { aBucket, type DiskUnderTest, titled } from './disk-engine.ts';
+
+const uuid = 'a'.repeat(32);
+
+export function describeDiskEngineBackfill(name: string, make: () => Promise<DiskUnderTest>): void {
+  const it = titled(name, make);
+
+  it('reads the rows of one vbucket after a seqno, up to its high seqno', async (disk) => {
+    const engine = disk.engine();
+    await engine.open(aBucket(disk));
+    const docs = [
+      { key: 'a', value: '1', seqno: 1 },
+      { key: 'b', value: '2', seqno: 2, bits: 1, expiry: 7 },
+      { key: 'c', value: 'x'.repeat(5000), seqno: 4 },
+      { vb: 2, key: 'd', value: '4', seqno: 3 },
+    ];
+    await engine.commit(uuid, 0, cutsOf(docs, { endSeqno: 6 }));
+    const page = await engine.backfill(uuid, 0, 0, 1);
+    assert.deepEqual(rowsOf(page.batch), ['2 b=2', `4 c=${'x'.repeat(5000)}`]);
+    assert.deepEqual([page.toSeqno, page.endSeqno, page.purgeSeqno], [6, 6, 3]);
+    await engine.stop();
+  });
+
+  it('answers an empty page for a vbucket that was never written', async (disk) => {
+    const engine = disk.engine();
+    await engine.open(aBucket(disk));
+    await engine.commit(uuid, 0, cutsOf([{ vb: 2, key: 'a', seqno: 1 }]));
+    const page = await engine.backfill(uuid, 0, 0, 0);
+    assert.deepEqual([page.toSeqno, page.endSeqno, rowsOf(page.batch)], [0, 0, []]);
+    await engine.stop();
+  });
+
+  it('pages through more than fits one page, and each page is of one moment', async (disk) => {
+    const engine = disk.engine();
+    await engine.open(aBucket(disk));
+    const value = 'v'.repeat(1000);
+    const docs = Array.from({ length: 3000 }, (_, i) => ({ key: `k${i}`, value, seqno: i + 1 }));
+    await engine.commit(uuid, 0, cutsOf(docs));
+    const first = await engine.backfill(uuid, 0, 0, 0);
+    assert.ok(first.toSeqno > 0 && first.toSeqno < 3000);
+    assert.equal(first.endSeqno, 3000);
+    // The last key moves behind everything that the first page told of.
+    await engine.commit(uuid, 0, cutsOf([{ key: 'k2999', value: 'new', seqno: 3001 }]));
+    const rest = await readAll(engine, first.toSeqno);
+    assert.equal(rowsOf(first.batch).length + rest.rows.length, 3000);
+    assert.equal(rest.rows.at(-1), '3001 k2999=new');
+    assert.equal(rest.endSeqno, 3001);
+    await engine.stop();
+  });
+
+  it('sees every commit that was acknowledged, also after a reset', async (disk) => {
+    const engine = disk.engine();
+    await engine.open(aBucket(disk));
+    await engine.commit(uuid, 0, cutsOf([{ key: 'a', value: 'old', seqno: 1 }]));
+    assert.deepEqual(rowsOf((await engine.backfill(uuid, 0, 0, 0)).batch), ['1 a=old']);
+    await engine.reset(uuid, 2);
+    assert.equal((await engine.backfill(uuid, 0, 0, 0)).endSeqno, 0);
+    await engine.commit(uuid, 0, cutsOf([{ key: 'a', value: 'new', seqno: 1 }]));
+    assert.deepEqual(rowsOf((await engine.backfill(uuid, 0, 0, 0)).batch), ['1 a=new']);
+    await engine.close(uuid);
+    await assert.rejects(engine.backfill(uuid, 0, 0, 0), /not open/);
+    await engine.stop();
+  });
+}
+
+async function readAll(
+  engine: DiskEngine,
+  afterSeqno: number,
+): Promise<{ rows: string[]; endSeqno: number }> {
+  const rows: string[] = [];
+  for (let after = afterSeqno; ; ) {
+    const page = await engine.backfill(uuid, 0, 0, after);
+    rows.push(...rowsOf(page.batch));
+    if (page.toSeqno === page.endSeqno) return { rows, endSeqno: page.endSeqno };
+    after = page.toSeqno;
+  }
+}
+
+function rowsOf(batch: Uint8Array): string[] {
+  const rows: string[] = [];
+  const reader = new CutReader(batch);
+  while (reader.nextCut()) {
+    while (reader.nextItem()) {
+      const { buffer, keyStart, keyEnd, valueStart, valueEnd, seqno } = reader.item;
+      const key = buffer.toString('latin1', keyStart, keyEnd);
+      rows.push(`${seqno} ${key}=${buffer.toString('latin1', valueStart, valueEnd)}`);
+    }
+  }
+  return rows;
+}
