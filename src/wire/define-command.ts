@@ -42,15 +42,13 @@ export interface CommandSpec {
   privilege?: PrivilegeNeed;
   request?: CommandLayout;
   /** No answer on success, or on a miss. */
-  quiet?: 'success' | 'miss';
+  quiet?: 'success' | 'miss' | null;
   durability?: boolean;
   preserveTtl?: boolean;
   /** May be answered out of order once the client allows it. */
   reorderable?: boolean;
   /** Runs on a bucket whose documents are still being loaded. */
   duringWarmup?: boolean;
-  /** Changes documents: needs SystemCollectionMutation in system collections where a reader needs SystemCollectionLookup. */
-  mutates?: boolean;
   doc: string;
 }
 
@@ -59,8 +57,19 @@ const valueRules = { none: 0, required: 1, optional: 2 } as const;
 const casRules = { none: 0, optional: 1, required: 2 } as const;
 export const KeyRule = keyRules;
 
-/** A declared command, with its layout in the form the validator reads. */
-export interface Command extends CommandSpec {
+/** A declared command, with its layout in the form the validator reads. All have one shape: the data path reads them. */
+export interface Command {
+  readonly opcode: number;
+  readonly name: string;
+  readonly session: SessionNeed;
+  readonly privilege: PrivilegeNeed;
+  readonly request: CommandLayout;
+  readonly quiet: 'success' | 'miss' | null;
+  readonly durability: boolean;
+  readonly preserveTtl: boolean;
+  readonly reorderable: boolean;
+  readonly duringWarmup: boolean;
+  readonly doc: string;
   /** Bit n: extras of n bytes are allowed. */
   readonly extrasMask: number;
   readonly keyRule: number;
@@ -69,9 +78,20 @@ export interface Command extends CommandSpec {
 }
 
 export function defineCommand(spec: CommandSpec): Command {
-  const { extras = [0], key = 'none', value = 'none', cas = 'none' } = spec.request ?? {};
+  const { request = {} } = spec;
+  const { extras = [0], key = 'none', value = 'none', cas = 'none' } = request;
   return {
-    ...spec,
+    opcode: spec.opcode,
+    name: spec.name,
+    session: spec.session,
+    privilege: spec.privilege ?? {},
+    request,
+    quiet: spec.quiet ?? null,
+    durability: spec.durability ?? false,
+    preserveTtl: spec.preserveTtl ?? false,
+    reorderable: spec.reorderable ?? false,
+    duringWarmup: spec.duringWarmup ?? false,
+    doc: spec.doc,
     extrasMask: extras.reduce((mask, bytes) => mask | (1 << bytes), 0),
     keyRule: keyRules[key],
     valueRule: valueRules[value],

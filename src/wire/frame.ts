@@ -1,6 +1,8 @@
 // Frames of the binary protocol (public document: kv_engine docs/BinaryProtocol.md): where one begins and ends in a
 // buffer, and the offsets of its parts. Pure; nothing is copied.
 
+import { readU32 } from './bytes.ts';
+
 export const headerBytes = 24;
 /** A frame with more is a reason to hang up. */
 export const frameBytesMax = 30 * 1024 * 1024;
@@ -70,7 +72,7 @@ export function readFrame(
   frame.needed = headerBytes;
   if (end - at < headerBytes) return FrameResult.needMore;
   const magic = buffer[at] as number;
-  const bodyBytes = buffer.readUInt32BE(at + 8);
+  const bodyBytes = readU32(buffer, at + 8);
   let framingBytes = 0;
   let keyBytes = ((buffer[at + 2] as number) << 8) | (buffer[at + 3] as number);
   if (magic === Magic.altRequest || magic === Magic.altResponse) {
@@ -107,7 +109,7 @@ function readHeader(buffer: Buffer, at: number, frame: Frame): void {
   frame.opcode = buffer[at + 1] as number;
   frame.datatype = buffer[at + 5] as number;
   frame.vb = ((buffer[at + 6] as number) << 8) | (buffer[at + 7] as number);
-  frame.opaque = buffer.readUInt32BE(at + 12);
-  frame.casHi = buffer.readUInt32BE(at + 16);
-  frame.casLo = buffer.readUInt32BE(at + 20);
+  frame.opaque = readU32(buffer, at + 12);
+  frame.casHi = readU32(buffer, at + 16);
+  frame.casLo = readU32(buffer, at + 20);
 }

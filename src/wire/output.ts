@@ -1,4 +1,5 @@
 // Gathers the replies of one stretch in one growing buffer, so that they leave in one write.
+import { writeU32 } from './bytes.ts';
 import { headerBytes, Magic } from './frame.ts';
 import { durationFrameBytes } from './framing.ts';
 
@@ -80,13 +81,6 @@ export class Output {
     this.buffer.copy(grown, 0, 0, this.end);
     this.buffer = grown;
   }
-}
-
-function writeU32(buffer: Buffer, at: number, value: number): void {
-  buffer[at] = value >>> 24;
-  buffer[at + 1] = value >>> 16;
-  buffer[at + 2] = value >>> 8;
-  buffer[at + 3] = value;
 }
 
 /** A request as a client or a test sends it. */

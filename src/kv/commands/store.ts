@@ -1,3 +1,4 @@
+import { readU32 } from '#wire/bytes.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { StoreMode } from '../bucket/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
@@ -16,8 +17,8 @@ function store(request: Request, mode: StoreMode): Status | Outcome {
   const mutation = beginMutation(request, mode);
   const refusal = takeValue(request);
   if (refusal !== Status.success) return refusal;
-  mutation.flags = frame.buffer.readUInt32BE(frame.extrasStart);
-  mutation.expiry = frame.buffer.readUInt32BE(frame.extrasStart + 4);
+  mutation.flags = readU32(frame.buffer, frame.extrasStart);
+  mutation.expiry = readU32(frame.buffer, frame.extrasStart + 4);
   // A client that sends attributes means these; one that sends only a body leaves those that are there alone.
   mutation.keepXattrs = (mutation.datatype & Datatype.xattr) === 0;
   const status = request.documents.store(mutation, result);

@@ -1,4 +1,5 @@
 // Values as clients send and want them: compressed or not, with extended attributes in front or not, JSON or not.
+import { writeU32 } from '#wire/bytes.ts';
 import { Feature } from '#wire/features.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
@@ -59,7 +60,7 @@ export function replyDocument(request: Request, view: ItemView, keyBytes = 0): O
   const bytes = end - start;
   const at = beginReply(request, 4, keyBytes, bytes, datatype, shownCasHi(view), shownCasLo(view));
   const { output, frame } = request;
-  output.buffer.writeUInt32BE(view.flags, at);
+  writeU32(output.buffer, at, view.flags);
   if (keyBytes > 0) frame.buffer.copy(output.buffer, at + 4, frame.keyStart, frame.valueStart);
   buffer.copy(output.buffer, at + 4 + keyBytes, start, end);
   return Outcome.replied;

@@ -132,10 +132,10 @@ function entryOf(command: Command): Entry {
   return {
     command,
     handler,
-    needsAll: bitsOf(command.privilege?.all),
-    needsAny: bitsOf(command.privilege?.any),
+    needsAll: bitsOf(command.privilege.all),
+    needsAny: bitsOf(command.privilege.any),
     // Clients set the JSON bit on anything; the server decides about it by itself.
-    datatypes: command.request?.typedValue ? Datatype.json | Datatype.snappy | Datatype.xattr : Datatype.json,
+    datatypes: command.request.typedValue ? Datatype.json | Datatype.snappy | Datatype.xattr : Datatype.json,
   };
 }
 
@@ -149,7 +149,7 @@ function isNegotiated(request: Request): boolean {
 /** Held replies may be overtaken where the client allows it, by commands of which the order does not matter. */
 function mayOvertake(connection: Connection, command: Command, barrier: boolean): boolean {
   if (barrier || connection.isOrdered || connection.heldCount >= heldMax) return false;
-  return command.reorderable === true && connection.session.features[Feature.unorderedExecution] === 1;
+  return command.reorderable && connection.session.features[Feature.unorderedExecution] === 1;
 }
 
 function checkFraming(request: Request, command: Command): Status {

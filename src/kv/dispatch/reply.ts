@@ -1,4 +1,5 @@
 // Replies that several commands share.
+import { writeU32 } from '#wire/bytes.ts';
 import { Feature } from '#wire/features.ts';
 import { encodeDuration } from '#wire/framing.ts';
 import { Datatype, Status } from '#wire/status.ts';
@@ -55,16 +56,16 @@ export function replyMutation(request: Request, result: MutationResult, valueByt
   if (!withToken) return at;
   const { buffer } = output;
   const newest = request.bucket.newestFailover(request.frame.vb);
-  buffer.writeUInt32BE(newest?.uuidHi ?? 0, at);
-  buffer.writeUInt32BE(newest?.uuidLo ?? 0, at + 4);
+  writeU32(buffer, at, newest?.uuidHi ?? 0);
+  writeU32(buffer, at + 4, newest?.uuidLo ?? 0);
   writeSeqno(buffer, at + 8, result.seqno);
   return at + 16;
 }
 
 /** A number below 2^53 as eight bytes. */
 export function writeSeqno(buffer: Buffer, at: number, seqno: number): void {
-  buffer.writeUInt32BE(Math.floor(seqno / 2 ** 32), at);
-  buffer.writeUInt32BE(seqno % 2 ** 32, at + 4);
+  writeU32(buffer, at, seqno / 2 ** 32);
+  writeU32(buffer, at + 4, seqno);
 }
 
 /** The CAS that others may see of a document: all ones while it is locked. */

@@ -21,7 +21,6 @@ const getAndTouch = (opcode: number, name: string, rest: Partial<CommandSpec> = 
     privilege: { all: ['read', 'upsert'] },
     request: { key: 'document', extras: [4] },
     durability: true,
-    mutates: true,
     doc: 'Reads a document and sets its expiry.',
     ...rest,
   });
@@ -55,7 +54,7 @@ export const GetMeta = defineCommand({
 
 export const GetMetaQuietly = defineCommand({ ...GetMeta, opcode: 0xa1, name: 'GETQ_META', quiet: 'miss' });
 
-const writing = { session: 'bucket', mutates: true, durability: true, reorderable: true } as const;
+const writing = { session: 'bucket', durability: true, reorderable: true } as const;
 
 const store = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =>
   defineCommand({
