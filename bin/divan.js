@@ -2,12 +2,12 @@
 // Starts Divan under a Node that runs TypeScript: this one if it is new enough, else the project's own.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
+import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const major = Number(process.versions.node.split('.')[0]);
 if (major >= 24) {
-  enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/divan', import.meta.url)));
+  module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/divan', import.meta.url)));
   await import(new URL('../src/main/divan.ts', import.meta.url).href);
 } else {
   runUnderOwnNode();

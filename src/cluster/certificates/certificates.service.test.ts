@@ -10,7 +10,7 @@ import { memoryCluster } from '../../../test/support/cluster.ts';
 import { ClusterStore } from '../config/cluster.store.ts';
 import { FolderCertificates } from './certificate-files.adapter.ts';
 import { CertificatesService } from './certificates.service.ts';
-import { issueInThread } from './hosts/issue.host.ts';
+import { issueInProcess } from './hosts/issue.host.ts';
 
 async function aService(folder: string) {
   const cluster = await memoryCluster();
@@ -18,7 +18,7 @@ async function aService(folder: string) {
   const service = new CertificatesService({
     ...cluster,
     files,
-    issue: issueInThread,
+    issue: issueInProcess,
     log: silentLog,
     ownNames: ['10.1.2.3'],
   });

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Clock } from '#ports/clock.ts';
 import { FolderCertificates } from '../certificates/certificate-files.adapter.ts';
-import { issueInThread } from '../certificates/hosts/issue.host.ts';
+import { issueInProcess } from '../certificates/hosts/issue.host.ts';
 import { ownNames } from '../certificates/own-names.adapter.ts';
 import type { MachinePorts } from '../manager.ts';
 import { Machine, memoryLimit } from '../nodes/adapters/machine.adapter.ts';
@@ -18,7 +18,7 @@ export function machinePorts(options: {
     system: new Machine(dataFolder, () => clock.monotonicMs()),
     surroundings: new Surroundings(listenHost),
     certificateFiles: new FolderCertificates(join(dataFolder, 'certificates')),
-    issue: issueInThread,
+    issue: issueInProcess,
     ownNames: ownNames(listenHost),
     memoryBytes: memoryLimit,
   };

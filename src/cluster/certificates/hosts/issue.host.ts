@@ -1,17 +1,30 @@
-// Runs the maker of certificates in a thread of its own, once per request.
-import { startWorker } from '#ports/worker.ts';
+// Runs the maker of certificates in a process of its own, once per request.
+import { spawn } from 'node:child_process';
+import { getCompileCacheDir } from 'node:module';
+import { dirname, extname } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import type { Issued, IssueRequest } from '../issue.ts';
 
-export function issueInThread(request: IssueRequest): Promise<Issued> {
-  const { promise, resolve, reject } = Promise.withResolvers<Issued>();
-  const worker = startWorker(new URL('./issue-worker', import.meta.url), import.meta.url, {
-    workerData: request,
+const timeoutMs = 30_000;
+
+export async function issueInProcess(request: IssueRequest): Promise<Issued> {
+  // The published package has its modules as .js.
+  const module = new URL(`./issue-process${extname(import.meta.url)}`, import.meta.url);
+  const cache = getCompileCacheDir();
+  const child = spawn(process.execPath, [fileURLToPath(module)], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    timeout: timeoutMs,
+    // Node names the folder for its version below the one that it was given.
+    env: cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) },
   });
-  worker.once('message', (issued: Issued) => {
-    resolve(issued);
-    void worker.terminate();
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
   });
-  worker.once('error', (error) => reject(new Error('cannot make certificates', { cause: error })));
-  worker.once('exit', () => reject(new Error('the maker of certificates ended without an answer')));
-  return promise;
+  child.stdin.on('error', () => {}); // its end tells more
+  child.stdin.end(JSON.stringify(request));
+  const [code, answer, complaint] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  if (code === 0) return JSON.parse(answer) as Issued;
+  throw new Error(`cannot make certificates: ${complaint.trim() || `the maker ended with ${code}`}`);
 }
