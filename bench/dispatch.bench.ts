@@ -47,7 +47,7 @@ async function aConnection(): Promise<Connection> {
     end: nothing,
     destroy: nothing,
   };
-  const connection = new Connection(host, transport, { tls: false, peer: 'bench' });
+  const connection = new Connection(host, transport, 'bench');
   connection.session.grant(features);
   directory.replaceUsers([aUser('admin', 'password', fullGrants())]);
   connection.session.authenticate(directory.user('admin')!, directory);

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { encodeRequest } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { connectionLimits } from './connection.ts';
 
 const set = (value: Buffer, opaque = 0) => ({
@@ -85,4 +86,17 @@ test('takes no more connections than it may', async () => {
   while ((await service.service.report()).connections > 1)
     await new Promise((resolve) => setImmediate(resolve));
   assert.equal((await (await service.connect()).ask({ opcode: 0x0a })).status, 0);
+});
+
+test('hangs up on who does not log in, not on who idles', async () => {
+  const clock = new ManualClock();
+  await using service = await startService(undefined, { clock });
+  const idle = await service.ready();
+  const stranger = await service.connect();
+  assert.equal((await stranger.ask({ opcode: 0x0a })).status, 0);
+  clock.advance(connectionLimits.authenticationMs - 1000);
+  assert.equal((await stranger.ask({ opcode: 0x0a })).status, 0);
+  clock.advance(7000);
+  assert.equal(await stranger.next(), null);
+  assert.equal((await idle.ask({ opcode: 0x0a })).status, 0);
 });

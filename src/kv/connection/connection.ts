@@ -40,7 +40,7 @@ export interface ConnectionHost {
 const frame = emptyFrame();
 
 export class Connection {
-  readonly session: Session;
+  readonly session = new Session();
   readonly peer: string;
   /** Replies held for this connection. */
   heldCount = 0;
@@ -55,11 +55,10 @@ export class Connection {
   private closingAtMs = -1;
   private closed = false;
 
-  constructor(host: ConnectionHost, transport: Transport, options: { tls: boolean; peer: string }) {
+  constructor(host: ConnectionHost, transport: Transport, peer: string) {
     this.host = host;
     this.transport = transport;
-    this.session = new Session(options.tls);
-    this.peer = options.peer;
+    this.peer = peer;
     this.openedMs = host.nowMs();
   }
 

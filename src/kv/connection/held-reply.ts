@@ -1,5 +1,4 @@
 // A reply that is written but may not leave yet: a durable write that is not settled, a wait for the disk.
-import { headerBytes } from '#wire/frame.ts';
 import type { Status } from '#wire/status.ts';
 import type { Connection } from './connection.ts';
 
@@ -34,6 +33,3 @@ export class HeldReply {
     this.connection.settled(this);
   }
 }
-
-/** For replies without a body of their own until they are settled. */
-export const noBytes = Buffer.alloc(headerBytes * 0);

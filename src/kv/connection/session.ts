@@ -6,7 +6,6 @@ import type { ServedBucket } from '../dispatch/served-bucket.ts';
 import type { ScramExchange } from './scram.ts';
 
 export class Session {
-  readonly tls: boolean;
   /** One byte a feature code, 1 when granted. */
   readonly features = new Uint8Array(featureCodeMax);
   agent = '';
@@ -17,10 +16,6 @@ export class Session {
   /** Revision of the configuration that the last NOT_MY_VBUCKET carried. */
   sentConfigRevision = '';
   private revision = 0;
-
-  constructor(tls: boolean) {
-    this.tls = tls;
-  }
 
   has(feature: Feature): boolean {
     return this.features[feature] === 1;

@@ -2,6 +2,7 @@
 // host one in their own thread.
 import type { Socket } from 'node:net';
 import type { Kdf } from '#auth/kdf.ts';
+import { deferred } from '#base/deferred.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -31,7 +32,6 @@ export interface DataServiceOptions {
 const connectionsMaxDefault = 10_000;
 const sweepMs = 5_000;
 const drainMs = 2_000;
-const drainStepMs = 10;
 
 export class DataService implements KvAdmin {
   private readonly options: DataServiceOptions;
@@ -45,6 +45,7 @@ export class DataService implements KvAdmin {
   private bucketOptions!: BucketHostOptions;
   private sweepTimer: Timer | null = null;
   private stopping = false;
+  private allGone: () => void = () => {};
   /** Changes are made one after the other. */
   private last: Promise<unknown> = Promise.resolve();
 
@@ -79,7 +80,7 @@ export class DataService implements KvAdmin {
       tick: () => this.tick(),
       nowMs: () => clock.monotonicMs(),
       wake: (connection) => this.wake(connection),
-      forget: (connection) => this.connections.delete(connection),
+      forget: (connection) => this.forget(connection),
     };
     this.bucketOptions = { clock, random, log, now: this.now, disk, folder: `${options.dataDir}/buckets` };
     return await this.listen(options);
@@ -118,9 +119,17 @@ export class DataService implements KvAdmin {
 
   /** Buckets are flushed and answered for by now: clients get a moment to take their last replies. */
   private async waitForConnections(): Promise<void> {
-    const { clock } = this.options;
-    const deadline = clock.monotonicMs() + drainMs;
-    while (this.connections.size > 0 && clock.monotonicMs() < deadline) await clock.sleep(drainStepMs);
+    if (this.connections.size === 0) return;
+    const gone = deferred<void>();
+    const timer = this.options.clock.after(drainMs, gone.resolve);
+    this.allGone = gone.resolve;
+    await gone.promise;
+    timer.cancel();
+  }
+
+  private forget(connection: Connection): void {
+    this.connections.delete(connection);
+    if (this.connections.size === 0) this.allGone();
   }
 
   private async listen(options: KvStartOptions): Promise<KvPorts> {
@@ -136,9 +145,8 @@ export class DataService implements KvAdmin {
   }
 
   private connect(socket: Socket): Connection {
-    const tls = 'encrypted' in socket;
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    const connection = new Connection(this.connectionHost, new SocketTransport(socket), { tls, peer });
+    const connection = new Connection(this.connectionHost, new SocketTransport(socket), peer);
     this.connections.add(connection);
     return connection;
   }
