@@ -97,7 +97,13 @@ export interface BucketReport {
   getHits: number;
   sets: number;
   deletes: number;
+  /** Documents read from disk because a client asked for them. */
   diskFetches: number;
+  /** Values, items or documents that were let go to stay inside the quota. */
+  evictions: number;
+  /** Documents expired, when asked for or by the pager. */
+  expired: number;
+  /** Documents whose value is on disk only. */
   nonResident: number;
   /** Live items per collection id in lower-case hex. */
   collectionItems: Record<string, number>;

@@ -6,12 +6,13 @@ import {
   type ItemView,
   type MutationRequest,
   type MutationResult,
+  notResident,
   StoreMode,
 } from '#kv/bucket/documents.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import type { Status } from '#wire/status.ts';
+import { Status } from '#wire/status.ts';
 import { ManualClock } from './manual-clock.ts';
 
 export type Change = Partial<Omit<MutationRequest, 'key' | 'value'>> & { value?: string | Buffer };
@@ -85,6 +86,19 @@ export class BucketUnderTest {
   findAny(key: string, vb = 0): Status {
     const bytes = keyOf(key);
     return this.bucket.documents.findAny(vb, bytes, 0, bytes.length, this.view);
+  }
+
+  /** Does it again and again as long as the disk has to be asked first. */
+  async whenResident(act: () => Status): Promise<Status> {
+    for (let i = 0; i < 100; i++) {
+      const status = act();
+      if (status !== notResident) return status;
+      const { promise, resolve } = Promise.withResolvers<Status>();
+      this.bucket.documents.awaitDisk(resolve);
+      const answer = await promise;
+      if (answer !== Status.success) return answer;
+    }
+    throw new Error('what was read from disk does not stay');
   }
 
   /** The value in the view, or the one of a key that must be there. */

@@ -316,6 +316,9 @@ test('a flush outlives a restart', async () => {
   assert.deepEqual(again.bucket.documents.failoverLog(5), [entry]);
 });
 
+/** The look at memory from time to time. */
+const timersAtRest = 1;
+
 test('documents of a collection that was dropped while the bucket was down go at its start', async () => {
   const disk = new MemoryDisk();
   const manifest = (...uids: string[]) => ({
@@ -333,7 +336,7 @@ test('documents of a collection that was dropped while the bucket was down go at
   await after.bucket.stop();
   const later = await onDisk(disk, { clock: b.clock, manifest: manifest('8') });
   assert.deepEqual([later.bucket.stats().items, later.bucket.stats().tombstones], [1, 0]);
-  assert.equal(later.clock.pending, 0);
+  assert.equal(later.clock.pending, timersAtRest);
 });
 
 test('a dropped collection leaves memory and disk, a durable write of it once it has settled', async () => {
@@ -361,7 +364,7 @@ test('a dropped collection leaves memory and disk, a durable write of it once it
   assert.equal(b.settled.get(1), Status.success);
   assert.ok((await b.bucket.diskSizes()).dataBytes < before.dataBytes / 5);
   assert.equal(b.find('8:kept'), Status.success);
-  assert.equal(b.clock.pending, 0, 'no walk goes on');
+  assert.equal(b.clock.pending, timersAtRest, 'no walk goes on');
 });
 
 test('what is written during a commit follows in the next, unasked', async () => {

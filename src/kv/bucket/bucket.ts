@@ -5,19 +5,24 @@ import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
-import type { BucketType, Manifest } from '../admin.ts';
+import type { BucketType, EvictionPolicy, Manifest } from '../admin.ts';
 import type { BucketFiles, DamagedFile, DiskEngine, DiskSizes } from '../disk/engine.ts';
+import { Bit } from '../memory/layout.ts';
 import { Collections } from '../vbucket/collections.ts';
 import { Cutter } from '../vbucket/cutter.ts';
+import { Expirer } from '../vbucket/expirer.ts';
 import { Loader } from '../vbucket/loader.ts';
 import type { Now } from '../vbucket/now.ts';
+import { Residency } from '../vbucket/residency.ts';
 import { Sweeper } from '../vbucket/sweeper.ts';
 import { Vbuckets } from '../vbucket/vbuckets.ts';
+import { BackgroundFetches } from './background-fetches.ts';
 import type { ItemView } from './documents.ts';
 import { DurableWrites } from './durable-writes.ts';
 import { Flusher } from './flusher.ts';
 import { collectionSpecs, defaultManifest, manifestUid } from './manifest.ts';
 import { MemoryDocuments } from './memory-documents.ts';
+import { MemoryKeeper } from './memory-keeper.ts';
 import { PersistenceWaits } from './persistence-waits.ts';
 import type { BucketRules } from './rules.ts';
 import { beginLife, warmUp } from './warm-up.ts';
@@ -31,6 +36,8 @@ const sweepAgainMs = 100;
 export interface BucketOptions {
   type: BucketType;
   rules: BucketRules;
+  /** Without it `valueOnly` where there is a disk, else `noEviction`. */
+  evictionPolicy?: EvictionPolicy;
   /** The collections at start; without it the default collection alone. */
   manifest?: Manifest;
   /** Native buckets only. */
@@ -48,6 +55,12 @@ export interface BucketStats {
   tombstones: number;
   memUsed: number;
   dirtyItems: number;
+  /** Documents whose value is on disk only. */
+  nonResident: number;
+  /** Since start. */
+  diskFetches: number;
+  evictions: number;
+  expired: number;
   /** Live items by collection id in lower-case hex. */
   collectionItems: Record<string, number>;
 }
@@ -67,6 +80,10 @@ export class Bucket {
   private readonly durableWrites: DurableWrites;
   private readonly waits: PersistenceWaits;
   private readonly flusher: Flusher | null;
+  private readonly residency: Residency;
+  private readonly keeper: MemoryKeeper;
+  private readonly expirer: Expirer;
+  private readonly fetches: BackgroundFetches | null;
   private files: BucketFiles | null;
   private isOpen = false;
   private readable: number[] = [];
@@ -99,6 +116,11 @@ export class Bucket {
       settled: (token, status) => this.documents.onSettled(token, status),
     });
     this.flusher = storage ? this.makeFlusher(storage) : null;
+    const policy = options.evictionPolicy ?? (storage ? 'valueOnly' : 'noEviction');
+    this.residency = new Residency(this.vbuckets, policy);
+    this.keeper = this.makeKeeper(policy);
+    this.expirer = new Expirer(this.vbuckets, (row) => this.flusher?.dirtied(row, false));
+    this.fetches = storage ? this.makeFetches(storage) : null;
     this.documents = this.makeDocuments();
     this.takeManifest(options.manifest ?? defaultManifest);
   }
@@ -147,6 +169,7 @@ export class Bucket {
   /** New rules hold from the next operation on. */
   setRules(rules: Partial<BucketRules>): void {
     Object.assign(this.rules, rules);
+    this.keeper.press();
   }
 
   /** Items of collections that are gone are freed in the background. */
@@ -163,6 +186,10 @@ export class Bucket {
       tombstones: sum(rows.tombstones),
       memUsed: this.documents.memUsed,
       dirtyItems: sum(rows.dirtyCount),
+      nonResident: this.residency.nonResident,
+      diskFetches: this.fetches?.fetched ?? 0,
+      evictions: this.keeper.evictions,
+      expired: this.expirer.expired,
       collectionItems: Object.fromEntries(counts),
     };
   }
@@ -182,6 +209,7 @@ export class Bucket {
       for (let slot = 0; slot < index.end(row); slot += 2) {
         const address = index.address(row, slot);
         if (address === 0 || !items.isLive(address, now.seconds)) continue;
+        if ((items.state(address) & Bit.valueAway) !== 0) continue;
         if (items.collectionId(address) !== collectionId) continue;
         this.vbuckets.show(address, view);
         return true;
@@ -193,6 +221,7 @@ export class Bucket {
   private serve(): void {
     for (const row of this.readable) this.vbuckets.rows.refusal[row] = Status.success;
     this.flusher?.resume();
+    this.keeper.start();
     this.state = this.readable.length === 0 ? 'failed' : 'ready';
   }
 
@@ -213,7 +242,12 @@ export class Bucket {
 
   private async warmUp(disk: DiskEngine): Promise<void> {
     const { random } = this.options;
-    const loader = new Loader(this.vbuckets, this.collections);
+    const loader = new Loader({
+      vbuckets: this.vbuckets,
+      collections: this.collections,
+      residency: this.residency,
+      isFull: () => this.keeper.usedBytes > this.keeper.lowBytes,
+    });
     const files = this.files as BucketFiles;
     const found = await disk.open(files);
     this.isOpen = true;
@@ -243,16 +277,54 @@ export class Bucket {
     });
   }
 
+  private makeKeeper(policy: EvictionPolicy): MemoryKeeper {
+    const { flusher, vbuckets, residency } = this;
+    return new MemoryKeeper({
+      type: this.options.type,
+      policy,
+      rules: this.rules,
+      vbuckets,
+      residency,
+      clock: this.options.clock,
+      tick: () => this.tick(),
+      otherBytes: () => flusher?.bytes ?? 0,
+    });
+  }
+
+  private makeFetches({ disk, files }: NonNullable<BucketOptions['storage']>): BackgroundFetches {
+    return new BackgroundFetches({
+      disk,
+      bucketUuid: files.bucketUuid,
+      fileCount: files.fileCount,
+      clock: this.options.clock,
+      tick: () => this.tick(),
+      take: (row, item) => {
+        this.keeper.makeRoom();
+        this.keeper.press();
+        return this.keeper.admitsValues && this.residency.comeBack(row, item);
+      },
+      noteAbsent: (row, key) => this.residency.noteAbsent(row, key),
+    });
+  }
+
+  private tick(): void {
+    const { clock, now } = this.options;
+    now.set(clock.wallMs(), clock.monotonicMs());
+  }
+
   private makeDocuments(): MemoryDocuments {
     const { flusher } = this;
     return new MemoryDocuments({
+      residency: this.residency,
+      keeper: this.keeper,
+      expirer: this.expirer,
+      readFromDisk: (row, key, done) => this.fetches?.add(row, key, done),
       type: this.options.type,
       rules: this.rules,
       vbuckets: this.vbuckets,
       collections: this.collections,
       durableWrites: this.durableWrites,
       waits: this.waits,
-      otherBytes: () => flusher?.bytes ?? 0,
       onDirty: (row, isUrgent) => flusher?.dirtied(row, isUrgent),
     });
   }
@@ -283,11 +355,14 @@ export class Bucket {
   }
 
   private refuseAll(): void {
+    this.keeper.stop();
     this.vbuckets.rows.refusal.fill(Status.temporaryFailure);
   }
 
   private abandonWaiters(): void {
     this.durableWrites.clear();
     this.waits.abandon();
+    this.fetches?.clear();
+    this.residency.forgetAbsent();
   }
 }

@@ -45,6 +45,12 @@ export const DurabilityLevel = {
 } as const;
 export type DurabilityLevel = (typeof DurabilityLevel)[keyof typeof DurabilityLevel];
 
+/**
+ * What a call answers when the disk must be asked first; never sent to a client. `awaitDisk`, called in the same
+ * stretch, calls back when the same call makes sense again (success), or with the status to answer.
+ */
+export const notResident = 0x10000 as Status;
+
 /** One mutation. The caller owns one of these and refills it; every field is set before each call. */
 export interface MutationRequest {
   vb: number;
@@ -95,6 +101,9 @@ export interface Documents {
   find(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
   /** As `find`, but a tombstone is found too (`view.deleted`). */
   findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
+  /** As `findAny`, for all but the value, which may be missing from `view`. */
+  findMeta(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
+  awaitDisk(done: (status: Status) => void): void;
   /** Stores a document; applies collection and bucket maximum TTL, dedupes nothing, marks the item dirty. */
   store(request: MutationRequest, result: MutationResult): Status;
   /** Deletes to a tombstone. User xattrs go, system xattrs (`_` prefix) stay. Uses vb, key, cas, durability of the request. */

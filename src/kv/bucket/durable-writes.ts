@@ -11,7 +11,7 @@ const checkEveryMs = 50;
 interface DurableWrite {
   seqno: number;
   hash: number;
-  /** What the key's slot points at: the committed version beside it, or the pending one itself. */
+  /** Of the pending version, which does not move. */
   address: number;
   /** 0 once the client has been told that the outcome is open. */
   token: number;
@@ -43,7 +43,8 @@ export class DurableWrites {
 
   /** Notes the pending version just written at `place`; answers the token it will be settled under. */
   add(seqno: number, timeoutMs: number): number {
-    const { row, hash, address } = this.vbuckets.place;
+    const { row, hash } = this.vbuckets.place;
+    const address = this.vbuckets.pendingAt();
     const deadlineMs = this.clock.monotonicMs() + (timeoutMs || defaultTimeoutMs);
     const token = ++this.lastToken;
     const write = { seqno, hash, address, token, deadlineMs };
@@ -81,7 +82,7 @@ export class DurableWrites {
   }
 
   private commit(row: number, write: DurableWrite): void {
-    if (this.vbuckets.lookForAddress(row, write.hash, write.address)) this.vbuckets.commitPending();
+    if (this.vbuckets.lookForPending(row, write.hash, write.address)) this.vbuckets.commitPending();
     this.tell(write, Status.success);
   }
 

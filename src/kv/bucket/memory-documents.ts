@@ -4,17 +4,12 @@ import type { BucketType } from '../admin.ts';
 import { Bit, maxKeyBytes, Word } from '../memory/layout.ts';
 import { advanceCas, nextCas } from '../vbucket/cas-clock.ts';
 import type { Collections } from '../vbucket/collections.ts';
-import {
-  checkSize,
-  draftOf,
-  draftTombstone,
-  keepAll,
-  keepSystemXattrs,
-  keepXattrs,
-} from '../vbucket/drafts.ts';
+import { checkSize, draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../vbucket/drafts.ts';
+import type { Expirer } from '../vbucket/expirer.ts';
 import { absoluteExpiry, capExpiry, lockSecondsDefault, lockSecondsMax } from '../vbucket/expiry.ts';
 import { emptyDraft } from '../vbucket/items.ts';
 import { checkExisting, checkStore, isInFlight } from '../vbucket/preconditions.ts';
+import type { Residency } from '../vbucket/residency.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import {
   type Documents,
@@ -23,9 +18,11 @@ import {
   type ItemView,
   type MutationRequest,
   type MutationResult,
+  notResident,
   StoreMode,
 } from './documents.ts';
 import type { DurableWrites } from './durable-writes.ts';
+import type { MemoryKeeper } from './memory-keeper.ts';
 import type { PersistenceWaits } from './persistence-waits.ts';
 import { type BucketRules, checkDurability } from './rules.ts';
 
@@ -39,8 +36,11 @@ export interface MemoryDocumentsOptions {
   collections: Collections;
   durableWrites: DurableWrites;
   waits: PersistenceWaits;
-  /** Bytes of memory the bucket uses beside items and indexes. */
-  otherBytes: () => number;
+  residency: Residency;
+  keeper: MemoryKeeper;
+  expirer: Expirer;
+  /** Reads a document that is on disk only. */
+  readFromDisk: (row: number, key: Buffer, done: (status: Status) => void) => void;
   /** Something in this vbucket waits to be written; `isUrgent` when a client waits for that. */
   onDirty: (row: number, isUrgent: boolean) => void;
 }
@@ -56,10 +56,14 @@ export class MemoryDocuments implements Documents {
   private readonly collections: Collections;
   private readonly durableWrites: DurableWrites;
   private readonly waits: PersistenceWaits;
-  private readonly otherBytes: () => number;
+  private readonly residency: Residency;
+  private readonly keeper: MemoryKeeper;
+  private readonly expirer: Expirer;
+  private readonly readFromDisk: MemoryDocumentsOptions['readFromDisk'];
   private readonly onDirty: (row: number, isUrgent: boolean) => void;
   private readonly draft = emptyDraft();
-  private readonly expiryResult: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
+  /** What the last call lacked. */
+  private readonly wanted = { row: 0, key: Buffer.alloc(0) };
   /** A cache spreads keys by their hash, whatever vbucket a client names. */
   private readonly anyVbucket: boolean;
 
@@ -70,14 +74,17 @@ export class MemoryDocuments implements Documents {
     this.collections = options.collections;
     this.durableWrites = options.durableWrites;
     this.waits = options.waits;
-    this.otherBytes = options.otherBytes;
+    this.residency = options.residency;
+    this.keeper = options.keeper;
+    this.expirer = options.expirer;
+    this.readFromDisk = options.readFromDisk;
     this.onDirty = options.onDirty;
     this.vbucketCount = options.vbuckets.rows.count;
     this.anyVbucket = options.type === 'cache';
   }
 
   get memUsed(): number {
-    return this.vbuckets.heap.touchedBytes + this.vbuckets.index.bytes + this.otherBytes();
+    return this.keeper.usedBytes;
   }
 
   isActive(vb: number): boolean {
@@ -90,17 +97,31 @@ export class MemoryDocuments implements Documents {
   }
 
   findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
+    const status = this.findMeta(vb, key, keyStart, keyEnd, view);
+    if (status !== Status.success) return status;
+    return this.lacksValue() ? this.missing(key, keyStart, keyEnd) : status;
+  }
+
+  findMeta(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
     const refusal = this.look(vb, key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
     const { items, now, place } = this.vbuckets;
-    if (place.address === 0) return Status.keyNotFound;
-    const state = items.state(place.address);
+    const { address } = place;
+    if (address === 0) return Status.keyNotFound;
+    const state = items.state(address);
     if ((state & Bit.pending) !== 0) return Status.keyNotFound;
-    if ((state & Bit.deleted) === 0 && items.isExpired(place.address, now.seconds) && !this.expire()) {
-      return Status.keyNotFound;
+    if ((state & Bit.used) === 0) items.setBits(address, Bit.used);
+    if ((state & Bit.deleted) === 0 && items.isExpired(address, now.seconds)) {
+      if (this.expirer.needsValue(address)) return this.missing(key, keyStart, keyEnd);
+      if (!this.expire()) return Status.keyNotFound;
     }
     this.vbuckets.show(place.address, view);
     return Status.success;
+  }
+
+  awaitDisk(done: (status: Status) => void): void {
+    const { row, key } = this.wanted;
+    this.readFromDisk(row, key, done);
   }
 
   store(request: MutationRequest, result: MutationResult): Status {
@@ -109,6 +130,7 @@ export class MemoryDocuments implements Documents {
     const { items, now, place } = this.vbuckets;
     const status = checkStore(request, items, place.address, now);
     if (status !== Status.success) return status;
+    if (request.keepXattrs && this.lacksXattrs()) return this.missingOf(request);
     const { draft } = this;
     draftOf(request, draft);
     if (request.mode === StoreMode.remove) this.markDeleted();
@@ -122,6 +144,7 @@ export class MemoryDocuments implements Documents {
     const { items, now, place } = this.vbuckets;
     const status = checkExisting(request, items, place.address, now);
     if (status !== Status.success) return status;
+    if (this.lacksXattrs()) return this.missingOf(request);
     draftOf(request, this.draft);
     keepSystemXattrs(this.draft, items, place.address);
     this.markDeleted();
@@ -135,6 +158,7 @@ export class MemoryDocuments implements Documents {
     const { items, now, place } = vbuckets;
     const status = checkExisting(request, items, place.address, now);
     if (status !== Status.success) return status;
+    if (this.lacksValue()) return this.missingOf(request);
     const expiry = this.expiryOf(request);
     if (this.levelOf(request) > DurabilityLevel.majority)
       return this.touchDurably(request, expiry, result, view);
@@ -160,6 +184,7 @@ export class MemoryDocuments implements Documents {
     if (isInFlight(items, address)) return Status.syncWriteInProgress;
     if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
     if (items.isLocked(address, now)) return Status.locked;
+    if (this.lacksValue()) return this.missing(key, keyStart, keyEnd);
     const isGiven = seconds > 0 && seconds <= lockSecondsMax;
     advanceCas(rows, row, now);
     result.casHi = rows.casHi[row] as number;
@@ -225,13 +250,36 @@ export class MemoryDocuments implements Documents {
     const { vbuckets } = this;
     const hash = vbuckets.hash(key, keyStart, keyEnd);
     const row = this.anyVbucket ? (hash >>> 16) % this.vbucketCount : vb;
-    vbuckets.look(row, hash, key, keyStart, keyEnd);
-    return Status.success;
+    if (vbuckets.look(row, hash, key, keyStart, keyEnd) !== 0) return Status.success;
+    if (!this.residency.mayBeAway(row, hash, key, keyStart, keyEnd)) return Status.success;
+    return this.missing(key, keyStart, keyEnd);
+  }
+
+  /** Whether the value of the item at `place`, or a part of it that must be kept, is on disk only. */
+  private lacksValue(): boolean {
+    const { items, place } = this.vbuckets;
+    return (items.state(place.address) & Bit.valueAway) !== 0;
+  }
+  private lacksXattrs(): boolean {
+    const { address } = this.vbuckets.place;
+    return address !== 0 && this.expirer.needsValue(address);
+  }
+
+  private missing(key: Buffer, keyStart: number, keyEnd: number): Status {
+    this.wanted.row = this.vbuckets.place.row;
+    this.wanted.key = Buffer.from(key.subarray(keyStart, keyEnd));
+    return notResident;
+  }
+
+  private missingOf({ key, keyStart, keyEnd }: MutationRequest): Status {
+    return this.missing(key, keyStart, keyEnd);
   }
 
   /** As `look`, for changes: the bucket must take them and the level be one this node can give. */
   private admit(request: MutationRequest): Status {
     const { keyStart, keyEnd } = request;
+    // First, since room is made by moving items that the look would find.
+    this.keeper.makeRoom();
     const refusal = this.look(request.vb, request.key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
     if (this.writeRefusal !== Status.success) return this.writeRefusal;
@@ -284,7 +332,9 @@ export class MemoryDocuments implements Documents {
   private isFull(): boolean {
     const { rows, place } = this.vbuckets;
     if ((rows.dirtyBytes[place.row] as number) > maxDirtyBytesPerVbucket) return true;
-    return this.memUsed + this.vbuckets.growth(this.draft) > this.rules.quotaBytes;
+    const used = this.keeper.usedBytes + this.vbuckets.growth(this.draft);
+    if (used > this.keeper.highBytes) this.keeper.press();
+    return used > this.rules.quotaBytes;
   }
 
   private changeDurably(request: MutationRequest, result: MutationResult): Status {
@@ -314,15 +364,6 @@ export class MemoryDocuments implements Documents {
 
   /** Turns the expired item at `place` into a tombstone; false when that can't be done now. */
   private expire(): boolean {
-    const { draft, vbuckets } = this;
-    const { items, now, place } = vbuckets;
-    const { address, row } = place;
-    if (this.writeRefusal !== Status.success || isInFlight(items, address)) return false;
-    draftTombstone(draft, items, address, now.seconds);
-    keepSystemXattrs(draft, items, address);
-    draft.bits |= Bit.expired;
-    if (!vbuckets.write(draft, this.expiryResult)) return false;
-    this.onDirty(row, false);
-    return true;
+    return this.writeRefusal === Status.success && this.expirer.expire();
   }
 }

@@ -11,7 +11,7 @@ export function getMeta(request: Request): Status | Outcome {
   const { frame, view } = request;
   const version = frame.keyStart > frame.extrasStart ? (frame.buffer[frame.extrasStart] as number) : 0;
   if (version > withDatatype) return request.refuse(Status.invalidArguments, 'Unknown version of the reply');
-  const status = request.documents.findAny(frame.vb, request.key, request.keyStart, request.keyEnd, view);
+  const status = request.documents.findMeta(frame.vb, request.key, request.keyStart, request.keyEnd, view);
   if (status !== Status.success) return status;
   const bytes = version === withDatatype ? 21 : 20;
   const at = beginReply(request, bytes, 0, 0, 0, shownCasHi(view), shownCasLo(view));

@@ -73,7 +73,7 @@ function observeOne(request: Request, vb: number, keyStart: number, keyEnd: numb
   const bits = session.access?.of(id) ?? 0;
   if (bits === 0) return Status.unknownCollection;
   if ((bits & Privilege.read) === 0) return Status.noAccess;
-  const status = documents.findAny(vb, key, 0, key.length, view);
+  const status = documents.findMeta(vb, key, 0, key.length, view);
   state.fill(0);
   state[0] = KeyState.notFound;
   if (status === Status.keyNotFound) return Status.success;

@@ -3,6 +3,7 @@
 import { emptyFrame, FrameResult, frameBytesMax } from '#wire/frame.ts';
 import { FrameReader } from '#wire/frame-reader.ts';
 import type { Output } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
 import { type Dispatcher, Verdict } from '../dispatch/dispatcher.ts';
 import { replyHeld } from '../dispatch/reply-held.ts';
 import type { Request } from '../dispatch/request.ts';
@@ -89,8 +90,7 @@ export class Connection {
   /** Sends the held replies that are settled, and goes on with requests that had to wait for them. */
   resume(): void {
     if (this.closed) return;
-    for (const held of this.ready) if (!replyHeld(this, this.host.output, held)) this.hangUp();
-    this.ready.length = 0;
+    for (const held of this.ready.splice(0)) this.finish(held);
     this.waiting = false;
     this.proceed();
   }
@@ -115,8 +115,6 @@ export class Connection {
   }
 
   settled(held: HeldReply): void {
-    this.heldCount--;
-    if (held.ordered) this.orderedCount--;
     if (this.closed) return;
     this.ready.push(held);
     if (this.ready.length === 1) this.host.wake(this);
@@ -157,6 +155,20 @@ export class Connection {
   gone(): void {
     this.closed = true;
     this.host.forget(this);
+  }
+
+  /** Until then it counts as held: what arrives meanwhile may not get ahead of it. */
+  private finish(held: HeldReply): void {
+    const { dispatcher, output } = this.host;
+    this.heldCount--;
+    if (held.ordered) this.orderedCount--;
+    if (this.closingAtMs >= 0) return;
+    const runsAgain = held.frame.length > 0 && held.status === Status.success;
+    const isFine = runsAgain
+      ? dispatcher.runAgain(this, held) !== Verdict.hangUp
+      : replyHeld(this, output, held);
+    if (!isFine) this.hangUp();
+    else if (output.end > connectionLimits.flushBytes) this.flush();
   }
 
   private get isBlocked(): boolean {

@@ -2,6 +2,8 @@
 import type { Status } from '#wire/status.ts';
 import type { Connection } from './connection.ts';
 
+const noFrame = Buffer.alloc(0);
+
 export class HeldReply {
   readonly connection: Connection;
   readonly opcode: number;
@@ -11,6 +13,8 @@ export class HeldReply {
   readonly quiet: boolean;
   /** The reply in case of success. */
   bytes: Buffer;
+  /** The request itself when it is to be run again, else empty. */
+  frame: Buffer = noFrame;
   /** Set by `settle`. */
   status: Status | null = null;
 

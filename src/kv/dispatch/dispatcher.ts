@@ -2,13 +2,15 @@
 import { commandTable } from '#wire/commands/index.ts';
 import { type Command, KeyRule, layoutProblem, type PrivilegeName } from '#wire/define-command.ts';
 import { Feature } from '#wire/features.ts';
-import { type Frame, Magic } from '#wire/frame.ts';
+import { emptyFrame, type Frame, frameBytesMax, Magic, readFrame } from '#wire/frame.ts';
 import { clearFraming, readFraming } from '#wire/framing.ts';
 import type { Output } from '#wire/output.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
+import { notResident } from '../bucket/documents.ts';
 import { handlers } from '../commands/index.ts';
 import type { Connection } from '../connection/connection.ts';
+import type { HeldReply } from '../connection/held-reply.ts';
 import { readDocumentKey } from './document-key.ts';
 import type { Environment } from './environment.ts';
 import { replyStatus, replyUnreadable } from './reply.ts';
@@ -33,6 +35,7 @@ const heldMax = 1024;
 export class Dispatcher {
   readonly request: Request;
   private readonly entries: readonly (Entry | undefined)[];
+  private readonly heldFrame = emptyFrame();
 
   constructor(environment: Environment, output: Output) {
     this.request = new Request(environment, output);
@@ -57,6 +60,17 @@ export class Dispatcher {
     return this.conclude(request, entry, outcome, before);
   }
 
+  /** Runs a frame again that lacked something, now that the disk has been asked. */
+  runAgain(connection: Connection, held: HeldReply): Verdict {
+    readFrame(held.frame, 0, held.frame.length, this.heldFrame, frameBytesMax);
+    this.request.isAgain = true;
+    try {
+      return this.run(connection, this.heldFrame);
+    } finally {
+      this.request.isAgain = false;
+    }
+  }
+
   /** Answers a frame that cannot be read; the connection hangs up after it. */
   refuse(connection: Connection, frame: Frame): void {
     this.request.frame = frame;
@@ -69,6 +83,7 @@ export class Dispatcher {
       const checked = this.check(request, entry);
       if (checked !== Status.success || !entry) return checked;
       request.result.pending = 0;
+      request.getsBefore = request.counters.gets;
       return entry.handler(request);
     } catch (error) {
       request.output.end = before;
@@ -90,7 +105,8 @@ export class Dispatcher {
       const status = checkFraming(request, command);
       if (status !== Status.success) return status;
     }
-    if (connection.heldCount > 0 && !mayOvertake(connection, command, framing.barrier)) return mustWait;
+    if (connection.heldCount > 0 && !request.isAgain && !mayOvertake(connection, command, framing.barrier))
+      return mustWait;
     const problem = layoutProblem(command, frame);
     if (problem !== null) return request.refuse(Status.invalidArguments, problem);
     if ((frame.datatype & ~entry.datatypes) !== 0 || !isNegotiated(request)) {
@@ -101,6 +117,7 @@ export class Dispatcher {
 
   private conclude(request: Request, entry: Entry | undefined, outcome: number, before: number): Verdict {
     if (outcome === mustWait) return Verdict.wait;
+    if (outcome === notResident) return awaitDisk(request, before);
     if (outcome === Outcome.close) return Verdict.hangUp;
     if (outcome === Outcome.later) return Verdict.goOn;
     if (outcome >= 0) {
@@ -119,6 +136,22 @@ export class Dispatcher {
     }
     return Verdict.goOn;
   }
+}
+
+/** Puts the frame aside until the disk has been asked, as if it had not been run. */
+function awaitDisk(request: Request, before: number): Verdict {
+  const { connection, counters, documents, frame, framing, output, session } = request;
+  output.end = before;
+  counters.ops--;
+  counters.gets = request.getsBefore;
+  const mayBeOvertaken =
+    !framing.barrier &&
+    request.command.reorderable === true &&
+    session.features[Feature.unorderedExecution] === 1;
+  const held = connection.later(request, !mayBeOvertaken);
+  held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
+  documents.awaitDisk((status) => held.settle(status));
+  return Verdict.goOn;
 }
 
 /** Stands for "not now" among the outcomes of a check. */

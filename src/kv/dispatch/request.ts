@@ -35,12 +35,15 @@ export class Request {
   /** Set for commands that need a bucket. */
   bucket!: ServedBucket;
   documents!: Documents;
-  counters!: Counters;
+  counters: Counters = { ops: 0, gets: 0, getHits: 0, sets: 0, deletes: 0 };
   /** The document key with its collection id in front, and the id. */
   key: Buffer = Buffer.alloc(0);
   keyStart = 0;
   keyEnd = 0;
   collection = 0;
+  /** The count of gets before the command; and whether the command runs once more, after a read from disk. */
+  getsBefore = 0;
+  isAgain = false;
   /** Bits the user holds where this request acts. */
   privileges = 0;
   /** What the client is told beside the status. */

@@ -15,6 +15,8 @@ export type EngineFigures = Pick<
   | 'diskBytes'
   | 'dirtyItems'
   | 'diskFetches'
+  | 'evictions'
+  | 'expired'
   | 'nonResident'
   | 'collectionItems'
 >;
@@ -43,6 +45,8 @@ const noFigures: EngineFigures = {
   diskBytes: 0,
   dirtyItems: 0,
   diskFetches: 0,
+  evictions: 0,
+  expired: 0,
   nonResident: 0,
   collectionItems: {},
 };

@@ -52,6 +52,7 @@ export class BucketHost {
     this.bucket = new Bucket({
       type: spec.type,
       rules: rulesOf(spec),
+      evictionPolicy: spec.evictionPolicy,
       manifest: spec.manifest,
       ...(spec.type === 'native' ? { storage: storageOf(spec, options) } : {}),
       now: options.now,
@@ -134,11 +135,9 @@ export class BucketHost {
   }
 
   private figures(): EngineFigures {
-    const { items, memUsed, dirtyItems, collectionItems } = this.bucket.stats();
+    const { tombstones: _, ...figures } = this.bucket.stats();
     const { dataBytes, fileBytes } = this.sizes;
-    // Every value is in memory until eviction comes, so nothing is fetched.
-    const fetched = { diskFetches: 0, nonResident: 0 };
-    return { items, memUsed, dirtyItems, collectionItems, dataBytes, diskBytes: fileBytes, ...fetched };
+    return { ...figures, dataBytes, diskBytes: fileBytes };
   }
 
   private fail(event: string, error: unknown): void {

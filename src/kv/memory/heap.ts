@@ -1,6 +1,8 @@
 // Memory for the items of one bucket, off the JavaScript heap: shared 1 MiB pages, each dealt out in chunks of one
 // size class. An address is a page number (high half) and an offset in units of 16 bytes; 0 is no address. A page
-// whose last chunk is freed comes back. Larger pieces get a buffer of their own under one page number.
+// whose last chunk is freed comes back. Larger pieces get a buffer of their own under one page number. A free chunk
+// is told from a live one by the word of the state, so that pages can be walked item by item.
+import { headerBytes, Word } from './layout.ts';
 import {
   classCount,
   classOf,
@@ -15,6 +17,8 @@ const pageLimit = 65536;
 /** Class number of a page that is one large piece. */
 const large = 255;
 const largeStep = 256;
+/** A page with less of it alive is worth emptying. */
+const sparseShare = 0.75;
 /** Empty pages kept for the next need; more are left to the collector. */
 const spareLimit = 8;
 
@@ -47,6 +51,8 @@ export class Heap {
   private readonly pageLive = this.rows.take(Uint32Array, pageLimit);
   private readonly pageCarved = this.rows.take(Uint32Array, pageLimit);
   private readonly pageFree = this.rows.take(Uint32Array, pageLimit);
+  /** 1 for a page that is being emptied: nothing new is put there. */
+  private readonly pageLeaving = this.rows.take(Uint8Array, pageLimit);
   private readonly pageNext = this.rows.take(Uint16Array, pageLimit);
   private readonly pagePrevious = this.rows.take(Uint16Array, pageLimit);
   /** For each class the first of its pages with room. */
@@ -87,12 +93,15 @@ export class Heap {
 
   private freeChunk(address: number, page: number, sizeClass: number): void {
     const size = unitsOf(sizeClass);
-    const wasFull = this.isFull(page, size);
-    (this.words[page] as Uint32Array)[(address & 0xffff) << 2] = this.pageFree[page] as number;
+    const isUnlinked = this.isFull(page, size) || this.pageLeaving[page] === 1;
+    const words = this.words[page] as Uint32Array;
+    const at = (address & 0xffff) << 2;
+    words[at] = this.pageFree[page] as number;
+    if (size * unitBytes >= headerBytes) words[at + Word.state] = 0;
     this.pageFree[page] = address;
     (this.totals[Total.used] as number) -= size * unitBytes;
-    if (--(this.pageLive[page] as number) === 0) this.releasePage(page, sizeClass, wasFull);
-    else if (wasFull) this.link(page, sizeClass);
+    if (--(this.pageLive[page] as number) === 0) this.releasePage(page, sizeClass, isUnlinked);
+    else if (isUnlinked && this.pageLeaving[page] === 0) this.link(page, sizeClass);
   }
 
   /** True when a piece of `bytes` would get a chunk of the very size this one has. */
@@ -115,12 +124,51 @@ export class Heap {
 
   /** Gives everything back at once. */
   clear(): void {
-    for (const rows of [this.pageLive, this.pageCarved, this.pageFree]) rows.fill(0, 0, this.bytes.length);
+    for (const rows of [this.pageLive, this.pageCarved, this.pageFree, this.pageLeaving])
+      rows.fill(0, 0, this.bytes.length);
     this.totals.fill(0);
     this.classHead.fill(0);
     this.bytes.length = 1;
     this.words.length = 1;
     this.freeNumbers.length = 0;
+  }
+
+  /** The first live chunk of a page from number `from` on, or -1. */
+  liveChunk(page: number, from: number): number {
+    const size = this.chunkUnits(page);
+    const words = this.words[page] as Uint32Array;
+    const end = this.pageCarved[page] as number;
+    for (let chunk = from, at = from * size; at < end; chunk++, at += size) {
+      if (words[(at << 2) + Word.state] !== 0) return chunk;
+    }
+    return -1;
+  }
+
+  chunkAddress(page: number, chunk: number): number {
+    return ((page << 16) | (chunk * this.chunkUnits(page))) >>> 0;
+  }
+
+  /** Whether much of a page is free chunks, so that its items had better lie elsewhere. */
+  isSparse(page: number): boolean {
+    const carved = this.pageCarved[page] as number;
+    if (carved === 0 || this.pageClass[page] === large) return false;
+    return (this.pageLive[page] as number) * this.chunkUnits(page) < carved * sparseShare;
+  }
+
+  /** Nothing is put into the page any more; it comes back once its last item has moved away. */
+  leave(page: number): void {
+    if (this.pageLeaving[page] === 1) return;
+    if (!this.isFull(page, this.chunkUnits(page))) this.unlink(page, this.pageClass[page] as number);
+    this.pageLeaving[page] = 1;
+  }
+
+  isLeaving(page: number): boolean {
+    return this.pageLeaving[page] === 1;
+  }
+
+  private chunkUnits(page: number): number {
+    const sizeClass = this.pageClass[page] as number;
+    return sizeClass === large ? Math.max(this.pageCarved[page] as number, 1) : unitsOf(sizeClass);
   }
 
   private takeChunk(page: number, size: number): number {
@@ -151,8 +199,8 @@ export class Heap {
     return page;
   }
 
-  private releasePage(page: number, sizeClass: number, wasFull: boolean): void {
-    if (!wasFull) this.unlink(page, sizeClass);
+  private releasePage(page: number, sizeClass: number, isUnlinked: boolean): void {
+    if (!isUnlinked) this.unlink(page, sizeClass);
     const memory = (this.words[page] as Uint32Array).buffer as SharedArrayBuffer;
     if (this.spares.length < spareLimit) this.spares.push(memory);
     (this.totals[Total.touched] as number) -= (this.pageCarved[page] as number) * unitBytes;
@@ -192,6 +240,7 @@ export class Heap {
     this.words[page] = this.words[0] as Uint32Array;
     this.pageFree[page] = 0;
     this.pageCarved[page] = 0;
+    this.pageLeaving[page] = 0;
     this.freeNumbers.push(page);
     (this.totals[Total.allocated] as number) -= bytes;
   }

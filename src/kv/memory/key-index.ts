@@ -50,6 +50,16 @@ export class KeyIndex {
     return -1;
   }
 
+  /** The first slot with this hash whose item `isIt`, or -1. */
+  locateWhere(row: number, hash: number, isIt: (address: number) => boolean): number {
+    const table = this.tables[row] as Uint32Array;
+    const mask = table.length - 2;
+    for (let slot = (hash << 1) & mask; table[slot + 1] !== 0; slot = (slot + 2) & mask) {
+      if (table[slot] === hash && isIt(table[slot + 1] as number)) return slot;
+    }
+    return -1;
+  }
+
   address(row: number, slot: number): number {
     return (this.tables[row] as Uint32Array)[slot + 1] as number;
   }

@@ -17,7 +17,7 @@ export const Word = {
   flags: 7,
   expiry: 8,
   valueBytes: 9,
-  /** Bits of the state (16), datatype (8), key length (8). */
+  /** Bits of the state (11), row of the vbucket (10), datatype (3), key length (8); 0 marks a free chunk. */
   state: 10,
   /** End of the lock in lock ticks; or the address of the pending version, while there is one. */
   lockOrPending: 11,
@@ -25,14 +25,26 @@ export const Word = {
 
 /** State bits as they lie in the word. */
 export const Bit = {
-  deleted: 1 << 16,
-  expired: 1 << 17,
-  dirty: 1 << 18,
-  locked: 1 << 19,
+  deleted: 1 << 21,
+  expired: 1 << 22,
+  dirty: 1 << 23,
+  locked: 1 << 24,
   /** A durable write waits beside this committed version. */
-  hasPending: 1 << 20,
+  hasPending: 1 << 25,
   /** This is a durable write that nobody may see yet. */
-  pending: 1 << 21,
+  pending: 1 << 26,
+  /** The value is on disk only. */
+  valueAway: 1 << 27,
+  /** Asked for since the evictor last came by. */
+  used: 1 << 28,
 } as const;
 
+/** The numbers beside the bits in the word of the state. */
+export const keyBytesIn = (state: number): number => state & 0xff;
+export const datatypeIn = (state: number): number => (state >>> 8) & 0x7;
+export const rowIn = (state: number): number => (state >>> 11) & 0x3ff;
+export const stateOf = (bits: number, row: number, datatype: number, keyBytes: number): number =>
+  bits | (row << 11) | (datatype << 8) | keyBytes;
+
+export const maxRows = 1024;
 export const maxKeyBytes = 255;

@@ -1,5 +1,6 @@
 // Turns a request into the draft of a document's next version: expiry, kept xattrs, what a tombstone keeps, sizes.
 import { Datatype, Status } from '#wire/status.ts';
+import { CutBits, type CutItem } from '../bucket/cut.ts';
 import type { MutationRequest } from '../bucket/documents.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import { snappyInflate } from '../value/snappy.ts';
@@ -27,6 +28,22 @@ export function draftOf(request: MutationRequest, draft: Draft): void {
   draft.flags = request.flags;
   draft.expiry = 0;
   draft.bits = 0;
+}
+
+/** The version that was stored, as cuts bring it. */
+export function draftOfStored(item: CutItem, draft: Draft): void {
+  draft.key = draft.value = item.buffer;
+  draft.keyStart = item.keyStart;
+  draft.keyEnd = item.keyEnd;
+  draft.headStart = draft.headEnd = 0;
+  draft.valueStart = item.valueStart;
+  draft.valueEnd = item.valueEnd;
+  draft.datatype = item.datatype;
+  draft.flags = item.flags;
+  draft.expiry = item.expiry;
+  draft.bits =
+    ((item.bits & CutBits.deleted) !== 0 ? Bit.deleted : 0) |
+    ((item.bits & CutBits.expired) !== 0 ? Bit.expired : 0);
 }
 
 /** Puts the xattr section of the stored item in front of the draft's value. */

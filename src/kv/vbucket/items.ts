@@ -1,7 +1,7 @@
 // Items as they lie in memory: reading and writing their fields by address.
 import type { ItemView } from '../bucket/documents.ts';
 import type { Heap } from '../memory/heap.ts';
-import { Bit, headerBytes, Word } from '../memory/layout.ts';
+import { Bit, datatypeIn, headerBytes, keyBytesIn, rowIn, stateOf, Word } from '../memory/layout.ts';
 import { collectionIdOf } from './collections.ts';
 import type { Now } from './now.ts';
 
@@ -86,7 +86,7 @@ export class Items {
 
   /** Bytes of the item with its header. */
   bytes(address: number): number {
-    return headerBytes + (this.state(address) & 0xff) + this.word(address, Word.valueBytes);
+    return headerBytes + keyBytesIn(this.state(address)) + this.word(address, Word.valueBytes);
   }
 
   /** Where the key begins in the item's page. */
@@ -103,11 +103,16 @@ export class Items {
   }
 
   datatype(address: number): number {
-    return (this.state(address) >>> 8) & 0xff;
+    return datatypeIn(this.state(address));
+  }
+
+  /** The vbucket it belongs to. */
+  row(address: number): number {
+    return rowIn(this.state(address));
   }
 
   valueStart(address: number): number {
-    return this.keyStart(address) + (this.state(address) & 0xff);
+    return this.keyStart(address) + keyBytesIn(this.state(address));
   }
 
   valueEnd(address: number): number {
@@ -148,7 +153,7 @@ export class Items {
    * Writes flags, expiry, sizes and state, the value, and the key when the memory is new to it. CAS, seqno and
    * revision are the caller's next step.
    */
-  write(address: number, draft: Draft, isNew: boolean): void {
+  write(address: number, row: number, draft: Draft, isNew: boolean): void {
     const words = this.heap.words[address >>> 16] as Uint32Array;
     const at = (address & 0xffff) << 2;
     const keyBytes = draft.keyEnd - draft.keyStart;
@@ -157,7 +162,7 @@ export class Items {
     words[at + Word.flags] = draft.flags;
     words[at + Word.expiry] = draft.expiry;
     words[at + Word.valueBytes] = headLength + valueLength;
-    words[at + Word.state] = draft.bits | (draft.datatype << 8) | keyBytes;
+    words[at + Word.state] = stateOf(draft.bits, row, draft.datatype, keyBytes);
     words[at + Word.lockOrPending] = 0;
     const page = this.heap.bytes[address >>> 16] as Buffer;
     const keyAt = (at << 2) + headerBytes;
@@ -170,6 +175,13 @@ export class Items {
     }
   }
 
+  /** Copies header and key, and the value when `withValue`. */
+  copy(from: number, to: number, withValue: boolean): void {
+    const start = (from & 0xffff) << 4;
+    const end = withValue ? this.valueEnd(from) : this.valueStart(from);
+    this.page(from).copy(this.page(to), (to & 0xffff) << 4, start, end);
+  }
+
   /** Points a view at an item. */
   show(address: number, now: Now, view: ItemView): void {
     const words = this.heap.words[address >>> 16] as Uint32Array;
@@ -177,13 +189,13 @@ export class Items {
     const state = words[at + Word.state] as number;
     const highs = words[at + Word.highs] as number;
     const keyAt = (at << 2) + headerBytes;
-    const valueAt = keyAt + (state & 0xff);
+    const valueAt = keyAt + keyBytesIn(state);
     view.buffer = this.heap.bytes[address >>> 16] as Buffer;
     view.keyStart = keyAt;
     view.keyEnd = valueAt;
     view.valueStart = valueAt;
     view.valueEnd = valueAt + (words[at + Word.valueBytes] as number);
-    view.datatype = (state >>> 8) & 0xff;
+    view.datatype = datatypeIn(state);
     view.flags = words[at + Word.flags] as number;
     view.expiry = words[at + Word.expiry] as number;
     view.casHi = words[at + Word.casHi] as number;

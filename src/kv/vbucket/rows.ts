@@ -19,6 +19,11 @@ export class VbucketRows {
   readonly casLo: Uint32Array;
   readonly items: Uint32Array;
   readonly tombstones: Uint32Array;
+  /** Items in memory whose value is on disk only; live items of which nothing is in memory. */
+  readonly valuesAway: Uint32Array;
+  readonly itemsAway: Uint32Array;
+  /** Rises with each item that left memory wholly. */
+  readonly departures: Uint32Array;
   /** Items that no cut holds yet, linked through their headers in the order of their seqnos. */
   readonly dirtyHead: Uint32Array;
   readonly dirtyTail: Uint32Array;
@@ -40,6 +45,9 @@ export class VbucketRows {
     this.casLo = words(count);
     this.items = words(count);
     this.tombstones = words(count);
+    this.valuesAway = words(count);
+    this.itemsAway = words(count);
+    this.departures = words(count);
     this.dirtyHead = words(count);
     this.dirtyTail = words(count);
     this.dirtyCount = words(count);
@@ -58,6 +66,8 @@ export class VbucketRows {
       this.maxDeletedRev,
       this.items,
       this.tombstones,
+      this.valuesAway,
+      this.itemsAway,
       this.dirtyHead,
       this.dirtyTail,
       this.dirtyCount,

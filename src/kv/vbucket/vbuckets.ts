@@ -1,10 +1,12 @@
 // All vbuckets of a bucket: finding a key, and the few ways in which a document's version can change. Who may change
 // what is the caller's question; here every change gets its seqno, CAS and revision, and counts and lists stay right.
+import { assert } from '#base/assert.ts';
 import type { ItemView, MutationResult } from '../bucket/documents.ts';
 import { hashKey } from '../memory/hash.ts';
 import { Heap } from '../memory/heap.ts';
+import { KeyFilter } from '../memory/key-filter.ts';
 import { KeyIndex } from '../memory/key-index.ts';
-import { Bit, Word } from '../memory/layout.ts';
+import { Bit, maxRows, Word } from '../memory/layout.ts';
 import { advanceCas } from './cas-clock.ts';
 import type { Collections } from './collections.ts';
 import { appendDirty, supersedeDirty, unlinkDirty } from './dirty-list.ts';
@@ -42,14 +44,18 @@ export class Vbuckets {
   readonly now: Now;
   readonly place: Place = { row: 0, hash: 0, slot: -1, address: 0 };
   readonly index: KeyIndex;
+  /** Keys that are not in memory though they may be on disk. */
+  readonly away: KeyFilter;
   private readonly collections: Collections;
   private readonly hashSeed: number;
   private readonly persistent: boolean;
 
   constructor(options: VbucketsOptions) {
+    assert(options.count <= maxRows, 'an item has ten bits for its vbucket');
     this.rows = new VbucketRows(options.count);
     this.failovers = new FailoverLogs(options.count);
     this.index = new KeyIndex(this.heap, options.count);
+    this.away = new KeyFilter(options.count);
     this.now = options.now;
     this.collections = options.collections;
     this.hashSeed = options.hashSeed;
@@ -70,11 +76,27 @@ export class Vbuckets {
     return (place.address = slot < 0 ? 0 : index.address(row, slot));
   }
 
-  /** Points `place` at the slot that holds `address`; false when none does. */
-  lookForAddress(row: number, hash: number, address: number): boolean {
-    const slot = this.index.locateAddress(row, hash, address);
-    Object.assign(this.place, { row, hash, slot, address });
+  /** Points `place` at the key whose pending version lies at `pending`; false when there is none. */
+  lookForPending(row: number, hash: number, pending: number): boolean {
+    const { index, items, place } = this;
+    const slot = index.locateWhere(row, hash, (address) => {
+      if (address === pending) return true;
+      const isPaired = (items.state(address) & Bit.hasPending) !== 0;
+      return isPaired && items.word(address, Word.lockOrPending) === pending;
+    });
+    if (slot >= 0) Object.assign(place, { row, hash, slot, address: index.address(row, slot) });
     return slot >= 0;
+  }
+
+  /** Points `place` at an item that was met in memory. */
+  lookAt(address: number): void {
+    const { index, items, place } = this;
+    const row = items.row(address);
+    const hash = this.hash(items.page(address), items.keyStart(address), items.valueStart(address));
+    place.row = row;
+    place.hash = hash;
+    place.slot = index.locateAddress(row, hash, address);
+    place.address = address;
   }
 
   show(address: number, view: ItemView): void {
@@ -98,7 +120,9 @@ export class Vbuckets {
     const before = this.kind(old);
     const rev = this.nextRev(row, old);
     if (old !== 0) supersedeDirty(rows, items, row, old, (rows.highSeqno[row] as number) + 1);
-    items.write(target, draft, target !== old);
+    this.noteValueReplaced(row, old);
+    items.write(target, row, draft, target !== old);
+    if (old !== 0) items.setBits(target, Bit.used);
     this.stamp(row, target, rev, result);
     this.count(before, draft.bits, draft.key, draft.keyStart);
     if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(row, rev);
@@ -124,7 +148,7 @@ export class Vbuckets {
     if (target === 0) return false;
     const rev = this.nextRev(row, old);
     if (old !== 0) supersedeDirty(rows, items, row, old, (rows.highSeqno[row] as number) + 1);
-    items.write(target, draft, true);
+    items.write(target, row, draft, true);
     items.setBits(target, Bit.pending);
     this.stamp(row, target, rev, result);
     if (old === 0) place.address = this.put(target);
@@ -132,12 +156,19 @@ export class Vbuckets {
     return true;
   }
 
+  /** The address of the pending version at `place`. */
+  pendingAt(): number {
+    const { address } = this.place;
+    const isAlone = (this.items.state(address) & Bit.pending) !== 0;
+    return isAlone ? address : this.items.word(address, Word.lockOrPending);
+  }
+
   /** Makes the pending version at `place` the committed one. */
   commitPending(): void {
     const { items, place } = this;
     const { row, address } = place;
-    const alone = (items.state(address) & Bit.pending) !== 0;
-    const pending = alone ? address : items.word(address, Word.lockOrPending);
+    const pending = this.pendingAt();
+    const alone = pending === address;
     const before = alone ? Kind.none : this.kind(address);
     items.clearBits(pending, Bit.pending);
     const page = this.heap.bytes[pending >>> 16] as Buffer;
@@ -145,6 +176,7 @@ export class Vbuckets {
     this.count(before, bits, page, items.keyStart(pending));
     if (bits !== 0) this.noteDeletedRev(row, items.rev(pending));
     if (alone) return;
+    this.noteValueReplaced(row, address);
     this.index.replace(row, place.slot, pending);
     this.heap.free(address);
     place.address = pending;
@@ -157,24 +189,40 @@ export class Vbuckets {
     if ((items.state(address) & Bit.dirty) !== 0) unlinkDirty(rows, items, row, address);
     if ((items.state(address) & Bit.deleted) !== 0) (rows.tombstones[row] as number) -= 1;
     else (rows.items[row] as number) -= 1;
+    this.noteValueReplaced(row, address);
     this.index.remove(row, place.slot);
     this.heap.free(address);
+  }
+
+  /** As `forget`, for an item of a collection that lives on. */
+  forgetCounted(): void {
+    const { address } = this.place;
+    const page = this.items.page(address);
+    if (this.kind(address) === Kind.live) {
+      this.collections.addItems(this.collections.slotOf(page, this.items.keyStart(address)), -1);
+    }
+    this.forget();
   }
 
   /** Puts in an item as it was stored; `place` was looked up for its key. False when there is no memory. */
   restore(draft: Draft, stored: { casHi: number; casLo: number; seqno: number; rev: number }): boolean {
     const { items, place } = this;
+    const { row } = place;
     const target = this.heap.allocate(draftBytes(draft));
     if (target === 0) return false;
-    items.write(target, draft, true);
+    items.write(target, row, draft, true);
     items.setCas(target, stored.casHi, stored.casLo);
     items.setSeqnoAndRev(target, stored.seqno, stored.rev);
     const old = place.address;
-    const before = this.kind(old);
-    this.count(before, draft.bits, draft.key, draft.keyStart);
+    this.noteValueReplaced(row, old);
     place.address = this.put(target);
     if (old !== 0) this.heap.free(old);
     return true;
+  }
+
+  /** Counts an item that is on disk, before it is put in or left out. `place` was looked up for its key. */
+  countStored(draft: Draft): void {
+    this.count(this.kind(this.place.address), draft.bits, draft.key, draft.keyStart);
   }
 
   /** Forgets all documents and history; CAS clocks go on, so that no value is given out twice. */
@@ -195,8 +243,14 @@ export class Vbuckets {
 
   private clearRow(row: number): void {
     this.index.clear(row);
+    this.away.clear(row);
     this.failovers.clear(row);
     this.rows.clear(row);
+  }
+
+  private noteValueReplaced(row: number, old: number): void {
+    if (old !== 0 && (this.items.state(old) & Bit.valueAway) !== 0)
+      (this.rows.valuesAway[row] as number) -= 1;
   }
 
   private kind(address: number): Kind {

@@ -1,0 +1,152 @@
+// Reads from disk what clients ask for and memory does not hold: per file one batch at a time, of what has gathered
+// meanwhile; one read for all who wait for a key.
+import type { Clock } from '#ports/clock.ts';
+import { Status } from '#wire/status.ts';
+import { type DiskEngine, type Fetched, fileOf } from '../disk/engine.ts';
+import { type CutItem, CutReader } from './cut.ts';
+
+/** Keys that are waited for; more are told to come back later. */
+export const fetchLimit = 16_384;
+const batchLimit = 1024;
+
+/** Told success when asking again makes sense, else the status to answer. */
+export type WhenFetched = (status: Status) => void;
+
+export interface BackgroundFetchesOptions {
+  disk: DiskEngine;
+  bucketUuid: string;
+  fileCount: number;
+  clock: Clock;
+  tick: () => void;
+  /** Takes an item in; false when there is no memory for it. */
+  take: (row: number, item: CutItem) => boolean;
+  /** The disk has no such key. */
+  noteAbsent: (row: number, key: Buffer) => void;
+}
+
+interface Waiting {
+  vb: number;
+  key: Buffer;
+  done: WhenFetched[];
+}
+
+interface FileQueue {
+  waiting: Map<string, Waiting>;
+  reading: Map<string, Waiting>;
+  isBusy: boolean;
+}
+
+export class BackgroundFetches {
+  /** Documents read since start. */
+  fetched = 0;
+  private readonly options: BackgroundFetchesOptions;
+  private readonly files: FileQueue[];
+  private count = 0;
+  /** Raised when all who wait are sent away: answers that come later are for nobody. */
+  private life = 0;
+
+  constructor(options: BackgroundFetchesOptions) {
+    this.options = options;
+    this.files = Array.from({ length: options.fileCount }, emptyQueue);
+  }
+
+  add(vb: number, key: Buffer, done: WhenFetched): void {
+    const file = this.files[fileOf(vb, this.files.length)] as FileQueue;
+    const name = `${vb} ${key.toString('latin1')}`;
+    const present = file.waiting.get(name) ?? file.reading.get(name);
+    if (present) present.done.push(done);
+    else if (this.count >= fetchLimit) done(Status.temporaryFailure);
+    else {
+      this.count++;
+      file.waiting.set(name, { vb, key, done: [done] });
+      this.begin(file);
+    }
+  }
+
+  /** Sends all who wait away. */
+  clear(): void {
+    this.life++;
+    const all = this.files.flatMap((file) => [...file.waiting.values(), ...file.reading.values()]);
+    this.files.splice(0, Infinity, ...this.files.map(emptyQueue));
+    this.count = 0;
+    for (const { done } of all) for (const tell of done) tell(Status.temporaryFailure);
+  }
+
+  private begin(file: FileQueue): void {
+    if (file.isBusy) return;
+    file.isBusy = true;
+    this.options.clock.soon(() => void this.read(file));
+  }
+
+  private async read(file: FileQueue): Promise<void> {
+    const { life } = this;
+    while (life === this.life && file.waiting.size > 0) {
+      const batch = takeBatch(file);
+      const fetched = await this.ask(file, batch);
+      if (life !== this.life) return;
+      this.options.tick();
+      this.deliver(file, batch, fetched);
+    }
+    file.isBusy = false;
+  }
+
+  private async ask(file: FileQueue, batch: readonly Waiting[]): Promise<Fetched | null> {
+    const { disk, bucketUuid } = this.options;
+    try {
+      return await disk.fetchItems(bucketUuid, this.files.indexOf(file), batch);
+    } catch {
+      return null;
+    }
+  }
+
+  private deliver(file: FileQueue, batch: readonly Waiting[], fetched: Fetched | null): void {
+    file.reading.clear();
+    this.count -= batch.length;
+    this.fetched += batch.length;
+    const lost = new Set(fetched?.failed.map((place) => batch[place]));
+    const refused = fetched ? this.takeAll(batch, fetched, lost) : new Set(batch);
+    for (const waiting of batch) {
+      const isLost = lost.has(waiting) || refused.has(waiting);
+      for (const tell of waiting.done) tell(isLost ? Status.temporaryFailure : Status.success);
+    }
+  }
+
+  /** Items come in the order of the batch; what is left out is not there. Answers those for which there was no room. */
+  private takeAll(
+    batch: readonly Waiting[],
+    { batch: cuts }: Fetched,
+    lost: ReadonlySet<Waiting | undefined>,
+  ): Set<Waiting> {
+    const { take, noteAbsent } = this.options;
+    const refused = new Set<Waiting>();
+    const pass = (waiting: Waiting): void => {
+      if (!lost.has(waiting)) noteAbsent(waiting.vb, waiting.key);
+    };
+    let next = 0;
+    const reader = new CutReader(cuts);
+    while (reader.nextCut()) {
+      while (reader.nextItem()) {
+        const { item, state } = reader;
+        for (; !isFor(batch[next] as Waiting, state.vb, item); next++) pass(batch[next] as Waiting);
+        if (!take(state.vb, item)) refused.add(batch[next] as Waiting);
+        next++;
+      }
+    }
+    for (; next < batch.length; next++) pass(batch[next] as Waiting);
+    return refused;
+  }
+}
+
+const emptyQueue = (): FileQueue => ({ waiting: new Map(), reading: new Map(), isBusy: false });
+
+function takeBatch(file: FileQueue): Waiting[] {
+  for (const [name, waiting] of file.waiting) {
+    file.waiting.delete(name);
+    file.reading.set(name, waiting);
+    if (file.reading.size === batchLimit) break;
+  }
+  return [...file.reading.values()];
+}
+
+const isFor = ({ vb, key }: Waiting, itemVb: number, item: CutItem): boolean =>
+  vb === itemVb && key.compare(item.buffer, item.keyStart, item.keyEnd) === 0;

@@ -1,0 +1,172 @@
+// Keeps a bucket inside its quota: above the high watermark it lets values, items or documents go until memory is down
+// at the low one, in slices of well under a millisecond between which clients are served. It also gives back memory
+// that sparse pages hold.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { BucketType, EvictionPolicy } from '../admin.ts';
+import { Defragmenter } from '../vbucket/defragmenter.ts';
+import { Evictor } from '../vbucket/evictor.ts';
+import type { Residency } from '../vbucket/residency.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import type { BucketRules } from './rules.ts';
+
+/** Shares of the quota. */
+const highShare = 0.85;
+const lowShare = 0.75;
+const tightShare = 0.95;
+/** Items a slice looks at. */
+const sliceSteps = 2000;
+/** What a write that finds the bucket full may do for itself. */
+const urgentSteps = 256;
+const urgentSlices = 4;
+/** Nothing could go: what is unwritten now may be written then. */
+const retryMs = 20;
+const idleCheckMs = 10_000;
+/** Sparse pages are emptied from these shares of memory on: under pressure, and without. */
+const sparseShareUnderPressure = 1 / 16;
+const sparseShareAtRest = 1 / 4;
+/** Less is not worth a walk. */
+const sparseShareOfQuota = 1 / 32;
+
+export interface MemoryKeeperOptions {
+  type: BucketType;
+  policy: EvictionPolicy;
+  rules: BucketRules;
+  vbuckets: Vbuckets;
+  residency: Residency;
+  clock: Clock;
+  /** Reads the clock for what is done next. */
+  tick: () => void;
+  /** Bytes of memory the bucket uses beside items and indexes. */
+  otherBytes: () => number;
+}
+
+export class MemoryKeeper {
+  private readonly options: MemoryKeeperOptions;
+  private readonly vbuckets: Vbuckets;
+  private readonly evictor: Evictor;
+  private readonly defragmenter: Defragmenter;
+  private idleTimer: Timer | null = null;
+  private isWorking = false;
+  private isMoving = false;
+  private isStopped = true;
+
+  constructor(options: MemoryKeeperOptions) {
+    this.options = options;
+    this.vbuckets = options.vbuckets;
+    this.evictor = new Evictor(options);
+    this.defragmenter = new Defragmenter(options.vbuckets, options.residency);
+  }
+
+  /** Values, items or documents that were let go since start. */
+  get evictions(): number {
+    return this.evictor.evicted;
+  }
+
+  /** What the bucket really occupies. */
+  get usedBytes(): number {
+    return this.vbuckets.heap.touchedBytes + this.restBytes;
+  }
+
+  get highBytes(): number {
+    return this.options.rules.quotaBytes * highShare;
+  }
+
+  get lowBytes(): number {
+    return this.options.rules.quotaBytes * lowShare;
+  }
+
+  start(): void {
+    this.isStopped = false;
+    this.look();
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.idleTimer?.cancel();
+    this.idleTimer = null;
+  }
+
+  /** Memory has grown, or its quota shrunk. */
+  press(): void {
+    if (this.isWorking || this.isStopped || this.usedBytes <= this.highBytes) return;
+    this.evictor.hope();
+    this.work();
+  }
+
+  /** Before a write or a value that comes back: some room at once where little is left, if it is easily had. */
+  makeRoom(): void {
+    const limit = this.options.rules.quotaBytes * tightShare;
+    for (let i = 0; i < urgentSlices && this.liveBytes > limit; i++) {
+      if (!this.evictor.slice(urgentSteps)) return;
+    }
+  }
+
+  /** Whether a value may come back from disk: reads go a little beyond the quota, since they are what clients wait for. */
+  get admitsValues(): boolean {
+    return this.usedBytes <= this.options.rules.quotaBytes * (2 - tightShare);
+  }
+
+  private get liveBytes(): number {
+    return this.vbuckets.heap.usedBytes + this.restBytes;
+  }
+
+  private get restBytes(): number {
+    const { away, index } = this.vbuckets;
+    return index.bytes + away.bytes + this.options.otherBytes();
+  }
+
+  private get sparseBytes(): number {
+    const { heap } = this.vbuckets;
+    return heap.touchedBytes - heap.usedBytes;
+  }
+
+  /** From time to time, whether or not anything is written. */
+  private look(): void {
+    this.idleTimer = this.options.clock.after(idleCheckMs, () => this.look());
+    this.press();
+    if (!this.isWorking && this.isSparse(sparseShareAtRest)) this.work();
+  }
+
+  private work(): void {
+    this.isWorking = true;
+    this.options.clock.soon(() => this.slice());
+  }
+
+  private slice(): void {
+    this.isWorking = false;
+    if (this.isStopped) return;
+    this.options.tick();
+    if (this.evicts() || this.moves()) this.work();
+    else if (this.usedBytes > this.highBytes) this.retryLater();
+  }
+
+  private retryLater(): void {
+    this.isWorking = true;
+    this.options.clock.after(retryMs, () => {
+      this.evictor.hope();
+      this.slice();
+    });
+  }
+
+  /** Counts what is alive: chunks between live ones win nothing until they are brought together. */
+  private evicts(): boolean {
+    return this.liveBytes > this.lowBytes && this.evictor.slice(sliceSteps);
+  }
+
+  private moves(): boolean {
+    if (this.isMoving) {
+      this.isMoving = this.defragmenter.slice(sliceSteps);
+      return true;
+    }
+    const isPressed = this.usedBytes > this.lowBytes;
+    if (!this.isSparse(isPressed ? sparseShareUnderPressure : sparseShareAtRest)) return false;
+    this.defragmenter.begin();
+    this.isMoving = true;
+    return true;
+  }
+
+  private isSparse(share: number): boolean {
+    const worth = this.options.rules.quotaBytes * sparseShareOfQuota;
+    return this.sparseBytes > Math.max(worth, this.vbuckets.heap.touchedBytes * share);
+  }
+}

@@ -1,0 +1,100 @@
+// Commands on documents whose values were evicted, over a real socket.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import {
+  aBucket,
+  aDesired,
+  startService,
+  type TestService,
+  usualFeatures,
+} from '../../../test/support/data-service.ts';
+import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
+
+const quotaBytes = 2 * 1024 * 1024;
+const count = 4000;
+const unordered = [...usualFeatures, 0x0e];
+
+const key = (name: string) => Buffer.from(`\0${name}`);
+const text = (i: number): string => JSON.stringify({ n: i, text: 'x'.repeat(1000) });
+const get = (i: number, opcode = 0): RequestParts => ({ opcode, key: key(`k${i}`), opaque: i });
+const expiry = (seconds: number): Buffer => {
+  const extras = Buffer.alloc(4);
+  extras.writeUInt32BE(seconds);
+  return extras;
+};
+
+/** A service whose bucket holds several times its quota, and a client of it. */
+async function overfull(
+  features: readonly number[],
+): Promise<{ service: TestService; client: KvConnection }> {
+  const service = await startService(aDesired({ buckets: [aBucket('b', { quotaBytes })] }));
+  const client = await service.ready({ features });
+  for (let i = 0; i < count; i++) {
+    const set = { opcode: 1, key: key(`k${i}`), extras: Buffer.alloc(8), value: Buffer.from(text(i)) };
+    for (let reply = await client.ask(set); reply.status !== Status.success; reply = await client.ask(set)) {
+      assert.equal(reply.status, Status.temporaryFailure);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  return { service, client };
+}
+
+async function replies(client: KvConnection, wanted: number): Promise<Reply[]> {
+  const got: Reply[] = [];
+  while (got.length < wanted) got.push((await client.next()) as Reply);
+  return got;
+}
+
+for (const [name, features] of [
+  ['in order', usualFeatures],
+  ['out of order where the client allows it', unordered],
+] as const) {
+  test(`answers pipelined reads of documents on disk ${name}`, async () => {
+    const { service, client } = await overfull(features);
+    await using _ = service;
+    const wanted = Array.from({ length: 300 }, (_, i) => (i * 37) % count);
+    client.send(...wanted.map((i) => get(i)));
+    const got = await replies(client, wanted.length);
+    for (const reply of got) {
+      assert.equal(reply.status, Status.success);
+      assert.equal(reply.value.toString(), text(reply.opaque));
+    }
+    const opaques = got.map(({ opaque }) => opaque);
+    if (name === 'in order') assert.deepEqual(opaques, wanted);
+    else assert.deepEqual(opaques.sort(), wanted.sort());
+    const [report] = (await service.service.report()).buckets;
+    assert.ok((report?.diskFetches ?? 0) > 100, `${report?.diskFetches} fetches`);
+    assert.ok((report?.nonResident ?? 0) > count / 2);
+    assert.deepEqual([report?.gets, report?.getHits], [wanted.length, wanted.length]);
+  });
+}
+
+test('every command that needs the value has it fetched; quiet ones stay quiet', async () => {
+  const { service, client } = await overfull(usualFeatures);
+  await using _ = service;
+  const ask = (i: number, parts: Partial<RequestParts>): Promise<Reply> =>
+    client.ask({ opcode: 0, key: key(`k${i}`), ...parts });
+  const delta = Buffer.alloc(20);
+  assert.equal((await ask(1, { opcode: 0x1d, extras: expiry(100) })).value.toString(), text(1), 'GAT');
+  assert.equal((await ask(2, { opcode: 0x94, extras: expiry(15) })).value.toString(), text(2), 'GETL');
+  assert.equal((await ask(3, { opcode: 0x0e, value: Buffer.from(' ') })).status, Status.success, 'APPEND');
+  assert.equal((await ask(3, {})).value.toString(), `${text(3)} `);
+  assert.equal((await ask(4, { opcode: 0x05, extras: delta })).status, Status.deltaBadValue, 'INCR');
+  const path = { extras: Buffer.from([0, 1, 0]), value: Buffer.from('n') };
+  assert.equal((await ask(5, { opcode: 0xc5, ...path })).value.toString(), '5', 'SUBDOC_GET');
+  const change = { extras: Buffer.from([0, 1, 0]), value: Buffer.from('n77') };
+  assert.equal((await ask(6, { opcode: 0xc8, ...change })).status, Status.success, 'SUBDOC_UPSERT');
+  assert.equal(JSON.parse((await ask(6, {})).value.toString()).n, 77);
+  assert.equal((await ask(7, { opcode: 0x1c, extras: expiry(100) })).status, Status.success, 'TOUCH');
+  assert.equal((await ask(8, { opcode: 0x04 })).status, Status.success, 'DELETE');
+  assert.equal((await ask(8, {})).status, Status.keyNotFound);
+  client.send(get(9, 0x09), { opcode: 0x0a });
+  const [quiet, noop] = await replies(client, 2);
+  assert.deepEqual([quiet?.value.toString(), noop?.opcode], [text(9), 0x0a]);
+  const before = (await service.service.report()).buckets[0]?.diskFetches;
+  for (let i = 100; i < 200; i++)
+    assert.equal((await ask(i, { opcode: 0xa0 })).status, Status.success, 'GET_META');
+  assert.equal((await service.service.report()).buckets[0]?.diskFetches, before, 'GET_META needs no value');
+});

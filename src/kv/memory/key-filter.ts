@@ -1,0 +1,74 @@
+// For each row (vbucket) the keys that lie on disk only, told by their hash: a key that is not found in memory is
+// asked for on disk only when the filter holds it. Bloom filters in layers: a full one stays and one twice as large
+// is put on top, since the keys to fill it anew are not in memory any more.
+
+const firstBits = 1024;
+const largestBits = 2 ** 30;
+const bitsPerKey = 14;
+const probes = 7;
+
+interface Layer {
+  words: Uint32Array;
+  /** Keys it still takes. */
+  room: number;
+}
+
+export class KeyFilter {
+  private readonly layers: (Layer[] | undefined)[];
+  private total = 0;
+
+  constructor(rowCount: number) {
+    this.layers = new Array<Layer[] | undefined>(rowCount);
+  }
+
+  get bytes(): number {
+    return this.total;
+  }
+
+  add(row: number, hash: number): void {
+    if (this.mayHold(row, hash)) return;
+    const layers = (this.layers[row] ??= []);
+    let top = layers.at(-1);
+    if (!top || top.room === 0) layers.push((top = this.newLayer(top)));
+    top.room--;
+    const { words } = top;
+    const step = stepOf(hash);
+    for (let i = 0, at = hash; i < probes; i++, at = (at + step) >>> 0) {
+      const bit = at & (words.length * 32 - 1);
+      (words[bit >>> 5] as number) |= 1 << (bit & 31);
+    }
+  }
+
+  mayHold(row: number, hash: number): boolean {
+    const layers = this.layers[row];
+    if (!layers) return false;
+    const step = stepOf(hash);
+    return layers.some(({ words }) => holds(words, hash, step));
+  }
+
+  clear(row: number): void {
+    for (const { words } of this.layers[row] ?? []) this.total -= words.byteLength;
+    this.layers[row] = undefined;
+  }
+
+  private newLayer(below: Layer | undefined): Layer {
+    const bits = below ? Math.min(below.words.length * 64, largestBits) : firstBits;
+    const words = new Uint32Array(new SharedArrayBuffer(bits / 8));
+    this.total += words.byteLength;
+    return { words, room: Math.floor(bits / bitsPerKey) };
+  }
+}
+
+function holds(words: Uint32Array, hash: number, step: number): boolean {
+  for (let i = 0, at = hash; i < probes; i++, at = (at + step) >>> 0) {
+    const bit = at & (words.length * 32 - 1);
+    if (((words[bit >>> 5] as number) & (1 << (bit & 31))) === 0) return false;
+  }
+  return true;
+}
+
+/** A second hash from the first; odd, so that the probes differ. */
+function stepOf(hash: number): number {
+  const mixed = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  return ((mixed ^ (mixed >>> 12)) | 1) >>> 0;
+}

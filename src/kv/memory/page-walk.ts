@@ -1,0 +1,46 @@
+// A hand that goes round the pages and stops at each item. It may be left at any place for any time: items that come
+// and go, and pages that are given back and dealt out anew, do not disturb it.
+import type { Heap } from './heap.ts';
+
+export class PageWalk {
+  /** Times the hand has come round. */
+  rounds = 0;
+  private readonly heap: Heap;
+  private page = 1;
+  private chunk = 0;
+
+  constructor(heap: Heap) {
+    this.heap = heap;
+  }
+
+  /** To the first page again. */
+  restart(): void {
+    this.rounds = 0;
+    this.page = 1;
+    this.chunk = 0;
+  }
+
+  /** Goes on by up to `steps` items and at most one round; `enters` decides about each page. */
+  go(steps: number, visit: (address: number) => void, enters: (page: number) => boolean = always): void {
+    const { rounds } = this;
+    for (let left = steps; left > 0 && this.rounds === rounds; left--) {
+      if (this.page >= this.heap.bytes.length || (this.chunk === 0 && !enters(this.page))) {
+        this.nextPage();
+        continue;
+      }
+      this.chunk = this.heap.liveChunk(this.page, this.chunk);
+      if (this.chunk < 0) this.nextPage();
+      else visit(this.heap.chunkAddress(this.page, this.chunk++));
+    }
+  }
+
+  private nextPage(): void {
+    this.chunk = 0;
+    this.page++;
+    if (this.page < this.heap.bytes.length) return;
+    this.page = 1;
+    this.rounds++;
+  }
+}
+
+const always = (): boolean => true;

@@ -1,0 +1,112 @@
+// Makes room: a hand goes round the items, spares each that was asked for since it last came by, and lets the others
+// go in the way of the bucket's policy. Approximately the least recently used leave first, at the price of one bit.
+
+import type { BucketType, EvictionPolicy } from '../admin.ts';
+import { Bit } from '../memory/layout.ts';
+import { PageWalk } from '../memory/page-walk.ts';
+import { draftTombstone } from './drafts.ts';
+import { emptyDraft } from './items.ts';
+import { isInFlight } from './preconditions.ts';
+import type { Residency } from './residency.ts';
+import type { Vbuckets } from './vbuckets.ts';
+
+export interface EvictorOptions {
+  type: BucketType;
+  policy: EvictionPolicy;
+  vbuckets: Vbuckets;
+  residency: Residency;
+}
+
+export class Evictor {
+  /** Values, items or documents that left since start. */
+  evicted = 0;
+  private readonly vbuckets: Vbuckets;
+  private readonly residency: Residency;
+  private readonly walk: PageWalk;
+  private readonly evict: ((address: number) => void) | null;
+  private readonly draft = emptyDraft();
+  private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
+  /** Where the count stood when the hand last came round. */
+  private evictedBefore = -1;
+  private fruitless = 0;
+
+  constructor(options: EvictorOptions) {
+    this.vbuckets = options.vbuckets;
+    this.residency = options.residency;
+    this.walk = new PageWalk(options.vbuckets.heap);
+    this.evict = this.actOf(options);
+  }
+
+  /** Goes on by so many items. False when two rounds have found nothing that may go. */
+  slice(steps: number): boolean {
+    const { evict, walk } = this;
+    if (evict === null || this.fruitless >= 2) return false;
+    const { rounds } = walk;
+    walk.go(steps, (address) => this.visit(address, evict));
+    if (walk.rounds !== rounds) this.noteRound();
+    return this.fruitless < 2;
+  }
+
+  /** Something may have changed: two more rounds are worth it. */
+  hope(): void {
+    this.fruitless = 0;
+  }
+
+  private noteRound(): void {
+    this.fruitless = this.evicted === this.evictedBefore ? this.fruitless + 1 : 0;
+    this.evictedBefore = this.evicted;
+  }
+
+  private visit(address: number, evict: (address: number) => void): void {
+    const { items } = this.vbuckets;
+    if ((items.state(address) & Bit.used) !== 0) items.clearBits(address, Bit.used);
+    else evict(address);
+  }
+
+  private actOf({ type, policy }: EvictorOptions): ((address: number) => void) | null {
+    if (type === 'cache') return (address) => this.forget(address);
+    if (policy === 'valueOnly') return (address) => this.dropValue(address);
+    if (policy === 'fullEviction') return (address) => this.dropItem(address);
+    return policy === 'nruEviction' ? (address) => this.remove(address) : null;
+  }
+
+  private dropValue(address: number): void {
+    if (this.residency.mayLeave(address) && this.residency.dropValue(address)) this.evicted++;
+  }
+
+  private dropItem(address: number): void {
+    if (!this.residency.mayLeave(address)) return;
+    this.residency.dropItem(address);
+    this.evicted++;
+  }
+
+  /** A deletion like any other. What is only a tombstone is forgotten: nothing else would ever make room for more. */
+  private remove(address: number): void {
+    const { vbuckets, draft } = this;
+    const { items, now } = vbuckets;
+    if (isInFlight(items, address) || items.isLocked(address, now)) return;
+    vbuckets.lookAt(address);
+    this.evicted++;
+    if ((items.state(address) & Bit.deleted) !== 0) {
+      this.forgetTombstone(address);
+      return;
+    }
+    draftTombstone(draft, items, address, now.seconds);
+    vbuckets.write(draft, this.result);
+    items.clearBits(vbuckets.place.address, Bit.used);
+  }
+
+  private forgetTombstone(address: number): void {
+    const { items, place, rows } = this.vbuckets;
+    rows.purgeSeqno[place.row] = Math.max(rows.purgeSeqno[place.row] as number, items.seqno(address));
+    this.vbuckets.forget();
+  }
+
+  private forget(address: number): void {
+    const { vbuckets } = this;
+    if (isInFlight(vbuckets.items, address)) return;
+    vbuckets.lookAt(address);
+    vbuckets.forgetCounted();
+    this.evicted++;
+  }
+}

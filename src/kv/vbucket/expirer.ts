@@ -1,0 +1,69 @@
+// Turns expired documents into tombstones: one that somebody asks for, or all that a walk through memory meets.
+import { Datatype } from '#wire/status.ts';
+import { Bit } from '../memory/layout.ts';
+import { PageWalk } from '../memory/page-walk.ts';
+import { draftTombstone, keepSystemXattrs } from './drafts.ts';
+import { emptyDraft } from './items.ts';
+import { isInFlight } from './preconditions.ts';
+import type { Vbuckets } from './vbuckets.ts';
+
+export class Expirer {
+  /** Documents expired since start. */
+  expired = 0;
+  private readonly vbuckets: Vbuckets;
+  private readonly onDirty: (row: number) => void;
+  private readonly walk: PageWalk;
+  private readonly draft = emptyDraft();
+  private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
+
+  constructor(vbuckets: Vbuckets, onDirty: (row: number) => void) {
+    this.vbuckets = vbuckets;
+    this.onDirty = onDirty;
+    this.walk = new PageWalk(vbuckets.heap);
+  }
+
+  /** Whether a tombstone of the item would keep a part of its value that is on disk only. */
+  needsValue(address: number): boolean {
+    const { items } = this.vbuckets;
+    return (items.state(address) & Bit.valueAway) !== 0 && (items.datatype(address) & Datatype.xattr) !== 0;
+  }
+
+  /** Expires the document at `place`; false when that can't be done now. */
+  expire(): boolean {
+    const { draft, vbuckets } = this;
+    const { items, now, place } = vbuckets;
+    const { address, row } = place;
+    if (isInFlight(items, address)) return false;
+    draftTombstone(draft, items, address, now.seconds);
+    keepSystemXattrs(draft, items, address);
+    draft.bits |= Bit.expired;
+    if (!vbuckets.write(draft, this.result)) return false;
+    this.expired++;
+    this.onDirty(row);
+    return true;
+  }
+
+  /** Begins a walk over all of memory. */
+  begin(): void {
+    this.walk.restart();
+  }
+
+  /** Goes on by so many items, hands those that lack their value to `lacking`; false once all have been seen. */
+  slice(steps: number, lacking: (address: number) => void): boolean {
+    if (this.walk.rounds > 0) return false;
+    this.walk.go(steps, (address) => this.visit(address, lacking));
+    return this.walk.rounds === 0;
+  }
+
+  private visit(address: number, lacking: (address: number) => void): void {
+    const { items, now } = this.vbuckets;
+    if ((items.state(address) & Bit.deleted) !== 0 || !items.isExpired(address, now.seconds)) return;
+    if (this.needsValue(address)) {
+      lacking(address);
+      return;
+    }
+    if (isInFlight(items, address)) return;
+    this.vbuckets.lookAt(address);
+    this.expire();
+  }
+}

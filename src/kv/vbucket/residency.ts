@@ -1,0 +1,164 @@
+// What of an item is in memory and what on disk only: values, or whole items, leave and come back. None of it is a
+// change that anyone sees. Only what the disk holds for certain may leave.
+
+import type { EvictionPolicy } from '../admin.ts';
+import type { CutItem } from '../bucket/cut.ts';
+import { Bit, headerBytes, keyBytesIn, Word } from '../memory/layout.ts';
+import { draftOfStored } from './drafts.ts';
+import { type Draft, emptyDraft } from './items.ts';
+import type { Vbuckets } from './vbuckets.ts';
+
+const busyBits = Bit.dirty | Bit.hasPending | Bit.pending;
+/** Keys of which is known for a while that the disk does not have them. */
+const absentLimit = 10_000;
+
+export class Residency {
+  readonly policy: EvictionPolicy;
+  private readonly vbuckets: Vbuckets;
+  private readonly draft = emptyDraft();
+  /** The vbucket's departures when the disk was found not to have the key. */
+  private readonly absent = new Map<string, number>();
+
+  constructor(vbuckets: Vbuckets, policy: EvictionPolicy) {
+    this.vbuckets = vbuckets;
+    this.policy = policy;
+  }
+
+  /** Items whose value is not in memory. */
+  get nonResident(): number {
+    const { rows } = this.vbuckets;
+    let count = 0;
+    for (let row = 0; row < rows.count; row++) {
+      count += (rows.valuesAway[row] as number) + (rows.itemsAway[row] as number);
+    }
+    return count;
+  }
+
+  /** Whether an item may leave memory: written for certain, and nobody holds on to it. */
+  mayLeave(address: number): boolean {
+    const { items, now, rows } = this.vbuckets;
+    if ((items.state(address) & busyBits) !== 0 || items.isLocked(address, now)) return false;
+    return items.seqno(address) <= (rows.persistedSeqno[items.row(address)] as number);
+  }
+
+  /** Lets the value go; false when that would win nothing. */
+  dropValue(address: number): boolean {
+    const { heap, items, rows } = this.vbuckets;
+    const bytes = headerBytes + keyBytesIn(items.state(address));
+    if (items.word(address, Word.valueBytes) === 0 || heap.fits(address, bytes)) return false;
+    const target = heap.allocate(bytes);
+    if (target === 0) return false;
+    items.copy(address, target, false);
+    items.setWord(target, Word.valueBytes, 0);
+    items.setBits(target, Bit.valueAway);
+    (rows.valuesAway[items.row(address)] as number) += 1;
+    this.substitute(address, target);
+    return true;
+  }
+
+  /** Lets the whole item go. */
+  dropItem(address: number): void {
+    const { away, heap, index, items, place, rows } = this.vbuckets;
+    this.vbuckets.lookAt(address);
+    const { row } = place;
+    if ((items.state(address) & Bit.valueAway) !== 0) (rows.valuesAway[row] as number) -= 1;
+    if ((items.state(address) & Bit.deleted) === 0) (rows.itemsAway[row] as number) += 1;
+    (rows.departures[row] as number) += 1;
+    away.add(row, place.hash);
+    index.remove(row, place.slot);
+    heap.free(address);
+  }
+
+  /** Puts the item into another chunk, away from its page; false when it has to stay for now. */
+  move(address: number): boolean {
+    const { heap, items } = this.vbuckets;
+    if ((items.state(address) & busyBits) !== 0) return false;
+    const target = heap.allocate(items.bytes(address));
+    if (target === 0) return false;
+    items.copy(address, target, true);
+    this.substitute(address, target);
+    return true;
+  }
+
+  /** Whether the key, which is not in memory, has to be asked for on disk. */
+  mayBeAway(row: number, hash: number, key: Buffer, start: number, end: number): boolean {
+    const { away, rows } = this.vbuckets;
+    if (!away.mayHold(row, hash)) return false;
+    return this.absent.get(nameOf(row, key, start, end)) !== rows.departures[row];
+  }
+
+  /** The disk has no such key. That holds until an item of the vbucket leaves memory, since it may be this one. */
+  noteAbsent(row: number, key: Buffer): void {
+    if (this.absent.size >= absentLimit) this.absent.clear();
+    this.absent.set(nameOf(row, key, 0, key.length), this.vbuckets.rows.departures[row] as number);
+  }
+
+  /** Takes in what was read from disk, unless memory has moved on. False when there is no memory for it. */
+  comeBack(row: number, stored: CutItem): boolean {
+    const { buffer, keyStart, keyEnd } = stored;
+    const { items } = this.vbuckets;
+    const hash = this.vbuckets.hash(buffer, keyStart, keyEnd);
+    const address = this.vbuckets.look(row, hash, buffer, keyStart, keyEnd);
+    if (address === 0) return this.takeItem(row, stored);
+    const isWanted = (items.state(address) & Bit.valueAway) !== 0 && items.seqno(address) === stored.seqno;
+    return !isWanted || this.takeValue(address, stored);
+  }
+
+  /** At warm-up, when memory is full: the item stays on disk. `place` was looked up for its key. */
+  leaveAway(draft: Draft, hash: number): void {
+    const { away, place, rows } = this.vbuckets;
+    if ((draft.bits & Bit.deleted) === 0) (rows.itemsAway[place.row] as number) += 1;
+    away.add(place.row, hash);
+  }
+
+  /** At warm-up, when memory is full: only the key comes in. `place` was looked up for it. */
+  keepKey(draft: Draft, stored: CutItem): void {
+    const hasValue = draft.valueEnd > draft.valueStart;
+    draft.valueEnd = draft.valueStart;
+    if (!this.vbuckets.restore(draft, stored)) throw new RangeError('no memory for the stored keys');
+    if (!hasValue) return;
+    const { items, place, rows } = this.vbuckets;
+    items.setBits(place.address, Bit.valueAway);
+    (rows.valuesAway[place.row] as number) += 1;
+  }
+
+  forgetAbsent(): void {
+    this.absent.clear();
+  }
+
+  private takeItem(row: number, stored: CutItem): boolean {
+    const { draft, vbuckets } = this;
+    if (!vbuckets.away.mayHold(row, vbuckets.place.hash)) return true;
+    draftOfStored(stored, draft);
+    if (!vbuckets.restore(draft, stored)) return false;
+    vbuckets.items.setBits(vbuckets.place.address, Bit.used);
+    if ((draft.bits & Bit.deleted) === 0) (vbuckets.rows.itemsAway[row] as number) -= 1;
+    return true;
+  }
+
+  private takeValue(address: number, stored: CutItem): boolean {
+    const { heap, index, items, place, rows } = this.vbuckets;
+    const valueBytes = stored.valueEnd - stored.valueStart;
+    const target = heap.allocate(items.bytes(address) + valueBytes);
+    if (target === 0) return false;
+    items.copy(address, target, false);
+    items.setWord(target, Word.valueBytes, valueBytes);
+    items.clearBits(target, Bit.valueAway);
+    items.setBits(target, Bit.used);
+    stored.buffer.copy(items.page(target), items.valueStart(target), stored.valueStart, stored.valueEnd);
+    (rows.valuesAway[place.row] as number) -= 1;
+    index.replace(place.row, place.slot, target);
+    heap.free(address);
+    return true;
+  }
+
+  private substitute(address: number, target: number): void {
+    this.vbuckets.lookAt(address);
+    const { heap, index, place } = this.vbuckets;
+    index.replace(place.row, place.slot, target);
+    heap.free(address);
+  }
+}
+
+const nameOf = (row: number, key: Buffer, start: number, end: number): string =>
+  `${row} ${key.toString('latin1', start, end)}`;
