@@ -47,24 +47,15 @@ export function parseBucketFlag(text: string): PlannedBucket {
   };
 }
 
-/** Both sources as one plan; a bucket named by both is an error. */
-export async function planOf(
-  flags: readonly PlannedBucket[],
-  initPath: string | undefined,
-): Promise<InitPlan> {
-  const file = initPath === undefined ? { users: [], buckets: [] } : await fromFile(initPath);
-  const buckets = [...flags, ...file.buckets];
+/** Flags and file as one plan; a bucket named by both is an error. */
+export function planOf(flags: readonly PlannedBucket[], file: InitPlan | null): InitPlan {
+  const buckets = [...flags, ...(file?.buckets ?? [])];
   const seen = new Set<string>();
   for (const { name } of buckets) {
     if (seen.has(name.toLowerCase())) throw new UsageError(`bucket "${name}" is asked for twice`);
     seen.add(name.toLowerCase());
   }
-  return { users: file.users, buckets };
-}
-
-async function fromFile(path: string): Promise<InitPlan> {
-  const { readInitFile } = await import('./init-file.ts');
-  return readInitFile(path);
+  return { users: file?.users ?? [], buckets };
 }
 
 export const isEmptyPlan = (plan: InitPlan): boolean => plan.users.length === 0 && plan.buckets.length === 0;

@@ -30,7 +30,7 @@ export async function runNode(
   { makePassword }: { makePassword: boolean },
 ): Promise<void> {
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
-  const plan = await planOf(options.bucket, options.init);
+  const plan = planOf(options.bucket, await initFile(options.init));
   const wanted = credentialsOf(options);
   if (wanted === null && !makePassword && !isEmptyPlan(plan)) {
     throw new UsageError('--bucket and --init need --username and --password');
@@ -58,6 +58,12 @@ function die(log: Log, reason: Error): void {
   log.error('data_service.lost', { reason: reason.message });
   process.stderr.write(`divan: the data service ended: ${reason.stack}\n`);
   process.exit(exitLost);
+}
+
+async function initFile(path: string | undefined): Promise<InitPlan | null> {
+  if (path === undefined) return null;
+  const { readInitFile } = await import('./init-file.ts');
+  return readInitFile(path);
 }
 
 function credentialsOf(options: NodeOptions): Credentials | null {
