@@ -28,7 +28,8 @@ async function aConnection(): Promise<Connection> {
   const bucket = new Bucket({ type: 'ephemeral', rules, manifest: spec.manifest, now, ...parts });
   await bucket.start();
   const served = new ServedBucket(spec);
-  served.open({ documents: bucket.documents, figures: () => served.report(), findRandom: () => false });
+  const { documents, changes } = bucket;
+  served.open({ documents, changes, figures: () => served.report(), findRandom: () => false });
   const tick = () => now.set(realClock.wallMs(), realClock.monotonicMs());
   const host = {
     dispatcher: new Dispatcher(environment, output),

@@ -12,6 +12,8 @@ export type PrivilegeName =
   | 'upsert'
   | 'delete'
   | 'metaWrite'
+  | 'dcpProducer'
+  | 'dcpStream'
   | 'simpleStats'
   | 'systemSettings'
   | 'administrator';
@@ -45,6 +47,8 @@ export interface CommandSpec {
   quiet?: 'success' | 'miss' | null;
   durability?: boolean;
   preserveTtl?: boolean;
+  /** May name one of several streams of its vbucket. */
+  streamId?: boolean;
   /** May be answered out of order once the client allows it. */
   reorderable?: boolean;
   /** Runs on a bucket whose documents are still being loaded. */
@@ -67,10 +71,11 @@ export interface Command {
   readonly quiet: 'success' | 'miss' | null;
   readonly durability: boolean;
   readonly preserveTtl: boolean;
+  readonly streamId: boolean;
   readonly reorderable: boolean;
   readonly duringWarmup: boolean;
   readonly doc: string;
-  /** Bit n: extras of n bytes are allowed. */
+  /** Bit n: extras of n bytes are allowed, for n up to 31; longer ones are looked up. */
   readonly extrasMask: number;
   readonly keyRule: number;
   readonly valueRule: number;
@@ -89,10 +94,11 @@ export function defineCommand(spec: CommandSpec): Command {
     quiet: spec.quiet ?? null,
     durability: spec.durability ?? false,
     preserveTtl: spec.preserveTtl ?? false,
+    streamId: spec.streamId ?? false,
     reorderable: spec.reorderable ?? false,
     duringWarmup: spec.duringWarmup ?? false,
     doc: spec.doc,
-    extrasMask: extras.reduce((mask, bytes) => mask | (1 << bytes), 0),
+    extrasMask: extras.reduce((mask, bytes) => mask | (bytes > 31 ? 0 : 1 << bytes), 0),
     keyRule: keyRules[key],
     valueRule: valueRules[value],
     casRule: casRules[cas],
@@ -104,7 +110,11 @@ export function layoutProblem(command: Command, frame: Frame): string | null {
   const extrasBytes = frame.keyStart - frame.extrasStart;
   const keyBytes = frame.valueStart - frame.keyStart;
   const valueBytes = frame.end - frame.valueStart;
-  if (extrasBytes > 31 || (command.extrasMask & (1 << extrasBytes)) === 0) {
+  const isKnown =
+    extrasBytes > 31
+      ? command.request.extras?.includes(extrasBytes)
+      : (command.extrasMask & (1 << extrasBytes)) !== 0;
+  if (!isKnown) {
     return command.extrasMask === 1
       ? 'Request must not include extras'
       : 'Request has extras of a wrong size';

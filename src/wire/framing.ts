@@ -18,7 +18,8 @@ export interface Framing {
   /** Milliseconds, 0 when not given. */
   durabilityTimeoutMs: number;
   preserveTtl: boolean;
-  streamId: boolean;
+  /** The stream the request is about, 0 when it names none. */
+  streamId: number;
   impersonates: boolean;
 }
 
@@ -27,7 +28,7 @@ export const emptyFraming = (): Framing => ({
   durabilityLevel: 0,
   durabilityTimeoutMs: 0,
   preserveTtl: false,
-  streamId: false,
+  streamId: 0,
   impersonates: false,
 });
 
@@ -36,7 +37,7 @@ export function clearFraming(framing: Framing): void {
   framing.durabilityLevel = 0;
   framing.durabilityTimeoutMs = 0;
   framing.preserveTtl = false;
-  framing.streamId = false;
+  framing.streamId = 0;
   framing.impersonates = false;
 }
 
@@ -72,8 +73,9 @@ function readOne(buffer: Buffer, at: number, id: number, length: number, framing
     case RequestFrame.durability:
       return readDurability(buffer, at, length, framing);
     case RequestFrame.streamId:
-      framing.streamId = true;
-      return length === 2 ? Status.success : Status.invalidArguments;
+      if (length !== 2) return Status.invalidArguments;
+      framing.streamId = buffer.readUInt16BE(at);
+      return framing.streamId === 0 ? Status.streamIdInvalid : Status.success;
     case RequestFrame.preserveTtl:
       framing.preserveTtl = true;
       return length === 0 ? Status.success : Status.invalidArguments;

@@ -6,7 +6,13 @@ import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
 import type { BucketType, EvictionPolicy, Manifest } from '../admin.ts';
-import type { BucketFiles, DamagedFile, DiskEngine, DiskSizes } from '../disk/engine.ts';
+import {
+  type BucketFiles,
+  type DamagedFile,
+  type DiskEngine,
+  type DiskSizes,
+  fileOf,
+} from '../disk/engine.ts';
 import { Bit } from '../memory/layout.ts';
 import { Collections } from '../vbucket/collections.ts';
 import { Cutter } from '../vbucket/cutter.ts';
@@ -17,6 +23,7 @@ import { Residency } from '../vbucket/residency.ts';
 import { Sweeper } from '../vbucket/sweeper.ts';
 import { Vbuckets } from '../vbucket/vbuckets.ts';
 import { BackgroundFetches } from './background-fetches.ts';
+import { ChangeFeed } from './change-feed.ts';
 import type { ItemView } from './documents.ts';
 import { DurableWrites } from './durable-writes.ts';
 import { Flusher } from './flusher.ts';
@@ -67,6 +74,7 @@ export interface BucketStats {
 
 export class Bucket {
   readonly documents: MemoryDocuments;
+  readonly changes: ChangeFeed;
   readonly rules: BucketRules;
   state: 'warmup' | 'ready' | 'failed' = 'warmup';
   damaged: DamagedFile[] = [];
@@ -118,6 +126,7 @@ export class Bucket {
     this.flusher = storage ? this.makeFlusher(storage) : null;
     const policy = options.evictionPolicy ?? (storage ? 'valueOnly' : 'noEviction');
     this.residency = new Residency(this.vbuckets, policy);
+    this.changes = this.makeChanges();
     this.keeper = this.makeKeeper(policy);
     this.expirer = new Expirer(this.vbuckets, (row) => this.flusher?.dirtied(row, false));
     this.fetches = storage ? this.makeFetches(storage) : null;
@@ -272,13 +281,14 @@ export class Bucket {
         rows.persistedSeqno[row] = seqno;
         this.durableWrites.persisted(row, seqno);
         this.waits.persisted(row, seqno);
+        this.changes.settled(row);
       },
       onFailure: (file, reason) => this.loseDisk(`file ${file}: ${reason}`),
     });
   }
 
   private makeKeeper(policy: EvictionPolicy): MemoryKeeper {
-    const { flusher, vbuckets, residency } = this;
+    const { changes, flusher, vbuckets, residency } = this;
     return new MemoryKeeper({
       type: this.options.type,
       policy,
@@ -287,7 +297,7 @@ export class Bucket {
       residency,
       clock: this.options.clock,
       tick: () => this.tick(),
-      otherBytes: () => flusher?.bytes ?? 0,
+      otherBytes: () => (flusher?.bytes ?? 0) + changes.bytes,
     });
   }
 
@@ -327,6 +337,18 @@ export class Bucket {
       waits: this.waits,
       onDirty: (row, isUrgent) => flusher?.dirtied(row, isUrgent),
     });
+  }
+
+  private makeChanges(): ChangeFeed {
+    const { clock, storage } = this.options;
+    const { durableWrites, vbuckets } = this;
+    const backfill = storage
+      ? (vb: number, afterSeqno: number) => {
+          const { bucketUuid, fileCount } = storage.files;
+          return storage.disk.backfill(bucketUuid, fileOf(vb, fileCount), vb, afterSeqno);
+        }
+      : null;
+    return new ChangeFeed({ vbuckets, durableWrites, clock, backfill });
   }
 
   /** What was acknowledged stays readable; nothing more is promised. */

@@ -56,6 +56,11 @@ export class DurableWrites {
     return token;
   }
 
+  /** Seqno of the row's first write that is not settled; Infinity when there is none. */
+  firstOpen(row: number): number {
+    return this.byRow.get(row)?.[0]?.seqno ?? Infinity;
+  }
+
   /** All of the row's writes up to `seqno` are on disk. */
   persisted(row: number, seqno: number): void {
     const queue = this.byRow.get(row);

@@ -2,6 +2,7 @@
 import * as bucket from '#wire/commands/bucket.ts';
 import * as documents from '#wire/commands/documents.ts';
 import * as session from '#wire/commands/session.ts';
+import * as stream from '#wire/commands/stream.ts';
 import * as subdocument from '#wire/commands/subdocument.ts';
 import type { Command } from '#wire/define-command.ts';
 import type { Handler } from '../dispatch/request.ts';
@@ -23,6 +24,15 @@ import { getAllVbSeqnos, getFailoverLog, seqnoPersistence } from './seqnos.ts';
 import { getErrorMap, listBuckets, noop, quit, quitQuietly, verbosity, version } from './session-basics.ts';
 import { stat } from './stat.ts';
 import { add, replace, set } from './store.ts';
+import {
+  acknowledgeBuffer,
+  closeStream,
+  controlStreams,
+  getStreamFailoverLog,
+  noopOfClient,
+  openStreams,
+  requestStream,
+} from './streams.ts';
 import { multiLookup, singleLookup } from './subdoc-lookup.ts';
 import { multiMutation, singleMutation } from './subdoc-mutation.ts';
 
@@ -50,6 +60,13 @@ export const handlers: ReadonlyMap<Command, Handler> = new Map<Command, Handler>
   [bucket.ObserveSeqno, observeSeqno],
   [bucket.Observe, observe],
   [bucket.GetRandomKey, getRandomKey],
+  [stream.DcpOpen, openStreams],
+  [stream.DcpControl, controlStreams],
+  [stream.DcpStreamRequest, requestStream],
+  [stream.DcpCloseStream, closeStream],
+  [stream.DcpGetFailoverLog, getStreamFailoverLog],
+  [stream.DcpNoop, noopOfClient],
+  [stream.DcpBufferAck, acknowledgeBuffer],
   [documents.Get, get],
   [documents.GetQuietly, get],
   [documents.GetWithKey, getWithKey],

@@ -37,12 +37,23 @@ export interface ConnectionHost {
   forget(connection: Connection): void;
 }
 
+/** What sends by itself on a connection, beside the replies. */
+export interface Streamer {
+  /** The client answered a message. */
+  answered(): void;
+  /** All sent bytes are taken. */
+  drained(): void;
+  /** The connection is gone. */
+  gone(): void;
+}
+
 /** One frame in hand at a time, whatever the connection. */
 const frame = emptyFrame();
 
 export class Connection {
   readonly session = new Session();
   readonly peer: string;
+  streamer: Streamer | null = null;
   /** Replies held for this connection. */
   heldCount = 0;
   private orderedCount = 0;
@@ -81,6 +92,7 @@ export class Connection {
 
   /** All sent bytes are taken. */
   drained(): void {
+    this.streamer?.drained();
     if (this.stalledAtMs < 0) return;
     this.stalledAtMs = -1;
     this.host.tick();
@@ -125,6 +137,18 @@ export class Connection {
     this.reader.bytesMax = isTrusted ? frameBytesMax : connectionLimits.strangerFrameBytes;
   }
 
+  /** Bytes that the operating system did not take yet. */
+  get unsentBytes(): number {
+    return this.transport.unsentBytes;
+  }
+
+  /** Sends what `write` adds to the output. Only in a stretch of its own: no request may be in hand. */
+  send(write: () => void): void {
+    if (this.closed || this.closingAtMs >= 0) return;
+    write();
+    this.flush();
+  }
+
   /** Sends bytes that answer nothing. */
   push(bytes: Buffer): void {
     if (!this.closed && this.closingAtMs < 0 && this.stalledAtMs < 0) this.transport.write(bytes);
@@ -154,6 +178,7 @@ export class Connection {
   /** The socket is gone. */
   gone(): void {
     this.closed = true;
+    this.streamer?.gone();
     this.host.forget(this);
   }
 

@@ -5,6 +5,8 @@ import type { CollectionEntry, Collections } from './collections.ts';
 export class BucketAccess {
   /** Every privilege that is held anywhere in the bucket; 0 hides the bucket. */
   readonly anywhere: number;
+  /** Privileges in the bucket as a whole. */
+  readonly wide: number;
   private readonly grants: readonly BucketGrant[];
   private readonly collections: Collections;
   private readonly bits = new Map<number, number>();
@@ -14,6 +16,7 @@ export class BucketAccess {
   constructor(grants: Grants, bucketName: string, collections: Collections) {
     this.grants = [grants.buckets['*'], grants.buckets[bucketName]].filter((grant) => grant !== undefined);
     this.collections = collections;
+    this.wide = this.grants.reduce((bits, grant) => bits | grant.privileges, 0);
     this.anywhere = this.grants.reduce((bits, grant) => bits | unionOf(grant), 0);
   }
 

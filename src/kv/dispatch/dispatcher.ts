@@ -45,6 +45,7 @@ export class Dispatcher {
   /** Runs the frame and writes its reply to the output, now or once it is settled. */
   run(connection: Connection, frame: Frame): Verdict {
     if (frame.magic === Magic.clientResponse) return Verdict.goOn;
+    if (frame.magic === Magic.response || frame.magic === Magic.altResponse) return takeAnswer(connection);
     const { request } = this;
     const { session } = connection;
     request.connection = connection;
@@ -154,6 +155,12 @@ function awaitDisk(request: Request, before: number): Verdict {
   return Verdict.goOn;
 }
 
+/** Only what we ask of our own accord has an answer: messages of change streams. */
+function takeAnswer({ streamer }: Connection): Verdict {
+  streamer?.answered();
+  return streamer ? Verdict.goOn : Verdict.hangUp;
+}
+
 /** Stands for "not now" among the outcomes of a check. */
 const mustWait = -4;
 
@@ -196,7 +203,7 @@ function checkFraming(request: Request, command: Command): Status {
   if (framing.preserveTtl && !command.preserveTtl) {
     return request.refuse(Status.notSupported, 'The command does not support preserving the expiry');
   }
-  if (framing.streamId)
+  if (framing.streamId > 0 && !command.streamId)
     return request.refuse(Status.invalidArguments, 'The command does not take a stream id');
   return Status.success;
 }

@@ -4,6 +4,8 @@ import { Status } from '#wire/status.ts';
 import type { BucketReport, BucketSpec } from '../admin.ts';
 import type { Documents, FailoverEntry, ItemView } from '../bucket/documents.ts';
 import type { HeldReply } from '../connection/held-reply.ts';
+import { Producers } from '../stream/producers.ts';
+import type { ChangeSource } from '../stream/source.ts';
 import { Collections } from './collections.ts';
 
 /** What counts in a bucket's statistics beside what commands count. */
@@ -24,6 +26,8 @@ export type EngineFigures = Pick<
 /** What the pipeline needs of a bucket's engine beside its documents. */
 export interface BucketEngine {
   readonly documents: Documents;
+  /** Null in buckets that keep no history. */
+  readonly changes: ChangeSource | null;
   figures(): EngineFigures;
   /** Some live document of the collection in `view`; false when there is none. */
   findRandom(collectionId: number, view: ItemView): boolean;
@@ -61,6 +65,7 @@ export class ServedBucket {
   documents: Documents | null = null;
   engine: BucketEngine | null = null;
   readonly counters: Counters = { ops: 0, gets: 0, getHits: 0, sets: 0, deletes: 0 };
+  readonly producers = new Producers();
   private readonly waiting = new Map<number, HeldReply>();
   private newest: (FailoverEntry | undefined)[] = [];
 
@@ -94,6 +99,7 @@ export class ServedBucket {
   close(): void {
     this.documents = null;
     this.engine = null;
+    this.producers.sourceGone();
     for (const token of [...this.waiting.keys()]) this.settle(token, Status.syncWriteAmbiguous);
   }
 

@@ -129,6 +129,7 @@ export class BucketHost {
     const { bucket } = this;
     this.served.open({
       documents: bucket.documents,
+      changes: this.served.spec.type === 'cache' ? null : bucket.changes,
       figures: () => this.figures(),
       findRandom: (collectionId, view) => bucket.findRandom(collectionId, view),
     });

@@ -58,13 +58,14 @@ export class Residency {
 
   /** Lets the whole item go. */
   dropItem(address: number): void {
-    const { away, heap, index, items, place, rows } = this.vbuckets;
+    const { away, heap, index, items, place, recent, rows } = this.vbuckets;
     this.vbuckets.lookAt(address);
     const { row } = place;
     if ((items.state(address) & Bit.valueAway) !== 0) (rows.valuesAway[row] as number) -= 1;
     if ((items.state(address) & Bit.deleted) === 0) (rows.itemsAway[row] as number) += 1;
     (rows.departures[row] as number) += 1;
     away.add(row, place.hash);
+    recent.lose(row, items.seqno(address));
     index.remove(row, place.slot);
     heap.free(address);
   }

@@ -13,6 +13,7 @@ import { appendDirty, supersedeDirty, unlinkDirty } from './dirty-list.ts';
 import { FailoverLogs } from './failover-logs.ts';
 import { type Draft, draftBytes, Items } from './items.ts';
 import type { Now } from './now.ts';
+import { RecentChanges } from './recent-changes.ts';
 import { VbucketRows } from './rows.ts';
 
 export interface VbucketsOptions {
@@ -41,6 +42,7 @@ export class Vbuckets {
   readonly items = new Items(this.heap);
   readonly rows: VbucketRows;
   readonly failovers: FailoverLogs;
+  readonly recent: RecentChanges;
   readonly now: Now;
   readonly place: Place = { row: 0, hash: 0, slot: -1, address: 0 };
   readonly index: KeyIndex;
@@ -54,6 +56,7 @@ export class Vbuckets {
     assert(options.count <= maxRows, 'an item has ten bits for its vbucket');
     this.rows = new VbucketRows(options.count);
     this.failovers = new FailoverLogs(options.count);
+    this.recent = new RecentChanges(this.rows);
     this.index = new KeyIndex(this.heap, options.count);
     this.away = new KeyFilter(options.count);
     this.now = options.now;
@@ -190,6 +193,7 @@ export class Vbuckets {
     if ((items.state(address) & Bit.deleted) !== 0) (rows.tombstones[row] as number) -= 1;
     else (rows.items[row] as number) -= 1;
     this.noteValueReplaced(row, address);
+    this.recent.lose(row, items.seqno(address));
     this.index.remove(row, place.slot);
     this.heap.free(address);
   }
@@ -276,10 +280,17 @@ export class Vbuckets {
     items.setCas(address, casHi, casLo);
     items.setSeqnoAndRev(address, seqno, rev);
     if (this.persistent) appendDirty(rows, items, row, address);
+    this.recent.note(row, seqno, this.hashAtPlace());
     result.casHi = casHi;
     result.casLo = casLo;
     result.seqno = seqno;
     result.pending = 0;
+  }
+
+  /** Whoever walks over slots has no hash in `place`; whoever adds a key has no slot yet. */
+  private hashAtPlace(): number {
+    const { row, slot, hash, address } = this.place;
+    return address === 0 ? hash : this.index.hash(row, slot);
   }
 
   /** Points the key's slot at `target`, or adds one. */

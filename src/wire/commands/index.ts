@@ -4,10 +4,11 @@ import type { Command } from '../define-command.ts';
 import * as bucket from './bucket.ts';
 import * as documents from './documents.ts';
 import * as session from './session.ts';
+import * as stream from './stream.ts';
 import * as subdocument from './subdocument.ts';
 
-export const commands: readonly Command[] = [session, bucket, documents, subdocument].flatMap((group) =>
-  Object.values(group),
+export const commands: readonly Command[] = [session, bucket, documents, stream, subdocument].flatMap(
+  (group) => Object.values(group),
 );
 
 /** By opcode; absent ones are unknown commands. */

@@ -1,0 +1,187 @@
+// A bucket's changes in the order of their seqnos, for streams: the latest from memory, older ones from disk, or from
+// memory too where there is no disk. Writers only note which key got a seqno; all else happens when a stream reads.
+import type { Clock } from '#ports/clock.ts';
+import { Status } from '#wire/status.ts';
+import type { BackfillPage } from '../disk/engine.ts';
+import { Bit, Word } from '../memory/layout.ts';
+import type { ChangeSource, Follower } from '../stream/source.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { CutBits, type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from './cut.ts';
+import type { FailoverEntry } from './documents.ts';
+import type { DurableWrites } from './durable-writes.ts';
+
+/** Changes gather this long before streams are told: many then share one snapshot. */
+const gatherMs = 1;
+const pageTargetBytes = 512 * 1024;
+
+export interface ChangeFeedOptions {
+  vbuckets: Vbuckets;
+  durableWrites: DurableWrites;
+  clock: Clock;
+  /** Reads the rows of a vbucket; null in buckets without a disk. */
+  backfill: ((vb: number, afterSeqno: number) => Promise<BackfillPage>) | null;
+}
+
+export class ChangeFeed implements ChangeSource {
+  private readonly options: ChangeFeedOptions;
+  private readonly vbuckets: Vbuckets;
+  private readonly followers = new Map<number, Set<Follower>>();
+  private readonly walked = emptyCutItem();
+
+  constructor(options: ChangeFeedOptions) {
+    this.options = options;
+    this.vbuckets = options.vbuckets;
+    this.vbuckets.recent.onChange = () => void options.clock.after(gatherMs, () => this.tell());
+  }
+
+  /** Bytes that remembering takes. */
+  get bytes(): number {
+    return this.vbuckets.recent.bytes;
+  }
+
+  isActive(vb: number): boolean {
+    return this.vbuckets.rows.refusal[vb] === Status.success;
+  }
+
+  highSeqno(vb: number): number {
+    return this.vbuckets.rows.highSeqno[vb] as number;
+  }
+
+  visibleSeqno(vb: number): number {
+    return Math.min(this.highSeqno(vb), this.options.durableWrites.firstOpen(vb) - 1);
+  }
+
+  storedSeqno(vb: number): number {
+    if (this.options.backfill === null) return this.highSeqno(vb);
+    return this.vbuckets.rows.persistedSeqno[vb] as number;
+  }
+
+  purgeSeqno(vb: number): number {
+    return this.vbuckets.rows.purgeSeqno[vb] as number;
+  }
+
+  failoverLog(vb: number): readonly FailoverEntry[] {
+    return this.vbuckets.failovers.entries(vb);
+  }
+
+  follow(vb: number, follower: Follower): void {
+    const present = this.followers.get(vb);
+    if (present) {
+      present.add(follower);
+      return;
+    }
+    this.followers.set(vb, new Set([follower]));
+    this.vbuckets.recent.follow(vb);
+  }
+
+  unfollow(vb: number, follower: Follower): void {
+    const present = this.followers.get(vb);
+    if (!present?.delete(follower) || present.size > 0) return;
+    this.followers.delete(vb);
+    this.vbuckets.recent.unfollow(vb);
+  }
+
+  /** Durable writes were settled, or rows written: who waited for that goes on. */
+  settled(vb: number): void {
+    this.vbuckets.recent.touch(vb);
+  }
+
+  remembers(vb: number, afterSeqno: number): boolean {
+    return this.vbuckets.recent.covers(vb, afterSeqno);
+  }
+
+  wholeEnd(vb: number, afterSeqno: number): number {
+    const visible = this.visibleSeqno(vb);
+    if (visible === this.highSeqno(vb)) return visible;
+    // An open write may have replaced a version that a snapshot ending here would need.
+    for (let seqno = afterSeqno + 1; seqno <= visible; seqno++) {
+      if (this.addressOf(vb, seqno) === 0) return seqno - 1;
+    }
+    return visible;
+  }
+
+  next(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number {
+    for (let seqno = afterSeqno + 1; seqno <= endSeqno; seqno++) {
+      const address = this.addressOf(vb, seqno);
+      if (address === 0) continue;
+      if ((this.vbuckets.items.state(address) & Bit.valueAway) !== 0) return -1;
+      this.fill(address, item);
+      return seqno;
+    }
+    return 0;
+  }
+
+  backfill(vb: number, afterSeqno: number): Promise<BackfillPage> {
+    const { backfill } = this.options;
+    return backfill ? backfill(vb, afterSeqno) : Promise.resolve(this.walk(vb, afterSeqno));
+  }
+
+  private tell(): void {
+    for (const row of this.vbuckets.recent.takeChanged()) {
+      const followers = this.followers.get(row);
+      if (followers === undefined) continue;
+      let position = Infinity;
+      for (const follower of followers) {
+        position = Math.min(position, follower.position);
+        follower.changed();
+      }
+      this.vbuckets.recent.release(row, position + 1);
+    }
+  }
+
+  private addressOf(row: number, seqno: number): number {
+    const { index, items, recent } = this.vbuckets;
+    const slot = index.locateWhere(row, recent.hash(row, seqno), (address) => items.seqno(address) === seqno);
+    return slot < 0 ? 0 : index.address(row, slot);
+  }
+
+  private fill(address: number, item: CutItem): void {
+    const { items } = this.vbuckets;
+    const state = items.state(address);
+    item.buffer = items.page(address);
+    item.keyStart = items.keyStart(address);
+    item.keyEnd = item.valueStart = items.valueStart(address);
+    item.valueEnd = items.valueEnd(address);
+    item.seqno = items.seqno(address);
+    item.casHi = items.word(address, Word.casHi);
+    item.casLo = items.word(address, Word.casLo);
+    item.rev = items.rev(address);
+    item.flags = items.word(address, Word.flags);
+    item.expiry = items.word(address, Word.expiry);
+    item.datatype = items.datatype(address);
+    item.bits =
+      ((state & Bit.deleted) !== 0 ? CutBits.deleted : 0) |
+      ((state & Bit.expired) !== 0 ? CutBits.expired : 0);
+  }
+
+  /** A page of all that memory holds of a vbucket, in one stretch. */
+  private walk(row: number, afterSeqno: number): BackfillPage {
+    const addresses = this.addressesAfter(row, afterSeqno);
+    const seqnos = Float64Array.from(addresses.keys()).sort();
+    const endSeqno = this.visibleSeqno(row);
+    const writer = new CutWriter();
+    writer.begin(0);
+    let toSeqno = afterSeqno;
+    let count = 0;
+    for (; count < seqnos.length && writer.bytes < pageTargetBytes; count++) {
+      toSeqno = seqnos[count] as number;
+      this.fill(addresses.get(toSeqno) as number, this.walked);
+      writer.item(this.walked);
+    }
+    if (count === seqnos.length) toSeqno = endSeqno;
+    writer.finish(stateOfVbucket(row));
+    return { batch: writer.take(), toSeqno, endSeqno, purgeSeqno: this.purgeSeqno(row) };
+  }
+
+  private addressesAfter(row: number, afterSeqno: number): Map<number, number> {
+    const { index, items } = this.vbuckets;
+    const addresses = new Map<number, number>();
+    for (let slot = 0; slot < index.end(row); slot += 2) {
+      const address = index.address(row, slot);
+      if (address === 0 || (items.state(address) & Bit.pending) !== 0) continue;
+      const seqno = items.seqno(address);
+      if (seqno > afterSeqno) addresses.set(seqno, address);
+    }
+    return addresses;
+  }
+}

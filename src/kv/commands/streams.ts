@@ -1,0 +1,227 @@
+// Commands of change streams: open, options, requests for streams, acknowledgements.
+import { Feature } from '#wire/features.ts';
+import { Status } from '#wire/status.ts';
+import { beginReply, durationOf, writeSeqno } from '../dispatch/reply.ts';
+import { Outcome, type Request } from '../dispatch/request.ts';
+import { setControl } from '../stream/controls.ts';
+import { checkFilter, parseStreamValue, type StreamValue } from '../stream/filter.ts';
+import { EndReason, OpenFlag, openFlagsKnown, StreamFlag, streamFlagsKnown } from '../stream/messages.ts';
+import { Producer, streamPrivileges } from '../stream/producer.ts';
+import { type Resumption, rollbackSeqno } from '../stream/rollback.ts';
+import type { ChangeSource } from '../stream/source.ts';
+import { getFailoverLog } from './seqnos.ts';
+
+const nameBytesMax = 200;
+
+/** DCP_OPEN. */
+export function openStreams(request: Request): Status {
+  const { frame, bucket, connection, session, environment } = request;
+  const flags = frame.buffer.readUInt32BE(frame.extrasStart + 4);
+  const source = bucket.engine?.changes;
+  if (!source) return request.refuse(Status.notSupported, 'The bucket has no change streams');
+  if ((flags & ~openFlagsKnown) !== 0) return request.refuse(Status.invalidArguments, 'Unknown flags');
+  if ((flags & OpenFlag.producer) === 0) {
+    return request.refuse(Status.notSupported, 'Only connections that ask for streams are served');
+  }
+  if (frame.valueStart - frame.keyStart > nameBytesMax) {
+    return request.refuse(Status.invalidArguments, 'The name is too long');
+  }
+  if (connection.streamer !== null)
+    return request.refuse(Status.invalidArguments, 'The connection is open already');
+  if (session.has(Feature.unorderedExecution)) {
+    return request.refuse(Status.notSupported, 'Change streams need ordered execution');
+  }
+  if (bucket.producers.isFull)
+    return request.refuse(Status.temporaryFailure, 'Too many connections with streams');
+  const name = frame.buffer.toString('utf8', frame.keyStart, frame.valueStart);
+  const { clock, directory } = environment;
+  const { output } = request;
+  const producer = new Producer({ name, flags, connection, bucket, source, directory, output, clock });
+  connection.streamer = producer;
+  bucket.producers.add(producer);
+  return Status.success;
+}
+
+/** DCP_CONTROL. */
+export function controlStreams(request: Request): Status {
+  const producer = producerOf(request);
+  if (!producer) return notOpen(request);
+  const { frame } = request;
+  const name = frame.buffer.toString('utf8', frame.keyStart, frame.valueStart);
+  const text = frame.buffer.toString('utf8', frame.valueStart, frame.end);
+  if (name === 'enable_stream_id' && producer.streamCount > 0) {
+    return request.refuse(Status.invalidArguments, 'Stream ids must be enabled before the first stream');
+  }
+  if (setControl(producer.controls, name, text)) return Status.success;
+  return request.refuse(Status.invalidArguments, 'Unknown option, or not a value of it');
+}
+
+/** DCP_STREAM_REQ. */
+export function requestStream(request: Request): Status | Outcome {
+  const producer = producerOf(request);
+  if (!producer) return notOpen(request);
+  const { frame, session } = request;
+  const { source } = producer;
+  if (!source.isActive(frame.vb)) return Status.notMyVbucket;
+  const value = parseStreamValue(frame.buffer.toString('utf8', frame.valueStart, frame.end));
+  if (!value) return request.refuse(Status.invalidArguments, 'The value is no description of a stream');
+  if (!session.has(Feature.collections)) {
+    if (frame.end > frame.valueStart) {
+      return request.refuse(Status.invalidArguments, 'A value needs collections to be enabled');
+    }
+    value.filter = { kind: 'default' };
+  }
+  const status = checkRequest(request, producer, value);
+  if (status !== Status.success) return status;
+  return beginStream(request, producer, value);
+}
+
+function checkRequest(request: Request, producer: Producer, value: StreamValue): Status {
+  const { frame, session, bucket } = request;
+  const flags = frame.buffer.readUInt32BE(frame.extrasStart);
+  if ((flags & ~streamFlagsKnown) !== 0) return request.refuse(Status.invalidArguments, 'Unknown flags');
+  if ((flags & StreamFlag.takeover) !== 0) {
+    return request.refuse(Status.notSupported, 'Vbuckets are not handed over by streams');
+  }
+  if (value.streamId > 0 !== producer.controls.streamIds) {
+    return request.refuse(
+      Status.streamIdInvalid,
+      'Stream ids are for connections that enabled them, and then needed',
+    );
+  }
+  if (value.manifestUid > Number.parseInt(bucket.collections.uid, 16)) return Status.manifestAhead;
+  const access = session.access;
+  const allowed = access
+    ? checkFilter(value.filter, bucket.collections, access, streamPrivileges)
+    : Status.noAccess;
+  if (allowed !== Status.success) return allowed;
+  if (producer.find(frame.vb, value.streamId)) return Status.keyExists;
+  if (producer.isFull) return request.refuse(Status.temporaryFailure, 'Too many streams');
+  return Status.success;
+}
+
+function beginStream(request: Request, producer: Producer, value: StreamValue): Status | Outcome {
+  const { frame } = request;
+  const { source } = producer;
+  const flags = frame.buffer.readUInt32BE(frame.extrasStart);
+  const highSeqno = source.highSeqno(frame.vb);
+  const client = resumptionOf(request);
+  if ((flags & StreamFlag.fromLatest) !== 0) {
+    client.startSeqno = client.snapStart = client.snapEnd = source.visibleSeqno(frame.vb);
+  }
+  const asked = readU64(frame.buffer, frame.extrasStart + 16);
+  const endSeqno = (flags & StreamFlag.toLatest) !== 0 ? highSeqno : asked;
+  const { startSeqno, snapStart, snapEnd } = client;
+  if (startSeqno > endSeqno) return request.refuse(Status.outOfRange, 'Start seqno is above the end');
+  if (snapStart > startSeqno || startSeqno > snapEnd) {
+    return request.refuse(Status.outOfRange, 'Start seqno is outside of its snapshot');
+  }
+  const status = checkHistory(request, source, client, value, flags);
+  if (status !== Status.success) return status;
+  const { vb, opaque } = frame;
+  getFailoverLog(request);
+  producer.add({
+    address: { vb, opaque, streamId: value.streamId },
+    filter: value.filter,
+    form: producer.form((flags & StreamFlag.noValue) !== 0),
+    startSeqno,
+    endSeqno,
+    // A client that has all of its snapshot is not in the middle of anything.
+    snapStart: startSeqno === snapEnd ? startSeqno : snapStart,
+    ignorePurged: (flags & StreamFlag.ignorePurged) !== 0,
+    diskOnly: (flags & StreamFlag.diskOnly) !== 0,
+  });
+  return Outcome.replied;
+}
+
+/** Success when the client's history is ours; else the reply says where to roll back to. */
+function checkHistory(
+  request: Request,
+  source: ChangeSource,
+  client: Resumption,
+  value: StreamValue,
+  flags: number,
+): Status | Outcome {
+  const { vb } = request.frame;
+  const failoverLog = source.failoverLog(vb);
+  const highSeqno = source.highSeqno(vb);
+  const purged = source.purgeSeqno(vb);
+  const ignoresPurged = (flags & StreamFlag.ignorePurged) !== 0 || value.purgeSeqno >= purged;
+  const [newest] = failoverLog;
+  const isCurrent = newest?.uuidHi === client.uuidHi && newest.uuidLo === client.uuidLo;
+  if (isCurrent && client.startSeqno > highSeqno) {
+    return request.refuse(Status.outOfRange, 'Start seqno is above the high seqno');
+  }
+  const seqno = rollbackSeqno(client, {
+    failoverLog,
+    highSeqno,
+    purgeSeqno: ignoresPurged ? 0 : purged,
+    strictUuid: (flags & StreamFlag.strictUuid) !== 0,
+  });
+  return seqno < 0 ? Status.success : replyRollback(request, seqno);
+}
+
+function replyRollback(request: Request, seqno: number): Outcome {
+  const { frame, output } = request;
+  const duration = durationOf(request);
+  const at = output.reply(frame.opcode, frame.opaque, Status.rollback, duration, 0, 0, 8, 0, 0, 0);
+  writeSeqno(output.buffer, at, seqno);
+  return Outcome.replied;
+}
+
+function resumptionOf({ frame }: Request): Resumption {
+  const { buffer, extrasStart: at } = frame;
+  return {
+    startSeqno: readU64(buffer, at + 8),
+    uuidHi: buffer.readUInt32BE(at + 24),
+    uuidLo: buffer.readUInt32BE(at + 28),
+    snapStart: readU64(buffer, at + 32),
+    snapEnd: readU64(buffer, at + 40),
+  };
+}
+
+/** DCP_CLOSE_STREAM. */
+export function closeStream(request: Request): Status {
+  const producer = producerOf(request);
+  if (!producer) return notOpen(request);
+  const { frame, framing } = request;
+  const { controls } = producer;
+  if (framing.streamId > 0 !== controls.streamIds) return Status.streamIdInvalid;
+  const stream = producer.find(frame.vb, framing.streamId);
+  if (!stream) return controls.v7StatusCodes ? Status.streamNotFound : Status.keyNotFound;
+  if (controls.endOnClose) stream.endSoon(EndReason.closed);
+  else stream.close();
+  return Status.success;
+}
+
+/** DCP_GET_FAILOVER_LOG. */
+export const getStreamFailoverLog = getFailoverLog;
+
+/** DCP_NOOP from a client. */
+export function noopOfClient(request: Request): Status | Outcome {
+  if (!producerOf(request)) return notOpen(request);
+  beginReply(request, 0, 0, 0, 0, 0, 0);
+  return Outcome.replied;
+}
+
+/** DCP_BUFFER_ACKNOWLEDGEMENT: never answered. */
+export function acknowledgeBuffer(request: Request): Status | Outcome {
+  const producer = producerOf(request);
+  if (!producer) return notOpen(request);
+  producer.acknowledged(request.frame.buffer.readUInt32BE(request.frame.extrasStart));
+  return Outcome.later;
+}
+
+function producerOf({ connection, bucket }: Request): Producer | null {
+  const { streamer } = connection;
+  return streamer instanceof Producer && streamer.bucket === bucket ? streamer : null;
+}
+
+const notOpen = (request: Request): Status =>
+  request.refuse(Status.invalidArguments, 'The connection was not opened for change streams');
+
+/** Numbers that no seqno reaches are as good as infinite. */
+function readU64(buffer: Buffer, at: number): number {
+  const value = buffer.readUInt32BE(at) * 2 ** 32 + buffer.readUInt32BE(at + 4);
+  return value >= 2 ** 53 ? Infinity : value;
+}

@@ -1,0 +1,93 @@
+// What a client may set on a connection of change streams, by name and text.
+import type { MarkerVersion } from './messages.ts';
+
+export interface Controls {
+  noop: boolean;
+  noopIntervalMs: number;
+  /** Unacknowledged bytes that the client takes, 0 = no limit. */
+  bufferBytes: number;
+  expiryOpcode: boolean;
+  endOnClose: boolean;
+  streamIds: boolean;
+  forceCompression: boolean;
+  deletedUserXattrs: boolean;
+  v7StatusCodes: boolean;
+  markerVersion: MarkerVersion;
+}
+
+export const defaultControls = (): Controls => ({
+  noop: false,
+  noopIntervalMs: 20_000,
+  bufferBytes: 0,
+  expiryOpcode: false,
+  endOnClose: false,
+  streamIds: false,
+  forceCompression: false,
+  deletedUserXattrs: false,
+  v7StatusCodes: false,
+  markerVersion: 1,
+});
+
+/** Sets the option of this name; false when there is no such option or the text is none of its values. */
+export function setControl(controls: Controls, name: string, text: string): boolean {
+  return options.get(name)?.(controls, text) ?? false;
+}
+
+type Option = (controls: Controls, text: string) => boolean;
+
+const longestNoopSeconds = 10_800;
+
+const options = new Map<string, Option>(
+  Object.entries({
+    enable_noop: flag((controls, on) => (controls.noop = on)),
+    set_noop_interval: whole(1, longestNoopSeconds, (controls, seconds) => {
+      controls.noopIntervalMs = seconds * 1000;
+    }),
+    connection_buffer_size: whole(0, 2 ** 32 - 1, (controls, bytes) => {
+      controls.bufferBytes = bytes;
+    }),
+    enable_expiry_opcode: flag((controls, on) => (controls.expiryOpcode = on)),
+    send_stream_end_on_client_close_stream: flag((controls, on) => (controls.endOnClose = on)),
+    // Once on it stays on: streams are told apart by it.
+    enable_stream_id: flag((controls, on) => on && (controls.streamIds = true)),
+    force_value_compression: flag((controls, on) => (controls.forceCompression = on)),
+    include_deleted_user_xattrs: flag((controls, on) => (controls.deletedUserXattrs = on)),
+    v7_dcp_status_codes: flag((controls, on) => (controls.v7StatusCodes = on)),
+    enable_sync_writes: flag((controls, on) => {
+      if (on && controls.markerVersion === 1) controls.markerVersion = 2;
+    }),
+    max_marker_version: oneOf(['2.0', '2.2'], (controls, text) => {
+      controls.markerVersion = text === '2.2' ? 2.2 : 2;
+    }),
+    // What follows leaves the choice to us, or speaks of what is always so.
+    supports_cursor_dropping: flag(() => {}),
+    supports_cursor_dropping_vulnerable: flag(() => {}),
+    enable_out_of_order_snapshots: oneOf(['true', 'false', 'true_with_seqno_advanced'], () => {}),
+    flatbuffers_system_events: flag(() => {}),
+    change_streams: flag(() => {}),
+    set_priority: oneOf(['low', 'medium', 'high'], () => {}),
+    backfill_order: oneOf(['round-robin', 'sequential'], () => {}),
+    consumer_name: (_controls: Controls, text: string) => text.length > 0,
+  }),
+);
+
+function flag(set: (controls: Controls, on: boolean) => unknown): Option {
+  return oneOf(['true', 'false'], (controls, text) => set(controls, text === 'true'));
+}
+
+function oneOf(values: readonly string[], set: (controls: Controls, text: string) => unknown): Option {
+  return (controls, text) => {
+    if (!values.includes(text)) return false;
+    set(controls, text);
+    return true;
+  };
+}
+
+function whole(least: number, most: number, set: (controls: Controls, value: number) => void): Option {
+  return (controls, text) => {
+    const value = /^\d{1,10}$/.test(text) ? Number(text) : -1;
+    if (value < least || value > most) return false;
+    set(controls, value);
+    return true;
+  };
+}

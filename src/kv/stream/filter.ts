@@ -1,0 +1,117 @@
+// Which documents a stream is about: the whole bucket, one scope, or some collections, as the request's JSON says.
+import { Status } from '#wire/status.ts';
+import type { BucketAccess } from '../dispatch/access.ts';
+import type { Collections } from '../dispatch/collections.ts';
+import { collectionIdOf } from '../vbucket/collections.ts';
+
+export type Filter =
+  | { kind: 'bucket' }
+  /** A client that knows of no collections. */
+  | { kind: 'default' }
+  | { kind: 'scope'; scope: number }
+  | { kind: 'collections'; ids: ReadonlySet<number> };
+
+/** What the value of a stream request says. */
+export interface StreamValue {
+  filter: Filter;
+  /** Above 0: the name of the stream among those of its vbucket. */
+  streamId: number;
+  /** Manifest that the client has seen, as a number. */
+  manifestUid: number;
+  purgeSeqno: number;
+}
+
+const collectionsMax = 2048;
+const noValue: StreamValue = { filter: { kind: 'bucket' }, streamId: 0, manifestUid: 0, purgeSeqno: -1 };
+
+/** Null when the text is not a value of a stream request. */
+export function parseStreamValue(text: string): StreamValue | null {
+  if (text === '') return noValue;
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return null;
+  return fromFields(json as Record<string, unknown>);
+}
+
+function fromFields(fields: Record<string, unknown>): StreamValue | null {
+  const { uid = '0', scope, collections, sid = 0, purge_seqno = null } = fields;
+  if (scope !== undefined && collections !== undefined) return null;
+  const filter = filterOf(scope, collections);
+  const manifestUid = hexNumber(uid);
+  const purgeSeqno = purge_seqno === null ? -1 : decimalNumber(purge_seqno);
+  const isStreamId = Number.isInteger(sid) && (sid as number) >= 0 && (sid as number) < 2 ** 16;
+  if (filter === null || manifestUid < 0 || !isStreamId || (purge_seqno !== null && purgeSeqno < 0))
+    return null;
+  return { filter, streamId: sid as number, manifestUid, purgeSeqno };
+}
+
+function filterOf(scope: unknown, collections: unknown): Filter | null {
+  if (scope !== undefined) {
+    const id = hexNumber(scope);
+    return id < 0 ? null : { kind: 'scope', scope: id };
+  }
+  if (collections === undefined) return { kind: 'bucket' };
+  if (!Array.isArray(collections) || collections.length === 0 || collections.length > collectionsMax)
+    return null;
+  const ids = collections.map(hexNumber);
+  return ids.some((id) => id < 0) ? null : { kind: 'collections', ids: new Set(ids) };
+}
+
+function hexNumber(text: unknown): number {
+  if (typeof text !== 'string' || !/^(0x)?[0-9a-f]{1,12}$/i.test(text)) return -1;
+  return Number.parseInt(text.replace(/^0x/i, ''), 16);
+}
+
+const decimalNumber = (text: unknown): number =>
+  typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : -1;
+
+/** Whether everything that the filter names is there and open to the user. */
+export function checkFilter(
+  filter: Filter,
+  collections: Collections,
+  access: BucketAccess,
+  needed: number,
+): Status {
+  if (filter.kind === 'bucket') return (access.wide & needed) !== 0 ? Status.success : Status.noAccess;
+  const ids = idsOf(filter, collections);
+  if (ids === null) return Status.unknownScope;
+  for (const id of ids) {
+    const held = access.of(id);
+    if (collections.get(id) === undefined || held === 0) return Status.unknownCollection;
+    if ((held & needed) === 0) return Status.noAccess;
+  }
+  return Status.success;
+}
+
+/** The ids that the filter names now; null for a scope that is not there. */
+function idsOf(
+  filter: Exclude<Filter, { kind: 'bucket' }>,
+  collections: Collections,
+): Iterable<number> | null {
+  if (filter.kind === 'default') return [0];
+  if (filter.kind === 'collections') return filter.ids;
+  const scope = collections.scopes.find(({ id }) => id === filter.scope);
+  return scope ? scope.collections.map(({ id }) => id) : null;
+}
+
+/** Whether nothing that the filter names is left. */
+export function isFilterEmpty(filter: Filter, collections: Collections): boolean {
+  if (filter.kind === 'scope') return !collections.scopes.some(({ id }) => id === filter.scope);
+  if (filter.kind !== 'collections') return false;
+  return [...filter.ids].every((id) => collections.get(id) === undefined);
+}
+
+/** Whether a key is the stream's business. Documents of a dropped collection are nobody's. */
+export function passes(filter: Filter, collections: Collections, key: Buffer, start: number): boolean {
+  const id = collectionIdOf(key, start);
+  if (filter.kind === 'default') return id === 0;
+  if (filter.kind === 'collections' && !filter.ids.has(id)) return false;
+  const entry = collections.get(id);
+  if (entry === undefined) return false;
+  return filter.kind !== 'scope' || entry.scope.id === filter.scope;
+}

@@ -1,0 +1,214 @@
+// Writes the messages of one connection's streams, each document in the form that the client asked for.
+import { headerBytes, Magic } from '#wire/frame.ts';
+import type { Output } from '#wire/output.ts';
+import { Datatype } from '#wire/status.ts';
+import { CutBits, type CutItem } from '../bucket/cut.ts';
+import { snappyCompress, snappyInflate } from '../value/snappy.ts';
+import { bodyStart, systemXattrs } from '../value/xattrs.ts';
+import { maxBodyBytes, maxSystemXattrBytes } from '../vbucket/drafts.ts';
+import { type MarkerVersion, Message } from './messages.ts';
+
+/** How the client wants its documents. */
+export interface ItemForm {
+  collections: boolean;
+  json: boolean;
+  snappy: boolean;
+  xattrs: boolean;
+  deletedUserXattrs: boolean;
+  noValue: boolean;
+  /** With `noValue`: the datatype tells what the value would be. */
+  keepDatatype: boolean;
+  deleteTimes: boolean;
+  expiryOpcode: boolean;
+  forceCompression: boolean;
+}
+
+/** Whose message it is. */
+export interface Address {
+  vb: number;
+  opaque: number;
+  /** 0 when streams of the connection have no ids. */
+  streamId: number;
+}
+
+export interface Marker {
+  start: number;
+  end: number;
+  flags: number;
+  version: MarkerVersion;
+  purge: number;
+}
+
+const streamIdBytes = 3;
+const inflateLimit = maxBodyBytes + maxSystemXattrBytes;
+const empty = Buffer.alloc(0);
+
+export class MessageWriter {
+  /** Bytes of the message written last. */
+  bytes = 0;
+  private readonly output: Output;
+  private value: Buffer = empty;
+  private valueStart = 0;
+  private valueEnd = 0;
+  private datatype = 0;
+
+  constructor(output: Output) {
+    this.output = output;
+  }
+
+  item(to: Address, item: CutItem, form: ItemForm): void {
+    this.shape(item, form);
+    const isDeleted = (item.bits & CutBits.deleted) !== 0;
+    const keyStart = form.collections ? item.keyStart : item.keyStart + 1;
+    const keyBytes = item.keyEnd - keyStart;
+    const isExpired = form.expiryOpcode && (item.bits & CutBits.expired) !== 0;
+    const opcode = !isDeleted ? Message.mutation : isExpired ? Message.expiration : Message.deletion;
+    const hasTime = isExpired || form.deleteTimes || form.expiryOpcode;
+    const extrasBytes = !isDeleted ? 31 : isExpired ? 20 : hasTime ? 21 : 18;
+    const valueBytes = this.valueEnd - this.valueStart;
+    const at = this.begin(opcode, to, extrasBytes, keyBytes, valueBytes, this.datatype, item);
+    const { buffer } = this.output;
+    buffer.fill(0, at + 16, at + extrasBytes);
+    writeU64(buffer, at, item.seqno);
+    writeU64(buffer, at + 8, item.rev);
+    if (!isDeleted) {
+      buffer.writeUInt32BE(item.flags, at + 16);
+      buffer.writeUInt32BE(item.expiry, at + 20);
+    } else if (hasTime) {
+      buffer.writeUInt32BE(item.expiry, at + 16);
+    }
+    const keyAt = at + extrasBytes;
+    item.buffer.copy(buffer, keyAt, keyStart, item.keyEnd);
+    if (valueBytes > 0) this.value.copy(buffer, keyAt + keyBytes, this.valueStart, this.valueEnd);
+  }
+
+  marker(to: Address, marker: Marker): void {
+    const { version } = marker;
+    const fieldBytes = version === 1 ? 20 : version === 2 ? 36 : 52;
+    const isPlain = version === 1;
+    const at = this.begin(Message.snapshotMarker, to, isPlain ? 20 : 1, 0, isPlain ? 0 : fieldBytes, 0, null);
+    const { buffer } = this.output;
+    if (!isPlain) buffer[at] = version === 2 ? 0 : 2;
+    const fields = isPlain ? at : at + 1;
+    writeU64(buffer, fields, marker.start);
+    writeU64(buffer, fields + 8, marker.end);
+    buffer.writeUInt32BE(marker.flags, fields + 16);
+    if (isPlain) return;
+    // Durable writes are never sent before they are settled: all that is sent is visible and complete.
+    writeU64(buffer, fields + 20, marker.end);
+    writeU64(buffer, fields + 28, marker.end);
+    if (version === 2) return;
+    writeU64(buffer, fields + 36, marker.end);
+    writeU64(buffer, fields + 44, marker.purge);
+  }
+
+  seqnoAdvanced(to: Address, seqno: number): void {
+    // The room is made first: it may come with another buffer.
+    const at = this.begin(Message.seqnoAdvanced, to, 8, 0, 0, 0, null);
+    writeU64(this.output.buffer, at, seqno);
+  }
+
+  end(to: Address, reason: number): void {
+    const at = this.begin(Message.streamEnd, to, 4, 0, 0, 0, null);
+    this.output.buffer.writeUInt32BE(reason, at);
+  }
+
+  noop(opaque: number): void {
+    this.begin(Message.noop, { vb: 0, opaque, streamId: 0 }, 0, 0, 0, 0, null);
+  }
+
+  /** Writes the head of a request to the client; answers where its extras begin. */
+  private begin(
+    opcode: number,
+    to: Address,
+    extrasBytes: number,
+    keyBytes: number,
+    valueBytes: number,
+    datatype: number,
+    item: CutItem | null,
+  ): number {
+    const { output } = this;
+    const framingBytes = to.streamId === 0 ? 0 : streamIdBytes;
+    const bodyBytes = framingBytes + extrasBytes + keyBytes + valueBytes;
+    const at = output.reserve(headerBytes + bodyBytes);
+    const { buffer } = output;
+    buffer[at] = framingBytes === 0 ? Magic.request : Magic.altRequest;
+    buffer[at + 1] = opcode;
+    buffer[at + 2] = framingBytes === 0 ? keyBytes >> 8 : framingBytes;
+    buffer[at + 3] = keyBytes;
+    buffer[at + 4] = extrasBytes;
+    buffer[at + 5] = datatype;
+    buffer.writeUInt16BE(to.vb, at + 6);
+    buffer.writeUInt32BE(bodyBytes, at + 8);
+    buffer.writeUInt32BE(to.opaque, at + 12);
+    buffer.writeUInt32BE(item?.casHi ?? 0, at + 16);
+    buffer.writeUInt32BE(item?.casLo ?? 0, at + 20);
+    if (framingBytes > 0) {
+      buffer[at + headerBytes] = 0x22;
+      buffer.writeUInt16BE(to.streamId, at + headerBytes + 1);
+    }
+    this.bytes = headerBytes + bodyBytes;
+    output.end = at + this.bytes;
+    return at + headerBytes + framingBytes;
+  }
+
+  /** Chooses what of the value is sent, and its datatype. */
+  private shape(item: CutItem, form: ItemForm): void {
+    this.value = item.buffer;
+    this.valueStart = item.valueStart;
+    this.valueEnd = item.valueEnd;
+    this.datatype = item.datatype;
+    const hasXattrs = (item.datatype & Datatype.xattr) !== 0;
+    const isDeleted = (item.bits & CutBits.deleted) !== 0;
+    const cutsXattrs = hasXattrs && (!form.xattrs || (isDeleted && !form.deletedUserXattrs));
+    const isPacked = (item.datatype & Datatype.snappy) !== 0;
+    if (isPacked && (!form.snappy || cutsXattrs || form.noValue)) this.inflate();
+    if (cutsXattrs) this.cutXattrs(form.xattrs);
+    if (form.noValue) this.dropBody(item.datatype, form);
+    if (!form.json) this.datatype &= ~Datatype.json;
+    if (form.forceCompression && form.snappy) this.compress();
+  }
+
+  private inflate(): void {
+    const inflated = snappyInflate(this.value, this.valueStart, this.valueEnd, inflateLimit) ?? empty;
+    this.setValue(inflated);
+    this.datatype &= ~Datatype.snappy;
+  }
+
+  private cutXattrs(keepSystem: boolean): void {
+    if (keepSystem) {
+      this.setValue(systemXattrs(this.value, this.valueStart, this.valueEnd));
+      if (this.valueEnd === 0) this.datatype = Datatype.raw;
+      return;
+    }
+    this.valueStart = bodyStart(this.value, this.valueStart, this.valueEnd);
+    this.datatype &= ~Datatype.xattr;
+  }
+
+  private dropBody(stored: number, form: ItemForm): void {
+    const hasXattrs = (this.datatype & Datatype.xattr) !== 0;
+    this.valueEnd = hasXattrs ? bodyStart(this.value, this.valueStart, this.valueEnd) : this.valueStart;
+    this.datatype = form.keepDatatype ? stored : this.datatype & Datatype.xattr;
+  }
+
+  private compress(): void {
+    const bytes = this.valueEnd - this.valueStart;
+    if (bytes === 0 || (this.datatype & Datatype.snappy) !== 0) return;
+    const packed = snappyCompress(this.value, this.valueStart, this.valueEnd);
+    if (packed.length >= bytes) return;
+    this.setValue(packed);
+    this.datatype |= Datatype.snappy;
+  }
+
+  private setValue(value: Buffer): void {
+    this.value = value;
+    this.valueStart = 0;
+    this.valueEnd = value.length;
+  }
+}
+
+/** A number below 2^53 as eight bytes. */
+function writeU64(buffer: Buffer, at: number, value: number): void {
+  buffer.writeUInt32BE(Math.floor(value / 2 ** 32), at);
+  buffer.writeUInt32BE(value % 2 ** 32, at + 4);
+}

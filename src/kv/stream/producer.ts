@@ -1,0 +1,288 @@
+// The change streams of one connection: which there are, how much may be sent, whether the client is still there.
+import type { Clock, Timer } from '#ports/clock.ts';
+import { Feature } from '#wire/features.ts';
+import type { Output } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { Privilege } from '../admin.ts';
+import type { Connection, Streamer } from '../connection/connection.ts';
+import type { Collections } from '../dispatch/collections.ts';
+import type { Directory } from '../dispatch/directory.ts';
+import type { ServedBucket } from '../dispatch/served-bucket.ts';
+import { type Controls, defaultControls } from './controls.ts';
+import { checkFilter, isFilterEmpty } from './filter.ts';
+import { type ItemForm, MessageWriter } from './message-writer.ts';
+import { EndReason, type MarkerVersion, OpenFlag } from './messages.ts';
+import type { ChangeSource } from './source.ts';
+import { Stream, type StreamHost, type StreamOptions } from './stream.ts';
+
+export const streamPrivileges = Privilege.dcpProducer | Privilege.dcpStream;
+
+export const producerLimits = {
+  /** Written in one stretch, so that other connections get their turn. */
+  stretchBytes: 256 * 1024,
+  /** Not yet taken by the operating system. */
+  unsentBytes: 1024 * 1024,
+  /** Pages from disk that are asked for or being sent. */
+  pages: 4,
+  /** Streams of one connection. */
+  streams: 4096,
+  /** NOOPs in a row that a client may leave unanswered. */
+  missedNoops: 2,
+} as const;
+
+const tickMs = 1000;
+
+export interface ProducerOptions {
+  name: string;
+  flags: number;
+  connection: Connection;
+  bucket: ServedBucket;
+  source: ChangeSource;
+  directory: Directory;
+  output: Output;
+  clock: Clock;
+}
+
+export class Producer implements StreamHost, Streamer {
+  readonly name: string;
+  readonly bucket: ServedBucket;
+  readonly source: ChangeSource;
+  readonly writer: MessageWriter;
+  readonly controls: Controls = defaultControls();
+  readonly figures = { itemsSent: 0, bytesSent: 0, bytesUnacked: 0, pages: 0 };
+  private readonly options: ProducerOptions;
+  private readonly streams = new Map<string, Stream>();
+  private readonly readyStreams = new Set<Stream>();
+  private readonly waiting = new Set<Stream>();
+  private stretchLeft = 0;
+  private isScheduled = false;
+  private isClosed = false;
+  private revision: number;
+  private timer: Timer;
+  private lastNoopMs: number;
+  private noopsOpen = 0;
+  private noopOpaque = 0;
+
+  constructor(options: ProducerOptions) {
+    this.options = options;
+    this.name = options.name;
+    this.bucket = options.bucket;
+    this.source = options.source;
+    this.writer = new MessageWriter(options.output);
+    this.revision = options.directory.revision;
+    this.lastNoopMs = options.clock.monotonicMs();
+    this.timer = options.clock.after(tickMs, () => this.tick());
+  }
+
+  get streamCount(): number {
+    return this.streams.size;
+  }
+
+  get collections(): Collections {
+    return this.bucket.collections;
+  }
+
+  get markerVersion(): MarkerVersion {
+    return this.controls.markerVersion;
+  }
+
+  get tellsSeqnos(): boolean {
+    return this.options.connection.session.has(Feature.collections);
+  }
+
+  find(vb: number, streamId: number): Stream | undefined {
+    return this.streams.get(keyOf(vb, streamId));
+  }
+
+  get isFull(): boolean {
+    return this.streams.size >= producerLimits.streams;
+  }
+
+  add(options: StreamOptions): void {
+    const { vb, streamId } = options.address;
+    const stream = new Stream(this, options);
+    this.streams.set(keyOf(vb, streamId), stream);
+    stream.start();
+  }
+
+  /** How documents look on this connection. */
+  form(withoutValue: boolean): ItemForm {
+    const { controls, options } = this;
+    const { session } = options.connection;
+    const has = (flag: number): boolean => (options.flags & flag) !== 0;
+    return {
+      collections: session.has(Feature.collections),
+      json: session.has(Feature.json),
+      snappy: session.has(Feature.snappy),
+      xattrs: has(OpenFlag.includeXattrs) && session.has(Feature.xattr),
+      deletedUserXattrs: has(OpenFlag.includeDeletedUserXattrs) || controls.deletedUserXattrs,
+      noValue: withoutValue || has(OpenFlag.noValue) || has(OpenFlag.noValueWithDatatype),
+      keepDatatype: has(OpenFlag.noValueWithDatatype),
+      deleteTimes: has(OpenFlag.includeDeleteTimes),
+      expiryOpcode: controls.expiryOpcode,
+      forceCompression: controls.forceCompression,
+    };
+  }
+
+  acknowledged(bytes: number): void {
+    const { figures } = this;
+    figures.bytesUnacked = Math.max(0, figures.bytesUnacked - bytes);
+    this.schedule();
+  }
+
+  /** The client answered one of our messages. */
+  answered(): void {
+    this.noopsOpen = 0;
+  }
+
+  drained(): void {
+    this.schedule();
+  }
+
+  /** The connection is gone. */
+  gone(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.timer.cancel();
+    for (const stream of [...this.streams.values()]) stream.close();
+    this.bucket.producers.delete(this.name, this);
+  }
+
+  /** The bucket stops to serve what the streams read. */
+  sourceGone(): void {
+    for (const stream of this.streams.values()) stream.endSoon(EndReason.stateChanged);
+  }
+
+  /** Another connection took over the name. */
+  replaced(): void {
+    this.options.connection.destroy();
+    this.gone();
+  }
+
+  sent(isDocument: boolean): boolean {
+    const { controls, figures } = this;
+    const { bytes } = this.writer;
+    figures.bytesSent += bytes;
+    if (isDocument) figures.itemsSent++;
+    this.stretchLeft -= bytes;
+    if (controls.bufferBytes > 0) figures.bytesUnacked += bytes;
+    return this.hasRoom;
+  }
+
+  ready(stream: Stream): void {
+    this.readyStreams.add(stream);
+    this.schedule();
+  }
+
+  mayBackfill(stream: Stream): boolean {
+    if (this.figures.pages >= producerLimits.pages) {
+      this.waiting.add(stream);
+      return false;
+    }
+    this.figures.pages++;
+    return true;
+  }
+
+  backfillDone(): void {
+    this.figures.pages--;
+    for (const stream of this.waiting) {
+      this.waiting.delete(stream);
+      this.ready(stream);
+      return;
+    }
+  }
+
+  ended(stream: Stream): void {
+    const { vb, streamId } = stream.options.address;
+    this.readyStreams.delete(stream);
+    this.waiting.delete(stream);
+    this.streams.delete(keyOf(vb, streamId));
+  }
+
+  nowMs(): number {
+    return this.options.clock.monotonicMs();
+  }
+
+  private get hasRoom(): boolean {
+    const { controls, figures } = this;
+    if (this.stretchLeft <= 0) return false;
+    return controls.bufferBytes === 0 || figures.bytesUnacked < controls.bufferBytes;
+  }
+
+  private schedule(): void {
+    if (this.isScheduled || this.isClosed || this.readyStreams.size === 0) return;
+    this.isScheduled = true;
+    this.options.clock.soon(() => {
+      this.isScheduled = false;
+      this.pump();
+    });
+  }
+
+  private pump(): void {
+    const { connection } = this.options;
+    if (this.isClosed || connection.unsentBytes > producerLimits.unsentBytes) return;
+    if (!this.followUsers()) {
+      connection.hangUp();
+      return;
+    }
+    connection.send(() => this.fill());
+    // With the client's buffer full its next acknowledgement goes on, with the socket's full its being drained.
+    if (this.stretchLeft <= 0) this.schedule();
+  }
+
+  private fill(): void {
+    this.stretchLeft = producerLimits.stretchBytes;
+    for (const stream of this.readyStreams) {
+      if (!this.hasRoom) return;
+      // At the end of the set, so that each gets its turn.
+      this.readyStreams.delete(stream);
+      if (stream.step()) this.readyStreams.add(stream);
+    }
+  }
+
+  /** Follows changes of users and collections; false when this connection may not go on. */
+  private followUsers(): boolean {
+    const { connection, directory, bucket } = this.options;
+    const { session } = connection;
+    if (session.bucket !== bucket) return false;
+    if (this.revision === directory.revision) return true;
+    this.revision = directory.revision;
+    if (!session.refresh(directory) || session.access === null) return false;
+    for (const stream of this.streams.values()) this.checkStream(stream, session.access);
+    return true;
+  }
+
+  private checkStream(stream: Stream, access: NonNullable<Connection['session']['access']>): void {
+    const { filter } = stream.options;
+    if (isFilterEmpty(filter, this.collections)) stream.endSoon(EndReason.filterEmpty);
+    else if (checkFilter(filter, this.collections, access, streamPrivileges) === Status.noAccess) {
+      stream.endSoon(EndReason.lostPrivileges);
+    }
+  }
+
+  private tick(): void {
+    this.timer = this.options.clock.after(tickMs, () => this.tick());
+    const { connection, clock } = this.options;
+    const nowMs = clock.monotonicMs();
+    const isNoopDue = this.controls.noop && nowMs - this.lastNoopMs >= this.controls.noopIntervalMs;
+    if (isNoopDue && this.noopsOpen >= producerLimits.missedNoops) {
+      connection.destroy();
+      return;
+    }
+    this.stretchLeft = producerLimits.stretchBytes;
+    connection.send(() => {
+      if (isNoopDue) this.sendNoop(nowMs);
+      for (const stream of this.streams.values()) if (this.hasRoom) stream.tellPosition();
+    });
+    this.schedule();
+  }
+
+  private sendNoop(nowMs: number): void {
+    this.lastNoopMs = nowMs;
+    this.noopsOpen++;
+    this.noopOpaque = (this.noopOpaque + 1) >>> 0;
+    this.writer.noop(this.noopOpaque);
+  }
+}
+
+const keyOf = (vb: number, streamId: number): string => `${vb}/${streamId}`;

@@ -1,0 +1,49 @@
+// Whether a client that asks to go on with a stream has the same history as we, and if not, where both parted.
+import type { FailoverEntry } from '../bucket/documents.ts';
+
+export interface Resumption {
+  startSeqno: number;
+  uuidHi: number;
+  uuidLo: number;
+  snapStart: number;
+  snapEnd: number;
+}
+
+export interface History {
+  /** Newest first. */
+  failoverLog: readonly FailoverEntry[];
+  highSeqno: number;
+  /** Tombstones up to here may be gone; 0 when none is, or the client does not mind. */
+  purgeSeqno: number;
+  /** The uuid must be ours even when the client starts from nothing. */
+  strictUuid: boolean;
+}
+
+/** The seqno to which the client must roll back, or -1 when it may go on. */
+export function rollbackSeqno(client: Resumption, history: History): number {
+  const { startSeqno, uuidHi, uuidLo } = client;
+  const hasUuid = uuidHi !== 0 || uuidLo !== 0;
+  if (startSeqno === 0 && !(history.strictUuid && hasUuid)) return -1;
+  const { snapStart, snapEnd } = neededSnapshot(client);
+  if (startSeqno !== 0 && startSeqno !== history.purgeSeqno && snapStart < history.purgeSeqno) return 0;
+  const upper = endOfSharedHistory(client, history);
+  if (upper < 0) return 0;
+  if (snapEnd <= upper) return -1;
+  return Math.min(upper, snapStart);
+}
+
+/** A client that has all of its snapshot, or nothing of it, is at a point where its state is whole. */
+function neededSnapshot({ startSeqno, snapStart, snapEnd }: Resumption): {
+  snapStart: number;
+  snapEnd: number;
+} {
+  if (startSeqno === snapEnd) return { snapStart: startSeqno, snapEnd };
+  return { snapStart, snapEnd: startSeqno === snapStart ? startSeqno : snapEnd };
+}
+
+/** Up to where the history of this uuid is ours too, or -1 when we never had it. */
+function endOfSharedHistory({ uuidHi, uuidLo }: Resumption, { failoverLog, highSeqno }: History): number {
+  const index = failoverLog.findIndex((entry) => entry.uuidHi === uuidHi && entry.uuidLo === uuidLo);
+  if (index < 0) return -1;
+  return index === 0 ? highSeqno : (failoverLog[index - 1] as FailoverEntry).seqno;
+}

@@ -1,0 +1,261 @@
+// One stream: the changes of one vbucket after a seqno, in order, in snapshots. Old ones come by the page, the latest
+// from memory; whoever falls behind what memory remembers goes back to pages.
+//
+// A page, or what memory holds, is the vbucket's state at one moment. When there is more of it than is sent at once
+// and the vbucket goes on changing, the snapshot under way is announced anew with a later end: a client is told that
+// its state is whole only when it is.
+import { type CutItem, CutReader, emptyCutItem } from '../bucket/cut.ts';
+import type { BackfillPage } from '../disk/engine.ts';
+import type { Collections } from '../dispatch/collections.ts';
+import { type Filter, passes } from './filter.ts';
+import type { Address, ItemForm, MessageWriter } from './message-writer.ts';
+import { EndReason, type MarkerVersion, SnapshotFlag } from './messages.ts';
+import type { ChangeSource, Follower } from './source.ts';
+
+/** What a stream needs of its connection. */
+export interface StreamHost {
+  readonly source: ChangeSource;
+  readonly writer: MessageWriter;
+  readonly collections: Collections;
+  readonly markerVersion: MarkerVersion;
+  /** The connection knows of collections, and so of seqnos without a document. */
+  readonly tellsSeqnos: boolean;
+  /** Counts the message just written; false when no more may be written now. */
+  sent(isDocument: boolean): boolean;
+  /** There may be something to send. */
+  ready(stream: Stream): void;
+  /** Leave to ask for a page; the stream is made ready when it comes to its turn. */
+  mayBackfill(stream: Stream): boolean;
+  backfillDone(): void;
+  ended(stream: Stream): void;
+  nowMs(): number;
+}
+
+export interface StreamOptions {
+  address: Address;
+  filter: Filter;
+  form: ItemForm;
+  startSeqno: number;
+  endSeqno: number;
+  snapStart: number;
+  /** Purged tombstones do not matter to the client. */
+  ignorePurged: boolean;
+  /** Only what is stored; then the stream ends. */
+  diskOnly: boolean;
+}
+
+/** Waiting longer than this for durable writes to be settled, a stream reads what is stored. */
+const stallMs = 100;
+
+export class Stream implements Follower {
+  readonly options: StreamOptions;
+  /** Everything up to here was sent, or is not the client's business. */
+  position: number;
+  private readonly host: StreamHost;
+  private readonly item: CutItem = emptyCutItem();
+  /** Start of the next snapshot to be announced, or of the one under way. */
+  private snapStart: number;
+  /** Announced end of the snapshot under way; 0 when there is none. */
+  private announcedEnd = 0;
+  private isOpen = false;
+  private page: BackfillPage | null = null;
+  private reader: CutReader | null = null;
+  private isFetching = false;
+  private stalledAtMs = -1;
+  /** Seqno last told to the client by a document or otherwise. */
+  private toldSeqno: number;
+  private isEnded = false;
+  private endReason: EndReason | null = null;
+
+  constructor(host: StreamHost, options: StreamOptions) {
+    this.host = host;
+    this.options = options;
+    this.position = this.toldSeqno = options.startSeqno;
+    this.snapStart = options.snapStart;
+  }
+
+  changed(): void {
+    this.host.ready(this);
+  }
+
+  /** Begins to watch the vbucket. */
+  start(): void {
+    this.host.source.follow(this.options.address.vb, this);
+    this.host.ready(this);
+  }
+
+  /** Sends what can be sent; false when there is nothing more to do for now. */
+  step(): boolean {
+    if (this.isEnded) return false;
+    if (this.endReason !== null) return this.end(this.endReason);
+    if (this.isFetching) return false;
+    if (this.position >= this.options.endSeqno) return this.end(EndReason.finished);
+    if (this.page !== null) return this.sendPage(this.page);
+    if (this.options.diskOnly) return this.beginBackfill();
+    const { source } = this.host;
+    const { vb } = this.options.address;
+    if (this.position >= source.visibleSeqno(vb)) return false;
+    return source.remembers(vb, this.position) ? this.sendRecent() : this.beginBackfill();
+  }
+
+  /** Tells the client how far it is when nothing of late was for it. */
+  tellPosition(): void {
+    const isBusy = this.isEnded || this.isOpen || this.page !== null;
+    if (isBusy || this.position <= this.toldSeqno || !this.host.tellsSeqnos) return;
+    this.announce(this.position, SnapshotFlag.memory);
+    this.closeSnapshot(this.position);
+  }
+
+  /** Has the stream end as soon as something can be sent. */
+  endSoon(reason: EndReason): void {
+    this.endReason ??= reason;
+    this.host.ready(this);
+  }
+
+  /** Lets the stream go without a message. */
+  close(): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
+    this.dropPage();
+    this.host.source.unfollow(this.options.address.vb, this);
+    this.host.ended(this);
+  }
+
+  private end(reason: EndReason): false {
+    this.host.writer.end(this.options.address, reason);
+    this.host.sent(false);
+    this.close();
+    return false;
+  }
+
+  private sendRecent(): boolean {
+    const { source } = this.host;
+    const { address, endSeqno } = this.options;
+    const end = source.wholeEnd(address.vb, this.position);
+    if (end === this.position) return this.stall();
+    this.stalledAtMs = -1;
+    const last = Math.min(end, endSeqno);
+    for (;;) {
+      const seqno = source.next(address.vb, this.position, last, this.item);
+      if (seqno < 0) return this.beginBackfill();
+      if (seqno === 0) break;
+      this.position = seqno;
+      if (!this.sendItem(this.item, end, SnapshotFlag.memory)) return true;
+    }
+    this.position = last;
+    if (last === end) this.closeSnapshot(end);
+    return true;
+  }
+
+  private sendPage(page: BackfillPage): boolean {
+    // The rows were read before their durable writes were settled here.
+    if (page.endSeqno > this.host.source.visibleSeqno(this.options.address.vb)) return false;
+    const reader = (this.reader ??= openPage(page));
+    while (reader.nextItem()) {
+      if (reader.item.seqno > this.options.endSeqno) return this.pass(this.options.endSeqno);
+      this.position = reader.item.seqno;
+      if (!this.sendItem(reader.item, page.endSeqno, SnapshotFlag.disk)) return true;
+    }
+    this.pass(Math.min(page.toSeqno, this.options.endSeqno));
+    if (this.position >= page.endSeqno) this.closeSnapshot(page.endSeqno);
+    const isStoredSent = page.toSeqno === page.endSeqno;
+    return isStoredSent && this.options.diskOnly ? this.end(EndReason.finished) : true;
+  }
+
+  /** The page has nothing more for the stream. */
+  private pass(toSeqno: number): true {
+    this.position = Math.max(this.position, toSeqno);
+    this.dropPage();
+    return true;
+  }
+
+  /** Sends an item if it is the stream's business; false when no more may be sent now. */
+  private sendItem(item: CutItem, snapshotEnd: number, flag: number): boolean {
+    const { host, options } = this;
+    if (!passes(options.filter, host.collections, item.buffer, item.keyStart)) return true;
+    this.announce(snapshotEnd, flag);
+    host.writer.item(options.address, item, options.form);
+    this.toldSeqno = item.seqno;
+    return host.sent(true);
+  }
+
+  /** Says how far the snapshot goes, unless that was said. */
+  private announce(end: number, flag: number): void {
+    if (this.isOpen && end <= this.announcedEnd) return;
+    const { host, snapStart } = this;
+    const { address } = this.options;
+    const flags = this.isOpen ? flag : flag | SnapshotFlag.checkpoint;
+    const purge = host.source.purgeSeqno(address.vb);
+    host.writer.marker(address, { start: snapStart, end, flags, version: host.markerVersion, purge });
+    host.sent(false);
+    this.isOpen = true;
+    this.announcedEnd = end;
+  }
+
+  /** Everything up to `end` was sent. When that is all that was announced, the client's state is whole. */
+  private closeSnapshot(end: number): void {
+    if (!this.isOpen || end < this.announcedEnd) return;
+    this.isOpen = false;
+    this.snapStart = end + 1;
+    if (this.toldSeqno >= end || !this.host.tellsSeqnos) return;
+    this.host.writer.seqnoAdvanced(this.options.address, end);
+    this.host.sent(false);
+    this.toldSeqno = end;
+  }
+
+  /** What is stored can be read in any case: that also helps where durable writes never cease. */
+  private stall(): boolean {
+    const nowMs = this.host.nowMs();
+    if (this.stalledAtMs < 0) this.stalledAtMs = nowMs;
+    return nowMs - this.stalledAtMs < stallMs ? false : this.beginBackfill();
+  }
+
+  private beginBackfill(): false {
+    const { host } = this;
+    const { vb } = this.options.address;
+    if (!this.options.diskOnly && host.source.storedSeqno(vb) <= this.position) return false;
+    if (host.mayBackfill(this)) void this.readPage(vb);
+    return false;
+  }
+
+  private async readPage(vb: number): Promise<void> {
+    this.isFetching = true;
+    try {
+      this.take(await this.host.source.backfill(vb, this.position));
+    } catch {
+      // Why the file cannot be read is the bucket's to report; the client is told that it cannot.
+      this.host.backfillDone();
+      this.endSoon(EndReason.backfillFailed);
+    } finally {
+      this.isFetching = false;
+    }
+  }
+
+  private take(page: BackfillPage): void {
+    if (this.isEnded) {
+      this.host.backfillDone();
+      return;
+    }
+    this.page = page;
+    if (this.missesTombstones(page)) this.endSoon(EndReason.rollback);
+    else this.host.ready(this);
+  }
+
+  /** Deletions after what the client has were purged before they could be sent. */
+  private missesTombstones({ purgeSeqno }: BackfillPage): boolean {
+    return !this.options.ignorePurged && this.position > 0 && this.position < purgeSeqno;
+  }
+
+  private dropPage(): void {
+    if (this.page === null) return;
+    this.page = null;
+    this.reader = null;
+    this.host.backfillDone();
+  }
+}
+
+function openPage(page: BackfillPage): CutReader {
+  const reader = new CutReader(page.batch);
+  reader.nextCut();
+  return reader;
+}

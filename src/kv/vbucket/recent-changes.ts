@@ -1,0 +1,119 @@
+// The latest changes of the vbuckets that somebody follows: which key, by its hash, each of the last seqnos went to.
+// A key that was changed again since is found under its newest seqno only.
+import type { VbucketRows } from './rows.ts';
+
+const firstLength = 16;
+/** Whoever is further behind than this reads from disk. */
+export const recentLengthMax = 16_384;
+
+const noRing = new Uint32Array(0);
+
+export class RecentChanges {
+  /** Told once when vbuckets begin to have changes that were not taken. */
+  onChange: () => void = () => {};
+  private readonly rings: Uint32Array[];
+  private readonly first: Float64Array;
+  private readonly last: Float64Array;
+  /** What nobody has read yet begins here: it is kept as long as the longest ring allows. */
+  private readonly wanted: Float64Array;
+  private readonly isChanged: Uint8Array;
+  private changed: number[] = [];
+  private totalBytes = 0;
+  private readonly rows: VbucketRows;
+
+  constructor(rows: VbucketRows) {
+    this.rows = rows;
+    this.rings = new Array<Uint32Array>(rows.count).fill(noRing);
+    this.first = new Float64Array(new SharedArrayBuffer(8 * rows.count));
+    this.last = new Float64Array(new SharedArrayBuffer(8 * rows.count));
+    this.wanted = new Float64Array(new SharedArrayBuffer(8 * rows.count));
+    this.isChanged = new Uint8Array(new SharedArrayBuffer(rows.count));
+  }
+
+  /** Bytes that remembering takes. */
+  get bytes(): number {
+    return this.totalBytes;
+  }
+
+  follow(row: number): void {
+    if (this.rings[row] !== noRing) return;
+    this.put(row, newRing(firstLength));
+    const high = this.rows.highSeqno[row] as number;
+    this.first[row] = this.wanted[row] = high + 1;
+    this.last[row] = high;
+  }
+
+  unfollow(row: number): void {
+    this.put(row, noRing);
+  }
+
+  /** What comes before `seqno` is read by all. */
+  release(row: number, seqno: number): void {
+    this.wanted[row] = seqno;
+  }
+
+  /** Called for each seqno that is given out. */
+  note(row: number, seqno: number, hash: number): void {
+    let ring = this.rings[row] as Uint32Array;
+    if (ring === noRing) return;
+    if (seqno !== (this.last[row] as number) + 1) this.first[row] = this.wanted[row] = seqno;
+    this.last[row] = seqno;
+    if (seqno - (this.first[row] as number) >= ring.length) ring = this.makeRoom(row, ring);
+    ring[seqno & (ring.length - 1)] = hash;
+    this.touch(row);
+  }
+
+  /** The row is to be looked at, though no seqno was given out. */
+  touch(row: number): void {
+    if (this.rings[row] === noRing || this.isChanged[row] === 1) return;
+    this.isChanged[row] = 1;
+    this.changed.push(row);
+    if (this.changed.length === 1) this.onChange();
+  }
+
+  /** The item of this seqno leaves memory: up to it nobody can read any more. */
+  lose(row: number, seqno: number): void {
+    if (this.rings[row] !== noRing && seqno >= (this.first[row] as number)) this.first[row] = seqno + 1;
+  }
+
+  takeChanged(): number[] {
+    const taken = this.changed;
+    for (const row of taken) this.isChanged[row] = 0;
+    this.changed = [];
+    return taken;
+  }
+
+  /** Whether every seqno after this one is remembered. */
+  covers(row: number, afterSeqno: number): boolean {
+    if (this.rings[row] === noRing || this.last[row] !== this.rows.highSeqno[row]) return false;
+    return afterSeqno + 1 >= (this.first[row] as number);
+  }
+
+  /** The hash of the key that got this seqno, which must be covered. */
+  hash(row: number, seqno: number): number {
+    const ring = this.rings[row] as Uint32Array;
+    return ring[seqno & (ring.length - 1)] as number;
+  }
+
+  private makeRoom(row: number, ring: Uint32Array): Uint32Array {
+    const first = this.first[row] as number;
+    if (first < (this.wanted[row] as number) || ring.length >= recentLengthMax) {
+      this.first[row] = first + 1;
+      return ring;
+    }
+    const longer = newRing(ring.length * 2);
+    const last = this.last[row] as number;
+    for (let seqno = first; seqno < last; seqno++) {
+      longer[seqno & (longer.length - 1)] = ring[seqno & (ring.length - 1)] as number;
+    }
+    this.put(row, longer);
+    return longer;
+  }
+
+  private put(row: number, ring: Uint32Array): void {
+    this.totalBytes += ring.byteLength - (this.rings[row] as Uint32Array).byteLength;
+    this.rings[row] = ring;
+  }
+}
+
+const newRing = (length: number): Uint32Array => new Uint32Array(new SharedArrayBuffer(4 * length));

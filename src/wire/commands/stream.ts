@@ -1,0 +1,62 @@
+// Commands of the change stream that clients send (public document: kv_engine docs/dcp/documentation).
+import { defineCommand } from '../define-command.ts';
+
+const reads = { any: ['dcpProducer', 'dcpStream'] } as const;
+
+export const DcpOpen = defineCommand({
+  opcode: 0x50,
+  name: 'DCP_OPEN',
+  session: 'bucket',
+  privilege: reads,
+  request: { extras: [8], key: 'text', value: 'optional' },
+  doc: 'Makes the connection one of change streams. An older one of the same name is closed.',
+});
+
+export const DcpCloseStream = defineCommand({
+  opcode: 0x52,
+  name: 'DCP_CLOSE_STREAM',
+  session: 'bucket',
+  privilege: reads,
+  streamId: true,
+  doc: 'Ends the stream of a vbucket.',
+});
+
+export const DcpStreamRequest = defineCommand({
+  opcode: 0x53,
+  name: 'DCP_STREAM_REQ',
+  session: 'bucket',
+  privilege: reads,
+  request: { extras: [48], value: 'optional' },
+  doc: 'Begins to send the changes of a vbucket from a seqno on, or tells how far the client must roll back.',
+});
+
+export const DcpGetFailoverLog = defineCommand({
+  opcode: 0x54,
+  name: 'DCP_GET_FAILOVER_LOG',
+  session: 'bucket',
+  privilege: reads,
+  doc: 'History of a vbucket: uuid and first seqno, newest first.',
+});
+
+export const DcpNoop = defineCommand({
+  opcode: 0x5c,
+  name: 'DCP_NOOP',
+  session: 'bucket',
+  doc: 'Nothing: shows that the other side is there.',
+});
+
+export const DcpBufferAck = defineCommand({
+  opcode: 0x5d,
+  name: 'DCP_BUFFER_ACKNOWLEDGEMENT',
+  session: 'bucket',
+  request: { extras: [4] },
+  doc: 'So many bytes of messages are worked off and may be sent anew. Not answered.',
+});
+
+export const DcpControl = defineCommand({
+  opcode: 0x5e,
+  name: 'DCP_CONTROL',
+  session: 'bucket',
+  request: { key: 'text', value: 'required' },
+  doc: 'Sets an option of the connection.',
+});

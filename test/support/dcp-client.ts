@@ -1,0 +1,230 @@
+// A client of change streams for tests: asks for streams, applies what they bring to a copy of the bucket, and holds
+// every message against the protocol's rules on the way.
+import assert from 'node:assert/strict';
+import type { RequestParts } from '#wire/output.ts';
+import type { KvConnection, Reply } from './kv-connection.ts';
+
+export interface Change {
+  kind: 'mutation' | 'deletion' | 'expiration';
+  vb: number;
+  seqno: number;
+  rev: number;
+  cas: bigint;
+  datatype: number;
+  /** With the collection id in front, where the connection has them. */
+  key: string;
+  value: Buffer;
+  extras: Buffer;
+}
+
+export interface Copy {
+  documents: Map<string, Change>;
+  uuid: bigint;
+  /** Seqno up to which everything came. */
+  position: number;
+  snapStart: number;
+  snapEnd: number;
+  endReason: number | null;
+  /** Called whenever the copy is whole: its snapshot is complete. */
+  onWhole: ((copy: Copy) => void) | null;
+}
+
+export interface StreamAsk {
+  start?: number;
+  end?: number;
+  uuid?: bigint;
+  snapStart?: number;
+  snapEnd?: number;
+  flags?: number;
+  value?: unknown;
+  framing?: Buffer;
+}
+
+const opcodes = { mutation: 0x57, deletion: 0x58, expiration: 0x59 } as const;
+
+export class DcpClient {
+  readonly connection: KvConnection;
+  readonly copies = new Map<number, Copy>();
+  readonly changes: Change[] = [];
+  /** Every message's opcode, in order. */
+  readonly opcodes: number[] = [];
+  readonly markers: Reply[] = [];
+  /** Bytes of messages since the last acknowledgement. */
+  unacked = 0;
+  /** Acknowledge after this many bytes; 0 never does. */
+  ackBytes = 0;
+  answersNoops = true;
+  private opaque = 100;
+
+  constructor(connection: KvConnection) {
+    this.connection = connection;
+  }
+
+  async open(
+    name = 'test',
+    flags = 0x01 | 0x04 | 0x20,
+    controls: Record<string, string> = {},
+  ): Promise<this> {
+    const extras = Buffer.alloc(8);
+    extras.writeUInt32BE(flags, 4);
+    assert.equal((await this.ask({ opcode: 0x50, extras, key: Buffer.from(name) })).status, 0, 'open');
+    for (const [key, value] of Object.entries(controls))
+      assert.equal((await this.control(key, value)).status, 0, key);
+    return this;
+  }
+
+  async control(name: string, value: string): Promise<Reply> {
+    return await this.ask({ opcode: 0x5e, key: Buffer.from(name), value: Buffer.from(value) });
+  }
+
+  /** Asks for a stream; by default it goes on where the copy of this vbucket is. */
+  async stream(vb: number, ask: StreamAsk = {}): Promise<Reply> {
+    const copy = this.copyOf(vb);
+    const reply = await this.ask(streamRequest(vb, copy, ask));
+    if (reply.status === 0) {
+      copy.uuid = reply.value.readBigUInt64BE(0);
+      copy.endReason = null;
+      copy.position = ask.start ?? copy.position;
+    }
+    return reply;
+  }
+
+  copyOf(vb: number): Copy {
+    let copy = this.copies.get(vb);
+    if (!copy) {
+      const [position, snapStart, snapEnd] = [0, 0, 0];
+      copy = { documents: new Map(), uuid: 0n, position, snapStart, snapEnd, endReason: null, onWhole: null };
+      this.copies.set(vb, copy);
+    }
+    return copy;
+  }
+
+  /** Takes over what another connection's client had. */
+  resume(other: DcpClient): this {
+    for (const [vb, copy] of other.copies) this.copies.set(vb, copy);
+    return this;
+  }
+
+  /** Sends a request and reads up to its reply; messages in between are applied. */
+  async ask(request: RequestParts): Promise<Reply> {
+    const opaque = ++this.opaque;
+    this.connection.send({ ...request, opaque });
+    for (;;) {
+      const reply = await this.connection.next();
+      assert.ok(reply, 'the connection was closed instead of a reply');
+      if (reply.magic === 0x81 && reply.opaque === opaque) return reply;
+      this.take(reply);
+    }
+  }
+
+  /** Reads messages until `isDone`. */
+  async until(isDone: () => boolean): Promise<void> {
+    while (!isDone()) {
+      const message = await this.connection.next();
+      assert.ok(message, 'the connection was closed');
+      this.take(message);
+    }
+  }
+
+  /** Reads until the copies of these vbuckets got to these seqnos and are whole. */
+  async reach(ends: readonly (readonly [vb: number, seqno: number])[]): Promise<void> {
+    await this.until(() =>
+      ends.every(([vb, seqno]) => {
+        const { position, snapEnd } = this.copyOf(vb);
+        return position >= seqno && position >= snapEnd;
+      }),
+    );
+  }
+
+  acknowledge(): void {
+    const extras = Buffer.alloc(4);
+    extras.writeUInt32BE(this.unacked);
+    this.unacked = 0;
+    this.connection.send({ opcode: 0x5d, extras });
+  }
+
+  private take(message: Reply): void {
+    this.opcodes.push(message.opcode);
+    if (message.opcode === 0x5c) {
+      if (this.answersNoops) this.connection.send({ magic: 0x81, opcode: 0x5c, opaque: message.opaque });
+      return;
+    }
+    const { framing, extras, key, value } = message;
+    this.unacked += 24 + framing.length + extras.length + key.length + value.length;
+    if (this.ackBytes > 0 && this.unacked >= this.ackBytes) this.acknowledge();
+    this.apply(message);
+  }
+
+  private apply(message: Reply): void {
+    const { opcode, extras, status: vb } = message;
+    const copy = this.copyOf(vb);
+    assert.equal(copy.endReason, null, 'a message after the end of its stream');
+    if (opcode === 0x55) copy.endReason = extras.readUInt32BE(0);
+    else if (opcode === 0x56) this.mark(message, copy);
+    else if (opcode === 0x64) advance(copy, Number(extras.readBigUInt64BE(0)));
+    else this.change(message, copy);
+  }
+
+  private mark(message: Reply, copy: Copy): void {
+    this.markers.push(message);
+    const fields = message.extras.length === 1 ? message.value : message.extras;
+    copy.snapStart = Number(fields.readBigUInt64BE(0));
+    copy.snapEnd = Number(fields.readBigUInt64BE(8));
+    assert.ok(copy.snapStart <= copy.snapEnd, 'a snapshot that ends before it starts');
+    assert.ok(copy.snapEnd > copy.position, 'a snapshot that brings nothing');
+    assert.ok(copy.snapStart <= copy.position + 1, 'a snapshot that leaves something out');
+  }
+
+  private change(message: Reply, copy: Copy): void {
+    const change = changeOf(message);
+    this.changes.push(change);
+    advance(copy, change.seqno, () => copy.documents.set(change.key, change));
+  }
+}
+
+function advance(copy: Copy, seqno: number, apply?: () => void): void {
+  assert.ok(seqno > copy.position, `seqno ${seqno} after ${copy.position}`);
+  assert.ok(seqno >= copy.snapStart && seqno <= copy.snapEnd, `seqno ${seqno} is outside of its snapshot`);
+  copy.position = seqno;
+  apply?.();
+  if (seqno === copy.snapEnd) copy.onWhole?.(copy);
+}
+
+function changeOf({ opcode, extras, status: vb, cas, datatype, key, value }: Reply): Change {
+  const kind = (Object.keys(opcodes) as (keyof typeof opcodes)[]).find((name) => opcodes[name] === opcode);
+  assert.ok(kind, `an unknown message 0x${opcode.toString(16)}`);
+  const seqno = Number(extras.readBigUInt64BE(0));
+  const rev = Number(extras.readBigUInt64BE(8));
+  return { kind, vb, seqno, rev, cas, datatype, key: key.toString('latin1'), value, extras };
+}
+
+function streamRequest(vb: number, copy: Copy, ask: StreamAsk): RequestParts {
+  const { start = copy.position, uuid = copy.uuid, end } = ask;
+  const isWhole = copy.position >= copy.snapEnd;
+  const extras = Buffer.alloc(48);
+  extras.writeUInt32BE(ask.flags ?? 0, 0);
+  extras.writeBigUInt64BE(BigInt(start), 8);
+  extras.writeBigUInt64BE(end === undefined ? 2n ** 64n - 1n : BigInt(end), 16);
+  extras.writeBigUInt64BE(uuid, 24);
+  extras.writeBigUInt64BE(
+    BigInt(ask.snapStart ?? ask.start ?? (isWhole ? start : Math.min(copy.snapStart, start))),
+    32,
+  );
+  extras.writeBigUInt64BE(BigInt(ask.snapEnd ?? ask.start ?? (isWhole ? start : copy.snapEnd)), 40);
+  const value = ask.value === undefined ? undefined : Buffer.from(JSON.stringify(ask.value));
+  return {
+    opcode: 0x53,
+    vb,
+    extras,
+    ...(value ? { value } : {}),
+    ...(ask.framing ? { framing: ask.framing } : {}),
+  };
+}
+
+/** What of the copy is alive: key to value. */
+export const liveDocuments = (copy: Copy): Map<string, string> =>
+  new Map(
+    [...copy.documents.values()]
+      .filter(({ kind }) => kind === 'mutation')
+      .map(({ key, value }) => [key, value.toString('latin1')]),
+  );
