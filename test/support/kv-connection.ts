@@ -101,27 +101,24 @@ export class KvConnection {
     user: string,
     password: string,
   ): Promise<{ reply: Reply; isProven: boolean }> {
+    const { reply, finish } = await this.beginScram(mechanism, user, password);
+    return reply.status === 0x21 ? await finish() : { reply, isProven: false };
+  }
+
+  /** The first half of a SCRAM exchange, and what does the second. */
+  async beginScram(mechanism: string, user: string, password: string) {
     const hash =
       { 'SCRAM-SHA1': 'sha1', 'SCRAM-SHA256': 'sha256', 'SCRAM-SHA512': 'sha512' }[mechanism] ?? '';
     const name = user.replaceAll('=', '=3D').replaceAll(',', '=2C');
     const bare = `n=${name},r=0x3e 0xffffff90 nonce`;
     const key = Buffer.from(mechanism);
     const first = await this.ask({ opcode: 0x21, key, value: Buffer.from(`n,,${bare}`) });
-    if (first.status !== 0x21) return { reply: first, isProven: false };
-    const challenge = first.value.toString();
-    const [, nonce = '', salt = '', count = ''] = /^r=(.*),s=(.*),i=(\d+)$/.exec(challenge) ?? [];
-    const bytes = createHash(hash).digest().length;
-    const salted = pbkdf2Sync(password, Buffer.from(salt, 'base64'), Number(count), bytes, hash);
-    const mac = (secret: Buffer, text: string) => createHmac(hash, secret).update(text).digest();
-    const clientKey = mac(salted, 'Client Key');
-    const withoutProof = `c=biws,r=${nonce}`;
-    const message = `${bare},${challenge},${withoutProof}`;
-    const signature = mac(createHash(hash).update(clientKey).digest(), message);
-    const proof = Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] as number)));
-    const value = Buffer.from(`${withoutProof},p=${proof.toString('base64')}`);
-    const reply = await this.ask({ opcode: 0x22, key, value });
-    const expected = `v=${mac(mac(salted, 'Server Key'), message).toString('base64')}`;
-    return { reply, isProven: reply.value.toString() === expected };
+    const finish = async () => {
+      const { last, expected } = proofOf(hash, password, bare, first.value.toString());
+      const reply = await this.ask({ opcode: 0x22, key, value: Buffer.from(last) });
+      return { reply, isProven: reply.value.toString() === expected };
+    };
+    return { reply: first, finish };
   }
 
   async select(bucket: string): Promise<Reply> {
@@ -160,4 +157,21 @@ export class KvConnection {
     if (waiting) waiting(reply);
     else this.replies.push(reply);
   }
+}
+
+/** The client's last message of a SCRAM exchange, and what the server must answer to it. */
+function proofOf(hash: string, password: string, bare: string, challenge: string) {
+  const [, nonce = '', salt = '', count = ''] = /^r=(.*),s=(.*),i=(\d+)$/.exec(challenge) ?? [];
+  const bytes = createHash(hash).digest().length;
+  const salted = pbkdf2Sync(password, Buffer.from(salt, 'base64'), Number(count), bytes, hash);
+  const mac = (secret: Buffer, text: string) => createHmac(hash, secret).update(text).digest();
+  const clientKey = mac(salted, 'Client Key');
+  const withoutProof = `c=biws,r=${nonce}`;
+  const message = `${bare},${challenge},${withoutProof}`;
+  const signature = mac(createHash(hash).update(clientKey).digest(), message);
+  const proof = Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] as number)));
+  return {
+    last: `${withoutProof},p=${proof.toString('base64')}`,
+    expected: `v=${mac(mac(salted, 'Server Key'), message).toString('base64')}`,
+  };
 }

@@ -6,6 +6,7 @@ import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { snappyCompress, snappyInflate } from '../value/snappy.ts';
+import { observeKeysMax } from './observe.ts';
 
 const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
 const u32 = (...words: number[]) => {
@@ -239,6 +240,22 @@ test('tells where a vbucket is not served, with the configuration', async () => 
   const reply = await client.ask(get('k', { vb: 5000 }));
   assert.deepEqual([reply.status, reply.datatype], [Status.notMyVbucket, 1]);
   assert.equal((JSON.parse(reply.value.toString()) as { name: string }).name, 'b');
+});
+
+test('tells the state of many keys at once, but not of so many that others wait', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  await client.ask(set('k', '1'));
+  const ask = (count: number, id = 0, vb = 0) => {
+    const one = Buffer.concat([Buffer.from([vb >> 8, vb & 255, 0, 2]), key('k', id)]);
+    return client.ask({ opcode: 0x92, value: Buffer.concat(Array.from({ length: count }, () => one)) });
+  };
+  const reply = await ask(observeKeysMax);
+  assert.deepEqual([reply.status, reply.value.length], [Status.success, observeKeysMax * 15]);
+  assert.equal((await ask(observeKeysMax + 1)).status, Status.invalidArguments);
+  assert.equal((await ask(2, 99)).status, Status.unknownCollection);
+  assert.equal((await ask(2, 0, 5000)).status, Status.notMyVbucket);
+  assert.equal((await client.ask({ opcode: 0x0a })).status, Status.success);
 });
 
 test('observes seqnos and keys, and lists the failover log', async () => {

@@ -37,32 +37,47 @@ export function observeSeqno(request: Request): Status | Outcome {
 }
 
 const KeyState = { inMemory: 0x00, persisted: 0x01, notFound: 0x80, deleted: 0x81 } as const;
+const stateBytes = 9;
+/** Documents that one request may ask about: a frame has room for millions, which would keep every client waiting. */
+export const observeKeysMax = 4096;
 
 /** OBSERVE: the state of each document that the value names. */
 export function observe(request: Request): Status | Outcome {
-  const { frame } = request;
-  const { buffer } = frame;
-  const states: Buffer[] = [];
-  for (let at = frame.valueStart; at < frame.end; ) {
-    if (at + 4 > frame.end) return request.refuse(Status.invalidArguments, 'Invalid packet structure');
-    const vb = buffer.readUInt16BE(at);
-    const keyStart = at + 4;
-    const keyEnd = keyStart + buffer.readUInt16BE(at + 2);
-    if (keyEnd > frame.end || keyEnd === keyStart) {
-      return request.refuse(Status.invalidArguments, 'Invalid packet structure');
+  const { frame, output } = request;
+  const { valueStart, end } = frame;
+  const count = countKeys(frame.buffer, valueStart, end);
+  if (count < 0) return request.refuse(Status.invalidArguments, 'Invalid packet structure');
+  if (count > observeKeysMax) return request.refuse(Status.invalidArguments, 'Too many keys');
+  const before = output.end;
+  let to = beginReply(request, 0, 0, end - valueStart + count * stateBytes, 0, 0, 0);
+  for (let at = valueStart; at < end; ) {
+    const next = at + 4 + frame.buffer.readUInt16BE(at + 2);
+    const status = observeOne(request, frame.buffer.readUInt16BE(at), at + 4, next);
+    if (status !== Status.success) {
+      output.end = before;
+      return status;
     }
-    const status = observeOne(request, vb, keyStart, keyEnd);
-    if (status !== Status.success) return status;
-    states.push(buffer.subarray(at, keyEnd), Buffer.from(state));
-    at = keyEnd;
+    to += frame.buffer.copy(output.buffer, to, at, next);
+    to += state.copy(output.buffer, to);
+    at = next;
   }
-  const value = Buffer.concat(states);
-  value.copy(request.output.buffer, beginReply(request, 0, 0, value.length, 0, 0, 0));
   return Outcome.replied;
 }
 
+/** How many keys the list has, -1 when it is not well-formed. */
+function countKeys(buffer: Buffer, start: number, end: number): number {
+  let count = 0;
+  for (let at = start; at < end; count++) {
+    if (at + 4 > end) return -1;
+    const keyBytes = buffer.readUInt16BE(at + 2);
+    if (keyBytes === 0 || at + 4 + keyBytes > end) return -1;
+    at += 4 + keyBytes;
+  }
+  return count;
+}
+
 /** State and CAS of the document last looked at. */
-const state = Buffer.alloc(9);
+const state = Buffer.alloc(stateBytes);
 
 function observeOne(request: Request, vb: number, keyStart: number, keyEnd: number): Status {
   const { frame, documents, view, session } = request;

@@ -50,7 +50,7 @@ export function saslStep(request: Request): Status | Outcome {
     return request.refuse(Status.invalidArguments, 'No such authentication was begun');
   }
   const answer = exchange.finish(frame.buffer.toString('utf8', frame.valueStart, frame.end));
-  const user = environment.directory.user(exchange.user);
+  const user = stillValid(environment, exchange.user, exchange.credentialId);
   if (answer === null || !user) return refuseLogin(request, exchange.user);
   logIn(request, user);
   return replyText(request, Status.success, answer);
@@ -61,10 +61,12 @@ function beginScram(request: Request, mechanism: string): Status | Outcome {
   const first = readClientFirst(frame.buffer.toString('utf8', frame.valueStart, frame.end));
   if (!first) return request.refuse(Status.invalidArguments, 'The first message is not well-formed');
   const hash = mechanisms[mechanism] as 'sha1' | 'sha256' | 'sha512';
-  const verifier = verifierOf(environment.directory.user(first.user)?.spec, hash);
+  const user = environment.directory.user(first.user)?.spec;
+  const verifier = verifierOf(user, hash);
   const shown = verifier ?? fakeVerifierOf(environment, first.user, hash);
   const nonce = environment.random.bytes(nonceBytes).toString('base64');
-  session.exchange = new ScramExchange(mechanism, first, nonce, shown, verifier !== undefined);
+  const credentialId = (verifier && user?.credentialId) ?? null;
+  session.exchange = new ScramExchange(mechanism, first, nonce, shown, credentialId);
   return replyText(request, Status.authContinue, session.exchange.challenge);
 }
 
@@ -76,6 +78,16 @@ function replyText(request: Request, status: Status, text: string): Outcome {
   const at = output.reply(frame.opcode, frame.opaque, status, -1, 0, 0, Buffer.byteLength(text), 0, 0, 0);
   output.buffer.write(text, at, 'utf8');
   return Outcome.replied;
+}
+
+/** The user, unless gone or given another password since the login was begun. */
+function stillValid(
+  { directory }: Environment,
+  name: string,
+  credentialId: string | null,
+): UserEntry | undefined {
+  const user = directory.user(name);
+  return user?.spec.credentialId === credentialId ? user : undefined;
 }
 
 function logIn(request: Request, user: UserEntry): void {
@@ -122,9 +134,10 @@ function settlePlain(
   held: HeldReply,
   session: Session,
   environment: Environment,
-  user: UserEntry | undefined,
+  verified: UserEntry | undefined,
   digest: Buffer,
 ): void {
+  const user = verified && stillValid(environment, verified.spec.name, verified.spec.credentialId);
   if (user) {
     user.passwordDigest = digest;
     session.authenticate(user, environment.directory);

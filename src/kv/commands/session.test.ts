@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
+import { realKdf } from '#auth/kdf.host.ts';
+import type { Kdf } from '#auth/kdf.ts';
 import { Privilege } from '#auth/privileges.ts';
+import { deferred } from '#base/deferred.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
@@ -60,6 +63,35 @@ test('a user who does not exist gets the same challenge each time, and fails at 
   assert.equal(salts[0], salts[1]);
   assert.equal((await client.scram('SCRAM-SHA256', 'nobody', 'x')).reply.status, Status.authError);
   assert.equal((await client.plain('nobody', 'x')).status, Status.authError);
+});
+
+test('a login that was under way when the password changed or the user went fails', async () => {
+  await using service = await startService();
+  const client = await service.connect();
+  await client.hello(usualFeatures);
+  const begun = await client.beginScram('SCRAM-SHA256', 'admin', 'password');
+  await service.service.apply(aDesired({ users: [aUser('admin', 'another')] }));
+  assert.equal((await begun.finish()).reply.status, Status.authError);
+  assert.equal((await client.select('b')).status, Status.noAccess);
+});
+
+test('a login with PLAIN counts only if its user is still there, with the same password, at the end', async () => {
+  const begun = deferred<void>();
+  const derived = deferred<void>();
+  const pbkdf2: Kdf['pbkdf2'] = async (...given) => {
+    begun.resolve();
+    await derived.promise;
+    return await realKdf.pbkdf2(...given);
+  };
+  await using service = await startService(aDesired(), { kdf: { ...realKdf, pbkdf2 } });
+  const client = await service.connect();
+  await client.hello(usualFeatures);
+  client.send({ opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from('\0admin\0password') });
+  await begun.promise;
+  await service.service.apply(aDesired({ users: [aUser('admin', 'another')] }));
+  derived.resolve();
+  assert.equal((await client.next())?.status, Status.authError);
+  assert.equal((await client.select('b')).status, Status.noAccess);
 });
 
 test('refuses first messages that are not well-formed', async () => {

@@ -42,21 +42,22 @@ function unescapeName(name: string): string | null {
 export class ScramExchange {
   readonly mechanism: string;
   readonly user: string;
+  /** Credentials that the proof is checked against; null when there are none, and no proof is right. */
+  readonly credentialId: string | null;
   /** What the client is sent. */
   readonly challenge: string;
   private readonly hash: ScramHash;
   private readonly verifier: ScramVerifier;
-  private readonly mayPass: boolean;
   private readonly first: ClientFirst;
   private readonly nonce: string;
 
-  /** `verifier` of a user who does not exist is made up, and `mayPass` false. */
+  /** `verifier` of a user who does not exist is made up, and `credentialId` null. */
   constructor(
     mechanism: string,
     first: ClientFirst,
     serverNonce: string,
     verifier: ScramVerifier,
-    mayPass: boolean,
+    credentialId: string | null,
   ) {
     this.mechanism = mechanism;
     this.hash = mechanisms[mechanism] as ScramHash;
@@ -64,7 +65,7 @@ export class ScramExchange {
     this.first = first;
     this.nonce = first.nonce + serverNonce;
     this.verifier = verifier;
-    this.mayPass = mayPass;
+    this.credentialId = credentialId;
     this.challenge = `r=${this.nonce},s=${verifier.salt},i=${verifier.iterations}`;
   }
 
@@ -78,7 +79,7 @@ export class ScramExchange {
     const isSameNonce = withoutProof === `c=${channel},r=${this.nonce}`;
     const message = `${this.first.bare},${this.challenge},${withoutProof}`;
     const isProven = this.check(message, proof);
-    if (!isSameNonce || !isProven || !this.mayPass) return null;
+    if (!isSameNonce || !isProven || this.credentialId === null) return null;
     const serverKey = Buffer.from(this.verifier.serverKey, 'base64');
     return `v=${createHmac(this.hash, serverKey).update(message).digest('base64')}`;
   }
