@@ -60,6 +60,7 @@ const fastDisk: DiskEngine = {
   load: async () => {},
   commit: async () => {},
   backfill: async () => ({ batch: new Uint8Array(0), toSeqno: 0, endSeqno: 0, purgeSeqno: 0 }),
+  expiredKeys: async () => [],
   fetchItems: async () => ({ batch: new Uint8Array(), failed: [] }),
   reset: async () => {},
   sizes: async () => ({ fileBytes: 0, dataBytes: 0 }),

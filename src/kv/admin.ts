@@ -30,6 +30,8 @@ export interface BucketSpec {
   quotaBytes: number;
   replicaNumber: number;
   evictionPolicy: EvictionPolicy;
+  /** 8 gives the bucket the larger share of the disk where several compete. A change of this or of the policy restarts it. */
+  threadsNumber: 3 | 8;
   durabilityMinLevel: DurabilityMinLevel;
   /** Seconds, 0 = off. */
   maxTtl: number;
@@ -58,6 +60,8 @@ export interface KvDesired {
   /** Cluster-level configuration JSON for connections without a bucket, null before provisioning. */
   clusterConfig: { revEpoch: number; rev: number; json: string } | null;
   tls: TlsSpec | null;
+  /** How often all documents are looked through for expired ones; 600 s when left out. */
+  expiryPagerSeconds?: number;
 }
 
 export interface KvStartOptions {

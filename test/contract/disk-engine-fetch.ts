@@ -64,6 +64,25 @@ export function describeFetching(name: string, make: () => Promise<DiskUnderTest
     await engine.stop();
   });
 
+  it('names the keys of documents that have expired, the longest expired first', async (disk) => {
+    const files = aBucket(disk);
+    const engine = disk.engine();
+    await engine.open(files);
+    const docs = [
+      { key: 'never', seqno: 1 },
+      { key: 'b', seqno: 2, expiry: 50 },
+      { key: 'a', seqno: 3, expiry: 40, vb: 2 },
+      { key: 'later', seqno: 4, expiry: 51 },
+      { key: 'gone', seqno: 5, expiry: 30, bits: CutBits.deleted },
+    ];
+    await engine.commit(files.bucketUuid, 0, cutsOf(docs));
+    const keys = async (limit: number) =>
+      (await engine.expiredKeys(files.bucketUuid, 0, 50, limit)).map(({ vb, key }) => `${vb} ${key}`);
+    assert.deepEqual(await keys(10), ['2 a', '0 b']);
+    assert.deepEqual(await keys(1), ['2 a']);
+    await engine.stop();
+  });
+
   it('fetches nothing of what a reset removed, and refuses once closed', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();

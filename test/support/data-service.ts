@@ -47,6 +47,7 @@ export function aBucket(name: string, changes: Partial<BucketSpec> = {}): Bucket
     quotaBytes: 256 * 1024 * 1024,
     replicaNumber: 0,
     evictionPolicy: 'valueOnly',
+    threadsNumber: 3,
     durabilityMinLevel: 'none',
     maxTtl: 0,
     compressionMode: 'passive',

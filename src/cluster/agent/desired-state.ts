@@ -28,6 +28,7 @@ function bucketSpec(view: ClusterView, bucket: StoredBucket): BucketSpec {
     quotaBytes: bucket.ramQuotaMb * mib,
     replicaNumber: bucket.replicaNumber,
     evictionPolicy: bucket.evictionPolicy,
+    threadsNumber: bucket.threadsNumber,
     durabilityMinLevel: bucket.durabilityMinLevel,
     maxTtl: bucket.maxTtlSeconds,
     compressionMode: bucket.compressionMode,

@@ -316,8 +316,8 @@ test('a flush outlives a restart', async () => {
   assert.deepEqual(again.bucket.documents.failoverLog(5), [entry]);
 });
 
-/** The look at memory from time to time. */
-const timersAtRest = 1;
+/** The looks at memory and for expired documents, from time to time. */
+const timersAtRest = 2;
 
 test('documents of a collection that was dropped while the bucket was down go at its start', async () => {
   const disk = new MemoryDisk();

@@ -26,6 +26,7 @@ import { BackgroundFetches } from './background-fetches.ts';
 import { ChangeFeed } from './change-feed.ts';
 import type { ItemView } from './documents.ts';
 import { DurableWrites } from './durable-writes.ts';
+import { ExpiryPager, expiryPagerSecondsDefault } from './expiry-pager.ts';
 import { Flusher } from './flusher.ts';
 import { collectionSpecs, defaultManifest, manifestUid } from './manifest.ts';
 import { MemoryDocuments } from './memory-documents.ts';
@@ -45,6 +46,9 @@ export interface BucketOptions {
   rules: BucketRules;
   /** Without it `valueOnly` where there is a disk, else `noEviction`. */
   evictionPolicy?: EvictionPolicy;
+  /** Of its share of the disk, where buckets compete. */
+  priority?: 'low' | 'high';
+  expiryPagerSeconds?: number;
   /** The collections at start; without it the default collection alone. */
   manifest?: Manifest;
   /** Native buckets only. */
@@ -92,6 +96,7 @@ export class Bucket {
   private readonly keeper: MemoryKeeper;
   private readonly expirer: Expirer;
   private readonly fetches: BackgroundFetches | null;
+  private readonly expiryPager: ExpiryPager;
   private files: BucketFiles | null;
   private isOpen = false;
   private readable: number[] = [];
@@ -131,6 +136,7 @@ export class Bucket {
     this.expirer = new Expirer(this.vbuckets, (row) => this.flusher?.dirtied(row, false));
     this.fetches = storage ? this.makeFetches(storage) : null;
     this.documents = this.makeDocuments();
+    this.expiryPager = this.makeExpiryPager(policy);
     this.takeManifest(options.manifest ?? defaultManifest);
   }
 
@@ -179,6 +185,11 @@ export class Bucket {
   setRules(rules: Partial<BucketRules>): void {
     Object.assign(this.rules, rules);
     this.keeper.press();
+  }
+
+  /** How often documents that nobody asks for are looked through for expired ones. */
+  expireEvery(seconds: number): void {
+    this.expiryPager.every(seconds);
   }
 
   /** Items of collections that are gone are freed in the background. */
@@ -231,6 +242,7 @@ export class Bucket {
     for (const row of this.readable) this.vbuckets.rows.refusal[row] = Status.success;
     this.flusher?.resume();
     this.keeper.start();
+    this.expiryPager.start();
     this.state = this.readable.length === 0 ? 'failed' : 'ready';
   }
 
@@ -277,6 +289,7 @@ export class Bucket {
       cutter: this.cutter,
       clock: this.options.clock,
       log: this.options.log,
+      priority: this.options.priority ?? 'low',
       onPersisted: (row, seqno) => {
         rows.persistedSeqno[row] = seqno;
         this.durableWrites.persisted(row, seqno);
@@ -314,6 +327,30 @@ export class Bucket {
         return this.keeper.admitsValues && this.residency.comeBack(row, item);
       },
       noteAbsent: (row, key) => this.residency.noteAbsent(row, key),
+    });
+  }
+
+  private makeExpiryPager(policy: EvictionPolicy): ExpiryPager {
+    const { clock, storage } = this.options;
+    const { items, now } = this.vbuckets;
+    return new ExpiryPager({
+      clock,
+      expirer: this.expirer,
+      seconds: this.options.expiryPagerSeconds ?? expiryPagerSecondsDefault,
+      tick: () => this.tick(),
+      visit: (row, key, done) => this.documents.visit(row, key, done),
+      keyAt: (address) => ({
+        vb: items.row(address),
+        key: items.page(address).subarray(items.keyStart(address), items.valueStart(address)),
+      }),
+      disk:
+        storage && policy === 'fullEviction'
+          ? {
+              fileCount: storage.files.fileCount,
+              expiredKeys: (file, limit) =>
+                storage.disk.expiredKeys(storage.files.bucketUuid, file, now.seconds, limit),
+            }
+          : null,
     });
   }
 
@@ -378,6 +415,7 @@ export class Bucket {
 
   private refuseAll(): void {
     this.keeper.stop();
+    this.expiryPager.stop();
     this.vbuckets.rows.refusal.fill(Status.temporaryFailure);
   }
 

@@ -8,8 +8,9 @@ import type { VbucketRows } from '../vbucket/rows.ts';
 import { CutWriter } from './cut.ts';
 
 /** Wait this long for more changes of the same keys when nobody waits for the disk. */
-const lingerMs = 20;
-const targetCommitMs = 50;
+const lingerMs = { low: 20, high: 5 } as const;
+/** Commits of all buckets take turns on the disk: longer ones are a larger share of it. */
+const targetCommitMs = { low: 50, high: 100 } as const;
 const smallestBatch = 64 * 1024;
 const largestBatch = 16 * 1024 * 1024;
 
@@ -21,6 +22,7 @@ export interface FlusherOptions {
   cutter: Cutter;
   clock: Clock;
   log: Log;
+  priority: 'low' | 'high';
   /** Everything of the vbucket up to `seqno` survives from now on. */
   onPersisted: (row: number, seqno: number) => void;
   onFailure: (file: number, reason: string) => void;
@@ -109,7 +111,7 @@ export class Flusher {
 
   private linger(file: FileState): void {
     if (this.paused || file.failure !== null) return;
-    file.timer = this.options.clock.after(lingerMs, () => this.run(file));
+    file.timer = this.options.clock.after(lingerMs[this.options.priority], () => this.run(file));
   }
 
   /** A client waits: begin once the input at hand has been worked off, so that its writes share one commit. */
@@ -163,7 +165,7 @@ export class Flusher {
     } finally {
       this.inFlightBytes -= byteLength;
     }
-    adapt(file, byteLength, clock.monotonicMs() - startedMs);
+    adapt(file, byteLength, clock.monotonicMs() - startedMs, targetCommitMs[this.options.priority]);
     for (const { row, seqno } of taken) onPersisted(row, seqno);
   }
 
@@ -200,8 +202,7 @@ function rowsOfFile(file: number, fileCount: number, rowCount: number): number[]
 }
 
 /** Steers the size of batches towards commits of the target time. */
-function adapt(file: FileState, bytes: number, tookMs: number): void {
-  if (tookMs > targetCommitMs)
-    file.batchBytes = Math.max(smallestBatch, (file.batchBytes * targetCommitMs) / tookMs);
+function adapt(file: FileState, bytes: number, tookMs: number, targetMs: number): void {
+  if (tookMs > targetMs) file.batchBytes = Math.max(smallestBatch, (file.batchBytes * targetMs) / tookMs);
   else if (bytes >= file.batchBytes) file.batchBytes = Math.min(largestBatch, file.batchBytes * 1.5);
 }

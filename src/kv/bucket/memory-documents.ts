@@ -14,6 +14,7 @@ import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import {
   type Documents,
   DurabilityLevel,
+  emptyItemView,
   type FailoverEntry,
   type ItemView,
   type MutationRequest,
@@ -62,6 +63,7 @@ export class MemoryDocuments implements Documents {
   private readonly readFromDisk: MemoryDocumentsOptions['readFromDisk'];
   private readonly onDirty: (row: number, isUrgent: boolean) => void;
   private readonly draft = emptyDraft();
+  private readonly visited = emptyItemView();
   /** What the last call lacked. */
   private readonly wanted = { row: 0, key: Buffer.alloc(0) };
   /** A cache spreads keys by their hash, whatever vbucket a client names. */
@@ -122,6 +124,14 @@ export class MemoryDocuments implements Documents {
   awaitDisk(done: (status: Status) => void): void {
     const { row, key } = this.wanted;
     this.readFromDisk(row, key, done);
+  }
+
+  /** Looks a document up for nobody, so that it expires if it has to; reads it first where it is on disk only. */
+  visit(row: number, key: Buffer, done: (status: Status) => void): void {
+    const look = (): Status => this.findMeta(row, key, 0, key.length, this.visited);
+    const status = look();
+    if (status !== notResident) done(status);
+    else this.awaitDisk((fetched) => done(fetched === Status.success ? look() : fetched));
   }
 
   store(request: MutationRequest, result: MutationResult): Status {

@@ -109,6 +109,8 @@ export interface DiskEngine {
    * nothing could be read.
    */
   fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched>;
+  /** Keys of live documents that have expired at this time (seconds since 1970), the longest expired first. */
+  expiredKeys(bucketUuid: string, file: number, atSeconds: number, limit: number): Promise<Want[]>;
   /**
    * The rows of one vbucket after a seqno, as many as make a page, read in one short transaction of a connection of
    * its own. Rejects with DamagedFileError when a row is not as it was written.

@@ -14,7 +14,7 @@ import {
   type OpenResult,
 } from './engine.ts';
 import type { Lane } from './lane.ts';
-import { encodeWants, type Want } from './wants.ts';
+import { decodeWants, encodeWants, type Want } from './wants.ts';
 
 export class LaneEngine implements DiskEngine {
   private readonly lanes: readonly Lane[];
@@ -63,6 +63,11 @@ export class LaneEngine implements DiskEngine {
 
   async commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<void> {
     await this.laneOf(file).call('commit', bucketUuid, file, cuts);
+  }
+
+  async expiredKeys(bucketUuid: string, file: number, before: number, limit: number): Promise<Want[]> {
+    const spec = this.specToRead(bucketUuid, file);
+    return decodeWants(await this.readLane.call('expiredKeys', spec, before, limit));
   }
 
   async fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched> {

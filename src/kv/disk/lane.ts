@@ -9,6 +9,7 @@ export type LaneOperation =
   | 'loadPage'
   | 'backfillPage'
   | 'fetchItems'
+  | 'expiredKeys'
   | 'closeReaders'
   | 'sizes'
   | 'close'

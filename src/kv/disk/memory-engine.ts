@@ -140,6 +140,10 @@ class MemoryEngine implements DiskEngine {
     await written;
   }
 
+  async expiredKeys(bucketUuid: string, file: number, atSeconds: number, limit: number): Promise<Want[]> {
+    return this.usable(bucketUuid, file).stored.expiredKeys(atSeconds, limit);
+  }
+
   /** A file that takes no more commits can still be read. */
   async fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched> {
     this.refuseWhenDead();

@@ -1,5 +1,5 @@
 // The rows of one data file in memory.
-import { type CutItem, CutReader, CutWriter, cutItemBytes, stateOfVbucket } from '#kv/bucket/cut.ts';
+import { CutBits, type CutItem, CutReader, CutWriter, cutItemBytes, stateOfVbucket } from '#kv/bucket/cut.ts';
 import type { BackfillPage, CutBuffer, VbucketRecord } from './engine.ts';
 import { recordOf, stateOf } from './vb-row.ts';
 import type { Want } from './wants.ts';
@@ -47,6 +47,22 @@ export class MemoryFile {
       writer.finish(stateOfVbucket(vb));
     }
     return writer.take();
+  }
+
+  expiredKeys(atSeconds: number, limit: number): Want[] {
+    const found: (Want & { expiry: number })[] = [];
+    for (const batch of this.batches()) {
+      const reader = new CutReader(batch);
+      while (reader.nextCut()) {
+        while (reader.nextItem()) {
+          const { bits, buffer, expiry, keyEnd, keyStart } = reader.item;
+          const isExpired = (bits & CutBits.deleted) === 0 && expiry > 0 && expiry <= atSeconds;
+          if (isExpired) found.push({ vb: reader.state.vb, key: buffer.subarray(keyStart, keyEnd), expiry });
+        }
+      }
+    }
+    found.sort((a, b) => a.expiry - b.expiry);
+    return found.slice(0, limit).map(({ vb, key }) => ({ vb, key }));
   }
 
   *batches(): Generator<CutBuffer> {

@@ -69,6 +69,7 @@ export const sql = {
     checksum from vb where id >= ? order by id`,
   rowsFrom: 'select key, seq, exp, del, meta, val from doc where vb = ? and seq > ? order by seq limit ?',
   rowOf: 'select key, seq, exp, del, meta, val from doc where vb = ? and key = ?',
+  expired: 'select vb, key from doc where exp > 0 and exp <= ? and del is null order by exp limit ?',
   big: 'select val from big where id = ?',
   /** The bound on the key makes SQLite walk the key tree; without it the smaller index is taken. */
   countByKey: "select count(*) from doc where vb = ? and key >= x''",

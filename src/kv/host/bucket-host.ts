@@ -6,6 +6,7 @@ import type { Random } from '#ports/random.ts';
 import type { BucketReport, BucketSpec, DurabilityMinLevel } from '../admin.ts';
 import { Bucket } from '../bucket/bucket.ts';
 import { DurabilityLevel } from '../bucket/documents.ts';
+import { expiryPagerSecondsDefault } from '../bucket/expiry-pager.ts';
 import type { BucketRules } from '../bucket/rules.ts';
 import type { BucketFiles, DiskEngine, DiskSizes } from '../disk/engine.ts';
 import { type EngineFigures, ServedBucket } from '../dispatch/served-bucket.ts';
@@ -39,7 +40,10 @@ const rulesOf = (spec: BucketSpec): BucketRules => ({
 
 export class BucketHost {
   readonly served: ServedBucket;
-  private readonly bucket: Bucket;
+  private bucket: Bucket;
+  private readonly options: BucketHostOptions;
+  /** Of the next start. */
+  private expiryPagerSeconds = expiryPagerSecondsDefault;
   private readonly log: Log;
   private sizes: DiskSizes = { fileBytes: 0, dataBytes: 0 };
   private failure: string | null = null;
@@ -49,17 +53,8 @@ export class BucketHost {
     this.served = new ServedBucket(spec);
     this.log = options.log;
     this.incarnation = spec.incarnation;
-    this.bucket = new Bucket({
-      type: spec.type,
-      rules: rulesOf(spec),
-      evictionPolicy: spec.evictionPolicy,
-      manifest: spec.manifest,
-      ...(spec.type === 'native' ? { storage: storageOf(spec, options) } : {}),
-      now: options.now,
-      clock: options.clock,
-      random: options.random,
-      log: options.log,
-    });
+    this.options = options;
+    this.bucket = this.makeBucket(spec);
   }
 
   /** Loads the documents and serves them. A bucket that cannot be loaded says so in its report. */
@@ -79,11 +74,21 @@ export class BucketHost {
   async follow(spec: BucketSpec): Promise<boolean> {
     const { bucket, served } = this;
     const hasNewManifest = spec.manifest.uid !== served.spec.manifest.uid;
+    const needsRestart = isRestartNeeded(served.spec, spec);
     const hasNewConfig = served.update(spec);
+    if (needsRestart) {
+      await this.restart(spec);
+      return hasNewConfig;
+    }
     bucket.setRules(rulesOf(spec));
     if (hasNewManifest) bucket.applyManifest(spec.manifest);
     if (spec.incarnation !== this.incarnation) await this.flush(spec.incarnation);
     return hasNewConfig;
+  }
+
+  expireEvery(seconds: number): void {
+    this.expiryPagerSeconds = seconds;
+    this.bucket.expireEvery(seconds);
   }
 
   async stop(): Promise<void> {
@@ -112,6 +117,40 @@ export class BucketHost {
       ...served.report(),
       ...this.figures(),
     };
+  }
+
+  private makeBucket(spec: BucketSpec): Bucket {
+    const { clock, log, now, random } = this.options;
+    return new Bucket({
+      type: spec.type,
+      rules: rulesOf(spec),
+      evictionPolicy: spec.evictionPolicy,
+      priority: spec.threadsNumber === 8 ? 'high' : 'low',
+      expiryPagerSeconds: this.expiryPagerSeconds,
+      manifest: spec.manifest,
+      ...(spec.type === 'native' ? { storage: storageOf(spec, this.options) } : {}),
+      now,
+      clock,
+      random,
+      log,
+    });
+  }
+
+  /** As if the node had been stopped and started, for this bucket alone. */
+  private async restart(spec: BucketSpec): Promise<void> {
+    this.served.close();
+    this.bucket.state = 'warmup';
+    this.log.info('bucket.restarting', { bucket: spec.name });
+    try {
+      await this.bucket.stop();
+    } catch (error) {
+      this.fail('bucket.restart_failed', error);
+      return;
+    }
+    this.failure = null;
+    this.incarnation = spec.incarnation;
+    this.bucket = this.makeBucket(spec);
+    await this.start();
   }
 
   private async flush(incarnation: number): Promise<void> {
@@ -145,6 +184,12 @@ export class BucketHost {
     this.failure = error instanceof Error ? error.message : String(error);
     this.log.error(event, { bucket: this.served.name, reason: this.failure });
   }
+}
+
+/** A bucket without a disk would lose its documents; what would change concerns the disk anyway. */
+function isRestartNeeded(before: BucketSpec, after: BucketSpec): boolean {
+  if (before.type !== 'native') return false;
+  return before.evictionPolicy !== after.evictionPolicy || before.threadsNumber !== after.threadsNumber;
 }
 
 const storageOf = (spec: BucketSpec, { disk, folder }: BucketHostOptions) => ({

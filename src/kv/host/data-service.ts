@@ -9,6 +9,7 @@ import type { Random } from '#ports/random.ts';
 import { Output } from '#wire/output.ts';
 import type { BucketSpec, KvAdmin, KvDesired, KvPorts, KvReport, KvStartOptions } from '../admin.ts';
 import { emptyItemView } from '../bucket/documents.ts';
+import { expiryPagerSecondsDefault } from '../bucket/expiry-pager.ts';
 import { Connection, type ConnectionHost } from '../connection/connection.ts';
 import type { DiskEngine } from '../disk/engine.ts';
 import { Directory } from '../dispatch/directory.ts';
@@ -44,6 +45,7 @@ export class DataService implements KvAdmin {
   private connectionHost!: ConnectionHost;
   private bucketOptions!: BucketHostOptions;
   private sweepTimer: Timer | null = null;
+  private expiryPagerSeconds = expiryPagerSecondsDefault;
   private stopping = false;
   private allGone: () => void = () => {};
   /** Changes are made one after the other. */
@@ -186,6 +188,8 @@ export class DataService implements KvAdmin {
     const removed = [...this.hosts.values()].filter((host) => !isWanted(host, desired.buckets));
     await Promise.all(removed.map((host) => this.remove(host)));
     await Promise.all(desired.leaving.map((uuid) => this.removeLeftovers(uuid)));
+    this.expiryPagerSeconds = desired.expiryPagerSeconds ?? expiryPagerSecondsDefault;
+    for (const host of this.hosts.values()) host.expireEvery(this.expiryPagerSeconds);
     const followed = desired.buckets.map((spec) => this.followBucket(spec));
     directory.replaceUsers(desired.users);
     await Promise.all(followed);
@@ -199,6 +203,7 @@ export class DataService implements KvAdmin {
       return;
     }
     const host = new BucketHost(spec, this.bucketOptions);
+    host.expireEvery(this.expiryPagerSeconds);
     this.hosts.set(spec.name, host);
     this.directory.buckets.set(spec.name, host.served);
     await host.start();

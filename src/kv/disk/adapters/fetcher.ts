@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CutWriter, stateOfVbucket } from '#kv/bucket/cut.ts';
 import type { Fetched } from '../engine.ts';
 import { readerSql, sql } from '../schema.ts';
-import { decodeWants, type Want } from '../wants.ts';
+import { decodeWants, encodeWants, type Want } from '../wants.ts';
 import { arraysOf, type DocRow, RowReader } from './row-reader.ts';
 
 /** A fetch is one read transaction; above this many keys it is several, so that none holds back a checkpoint. */
@@ -13,12 +13,14 @@ const keysPerRead = 512;
 export class Fetcher {
   private readonly db: DatabaseSync;
   private readonly row: StatementSync;
+  private readonly expired: StatementSync;
   private readonly reader: RowReader;
 
   constructor(path: string) {
     this.db = new DatabaseSync(path, { readOnly: true });
     this.db.exec(readerSql);
     this.row = arraysOf(this.db, sql.rowOf);
+    this.expired = arraysOf(this.db, sql.expired);
     this.reader = new RowReader(this.db);
   }
 
@@ -30,6 +32,11 @@ export class Fetcher {
       this.read(wants, from, writer, failed);
     }
     return { batch: writer.take(), failed };
+  }
+
+  expiredKeys(atSeconds: number, limit: number): Uint8Array {
+    const rows = this.expired.all(atSeconds, limit) as unknown as [number, Uint8Array][];
+    return encodeWants(rows.map(([vb, key]) => ({ vb, key: Buffer.from(key) })));
   }
 
   close(): void {

@@ -68,11 +68,12 @@ export class SqliteLane {
 
   /** Over a connection that only reads, opened when it is first needed. The file is written by another lane or this. */
   fetchItems(spec: DataFileSpec, wants: Uint8Array): Fetched {
-    const key = keyOf(spec.bucketUuid, spec.file);
-    const present = this.fetchers.get(key);
-    const fetcher = present ?? new Fetcher(spec.path);
-    if (!present) this.fetchers.set(key, fetcher);
-    return fetcher.fetchItems(wants);
+    return this.fetcherOf(spec).fetchItems(wants);
+  }
+
+  /** Over the connection of `fetchItems`. */
+  expiredKeys(spec: DataFileSpec, atSeconds: number, limit: number): Uint8Array {
+    return this.fetcherOf(spec).expiredKeys(atSeconds, limit);
   }
 
   /** As `fetchItems`, over another connection: a broken row fails its backfill and nothing else. */
@@ -138,6 +139,14 @@ export class SqliteLane {
     for (const data of this.files.values()) data.close(false);
     this.files.clear();
     this.unsettled.clear();
+  }
+
+  private fetcherOf(spec: DataFileSpec): Fetcher {
+    const key = keyOf(spec.bucketUuid, spec.file);
+    const present = this.fetchers.get(key);
+    const fetcher = present ?? new Fetcher(spec.path);
+    if (!present) this.fetchers.set(key, fetcher);
+    return fetcher;
   }
 
   private openFile(spec: DataFileSpec): OpenedFile {

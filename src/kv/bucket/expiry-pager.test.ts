@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Datatype, Status } from '#wire/status.ts';
+import { BucketUnderTest, withXattrs } from '../../../test/support/a-bucket.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
+import { DurabilityLevel } from './documents.ts';
+
+const rules = {
+  quotaBytes: 2 * 1024 * 1024,
+  maxTtl: 0,
+  durabilityMinLevel: DurabilityLevel.none,
+  replicaNumber: 0,
+};
+const files = { folder: '/x', bucketUuid: 'x', incarnation: 1, fileCount: 4 };
+
+async function pass(b: BucketUnderTest, times: number, ms = 25): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    b.tick(ms);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+test('expires what nobody asks for at its interval, and not before', async () => {
+  const b = await new BucketUnderTest({ storage: { disk: new MemoryDisk().engine(), files } }).start();
+  for (let i = 0; i < 3000; i++) b.store(`k${i}`, { vb: i % 64, expiry: i % 3 === 0 ? 0 : 10 });
+  const { items } = b.bucket.stats();
+  await pass(b, 10, 59_000);
+  assert.equal(b.bucket.stats().items, items);
+  await pass(b, 10, 2_000);
+  assert.deepEqual([b.bucket.stats().items, b.bucket.stats().tombstones], [1000, 2000]);
+  assert.equal(b.bucket.stats().expired, 2000);
+  await pass(b, 20);
+  assert.equal(b.bucket.stats().dirtyItems, 0, 'the disk learns of it');
+  assert.equal(b.find('k0', 0), Status.success);
+  b.store('later', { expiry: 10 });
+  b.bucket.expireEvery(20);
+  await pass(b, 6, 5_000);
+  assert.equal(b.bucket.stats().items, 1000);
+  await b.bucket.stop();
+});
+
+for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
+  test(`${evictionPolicy}: expires documents that are on disk only, with their system attributes kept`, async () => {
+    const disk = new MemoryDisk();
+    const options = { storage: { disk: disk.engine(), files }, rules, evictionPolicy };
+    const b = await new BucketUnderTest(options).start();
+    const count = 5000;
+    const xattrs = withXattrs({ _sys: '1', user: '2' }, 'body'.repeat(30));
+    for (let i = 0; i < count; i++) {
+      const hasXattrs = i % 10 === 0;
+      const value = hasXattrs ? xattrs : 'v'.repeat(1000);
+      const change = { vb: i % 64, value, expiry: 300, datatype: hasXattrs ? Datatype.xattr : 0 };
+      while ((await b.whenResident(() => b.store(`k${i}`, change))) !== Status.success) await pass(b, 1);
+      if (i % 100 === 0) await pass(b, 1);
+    }
+    assert.ok(b.bucket.stats().nonResident > count / 2);
+    await pass(b, 12, 50_000);
+    await pass(b, 2000);
+    const { items, tombstones, expired } = b.bucket.stats();
+    assert.deepEqual({ items, tombstones, expired }, { items: 0, tombstones: count, expired: count });
+    assert.equal(await b.whenResident(() => b.findAny('k10', 10)), Status.success);
+    assert.ok(b.view.deleted && b.value.includes('_sys') && !b.value.includes('user'));
+    await b.bucket.stop();
+  });
+}

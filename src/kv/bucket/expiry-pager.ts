@@ -1,0 +1,104 @@
+// Expires documents that nobody asks for: from time to time all of memory is walked in slices, and where documents
+// may be on disk only, the disk is asked which of its own have expired.
+import type { Clock, Timer } from '#ports/clock.ts';
+import { Status } from '#wire/status.ts';
+import type { Want } from '../disk/wants.ts';
+import type { Expirer } from '../vbucket/expirer.ts';
+
+export const expiryPagerSecondsDefault = 600;
+
+/** Items a slice looks at, and the pause after it. */
+const sliceSteps = 5000;
+const slicePauseMs = 1;
+/** Keys taken from a file at once, and the time for the disk to learn that they are gone. */
+export const expiredKeysLimit = 2000;
+const diskPauseMs = 500;
+
+export interface ExpiryPagerOptions {
+  clock: Clock;
+  expirer: Expirer;
+  seconds: number;
+  /** Reads the clock for what is done next. */
+  tick: () => void;
+  /** Looks the document up, which expires it, once it is in memory; calls back when that is over. */
+  visit: (row: number, key: Buffer, done: (status: Status) => void) => void;
+  /** An item of memory by its address, as `visit` takes it. */
+  keyAt: (address: number) => Want;
+  /** Expired documents on disk, file by file; none where every document is in memory. */
+  disk: { fileCount: number; expiredKeys: (file: number, limit: number) => Promise<Want[]> } | null;
+}
+
+export class ExpiryPager {
+  private readonly options: ExpiryPagerOptions;
+  private seconds: number;
+  private timer: Timer | null = null;
+  private isStopped = true;
+
+  constructor(options: ExpiryPagerOptions) {
+    this.options = options;
+    this.seconds = options.seconds;
+  }
+
+  start(): void {
+    this.isStopped = false;
+    this.rest();
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.timer?.cancel();
+  }
+
+  /** Holds from now on: the next walk begins that long from here. */
+  every(seconds: number): void {
+    if (seconds === this.seconds) return;
+    this.seconds = seconds;
+    if (!this.isStopped) this.rest();
+  }
+
+  private rest(): void {
+    this.later(this.seconds * 1000, () => {
+      this.options.expirer.begin();
+      this.slice();
+    });
+  }
+
+  private later(delayMs: number, act: () => void): void {
+    this.timer?.cancel();
+    this.timer = this.options.clock.after(delayMs, () => {
+      if (this.isStopped) return;
+      this.options.tick();
+      act();
+    });
+  }
+
+  private slice(): void {
+    const { expirer, keyAt } = this.options;
+    const lacking: Want[] = [];
+    const isMore = expirer.slice(sliceSteps, (address) => void lacking.push(keyAt(address)));
+    for (const want of lacking) void this.visit(want);
+    if (isMore) this.later(slicePauseMs, () => this.slice());
+    else void this.pageDisk(0);
+  }
+
+  private visit({ vb, key }: Want): Promise<Status> {
+    return new Promise((resolve) => this.options.visit(vb, Buffer.from(key), resolve));
+  }
+
+  /** A file that still has as many as were asked for has its turn again once these are written. */
+  private async pageDisk(file: number): Promise<void> {
+    const { disk } = this.options;
+    if (disk === null || file === disk.fileCount) {
+      this.rest();
+      return;
+    }
+    const wants = await disk.expiredKeys(file, expiredKeysLimit).catch(() => []);
+    if (this.isStopped) return;
+    this.options.tick();
+    const statuses = await Promise.all(wants.map((want) => this.visit(want)));
+    const isProgress = statuses.some((status) => status === Status.success || status === Status.keyNotFound);
+    if (this.isStopped) return;
+    const next = wants.length === expiredKeysLimit && isProgress ? file : file + 1;
+    this.later(diskPauseMs, () => void this.pageDisk(next));
+  }
+}
