@@ -4,7 +4,9 @@ import type { CollectionEntry, ScopeEntry } from '../dispatch/collections.ts';
 import { beginReply, replyValue } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 
-const nameBytesMax = 2 * 251 + 1;
+const pathBytesMax = 2 * 251 + 1;
+/** What names of scopes and collections are made of. */
+const possibleName = /^[A-Za-z0-9_%-]{1,251}$/;
 
 /** GET_MANIFEST. */
 export function getManifest(request: Request): Outcome {
@@ -30,6 +32,9 @@ export function getCollectionId(request: Request): Status | Outcome {
   const parts = readName(request)?.split('.');
   if (parts?.length !== 2) return request.refuse(Status.invalidArguments, 'The path is not scope.collection');
   const [scopeName, collectionName] = parts.map((part) => (part === '' ? '_default' : part));
+  if (![scopeName, collectionName].every((name) => possibleName.test(name as string))) {
+    return request.refuse(Status.invalidArguments, notPossible);
+  }
   const scope = request.bucket.collections.scope(scopeName as string);
   if (!scope || !isScopeVisible(request, scope)) return request.refuse(Status.unknownScope, 'Unknown scope');
   const entry = scope.collections.find((candidate) => candidate.name === collectionName);
@@ -40,13 +45,14 @@ export function getCollectionId(request: Request): Status | Outcome {
 
 /** GET_SCOPE_ID. */
 export function getScopeId(request: Request): Status | Outcome {
-  const name = readName(request);
-  if (name === null) return request.refuse(Status.invalidArguments, 'The name is too long');
-  const scopeName = name.split('.')[0] || '_default';
+  const scopeName = readName(request)?.split('.')[0] || '_default';
+  if (!possibleName.test(scopeName)) return request.refuse(Status.invalidArguments, notPossible);
   const scope = request.bucket.collections.scope(scopeName);
   if (!scope || !isScopeVisible(request, scope)) return request.refuse(Status.unknownScope, 'Unknown scope');
   return replyId(request, scope.id);
 }
+
+const notPossible = 'Names have 1 to 251 characters out of A-Z a-z 0-9 _ - %';
 
 /** The name is in the value; older clients put it in the key. */
 function readName(request: Request): string | null {
@@ -54,7 +60,7 @@ function readName(request: Request): string | null {
   const inKey = frame.valueStart > frame.keyStart;
   const start = inKey ? frame.keyStart : frame.valueStart;
   const end = inKey ? frame.valueStart : frame.end;
-  return end - start > nameBytesMax ? null : frame.buffer.toString('utf8', start, end);
+  return end - start > pathBytesMax ? null : frame.buffer.toString('utf8', start, end);
 }
 
 function replyId(request: Request, id: number): Outcome {

@@ -19,6 +19,7 @@ function count(request: Request, change: (hi: number, lo: number) => void): Stat
   const found = request.documents.find(frame.vb, request.key, request.keyStart, request.keyEnd, view);
   if (found === Status.keyNotFound) return create(request);
   if (found !== Status.success) return found;
+  if (view.locked) return Status.locked;
   const value = plainValue(view);
   if (!readDecimal(value.buffer, bodyOf(view, value), value.end)) {
     return request.refuse(Status.deltaBadValue, 'The value is not a number');

@@ -242,6 +242,22 @@ test('tells where a vbucket is not served, with the configuration', async () => 
   assert.equal((JSON.parse(reply.value.toString()) as { name: string }).name, 'b');
 });
 
+test('a locked document is locked for counters too, whatever it holds', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  await client.ask(set('n', '{}'));
+  await client.ask({ opcode: 0x94, key: key('n') });
+  const counted = await client.ask({ opcode: 5, key: key('n'), extras: u32(0, 1, 0, 1, 0) });
+  assert.equal(counted.status, Status.locked);
+});
+
+test('lists the seqnos of a collection that is there for the user, and of no other', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  assert.equal((await client.ask({ opcode: 0x48, extras: u32(1, 8) })).status, Status.success);
+  assert.equal((await client.ask({ opcode: 0x48, extras: u32(1, 99) })).status, Status.unknownCollection);
+});
+
 test('tells the state of many keys at once, but not of so many that others wait', async () => {
   await using service = await startService();
   const client = await service.ready();

@@ -1,5 +1,6 @@
 // Seqnos and histories of vbuckets.
 import { Status } from '#wire/status.ts';
+import { Privilege } from '../admin.ts';
 import { beginReply, writeSeqno } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 
@@ -27,6 +28,8 @@ export function getAllVbSeqnos(request: Request): Status | Outcome {
   const hasState = frame.keyStart > frame.extrasStart;
   const state = hasState ? frame.buffer.readUInt32BE(frame.extrasStart) : VbucketState.alive;
   if (state > VbucketState.dead) return request.refuse(Status.invalidArguments, 'Unknown vbucket state');
+  const status = checkCollection(request);
+  if (status !== Status.success) return status;
   const active: number[] = [];
   if (state === VbucketState.alive || state === VbucketState.active) {
     for (let vb = 0; vb < documents.vbucketCount; vb++) if (documents.isActive(vb)) active.push(vb);
@@ -39,6 +42,14 @@ export function getAllVbSeqnos(request: Request): Status | Outcome {
     at += 10;
   }
   return Outcome.replied;
+}
+
+/** A collection that is named must be there for the user to see; its vbuckets' seqnos bound its own. */
+function checkCollection({ frame, session }: Request): Status {
+  if (frame.keyStart - frame.extrasStart < 8) return Status.success;
+  const bits = session.access?.of(frame.buffer.readUInt32BE(frame.extrasStart + 4)) ?? 0;
+  if (bits === 0) return Status.unknownCollection;
+  return (bits & Privilege.read) === 0 ? Status.noAccess : Status.success;
 }
 
 const persistenceTimeoutMs = 30_000;

@@ -203,6 +203,8 @@ test('finds ids of collections and scopes, and lists the manifest', async () => 
   assert.equal(await id(0xbb, 'shop.nope'), Status.unknownCollection);
   assert.equal(await id(0xbb, 'nope.orders'), Status.unknownScope);
   assert.equal(await id(0xbb, 'orders'), Status.invalidArguments);
+  assert.equal(await id(0xbb, 'shop.or ders'), Status.invalidArguments);
+  assert.equal(await id(0xbc, 'sh op'), Status.invalidArguments);
   assert.deepEqual(await id(0xbc, 'shop'), [2n, 8]);
   const unknown = await client.ask(get('k', 0x20));
   assert.equal(unknown.status, Status.unknownCollection);
@@ -311,9 +313,24 @@ test('statistics come by group, closed by an empty packet', async () => {
   assert.equal(((await group('failovers 0')) as Record<string, string>)['vb_0:num_entries'], '1');
   assert.equal(((await group('collections')) as Record<string, string>)['0x0:0x0:items'], '1');
   assert.equal(((await group('key k 0')) as Record<string, string>)['key_is_dirty'], 'false');
+  assert.equal(((await group('collections-byid 0x8')) as Record<string, string>)['0x8:0x8:name'], 'orders');
+  assert.equal(((await group('scopes shop')) as Record<string, string>)['0x8:collections'], '2');
+  assert.equal(((await group('scopes-byid 8')) as Record<string, string>)['0x8:name'], 'shop');
+  assert.equal(((await group('prev-vbucket 3')) as Record<string, string>)['vb_3'], 'active');
+  assert.equal(await group('collections shop.none'), Status.unknownCollection);
+  assert.equal(await group('scopes none'), Status.unknownScope);
   assert.equal(await group('no-such-group'), Status.keyNotFound);
   assert.equal(await group('constructor'), Status.keyNotFound);
   assert.equal(await group('vbucket-seqno x'), Status.invalidArguments);
+});
+
+test('hangs up on what only servers send', async () => {
+  await using service = await startService();
+  for (const magic of [0x81, 0x82, 0x18]) {
+    const client = await service.ready();
+    client.send({ opcode: 0x0a, magic });
+    assert.equal(await client.next(), null);
+  }
 });
 
 test('a traced client gets the duration in front of each reply', async () => {

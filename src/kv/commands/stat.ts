@@ -4,6 +4,7 @@ import { Privilege } from '../admin.ts';
 import type { Documents } from '../bucket/documents.ts';
 import { beginReply } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
+import { statCollections, statCollectionsById, statScopes, statScopesById } from './stat-collections.ts';
 import { statKey } from './stat-key.ts';
 
 /** Names and values of one group. */
@@ -37,11 +38,15 @@ const groups = new Map<string, Group>(
   Object.entries({
     '': totals,
     vbucket: forVbuckets((vb) => [[`vb_${vb}`, 'active']]),
+    // A vbucket has had no other state on a single node.
+    'prev-vbucket': forVbuckets((vb) => [[`vb_${vb}`, 'active']]),
     'vbucket-seqno': forVbuckets(seqnoFigures),
     'vbucket-details': forVbuckets(detailFigures),
     failovers: forVbuckets(failoverFigures),
-    collections: collectionFigures,
-    scopes: scopeFigures,
+    collections: statCollections,
+    'collections-byid': statCollectionsById,
+    scopes: statScopes,
+    'scopes-byid': statScopesById,
     manifest: (request) => manifestFigures(request),
     uuid: ({ bucket }) => [['uuid', bucket.uuid]],
     key: statKey,
@@ -133,34 +138,6 @@ function* failoverFigures(vb: number, documents: Documents): Figures {
   for (const [index, entry] of log.entries()) {
     yield [`vb_${vb}:${index}:id`, decimalUuid(entry.uuidHi, entry.uuidLo)];
     yield [`vb_${vb}:${index}:seq`, entry.seqno];
-  }
-}
-
-function* collectionFigures(request: Request, argument: string): Figures {
-  const { collections } = request.bucket;
-  const { collectionItems } = request.bucket.report();
-  yield ['manifest_uid', `0x${collections.uid}`];
-  for (const entry of collections.all()) {
-    if (argument !== '' && argument !== `${entry.scope.name}.${entry.name}`) continue;
-    if ((request.session.access?.of(entry.id) ?? 0) === 0) continue;
-    const prefix = `0x${entry.scope.id.toString(16)}:0x${entry.id.toString(16)}`;
-    yield [`${prefix}:name`, entry.name];
-    yield [`${prefix}:scope_name`, entry.scope.name];
-    yield [`${prefix}:items`, collectionItems[entry.id.toString(16)] ?? 0];
-  }
-}
-
-function* scopeFigures(request: Request): Figures {
-  const { collections } = request.bucket;
-  const { collectionItems } = request.bucket.report();
-  yield ['manifest_uid', `0x${collections.uid}`];
-  for (const scope of collections.scopes) {
-    const visible = scope.collections.filter((entry) => (request.session.access?.of(entry.id) ?? 0) !== 0);
-    if (visible.length === 0 && scope.collections.length > 0) continue;
-    const items = visible.reduce((sum, entry) => sum + (collectionItems[entry.id.toString(16)] ?? 0), 0);
-    yield [`0x${scope.id.toString(16)}:name`, scope.name];
-    yield [`0x${scope.id.toString(16)}:collections`, visible.length];
-    yield [`0x${scope.id.toString(16)}:items`, items];
   }
 }
 

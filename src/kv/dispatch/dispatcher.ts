@@ -99,6 +99,8 @@ export class Dispatcher {
 
   private check(request: Request, entry: Entry | undefined): number {
     const { connection, frame, framing } = request;
+    // Answers to what nobody asked, and requests in the direction of clients.
+    if (frame.magic !== Magic.request && frame.magic !== Magic.altRequest) return Outcome.close;
     if (!entry) return request.refuse(Status.unknownCommand, 'Unknown command');
     const { command } = entry;
     if (frame.framingStart === frame.extrasStart) clearFraming(framing);

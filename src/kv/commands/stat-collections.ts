@@ -1,0 +1,67 @@
+// The groups of STAT about collections and scopes: all that the user may know of, or one by its name or id.
+import { Status } from '#wire/status.ts';
+import type { CollectionEntry, ScopeEntry } from '../dispatch/collections.ts';
+import type { Request } from '../dispatch/request.ts';
+import type { Figures } from './stat.ts';
+
+const hex = (id: number): string => `0x${id.toString(16)}`;
+
+/** `collections [scope.collection]`. */
+export const statCollections = (request: Request, argument: string): Figures | Status =>
+  collectionGroup(request, (entry) => argument === '' || argument === `${entry.scope.name}.${entry.name}`);
+
+/** `collections-byid id`. */
+export const statCollectionsById = (request: Request, argument: string): Figures | Status =>
+  collectionGroup(request, (entry) => argument === '' || isId(argument, entry.id));
+
+/** `scopes [scope]`. */
+export const statScopes = (request: Request, argument: string): Figures | Status =>
+  scopeGroup(request, (scope) => argument === '' || argument === scope.name);
+
+/** `scopes-byid id`. */
+export const statScopesById = (request: Request, argument: string): Figures | Status =>
+  scopeGroup(request, (scope) => argument === '' || isId(argument, scope.id));
+
+const isId = (argument: string, id: number): boolean => argument === hex(id) || argument === id.toString(16);
+
+function collectionGroup(request: Request, isMeant: (entry: CollectionEntry) => boolean): Figures | Status {
+  const entries = [...request.bucket.collections.all()].filter(
+    (entry) => isMeant(entry) && isVisible(request, entry),
+  );
+  return entries.length === 0 ? Status.unknownCollection : collectionFigures(request, entries);
+}
+
+function scopeGroup(request: Request, isMeant: (scope: ScopeEntry) => boolean): Figures | Status {
+  const scopes = request.bucket.collections.scopes.filter(
+    (scope) =>
+      isMeant(scope) &&
+      (scope.collections.length === 0 || scope.collections.some((entry) => isVisible(request, entry))),
+  );
+  return scopes.length === 0 ? Status.unknownScope : scopeFigures(request, scopes);
+}
+
+const isVisible = (request: Request, entry: CollectionEntry): boolean =>
+  (request.session.access?.of(entry.id) ?? 0) !== 0;
+
+function* collectionFigures(request: Request, entries: readonly CollectionEntry[]): Figures {
+  const { collectionItems } = request.bucket.report();
+  yield ['manifest_uid', `0x${request.bucket.collections.uid}`];
+  for (const entry of entries) {
+    const prefix = `${hex(entry.scope.id)}:${hex(entry.id)}`;
+    yield [`${prefix}:name`, entry.name];
+    yield [`${prefix}:scope_name`, entry.scope.name];
+    yield [`${prefix}:items`, collectionItems[entry.id.toString(16)] ?? 0];
+  }
+}
+
+function* scopeFigures(request: Request, scopes: readonly ScopeEntry[]): Figures {
+  const { collectionItems } = request.bucket.report();
+  yield ['manifest_uid', `0x${request.bucket.collections.uid}`];
+  for (const scope of scopes) {
+    const visible = scope.collections.filter((entry) => isVisible(request, entry));
+    const items = visible.reduce((sum, entry) => sum + (collectionItems[entry.id.toString(16)] ?? 0), 0);
+    yield [`${hex(scope.id)}:name`, scope.name];
+    yield [`${hex(scope.id)}:collections`, visible.length];
+    yield [`${hex(scope.id)}:items`, items];
+  }
+}
