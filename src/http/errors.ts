@@ -10,7 +10,7 @@ export function noRoute(method: string): Reply {
 }
 
 export const malformedPath = (): Reply =>
-  reply.text('The path is not valid: broken percent-encoding or not UTF-8.', 400);
+  reply.text('The path is not valid: broken percent-encoding or not UTF-8.', 404);
 
 export const unauthenticated = (challenge: boolean): Reply =>
   reply.empty(401, challenge ? { 'WWW-Authenticate': 'Basic realm="Divan"' } : undefined);

@@ -103,8 +103,8 @@ test('answers unknown paths and methods by method', async (t) => {
     ['OPTIONS', '/known', 405, 'Method Not Allowed'],
     ['TRACE' as 'OPTIONS', '/known', 405, 'Method Not Allowed'],
     ['PROPFIND' as 'OPTIONS', '/x', 405, 'Method Not Allowed'],
-    ['GET', '/%', 400, 'The path is not valid: broken percent-encoding or not UTF-8.'],
-    ['GET', '/known/%ff', 400, 'The path is not valid: broken percent-encoding or not UTF-8.'],
+    ['GET', '/%', 404, 'The path is not valid: broken percent-encoding or not UTF-8.'],
+    ['GET', '/known/%ff', 404, 'The path is not valid: broken percent-encoding or not UTF-8.'],
   ] as const;
   t.plan(table.length * 2);
   for (const [method, url, status, text] of table) {

@@ -4,6 +4,7 @@ import { lookup } from 'node:dns/promises';
 import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
 import { createServer, isIP } from 'node:net';
+import { dirname, resolve } from 'node:path';
 import type { NodeSurroundings } from '../node-setup.service.ts';
 
 /** A node that listens everywhere is found by any of its addresses. */
@@ -32,7 +33,7 @@ export class Surroundings implements NodeSurroundings {
 
   async usableFolder(path: string): Promise<boolean> {
     try {
-      await mkdir(path, { recursive: true });
+      await makeFolders(path);
       await access(path, constants.W_OK);
       return (await stat(path)).isDirectory();
     } catch {
@@ -48,6 +49,24 @@ export class Surroundings implements NodeSurroundings {
     const own = await resolveName(this.#listenHost);
     if ('problem' in own) return false;
     return own.address === address || (this.isLoopback(own.address) && this.isLoopback(address));
+  }
+}
+
+/** One by one: Node's own recursion never ends below a folder that denies new entries by ENOENT, as /proc does. */
+async function makeFolders(path: string): Promise<void> {
+  const missing: string[] = [];
+  let folder = resolve(path);
+  for (; !(await isThere(folder)); folder = dirname(folder)) missing.push(folder);
+  for (const next of missing.reverse()) await mkdir(next);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
   }
 }
 

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Surroundings } from './surroundings.adapter.ts';
+
+const surroundings = new Surroundings('127.0.0.1');
+
+function scratch(): Disposable & { path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'divan-folders-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
+}
+
+test('makes a folder with all that lead to it', async () => {
+  using folder = scratch();
+  const deep = join(folder.path, 'a', 'b', 'c');
+  assert.equal(await surroundings.usableFolder(deep), true);
+  assert.equal(statSync(deep).isDirectory(), true);
+  assert.equal(await surroundings.usableFolder(deep), true);
+});
+
+test('refuses what is a file or lies below one', async () => {
+  using folder = scratch();
+  const file = join(folder.path, 'file');
+  writeFileSync(file, '');
+  assert.equal(await surroundings.usableFolder(file), false);
+  assert.equal(await surroundings.usableFolder(join(file, 'below')), false);
+});
+
+test(
+  'refuses folders below one that takes no entries, at once',
+  { skip: process.platform !== 'linux' && 'there is no /proc', timeout: 5_000 },
+  async () => {
+    assert.equal(await surroundings.usableFolder('/proc/divan/index'), false);
+  },
+);
+
+test('refuses paths that the system cannot have', async () => {
+  assert.equal(await surroundings.usableFolder(`/${'a/'.repeat(100_000)}`), false);
+  assert.equal(await surroundings.usableFolder('/tmp/nul\0byte'), false);
+});
