@@ -169,4 +169,20 @@ describe('agent', () => {
     await agent.stop();
     assert.equal(clock.pending, 0);
   });
+
+  it('shows one who asks for the first time the rates up to now, not those of the last sample', async () => {
+    const { agent, buckets, kv, clock } = await anAgent();
+    const { uuid } = await buckets.create(form, true);
+    clock.advance(10_000);
+    await turn();
+    kv.ops = 800;
+    clock.advance(8_000);
+    await agent.refresh();
+    assert.equal(agent.measured(uuid)?.rates.ops, 100);
+    kv.ops = 900;
+    clock.advance(500);
+    await agent.refresh();
+    assert.equal(agent.measured(uuid)?.rates.ops, 100, 'half a second says nothing');
+    await agent.stop();
+  });
 });

@@ -77,7 +77,7 @@ export class Agent implements DataService {
 
   async refresh(): Promise<void> {
     this.#askedAtMs = this.#deps.clock.monotonicMs();
-    this.#refreshing ??= this.#takeReport(false).finally(() => {
+    this.#refreshing ??= this.#takeReport().finally(() => {
       this.#refreshing = null;
     });
     const late = Promise.withResolvers<void>();
@@ -132,7 +132,7 @@ export class Agent implements DataService {
       view.liveBuckets().map((bucket) => [bucket.name, view.manifest(bucket.uuid)] as const),
     );
     const report = await kv.apply(desiredState(view, users.specs(manifests), tls.current()));
-    this.#samples.take(report, clock.monotonicMs(), false);
+    this.#samples.take(report, clock.monotonicMs());
     for (const bucket of leaving) await this.#forget(bucket.uuid);
     this.#applied = wanted;
     this.#settledRevision = Math.max(this.#settledRevision, revision);
@@ -155,14 +155,14 @@ export class Agent implements DataService {
     if (this.#stopped.signal.aborted) return;
     const asked = clock.monotonicMs() - this.#askedAtMs < askedForMs;
     this.#sampler = clock.after(asked ? sampleStepMs.asked : sampleStepMs.idle, () => {
-      void this.#takeReport(true).finally(() => this.#scheduleSample());
+      void this.#takeReport().finally(() => this.#scheduleSample());
     });
   }
 
-  async #takeReport(step: boolean): Promise<void> {
+  async #takeReport(): Promise<void> {
     try {
       const report = await this.#deps.kv.report();
-      if (this.#samples.take(report, this.#deps.clock.monotonicMs(), step)) this.#tell();
+      if (this.#samples.take(report, this.#deps.clock.monotonicMs())) this.#tell();
     } catch (error) {
       this.#deps.log.warn('agent.report_failed', { reason: (error as Error).message });
     }

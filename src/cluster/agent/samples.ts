@@ -13,16 +13,19 @@ interface Sample {
   base: { atMs: number; report: BucketReport };
 }
 
+/** Over less, a rate says nothing. */
+const shortestStepMs = 900;
+
 export class Samples {
   #byUuid = new Map<string, Sample>();
   #connections = 0;
 
-  /** Takes a report; answers whether the state of any bucket changed. Rates move on only at the sampling step. */
-  take(report: KvReport, nowMs: number, step: boolean): boolean {
+  /** Takes a report; answers whether the state of any bucket changed. Rates are those since the report before. */
+  take(report: KvReport, nowMs: number): boolean {
     const before = this.#byUuid;
     this.#connections = report.connections;
     this.#byUuid = new Map(
-      report.buckets.map((bucket) => [bucket.uuid, next(before.get(bucket.uuid), bucket, nowMs, step)]),
+      report.buckets.map((bucket) => [bucket.uuid, next(before.get(bucket.uuid), bucket, nowMs)]),
     );
     return (
       before.size !== this.#byUuid.size ||
@@ -62,9 +65,9 @@ function troublesOf({ name, damaged, writeFailure }: BucketReport): string[] {
   ];
 }
 
-function next(before: Sample | undefined, report: BucketReport, nowMs: number, step: boolean): Sample {
+function next(before: Sample | undefined, report: BucketReport, nowMs: number): Sample {
   if (!before) return { report, rates: noRates, base: { atMs: nowMs, report } };
-  if (!step) return { ...before, report };
+  if (nowMs - before.base.atMs < shortestStepMs) return { ...before, report };
   const seconds = (nowMs - before.base.atMs) / 1000;
   return { report, rates: rates(before.base.report, report, seconds), base: { atMs: nowMs, report } };
 }

@@ -275,7 +275,9 @@ describe('creating a bucket', () => {
     for (let count = 0; count < 30; count++) await service.create({ ...wanted, name: `b${count}` }, false);
     const error = await refusal(service.create({}, false));
     assert.equal(error.status, 400);
-    assert.deepEqual(error.body, { kind: 'bare', fields: { _: 'Cannot create more than 30 buckets' } });
+    assert.equal(error.body.kind, 'bucketFields');
+    assert.deepEqual(fields(error), { _: 'Cannot create more than 30 buckets' });
+    assert.deepEqual((await service.judgeNew({}, false)).fields, fields(error));
   });
 
   it('lets only one of two concurrent creations have the name, and the memory', async () => {
@@ -434,6 +436,15 @@ describe('flushing and deleting', () => {
     await service.edit('b', { flushEnabled: '1' }, true);
     await service.flush('b');
     assert.equal(service.find('b').incarnation, 1);
+  });
+
+  it('changes the memory of a bucket of every type', async () => {
+    const { service } = await aService();
+    for (const bucketType of ['native', 'ephemeral', 'cache']) {
+      await service.create({ ...wanted, name: bucketType, bucketType }, true);
+      await service.edit(bucketType, { ramQuotaMB: '150' }, true);
+      assert.equal(service.find(bucketType).ramQuotaMb, 150);
+    }
   });
 
   it('keeps the name until the files are gone', async () => {

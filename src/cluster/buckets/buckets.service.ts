@@ -69,10 +69,13 @@ export class BucketsService {
     const disk = await this.#disk();
     const uuid = hexId(random);
     const { value, revision } = await store.change((state) => {
-      refuseTooMany(state);
       const read = readNewBucket(form, this.#around(state, null));
-      if (read.problems.any) throw this.#refusal(this.#judgement(read, null, state, disk, ignoreWarnings));
-      refuseLeaving(read.choices.name, state);
+      const full = tooMany(state);
+      if (full || read.problems.any) {
+        throw this.#refusal(full ?? withWarnings(read, ignoreWarnings), read, null, state, disk);
+      }
+      const leaving = stillLeaving(read.choices.name, state);
+      if (leaving) throw this.#refusal(leaving, read, null, state, disk, 503);
       return withBucket(state, { ...read.choices, uuid, incarnation: 0, state: 'ready' });
     });
     await data.settled(revision, courtesyMs);
@@ -81,16 +84,18 @@ export class BucketsService {
 
   async judgeNew(form: Form, ignoreWarnings: boolean): Promise<Judgement> {
     const { buckets } = this.#deps.view;
-    refuseTooMany(buckets);
     const read = readNewBucket(form, this.#around(buckets, null));
-    return this.#judgement(read, null, buckets, await this.#disk(), ignoreWarnings);
+    const fields = tooMany(buckets) ?? withWarnings(read, ignoreWarnings);
+    return { fields, summaries: this.#summaries(read, null, buckets, await this.#disk()) };
   }
 
   async edit(name: string, form: Form, ignoreWarnings: boolean): Promise<void> {
     const disk = await this.#disk();
     const done = await this.#deps.store.changeBucket(this.find(name).uuid, (present, state) => {
       const read = readChangedBucket(form, present, this.#around(state, present));
-      if (read.problems.any) throw this.#refusal(this.#judgement(read, present, state, disk, ignoreWarnings));
+      if (read.problems.any) {
+        throw this.#refusal(withWarnings(read, ignoreWarnings), read, present, state, disk);
+      }
       return { ...present, ...read.choices };
     });
     if (!done) throw refuse.notFound();
@@ -101,7 +106,8 @@ export class BucketsService {
     const present = this.find(name);
     const { buckets } = this.#deps.view;
     const read = readChangedBucket(form, present, this.#around(buckets, present));
-    return this.#judgement(read, present, buckets, await this.#disk(), ignoreWarnings);
+    const summaries = this.#summaries(read, present, buckets, await this.#disk());
+    return { fields: withWarnings(read, ignoreWarnings), summaries };
   }
 
   /** Answers when the data service has removed the files. */
@@ -151,21 +157,16 @@ export class BucketsService {
     });
   }
 
-  #refusal({ fields, summaries }: Judgement): AppError {
-    return new AppError(400, { kind: 'bucketFields', fields, summaries });
-  }
-
-  #judgement(
+  #refusal(
+    fields: Record<string, string>,
     read: ReadBucket,
     present: StoredBucket | null,
     state: BucketsState,
     disk: DiskUse,
-    ignoreWarnings: boolean,
-  ): Judgement {
-    return {
-      fields: withWarnings(read, ignoreWarnings),
-      summaries: this.#summaries(read, present, state, disk),
-    };
+    status = 400,
+  ): AppError {
+    const summaries = this.#summaries(read, present, state, disk);
+    return new AppError(status, { kind: 'bucketFields', fields, summaries });
   }
 }
 
@@ -175,14 +176,14 @@ function withWarnings(read: ReadBucket, ignoreWarnings: boolean): Record<string,
   return fields;
 }
 
-function refuseTooMany(state: BucketsState): void {
-  if (Object.keys(state.byUuid).length < bucketCountMax) return;
-  throw refuse.bare({ _: `Cannot create more than ${bucketCountMax} buckets` });
+function tooMany(state: BucketsState): Record<string, string> | null {
+  if (Object.keys(state.byUuid).length < bucketCountMax) return null;
+  return { _: `Cannot create more than ${bucketCountMax} buckets` };
 }
 
 /** The name of a bucket on its way out stays taken until its files are gone. */
-function refuseLeaving(name: string, state: BucketsState): void {
+function stillLeaving(name: string, state: BucketsState): Record<string, string> | null {
   const lower = name.toLowerCase();
-  if (Object.values(state.byUuid).every((bucket) => bucket.name.toLowerCase() !== lower)) return;
-  throw refuse.bare({ _: 'Bucket with given name still exists' }, 503);
+  if (Object.values(state.byUuid).every((bucket) => bucket.name.toLowerCase() !== lower)) return null;
+  return { _: 'Bucket with given name still exists' };
 }

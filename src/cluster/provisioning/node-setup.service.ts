@@ -79,13 +79,23 @@ export class NodeSetupService {
   }
 
   async rename(hostname: string | undefined): Promise<void> {
-    const { view, surroundings, cluster } = this.#deps;
-    if (hostname === undefined || hostname === '') throw refuse.list(['The name cannot be empty']);
-    if (view.cluster.nodes.length > 1) {
-      throw refuse.list(['Renaming is disallowed for nodes that are already part of a cluster']);
-    }
-    const problem = await surroundings.nameProblem(hostname);
+    const problem = await this.renameProblem(hostname);
     if (problem !== null) throw refuse.list([problem]);
+    await this.#takeName(hostname as string);
+  }
+
+  /** Why the node cannot go by the name; null when it can. */
+  async renameProblem(hostname: string | undefined): Promise<string | null> {
+    const { view, surroundings } = this.#deps;
+    if (hostname === undefined || hostname === '') return 'The name cannot be empty';
+    if (view.cluster.nodes.length > 1) {
+      return 'Renaming is disallowed for nodes that are already part of a cluster';
+    }
+    return surroundings.nameProblem(hostname);
+  }
+
+  async #takeName(hostname: string): Promise<void> {
+    const { surroundings, cluster } = this.#deps;
     await cluster.changeSelf((node) => ({
       ...node,
       hostname: surroundings.isLoopback(hostname) ? null : hostname,

@@ -106,10 +106,9 @@ function joinProblems(form: Form, provisioned: boolean): string[] {
   if (provisioned) {
     return ['Node is already provisioned. To join use controller/addNode api of the cluster'];
   }
-  const missing = ['user', 'password'].filter((name) => form[name] === undefined);
+  const address = form['hostname'] === undefined ? ['clusterMemberHostIp', 'clusterMemberPort'] : [];
+  const missing = address.filter((name) => form[name] === undefined);
   if (missing.length > 0) return missing.map((name) => `${name} is missing`);
-  if (form['hostname'] === undefined && form['clusterMemberHostIp'] === undefined)
-    return ['Hostname is required.'];
   const services = readServices(form['services'] ?? 'kv');
   if (services.problem !== null) return [services.problem];
   return ['Joining a cluster is not available in this version, which runs clusters of one node.'];

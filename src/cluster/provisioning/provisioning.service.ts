@@ -125,10 +125,13 @@ export class ProvisioningService {
   }
 
   async #initNode(form: Form): Promise<void> {
-    const texts = await this.#deps.nodeSetup.setPaths(form, initPaths);
-    if (texts.length > 0) throw refuse.fields({ _: texts.join(' ') });
+    const { nodeSetup } = this.#deps;
     const { hostname } = form;
-    if (hostname !== undefined) await this.#deps.nodeSetup.rename(hostname);
+    const unnamable = hostname === undefined ? null : await nodeSetup.renameProblem(hostname);
+    if (unnamable !== null) throw refuse.fields({ _: unnamable });
+    const texts = await nodeSetup.setPaths(form, initPaths);
+    if (texts.length > 0) throw refuse.fields({ _: texts.join(' ') });
+    if (hostname !== undefined) await nodeSetup.rename(hostname);
   }
 
   #readFamilies(reader: FormReader): void {

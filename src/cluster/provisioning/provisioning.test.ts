@@ -265,6 +265,23 @@ describe('one-call set-up', () => {
     const bad = await request('/nodeInit', post({ eventingPath: 'relative' }));
     assert.deepEqual([bad.status, bad.body.errors._], [400, 'An absolute path is required for eventingPath']);
   });
+
+  it('changes nothing when the name cannot be had', async () => {
+    const { request } = await fresh();
+    const before = (await request('/nodes/self', { as: null })).body.storage;
+    const form = { indexPath: '/ours/i', hostname: 'elsewhere' };
+    const credentials = { port: 'SAME', username: 'Administrator', password: 'password' };
+    for (const answer of [
+      await request('/nodeInit', post(form)),
+      await request('/clusterInit', post({ ...form, ...credentials })),
+    ]) {
+      assert.deepEqual(
+        [answer.status, answer.body],
+        [400, { errors: { _: 'Could not listen on address "elsewhere": eaddrnotavail' } }],
+      );
+    }
+    assert.deepEqual((await request('/nodes/self', { as: null })).body.storage, before);
+  });
 });
 
 describe('the node itself', () => {
@@ -323,8 +340,8 @@ describe('the node itself', () => {
     const { request } = await fresh();
     const join = async (form: Record<string, string>) =>
       (await request('/node/controller/doJoinCluster', post(form))).body;
-    assert.deepEqual(await join({}), ['user is missing', 'password is missing']);
-    const form = { user: 'u', password: 'p', clusterMemberHostIp: '10.0.0.1', clusterMemberPort: '8091' };
+    assert.deepEqual(await join({}), ['clusterMemberHostIp is missing', 'clusterMemberPort is missing']);
+    const form = { clusterMemberHostIp: '10.0.0.1', clusterMemberPort: '8091' };
     assert.match((await join(form))[0], /Joining a cluster is not available/);
     const provisioned = await (await aManager()).request('/node/controller/doJoinCluster', { form });
     assert.match(provisioned.body[0], /^Node is already provisioned/);

@@ -15,21 +15,16 @@ export function ramQuotaMb(input: RuleInput): number | null {
   const sent = input.form[key];
   if (sent === undefined && input.present) return input.present.ramQuotaMb;
   const quota = sent === undefined ? null : integerOf(sent);
-  const problem = quotaProblem(quota, input);
+  const problem = quotaProblem(quota);
   if (problem !== null) input.problems.add(key, problem);
   return problem === null ? quota : null;
 }
 
-function quotaProblem(quota: number | null, input: RuleInput): string | null {
+function quotaProblem(quota: number | null): string | null {
   if (quota === null) return 'The RAM Quota must be specified and must be a positive integer.';
   if (quota < 0) return 'The RAM Quota cannot be negative.';
   if (quota < quotaMbMin) return `RAM quota cannot be less than ${quotaMbMin} MB`;
   if (quota > quotaMbMax) return 'RAM quota specified is too large to be provisioned into this cluster.';
-  if (input.present && input.type === 'cache' && quota !== input.present.ramQuotaMb) {
-    return input.vocabulary === 'branded'
-      ? 'cannot change quota of memcached buckets'
-      : 'cannot change quota of cache buckets';
-  }
   return null;
 }
 

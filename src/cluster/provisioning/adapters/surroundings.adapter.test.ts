@@ -28,13 +28,12 @@ test('refuses what is a file or lies below one', async () => {
   assert.equal(await surroundings.usableFolder(join(file, 'below')), false);
 });
 
-test(
-  'refuses folders below one that takes no entries, at once',
-  { skip: process.platform !== 'linux' && 'there is no /proc', timeout: 5_000 },
-  async () => {
-    assert.equal(await surroundings.usableFolder('/proc/divan/index'), false);
-  },
-);
+test('refuses folders below one that takes no entries, at once', {
+  skip: process.platform !== 'linux' && 'there is no /proc',
+  timeout: 5_000,
+}, async () => {
+  assert.equal(await surroundings.usableFolder('/proc/divan/index'), false);
+});
 
 test('refuses paths that the system cannot have', async () => {
   assert.equal(await surroundings.usableFolder(`/${'a/'.repeat(100_000)}`), false);
