@@ -5,6 +5,7 @@ import { Status } from '#wire/status.ts';
 import { BucketUnderTest, type Change } from '../../../test/support/a-bucket.ts';
 import type { ManualClock } from '../../../test/support/manual-clock.ts';
 import { aSeed, type Random } from '../../../test/support/random.ts';
+import type { EvictionPolicy } from '../admin.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 import { DurabilityLevel, StoreMode } from './documents.ts';
 
@@ -47,8 +48,13 @@ class Run {
   b: BucketUnderTest;
   private readonly random: Random;
 
-  constructor(random: Random) {
+  private readonly policy: EvictionPolicy;
+  /** Of earlier lives. */
+  private fetched = 0;
+
+  constructor(random: Random, policy: EvictionPolicy) {
     this.random = random;
+    this.policy = policy;
     this.disk = new MemoryDisk({ sync: () => this.gate });
     this.b = this.open();
   }
@@ -56,16 +62,22 @@ class Run {
   open(clock?: ManualClock): BucketUnderTest {
     const files = { folder: '/p', bucketUuid: 'p', incarnation: 1, fileCount: 4 };
     const storage = { disk: this.disk.engine(), files };
-    return new BucketUnderTest({ storage, vbucketCount: vbs, ...(clock && { clock }) });
+    return new BucketUnderTest({
+      storage,
+      vbucketCount: vbs,
+      ...(clock && { clock }),
+      evictionPolicy: this.policy,
+    });
   }
 
   async step(): Promise<void> {
     const kind = this.random(100);
-    if (kind < 45) this.store();
-    else if (kind < 60) this.remove();
-    else if (kind < 70) this.touch();
-    else if (kind < 78) this.lock();
-    else if (kind < 90) this.find();
+    if (kind < 45) await this.store();
+    else if (kind < 60) await this.remove();
+    else if (kind < 70) await this.touch();
+    else if (kind < 78) await this.lock();
+    else if (kind < 88) await this.find();
+    else if (kind < 90) await this.squeeze();
     else if (kind < 95) this.b.tick(this.random(24) * 125);
     else if (kind < 97) await breathe();
     else if (kind < 98) await this.holdOrRelease();
@@ -73,20 +85,20 @@ class Run {
     else await this.crash();
   }
 
-  private pick(): { vb: number; key: string; doc: Doc | undefined } {
+  private async pick(): Promise<{ vb: number; key: string; doc: Doc | undefined }> {
     const vb = this.random(vbs);
     const key = `key-${this.random(20)}`;
     let doc = this.model.docs[vb]?.get(key);
     if (doc && !doc.deleted && doc.expiry !== 0 && doc.expiry <= this.b.seconds) {
-      doc = this.expire(vb, key, doc);
+      doc = await this.expire(vb, key, doc);
     }
     return { vb, key, doc };
   }
 
   /** Expiry happens when somebody looks; the model looks too. */
-  private expire(vb: number, key: string, doc: Doc): Doc {
-    assert.equal(this.b.find(key, vb), Status.keyNotFound);
-    assert.equal(this.b.findAny(key, vb), Status.success);
+  private async expire(vb: number, key: string, doc: Doc): Promise<Doc> {
+    assert.equal(await this.ask(() => this.b.find(key, vb)), Status.keyNotFound);
+    assert.equal(await this.ask(() => this.b.findAny(key, vb)), Status.success);
     const { seqno } = this.b.view;
     const cas = casOf(this.b.view);
     const gone = { ...doc, value: '', deleted: true, rev: doc.rev + 1, seqno, cas, expiry: this.b.seconds };
@@ -94,42 +106,43 @@ class Run {
     return gone;
   }
 
-  private store(): void {
-    const { vb, key, doc } = this.pick();
+  private async store(): Promise<void> {
+    const { vb, key, doc } = await this.pick();
     const isLive = doc !== undefined && !doc.deleted;
     const mode = [StoreMode.set, StoreMode.add, StoreMode.replace][this.random(3)] as StoreMode;
     const cas = mode === StoreMode.add ? {} : this.someCas(doc);
     const value = 'v'.repeat(this.random(4) === 0 ? this.random(5000) : this.random(60));
     const expiry = this.random(4) === 0 ? 1 + this.random(5) : 0;
-    const status = this.b.store(key, { vb, mode, value, expiry, ...cas });
+    const status = await this.ask(() => this.b.store(key, { vb, mode, value, expiry, ...cas }));
     if (mode === StoreMode.add) assert.equal(status, isLive ? Status.keyExists : Status.success);
     else assert.equal(status, this.expected(doc, cas, mode === StoreMode.set));
     const absolute = expiry === 0 ? 0 : this.b.seconds + expiry;
-    if (status === Status.success) this.changed(vb, key, doc, { value, expiry: absolute, deleted: false });
+    if (status === Status.success)
+      await this.changed(vb, key, doc, { value, expiry: absolute, deleted: false });
   }
 
-  private remove(): void {
-    const { vb, key, doc } = this.pick();
+  private async remove(): Promise<void> {
+    const { vb, key, doc } = await this.pick();
     const cas = this.someCas(doc);
-    const status = this.b.remove(key, { vb, ...cas });
+    const status = await this.ask(() => this.b.remove(key, { vb, ...cas }));
     assert.equal(status, this.expected(doc, cas, false));
     if (status === Status.success) {
-      this.changed(vb, key, doc, { value: '', expiry: this.b.seconds, deleted: true });
+      await this.changed(vb, key, doc, { value: '', expiry: this.b.seconds, deleted: true });
     }
   }
 
-  private touch(): void {
-    const { vb, key, doc } = this.pick();
+  private async touch(): Promise<void> {
+    const { vb, key, doc } = await this.pick();
     const expiry = this.random(2) * (1 + this.random(6));
-    const status = this.b.touch(key, { vb, expiry });
+    const status = await this.ask(() => this.b.touch(key, { vb, expiry }));
     assert.equal(status, this.expected(doc, {}, false));
     const absolute = expiry === 0 ? 0 : this.b.seconds + expiry;
-    if (status === Status.success) this.changed(vb, key, doc, { expiry: absolute });
+    if (status === Status.success) await this.changed(vb, key, doc, { expiry: absolute });
   }
 
-  private lock(): void {
-    const { vb, key, doc } = this.pick();
-    const status = this.b.lock(key, 5, vb);
+  private async lock(): Promise<void> {
+    const { vb, key, doc } = await this.pick();
+    const status = await this.ask(() => this.b.lock(key, 5, vb));
     const isLive = doc !== undefined && !doc.deleted;
     assert.equal(status, !isLive ? Status.keyNotFound : this.isLocked(doc) ? Status.locked : Status.success);
     if (status !== Status.success || !doc) return;
@@ -140,13 +153,13 @@ class Run {
     doc.lockedUntilMs = 0;
   }
 
-  private find(): void {
-    const { vb, key, doc } = this.pick();
-    this.check(vb, key, doc);
+  private async find(): Promise<void> {
+    const { vb, key, doc } = await this.pick();
+    await this.check(vb, key, doc);
   }
 
-  private check(vb: number, key: string, doc: Doc | undefined): void {
-    const status = this.b.findAny(key, vb);
+  private async check(vb: number, key: string, doc: Doc | undefined): Promise<void> {
+    const status = await this.ask(() => this.b.findAny(key, vb));
     assert.equal(status, doc ? Status.success : Status.keyNotFound);
     if (!doc) return;
     const { expiry, rev, seqno, deleted } = this.b.view;
@@ -157,16 +170,16 @@ class Run {
   }
 
   /** Everything, once more, with nothing expiring meanwhile. */
-  checkAll(): void {
+  async checkAll(): Promise<void> {
     const items = [0, 0];
-    this.model.docs.forEach((docs, vb) => {
+    for (const [vb, docs] of this.model.docs.entries()) {
       for (const [key, doc] of docs) {
         const isExpired = !doc.deleted && doc.expiry !== 0 && doc.expiry <= this.b.seconds;
-        const now = isExpired ? this.expire(vb, key, doc) : doc;
-        this.check(vb, key, now);
+        const now = isExpired ? await this.expire(vb, key, doc) : doc;
+        await this.check(vb, key, now);
         (items[now.deleted ? 1 : 0] as number)++;
       }
-    });
+    }
     const stats = this.b.bucket.stats();
     assert.deepEqual([stats.items, stats.tombstones, stats.collectionItems], [...items, { 0: items[0] }]);
   }
@@ -190,19 +203,35 @@ class Run {
     return !hasCas || matches ? Status.success : Status.keyExists;
   }
 
-  private changed(vb: number, key: string, old: Doc | undefined, change: Partial<Doc>): void {
+  private async changed(vb: number, key: string, old: Doc | undefined, change: Partial<Doc>): Promise<void> {
     const { seqno } = this.b.result;
-    const rev = old ? old.rev + 1 : this.revOfNew(vb, key);
+    const rev = old ? old.rev + 1 : await this.revOfNew(vb, key);
     const base = old ?? { value: '', expiry: 0, deleted: false };
     this.model.put(vb, key, { ...base, ...change, rev, seqno, cas: casOf(this.b.result), lockedUntilMs: 0 });
   }
 
   /** A new document's revision is above that of every deleted one, of which the model keeps no record. */
-  private revOfNew(vb: number, key: string): number {
-    assert.equal(this.b.findAny(key, vb), Status.success);
+  private async revOfNew(vb: number, key: string): Promise<number> {
+    assert.equal(await this.ask(() => this.b.findAny(key, vb)), Status.success);
     const revs = [...(this.model.docs[vb] as Map<string, Doc>).values()].filter((doc) => doc.deleted);
     assert.ok(revs.every((doc) => doc.rev < this.b.view.rev));
     return this.b.view.rev;
+  }
+
+  get fetches(): number {
+    return this.fetched + this.b.bucket.stats().diskFetches;
+  }
+
+  private ask(act: () => Status): Promise<Status> {
+    return this.b.whenResident(act);
+  }
+
+  /** For a moment the quota is tiny: all that may leave memory leaves. */
+  private async squeeze(): Promise<void> {
+    const { quotaBytes } = this.b.bucket.rules;
+    this.b.bucket.setRules({ quotaBytes: 1 });
+    for (let i = 0; i < 10; i++) await breathe();
+    this.b.bucket.setRules({ quotaBytes });
   }
 
   private async holdOrRelease(): Promise<void> {
@@ -217,16 +246,18 @@ class Run {
 
   private async restart(): Promise<void> {
     this.release();
+    this.fetched += this.b.bucket.stats().diskFetches;
     await this.b.bucket.stop();
     this.b.tick(125);
     this.b = await this.open(this.b.clock).start();
     for (const docs of this.model.docs) for (const doc of docs.values()) doc.lockedUntilMs = 0;
-    this.takeStoredCas();
-    this.checkAll();
+    await this.takeStoredCas();
+    await this.checkAll();
   }
 
   private async crash(): Promise<void> {
     const promised = Array.from({ length: vbs }, (_, vb) => this.b.bucket.documents.persistedSeqno(vb));
+    this.fetched += this.b.bucket.stats().diskFetches;
     this.disk.crash(this.random(2) === 0 ? 'lost' : 'kept');
     this.release();
     await breathe();
@@ -237,31 +268,34 @@ class Run {
       assert.ok(survived(vb) >= seqno, 'what was persisted survives');
     });
     this.model.cutBack(survived);
-    this.takeStoredCas();
-    this.checkAll();
+    await this.takeStoredCas();
+    await this.checkAll();
   }
 
   /** The CAS of a lock is not stored for itself: the model learns which one the file has. */
-  private takeStoredCas(): void {
-    this.model.docs.forEach((docs, vb) => {
+  private async takeStoredCas(): Promise<void> {
+    for (const [vb, docs] of this.model.docs.entries()) {
       for (const [key, doc] of docs) {
         const isExpired = !doc.deleted && doc.expiry !== 0 && doc.expiry <= this.b.seconds;
         if (isExpired) continue;
-        assert.equal(this.b.findAny(key, vb), Status.success);
+        assert.equal(await this.ask(() => this.b.findAny(key, vb)), Status.success);
         doc.cas = casOf(this.b.view);
       }
-    });
+    }
   }
 }
 
 const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('behaves as its model under random operations, stops and crashes', async (t) => {
-  const run = new Run(aSeed(t));
-  await run.b.start();
-  for (let i = 0; i < 3000; i++) await run.step();
-  run.checkAll();
-});
+for (const policy of ['valueOnly', 'fullEviction'] as const) {
+  test(`behaves as its model under random operations, evictions, stops and crashes: ${policy}`, async (t) => {
+    const run = new Run(aSeed(t), policy);
+    await run.b.start();
+    for (let i = 0; i < 3000; i++) await run.step();
+    await run.checkAll();
+    assert.ok(run.fetches > 30, `${run.fetches} fetches`);
+  });
+}
 
 test('every durable write that was answered survives a crash, and none that is lost was answered', async (t) => {
   const random = aSeed(t);

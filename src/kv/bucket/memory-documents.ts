@@ -202,7 +202,7 @@ export class MemoryDocuments implements Documents {
     result.seqno = items.seqno(address);
     result.pending = 0;
     items.setCas(address, result.casHi, result.casLo);
-    items.setBits(address, Bit.locked);
+    items.setBits(address, Bit.locked | Bit.casUnstored);
     items.setWord(address, Word.lockOrPending, now.lockEnd(isGiven ? seconds : lockSecondsDefault));
     this.vbuckets.show(address, view);
     return Status.success;

@@ -10,8 +10,8 @@ import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { BucketRules } from './rules.ts';
 
 /** Shares of the quota. */
-const highShare = 0.85;
-const lowShare = 0.75;
+export const highShare = 0.85;
+export const lowShare = 0.75;
 const tightShare = 0.95;
 /** Items a slice looks at. */
 const sliceSteps = 2000;

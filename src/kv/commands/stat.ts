@@ -2,6 +2,7 @@
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import type { Documents } from '../bucket/documents.ts';
+import { highShare, lowShare } from '../bucket/memory-keeper.ts';
 import { beginReply } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 import { statCollections, statCollectionsById, statScopes, statScopesById } from './stat-collections.ts';
@@ -67,6 +68,13 @@ function* totals(request: Request): Figures {
   yield ['mem_used', report.memUsed];
   yield ['ep_kv_size', report.memUsed];
   yield ['ep_max_size', bucket.spec.quotaBytes];
+  yield ['ep_mem_high_wat', Math.floor(bucket.spec.quotaBytes * highShare)];
+  yield ['ep_mem_low_wat', Math.floor(bucket.spec.quotaBytes * lowShare)];
+  yield ['ep_num_non_resident', report.nonResident];
+  yield ['vb_active_num_non_resident', report.nonResident];
+  yield ['vb_active_perc_mem_resident', residentPercent(report)];
+  yield ['ep_num_value_ejects', report.evictions];
+  yield ['ep_bg_fetched', report.diskFetches];
   yield ['ep_bucket_type', bucket.spec.type === 'native' ? 'persistent' : 'ephemeral'];
   yield ['ep_queue_size', report.dirtyItems];
   yield ['ep_degraded_mode', bucket.documents ? 0 : 1];
@@ -75,6 +83,10 @@ function* totals(request: Request): Figures {
   yield ['get_hits', report.getHits];
   yield ['get_misses', report.gets - report.getHits];
   yield ['delete_hits', report.deletes];
+}
+
+function residentPercent({ items, nonResident }: { items: number; nonResident: number }): number {
+  return items === 0 ? 100 : Math.floor((100 * (items - Math.min(nonResident, items))) / items);
 }
 
 function activeVbuckets(documents: Documents | null): number[] {

@@ -37,6 +37,8 @@ export const Bit = {
   valueAway: 1 << 27,
   /** Asked for since the evictor last came by. */
   used: 1 << 28,
+  /** A lock gave it a CAS that no disk knows. */
+  casUnstored: 1 << 29,
 } as const;
 
 /** The numbers beside the bits in the word of the state. */

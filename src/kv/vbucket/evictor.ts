@@ -74,7 +74,12 @@ export class Evictor {
     if (this.residency.mayLeave(address) && this.residency.dropValue(address)) this.evicted++;
   }
 
+  /** A CAS that was given out with a lock must not turn back into the one before. */
   private dropItem(address: number): void {
+    if ((this.vbuckets.items.state(address) & Bit.casUnstored) !== 0) {
+      this.dropValue(address);
+      return;
+    }
     if (!this.residency.mayLeave(address)) return;
     this.residency.dropItem(address);
     this.evicted++;

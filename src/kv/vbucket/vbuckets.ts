@@ -139,7 +139,7 @@ export class Vbuckets {
     const { row, address } = this.place;
     supersedeDirty(this.rows, this.items, row, address, (this.rows.highSeqno[row] as number) + 1);
     this.items.setWord(address, Word.expiry, expiry);
-    this.items.clearBits(address, Bit.locked);
+    this.items.clearBits(address, Bit.locked | Bit.casUnstored);
     this.stamp(row, address, this.items.rev(address) + 1, result);
   }
 

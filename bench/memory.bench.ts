@@ -1,0 +1,88 @@
+// Memory of many small documents in one bucket, and the longest that any single write took: tables grow under it.
+import { Bucket } from '#kv/bucket/bucket.ts';
+import { DurabilityLevel, type MutationRequest, StoreMode } from '#kv/bucket/documents.ts';
+import { Now } from '#kv/vbucket/now.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { Status } from '#wire/status.ts';
+
+const valueBytes = 100;
+const metadataBytes = 60;
+const vbuckets = 1024;
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  await measure('all in one vbucket', smoke ? 20_000 : 1_000_000, () => 0);
+  const count = smoke ? 100_000 : 10_000_000;
+  await measure('spread over 1,024 vbuckets', count, (i) => Math.imul(i, 0x9e3779b1) >>> 22);
+}
+
+async function measure(title: string, count: number, vbOf: (i: number) => number): Promise<void> {
+  const now = new Now();
+  now.set(realClock.wallMs(), realClock.monotonicMs());
+  const rules = {
+    quotaBytes: 2 ** 35,
+    maxTtl: 0,
+    durabilityMinLevel: DurabilityLevel.none,
+    replicaNumber: 0,
+  };
+  const options = { rules, now, clock: realClock, random: realRandom, log: silentLog };
+  const bucket = new Bucket({ type: 'ephemeral', vbucketCount: vbuckets, ...options });
+  await bucket.start();
+  globalThis.gc?.();
+  const before = process.memoryUsage().rss;
+  const { payload, longestMs } = fill(bucket, count, vbOf);
+  const rss = process.memoryUsage().rss - before;
+  const allowed = payload + metadataBytes * count;
+  console.log(`${title}: ${count} documents of ${valueBytes} B, keys and values ${mib(payload)} MiB`);
+  console.log(`  mem_used ${mib(bucket.documents.memUsed)} MiB, resident ${mib(rss)} MiB`);
+  console.log(`  resident / (keys + values + ${metadataBytes} B each): ${(rss / allowed).toFixed(2)}`);
+  console.log(`  longest write: ${longestMs.toFixed(2)} ms`);
+  await bucket.destroy();
+}
+
+function fill(
+  bucket: Bucket,
+  count: number,
+  vbOf: (i: number) => number,
+): { payload: number; longestMs: number } {
+  const key = Buffer.alloc(32);
+  const request = aRequest(key);
+  const result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
+  let payload = 0;
+  let longestMs = 0;
+  let last = realClock.monotonicMs();
+  for (let i = 0; i < count; i++) {
+    request.vb = vbOf(i);
+    request.keyEnd = 1 + key.write(`user:${i}`, 1, 'latin1');
+    if (bucket.documents.store(request, result) !== Status.success) throw new Error('store failed');
+    payload += request.keyEnd + valueBytes;
+    const at = realClock.monotonicMs();
+    longestMs = Math.max(longestMs, at - last);
+    last = at;
+  }
+  return { payload, longestMs };
+}
+
+const mib = (bytes: number): string => (bytes / 2 ** 20).toFixed(0);
+
+const aRequest = (key: Buffer): MutationRequest => ({
+  vb: 0,
+  key,
+  keyStart: 0,
+  keyEnd: 0,
+  value: Buffer.alloc(valueBytes, 'v'),
+  valueStart: 0,
+  valueEnd: valueBytes,
+  datatype: 0,
+  flags: 0x02000000,
+  expiry: 0,
+  preserveExpiry: false,
+  casHi: 0,
+  casLo: 0,
+  mode: StoreMode.set,
+  overTombstone: false,
+  keepXattrs: true,
+  durability: DurabilityLevel.none,
+  durabilityTimeoutMs: 0,
+});
