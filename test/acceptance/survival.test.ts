@@ -1,0 +1,196 @@
+// What a node lives through, seen at the data port: stops under load, damaged files, a full bucket, rude clients.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { encodeRequest } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { clientFeatures, dataClient, get, persisted, remove, set } from '../support/data-client.ts';
+import type { KvConnection } from '../support/kv-connection.ts';
+import { eventually, NodeProcess } from '../support/node-process.ts';
+
+const folders: string[] = [];
+const aFolder = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-survival-'));
+  folders.push(folder);
+  return folder;
+};
+after(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+test('a clean stop under load keeps every acknowledged write, also those acknowledged from memory', async () => {
+  const dataDir = aFolder();
+  const acknowledged: string[] = [];
+  {
+    await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
+    const clients = await Promise.all([dataClient(node), dataClient(node)]);
+    const load = clients.map((client, index) => writeOn(client, `k${index}`, acknowledged));
+    await eventually(() => assert.ok(acknowledged.length > 500));
+    assert.equal(await node.stop('SIGTERM'), 0);
+    await Promise.all(load);
+  }
+  await using node = await NodeProcess.start({ dataDir });
+  const client = await dataClient(node);
+  client.send(...acknowledged.map((name) => get(name)));
+  for (const name of acknowledged) assert.equal((await client.next())?.status, Status.success, name);
+  client.close();
+});
+
+/** Writes until the node goes. */
+async function writeOn(client: KvConnection, prefix: string, acknowledged: string[]): Promise<void> {
+  for (let i = 0; ; i++) {
+    client.send(set(`${prefix}-${i}`, `{"i":${i}}`));
+    const reply = await client.next();
+    if (!reply) return;
+    if (reply.status === Status.success) acknowledged.push(`${prefix}-${i}`);
+  }
+}
+
+describe('a damaged file', () => {
+  const flipped = (whole: Buffer): Buffer => {
+    const bytes = Buffer.from(whole);
+    for (let at = bytes.length >> 2; at < bytes.length; at += 997) bytes[at] = (bytes[at] as number) ^ 0xff;
+    return bytes;
+  };
+  const damages: Record<string, (whole: Buffer) => Buffer> = {
+    'with flipped bytes': flipped,
+    'cut short': (whole) => whole.subarray(0, Math.floor(whole.length * 0.6)),
+    'that is empty': () => Buffer.alloc(0),
+    'full of something else': (whole) => Buffer.alloc(whole.length, 0x5a),
+  };
+  for (const [name, damage] of Object.entries(damages)) {
+    test(`${name} costs its own vbuckets only, and is named`, async () => {
+      const dataDir = aFolder();
+      await fill(dataDir);
+      const file = largeFiles(join(dataDir, 'buckets'))[1] as string;
+      writeFileSync(file, damage(readFileSync(file)));
+      await checkDamaged(dataDir, file);
+    });
+  }
+});
+
+const vbucketCount = 1024;
+
+/** A document in each vbucket of `b`, one in `other`, and a clean stop. */
+async function fill(dataDir: string): Promise<void> {
+  await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b', '--bucket', 'other'] });
+  const client = await dataClient(node);
+  const value = `"${'x'.repeat(500)}"`;
+  client.send(...Array.from({ length: vbucketCount }, (_, vb) => set('k', value, { vb })));
+  for (let vb = 0; vb < vbucketCount; vb++) assert.equal((await client.next())?.status, Status.success);
+  const other = await dataClient(node, 'other');
+  assert.equal((await other.ask(set('k', '1'))).status, Status.success);
+  await node.stop();
+}
+
+/** Data files with more in them than an empty bucket has. */
+const largeFiles = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => path.endsWith('.db') && statSync(path).size > 100_000)
+    .sort();
+
+async function checkDamaged(dataDir: string, file: string): Promise<void> {
+  await using node = await NodeProcess.start({ dataDir });
+  const other = await dataClient(node, 'other');
+  assert.equal((await other.ask(get('k'))).status, Status.success);
+  const client = await dataClient(node);
+  client.send(...Array.from({ length: vbucketCount }, (_, vb) => get('k', { vb })));
+  const statuses = new Map<number, number>();
+  for (let vb = 0; vb < vbucketCount; vb++) {
+    const { status } = (await client.next()) ?? { status: -1 };
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+  assert.deepEqual(Object.fromEntries(statuses), { [Status.success]: 768, [Status.temporaryFailure]: 256 });
+  await eventually(() => assert.match(node.output, new RegExp(`damaged +bucket "b": ${file}`)));
+  await eventually(async () => {
+    const { alerts } = (await (await node.request('/pools/default')).json()) as { alerts: { msg: string }[] };
+    assert.ok(alerts.some(({ msg }) => msg.includes(file)));
+  });
+}
+
+test('a full bucket refuses more, still reads, and takes writes again after deletes', async () => {
+  await using node = await NodeProcess.start({ args: ['--bucket', 'm:ephemeral:100'] });
+  const client = await dataClient(node, 'm');
+  const value = Buffer.alloc(1_000_000, 0x41);
+  let stored = 0;
+  let status: number = Status.success;
+  for (; status === Status.success && stored < 200; stored++) {
+    status = (await client.ask(set(`k${stored}`, value))).status;
+  }
+  assert.equal(status, Status.temporaryFailure);
+  assert.ok(stored > 60, `full after ${stored} MB`);
+  assert.equal((await client.ask(get('k0'))).value.length, value.length);
+  for (let i = 0; i < 10; i++) assert.equal((await client.ask(remove(`k${i}`))).status, Status.success);
+  await eventually(async () => assert.equal((await client.ask(set('again', value))).status, Status.success));
+  client.close();
+});
+
+describe('rude clients', () => {
+  test('ten thousand requests in one write are answered in order', async () => {
+    await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+    const client = await dataClient(node);
+    const requests = Array.from({ length: 10_000 }, (_, i) => {
+      const rest = { opaque: i, ...(i % 100 === 0 && { framing: persisted }) };
+      return i % 2 === 0 ? set(`k${i}`, String(i), rest) : get(`k${i - 1}`, { opaque: i });
+    });
+    client.send(...requests);
+    for (let i = 0; i < requests.length; i++) {
+      const reply = await client.next();
+      assert.deepEqual([reply?.opaque, reply?.status], [i, Status.success]);
+      if (i % 2 === 1) assert.equal(reply?.value.toString(), String(i - 1));
+    }
+    client.close();
+  });
+
+  test('a client that sends byte by byte is served', async () => {
+    await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+    const client = await dataClient(node);
+    const bytes = Buffer.concat([set('k', '1', { framing: persisted }), get('k')].map(encodeRequest));
+    for (const byte of bytes) {
+      client.socket.write(Buffer.from([byte]));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal((await client.next())?.status, Status.success);
+    assert.equal((await client.next())?.value.toString(), '1');
+    client.close();
+  });
+
+  test('clients that vanish in the middle of durable writes leave no document in their hands', async () => {
+    await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+    for (let round = 0; round < 20; round++) {
+      const client = await dataClient(node, 'b', [...clientFeatures, 0x0e]);
+      client.send(...Array.from({ length: 20 }, (_, i) => set(`k${i}`, '1', { framing: persisted })));
+      await new Promise((resolve) => setImmediate(resolve));
+      if (round % 2 === 0) client.socket.resetAndDestroy();
+      else client.close();
+    }
+    const client = await dataClient(node);
+    for (let i = 0; i < 20; i++) {
+      await eventually(async () =>
+        assert.equal((await client.ask(set(`k${i}`, '2'))).status, Status.success),
+      );
+    }
+    client.close();
+  });
+
+  test('a client that asks for much and reads nothing costs little memory and nobody’s time', async () => {
+    await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+    const rude = await dataClient(node);
+    await rude.ask(set('large', Buffer.alloc(1024 * 1024, 0x41)));
+    const before = residentMb(node.pid);
+    rude.socket.pause();
+    rude.send(...Array.from({ length: 2000 }, () => get('large')));
+    const calm = await dataClient(node);
+    for (let i = 0; i < 200; i++) assert.equal((await calm.ask(set('k', '1'))).status, Status.success);
+    const grown = residentMb(node.pid) - before;
+    assert.ok(grown < 100, `grown by ${grown} MB`);
+    rude.close();
+    calm.close();
+  });
+});
+
+const residentMb = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) >> 10;

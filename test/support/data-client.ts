@@ -1,0 +1,59 @@
+// Requests of the data port in words, and clients of a node that are logged in: for tests that speak to it over a socket.
+import type { RequestParts } from '#wire/output.ts';
+import { KvConnection } from './kv-connection.ts';
+import { administrator, type NodeProcess } from './node-process.ts';
+
+/** What published clients ask for, without duplex and unordered execution: replies come alone and in order. */
+export const clientFeatures = [
+  0x03, 0x04, 0x06, 0x07, 0x08, 0x0a, 0x0b, 0x10, 0x11, 0x12, 0x14, 0x15, 0x17, 0x1c, 0x1e, 0x21,
+];
+
+/** A connection of the administrator, on the bucket. */
+export async function dataClient(
+  node: NodeProcess,
+  bucket = 'b',
+  features: readonly number[] = clientFeatures,
+): Promise<KvConnection> {
+  const client = await KvConnection.open(Number(node.ready.node.kv.split(':')[1]));
+  await client.hello(features);
+  await client.plain(administrator.username, administrator.password);
+  const { status } = await client.select(bucket);
+  if (status !== 0) throw new Error(`cannot select ${bucket}: status ${status}`);
+  return client;
+}
+
+export const keyOf = (name: string, collection = 0): Buffer =>
+  Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
+
+export const words = (...values: number[]): Buffer => {
+  const bytes = Buffer.alloc(values.length * 4);
+  for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, index * 4);
+  return bytes;
+};
+
+export const get = (name: string, rest: Partial<RequestParts> = {}): RequestParts => ({
+  opcode: 0x00,
+  key: keyOf(name),
+  ...rest,
+});
+
+export const set = (
+  name: string,
+  value: string | Buffer,
+  rest: Partial<RequestParts> = {},
+): RequestParts => ({
+  opcode: 0x01,
+  key: keyOf(name),
+  extras: words(0, 0),
+  value: Buffer.from(value),
+  ...rest,
+});
+
+export const remove = (name: string, rest: Partial<RequestParts> = {}): RequestParts => ({
+  opcode: 0x04,
+  key: keyOf(name),
+  ...rest,
+});
+
+/** Framing of a write that is answered once it is on disk. */
+export const persisted = Buffer.from([0x13, 3, 0x7f, 0xff]);
