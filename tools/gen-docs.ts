@@ -4,6 +4,8 @@ import { dirname } from 'node:path';
 import type { Access, RouteDefinition } from '#contract/route.ts';
 import { commands } from '#wire/commands/index.ts';
 import type { Command } from '#wire/define-command.ts';
+import { catalogue, constantFields } from '../src/cluster/settings/catalogue.ts';
+import { type Effect, lacking, type Setting } from '../src/cluster/settings/setting.ts';
 import { nodeOptions } from '../src/main/node-options.ts';
 import { environmentName, type OptionSpecs } from '../src/main/options.ts';
 
@@ -13,6 +15,7 @@ const pages: Record<string, () => string | Promise<string>> = {
   'docs/reference/command-line.md': commandLine,
   'docs/reference/rest-api.md': restApi,
   'docs/reference/data-port.md': dataPort,
+  'docs/reference/settings.md': settingsPage,
 };
 
 function read(path: string): string | null {
@@ -46,6 +49,53 @@ function commandLine(): string {
     'command line.',
   ];
   return `${lines.join('\n')}\n`;
+}
+
+async function settingsPage(): Promise<string> {
+  const routes = new Map((await allRoutes()).map((route) => [route.id, route]));
+  const callOf = (id: string) => {
+    const { method, path } = routes.get(id) as RouteDefinition;
+    return `\`${method} ${path}\``;
+  };
+  const lines = [
+    '# Settings\n',
+    'Every parameter that sets something, as a form field of the call named. What it does: **acts**; **fixed**, where anything but the',
+    'value that holds anyway is refused; **waits**: judged, kept and shown, without effect until this version has what it is for;',
+    'or **kept**: shown again and nothing more.',
+    'A change is live, or restarts the bucket (operations wait or are asked to try again), or is possible only at creation or before',
+    'provisioning. Unless its row says otherwise, a parameter that an edit leaves out keeps its value. What the process itself takes',
+    '(folders, ports, log level) is in [Command line](command-line.md) and needs a restart of the node.\n',
+  ];
+  for (const group of catalogue) {
+    lines.push(`## ${group.title}\n`, `${group.routes.map(callOf).join(', ')}\n`);
+    lines.push('| parameter | default | accepted | a change is | what it does |', '|---|---|---|---|---|');
+    lines.push(...group.settings.map(settingRow), '');
+  }
+  lines.push('## Constants in answers\n');
+  lines.push(
+    'All other figures in answers are measured. These fields are there for the clients that look for them:\n',
+  );
+  lines.push('| field | in | value | meaning |', '|---|---|---|---|');
+  lines.push(
+    ...constantFields.map((row) => `| ${row.field} | ${row.where} | ${row.value} | ${row.meaning} |`),
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+function settingRow(row: Setting): string {
+  const does = [effectText(row.effect), ...(row.note === undefined ? [] : [row.note])].join('; ');
+  return `| \`${row.name}\` | ${row.default} | ${row.range} | ${row.change} | ${does} |`;
+}
+
+function effectText(effect: Effect): string {
+  return effect in lacking ? `waits for ${lacking[effect as keyof typeof lacking]}` : effect;
+}
+
+async function allRoutes(): Promise<RouteDefinition[]> {
+  const modules = globSync('src/**/*.contract.ts')
+    .sort()
+    .map((file) => import(`../${file}`) as Promise<Record<string, unknown>>);
+  return (await Promise.all(modules)).flatMap((module) => Object.values(module).filter(isRoute));
 }
 
 async function restApi(): Promise<string> {

@@ -66,7 +66,7 @@ function setUpRoutes(parts: ClusterParts, provisioned: () => boolean): BoundRout
   const stats = new StatsSettings(settings);
   const memory = new MemoryService({ ...parts, cluster, buckets: new BucketsStore(parts.store) });
   const nodeSetup = new NodeSetupService({ ...parts, cluster, provisioned });
-  const provisioning = new ProvisioningService({ ...parts, cluster, memory, nodeSetup, stats });
   const indexes = new IndexSettings(settings, parts.edition);
+  const provisioning = new ProvisioningService({ ...parts, cluster, memory, nodeSetup, stats, indexes });
   return provisioningRoutes({ ...parts, provisioning, memory, nodeSetup, stats, indexes });
 }

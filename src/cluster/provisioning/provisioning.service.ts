@@ -9,7 +9,7 @@ import type { Problems } from '../forms/problems.ts';
 import { type MemoryService, poolFields } from './memory.service.ts';
 import type { NodeSetupService } from './node-setup.service.ts';
 import { readServices } from './service-names.ts';
-import type { StatsSettings } from './small-settings.ts';
+import type { IndexSettings, StatsSettings } from './small-settings.ts';
 
 /** The one administrator, kept by the user store. The cluster is provisioned once there is one. */
 export interface Administrators {
@@ -27,6 +27,7 @@ export interface ProvisioningDeps {
   memory: MemoryService;
   nodeSetup: NodeSetupService;
   stats: StatsSettings;
+  indexes: IndexSettings;
   random: Random;
 }
 
@@ -155,6 +156,7 @@ export class ProvisioningService {
     const sendStats = reader.boolean('sendStats');
     this.#readFamilies(reader);
     readIdle(reader);
+    const storageMode = this.#deps.indexes.readStorageMode(reader, 'indexerStorageMode');
     const defaults = reader.boolean('setDefaultMemQuotas');
     reader.settle();
     if (justValidate) return;
@@ -163,6 +165,7 @@ export class ProvisioningService {
     if (defaults) await this.#deps.memory.applyDefaults();
     await this.#deps.memory.apply(pool);
     if (sendStats !== undefined) await this.#deps.stats.change({ sendStats });
+    if (storageMode !== undefined) await this.#deps.indexes.change({ storageMode });
     await this.#establish(credentials);
   }
 }
@@ -173,7 +176,6 @@ function readIdle(reader: FormReader): void {
     const text = 'Encryption between nodes is not available in this version';
     reader.problems.add('nodeEncryption', text);
   }
-  reader.oneOf('indexerStorageMode', ['plasma', 'memory_optimized', 'forestdb', '']);
   const hosts = reader.text('allowedHosts');
   if (hosts !== undefined && hosts !== '*') {
     reader.problems.add(

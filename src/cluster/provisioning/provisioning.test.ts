@@ -266,6 +266,15 @@ describe('one-call set-up', () => {
     assert.deepEqual([bad.status, bad.body.errors._], [400, 'An absolute path is required for eventingPath']);
   });
 
+  it('keeps how indexes are to be stored, by the rules of the edition', async () => {
+    const { request } = await fresh();
+    const credentials = { port: 'SAME', username: 'Administrator', password: 'password' };
+    const refused = await request('/clusterInit', post({ ...credentials, indexerStorageMode: 'forestdb' }));
+    assert.deepEqual([refused.status, Object.keys(refused.body.errors)], [400, ['indexerStorageMode']]);
+    await request('/clusterInit', post({ ...credentials, indexerStorageMode: 'memory_optimized' }));
+    assert.equal((await request('/settings/indexes')).body.storageMode, 'memory_optimized');
+  });
+
   it('changes nothing when the name cannot be had', async () => {
     const { request } = await fresh();
     const before = (await request('/nodes/self', { as: null })).body.storage;

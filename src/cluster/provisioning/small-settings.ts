@@ -69,6 +69,11 @@ export class IndexSettings {
     return this.#store.change('indexes', indexDefaults, changes);
   }
 
+  /** The field that chooses how indexes are stored, under the name that the call has for it. */
+  readStorageMode(reader: FormReader, name: string): string | undefined {
+    return reader.oneOf(name, storageModes[this.#edition]);
+  }
+
   readForm(form: Form): Partial<IndexValues> {
     const reader = new FormReader(form);
     reader.filled();
@@ -82,7 +87,7 @@ export class IndexSettings {
       stableSnapshotInterval: reader.integer('stableSnapshotInterval', 1, intervalMax),
       maxRollbackPoints: reader.integer('maxRollbackPoints', 1, intervalMax),
       logLevel: reader.oneOf('logLevel', logLevels),
-      storageMode: reader.oneOf('storageMode', storageModes[this.#edition]),
+      storageMode: this.readStorageMode(reader, 'storageMode'),
     };
     reader.settle();
     return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));

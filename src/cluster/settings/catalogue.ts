@@ -1,0 +1,72 @@
+// Every setting there is, in the order of the reference page, and what of the answers is no measurement.
+import { bucketParameters } from './bucket-parameters.ts';
+import { clusterSettings } from './cluster-settings.ts';
+import type { SettingGroup } from './setting.ts';
+
+export const catalogue: readonly SettingGroup[] = [bucketParameters, ...clusterSettings];
+
+/** Fields that published clients look for and that hold a constant here, with what it means. */
+export const constantFields: readonly { field: string; where: string; value: string; meaning: string }[] = [
+  {
+    field: 'fragmentationPercentage',
+    where: 'bucket',
+    value: '50',
+    meaning: 'threshold of a storage engine that this version does not have',
+  },
+  {
+    field: 'pitrEnabled, pitrGranularity, pitrMaxHistoryAge',
+    where: 'bucket',
+    value: '`false`, 600, 86400',
+    meaning: 'there is no recovery to a point in time',
+  },
+  {
+    field: 'authType, saslPassword',
+    where: 'bucket',
+    value: '`sasl`, empty',
+    meaning: 'buckets have no passwords; users have',
+  },
+  {
+    field: 'otpCookie',
+    where: '`/nodes/self`',
+    value: 'empty',
+    meaning: 'nodes do not trust each other by a shared secret of this kind, so there is none to show',
+  },
+  {
+    field: 'mcdMemoryReserved, mcdMemoryAllocated',
+    where: 'node',
+    value: '80 % of the memory',
+    meaning: 'what the data service may be given, not what it uses; that is `mem_used`',
+  },
+  {
+    field: 'recoveryType, nodeEncryption, addressFamily, externalListeners',
+    where: 'node',
+    value: '`none`, `false`, `inet`, one entry',
+    meaning: 'the only ones in this version',
+  },
+  {
+    field: 'couch_views_*, couch_spatial_*, index_*',
+    where: 'node',
+    value: '0',
+    meaning: 'nothing is stored for views and indexes',
+  },
+  { field: 'vb_replica_curr_items', where: 'node', value: '0', meaning: 'one node holds no replicas' },
+  {
+    field: 'state, quotaMb',
+    where: '`/nodes/self`, storage',
+    value: '`ok`, `none`',
+    meaning: 'a node whose folders fail does not start',
+  },
+  {
+    field: 'isAdminCreds, isROAdminCreds',
+    where: '`/pools`',
+    value: '`true`, `false`',
+    meaning: 'constants of the protocol; ask `/whoami` or `/pools/default/checkPermissions`',
+  },
+  {
+    field: 'isBalanced, balanced, rebalanceStatus',
+    where: 'cluster',
+    value: '`true`, `true`, `none`',
+    meaning: 'one node has nothing to balance',
+  },
+  { field: 'samples', where: 'statistics series', value: 'empty', meaning: 'this version keeps no samples' },
+];

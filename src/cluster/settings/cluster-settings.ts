@@ -1,0 +1,172 @@
+// Settings of the cluster and of its nodes.
+import { type SettingGroup, setting } from './setting.ts';
+
+const whole = 'provisioning.init_cluster';
+const unsent = 'no statistics ever leave the node';
+
+export const clusterSettings: readonly SettingGroup[] = [
+  {
+    title: 'Cluster name and memory',
+    routes: ['provisioning.pool', whole],
+    settings: [
+      setting('clusterName', 'empty', 'any text', 'live', 'acts'),
+      setting(
+        'memoryQuota',
+        'by the machine’s memory',
+        '256 (or what all buckets hold) up to 80 % of the memory, or all but 1024',
+        'live',
+        'acts',
+        'MB per node of the data service',
+      ),
+      setting('indexMemoryQuota', '512', '256 and up', 'live', 'index'),
+      setting('ftsMemoryQuota', 'by the machine’s memory', '256 and up', 'live', 'search'),
+      setting('cbasMemoryQuota', 'by the machine’s memory', '1024 and up', 'live', 'analytics'),
+      setting('eventingMemoryQuota', '256', '256 and up', 'live', 'eventing'),
+    ],
+  },
+  {
+    title: 'Administrator',
+    routes: ['provisioning.web', whole],
+    settings: [
+      setting('port', 'required', '`SAME`, or the port that the node has', 'live', 'fixed'),
+      setting('username', 'required', '1–128 characters', 'live', 'acts'),
+      setting('password', 'required', '6 characters and up', 'live', 'acts'),
+    ],
+  },
+  {
+    title: 'Services',
+    routes: ['provisioning.services', whole],
+    settings: [
+      setting(
+        'services',
+        '`kv`',
+        '`kv`',
+        'before provisioning',
+        'fixed',
+        'other services are refused by name',
+      ),
+      setting('setDefaultMemQuotas', '`false`', '`true`, `false`', 'before provisioning', 'acts'),
+    ],
+  },
+  {
+    title: 'Folders',
+    routes: ['provisioning.node_paths', 'provisioning.named_node_paths'],
+    settings: [
+      setting(
+        'path',
+        'the data folder',
+        'the data folder',
+        'before provisioning',
+        'fixed',
+        'see `--data-dir`',
+      ),
+      setting(
+        'index_path',
+        'the data folder',
+        'a folder that can be written',
+        'before provisioning',
+        'index',
+      ),
+      setting(
+        'cbas_path',
+        'the data folder',
+        'a folder that can be written',
+        'before provisioning',
+        'analytics',
+      ),
+      setting(
+        'eventing_path',
+        'the data folder',
+        'a folder that can be written',
+        'before provisioning',
+        'eventing',
+      ),
+      setting('java_home', 'empty', 'any text', 'live', 'analytics'),
+    ],
+  },
+  {
+    title: 'Name and addresses of a node',
+    routes: ['provisioning.rename', 'provisioning.alternate'],
+    settings: [
+      setting(
+        'hostname',
+        'none: as the caller reached it',
+        'a name or address of this machine; any for alternate addresses',
+        'live',
+        'acts',
+      ),
+    ],
+  },
+  {
+    title: 'Network between nodes',
+    routes: ['provisioning.network', 'provisioning.enable_listener', 'provisioning.disable_listener'],
+    settings: [
+      setting('afamily', '`ipv4`', '`ipv4`', 'live', 'fixed'),
+      setting('afamilyOnly', '`false`', '`false`', 'live', 'fixed'),
+      setting('nodeEncryption', '`off`', '`off`', 'live', 'fixed'),
+    ],
+  },
+  {
+    title: 'Folders and name in one call',
+    routes: ['provisioning.init_node', whole],
+    settings: [
+      setting('dataPath', 'the data folder', 'as `path`', 'before provisioning', 'fixed'),
+      setting('indexPath', 'the data folder', 'as `index_path`', 'before provisioning', 'index'),
+      setting('analyticsPath', 'the data folder', 'as `cbas_path`', 'before provisioning', 'analytics'),
+      setting('eventingPath', 'the data folder', 'as `eventing_path`', 'before provisioning', 'eventing'),
+      setting('javaHome', 'empty', 'as `java_home`', 'live', 'analytics'),
+      setting('hostname', 'none', 'as above', 'live', 'acts'),
+      setting('afamily', '`ipv4`', '`ipv4`', 'live', 'fixed'),
+      setting('afamilyOnly', '`false`', '`false`', 'live', 'fixed'),
+    ],
+  },
+  {
+    title: 'What else the one call to provision takes',
+    routes: [whole],
+    settings: [
+      setting('sendStats', '`false`', '`true`, `false`', 'live', 'kept', unsent),
+      setting('nodeEncryption', '`off`', '`off`', 'live', 'fixed'),
+      setting('indexerStorageMode', 'absent', 'as `storageMode` of the index service', 'live', 'index'),
+      setting('allowedHosts', '`*`', '`*`', 'live', 'fixed'),
+    ],
+  },
+  {
+    title: 'Ports at which clients elsewhere find a node',
+    routes: ['provisioning.alternate'],
+    settings: ['mgmt', 'mgmtSSL', 'kv', 'kvSSL', 'capi', 'capiSSL'].map((name) =>
+      setting(name, 'not told', '1024–65535', 'live', 'acts'),
+    ),
+  },
+  {
+    title: 'Statistics sharing',
+    routes: ['provisioning.stats'],
+    settings: [setting('sendStats', '`false`; required', '`true`, `false`', 'live', 'kept', unsent)],
+  },
+  {
+    title: 'Index service',
+    routes: ['provisioning.indexes'],
+    settings: [
+      setting(
+        'storageMode',
+        'empty',
+        '`plasma`, `memory_optimized`, empty; community `forestdb`, empty',
+        'live',
+        'index',
+      ),
+      setting('redistributeIndexes', '`false`', '`true`, `false`', 'live', 'index'),
+      setting('numReplica', '0', '0–16', 'live', 'index'),
+      setting('enablePageBloomFilter', '`false`', '`true`, `false`', 'live', 'index'),
+      setting('indexerThreads', '0', '0–1024', 'live', 'index'),
+      setting('memorySnapshotInterval', '200', '1 and up', 'live', 'index'),
+      setting('stableSnapshotInterval', '5000', '1 and up', 'live', 'index'),
+      setting('maxRollbackPoints', '2', '1 and up', 'live', 'index'),
+      setting(
+        'logLevel',
+        '`info`',
+        '`silent`, `fatal`, `error`, `warn`, `info`, `verbose`, `timing`, `debug`, `trace`',
+        'live',
+        'index',
+      ),
+    ],
+  },
+];
