@@ -8,7 +8,7 @@ import {
   type MutationResult,
   StoreMode,
 } from '#kv/bucket/documents.ts';
-import type { DiskEngine } from '#kv/disk/engine.ts';
+import { type DiskEngine, noSizes } from '#kv/disk/engine.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
@@ -63,7 +63,8 @@ const fastDisk: DiskEngine = {
   expiredKeys: async () => [],
   fetchItems: async () => ({ batch: new Uint8Array(), failed: [] }),
   reset: async () => {},
-  sizes: async () => ({ fileBytes: 0, dataBytes: 0 }),
+  sizes: async () => noSizes,
+  compact: async () => ({ bytesBefore: 0, bytesAfter: 0, purged: [] }),
   close: async () => {},
   destroy: async () => {},
   stop: async () => {},

@@ -8,6 +8,7 @@ import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { type DiskUnderTest, describeDiskEngine } from './disk-engine.ts';
 import { describeDiskEngineBackfill } from './disk-engine-backfill.ts';
+import { describeCompaction } from './disk-engine-compaction.ts';
 import { describeDiskEngineFaults } from './disk-engine-faults.ts';
 import { describeFetching } from './disk-engine-fetch.ts';
 
@@ -22,6 +23,7 @@ for (const [name, make] of Object.entries(disks)) {
   describeDiskEngineBackfill(name, make);
   describeDiskEngineFaults(name, make);
   describeFetching(name, make);
+  describeCompaction(name, make);
 }
 
 async function inMemory(): Promise<DiskUnderTest> {

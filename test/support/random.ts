@@ -7,6 +7,11 @@ export type Random = (below: number) => number;
 export function aSeed(t: TestContext): Random {
   const seed = Number(process.env['DIVAN_TEST_SEED'] ?? process.hrtime()[1]);
   t.diagnostic(`seed ${seed}`);
+  return randomFrom(seed);
+}
+
+/** The same numbers for the same seed. */
+export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   return (below) => {
     state = (state + 0x6d2b79f5) >>> 0;

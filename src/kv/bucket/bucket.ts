@@ -12,6 +12,7 @@ import {
   type DiskEngine,
   type DiskSizes,
   fileOf,
+  noSizes,
 } from '../disk/engine.ts';
 import { Bit } from '../memory/layout.ts';
 import { Collections } from '../vbucket/collections.ts';
@@ -215,7 +216,7 @@ export class Bucket {
   }
 
   async diskSizes(): Promise<DiskSizes> {
-    if (!this.files || !this.options.storage || !this.isOpen) return { fileBytes: 0, dataBytes: 0 };
+    if (!this.files || !this.options.storage || !this.isOpen) return noSizes;
     return await this.options.storage.disk.sizes(this.files.bucketUuid);
   }
 

@@ -60,6 +60,21 @@ export class DamagedFileError extends Error implements DamagedFile {
   }
 }
 
+/**
+ * Rejection of `commit` when there is no space left: nothing of it was written, the file is as it was, and the same
+ * cuts may be committed again. No other failure may be tried again.
+ */
+export class DiskFullError extends Error {
+  override readonly name = 'DiskFullError';
+  /** What was to be committed: its memory was handed over with the call. */
+  readonly cuts: CutBuffer;
+
+  constructor(cuts: CutBuffer, reason: string, options?: ErrorOptions) {
+    super(reason, options);
+    this.cuts = cuts;
+  }
+}
+
 export interface OpenResult {
   opened: OpenedFile[];
   damaged: DamagedFile[];
@@ -100,7 +115,8 @@ export interface DiskEngine {
    */
   load(bucketUuid: string, file: number, consume: (batch: CutBuffer) => void | Promise<void>): Promise<void>;
   /**
-   * Resolves after the fsynced commit. Rejects on any error; the file then takes no further commits until reopened.
+   * Resolves after the fsynced commit. Rejects on any error; the file then takes no further commits until reopened,
+   * unless the error is a DiskFullError.
    * Takes over the memory of `cuts` when it is a whole buffer (it may be transferred to another thread).
    */
   commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<void>;
@@ -122,6 +138,12 @@ export interface DiskEngine {
    */
   reset(bucketUuid: string, incarnation: number): Promise<void>;
   sizes(bucketUuid: string): Promise<DiskSizes>;
+  /**
+   * Rewrites one file without its free space and without old tombstones, while commits to it go on. Rejects, leaving
+   * the file as it is, when called off, when there is no room for the copy, or when the file is compacted already.
+   * `close`, `reset`, `destroy` and `stop` call it off.
+   */
+  compact(bucketUuid: string, file: number, options: CompactOptions): Promise<CompactResult>;
   /** Sets the clean flag after the last commit and closes the files. A file that failed stays marked unclean. */
   close(bucketUuid: string): Promise<void>;
   /** Closes and deletes the folder. */
@@ -130,11 +152,61 @@ export interface DiskEngine {
   stop(): Promise<void>;
 }
 
-/** Bytes on disk (all files with their WAL) and bytes of live pages in them. */
+/** Bytes on disk (all files with their WAL), and bytes of live and of free pages in them. */
 export interface DiskSizes {
   fileBytes: number;
   dataBytes: number;
+  /** What compaction gives back. */
+  freeBytes: number;
+}
+
+export const addSizes = (sizes: readonly DiskSizes[]): DiskSizes =>
+  sizes.reduce(
+    (sum, { fileBytes, dataBytes, freeBytes }) => ({
+      fileBytes: sum.fileBytes + fileBytes,
+      dataBytes: sum.dataBytes + dataBytes,
+      freeBytes: sum.freeBytes + freeBytes,
+    }),
+    noSizes,
+  );
+
+export const noSizes: DiskSizes = { fileBytes: 0, dataBytes: 0, freeBytes: 0 };
+
+export interface CompactOptions {
+  /** Tombstones of deletions before this second are dropped: 0 for none, `everyTombstone` for all. */
+  purgeBeforeSeconds: number;
+  /** Documents copied so far, and about how many there are in the file. */
+  progress?: (done: number, total: number) => void;
+  signal?: AbortSignal;
+}
+
+/** Later than any deletion. */
+export const everyTombstone = 2 ** 33;
+
+export interface CompactResult {
+  bytesBefore: number;
+  bytesAfter: number;
+  purged: PurgedVbucket[];
+}
+
+/** Tombstones of one vbucket that compaction has dropped. */
+export interface PurgedVbucket {
+  vb: number;
+  /** Tombstones above this seqno were all kept. */
+  upToSeqno: number;
+  /** Highest seqno that was dropped. */
+  purgeSeqno: number;
+  tombstones: number;
 }
 
 export const shardCount = 64;
+
+export const purgedRecord = (
+  record: VbucketRecord,
+  { purgeSeqno, tombstones }: PurgedVbucket,
+): VbucketRecord => ({
+  ...record,
+  purgeSeqno: Math.max(record.purgeSeqno, purgeSeqno),
+  deleted: Math.max(record.deleted - tombstones, 0),
+});
 export const fileOf = (vb: number, fileCount: number): number => (vb % shardCount) % fileCount;

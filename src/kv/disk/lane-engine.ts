@@ -4,8 +4,11 @@
 import type { DataFileSpec } from './adapters/file-format.ts';
 import { firstPage } from './adapters/page-reader.ts';
 import {
+  addSizes,
   type BackfillPage,
   type BucketFiles,
+  type CompactOptions,
+  type CompactResult,
   type CutBuffer,
   DamagedFileError,
   type DiskEngine,
@@ -14,21 +17,29 @@ import {
   type OpenResult,
 } from './engine.ts';
 import type { Lane } from './lane.ts';
+import { Compactions } from './lane-compactions.ts';
 import { decodeWants, encodeWants, type Want } from './wants.ts';
 
 export class LaneEngine implements DiskEngine {
   private readonly lanes: readonly Lane[];
   private readonly folderLane: Lane;
   private readonly readLane: Lane;
+  private readonly compactions: Compactions;
   private readonly buckets = new Map<string, BucketFiles>();
   /** By bucket, what its files are at present; those of buckets that were read from are open in the read lane. */
   private readonly specs = new Map<string, readonly DataFileSpec[]>();
   private readonly readFrom = new Set<string>();
 
-  constructor(lanes: readonly [Lane, ...Lane[]], readLane: Lane = lanes[0]) {
+  /** `copyLane` starts a lane for the copying of compactions; without one the file's own lane does it. */
+  constructor(
+    lanes: readonly [Lane, ...Lane[]],
+    readLane: Lane = lanes[0],
+    copyLane: (() => Lane) | null = null,
+  ) {
     this.lanes = lanes;
     this.folderLane = lanes[0];
     this.readLane = readLane;
+    this.compactions = new Compactions(copyLane);
   }
 
   async open(files: BucketFiles): Promise<OpenResult> {
@@ -66,20 +77,27 @@ export class LaneEngine implements DiskEngine {
   }
 
   async expiredKeys(bucketUuid: string, file: number, before: number, limit: number): Promise<Want[]> {
-    const spec = this.specToRead(bucketUuid, file);
-    return decodeWants(await this.readLane.call('expiredKeys', spec, before, limit));
+    const found = await this.read(bucketUuid, file, (spec) =>
+      this.readLane.call('expiredKeys', spec, before, limit),
+    );
+    return decodeWants(found);
   }
 
   async fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched> {
-    return await this.readLane.call('fetchItems', this.specToRead(bucketUuid, file), encodeWants(wants));
+    return await this.read(bucketUuid, file, (spec) =>
+      this.readLane.call('fetchItems', spec, encodeWants(wants)),
+    );
   }
 
   async backfill(bucketUuid: string, file: number, vb: number, afterSeqno: number): Promise<BackfillPage> {
-    return await this.readLane.call('backfillPage', this.specToRead(bucketUuid, file), vb, afterSeqno);
+    return await this.read(bucketUuid, file, (spec) =>
+      this.readLane.call('backfillPage', spec, vb, afterSeqno),
+    );
   }
 
   async reset(bucketUuid: string, incarnation: number): Promise<void> {
     const files = { ...this.filesOf(bucketUuid), incarnation };
+    await this.compactions.callOff(bucketUuid);
     await this.closeReaders(bucketUuid);
     await this.eachLane((lane) => lane.call('close', bucketUuid, false));
     const { damaged } = await this.openFiles(bucketUuid, await this.folderLane.call('renew', files));
@@ -89,22 +107,27 @@ export class LaneEngine implements DiskEngine {
 
   async sizes(bucketUuid: string): Promise<DiskSizes> {
     this.filesOf(bucketUuid);
-    const sizes = await this.eachLane((lane) => lane.call('sizes', bucketUuid));
-    return {
-      fileBytes: sizes.reduce((sum, { fileBytes }) => sum + fileBytes, 0),
-      dataBytes: sizes.reduce((sum, { dataBytes }) => sum + dataBytes, 0),
-    };
+    return addSizes(await this.eachLane((lane) => lane.call('sizes', bucketUuid)));
+  }
+
+  async compact(bucketUuid: string, file: number, options: CompactOptions): Promise<CompactResult> {
+    this.filesOf(bucketUuid);
+    const { spec, ...result } = await this.compactions.run(this.laneOf(file), bucketUuid, file, options);
+    this.replaceSpec(bucketUuid, spec);
+    return result;
   }
 
   async close(bucketUuid: string): Promise<void> {
     this.filesOf(bucketUuid);
     this.buckets.delete(bucketUuid);
+    await this.compactions.callOff(bucketUuid);
     await this.closeReaders(bucketUuid);
     await this.eachLane((lane) => lane.call('close', bucketUuid, true));
   }
 
   async destroy(files: BucketFiles): Promise<void> {
     if (this.buckets.delete(files.bucketUuid)) {
+      await this.compactions.callOff(files.bucketUuid);
       await this.closeReaders(files.bucketUuid);
       await this.eachLane((lane) => lane.call('close', files.bucketUuid, false));
     }
@@ -112,8 +135,10 @@ export class LaneEngine implements DiskEngine {
   }
 
   async stop(): Promise<void> {
+    const open = [...this.buckets.keys()];
     this.buckets.clear();
     this.specs.clear();
+    await Promise.all(open.map((bucketUuid) => this.compactions.callOff(bucketUuid)));
     if (!this.lanes.includes(this.readLane)) await this.readLane.stop();
     await this.eachLane((lane) => lane.stop());
   }
@@ -130,6 +155,33 @@ export class LaneEngine implements DiskEngine {
       opened: results.flatMap((result) => result.opened).sort((a, b) => a.file - b.file),
       damaged: results.flatMap((result) => result.damaged).sort((a, b) => a.file - b.file),
     };
+  }
+
+  /** From here on reads open the new file. Those under way may still read the old one, which is gone by name only. */
+  private replaceSpec(bucketUuid: string, spec: DataFileSpec): void {
+    const specs = this.specs.get(bucketUuid);
+    if (!specs) return;
+    this.specs.set(
+      bucketUuid,
+      specs.map((old) => (old.file === spec.file ? spec : old)),
+    );
+    if (this.readFrom.has(bucketUuid)) this.readLane.call('closeReaders', bucketUuid).catch(() => {});
+  }
+
+  /** Reads through the read lane, again when the file was replaced before the lane had opened it. */
+  private async read<T>(
+    bucketUuid: string,
+    file: number,
+    act: (spec: DataFileSpec) => Promise<T>,
+  ): Promise<T> {
+    const spec = this.specToRead(bucketUuid, file);
+    try {
+      return await act(spec);
+    } catch (error) {
+      const present = this.specToRead(bucketUuid, file);
+      if (present === spec) throw error;
+      return await act(present);
+    }
   }
 
   private specToRead(bucketUuid: string, file: number): DataFileSpec {

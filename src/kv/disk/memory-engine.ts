@@ -3,13 +3,17 @@
 import {
   type BackfillPage,
   type BucketFiles,
+  type CompactOptions,
+  type CompactResult,
   type CutBuffer,
   type DamagedFile,
   DamagedFileError,
   type DiskEngine,
+  DiskFullError,
   type DiskSizes,
   type Fetched,
   type OpenResult,
+  type PurgedVbucket,
 } from './engine.ts';
 import { MemoryFile } from './memory-file.ts';
 import type { Want } from './wants.ts';
@@ -36,6 +40,8 @@ export class MemoryDisk {
   private readonly sync: () => Promise<void>;
   private readonly unsynced = new Set<() => void>();
   private nextFailure: string | null = null;
+  /** Commits find no space. */
+  isFull = false;
 
   constructor(options: MemoryDiskOptions = {}) {
     this.sync = options.sync ?? (() => Promise.resolve());
@@ -84,6 +90,8 @@ interface Handle {
   stored: MemoryFile;
   path: string;
   failure: string | null;
+  /** The last commit found no space. */
+  isFull: boolean;
   last: Promise<void>;
 }
 
@@ -172,7 +180,21 @@ class MemoryEngine implements DiskEngine {
 
   async sizes(bucketUuid: string): Promise<DiskSizes> {
     const bytes = this.find(bucketUuid).stored.files.reduce((sum, file) => sum + file.dataBytes(), 0);
-    return { fileBytes: bytes, dataBytes: bytes };
+    return { fileBytes: bytes, dataBytes: bytes, freeBytes: 0 };
+  }
+
+  /** There is no space to win here: only tombstones go. */
+  async compact(bucketUuid: string, file: number, options: CompactOptions): Promise<CompactResult> {
+    const handle = this.usable(bucketUuid, file);
+    const { stored } = handle;
+    const bytesBefore = stored.dataBytes();
+    options.signal?.throwIfAborted();
+    let purged: PurgedVbucket[] = [];
+    await this.disk.write(() => {
+      purged = stored.purge(options.purgeBeforeSeconds);
+    });
+    options.progress?.(stored.itemCount(), stored.itemCount());
+    return { bytesBefore, bytesAfter: stored.dataBytes(), purged };
   }
 
   async close(bucketUuid: string): Promise<void> {
@@ -181,7 +203,7 @@ class MemoryEngine implements DiskEngine {
     this.buckets.delete(bucketUuid);
     for (const handle of handles.values()) {
       await handle.last;
-      handle.stored.clean = handle.failure === null;
+      handle.stored.clean = handle.failure === null && !handle.isFull;
     }
   }
 
@@ -198,8 +220,13 @@ class MemoryEngine implements DiskEngine {
 
   private async write(handle: Handle, cuts: CutBuffer): Promise<void> {
     refuseAfterFailure(handle);
+    if (this.disk.isFull) {
+      handle.isFull = true;
+      throw new DiskFullError(cuts, 'the disk is full');
+    }
     try {
       await this.disk.write(() => handle.stored.apply(cuts));
+      handle.isFull = false;
     } catch (error) {
       handle.failure = error instanceof Error ? error.message : String(error);
       throw error;
@@ -247,7 +274,7 @@ function openAll({ files, stored, handles }: OpenBucket): OpenResult {
       return;
     }
     const { path } = damagedOf(files, file, '');
-    handles.set(file, { stored: data, path, failure: null, last: Promise.resolve() });
+    handles.set(file, { stored: data, path, failure: null, isFull: false, last: Promise.resolve() });
     result.opened.push({ file, clean: data.clean, vbuckets: data.records() });
     data.clean = false;
   });

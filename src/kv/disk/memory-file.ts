@@ -1,6 +1,12 @@
 // The rows of one data file in memory.
 import { CutBits, type CutItem, CutReader, CutWriter, cutItemBytes, stateOfVbucket } from '#kv/bucket/cut.ts';
-import type { BackfillPage, CutBuffer, VbucketRecord } from './engine.ts';
+import {
+  type BackfillPage,
+  type CutBuffer,
+  type PurgedVbucket,
+  purgedRecord,
+  type VbucketRecord,
+} from './engine.ts';
 import { recordOf, stateOf } from './vb-row.ts';
 import type { Want } from './wants.ts';
 
@@ -32,7 +38,10 @@ export class MemoryFile {
     while (reader.nextCut()) {
       const vbucket = this.vbucketOf(reader.state.vb);
       while (reader.nextItem()) put(vbucket, reader.item);
+      const { purgeSeqno = 0 } = vbucket.record;
       vbucket.record = recordOf(reader.state);
+      // Whoever wrote the cut may not have heard of a compaction.
+      vbucket.record.purgeSeqno = Math.max(vbucket.record.purgeSeqno, purgeSeqno);
     }
   }
 
@@ -94,6 +103,17 @@ export class MemoryFile {
     return { batch: writer.take(), toSeqno, endSeqno, purgeSeqno };
   }
 
+  /** Drops tombstones of deletions before this second. */
+  purge(beforeSeconds: number): PurgedVbucket[] {
+    return this.sorted()
+      .map((vbucket) => purge(vbucket, beforeSeconds))
+      .filter(({ tombstones }) => tombstones > 0);
+  }
+
+  itemCount(): number {
+    return this.sorted().reduce((sum, { byKey }) => sum + byKey.size, 0);
+  }
+
   dataBytes(): number {
     const items = this.sorted().flatMap(({ byKey }) => [...byKey.values()]);
     return items.reduce((sum, { encoded }) => sum + encoded.length, 0);
@@ -136,6 +156,21 @@ function put(vbucket: StoredVbucket, item: CutItem): void {
   const encoded = Buffer.from(item.buffer.subarray(item.keyStart - cutItemBytes, item.valueEnd));
   vbucket.byKey.set(key, { seqno: item.seqno, encoded });
   vbucket.bySeqno.set(item.seqno, key);
+}
+
+function purge(vbucket: StoredVbucket, beforeSeconds: number): PurgedVbucket {
+  const { vb, highSeqno } = vbucket.record;
+  const purged = { vb, upToSeqno: highSeqno, purgeSeqno: 0, tombstones: 0 };
+  for (const [key, { seqno, encoded }] of vbucket.byKey) {
+    const isDeleted = ((encoded[29] as number) & CutBits.deleted) !== 0;
+    if (!isDeleted || encoded.readUInt32BE(24) >= beforeSeconds) continue;
+    vbucket.byKey.delete(key);
+    vbucket.bySeqno.delete(seqno);
+    purged.purgeSeqno = Math.max(purged.purgeSeqno, seqno);
+    purged.tombstones++;
+  }
+  vbucket.record = purgedRecord(vbucket.record, purged);
+  return purged;
 }
 
 function endOfBatch(items: readonly { encoded: Buffer }[], from: number, bytesBefore: number): number {

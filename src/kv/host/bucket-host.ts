@@ -8,7 +8,7 @@ import { Bucket } from '../bucket/bucket.ts';
 import { DurabilityLevel } from '../bucket/documents.ts';
 import { expiryPagerSecondsDefault } from '../bucket/expiry-pager.ts';
 import type { BucketRules } from '../bucket/rules.ts';
-import type { BucketFiles, DiskEngine, DiskSizes } from '../disk/engine.ts';
+import { type BucketFiles, type DiskEngine, type DiskSizes, noSizes } from '../disk/engine.ts';
 import { type EngineFigures, ServedBucket } from '../dispatch/served-bucket.ts';
 import type { Now } from '../vbucket/now.ts';
 
@@ -45,7 +45,7 @@ export class BucketHost {
   /** Of the next start. */
   private expiryPagerSeconds = expiryPagerSecondsDefault;
   private readonly log: Log;
-  private sizes: DiskSizes = { fileBytes: 0, dataBytes: 0 };
+  private sizes: DiskSizes = noSizes;
   private failure: string | null = null;
   private incarnation: number;
 

@@ -60,6 +60,27 @@ export function renewFolder(files: BucketFiles): DataFileSpec[] {
   return specs;
 }
 
+/** The generation that follows the file's present one, made anew and empty; `files.json` does not name it yet. */
+export function makeNextGeneration(spec: DataFileSpec): DataFileSpec {
+  const generation = spec.generation + 1;
+  const folder = dirname(spec.path);
+  const next = { ...spec, generation, path: dataPath(folder, spec.file, generation) };
+  makeFiles(folder, [next]);
+  return next;
+}
+
+/** Writes down, for `publishLayout` to put in force, that this generation is the file's. */
+export function stageGeneration(spec: DataFileSpec): void {
+  const folder = dirname(spec.path);
+  const layout = readLayout(folder);
+  if (layout === null) throw new Error('files.json is missing');
+  stageLayout(folder, { ...layout, generations: layout.generations.with(spec.file, spec.generation) });
+}
+
+export function removeDataFile(path: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
+}
+
 export function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
   if (existsSync(dirname(folder))) syncPath(dirname(folder));
@@ -77,7 +98,7 @@ function makeFirst(files: BucketFiles): DataFileSpec[] {
 
 function makeFiles(folder: string, specs: readonly DataFileSpec[]): void {
   for (const spec of specs) {
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(spec.path + suffix, { force: true });
+    removeDataFile(spec.path);
     createDataFile(spec);
   }
   syncPath(folder);
@@ -89,9 +110,12 @@ function layoutOf(files: BucketFiles, generation: number): Layout {
   return { format: layoutFormat, bucketUuid, incarnation, state: 'ready', generations };
 }
 
+const dataPath = (folder: string, file: number, generation: number): string =>
+  join(folder, `data-${file}.${generation}.db`);
+
 const specsOf = (files: BucketFiles, layout: Layout): DataFileSpec[] =>
   layout.generations.map((generation, file) => ({
-    path: join(files.folder, `data-${file}.${generation}.db`),
+    path: dataPath(files.folder, file, generation),
     bucketUuid: layout.bucketUuid,
     incarnation: layout.incarnation,
     file,
@@ -142,6 +166,18 @@ function checkLayout(files: BucketFiles, layout: Layout): void {
 }
 
 function writeLayout(folder: string, layout: Layout): void {
+  stageLayout(folder, layout);
+  publishLayout(folder);
+}
+
+/** From here on the new layout counts; when this throws, nobody knows which one does. */
+export function publishLayout(folder: string): void {
+  const path = layoutPath(folder);
+  renameSync(`${path}.new`, path);
+  syncPath(folder);
+}
+
+function stageLayout(folder: string, layout: Layout): void {
   const path = layoutPath(folder);
   const descriptor = openSync(`${path}.new`, 'w');
   try {
@@ -150,8 +186,6 @@ function writeLayout(folder: string, layout: Layout): void {
   } finally {
     closeSync(descriptor);
   }
-  renameSync(`${path}.new`, path);
-  syncPath(folder);
 }
 
 /** What a crash left of a generation that was not yet, or is no longer, named. */

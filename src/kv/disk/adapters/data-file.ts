@@ -1,8 +1,8 @@
-// One open data file: its connection, and the rule that after any error the connection is closed and never tried
-// again. What was committed stays; what came after is refused with the first error's reason.
+// One open data file: its connection, and the rule that after any error but a full disk the connection is closed and
+// never tried again. What was committed stays; what came after is refused with the first error's reason.
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { DamagedFileError, type DiskSizes, type OpenedFile } from '../engine.ts';
+import { DamagedFileError, DiskFullError, type DiskSizes, type OpenedFile } from '../engine.ts';
 import { connectionSql, pageBytes, sql } from '../schema.ts';
 import { CleanFlag, checkFormat, checkHeader, type DataFileSpec } from './file-format.ts';
 import { type LoadCursor, type LoadPage, PageReader } from './page-reader.ts';
@@ -17,7 +17,7 @@ const checkpointPages = 1024;
 const checkpointPagesMax = 8 * checkpointPages;
 
 export class DataFile {
-  private readonly spec: DataFileSpec;
+  readonly spec: DataFileSpec;
   private readonly db: DatabaseSync;
   private writer!: RowWriter;
   private reader!: PageReader;
@@ -25,6 +25,8 @@ export class DataFile {
   /** Rises with each commit, over reopening too: a load that began before is told from one that goes on. */
   private commits = 0;
   private failure: string | null = null;
+  /** The last commit found no space: what was to be written is not. */
+  private isFull = false;
 
   /** Opens a file and marks it as in use. Throws DamagedFileError, leaving the file as it is. */
   static open(spec: DataFileSpec, monotonicMs: () => number): { data: DataFile; opened: OpenedFile } {
@@ -51,7 +53,10 @@ export class DataFile {
       this.writer.write(cuts);
       this.db.exec('commit');
       this.commits++;
+      this.isFull = false;
     } catch (error) {
+      if (isDiskFull(error) && this.rollBack())
+        throw new DiskFullError(cuts, reasonOf(error), { cause: error });
       this.fail(error);
       throw error;
     }
@@ -65,7 +70,8 @@ export class DataFile {
       if (pages >= this.truncateAtPages) this.truncateWal();
       else if (pages >= checkpointPages) this.walPages('passive');
     } catch (error) {
-      this.fail(error);
+      // The log stays as it is; there is another try after the next commit.
+      if (!isDiskFull(error)) this.fail(error);
     }
   }
 
@@ -84,16 +90,26 @@ export class DataFile {
 
   sizes(): DiskSizes {
     const fileBytes = sizeOf(this.spec.path) + sizeOf(`${this.spec.path}-wal`);
-    if (this.failure !== null) return { fileBytes, dataBytes: 0 };
-    const pages = this.number('pragma page_count') - this.number('pragma freelist_count');
-    return { fileBytes, dataBytes: pages * pageBytes };
+    if (this.failure !== null) return { fileBytes, dataBytes: 0, freeBytes: 0 };
+    const freePages = this.number('pragma freelist_count');
+    const dataPages = this.number('pragma page_count') - freePages;
+    return { fileBytes, dataBytes: dataPages * pageBytes, freeBytes: freePages * pageBytes };
   }
 
-  /** `clean`: the caller has nothing left to commit. Throws when the file cannot be marked so. */
+  /** Another file takes its place. */
+  retire(reason: string): void {
+    this.failure ??= reason;
+    if (this.db.isOpen) this.db.close();
+  }
+
+  /**
+   * `clean`: the caller has nothing left to commit. Throws when the file cannot be marked so. A file that took no more
+   * for want of space lacks something, and is not marked.
+   */
   close(clean: boolean): void {
     if (this.failure !== null) return;
     try {
-      if (clean) {
+      if (clean && !this.isFull) {
         this.db.prepare(sql.setClean).run(CleanFlag.clean);
         this.db.exec('pragma wal_checkpoint(truncate)');
       }
@@ -110,9 +126,9 @@ export class DataFile {
       this.db.exec(connectionSql);
       this.commits = Math.floor(monotonicMs() * 1000);
       const wasClean = this.checkedHeader().get('clean') === CleanFlag.clean;
-      this.writer = new RowWriter(this.db);
       this.reader = new PageReader(this.db, monotonicMs);
       const vbuckets = this.reader.readVbuckets();
+      this.writer = new RowWriter(this.db, vbuckets);
       // What a crash left of a torn commit goes before anything is written behind it.
       this.db.exec('pragma wal_checkpoint(truncate)');
       this.db.prepare(sql.setClean).run(CleanFlag.open);
@@ -150,6 +166,22 @@ export class DataFile {
     return Number(Object.values(this.db.prepare(text).get() ?? {})[0]);
   }
 
+  /** Undoes a commit that found no space, and gives up what the log takes without need. False when that fails too. */
+  private rollBack(): boolean {
+    this.isFull = true;
+    try {
+      if (this.db.isTransaction) this.db.exec('rollback');
+    } catch {
+      return false;
+    }
+    try {
+      this.walPages('truncate');
+      return true;
+    } catch (error) {
+      return isDiskFull(error);
+    }
+  }
+
   private refuseAfterFailure(): void {
     if (this.failure === null) return;
     throw new Error(`bucket file ${this.spec.path} takes no more commits: ${this.failure}`);
@@ -160,6 +192,10 @@ export class DataFile {
     if (this.db.isOpen) this.db.close();
   }
 }
+
+/** SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space to enlarge the index of the log. Neither follows a failed fsync. */
+const isDiskFull = (error: unknown): boolean =>
+  [13, 4874].includes((error as { errcode?: number } | null)?.errcode ?? 0);
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

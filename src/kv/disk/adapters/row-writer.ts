@@ -2,6 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { type CutItem, CutReader, cutItemBytes } from '#kv/bucket/cut.ts';
+import type { VbucketRecord } from '../engine.ts';
 import { metaBytes, writeMeta } from '../row.ts';
 import { bigVbFactor, smallValueMax, sql } from '../schema.ts';
 import { vbRow } from '../vb-row.ts';
@@ -15,7 +16,11 @@ export class RowWriter {
   /** Until a value goes to `big`, no row needs a look whether its old value lies there. */
   private anyBig: boolean;
 
-  constructor(db: DatabaseSync) {
+  /** By vbucket. Cuts that were taken before their bucket heard of a compaction carry an older one. */
+  private readonly purgeSeqnos: Map<number, number>;
+
+  constructor(db: DatabaseSync, vbuckets: readonly VbucketRecord[]) {
+    this.purgeSeqnos = new Map(vbuckets.map(({ vb, purgeSeqno }) => [vb, purgeSeqno]));
     this.putRow = db.prepare(sql.putRow);
     this.putBig = db.prepare(sql.putBig);
     this.dropBig = db.prepare(sql.dropBig);
@@ -26,9 +31,11 @@ export class RowWriter {
   write(cuts: Uint8Array): void {
     const reader = new CutReader(cuts);
     while (reader.nextCut()) {
-      const { vb } = reader.state;
+      const { state } = reader;
+      const { vb } = state;
       while (reader.nextItem()) this.writeItem(vb, reader.item);
-      this.putVb.run(...vbRow(reader.state));
+      state.purgeSeqno = Math.max(state.purgeSeqno, this.purgeSeqnos.get(vb) ?? 0);
+      this.putVb.run(...vbRow(state));
     }
   }
 

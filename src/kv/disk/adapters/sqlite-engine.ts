@@ -15,6 +15,8 @@ function localLane(lane: SqliteLane): Lane {
       const act = lane[operation] as (...args: LaneArguments<K>) => LaneResult<K>;
       const result = act.apply(lane, args);
       lane.settle();
+      // Between the pages of a copy others get their turn, as they do beside a worker.
+      if (operation === 'copyPage') await new Promise(setImmediate);
       return result;
     },
     stop: async () => lane.stop(),

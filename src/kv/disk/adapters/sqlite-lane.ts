@@ -1,6 +1,9 @@
 // The data files that one thread serves, over all buckets. Synchronous throughout: whoever hosts it, a worker or the
 // caller's own thread, brings the promises.
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import {
+  addSizes,
   type BackfillPage,
   type BucketFiles,
   DamagedFileError,
@@ -8,13 +11,33 @@ import {
   type Fetched,
   type OpenedFile,
   type OpenResult,
+  type PurgedVbucket,
 } from '../engine.ts';
 import { BackfillReader } from './backfill-reader.ts';
-import { layoutPath, prepareFolder, removeFolder, renewFolder } from './bucket-folder.ts';
+import {
+  layoutPath,
+  makeNextGeneration,
+  prepareFolder,
+  publishLayout,
+  removeDataFile,
+  removeFolder,
+  renewFolder,
+  stageGeneration,
+} from './bucket-folder.ts';
 import { DataFile } from './data-file.ts';
 import { Fetcher } from './fetcher.ts';
+import { type CopyState, type CopyStep, FileCopy } from './file-copy.ts';
 import type { DataFileSpec } from './file-format.ts';
 import type { LoadCursor, LoadPage } from './page-reader.ts';
+
+/** A data file and the empty one that its live rows go to. */
+export interface CopyPlan {
+  sourcePath: string;
+  target: DataFileSpec;
+}
+
+/** Space that a copy leaves to commits, beside an eighth of what it takes itself. */
+const spareBytes = 64 * 1024 * 1024;
 
 export class SqliteLane {
   private readonly monotonicMs: () => number;
@@ -22,6 +45,10 @@ export class SqliteLane {
   private readonly unsettled = new Set<DataFile>();
   private readonly fetchers = new Map<string, Fetcher>();
   private readonly backfills = new Map<string, BackfillReader>();
+  /** By the path of the new file. */
+  private readonly copies = new Map<string, FileCopy>();
+  /** Paths of new files that `files.json` names, or may name. */
+  private readonly published = new Set<string>();
 
   constructor(options: { monotonicMs: () => number }) {
     this.monotonicMs = options.monotonicMs;
@@ -102,13 +129,59 @@ export class SqliteLane {
   }
 
   sizes(bucketUuid: string): DiskSizes {
-    const sizes = { fileBytes: 0, dataBytes: 0 };
-    for (const [, data] of this.filesOf(bucketUuid)) {
-      const { fileBytes, dataBytes } = data.sizes();
-      sizes.fileBytes += fileBytes;
-      sizes.dataBytes += dataBytes;
+    return addSizes(this.filesOf(bucketUuid).map(([, data]) => data.sizes()));
+  }
+
+  fileBytes(bucketUuid: string, file: number): number {
+    return this.find(bucketUuid, file).sizes().fileBytes;
+  }
+
+  /** Makes the file that the copy goes to, if there is room for it. */
+  planCopy(bucketUuid: string, file: number): CopyPlan {
+    const data = this.find(bucketUuid, file);
+    checkRoom(data.spec.path, data.sizes().dataBytes);
+    return { sourcePath: data.spec.path, target: makeNextGeneration(data.spec) };
+  }
+
+  /** Called in whatever lane does the copying. */
+  beginCopy({ sourcePath, target }: CopyPlan, purgeBeforeSeconds: number): void {
+    const { monotonicMs } = this;
+    this.copies.set(target.path, new FileCopy({ sourcePath, target, purgeBeforeSeconds, monotonicMs }));
+  }
+
+  copyPage({ target }: CopyPlan): CopyStep {
+    return this.copyTo(target.path).step();
+  }
+
+  handOverCopy({ target }: CopyPlan): CopyState {
+    const copy = this.copyTo(target.path);
+    this.copies.delete(target.path);
+    return copy.handOver();
+  }
+
+  abandonCopy({ target }: CopyPlan): void {
+    this.copies.get(target.path)?.close();
+    this.copies.delete(target.path);
+  }
+
+  /** Nothing is removed that may have become the bucket's file. */
+  removeCopy({ target }: CopyPlan): void {
+    if (!this.published.has(target.path)) removeDataFile(target.path);
+  }
+
+  /** Called in the file's own lane, so between two commits: completes the copy and puts it in the file's place. */
+  switchFile({ sourcePath, target }: CopyPlan, state: CopyState): PurgedVbucket[] {
+    const { monotonicMs } = this;
+    const old = this.find(target.bucketUuid, target.file);
+    const copy = new FileCopy({ sourcePath, target, purgeBeforeSeconds: 0, monotonicMs, state });
+    try {
+      const purged = copy.finish();
+      stageGeneration(target);
+      this.replace(old, target);
+      return purged;
+    } finally {
+      copy.close();
     }
-    return sizes;
   }
 
   /** Closes the bucket's files in this lane, all of them even when one throws. */
@@ -136,6 +209,8 @@ export class SqliteLane {
       for (const reader of readers.values()) reader.close();
       readers.clear();
     }
+    for (const copy of this.copies.values()) copy.close();
+    this.copies.clear();
     for (const data of this.files.values()) data.close(false);
     this.files.clear();
     this.unsettled.clear();
@@ -147,6 +222,28 @@ export class SqliteLane {
     const fetcher = present ?? new Fetcher(spec.path);
     if (!present) this.fetchers.set(key, fetcher);
     return fetcher;
+  }
+
+  /** The old file is not written to any more, whatever happens here: `files.json` may name the new one already. */
+  private replace(old: DataFile, target: DataFileSpec): void {
+    this.unsettled.delete(old);
+    this.published.add(target.path);
+    try {
+      publishLayout(dirname(target.path));
+      old.retire('it was replaced');
+      this.openFile(target);
+    } catch (error) {
+      old.retire(error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+    this.published.delete(old.spec.path);
+    removeDataFile(old.spec.path);
+  }
+
+  private copyTo(path: string): FileCopy {
+    const copy = this.copies.get(path);
+    if (copy === undefined) throw new Error(`nothing is copied to ${path}`);
+    return copy;
   }
 
   private openFile(spec: DataFileSpec): OpenedFile {
@@ -167,6 +264,17 @@ export class SqliteLane {
 }
 
 const keyOf = (bucketUuid: string, file: number | ''): string => `${bucketUuid}/${file}`;
+
+/** Throws, saying what is missing, unless a copy of this size fits on the disk and leaves commits some space. */
+function checkRoom(path: string, dataBytes: number): void {
+  const { bavail, bsize } = statfsSync(path);
+  const needed = dataBytes + Math.floor(dataBytes / 8) + spareBytes;
+  const free = bavail * bsize;
+  if (free >= needed) return;
+  throw new Error(`compaction of ${path} needs ${mib(needed)} MiB of free disk, there are ${mib(free)} MiB`);
+}
+
+const mib = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);
 
 function named<T>(files: BucketFiles, act: () => T): T {
   try {

@@ -3,7 +3,7 @@
 import { parentPort } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import { SqliteLane } from '../adapters/sqlite-lane.ts';
-import { DamagedFileError } from '../engine.ts';
+import { type CutBuffer, type DamagedFile, DamagedFileError, DiskFullError } from '../engine.ts';
 import type { LaneFailure, LaneReply, LaneRequest } from './messages.ts';
 
 assert(parentPort !== null, 'the disk worker runs in a worker thread');
@@ -28,12 +28,15 @@ function serve({ id, operation, args }: LaneRequest): LaneReply {
 
 function failureOf(error: unknown): LaneFailure {
   const message = error instanceof Error ? error.message : String(error);
-  if (!(error instanceof DamagedFileError)) return { message, damage: null };
-  return { message, damage: { file: error.file, path: error.path, reason: error.reason } };
+  const damage = error instanceof DamagedFileError ? damageOf(error) : null;
+  return { message, damage, cuts: error instanceof DiskFullError ? error.cuts : null };
 }
 
-/** The memory of a loaded page moves to the client instead of being copied. */
+const damageOf = ({ file, path, reason }: DamagedFileError): DamagedFile => ({ file, path, reason });
+
+/** The memory of a loaded page, or of cuts that go back, moves to the client instead of being copied. */
 function batchOf(reply: LaneReply): ArrayBuffer[] {
-  const batch = 'result' in reply && (reply.result as { batch?: Uint8Array<ArrayBuffer> } | undefined)?.batch;
-  return batch ? [batch.buffer] : [];
+  const batch =
+    'result' in reply ? (reply.result as { batch?: CutBuffer } | undefined)?.batch : reply.failure.cuts;
+  return batch?.buffer instanceof ArrayBuffer ? [batch.buffer] : [];
 }

@@ -1,5 +1,5 @@
 // What a disk worker and its client send each other.
-import type { DamagedFile } from '../engine.ts';
+import type { CutBuffer, DamagedFile } from '../engine.ts';
 import type { LaneOperation } from '../lane.ts';
 
 export interface LaneRequest {
@@ -14,4 +14,6 @@ export interface LaneFailure {
   message: string;
   /** Set when the error is a DamagedFileError. */
   damage: DamagedFile | null;
+  /** Set when the error is a DiskFullError: its cuts, which go back. */
+  cuts: CutBuffer | null;
 }

@@ -3,15 +3,18 @@
 import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { startWorker } from '#ports/worker.ts';
-import { DamagedFileError, type DiskEngine } from '../engine.ts';
+import { DamagedFileError, type DiskEngine, DiskFullError } from '../engine.ts';
 import type { Lane, LaneArguments, LaneOperation, LaneResult } from '../lane.ts';
 import { LaneEngine } from '../lane-engine.ts';
 import type { LaneFailure, LaneReply, LaneRequest } from './messages.ts';
 
-/** Each worker costs about 12 MB; files are spread over them by file number. One more starts at the first fetch. */
+/**
+ * Each worker costs about 12 MB; files are spread over them by file number. One more starts at the first fetch, and one
+ * for as long as something is compacted.
+ */
 export function workerDiskEngine(options: { workers?: number } = {}): DiskEngine {
   const more = Array.from({ length: (options.workers ?? 1) - 1 }, () => new WorkerLane());
-  return new LaneEngine([new WorkerLane(), ...more], new WorkerLane());
+  return new LaneEngine([new WorkerLane(), ...more], new WorkerLane(), () => new WorkerLane());
 }
 
 class WorkerLane implements Lane {
@@ -64,8 +67,10 @@ class WorkerLane implements Lane {
   }
 }
 
-const errorOf = ({ message, damage }: LaneFailure): Error =>
-  damage === null ? new Error(message) : new DamagedFileError(damage);
+function errorOf({ message, damage, cuts }: LaneFailure): Error {
+  if (cuts !== null) return new DiskFullError(cuts, message);
+  return damage === null ? new Error(message) : new DamagedFileError(damage);
+}
 
 /** A part of a larger buffer would be sent with all of it: such parts are copied. Shared memory is sent as it is. */
 function ownMemory(value: unknown): unknown {

@@ -1,0 +1,284 @@
+// Copies the live rows of a data file into the next generation of it, a page at a time, while the file takes commits.
+// First each vbucket by key, as it is when its turn comes; then, in passes, what was committed after that. Rows are
+// copied as they are, checksums included, so damage is neither hidden nor made.
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { type PurgedVbucket, purgedRecord } from '../engine.ts';
+import { bigVbFactor, pageBytes, sql } from '../schema.ts';
+import { readVbRow, stateOf, vbRow } from '../vb-row.ts';
+import { CleanFlag, type DataFileSpec, syncPath } from './file-format.ts';
+
+/** A page ends about here: a read transaction of the copy holds back a checkpoint, and on one disk commits wait. */
+const pageTargetMs = 15;
+const rowsPerPage = { first: 500, min: 50, max: 10_000 };
+/** This much is brought to disk at a time: one sync of it all at the end would stall commits. */
+const syncBytes = 32 * 1024 * 1024;
+/** The copy is close enough behind for the rest to be done between two commits. */
+const restSeqnosMax = 2_000;
+/** Commits that outrun the copy are stopped by the last pass in the end. */
+const passesMax = 12;
+/** Memory for pages of the copy, in KiB. */
+const cacheKib = 16_000;
+/** Above every key. */
+const lastKey = Buffer.alloc(512, 0xff);
+const firstKey = Buffer.alloc(0);
+
+const isKept = '(del is null or del >= ? or seq > ?)';
+const copySql = {
+  vbuckets: 'select id, high from old.vb order by id',
+  high: 'select high from old.vb where id = ?',
+  rowCount: 'select sum(items + deleted) from old.vb',
+  anyBig: 'select exists(select 1 from old.big)',
+  anyOld: 'select exists(select 1 from old.doc indexed by doc_del where del is not null and del < ?)',
+  keyBound: 'select key from old.doc where vb = ? and key > ? order by key limit 1 offset ?',
+  seqnoBound: 'select seq from old.doc where vb = ? and seq > ? order by seq limit 1 offset ?',
+  copyKeys: `insert into main.doc select vb, key, seq, exp, del, meta, val from old.doc
+    where vb = ? and key > ? and key <= ? and ${isKept} order by key`,
+  dropped: `select count(*), max(seq) from old.doc not indexed where vb = ? and key > ? and key <= ? and not ${isKept}`,
+  bigByKey: `select vb * ${bigVbFactor} + seq from main.doc where vb = ? and key > ? and key <= ? and val is null`,
+  /** Values in `big` of the versions that the next statement replaces. */
+  dropBigs: `delete from main.big where id in (select d.vb * ${bigVbFactor} + d.seq from old.doc o
+    cross join main.doc d on d.vb = o.vb and d.key = o.key
+    where o.vb = ? and o.seq > ? and o.seq <= ? and d.val is null)`,
+  copySeqnos: `insert or replace into main.doc select vb, key, seq, exp, del, meta, val from old.doc
+    where vb = ? and seq > ? and seq <= ? order by seq`,
+  bigBySeqno: `select vb * ${bigVbFactor} + seq from main.doc where vb = ? and seq > ? and seq <= ? and val is null`,
+  copyBig: 'insert or replace into main.big select id, val from old.big where id = ?',
+  countBySeqno: 'select count(*) from old.doc indexed by doc_seq where vb = ?',
+  pageCount: 'pragma main.page_count',
+  copyStates: 'insert into main.vb select * from old.vb',
+  copyCollections: 'insert into main.coll select * from old.coll',
+  setPurged: 'update main.vb set purge = ?, deleted = ?, checksum = ? where id = ?',
+} as const;
+
+/** How far a copy has come: what another connection needs to go on with it. */
+export interface CopyState {
+  /** Vbucket and seqno up to which its rows are copied. */
+  positions: [number, number][];
+  purged: PurgedVbucket[];
+}
+
+export interface CopyStep {
+  rowsCopied: number;
+  /** About, from the counts that the file keeps. */
+  rowsTotal: number;
+  isFinished: boolean;
+}
+
+export class FileCopy {
+  private readonly target: DataFileSpec;
+  private readonly db: DatabaseSync;
+  private readonly statements = new Map<string, StatementSync>();
+  private readonly purgeBeforeSeconds: number;
+  private readonly monotonicMs: () => number;
+  private readonly positions: Map<number, number>;
+  private readonly purged: Map<number, PurgedVbucket>;
+  /** Vbuckets whose rows are still to be copied by key. */
+  private readonly waiting: number[];
+  /** The vbucket that is being copied by key. */
+  private current: { vb: number; afterKey: Uint8Array; rows: number; hasBig: boolean } | null = null;
+  /** Ids of large values whose rows are copied. */
+  private bigs: number[] = [];
+  private rows = rowsPerPage.first;
+  private passes = 0;
+  private rowsCopied = 0;
+  private readonly rowsTotal: number;
+  private syncedPages = 0;
+
+  constructor(options: {
+    sourcePath: string;
+    target: DataFileSpec;
+    purgeBeforeSeconds: number;
+    monotonicMs: () => number;
+    /** Goes on where another copy into the same file stopped. */
+    state?: CopyState;
+  }) {
+    this.target = options.target;
+    this.monotonicMs = options.monotonicMs;
+    this.db = new DatabaseSync(options.target.path);
+    // Nothing reads the new file before it is whole and on disk: until then it needs neither log nor locks.
+    this.db.exec(`pragma main.journal_mode=off; pragma main.synchronous=off; pragma main.locking_mode=exclusive;
+      pragma main.cache_size=-${cacheKib}; pragma cell_size_check=on;`);
+    this.db.prepare('attach ? as old').run(options.sourcePath);
+    this.positions = new Map(options.state?.positions);
+    this.purged = new Map(options.state?.purged.map((entry) => [entry.vb, entry]));
+    this.waiting = options.state ? [] : this.vbuckets().map(([vb]) => vb);
+    this.rowsTotal = this.number('rowCount') ?? 0;
+    const isNeeded = this.number('anyOld', options.purgeBeforeSeconds) === 1;
+    this.purgeBeforeSeconds = isNeeded ? options.purgeBeforeSeconds : 0;
+  }
+
+  /** Copies one page. */
+  step(): CopyStep {
+    const startedMs = this.monotonicMs();
+    let isFinished = false;
+    if (this.bigs.length > 0) this.copyBigs(startedMs);
+    else if (this.current !== null || this.waiting.length > 0) this.copyByKey();
+    else isFinished = this.catchUp(restSeqnosMax);
+    this.adapt(this.monotonicMs() - startedMs);
+    this.syncSome();
+    const { rowsCopied, rowsTotal } = this;
+    return { rowsCopied, rowsTotal: Math.max(rowsCopied, rowsTotal), isFinished };
+  }
+
+  /** Ends this connection's part. The rest is another's. */
+  handOver(): CopyState {
+    this.close();
+    return { positions: [...this.positions], purged: [...this.purged.values()] };
+  }
+
+  /** Copies everything that is left and makes the new file ready to be opened. No commit may come meanwhile. */
+  finish(): PurgedVbucket[] {
+    do {
+      while (this.bigs.length > 0) this.copyBigs(this.monotonicMs());
+    } while (!this.catchUp(0) || this.bigs.length > 0);
+    this.db.exec('begin');
+    this.db.exec(copySql.copyStates);
+    this.db.exec(copySql.copyCollections);
+    this.notePurged();
+    this.db.prepare(sql.setClean).run(CleanFlag.open);
+    this.db.exec('commit; detach old; pragma main.locking_mode=normal; pragma main.journal_mode=wal;');
+    this.close();
+    return [...this.purged.values()];
+  }
+
+  /** The copy is not wanted; its file is the caller's to remove. */
+  close(): void {
+    if (!this.db.isOpen) return;
+    this.statements.clear();
+    this.db.close();
+    syncPath(this.target.path);
+  }
+
+  private copyByKey(): void {
+    const at = (this.current ??= this.beginVbucket(this.waiting.shift() as number));
+    this.db.exec('begin');
+    const from = at.afterKey;
+    const bound = this.value('keyBound', at.vb, from, this.rows - 1) as Uint8Array | undefined;
+    const to = bound ?? lastKey;
+    const kept = [this.purgeBeforeSeconds, this.positions.get(at.vb) ?? 0] as const;
+    const copied = Number(this.statement('copyKeys').run(at.vb, from, to, ...kept).changes);
+    const dropped = this.purgeBeforeSeconds > 0 ? this.noteDropped(at.vb, from, to, kept) : 0;
+    this.rowsCopied += copied;
+    at.rows += copied + dropped;
+    at.afterKey = to;
+    if (at.hasBig) this.bigs = this.numbers('bigByKey', at.vb, from, to);
+    if (bound === undefined) this.endVbucket(at);
+    this.db.exec('commit');
+  }
+
+  private beginVbucket(vb: number) {
+    this.positions.set(vb, this.number('high', vb) ?? 0);
+    return { vb, afterKey: firstKey, rows: 0, hasBig: this.number('anyBig') === 1 };
+  }
+
+  /** Within the last page's transaction: while no commit came, as many rows must be known by seqno as by key. */
+  private endVbucket({ vb, rows }: { vb: number; rows: number }): void {
+    this.current = null;
+    if (this.number('high', vb) !== this.positions.get(vb)) return;
+    const bySeqno = this.number('countBySeqno', vb);
+    if (bySeqno === rows) return;
+    throw new Error(`vbucket ${vb} has ${rows} rows by key, ${bySeqno} by seqno`);
+  }
+
+  private noteDropped(vb: number, from: Uint8Array, to: Uint8Array, kept: readonly [number, number]): number {
+    const [tombstones, seqno] = this.row('dropped', vb, from, to, ...kept) as [number, number | null];
+    if (seqno === null) return 0;
+    const before = this.purged.get(vb);
+    this.purged.set(vb, {
+      vb,
+      upToSeqno: kept[1],
+      purgeSeqno: Math.max(before?.purgeSeqno ?? 0, seqno),
+      tombstones: (before?.tombstones ?? 0) + tombstones,
+    });
+    return tombstones;
+  }
+
+  /** One page of what was committed since. True when no more than `rest` seqnos are left. */
+  private catchUp(rest: number): boolean {
+    const behind = this.vbuckets().map(([vb, high]) => ({ vb, left: high - (this.positions.get(vb) ?? 0) }));
+    const left = behind.reduce((sum, entry) => sum + entry.left, 0);
+    if (left <= rest || (rest > 0 && this.passes >= passesMax * behind.length)) return true;
+    this.passes++;
+    const furthest = behind.reduce((most, entry) => (entry.left > most.left ? entry : most));
+    this.copyBySeqno(furthest.vb, this.positions.get(furthest.vb) ?? 0);
+    return false;
+  }
+
+  private copyBySeqno(vb: number, after: number): void {
+    this.db.exec('begin');
+    const high = this.number('high', vb) ?? 0;
+    const to = (this.value('seqnoBound', vb, after, this.rows - 1) as number | undefined) ?? high;
+    this.statement('dropBigs').run(vb, after, to);
+    this.statement('copySeqnos').run(vb, after, to);
+    this.bigs = this.numbers('bigBySeqno', vb, after, to);
+    this.positions.set(vb, to);
+    this.db.exec('commit');
+  }
+
+  /** A value that is gone belongs to a version that is gone: the version after it is copied later, with its value. */
+  private copyBigs(startedMs: number): void {
+    const copy = this.statement('copyBig');
+    this.db.exec('begin');
+    do copy.run(this.bigs.pop() as number);
+    while (this.bigs.length > 0 && this.monotonicMs() - startedMs < pageTargetMs);
+    this.db.exec('commit');
+  }
+
+  private notePurged(): void {
+    for (const entry of this.purged.values()) {
+      const row = this.arrays(sql.vbucketsFrom).get(entry.vb) as unknown as unknown[] | undefined;
+      const record = row && readVbRow(row);
+      if (!record) throw new Error(`the state of vbucket ${entry.vb} differs from its checksum`);
+      const changed = purgedRecord(record, entry);
+      const checksum = vbRow(stateOf(changed)).at(-1) as number;
+      this.statement('setPurged').run(changed.purgeSeqno, changed.deleted, checksum, entry.vb);
+    }
+  }
+
+  private adapt(tookMs: number): void {
+    if (tookMs > 2 * pageTargetMs) this.rows = Math.max(rowsPerPage.min, this.rows >> 1);
+    else if (tookMs < pageTargetMs / 2) this.rows = Math.min(rowsPerPage.max, this.rows * 2);
+  }
+
+  private syncSome(): void {
+    const pages = this.number('pageCount') as number;
+    if ((pages - this.syncedPages) * pageBytes < syncBytes) return;
+    this.syncedPages = pages;
+    syncPath(this.target.path);
+  }
+
+  private vbuckets(): [number, number][] {
+    return this.statement('vbuckets').all() as unknown as [number, number][];
+  }
+
+  private number(name: keyof typeof copySql, ...values: (number | Uint8Array)[]): number | undefined {
+    const value = this.value(name, ...values);
+    return typeof value === 'number' ? value : undefined;
+  }
+
+  private numbers(name: keyof typeof copySql, ...values: (number | Uint8Array)[]): number[] {
+    return (this.statement(name).all(...values) as unknown as [number][]).map(([id]) => id);
+  }
+
+  private value(name: keyof typeof copySql, ...values: (number | Uint8Array)[]): unknown {
+    return this.row(name, ...values)?.[0];
+  }
+
+  private row(name: keyof typeof copySql, ...values: (number | Uint8Array)[]): unknown[] | undefined {
+    return this.statement(name).get(...values) as unknown as unknown[] | undefined;
+  }
+
+  private statement(name: keyof typeof copySql): StatementSync {
+    return this.arrays(copySql[name]);
+  }
+
+  /** Rows of the statement are arrays. */
+  private arrays(text: string): StatementSync {
+    const known = this.statements.get(text);
+    if (known) return known;
+    const made = this.db.prepare(text);
+    made.setReturnArrays(true);
+    this.statements.set(text, made);
+    return made;
+  }
+}

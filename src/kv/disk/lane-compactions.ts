@@ -1,0 +1,112 @@
+// The course of compactions over lanes: the copy is made in a lane of its own, which lives as long as something is
+// compacted; only the last pass and the switch happen in the file's lane, between two of its commits.
+import type { DataFileSpec } from './adapters/file-format.ts';
+import type { CopyPlan } from './adapters/sqlite-lane.ts';
+import type { CompactOptions, CompactResult, PurgedVbucket } from './engine.ts';
+import type { Lane } from './lane.ts';
+
+export interface CompactedFile extends CompactResult {
+  /** The file that took the old one's place. */
+  spec: DataFileSpec;
+}
+
+interface Running {
+  bucketUuid: string;
+  file: number;
+  ended: Promise<unknown>;
+  callOff: AbortController;
+}
+
+export class Compactions {
+  private readonly startLane: (() => Lane) | null;
+  private readonly running = new Set<Running>();
+  private copyLane: Lane | null = null;
+  private copies = 0;
+
+  constructor(startLane: (() => Lane) | null) {
+    this.startLane = startLane;
+  }
+
+  /** `lane` is the file's own. */
+  run(lane: Lane, bucketUuid: string, file: number, options: CompactOptions): Promise<CompactedFile> {
+    if ([...this.running].some((other) => other.bucketUuid === bucketUuid && other.file === file)) {
+      return Promise.reject(new Error(`file ${file} of bucket ${bucketUuid} is being compacted already`));
+    }
+    const callOff = new AbortController();
+    const signal = options.signal ? AbortSignal.any([options.signal, callOff.signal]) : callOff.signal;
+    const result = this.compact(lane, bucketUuid, file, { ...options, signal });
+    const entry = { bucketUuid, file, callOff, ended: result.catch(() => {}) };
+    this.running.add(entry);
+    return result.finally(() => this.running.delete(entry));
+  }
+
+  /** Resolves when nothing of it goes on any more. */
+  async callOff(bucketUuid: string): Promise<void> {
+    const own = [...this.running].filter((entry) => entry.bucketUuid === bucketUuid);
+    for (const { callOff } of own) callOff.abort(new Error('the bucket is closed or emptied'));
+    await Promise.all(own.map(({ ended }) => ended));
+  }
+
+  private async compact(
+    lane: Lane,
+    bucketUuid: string,
+    file: number,
+    options: CompactOptions & { signal: AbortSignal },
+  ): Promise<CompactedFile> {
+    options.signal.throwIfAborted();
+    const plan = await lane.call('planCopy', bucketUuid, file);
+    try {
+      const before = await lane.call('fileBytes', bucketUuid, file);
+      const purged = await this.copyAndSwitch(lane, plan, options);
+      const bytesAfter = await lane.call('fileBytes', bucketUuid, file);
+      return { bytesBefore: before, bytesAfter, purged, spec: plan.target };
+    } catch (error) {
+      await lane.call('removeCopy', plan).catch(() => {});
+      throw error;
+    }
+  }
+
+  private async copyAndSwitch(
+    lane: Lane,
+    plan: CopyPlan,
+    options: CompactOptions & { signal: AbortSignal },
+  ): Promise<PurgedVbucket[]> {
+    const copyLane = this.enterCopyLane(lane);
+    try {
+      await copyLane.call('beginCopy', plan, options.purgeBeforeSeconds);
+      await copyPages(copyLane, plan, options);
+      const state = await copyLane.call('handOverCopy', plan);
+      options.signal.throwIfAborted();
+      return await lane.call('switchFile', plan, state);
+    } finally {
+      await copyLane.call('abandonCopy', plan).catch(() => {});
+      await this.leaveCopyLane();
+    }
+  }
+
+  private enterCopyLane(lane: Lane): Lane {
+    if (this.startLane === null) return lane;
+    this.copies++;
+    return (this.copyLane ??= this.startLane());
+  }
+
+  private async leaveCopyLane(): Promise<void> {
+    if (this.copyLane === null || --this.copies > 0) return;
+    const lane = this.copyLane;
+    this.copyLane = null;
+    await lane.stop();
+  }
+}
+
+async function copyPages(
+  lane: Lane,
+  plan: CopyPlan,
+  { signal, progress }: CompactOptions & { signal: AbortSignal },
+): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const { rowsCopied, rowsTotal, isFinished } = await lane.call('copyPage', plan);
+    progress?.(rowsCopied, rowsTotal);
+    if (isFinished) return;
+  }
+}
