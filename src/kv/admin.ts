@@ -80,6 +80,21 @@ export interface KvPorts {
   tlsPort: number;
 }
 
+/** Asks for a compaction. */
+export interface CompactOrder {
+  /** Tombstones of deletions before this second go; 0 keeps them all. */
+  purgeBeforeSeconds: number | 'all';
+  /** Whose compaction it is: told back in reports, and named to call it off. */
+  origin: string;
+}
+
+/** A compaction under way: documents copied of about how many. */
+export interface CompactionReport {
+  origin: string;
+  done: number;
+  total: number;
+}
+
 export interface BucketReport {
   name: string;
   uuid: string;
@@ -94,6 +109,9 @@ export interface BucketReport {
   memUsed: number;
   dataBytes: number;
   diskBytes: number;
+  /** Of the bytes on disk, what compaction would give back. */
+  freeDiskBytes: number;
+  compaction: CompactionReport | null;
   dirtyItems: number;
   /** Counters since start. */
   ops: number;
@@ -125,6 +143,10 @@ export interface KvAdmin {
   report(): Promise<KvReport>;
   /** A key of the default collection, or null when it has none. */
   randomKey(bucket: string): Promise<string | null>;
+  /** Begins a compaction and does not wait for it; nothing happens when one is under way or the bucket is not there. */
+  compact(bucketUuid: string, order: CompactOrder): Promise<void>;
+  /** Calls off the compaction of this origin, without one whatever is under way. */
+  cancelCompaction(bucketUuid: string, origin?: string): Promise<void>;
   /** Drains connections, flushes everything, closes cleanly. */
   stop(): Promise<void>;
 }

@@ -115,6 +115,8 @@ export class Node {
         apply: (desired) => this.apply(desired),
         report: () => kv.report(),
         randomKey: (bucket) => kv.randomKey(bucket),
+        compact: (uuid, order) => kv.compact(uuid, order),
+        cancelCompaction: (uuid, origin) => kv.cancelCompaction(uuid, origin),
       },
       kdf: realKdf,
       clock: realClock,

@@ -59,6 +59,8 @@ export class FakeDataService implements DataService {
   async randomKey(): Promise<string | null> {
     return this.key;
   }
+  async compact(): Promise<void> {}
+  async cancelCompaction(): Promise<void> {}
   onChange(listener: () => void) {
     this.#listeners.add(listener);
     return { stop: () => void this.#listeners.delete(listener) };
@@ -75,6 +77,8 @@ export const figures = (changes: Partial<MeasuredBucket> = {}): MeasuredBucket =
   memUsedBytes: 0,
   dataBytes: 0,
   diskBytes: 0,
+  fragmentationPercent: 0,
+  compaction: null,
   dirtyItems: 0,
   nonResident: 0,
   collectionItems: {},

@@ -2,7 +2,7 @@
 import type { InjectOptions } from 'light-my-request';
 import type { Kdf } from '#auth/kdf.ts';
 import { createHttpServer } from '#http/server.ts';
-import type { BucketReport, KvDesired, KvReport } from '#kv/admin.ts';
+import type { BucketReport, CompactOrder, KvDesired, KvReport } from '#kv/admin.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
@@ -45,6 +45,8 @@ export class FakeKv {
   desired: KvDesired | null = null;
   readonly figures: Record<string, Partial<BucketReport>> = {};
   key: string | null = null;
+  /** What was asked for, in order. */
+  readonly compactions: [string, CompactOrder | string][] = [];
 
   async apply(desired: KvDesired): Promise<KvReport> {
     this.desired = structuredClone(desired);
@@ -57,12 +59,18 @@ export class FakeKv {
   async randomKey(): Promise<string | null> {
     return this.key;
   }
+  async compact(uuid: string, order: CompactOrder): Promise<void> {
+    this.compactions.push([uuid, order]);
+  }
+  async cancelCompaction(uuid: string, origin?: string): Promise<void> {
+    this.compactions.push([uuid, `cancel ${origin}`]);
+  }
   #reportOf(name: string, uuid: string): BucketReport {
     return {
       ...{ name, uuid, incarnation: 0, state: 'ready', damaged: [], writeFailure: null },
       ...{ items: 0, memUsed: 0, dataBytes: 0, diskBytes: 0, dirtyItems: 0, ops: 0, gets: 0 },
       ...{ getHits: 0, sets: 0, deletes: 0, diskFetches: 0, nonResident: 0, collectionItems: {} },
-      ...{ evictions: 0, expired: 0 },
+      ...{ evictions: 0, expired: 0, freeDiskBytes: 0, compaction: null },
       ...this.figures[name],
     };
   }

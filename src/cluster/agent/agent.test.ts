@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { BucketReport, KvDesired, KvReport } from '#kv/admin.ts';
+import type { BucketReport, CompactOrder, KvDesired, KvReport } from '#kv/admin.ts';
 import { silentLog } from '#ports/log.ts';
 import { memoryCluster } from '../../../test/support/cluster.ts';
 import { BucketsService } from '../buckets/buckets.service.ts';
@@ -16,6 +16,7 @@ class FakeKv {
   failures = 0;
   reports = 0;
   ops = 0;
+  readonly compactions: unknown[] = [];
 
   async apply(desired: KvDesired): Promise<KvReport> {
     this.asked.push(structuredClone(desired));
@@ -31,12 +32,18 @@ class FakeKv {
   async randomKey(): Promise<string | null> {
     return null;
   }
+  async compact(uuid: string, order: CompactOrder): Promise<void> {
+    this.compactions.push([uuid, order]);
+  }
+  async cancelCompaction(uuid: string, origin?: string): Promise<void> {
+    this.compactions.push([uuid, `cancel ${origin}`]);
+  }
   #reportOf(uuid: string): BucketReport {
     return {
       ...{ name: uuid, uuid, incarnation: 0, state: 'ready', damaged: [], writeFailure: null },
       ...{ items: 0, memUsed: 0, dataBytes: 0, diskBytes: 0, dirtyItems: 0, ops: this.ops, gets: 0 },
       ...{ getHits: 0, sets: 0, deletes: 0, diskFetches: 0, nonResident: 0, collectionItems: {} },
-      ...{ evictions: 0, expired: 0 },
+      ...{ evictions: 0, expired: 0, freeDiskBytes: 0, compaction: null },
     };
   }
 }

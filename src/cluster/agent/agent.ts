@@ -7,7 +7,7 @@ import type { ConfigStore } from '#replog/config-store.ts';
 import { BucketsStore } from '../buckets/buckets.store.ts';
 import { type ManifestState, manifestKey } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import type { DataService, MeasuredBucket } from '../config/data-service.ts';
+import type { CompactionOrigin, CompactOrder, DataService, MeasuredBucket } from '../config/data-service.ts';
 import { type Changing, until } from '../config/until.ts';
 import { desiredState } from './desired-state.ts';
 import { Samples } from './samples.ts';
@@ -26,7 +26,7 @@ export interface DataUsers extends Changing {
 export interface AgentDeps {
   view: ClusterView;
   store: ConfigStore;
-  kv: Pick<KvAdmin, 'apply' | 'report' | 'randomKey'>;
+  kv: Pick<KvAdmin, 'apply' | 'report' | 'randomKey' | 'compact' | 'cancelCompaction'>;
   users: DataUsers;
   tls: Changing & { current(): TlsSpec | null };
   clock: Clock;
@@ -96,6 +96,14 @@ export class Agent implements DataService {
 
   randomKey(bucket: string): Promise<string | null> {
     return this.#deps.kv.randomKey(bucket);
+  }
+
+  compact(bucketUuid: string, order: CompactOrder): Promise<void> {
+    return this.#deps.kv.compact(bucketUuid, order);
+  }
+
+  cancelCompaction(bucketUuid: string, origin: CompactionOrigin): Promise<void> {
+    return this.#deps.kv.cancelCompaction(bucketUuid, origin);
   }
 
   onChange(listener: () => void): { stop(): void } {

@@ -48,12 +48,20 @@ export class Samples {
       memUsedBytes: report.memUsed,
       dataBytes: report.dataBytes,
       diskBytes: report.diskBytes,
+      fragmentationPercent: fragmentationPercent(report),
+      compaction: report.compaction,
       dirtyItems: report.dirtyItems,
       nonResident: report.nonResident,
       collectionItems: report.collectionItems,
       rates,
     };
   }
+}
+
+/** Of whole pages: pages are never quite full, in a file that was just written neither. */
+function fragmentationPercent({ dataBytes, freeDiskBytes }: BucketReport): number {
+  const pageBytes = dataBytes + freeDiskBytes;
+  return pageBytes === 0 ? 0 : Math.round((100 * freeDiskBytes) / pageBytes);
 }
 
 function troublesOf({ name, damaged, writeFailure }: BucketReport): string[] {

@@ -23,8 +23,6 @@ export interface RecordInput {
 }
 
 const mib = 1024 * 1024;
-/** The threshold of a storage engine that does not run here; part of every published record. */
-const magmaFragmentationPercentage = 50;
 
 /** The part that changes only with the configuration. */
 export function stableRecord({ bucket, manifest, moment, nodes }: RecordInput, skipMap: boolean) {
@@ -91,7 +89,7 @@ export function fullRecord(
     pitrEnabled: false,
     pitrGranularity: pitrDefaults.granularity,
     pitrMaxHistoryAge: pitrDefaults.maxHistoryAge,
-    fragmentationPercentage: magmaFragmentationPercentage,
+    fragmentationPercentage: measured?.fragmentationPercent ?? 0,
     conflictResolutionType: bucket.conflictResolutionType,
     ...(bucket.conflictResolutionType === 'lww' && {
       driftAheadThresholdMs: bucket.driftAheadThresholdMs,

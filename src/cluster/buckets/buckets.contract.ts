@@ -143,21 +143,47 @@ export const NamedStatsDirectory = defineRoute({
   path: `${bucket}/stats/Directory`,
 });
 
-const later = 'Refused with 501: this version does not compact on request.';
 const controller = (id: string, name: string, access: Access, doc: string) =>
   defineRoute({ id, method: 'POST', path: `${bucket}/controller/${name}`, access, doc });
 
-/** Known calls whose work this version cannot do. */
-export const unavailableControllers = [
-  controller('buckets.compact', 'compactBucket', compact, later),
-  controller('buckets.cancel_compaction', 'cancelBucketCompaction', compact, later),
-  controller('buckets.compact_data', 'compactDatabases', compact, later),
-  controller('buckets.cancel_data_compaction', 'cancelDatabasesCompaction', compact, later),
-  controller('buckets.purge', 'unsafePurgeBucket', remove, later),
-  controller(
-    'buckets.start_recovery',
-    'startRecovery',
-    { kind: 'permission', permission: 'cluster.bucket[{bucket}].recovery!write' },
-    'Refused with 501: recovery needs more than one node.',
-  ),
-];
+const begins =
+  'Answers at once; shown by `/pools/default/tasks` while it goes on. Nothing happens when one is under way.';
+
+export const CompactBucket = controller(
+  'buckets.compact',
+  'compactBucket',
+  compact,
+  `Gives back the disk that changed documents left behind, and drops old tombstones. ${begins}`,
+);
+export const CompactDatabases = controller(
+  'buckets.compact_data',
+  'compactDatabases',
+  compact,
+  `As compactBucket: this version has no files but those of documents. ${begins}`,
+);
+export const CancelBucketCompaction = controller(
+  'buckets.cancel_compaction',
+  'cancelBucketCompaction',
+  compact,
+  'Calls off what compactBucket or unsafePurgeBucket began; the files stay as they were.',
+);
+export const CancelDatabasesCompaction = controller(
+  'buckets.cancel_data_compaction',
+  'cancelDatabasesCompaction',
+  compact,
+  'Calls off what compactDatabases began; the files stay as they were.',
+);
+export const PurgeBucket = controller(
+  'buckets.purge',
+  'unsafePurgeBucket',
+  remove,
+  'Compacts and drops every tombstone, however new: consumers of changes that lag behind must begin anew.',
+);
+
+/** A known call whose work this version cannot do. */
+export const StartRecovery = controller(
+  'buckets.start_recovery',
+  'startRecovery',
+  { kind: 'permission', permission: 'cluster.bucket[{bucket}].recovery!write' },
+  'Refused with 501: recovery needs more than one node.',
+);

@@ -112,8 +112,42 @@ describe('bucket records', () => {
     for (const uri of reads) assert.equal((await request(uri)).status, 200, uri);
     for (const uri of Object.values(body.controllers) as string[]) {
       const { status } = await request(uri, { method: 'POST' });
-      assert.equal(status, uri.endsWith('doFlush') ? 200 : 501, uri);
+      assert.equal(status, uri.endsWith('startRecovery') ? 501 : 200, uri);
     }
+  });
+
+  it('begin and call off compactions, which the list of tasks shows', async () => {
+    const { request, kv, clock } = await aBucket({});
+    const { uuid } = (await request(`${buckets}/b`)).body;
+    const call = (name: string) => request(`${buckets}/b/controller/${name}`, { method: 'POST' });
+    const calls = ['compactBucket', 'compactDatabases', 'unsafePurgeBucket'];
+    for (const name of [...calls, 'cancelBucketCompaction', 'cancelDatabasesCompaction']) {
+      const { status, body } = await call(name);
+      assert.deepEqual([status, body], [200, undefined], name);
+    }
+    const purgeBeforeSeconds = Math.floor(clock.wallMs() / 1000 - 3 * 86_400);
+    assert.deepEqual(kv.compactions, [
+      [uuid, { origin: 'bucket', purgeBeforeSeconds }],
+      [uuid, { origin: 'databases', purgeBeforeSeconds }],
+      [uuid, { origin: 'bucket', purgeBeforeSeconds: 'all' }],
+      [uuid, 'cancel bucket'],
+      [uuid, 'cancel databases'],
+    ]);
+    const compaction = { origin: 'databases', done: 199, total: 300 };
+    kv.figures['b'] = { compaction, dataBytes: 3000, freeDiskBytes: 1000, diskBytes: 9000 };
+    const tasks = (await request('/pools/default/tasks')).body as { type: string }[];
+    assert.deepEqual(tasks[1], {
+      type: 'bucket_compaction',
+      recommendedRefreshPeriod: 2,
+      status: 'running',
+      bucket: 'b',
+      changesDone: 199,
+      totalChanges: 300,
+      progress: 66,
+      cancelURI: `${buckets}/b/controller/cancelDatabasesCompaction`,
+    });
+    assert.equal((await request(`${buckets}/b`)).body.fragmentationPercentage, 25);
+    assert.equal((await request(`${buckets}/none/controller/compactBucket`, { method: 'POST' })).status, 404);
   });
 
   it('show own compaction settings, and nothing of it for buckets in memory', async () => {

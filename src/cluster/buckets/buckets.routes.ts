@@ -24,7 +24,7 @@ export interface BucketRoutesDeps {
 const on = (query: Form, name: string): boolean => query[name] === '1';
 
 export function bucketRoutes(deps: BucketRoutesDeps): BoundRoute[] {
-  return [...changes(deps), ...reads(deps), ...unavailable(), ...bucketStatsRoutes(deps)];
+  return [...changes(deps), ...reads(deps), ...compactions(deps), ...bucketStatsRoutes(deps)];
 }
 
 function changes({ service }: BucketRoutesDeps): BoundRoute[] {
@@ -105,11 +105,36 @@ function reads({ service, view, data, moments, product }: BucketRoutesDeps): Bou
   ];
 }
 
-function unavailable(): BoundRoute[] {
-  return contract.unavailableControllers.map((route) =>
-    bind(route, () => {
-      const what = route.id === 'buckets.start_recovery' ? 'Recovery' : 'Compaction on request';
-      throw refuse.text(`${what} is not available in this version.`, 501);
+function compactions({ service }: BucketRoutesDeps): BoundRoute[] {
+  const answering = (act: (name: string) => Promise<void>) => {
+    return async ({ params }: { params: Readonly<Record<string, string>> }) => {
+      await act(nameIn(params));
+      return reply.empty();
+    };
+  };
+  return [
+    bind(
+      contract.CompactBucket,
+      answering((name) => service.compact(name, 'bucket')),
+    ),
+    bind(
+      contract.CompactDatabases,
+      answering((name) => service.compact(name, 'databases')),
+    ),
+    bind(
+      contract.PurgeBucket,
+      answering((name) => service.compact(name, 'bucket', 'all')),
+    ),
+    bind(
+      contract.CancelBucketCompaction,
+      answering((name) => service.cancelCompaction(name, 'bucket')),
+    ),
+    bind(
+      contract.CancelDatabasesCompaction,
+      answering((name) => service.cancelCompaction(name, 'databases')),
+    ),
+    bind(contract.StartRecovery, () => {
+      throw refuse.text('Recovery is not available in this version.', 501);
     }),
-  );
+  ];
 }

@@ -3,6 +3,7 @@ import { AppError, refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
+import { compactionDefaults } from '../auto-compaction/settings.ts';
 import type { BucketsState, Edition, StoredBucket, Vocabulary } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
@@ -23,6 +24,7 @@ const flushTimeoutMs = 30_000;
 /** The bucket is usable right after the answer in all but rare cases; it never delays a caller for longer. */
 const courtesyMs = 2_000;
 const mib = 1024 * 1024;
+const secondsPerDay = 86_400;
 
 export interface DiskUse {
   totalBytes: number;
@@ -129,6 +131,19 @@ export class BucketsService {
     if (!done) throw refuse.notFound();
     if (await data.settled(done.revision, flushTimeoutMs)) return;
     throw refuse.bare({ _: 'Flush failed with unexpected error. Check server logs for details.' }, 500);
+  }
+
+  /** Begins, and answers at once; nothing happens while one is under way, and to buckets without a disk but for tombstones. */
+  async compact(name: string, origin: 'bucket' | 'databases', which: 'old' | 'all' = 'old'): Promise<void> {
+    const { data, clock } = this.#deps;
+    const { uuid, purgeIntervalDays } = this.find(name);
+    const days = purgeIntervalDays ?? compactionDefaults.purgeIntervalDays;
+    const purgeBeforeSeconds = Math.floor(clock.wallMs() / 1000 - days * secondsPerDay);
+    await data.compact(uuid, { origin, purgeBeforeSeconds: which === 'all' ? 'all' : purgeBeforeSeconds });
+  }
+
+  async cancelCompaction(name: string, origin: 'bucket' | 'databases'): Promise<void> {
+    await this.#deps.data.cancelCompaction(this.find(name).uuid, origin);
   }
 
   #around(buckets: BucketsState, present: StoredBucket | null): Surroundings {

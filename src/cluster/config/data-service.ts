@@ -10,7 +10,19 @@ export interface DataService {
   connections(): number;
   /** A key of the default collection, or null when it is empty. */
   randomKey(bucket: string): Promise<string | null>;
+  /** Begins a compaction and does not wait for it. */
+  compact(bucketUuid: string, order: CompactOrder): Promise<void>;
+  cancelCompaction(bucketUuid: string, origin: CompactionOrigin): Promise<void>;
   onChange(listener: () => void): { stop(): void };
+}
+
+/** Who asked for it: each call off names its own. */
+export type CompactionOrigin = 'bucket' | 'databases' | 'automatic';
+
+export interface CompactOrder {
+  /** Tombstones of deletions before this second go. */
+  purgeBeforeSeconds: number | 'all';
+  origin: CompactionOrigin;
 }
 
 export interface MeasuredBucket {
@@ -21,6 +33,10 @@ export interface MeasuredBucket {
   memUsedBytes: number;
   dataBytes: number;
   diskBytes: number;
+  /** Share of the data files, in percent, that compaction would give back. */
+  fragmentationPercent: number;
+  /** Under way: documents copied of about how many. */
+  compaction: { origin: string; done: number; total: number } | null;
   dirtyItems: number;
   nonResident: number;
   /** Live items per collection id in lower-case hex. */

@@ -118,7 +118,10 @@ function bootstrap({ view, data }: PoolRoutesDeps): BoundRoute[] {
 
 function work({ view, data }: PoolRoutesDeps): BoundRoute[] {
   return [
-    bind(contract.GetTasks, ({ query }) => reply.json(tasks(view, data, query))),
+    bind(contract.GetTasks, async ({ query }) => {
+      await data.refresh();
+      return reply.json(tasks(view, data, query));
+    }),
     bind(contract.GetRebalanceProgress, () => reply.json({ status: 'none' })),
   ];
 }

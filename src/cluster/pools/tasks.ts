@@ -1,8 +1,10 @@
 // The list of background work.
 import { refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
+import { bucketUri } from '../bootstrap/terse-config.ts';
+import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import type { DataService } from '../config/data-service.ts';
+import type { DataService, MeasuredBucket } from '../config/data-service.ts';
 import { statusOf } from '../nodes/node-record.ts';
 
 const timeoutMs = { min: 1_000, max: 120_000 };
@@ -17,9 +19,33 @@ export function tasks(view: ClusterView, data: DataService, query: Form): Record
   return [
     ...leaving.map(({ name }) => ({ type: 'orphanBucket', bucket: name, nodes: [otpNode], ...common })),
     { type: 'rebalance', status: 'notRunning', statusIsStale: false, masterRequestTimedOut: false },
+    ...view.liveBuckets().flatMap((bucket) => compactionTask(bucket, data.measured(bucket.uuid)) ?? []),
     ...warming.map(({ name }) => ({ type: 'warming_up', bucket: name, node: otpNode, stats: {}, ...common })),
   ];
 }
+
+function compactionTask({ name }: StoredBucket, measured: MeasuredBucket | null) {
+  if (!measured?.compaction) return null;
+  const { origin, done, total } = measured.compaction;
+  const cancel = cancelCalls[origin];
+  const uri = `${bucketUri(name)}/controller/`;
+  return {
+    type: 'bucket_compaction',
+    recommendedRefreshPeriod: refreshSeconds,
+    status: 'running',
+    bucket: name,
+    changesDone: done,
+    totalChanges: total,
+    progress: total === 0 ? 0 : Math.floor((100 * done) / total),
+    ...(cancel !== undefined && { cancelURI: uri + cancel }),
+  };
+}
+
+/** Only what somebody asked for can be called off. */
+const cancelCalls: Record<string, string | undefined> = {
+  bucket: 'cancelBucketCompaction',
+  databases: 'cancelDatabasesCompaction',
+};
 
 function checkTimeout(sent: string | undefined): void {
   if (sent === undefined) return;

@@ -25,6 +25,7 @@ import { Sweeper } from '../vbucket/sweeper.ts';
 import { Vbuckets } from '../vbucket/vbuckets.ts';
 import { BackgroundFetches } from './background-fetches.ts';
 import { ChangeFeed } from './change-feed.ts';
+import { Compaction } from './compaction.ts';
 import type { ItemView } from './documents.ts';
 import { DurableWrites } from './durable-writes.ts';
 import { ExpiryPager, expiryPagerSecondsDefault } from './expiry-pager.ts';
@@ -81,6 +82,7 @@ export class Bucket {
   readonly documents: MemoryDocuments;
   readonly changes: ChangeFeed;
   readonly rules: BucketRules;
+  readonly compaction: Compaction;
   state: 'warmup' | 'ready' | 'failed' = 'warmup';
   damaged: DamagedFile[] = [];
   /** Why the bucket takes no writes, when it does not. */
@@ -100,6 +102,7 @@ export class Bucket {
   private readonly expiryPager: ExpiryPager;
   private files: BucketFiles | null;
   private isOpen = false;
+  private isServing = false;
   private readable: number[] = [];
   private sweepTimer: Timer | null = null;
 
@@ -138,6 +141,7 @@ export class Bucket {
     this.fetches = storage ? this.makeFetches(storage) : null;
     this.documents = this.makeDocuments();
     this.expiryPager = this.makeExpiryPager(policy);
+    this.compaction = this.makeCompaction();
     this.takeManifest(options.manifest ?? defaultManifest);
   }
 
@@ -153,6 +157,7 @@ export class Bucket {
   async stop(): Promise<void> {
     this.refuseAll();
     this.sweepTimer?.cancel();
+    await this.compaction.stop();
     await this.flusher?.pause();
     await this.flusher?.drain();
     this.abandonWaiters();
@@ -163,6 +168,7 @@ export class Bucket {
   async destroy(): Promise<void> {
     this.refuseAll();
     this.sweepTimer?.cancel();
+    await this.compaction.stop();
     await this.flusher?.pause();
     this.abandonWaiters();
     this.vbuckets.clear();
@@ -172,6 +178,7 @@ export class Bucket {
   /** Forgets every document, in memory and on disk. */
   async flush(incarnation: number): Promise<void> {
     this.refuseAll();
+    await this.compaction.stop();
     await this.flusher?.pause();
     this.abandonWaiters();
     this.vbuckets.clear();
@@ -245,6 +252,7 @@ export class Bucket {
     this.keeper.start();
     this.expiryPager.start();
     this.state = this.readable.length === 0 ? 'failed' : 'ready';
+    this.isServing = this.state === 'ready';
   }
 
   private allRows(): number[] {
@@ -298,6 +306,19 @@ export class Bucket {
         this.changes.settled(row);
       },
       onFailure: (file, reason) => this.loseDisk(`file ${file}: ${reason}`),
+    });
+  }
+
+  private makeCompaction(): Compaction {
+    const { clock, log, storage } = this.options;
+    return new Compaction({
+      vbuckets: this.vbuckets,
+      storage: storage
+        ? { disk: storage.disk, bucketUuid: storage.files.bucketUuid, fileCount: storage.files.fileCount }
+        : null,
+      isServed: () => this.isServing,
+      clock,
+      log,
     });
   }
 
@@ -415,6 +436,7 @@ export class Bucket {
   }
 
   private refuseAll(): void {
+    this.isServing = false;
     this.keeper.stop();
     this.expiryPager.stop();
     this.vbuckets.rows.refusal.fill(Status.temporaryFailure);

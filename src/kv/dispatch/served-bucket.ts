@@ -15,6 +15,7 @@ export type EngineFigures = Pick<
   | 'memUsed'
   | 'dataBytes'
   | 'diskBytes'
+  | 'freeDiskBytes'
   | 'dirtyItems'
   | 'diskFetches'
   | 'evictions'
@@ -47,6 +48,7 @@ const noFigures: EngineFigures = {
   memUsed: 0,
   dataBytes: 0,
   diskBytes: 0,
+  freeDiskBytes: 0,
   dirtyItems: 0,
   diskFetches: 0,
   evictions: 0,

@@ -3,7 +3,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import type { BucketReport, BucketSpec, DurabilityMinLevel } from '../admin.ts';
+import type { BucketReport, BucketSpec, CompactOrder, DurabilityMinLevel } from '../admin.ts';
 import { Bucket } from '../bucket/bucket.ts';
 import { DurabilityLevel } from '../bucket/documents.ts';
 import { expiryPagerSecondsDefault } from '../bucket/expiry-pager.ts';
@@ -91,6 +91,14 @@ export class BucketHost {
     this.bucket.expireEvery(seconds);
   }
 
+  compact(order: CompactOrder): void {
+    this.bucket.compaction.begin(order);
+  }
+
+  cancelCompaction(origin?: string): void {
+    this.bucket.compaction.cancel(origin);
+  }
+
   async stop(): Promise<void> {
     await this.bucket.stop();
     this.served.close();
@@ -114,6 +122,7 @@ export class BucketHost {
       state: this.failure === null ? bucket.state : 'failed',
       damaged,
       writeFailure: this.failure ?? bucket.writeFailure,
+      compaction: bucket.compaction.progress,
       ...served.report(),
       ...this.figures(),
     };
@@ -176,8 +185,8 @@ export class BucketHost {
 
   private figures(): EngineFigures {
     const { tombstones: _, ...figures } = this.bucket.stats();
-    const { dataBytes, fileBytes } = this.sizes;
-    return { ...figures, dataBytes, diskBytes: fileBytes };
+    const { dataBytes, fileBytes, freeBytes } = this.sizes;
+    return { ...figures, dataBytes, diskBytes: fileBytes, freeDiskBytes: freeBytes };
   }
 
   private fail(event: string, error: unknown): void {

@@ -7,7 +7,15 @@ import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { Output } from '#wire/output.ts';
-import type { BucketSpec, KvAdmin, KvDesired, KvPorts, KvReport, KvStartOptions } from '../admin.ts';
+import type {
+  BucketSpec,
+  CompactOrder,
+  KvAdmin,
+  KvDesired,
+  KvPorts,
+  KvReport,
+  KvStartOptions,
+} from '../admin.ts';
 import { emptyItemView } from '../bucket/documents.ts';
 import { expiryPagerSecondsDefault } from '../bucket/expiry-pager.ts';
 import { Connection, type ConnectionHost } from '../connection/connection.ts';
@@ -106,6 +114,14 @@ export class DataService implements KvAdmin {
     return isFound ? view.buffer.toString('utf8', view.keyStart + 1, view.keyEnd) : null;
   }
 
+  async compact(bucketUuid: string, order: CompactOrder): Promise<void> {
+    this.hostOf(bucketUuid)?.compact(order);
+  }
+
+  async cancelCompaction(bucketUuid: string, origin?: string): Promise<void> {
+    this.hostOf(bucketUuid)?.cancelCompaction(origin);
+  }
+
   async stop(): Promise<void> {
     this.stopping = true;
     this.sweepTimer?.cancel();
@@ -144,6 +160,10 @@ export class DataService implements KvAdmin {
       await this.listener.close();
       throw error;
     }
+  }
+
+  private hostOf(bucketUuid: string): BucketHost | undefined {
+    return [...this.hosts.values()].find(({ served }) => served.uuid === bucketUuid);
   }
 
   private connect(socket: Socket): Connection {

@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Log } from '#ports/log.ts';
 import { startWorker } from '#ports/worker.ts';
-import type { KvAdmin, KvDesired, KvPorts, KvReport, KvStartOptions } from '../admin.ts';
+import type { CompactOrder, KvAdmin, KvDesired, KvPorts, KvReport, KvStartOptions } from '../admin.ts';
 import type { DoorFailure, ThreadMessage } from './thread-messages.ts';
 
 export interface WorkerKvAdminOptions {
@@ -42,6 +42,14 @@ export class WorkerKvAdmin implements KvAdmin {
 
   randomKey(bucket: string): Promise<string | null> {
     return this.call('randomKey', [bucket]);
+  }
+
+  compact(bucketUuid: string, order: CompactOrder): Promise<void> {
+    return this.call('compact', [bucketUuid, order]);
+  }
+
+  cancelCompaction(bucketUuid: string, origin?: string): Promise<void> {
+    return this.call('cancelCompaction', [bucketUuid, origin]);
   }
 
   async stop(): Promise<void> {

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Status } from '#wire/status.ts';
+import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
+
+const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
+
+async function work(b: BucketUnderTest): Promise<void> {
+  for (let i = 0; i < 40; i++) {
+    b.tick(20);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+for (const kind of ['on disk', 'in memory'] as const) {
+  test(`a bucket ${kind} forgets tombstones of old deletions, and only those`, async () => {
+    const storage = { disk: new MemoryDisk().engine(), files };
+    const b = await new BucketUnderTest(kind === 'on disk' ? { storage } : {}).start();
+    for (const key of ['old', 'again', 'live']) assert.equal(b.store(key), Status.success);
+    for (const key of ['old', 'again']) b.remove(key);
+    b.tick(100_000);
+    const purgeBeforeSeconds = b.seconds - 10;
+    for (const key of ['new', 'again']) b.store(key);
+    b.remove('new');
+    await work(b);
+    b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds });
+    assert.deepEqual(b.bucket.compaction.progress, { origin: 'bucket', done: 0, total: 4 });
+    await work(b);
+    assert.equal(b.bucket.compaction.progress, null);
+    assert.equal(b.findAny('old'), Status.keyNotFound);
+    for (const key of ['new', 'again', 'live']) assert.equal(b.findAny(key), Status.success, key);
+    assert.equal(b.bucket.stats().tombstones, 1);
+    assert.equal(b.store('old'), Status.success);
+    assert.equal(b.find('old'), Status.success);
+    assert.ok(b.view.rev > 2, 'a revision is not used twice');
+    b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
+    await work(b);
+    assert.equal(b.bucket.stats().tombstones, 0);
+    await b.bucket.stop();
+  });
+}
+
+test('what was purged stays purged over a restart, and the bucket knows up to which seqno', async () => {
+  const disk = new MemoryDisk();
+  const first = await new BucketUnderTest({ storage: { disk: disk.engine(), files } }).start();
+  first.store('k');
+  first.remove('k');
+  await work(first);
+  first.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
+  await work(first);
+  first.store('other');
+  await first.bucket.stop();
+  const opened = await disk.engine().open(files);
+  assert.deepEqual(
+    opened.opened[0]?.vbuckets.map(({ purgeSeqno, highSeqno }) => [purgeSeqno, highSeqno]),
+    [[2, 3]],
+  );
+});
+
+test('a purge of everything follows a compaction under way; calling off names the origin', async () => {
+  const disk = new MemoryDisk();
+  const b = await new BucketUnderTest({ storage: { disk: disk.engine(), files } }).start();
+  b.store('k');
+  b.remove('k');
+  await work(b);
+  b.bucket.compaction.begin({ origin: 'databases', purgeBeforeSeconds: 0 });
+  b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 0 });
+  b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
+  b.bucket.compaction.cancel('automatic');
+  await work(b);
+  assert.equal(b.bucket.stats().tombstones, 0);
+  b.remove('k');
+  b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
+  b.bucket.compaction.cancel('bucket');
+  await work(b);
+  assert.equal(b.bucket.compaction.progress, null);
+  await b.bucket.stop();
+  b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
+  assert.equal(b.bucket.compaction.progress, null);
+});

@@ -1,0 +1,147 @@
+// Compaction of one bucket: its files one after the other, so that no more than one copy takes extra disk, and then
+// memory, which forgets the tombstones that the files no longer hold.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { CompactionReport, CompactOrder } from '../admin.ts';
+import { type CompactResult, type DiskEngine, everyTombstone, type PurgedVbucket } from '../disk/engine.ts';
+import { oldTombstones, purgeTombstones } from '../vbucket/tombstone-purge.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+
+/** Vbuckets whose tombstones are looked through in one synchronous stretch. */
+const vbucketsAtOnce = 8;
+
+export interface CompactionOptions {
+  vbuckets: Vbuckets;
+  /** Null where there is no disk: then only tombstones go. */
+  storage: { disk: DiskEngine; bucketUuid: string; fileCount: number } | null;
+  isServed: () => boolean;
+  clock: Clock;
+  log: Log;
+}
+
+export class Compaction {
+  private readonly options: CompactionOptions;
+  private report: CompactionReport | null = null;
+  private callOff = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+  /** Asked for while another one was under way that does less. */
+  private following: CompactOrder | null = null;
+
+  constructor(options: CompactionOptions) {
+    this.options = options;
+  }
+
+  /** What is under way. */
+  get progress(): CompactionReport | null {
+    return this.report && { ...this.report };
+  }
+
+  /** Begins, unless one is under way; a purge of every tombstone then follows it. */
+  begin(order: CompactOrder): void {
+    if (!this.options.isServed()) return;
+    if (this.report !== null) {
+      if (order.purgeBeforeSeconds === 'all') this.following = order;
+      return;
+    }
+    const { rows } = this.options.vbuckets;
+    const total = rows.items.reduce((sum, count, row) => sum + count + (rows.tombstones[row] as number), 0);
+    this.report = { origin: order.origin, done: 0, total };
+    this.callOff = new AbortController();
+    this.running = this.run(order);
+  }
+
+  /** Calls off what was begun by this origin; without one, whatever it is. */
+  cancel(origin?: string): void {
+    if (this.following && (!origin || this.following.origin === origin)) this.following = null;
+    if (this.report && (!origin || this.report.origin === origin)) {
+      this.callOff.abort(new Error('it was called off'));
+    }
+  }
+
+  /** Resolves when nothing of it goes on any more. */
+  async stop(): Promise<void> {
+    this.cancel();
+    await this.running;
+  }
+
+  private async run(order: CompactOrder): Promise<void> {
+    const { log } = this.options;
+    const { origin } = order;
+    try {
+      log.info('bucket.compaction.done', { origin, ...(await this.compact(order)) });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (this.callOff.signal.aborted) log.info('bucket.compaction.cancelled', { origin });
+      else log.warn('bucket.compaction.failed', { origin, reason });
+    }
+    this.report = null;
+    const { following } = this;
+    this.following = null;
+    if (following) this.begin(following);
+  }
+
+  private async compact({ purgeBeforeSeconds: before }: CompactOrder) {
+    const beforeSeconds = before === 'all' ? everyTombstone : before;
+    const results = this.options.storage
+      ? await this.compactFiles(this.options.storage, beforeSeconds)
+      : [await this.purgeMemory(beforeSeconds)];
+    const sum = (figure: (result: CompactResult) => number): number =>
+      results.reduce((total, result) => total + figure(result), 0);
+    return {
+      bytesBefore: sum(({ bytesBefore }) => bytesBefore),
+      bytesAfter: sum(({ bytesAfter }) => bytesAfter),
+      tombstones: sum(({ purged }) => purged.reduce((count, { tombstones }) => count + tombstones, 0)),
+    };
+  }
+
+  private async compactFiles(
+    { disk, bucketUuid, fileCount }: NonNullable<CompactionOptions['storage']>,
+    purgeBeforeSeconds: number,
+  ): Promise<CompactResult[]> {
+    const results: CompactResult[] = [];
+    const { signal } = this.callOff;
+    let earlier = 0;
+    for (let file = 0; file < fileCount; file++) {
+      let ownDone = 0;
+      const progress = (done: number): void => {
+        ownDone = done;
+        this.note(earlier + done);
+      };
+      const result = await disk.compact(bucketUuid, file, { purgeBeforeSeconds, progress, signal });
+      earlier += ownDone;
+      await this.forget(result.purged, purgeBeforeSeconds);
+      results.push(result);
+    }
+    return results;
+  }
+
+  private async purgeMemory(beforeSeconds: number): Promise<CompactResult> {
+    const { vbuckets } = this.options;
+    const purged: PurgedVbucket[] = [];
+    for (let vb = 0; vb < vbuckets.rows.count; vb++) {
+      const entry = oldTombstones(vbuckets, vb, beforeSeconds);
+      if (entry.tombstones > 0) purgeTombstones(vbuckets, entry, beforeSeconds);
+      purged.push(entry);
+      if (vb % vbucketsAtOnce === 0) await this.turn();
+    }
+    return { bytesBefore: 0, bytesAfter: 0, purged };
+  }
+
+  /** A bucket that is emptied or stopped meanwhile has nothing to forget; what memory still holds is harmless. */
+  private async forget(purged: readonly PurgedVbucket[], beforeSeconds: number): Promise<void> {
+    let count = 0;
+    for (const entry of purged) {
+      if (++count % vbucketsAtOnce === 0) await this.turn();
+      this.callOff.signal.throwIfAborted();
+      purgeTombstones(this.options.vbuckets, entry, beforeSeconds);
+    }
+  }
+
+  private turn(): Promise<void> {
+    return new Promise((resolve) => this.options.clock.soon(resolve));
+  }
+
+  private note(done: number): void {
+    if (this.report) this.report.done = Math.min(done, this.report.total);
+  }
+}
