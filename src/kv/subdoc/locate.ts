@@ -114,12 +114,33 @@ function hasEscape(text: Buffer, start: number, end: number): boolean {
   return false;
 }
 
+/** Byte by byte from the end: names beside each other tend to begin alike, and to differ before a call would pay. */
 function isSame(text: Buffer, start: number, end: number, name: Buffer): boolean {
-  return end - start === name.length && text.compare(name, 0, name.length, start, end) === 0;
+  if (end - start !== name.length) return false;
+  for (let i = name.length - 1; i >= 0; i--) if (text[start + i] !== name[i]) return false;
+  return true;
 }
 
 /** The position after the value at `at`, which stands in `level` containers; negative when broken or too deep. */
 export function skipValue(text: Buffer, at: number, level: number): number {
+  const first = text[at];
+  if (first === 0x22) return stringEnd(text, at, text.length);
+  return first === 0x7b || first === 0x5b ? skipContainer(text, at, level) : skipScalar(text, at, level);
+}
+
+/** Whatever ends a number or a word: comma, closing bracket or brace, white space, the end of the text. */
+function skipScalar(text: Buffer, at: number, level: number): number {
+  let next = at;
+  for (; next < text.length; next++) {
+    const byte = text[next] as number;
+    if (byte <= 0x2c ? byte === 0x2c || byte <= 0x20 : byte === 0x5d || byte === 0x7d) {
+      return next > at ? next : broken;
+    }
+  }
+  return level === 0 && next > at ? next : broken;
+}
+
+function skipContainer(text: Buffer, at: number, level: number): number {
   let depth = 0;
   let next = at;
   while (next < text.length) {
@@ -127,21 +148,16 @@ export function skipValue(text: Buffer, at: number, level: number): number {
     if (byte === 0x22) {
       next = stringEnd(text, next, text.length);
       if (next < 0) return broken;
-      if (depth === 0) return next;
-    } else if (byte === 0x7b || byte === 0x5b) {
-      depth++;
-      if (level + depth > levelLimit) return tooDeep;
-      next++;
-    } else if (byte === 0x7d || byte === 0x5d) {
-      if (depth === 0) return next > at ? next : broken;
-      depth--;
-      next++;
-      if (depth === 0) return next;
-    } else if (depth === 0 && (byte === 0x2c || byte <= 0x20)) {
-      return next > at ? next : broken;
-    } else next++;
+      continue;
+    }
+    next++;
+    // Outside strings only brackets, braces and some letters of words have all of these bits: the rest goes on at once.
+    if ((byte & 0x58) !== 0x58) continue;
+    if (byte === 0x7b || byte === 0x5b) {
+      if (level + ++depth > levelLimit) return tooDeep;
+    } else if ((byte === 0x7d || byte === 0x5d) && --depth === 0) return next;
   }
-  return depth === 0 && level === 0 && next > at ? next : broken;
+  return broken;
 }
 
 /** How many entries the container at `start` has. */
