@@ -50,7 +50,14 @@ export const bucketParameters: SettingGroup = {
       'acts',
       'fixed at creation for ephemeral buckets, because a restart would lose their documents',
     ),
-    setting('threadsNumber', '3', '3, 8; other numbers count as 3', 'bucket restart', 'acts'),
+    setting(
+      'threadsNumber',
+      '3',
+      '3, 8; other numbers count as 3',
+      'bucket restart',
+      'acts',
+      'which bucket’s disk work goes first, so nothing changes for ephemeral and cache buckets',
+    ),
     setting(
       'durabilityMinLevel',
       '`none`',
