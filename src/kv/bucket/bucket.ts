@@ -234,8 +234,8 @@ export class Bucket {
     const from = this.options.random.bytes(2).readUInt16LE();
     for (let i = 0; i < rows.count; i++) {
       const row = (from + i) % rows.count;
-      for (let slot = 0; slot < index.end(row); slot += 2) {
-        const address = index.address(row, slot);
+      for (let place = 0; place < index.end(row); place += 2) {
+        const address = index.address(row, index.slotAt(row, place));
         if (address === 0 || !items.isLive(address, now.seconds)) continue;
         if ((items.state(address) & Bit.valueAway) !== 0) continue;
         if (items.collectionId(address) !== collectionId) continue;

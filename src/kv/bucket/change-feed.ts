@@ -176,8 +176,8 @@ export class ChangeFeed implements ChangeSource {
   private addressesAfter(row: number, afterSeqno: number): Map<number, number> {
     const { index, items } = this.vbuckets;
     const addresses = new Map<number, number>();
-    for (let slot = 0; slot < index.end(row); slot += 2) {
-      const address = index.address(row, slot);
+    for (let place = 0; place < index.end(row); place += 2) {
+      const address = index.address(row, index.slotAt(row, place));
       if (address === 0 || (items.state(address) & Bit.pending) !== 0) continue;
       const seqno = items.seqno(address);
       if (seqno > afterSeqno) addresses.set(seqno, address);

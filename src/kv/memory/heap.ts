@@ -19,8 +19,9 @@ const large = 255;
 const largeStep = 256;
 /** A page with less of it alive is worth emptying. */
 const sparseShare = 0.75;
-/** Empty pages kept for the next need; more are left to the collector. */
-const spareLimit = 8;
+/** Empty pages kept for the next need: so many, or this share of all. More are left to the collector, which is slow. */
+const spareMin = 8;
+const spareShare = 1 / 8;
 
 const Total = { touched: 0, allocated: 1, used: 2 } as const;
 
@@ -202,7 +203,7 @@ export class Heap {
   private releasePage(page: number, sizeClass: number, isUnlinked: boolean): void {
     if (!isUnlinked) this.unlink(page, sizeClass);
     const memory = (this.words[page] as Uint32Array).buffer as SharedArrayBuffer;
-    if (this.spares.length < spareLimit) this.spares.push(memory);
+    if (this.spares.length < Math.max(spareMin, this.bytes.length * spareShare)) this.spares.push(memory);
     (this.totals[Total.touched] as number) -= (this.pageCarved[page] as number) * unitBytes;
     this.giveNumberBack(page, pageBytes);
   }

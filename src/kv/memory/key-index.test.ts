@@ -48,6 +48,57 @@ for (const [title, bits] of [
   });
 }
 
+test('a large table moves a few entries at a time, and finds, changes and walks them all meanwhile', () => {
+  const heap = new Heap();
+  const index = new KeyIndex(heap, 1);
+  const model = new Map<string, number>();
+  const find = (name: string): number => {
+    const key = Buffer.from(name);
+    return index.locate(0, hashKey(key, 0, key.length, 7), key, 0, key.length);
+  };
+  let movingChecks = 0;
+  for (let i = 0; i < 60_000; i++) {
+    const key = Buffer.from(`key-${i}`);
+    const address = addItem(heap, key);
+    index.insert(0, hashKey(key, 0, key.length, 7), address);
+    model.set(`key-${i}`, address);
+    const other = `key-${Math.imul(i, 2654435761) % (i + 1)}`;
+    const slot = find(other);
+    assert.equal(slot >= 0 ? index.address(0, slot) : undefined, model.get(other));
+    if (slot >= 0 && i % 3 === 0) {
+      index.remove(0, slot);
+      model.delete(other);
+    } else if (slot >= 0 && i % 3 === 1) {
+      const key = Buffer.from(other);
+      assert.equal(index.hash(0, slot), hashKey(key, 0, key.length, 7));
+      assert.equal(index.locateAddress(0, index.hash(0, slot), index.address(0, slot)), slot);
+      const moved = addItem(heap, key);
+      index.replace(0, slot, moved);
+      model.set(other, moved);
+    }
+    if (index.slotAt(0, 0) > 0 && ++movingChecks % 500 === 0)
+      assert.deepEqual(walked(index), new Set(model.values()));
+  }
+  assert.ok(movingChecks > 2000, `${movingChecks} steps with a table being left`);
+  while (index.moveOn(0)) {}
+  assert.equal(index.slotAt(0, 0), 0);
+  assert.deepEqual(walked(index), new Set(model.values()));
+  assert.equal(index.count(0), model.size);
+  index.clear(0);
+  assert.equal(index.bytes, 0);
+});
+
+function walked(index: KeyIndex): Set<number> {
+  const addresses = new Set<number>();
+  for (let place = 0; place < index.end(0); place += 2) {
+    const address = index.address(0, index.slotAt(0, place));
+    if (address === 0) continue;
+    assert.ok(!addresses.has(address));
+    addresses.add(address);
+  }
+  return addresses;
+}
+
 test('hashes of similar keys spread over all bits', () => {
   const counts = new Uint32Array(256);
   for (let i = 0; i < 25_600; i++) {

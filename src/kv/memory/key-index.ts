@@ -1,14 +1,23 @@
 // One hash table per row (vbucket): open addressing with linear probing, a slot being the key's 32-bit hash and the
 // item's 32-bit address. Deletion shifts later entries back, so there are no tombstones to clean. A table starts
-// with nothing and doubles; memory-wise a thousand empty rows cost a thousand references.
+// with nothing and doubles; memory-wise a thousand empty rows cost a thousand references. A large table does not move
+// at once, which would stall the thread: for a while a row has two, and each insertion takes some entries along. Slots
+// of the one that is left are numbered from `leavingBase` on.
 import type { Heap } from './heap.ts';
 import { headerBytes, Word } from './layout.ts';
 
 const noTable = new Uint32Array(new SharedArrayBuffer(8));
 const firstSlots = 8;
+/** Tables of more words are left entry by entry. */
+const movedAtOnce = 2 ** 14;
+/** Slots of the table that is left which each insertion looks at; it is empty long before the new one is full. */
+const slotsPerInsertion = 16;
+const leavingBase = 2 ** 30;
 
 export class KeyIndex {
   private readonly tables: Uint32Array[];
+  /** By row the table that is being left, and how far that is. */
+  private readonly leaving = new Map<number, { table: Uint32Array; next: number }>();
   private readonly counts: Uint32Array;
   private readonly totals = new Float64Array(new SharedArrayBuffer(8));
   private readonly heap: Heap;
@@ -29,7 +38,13 @@ export class KeyIndex {
 
   /** The slot of a key, or -1. */
   locate(row: number, hash: number, key: Buffer, start: number, end: number): number {
-    const table = this.tables[row] as Uint32Array;
+    const slot = this.probe(this.tables[row] as Uint32Array, hash, key, start, end);
+    if (slot >= 0 || this.leaving.size === 0) return slot;
+    const left = this.leaving.get(row);
+    return left ? leavingSlot(this.probe(left.table, hash, key, start, end)) : -1;
+  }
+
+  private probe(table: Uint32Array, hash: number, key: Buffer, start: number, end: number): number {
     const mask = table.length - 2;
     let slot = (hash << 1) & mask;
     for (;;) {
@@ -42,31 +57,24 @@ export class KeyIndex {
 
   /** The slot that points at an item, or -1. */
   locateAddress(row: number, hash: number, address: number): number {
-    const table = this.tables[row] as Uint32Array;
-    const mask = table.length - 2;
-    for (let slot = (hash << 1) & mask; table[slot + 1] !== 0; slot = (slot + 2) & mask) {
-      if (table[slot + 1] === address) return slot;
-    }
-    return -1;
+    return this.locateWhere(row, hash, (found) => found === address);
   }
 
   /** The first slot with this hash whose item `isIt`, or -1. */
   locateWhere(row: number, hash: number, isIt: (address: number) => boolean): number {
-    const table = this.tables[row] as Uint32Array;
-    const mask = table.length - 2;
-    for (let slot = (hash << 1) & mask; table[slot + 1] !== 0; slot = (slot + 2) & mask) {
-      if (table[slot] === hash && isIt(table[slot + 1] as number)) return slot;
-    }
-    return -1;
+    const slot = slotWhere(this.tables[row] as Uint32Array, hash, isIt);
+    if (slot >= 0 || this.leaving.size === 0) return slot;
+    const left = this.leaving.get(row);
+    return left ? leavingSlot(slotWhere(left.table, hash, isIt)) : -1;
   }
 
   address(row: number, slot: number): number {
-    return (this.tables[row] as Uint32Array)[slot + 1] as number;
+    return this.tableOf(row, slot)[(slot & ~leavingBase) + 1] as number;
   }
 
   /** Points an occupied slot at another version of its key. */
   replace(row: number, slot: number, address: number): void {
-    (this.tables[row] as Uint32Array)[slot + 1] = address;
+    this.tableOf(row, slot)[(slot & ~leavingBase) + 1] = address;
   }
 
   /** Adds a key that is not there. */
@@ -76,37 +84,42 @@ export class KeyIndex {
     // Thirteen sixteenths full is as far as linear probing stays short.
     if (count * 32 > table.length * 13) table = this.grow(row);
     put(table, hash, address);
+    if (this.leaving.size > 0) this.moveSome(row, slotsPerInsertion);
   }
 
   remove(row: number, slot: number): void {
-    const table = this.tables[row] as Uint32Array;
-    const mask = table.length - 2;
-    let hole = slot;
-    for (let at = (hole + 2) & mask; table[at + 1] !== 0; at = (at + 2) & mask) {
-      const home = ((table[at] as number) << 1) & mask;
-      // An entry may fill the hole unless its home lies between the hole and itself.
-      if (((at - home) & mask) < ((at - hole) & mask)) continue;
-      table[hole] = table[at] as number;
-      table[hole + 1] = table[at + 1] as number;
-      hole = at;
-    }
-    table[hole + 1] = 0;
+    removeFrom(this.tableOf(row, slot), slot & ~leavingBase);
     (this.counts[row] as number) -= 1;
   }
 
   hash(row: number, slot: number): number {
-    return (this.tables[row] as Uint32Array)[slot] as number;
+    return this.tableOf(row, slot)[slot & ~leavingBase] as number;
   }
 
-  /** Slots of a row, for walks from slot 0 in steps of 2; `address` of an empty one is 0. */
+  /** Goes on with leaving a table, for walks that are interrupted; answers whether there was one to leave. */
+  moveOn(row: number): boolean {
+    if (!this.leaving.has(row)) return false;
+    this.moveSome(row, slotsPerInsertion);
+    return true;
+  }
+
+  /** Places of a row, for walks from place 0 in steps of 2; `address` of an empty one is 0. */
   end(row: number): number {
-    return (this.tables[row] as Uint32Array).length;
+    return (this.tables[row] as Uint32Array).length + this.leavingLength(row);
+  }
+
+  /** The slot at a place of a walk. */
+  slotAt(row: number, place: number): number {
+    const left = this.leavingLength(row);
+    return place < left ? place + leavingBase : place - left;
   }
 
   /** Forgets every key of a row; the items are the caller's. */
   clear(row: number): void {
     const table = this.tables[row] as Uint32Array;
     if (table !== noTable) this.totals[0] = this.bytes - table.byteLength;
+    const left = this.leaving.get(row);
+    if (left) this.forgetLeft(row, left.table);
     this.tables[row] = noTable;
     this.counts[row] = 0;
   }
@@ -123,18 +136,80 @@ export class KeyIndex {
     return true;
   }
 
+  private tableOf(row: number, slot: number): Uint32Array {
+    if (slot < leavingBase) return this.tables[row] as Uint32Array;
+    return (this.leaving.get(row) as { table: Uint32Array }).table;
+  }
+
+  private leavingLength(row: number): number {
+    return this.leaving.size === 0 ? 0 : (this.leaving.get(row)?.table.length ?? 0);
+  }
+
   private grow(row: number): Uint32Array {
     const old = this.tables[row] as Uint32Array;
     const length = old === noTable ? firstSlots * 2 : old.length * 2;
     const table = new Uint32Array(new SharedArrayBuffer(length * 4));
+    this.moveSome(row, Infinity);
+    this.tables[row] = table;
+    this.totals[0] = this.bytes + table.byteLength;
+    if (old.length > movedAtOnce) this.leaving.set(row, { table: old, next: 0 });
+    else this.moveAll(old, table);
+    return table;
+  }
+
+  private moveAll(old: Uint32Array, table: Uint32Array): void {
     for (let slot = 0; slot < old.length; slot += 2) {
       const address = old[slot + 1] as number;
       if (address !== 0) put(table, old[slot] as number, address);
     }
-    this.totals[0] = this.bytes + table.byteLength - (old === noTable ? 0 : old.byteLength);
-    this.tables[row] = table;
-    return table;
+    if (old !== noTable) this.totals[0] = this.bytes - old.byteLength;
   }
+
+  /** Takes entries out of the table that is left, in the order of its slots, until these are behind. */
+  private moveSome(row: number, slots: number): void {
+    const left = this.leaving.get(row);
+    if (!left) return;
+    const { table: old } = left;
+    const table = this.tables[row] as Uint32Array;
+    const end = Math.min(left.next + 2 * slots, old.length);
+    for (; left.next < end; left.next += 2) {
+      // What filled the hole comes next.
+      for (let address = 0; (address = old[left.next + 1] as number) !== 0; ) {
+        put(table, old[left.next] as number, address);
+        removeFrom(old, left.next);
+      }
+    }
+    if (end === old.length) this.forgetLeft(row, old);
+  }
+
+  private forgetLeft(row: number, table: Uint32Array): void {
+    this.leaving.delete(row);
+    this.totals[0] = this.bytes - table.byteLength;
+  }
+}
+
+const leavingSlot = (slot: number): number => (slot < 0 ? slot : slot + leavingBase);
+
+function slotWhere(table: Uint32Array, hash: number, isIt: (address: number) => boolean): number {
+  const mask = table.length - 2;
+  for (let slot = (hash << 1) & mask; table[slot + 1] !== 0; slot = (slot + 2) & mask) {
+    if (table[slot] === hash && isIt(table[slot + 1] as number)) return slot;
+  }
+  return -1;
+}
+
+function removeFrom(table: Uint32Array, slot: number): void {
+  const mask = table.length - 2;
+  let hole = slot;
+  for (let at = (hole + 2) & mask; table[at + 1] !== 0; at = (at + 2) & mask) {
+    const home = ((table[at] as number) << 1) & mask;
+    // An entry may fill the hole unless its home lies between the hole and itself.
+    if (((at - home) & mask) < ((at - hole) & mask)) continue;
+    table[hole] = table[at] as number;
+    table[hole + 1] = table[at + 1] as number;
+    hole = at;
+  }
+  table[hole + 1] = 0;
 }
 
 function put(table: Uint32Array, hash: number, address: number): void {

@@ -52,6 +52,7 @@ export class Sweeper {
 
   private step(): void {
     const { index } = this.options.vbuckets;
+    if (index.moveOn(this.row)) return;
     if (index.end(this.row) !== this.end) this.enter(this.row);
     else if (this.slot >= this.end) this.enter(this.row + 1);
     else this.visit(index.address(this.row, this.slot));

@@ -238,8 +238,8 @@ export class Vbuckets {
   /** Frees every item of a row: its file turned out to be unreadable. */
   drop(row: number): void {
     const { index } = this;
-    for (let slot = 0; slot < index.end(row); slot += 2) {
-      const address = index.address(row, slot);
+    for (let place = 0; place < index.end(row); place += 2) {
+      const address = index.address(row, index.slotAt(row, place));
       if (address !== 0) this.heap.free(address);
     }
     this.clearRow(row);

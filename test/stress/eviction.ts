@@ -1,0 +1,122 @@
+// A gigabyte of documents in a bucket of 100 MB, on real files: everything is read back, before and after a restart.
+// `node test/stress/eviction.ts [documents]`
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EvictionPolicy } from '#kv/admin.ts';
+import { Bucket } from '#kv/bucket/bucket.ts';
+import { DurabilityLevel, emptyItemView, notResident } from '#kv/bucket/documents.ts';
+import type { DiskEngine } from '#kv/disk/engine.ts';
+import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
+import { Now } from '#kv/vbucket/now.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { Status } from '#wire/status.ts';
+import { aRequest, keyOf } from '../support/a-bucket.ts';
+
+const count = Number(process.argv[2] ?? 1_000_000);
+const quotaBytes = 100 * 1024 * 1024;
+const vbOf = (i: number): number => i % 1024;
+const textOf = (i: number): string => `${i} `.padEnd(1000 + (i % 50), 'x');
+const view = emptyItemView();
+const result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
+
+for (const policy of ['valueOnly', 'fullEviction'] as const) await run(policy);
+
+async function run(policy: EvictionPolicy): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'divan-eviction-'));
+  try {
+    let disk = workerDiskEngine();
+    let bucket = await open(policy, folder, disk);
+    await timed(`${policy}: write`, () => inParallel((i) => put(bucket, i)));
+    await timed(`${policy}: read`, () => inParallel((i) => read(bucket, i)));
+    console.log(bucket.stats(), `rss ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB`);
+    await timed(`${policy}: stop`, () => bucket.stop());
+    await disk.stop();
+    disk = workerDiskEngine();
+    bucket = await timed(`${policy}: start`, () => open(policy, folder, disk));
+    assert.equal(bucket.stats().items, count);
+    await timed(`${policy}: read`, () => inParallel((i) => read(bucket, i)));
+    await bucket.stop();
+    await disk.stop();
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function open(evictionPolicy: EvictionPolicy, folder: string, disk: DiskEngine): Promise<Bucket> {
+  const now = new Now();
+  now.set(realClock.wallMs(), realClock.monotonicMs());
+  const bucket = new Bucket({
+    type: 'native',
+    rules: { quotaBytes, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 },
+    evictionPolicy,
+    storage: { disk, files: { folder: join(folder, 'b'), bucketUuid: 'e', incarnation: 1, fileCount: 4 } },
+    now,
+    clock: realClock,
+    random: realRandom,
+    log: silentLog,
+  });
+  await bucket.start();
+  return bucket;
+}
+
+/** As 64 clients would. */
+async function inParallel(act: (i: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const client = async (): Promise<void> => {
+    while (next < count) {
+      const i = next++;
+      await act(i);
+      if (i % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  await Promise.all(Array.from({ length: 64 }, client));
+}
+
+async function put(bucket: Bucket, i: number): Promise<void> {
+  const request = aRequest(`k${i}`, { vb: vbOf(i), value: textOf(i) });
+  for (;;) {
+    const status = await whenResident(bucket, () => bucket.documents.store(request, result));
+    if (status === Status.success) break;
+    assert.equal(status, Status.temporaryFailure);
+    await realClock.sleep(2);
+  }
+  if (i % 1000 === 0) assert.ok(bucket.stats().memUsed <= quotaBytes * 1.05);
+}
+
+async function read(bucket: Bucket, i: number): Promise<void> {
+  const key = keyOf(`k${i}`);
+  // The view holds for this stretch only.
+  const find = (): Status => {
+    const status = bucket.documents.find(vbOf(i), key, 0, key.length, view);
+    const text = view.buffer.toString('latin1', view.valueStart, view.valueEnd);
+    assert.ok(status !== Status.success || text === textOf(i), `document ${i}`);
+    return status;
+  };
+  for (;;) {
+    const status = await whenResident(bucket, find);
+    if (status === Status.success) return;
+    assert.equal(status, Status.temporaryFailure);
+    await realClock.sleep(2);
+  }
+}
+
+async function whenResident(bucket: Bucket, act: () => Status): Promise<Status> {
+  for (;;) {
+    const status = act();
+    if (status !== notResident) return status;
+    const answer = await new Promise<Status>((resolve) => bucket.documents.awaitDisk(resolve));
+    if (answer !== Status.success) return answer;
+  }
+}
+
+async function timed<T>(title: string, act: () => Promise<T>): Promise<T> {
+  const from = realClock.monotonicMs();
+  const done = await act();
+  const seconds = (realClock.monotonicMs() - from) / 1000;
+  console.log(`${title}: ${seconds.toFixed(1)} s, ${Math.round(count / seconds)} documents/s`);
+  return done;
+}
