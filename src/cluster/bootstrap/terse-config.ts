@@ -25,6 +25,7 @@ const documentCapabilities = [
   'subdoc.ReviveDocument',
   'cbhello',
   'touch',
+  'dcp',
   'cccp',
   'nodesExt',
   'xattr',

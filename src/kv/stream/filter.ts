@@ -22,11 +22,10 @@ export interface StreamValue {
 }
 
 const collectionsMax = 2048;
-const noValue: StreamValue = { filter: { kind: 'bucket' }, streamId: 0, manifestUid: 0, purgeSeqno: -1 };
 
 /** Null when the text is not a value of a stream request. */
 export function parseStreamValue(text: string): StreamValue | null {
-  if (text === '') return noValue;
+  if (text === '') return { filter: { kind: 'bucket' }, streamId: 0, manifestUid: 0, purgeSeqno: -1 };
   let json: unknown;
   try {
     json = JSON.parse(text);

@@ -1,49 +1,373 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
+import { deferred } from '#base/deferred.ts';
+import { withXattrs } from '../../../test/support/a-bucket.ts';
+import { aBucket, aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import { DcpClient, liveDocuments } from '../../../test/support/dcp-client.ts';
-import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
+import { Privilege } from '../admin.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
+import { snappyCompress } from '../value/snappy.ts';
 
-async function set(kv: KvConnection, key: string, value: string, vb = 0): Promise<void> {
-  const reply = await kv.ask({
-    opcode: 0x01,
-    vb,
-    key: keyOf(key),
-    value: Buffer.from(value),
-    extras: Buffer.alloc(8),
-  });
-  assert.equal(reply.status, 0);
+interface Extra {
+  vb?: number;
+  collection?: number;
+  datatype?: number;
+  framing?: Buffer;
 }
+
 const keyOf = (key: string, collection = 0): Buffer =>
   Buffer.concat([Buffer.from([collection]), Buffer.from(key)]);
+
+async function set(kv: KvConnection, key: string, value: string | Buffer, extra: Extra = {}): Promise<Reply> {
+  const { collection = 0, ...rest } = extra;
+  const body = { key: keyOf(key, collection), value: Buffer.from(value), extras: Buffer.alloc(8) };
+  const reply = await kv.ask({ opcode: 0x01, ...body, ...rest });
+  assert.equal(reply.status, 0);
+  return reply;
+}
+
+const remove = (kv: KvConnection, key: string): Promise<Reply> => kv.ask({ opcode: 0x04, key: keyOf(key) });
+const ephemeral = aDesired({ buckets: [aBucket('b', { type: 'ephemeral' })] });
 
 for (const type of ['native', 'ephemeral'] as const) {
   test(`${type}: streams what is there, then what comes`, async () => {
     await using service = await startService(aDesired({ buckets: [aBucket('b', { type })] }));
     const kv = await service.ready();
-    await set(kv, 'a', '1');
-    await set(kv, 'b', '2');
-    await set(kv, 'a', '3');
+    for (const [key, value] of ['a1', 'b2', 'a3']) await set(kv, key as string, value as string);
     const client = await new DcpClient(await service.ready()).open();
     assert.equal((await client.stream(0)).status, 0);
     await client.reach([[0, 3]]);
-    assert.deepEqual(
-      liveDocuments(client.copyOf(0)),
-      new Map([
-        ['\0b', '2'],
-        ['\0a', '3'],
-      ]),
-    );
+    assert.deepEqual(liveDocuments(client.copyOf(0)), new Map(Object.entries({ '\0b': '2', '\0a': '3' })));
     await set(kv, 'c', '4');
     await client.reach([[0, 4]]);
-    assert.equal((await kv.ask({ opcode: 0x04, key: keyOf('b') })).status, 0);
+    await remove(kv, 'b');
     await client.reach([[0, 5]]);
+    assert.deepEqual(liveDocuments(client.copyOf(0)), new Map(Object.entries({ '\0a': '3', '\0c': '4' })));
+  });
+
+  test(`${type}: ends a stream at the seqno that was asked for, or at the latest`, async () => {
+    await using service = await startService(aDesired({ buckets: [aBucket('b', { type })] }));
+    const kv = await service.ready();
+    for (const key of ['a', 'b', 'c']) await set(kv, key, 'x');
+    const client = await new DcpClient(await service.ready()).open();
+    await client.stream(0, { end: 2 });
+    await client.until(() => client.copyOf(0).endReason === 0);
     assert.deepEqual(
-      liveDocuments(client.copyOf(0)),
-      new Map([
-        ['\0a', '3'],
-        ['\0c', '4'],
-      ]),
+      client.changes.map(({ seqno }) => seqno),
+      [1, 2],
+    );
+    await client.stream(0, { start: 2, flags: 0x04 });
+    await client.until(() => client.copyOf(0).endReason === 0);
+    assert.deepEqual(
+      client.changes.map(({ seqno }) => seqno),
+      [1, 2, 3],
     );
   });
 }
+
+test('a stream of what is stored ends there', async () => {
+  await using service = await startService();
+  const kv = await service.ready();
+  await set(kv, 'a', 'x', { framing: Buffer.from([0x11, 0x03]) });
+  const client = await new DcpClient(await service.ready()).open();
+  await client.stream(0, { flags: 0x02 });
+  await client.until(() => client.copyOf(0).endReason === 0);
+  assert.equal(client.copyOf(0).position, 1);
+});
+
+test('sends no more than the buffer that the client announced, until it acknowledges', async () => {
+  await using service = await startService(ephemeral);
+  const kv = await service.ready();
+  for (let i = 0; i < 10; i++) await set(kv, `k${i}`, 'v'.repeat(1000));
+  const client = await new DcpClient(await service.ready()).open('flow', 1, {
+    connection_buffer_size: '2500',
+  });
+  await client.stream(0);
+  await client.until(() => client.changes.length === 3);
+  // A request and its reply prove that nothing more was on its way.
+  await client.control('enable_noop', 'false');
+  assert.equal(client.changes.length, 3);
+  await set(kv, 'k9', 'new');
+  client.ackBytes = 1000;
+  client.acknowledge();
+  await client.reach([[0, 11]]);
+  assert.equal(client.copyOf(0).documents.get('\0k9')?.value.toString(), 'new');
+});
+
+test('asks a silent client whether it is there and hangs up after two unanswered questions', async () => {
+  await using service = await startService(ephemeral);
+  const noop = { enable_noop: 'true', set_noop_interval: '1' };
+  const alive = await new DcpClient(await service.ready()).open('alive', 1, noop);
+  const dead = await new DcpClient(await service.ready()).open('dead', 1, noop);
+  dead.answersNoops = false;
+  await Promise.all([
+    assert.rejects(
+      dead.until(() => false),
+      /the connection was closed/,
+    ),
+    alive.until(() => alive.opcodes.length >= 3),
+  ]);
+  assert.deepEqual(dead.opcodes, [0x5c, 0x5c]);
+  assert.equal((await alive.ask({ opcode: 0x5c })).status, 0);
+});
+
+test('closes the older connection of the same name', async () => {
+  await using service = await startService(ephemeral);
+  const older = await new DcpClient(await service.ready()).open('same');
+  await new DcpClient(await service.ready()).open('other');
+  await older.control('enable_noop', 'false');
+  await new DcpClient(await service.ready()).open('same');
+  await older.connection.closed;
+});
+
+test('gives each client the form of documents that it asked for', async () => {
+  await using service = await startService(ephemeral);
+  const kv = await service.ready();
+  const xattrs = withXattrs({ _sys: '1', user: '2' }, '{"a":1}');
+  await set(kv, 'x', xattrs, { datatype: 4 });
+  const packed = snappyCompress(Buffer.from('z'.repeat(100)), 0, 100);
+  await set(kv, 'z', packed, { datatype: 2 });
+  const seen = async (features: readonly number[], flags: number): Promise<unknown[]> => {
+    const client = await new DcpClient(await service.ready({ features })).open(
+      `${features} ${flags}`,
+      1 | flags,
+    );
+    await client.stream(0);
+    await client.until(() => client.changes.length === 2);
+    client.connection.close();
+    return client.changes.map(({ key, datatype, value }) => [key, datatype, value.toString('latin1')]);
+  };
+  const whole = xattrs.toString('latin1');
+  const long = 'z'.repeat(100);
+  assert.deepEqual(await seen(usualFeatures, 0x04), [
+    ['\0x', 5, whole],
+    ['\0z', 2, packed.toString('latin1')],
+  ]);
+  assert.deepEqual(await seen(usualFeatures, 0), [
+    ['\0x', 1, '{"a":1}'],
+    ['\0z', 2, packed.toString('latin1')],
+  ]);
+  assert.deepEqual(await seen([0x12], 0x04), [
+    ['\0x', 0, '{"a":1}'],
+    ['\0z', 0, long],
+  ]);
+  assert.deepEqual(await seen([], 0), [
+    ['x', 0, '{"a":1}'],
+    ['z', 0, long],
+  ]);
+  assert.deepEqual(await seen(usualFeatures, 0x08), [
+    ['\0x', 0, ''],
+    ['\0z', 0, ''],
+  ]);
+  const section = whole.slice(0, -7);
+  assert.deepEqual(await seen(usualFeatures, 0x04 | 0x08), [
+    ['\0x', 4, section],
+    ['\0z', 0, ''],
+  ]);
+  assert.deepEqual(await seen(usualFeatures, 0x40), [
+    ['\0x', 5, ''],
+    ['\0z', 2, ''],
+  ]);
+});
+
+test('tells deletions, and expirations apart when asked to', async () => {
+  await using service = await startService(ephemeral);
+  const kv = await service.ready();
+  await set(kv, 'd', 'x');
+  await remove(kv, 'd');
+  const past = Buffer.alloc(8);
+  past.writeUInt32BE(1_000_000_000, 4);
+  await kv.ask({ opcode: 0x01, key: keyOf('e'), value: Buffer.from('x'), extras: past });
+  assert.equal((await kv.ask({ opcode: 0x00, key: keyOf('e') })).status, 1);
+  const seen = async (name: string, flags: number, controls: Record<string, string>): Promise<unknown[]> => {
+    const client = await new DcpClient(await service.ready()).open(name, flags, controls);
+    await client.stream(0);
+    await client.until(() => client.changes.length === 2);
+    return client.changes.map(({ kind, extras }) => [kind, extras.length]);
+  };
+  assert.deepEqual(await seen('1', 0x01, {}), [
+    ['deletion', 18],
+    ['deletion', 18],
+  ]);
+  assert.deepEqual(await seen('2', 0x21, {}), [
+    ['deletion', 21],
+    ['deletion', 21],
+  ]);
+  assert.deepEqual(await seen('3', 0x21, { enable_expiry_opcode: 'true' }), [
+    ['deletion', 21],
+    ['expiration', 20],
+  ]);
+});
+
+test('sends markers of the version that the client understands', async () => {
+  await using service = await startService(ephemeral);
+  await set(await service.ready(), 'a', 'x');
+  const sizes: number[][] = [];
+  for (const controls of [{}, { enable_sync_writes: 'true' }, { max_marker_version: '2.2' }]) {
+    const client = await new DcpClient(await service.ready()).open('versions', 1, controls);
+    await client.stream(0);
+    await client.reach([[0, 1]]);
+    const [marker] = client.markers;
+    sizes.push([marker?.extras.length ?? -1, marker?.value.length ?? -1]);
+  }
+  assert.deepEqual(sizes, [
+    [20, 0],
+    [1, 36],
+    [1, 52],
+  ]);
+});
+
+test('sends the collections that were asked for and tells how far it is otherwise', async () => {
+  await using service = await startService(ephemeral);
+  const kv = await service.ready();
+  await set(kv, 'a', 'x', { collection: 8 });
+  await set(kv, 'b', 'x', { collection: 9 });
+  await set(kv, 'c', 'x');
+  const client = await new DcpClient(await service.ready()).open('filters', 1, { enable_stream_id: 'true' });
+  assert.equal((await client.stream(0, { value: { collections: ['8'] } })).status, 0x8d);
+  assert.equal((await client.stream(0, { value: { collections: ['8'], sid: 1 } })).status, 0);
+  await client.reach([[0, 3]]);
+  assert.deepEqual([...client.copyOf(0).documents.keys()], ['\x08a']);
+  assert.equal(client.opcodes.at(-1), 0x64);
+  assert.equal((await client.stream(0, { start: 0, value: { scope: '8', sid: 1 } })).status, 0x02);
+  assert.equal((await client.stream(1, { value: { scope: '8', sid: 2 } })).status, 0);
+  assert.equal((await client.stream(0, { start: 0, value: { scope: '77', sid: 3 } })).status, 0x8c);
+  assert.equal((await client.stream(0, { start: 0, value: { collections: ['77'], sid: 3 } })).status, 0x88);
+  assert.equal((await client.stream(0, { start: 0, value: { uid: 'ff', sid: 3 } })).status, 0x8b);
+  const framing = Buffer.from([0x22, 0, 1]);
+  assert.equal((await client.ask({ opcode: 0x52, vb: 0, framing })).status, 0);
+  assert.equal((await client.ask({ opcode: 0x52, vb: 0, framing })).status, 0x01);
+});
+
+test('a client without collections gets the default collection, without ids', async () => {
+  await using service = await startService(ephemeral);
+  const kv = await service.ready();
+  await set(kv, 'a', 'x', { collection: 8 });
+  await set(kv, 'b', 'x');
+  const client = await new DcpClient(await service.ready({ features: [0x06, 0x07] })).open();
+  assert.equal((await client.stream(0, { value: { scope: '8' } })).status, 0x04);
+  await client.stream(0);
+  await client.until(() => client.changes.length === 1);
+  assert.equal(client.changes[0]?.key, 'b');
+});
+
+test('lets users follow what they may follow', async () => {
+  const own = {
+    scopes: { '8': { privileges: 0, collections: { '8': Privilege.dcpStream | Privilege.read } } },
+  };
+  const users = [
+    aUser('admin', 'password'),
+    aUser('reader', 'password', { node: 0, buckets: { b: { privileges: Privilege.read } } }),
+    aUser('partly', 'password', { node: 0, buckets: { b: { privileges: 0, ...own } } }),
+  ];
+  const desired = { ...ephemeral, users };
+  await using service = await startService(desired);
+  const reader = new DcpClient(await service.ready({ user: 'reader' }));
+  await assert.rejects(reader.open(), /open/);
+  const partly = await new DcpClient(await service.ready({ user: 'partly' })).open();
+  assert.equal((await partly.stream(0)).status, 0x24);
+  assert.equal((await partly.stream(0, { value: { collections: ['9'] } })).status, 0x88);
+  assert.equal((await partly.stream(0, { value: { collections: ['8'] } })).status, 0);
+  const users2 = [
+    users[0] as (typeof users)[0],
+    aUser('partly', 'password', {
+      node: 0,
+      buckets: {
+        b: { privileges: 0, scopes: { '8': { privileges: 0, collections: { '8': Privilege.read } } } },
+      },
+    }),
+  ];
+  await service.service.apply({ ...desired, users: users2 });
+  await set(await service.ready(), 'a', 'x', { collection: 8 });
+  await partly.until(() => partly.copyOf(0).endReason === 8);
+});
+
+test('ends the streams of a bucket that is emptied, and has their clients start anew', async () => {
+  const desired = aDesired();
+  await using service = await startService(desired);
+  const kv = await service.ready();
+  await set(kv, 'a', 'x');
+  const client = await new DcpClient(await service.ready()).open();
+  await client.stream(0);
+  await client.reach([[0, 1]]);
+  await service.service.apply({ ...desired, buckets: [aBucket('b', { incarnation: 2 })] });
+  await client.until(() => client.copyOf(0).endReason === 2);
+  const reply = await client.stream(0);
+  assert.equal(reply.status, 0x23);
+  assert.equal(reply.value.readBigUInt64BE(0), 0n);
+});
+
+test('after a crash rolls a client back to where the disk was, and no other', async () => {
+  const gate = deferred<void>();
+  let synced: Promise<void> = Promise.resolve();
+  const disk = new MemoryDisk({ sync: () => synced });
+  const before = await startService(aDesired(), { disk: disk.engine() });
+  const kv = await before.ready();
+  await set(kv, 'a', 'x', { framing: Buffer.from([0x11, 0x03]) });
+  const modest = await new DcpClient(await before.ready()).open('modest');
+  const ahead = await new DcpClient(await before.ready()).open('ahead');
+  for (const client of [modest, ahead]) {
+    await client.stream(0);
+    await client.reach([[0, 1]]);
+  }
+  modest.connection.close();
+  synced = gate.promise;
+  await set(kv, 'b', 'x');
+  await set(kv, 'c', 'x');
+  await ahead.reach([[0, 3]]);
+  disk.crash();
+  synced = Promise.resolve();
+  gate.resolve();
+  for (const connection of [kv, ahead.connection]) connection.close();
+  // What is left of the process that crashed cannot be stopped in order.
+  await before.service.stop().catch(() => {});
+
+  await using after = await startService(aDesired(), { disk: disk.engine() });
+  await set(await after.ready(), 'd', 'x');
+  const kept = await new DcpClient(await after.ready()).resume(modest).open('modest');
+  assert.equal((await kept.stream(0)).status, 0);
+  await kept.reach([[0, 2]]);
+  const lost = await new DcpClient(await after.ready()).resume(ahead).open('ahead');
+  const reply = await lost.stream(0);
+  assert.deepEqual([reply.status, reply.value.readBigUInt64BE(0)], [0x23, 1n]);
+  assert.equal((await lost.stream(0, { start: 1 })).status, 0);
+});
+
+test('survives hostile frames on a connection with streams', async () => {
+  await using service = await startService(ephemeral);
+  const early = await service.ready();
+  for (const opcode of [0x52, 0x5c]) assert.equal((await early.ask({ opcode })).status, 0x04);
+  assert.equal((await early.ask({ opcode: 0x53, extras: Buffer.alloc(48) })).status, 0x04);
+  assert.equal(
+    (await early.ask({ opcode: 0x5e, key: Buffer.from('a'), value: Buffer.from('b') })).status,
+    0x04,
+  );
+  const open = { opcode: 0x50, key: Buffer.from('n') };
+  assert.equal((await early.ask({ ...open, extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 0]) })).status, 0x83);
+  assert.equal((await early.ask({ ...open, extras: Buffer.alloc(8, 0xff) })).status, 0x04);
+  assert.equal(
+    (await early.ask({ ...open, key: Buffer.alloc(201, 97), extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]) }))
+      .status,
+    0x04,
+  );
+  const client = await new DcpClient(await service.ready()).open();
+  const ask = { start: 0, end: 5 };
+  assert.equal((await client.stream(0, { ...ask, start: 6 })).status, 0x22);
+  assert.equal((await client.stream(0, { ...ask, snapStart: 1, snapEnd: 5 })).status, 0x22);
+  assert.equal((await client.stream(0, { ...ask, flags: 0x8000 })).status, 0x04);
+  assert.equal((await client.stream(0, { ...ask, flags: 0x01 })).status, 0x83);
+  assert.equal((await client.stream(1024, ask)).status, 0x07);
+  assert.equal((await client.stream(0, { ...ask, value: 'text' })).status, 0x04);
+  assert.equal((await client.stream(0, { start: 7, uuid: 1n })).status, 0x23);
+  assert.equal(
+    (await client.ask({ opcode: 0x50, key: Buffer.from('n'), extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]) }))
+      .status,
+    0x04,
+  );
+  client.connection.send({ opcode: 0x5d, extras: Buffer.alloc(4, 0xff) }, { magic: 0x81, opcode: 0x57 });
+  assert.equal((await client.control('enable_noop', 'true')).status, 0);
+  // An answer to nothing, from a client that has no streams.
+  early.send({ magic: 0x81, opcode: 0x5c });
+  await early.closed;
+});

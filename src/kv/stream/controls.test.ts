@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defaultControls, setControl } from './controls.ts';
+import { parseStreamValue } from './filter.ts';
+
+test('takes the options that it knows, with their values only', () => {
+  const controls = defaultControls();
+  const good = [
+    'enable_noop=true',
+    'set_noop_interval=1',
+    'connection_buffer_size=4294967295',
+    'set_priority=high',
+  ];
+  const more = ['max_marker_version=2.2', 'enable_stream_id=true', 'backfill_order=sequential'];
+  for (const text of [...good, ...more]) {
+    const [name = '', value = ''] = text.split('=');
+    assert.equal(setControl(controls, name, value), true, text);
+  }
+  assert.deepEqual([controls.noop, controls.noopIntervalMs, controls.bufferBytes], [true, 1000, 2 ** 32 - 1]);
+  assert.deepEqual([controls.markerVersion, controls.streamIds], [2.2, true]);
+});
+
+test('refuses other options and values', () => {
+  const bad = ['enable_noop=yes', 'enable_noop=TRUE', 'set_noop_interval=0', 'set_noop_interval=10801'];
+  const more = [
+    'connection_buffer_size=4294967296',
+    'connection_buffer_size=-1',
+    'connection_buffer_size=1e3',
+  ];
+  const names = ['no_such_option=true', '__proto__=true', 'set_priority=urgent', 'max_marker_version=3.0'];
+  for (const text of [...bad, ...more, ...names]) {
+    const [name = '', value = ''] = text.split('=');
+    assert.equal(setControl(defaultControls(), name, value), false, text);
+  }
+});
+
+test('reads the value of a stream request', () => {
+  assert.deepEqual(parseStreamValue('{"scope":"8","uid":"a","sid":7,"purge_seqno":"12"}'), {
+    filter: { kind: 'scope', scope: 8 },
+    streamId: 7,
+    manifestUid: 10,
+    purgeSeqno: 12,
+  });
+  assert.deepEqual(parseStreamValue('{"collections":["8","1f"]}')?.filter, {
+    kind: 'collections',
+    ids: new Set([8, 0x1f]),
+  });
+  assert.deepEqual(parseStreamValue('')?.filter, { kind: 'bucket' });
+});
+
+test('refuses a value that is no description of a stream', () => {
+  const texts = [
+    '{',
+    '[]',
+    'null',
+    '1',
+    '{"scope":8}',
+    '{"collections":[]}',
+    '{"collections":"8"}',
+    '{"collections":[8]}',
+  ];
+  const more = [
+    '{"scope":"8","collections":["8"]}',
+    '{"sid":-1}',
+    '{"sid":65536}',
+    '{"sid":"1"}',
+    '{"uid":"xyz"}',
+  ];
+  for (const text of [...texts, ...more, '{"purge_seqno":5}'])
+    assert.equal(parseStreamValue(text), null, text);
+});

@@ -1,0 +1,116 @@
+// Random changes against a model, followed by a stream that is cut off and taken up again: whenever the client is told
+// that its copy is whole, the copy is what the vbucket was at that seqno.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aBucket, aDesired, startService, type TestService } from '../../../test/support/data-service.ts';
+import { type Copy, DcpClient, liveDocuments } from '../../../test/support/dcp-client.ts';
+import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { aSeed, type Random } from '../../../test/support/random.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
+
+const vbs = [0, 5];
+
+interface Operation {
+  seqno: number;
+  key: string;
+  /** Null deletes. */
+  value: string | null;
+}
+
+class Model {
+  private readonly operations = new Map<number, Operation[]>(vbs.map((vb) => [vb, []]));
+
+  add(vb: number, operation: Operation): void {
+    this.operations.get(vb)?.push(operation);
+  }
+
+  high(vb: number): number {
+    return Math.max(0, ...(this.operations.get(vb) ?? []).map(({ seqno }) => seqno));
+  }
+
+  at(vb: number, seqno: number): Map<string, string> {
+    const state = new Map<string, string>();
+    const done = (this.operations.get(vb) ?? []).filter((operation) => operation.seqno <= seqno);
+    for (const { key, value } of done.sort((a, b) => a.seqno - b.seqno)) {
+      if (value === null) state.delete(key);
+      else state.set(key, value);
+    }
+    return state;
+  }
+}
+
+async function change(kv: KvConnection, model: Model, draw: Random, isNative: boolean): Promise<void> {
+  const vb = vbs[draw(vbs.length)] as number;
+  const key = `\0k${draw(60)}`;
+  const isDelete = draw(4) === 0;
+  const value = isDelete ? null : `${draw(1e9)}`.repeat(1 + draw(draw(10) === 0 ? 8000 : 20));
+  const framing = isNative && draw(6) === 0 ? { framing: Buffer.from([0x11, 0x03]) } : {};
+  const body = value === null ? {} : { value: Buffer.from(value), extras: Buffer.alloc(8) };
+  const reply = await kv.ask({
+    opcode: isDelete ? 0x04 : 0x01,
+    vb,
+    key: Buffer.from(key),
+    ...body,
+    ...framing,
+  });
+  if (reply.status === 0x01 || reply.status === 0xa2) return;
+  assert.equal(reply.status, 0);
+  model.add(vb, { seqno: Number(reply.extras.readBigUInt64BE(8)), key, value });
+}
+
+async function connected(
+  service: TestService,
+  last: DcpClient | null,
+  check: (copy: Copy, vb: number) => void,
+) {
+  const client = new DcpClient(await service.ready());
+  if (last) client.resume(last);
+  await client.open('model', 0x01 | 0x04, { connection_buffer_size: '10000' });
+  client.ackBytes = 5000;
+  for (const vb of vbs) {
+    client.copyOf(vb).onWhole = (copy) => check(copy, vb);
+    assert.equal((await client.stream(vb)).status, 0);
+  }
+  return client;
+}
+
+for (const type of ['native', 'ephemeral'] as const) {
+  test(`${type}: a stream that is cut off at random gives the bucket's content, and whole states only`, async (t) => {
+    const draw = aSeed(t);
+    const disk = new MemoryDisk({ sync: () => new Promise((resolve) => setTimeout(resolve, draw(8))) });
+    await using service = await startService(aDesired({ buckets: [aBucket('b', { type })] }), {
+      disk: disk.engine(),
+    });
+    const writers = await Promise.all([1, 2, 3].map(() => service.ready()));
+    const model = new Model();
+    let wholeStates = 0;
+    const wholes: { copy: Map<string, string>; vb: number; seqno: number }[] = [];
+    const note = (copy: Copy, vb: number): void => {
+      wholes.push({ copy: liveDocuments(copy), vb, seqno: copy.position });
+    };
+    let client: DcpClient | null = null;
+    for (let round = 0; round < 12; round++) {
+      client = await connected(service, client, note);
+      const following: DcpClient = client;
+      const enough = following.changes.length + draw(400);
+      // The connection may end first, on purpose.
+      const reading = following
+        .until(() => following.changes.length >= enough)
+        .catch((error: Error) => assert.equal(error.message, 'the connection was closed'));
+      const work = writers.map(async (kv) => {
+        for (let i = 0; i < 60; i++) await change(kv, model, draw, type === 'native');
+      });
+      await Promise.all(work);
+      following.connection.close();
+      await reading;
+    }
+    const last: DcpClient = await connected(service, client, note);
+    await last.reach(vbs.map((vb) => [vb, model.high(vb)] as const));
+    for (const vb of vbs) assert.deepEqual(liveDocuments(last.copyOf(vb)), model.at(vb, model.high(vb)));
+    for (const { copy, vb, seqno } of wholes) {
+      assert.deepEqual(copy, model.at(vb, seqno), `vbucket ${vb} at ${seqno}`);
+      wholeStates++;
+    }
+    assert.ok(wholeStates > 20, `only ${wholeStates} whole states were seen`);
+  });
+}
