@@ -103,6 +103,7 @@ export class Bucket {
   private files: BucketFiles | null;
   private isOpen = false;
   private isServing = false;
+  private isDiskLost = false;
   private readable: number[] = [];
   private sweepTimer: Timer | null = null;
 
@@ -266,6 +267,7 @@ export class Bucket {
     this.files = { ...this.files, incarnation };
     this.flusher?.forgetFailures();
     this.damaged = [];
+    this.isDiskLost = false;
     this.writeFailure = null;
     this.documents.writeRefusal = Status.success;
   }
@@ -306,6 +308,7 @@ export class Bucket {
         this.changes.settled(row);
       },
       onFailure: (file, reason) => this.loseDisk(`file ${file}: ${reason}`),
+      onFull: (reason) => this.noteFull(reason),
     });
   }
 
@@ -410,9 +413,17 @@ export class Bucket {
     return new ChangeFeed({ vbuckets, durableWrites, clock, backfill });
   }
 
+  /** Writers are told to come back; what was acknowledged is kept in memory until there is space. */
+  private noteFull(reason: string | null): void {
+    if (this.isDiskLost) return;
+    this.writeFailure = reason === null ? null : `there is no space on disk: ${reason}`;
+    this.documents.writeRefusal = reason === null ? Status.success : Status.temporaryFailure;
+  }
+
   /** What was acknowledged stays readable; nothing more is promised. */
   private loseDisk(reason: string): void {
-    this.writeFailure ??= reason;
+    if (!this.isDiskLost) this.writeFailure = reason;
+    this.isDiskLost = true;
     this.documents.writeRefusal = Status.temporaryFailure;
     this.durableWrites.giveUp();
     this.waits.abandon();

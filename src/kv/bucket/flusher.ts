@@ -1,8 +1,9 @@
 // Brings a bucket's changes to disk: per file at most one commit under way, the next one of what has gathered
-// meanwhile. A commit that fails is never tried again: its file is lost to us until it is opened anew.
+// meanwhile. A commit that fails is never tried again, its file is lost to us until it is opened anew; only one that
+// found no space is, with the same cuts.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import { type DiskEngine, fileOf } from '../disk/engine.ts';
+import { type CutBuffer, type DiskEngine, DiskFullError, fileOf } from '../disk/engine.ts';
 import type { Cutter } from '../vbucket/cutter.ts';
 import type { VbucketRows } from '../vbucket/rows.ts';
 import { CutWriter } from './cut.ts';
@@ -11,6 +12,8 @@ import { CutWriter } from './cut.ts';
 const lingerMs = { low: 20, high: 5 } as const;
 /** Commits of all buckets take turns on the disk: longer ones are a larger share of it. */
 const targetCommitMs = { low: 50, high: 100 } as const;
+/** A full disk is tried again this often. */
+const fullRetryMs = 500;
 const smallestBatch = 64 * 1024;
 const largestBatch = 16 * 1024 * 1024;
 
@@ -26,6 +29,14 @@ export interface FlusherOptions {
   /** Everything of the vbucket up to `seqno` survives from now on. */
   onPersisted: (row: number, seqno: number) => void;
   onFailure: (file: number, reason: string) => void;
+  /** There is no space, or, with null, there is some again. */
+  onFull: (reason: string | null) => void;
+}
+
+/** Cuts, and what is persisted with them. */
+interface Batch {
+  cuts: CutBuffer;
+  taken: { row: number; seqno: number }[];
 }
 
 interface FileState {
@@ -37,6 +48,8 @@ interface FileState {
   isUrgent: boolean;
   running: Promise<void> | null;
   failure: string | null;
+  /** Found no space and is tried again; nothing is written before it. */
+  unwritten: Batch | null;
 }
 
 export class Flusher {
@@ -56,6 +69,7 @@ export class Flusher {
       isUrgent: false,
       running: null,
       failure: null,
+      unwritten: null,
     }));
   }
 
@@ -73,7 +87,7 @@ export class Flusher {
 
   resume(): void {
     this.paused = false;
-    for (const file of this.files) if (this.hasDirty(file)) this.linger(file);
+    for (const file of this.files) if (this.hasWork(file)) this.linger(file);
   }
 
   /** Lets no new commit begin, and waits for those under way. */
@@ -85,7 +99,11 @@ export class Flusher {
 
   /** The files are new ones. */
   forgetFailures(): void {
-    for (const file of this.files) file.failure = null;
+    for (const file of this.files) {
+      file.failure = null;
+      this.inFlightBytes -= file.unwritten?.cuts.byteLength ?? 0;
+      file.unwritten = null;
+    }
   }
 
   /** Writes everything that is dirty in the files that still take it. Used while paused. */
@@ -106,18 +124,20 @@ export class Flusher {
   }
 
   private async drainFile(file: FileState): Promise<void> {
-    while (file.failure === null && this.hasDirty(file)) await this.commit(file, this.takeBatch(file));
+    do await this.commitNext(file);
+    while (file.failure === null && file.unwritten === null && this.hasDirty(file));
   }
 
   private linger(file: FileState): void {
     if (this.paused || file.failure !== null) return;
-    file.timer = this.options.clock.after(lingerMs[this.options.priority], () => this.run(file));
+    const delayMs = file.unwritten ? fullRetryMs : lingerMs[this.options.priority];
+    file.timer = this.options.clock.after(delayMs, () => this.run(file));
   }
 
   /** A client waits: begin once the input at hand has been worked off, so that its writes share one commit. */
   private hurry(file: FileState): void {
     file.isUrgent = true;
-    if (this.paused || file.running !== null) return;
+    if (this.paused || file.running !== null || file.unwritten !== null) return;
     this.stopTimer(file);
     this.options.clock.soon(() => this.run(file));
   }
@@ -127,15 +147,27 @@ export class Flusher {
     if (this.paused || file.failure !== null || file.running !== null) return;
     file.running = this.commitWhileNeeded(file).finally(() => {
       file.running = null;
-      if (file.timer === null && this.hasDirty(file)) this.linger(file);
+      if (file.timer === null && this.hasWork(file)) this.linger(file);
     });
   }
 
   private async commitWhileNeeded(file: FileState): Promise<void> {
     do {
       file.isUrgent = false;
-      await this.commit(file, this.takeBatch(file));
-    } while (!this.paused && file.failure === null && (file.isUrgent || this.hasBatch(file)));
+      await this.commitNext(file);
+    } while (
+      !this.paused &&
+      file.failure === null &&
+      file.unwritten === null &&
+      (file.isUrgent || this.hasBatch(file))
+    );
+  }
+
+  private async commitNext(file: FileState): Promise<void> {
+    if (file.failure !== null) return;
+    const { unwritten } = file;
+    if (unwritten === null) await this.commit(file, this.takeBatch(file));
+    else await this.write(file, unwritten);
   }
 
   private takeBatch(file: FileState): { row: number; seqno: number }[] {
@@ -150,26 +182,49 @@ export class Flusher {
     return taken;
   }
 
-  private async commit(file: FileState, taken: { row: number; seqno: number }[]): Promise<void> {
+  private async commit(file: FileState, taken: Batch['taken']): Promise<void> {
     if (taken.length === 0) return;
-    const { clock, disk, bucketUuid, onPersisted } = this.options;
     const cuts = this.writer.take();
+    this.inFlightBytes += cuts.byteLength;
+    await this.write(file, { cuts, taken });
+  }
+
+  private async write(file: FileState, { cuts, taken }: Batch): Promise<void> {
+    const { clock, disk, bucketUuid, onPersisted, priority } = this.options;
     const { byteLength } = cuts;
     const startedMs = clock.monotonicMs();
-    this.inFlightBytes += byteLength;
     try {
       await disk.commit(bucketUuid, this.files.indexOf(file), cuts);
     } catch (error) {
-      this.fail(file, error);
+      if (error instanceof DiskFullError) this.keep(file, { cuts: error.cuts, taken }, error.message);
+      else this.fail(file, error, byteLength);
       return;
-    } finally {
-      this.inFlightBytes -= byteLength;
     }
-    adapt(file, byteLength, clock.monotonicMs() - startedMs, targetCommitMs[this.options.priority]);
+    this.inFlightBytes -= byteLength;
+    if (file.unwritten !== null) this.endFull(file);
+    adapt(file, byteLength, clock.monotonicMs() - startedMs, targetCommitMs[priority]);
     for (const { row, seqno } of taken) onPersisted(row, seqno);
   }
 
-  private fail(file: FileState, error: unknown): void {
+  private keep(file: FileState, batch: Batch, reason: string): void {
+    const isNew = file.unwritten === null;
+    file.unwritten = batch;
+    if (!isNew) return;
+    const { bucketUuid, log, onFull } = this.options;
+    log.error('bucket.disk.full', { bucketUuid, file: this.files.indexOf(file), reason });
+    onFull(reason);
+  }
+
+  private endFull(file: FileState): void {
+    const { bucketUuid, log, onFull } = this.options;
+    file.unwritten = null;
+    log.info('bucket.disk.has_space', { bucketUuid, file: this.files.indexOf(file) });
+    if (this.files.every(({ unwritten }) => unwritten === null)) onFull(null);
+  }
+
+  private fail(file: FileState, error: unknown, byteLength: number): void {
+    this.inFlightBytes -= byteLength;
+    file.unwritten = null;
     const reason = error instanceof Error ? error.message : String(error);
     const index = this.files.indexOf(file);
     file.failure = reason;
@@ -183,6 +238,10 @@ export class Flusher {
 
   private hasDirty(file: FileState): boolean {
     return file.failure === null && file.rows.some((row) => this.options.cutter.isNeeded(row));
+  }
+
+  private hasWork(file: FileState): boolean {
+    return file.unwritten !== null || this.hasDirty(file);
   }
 
   private hasBatch(file: FileState): boolean {

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Status } from '#wire/status.ts';
+import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
+import { DurabilityLevel } from './documents.ts';
+
+const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
+const start = (disk: MemoryDisk) => new BucketUnderTest({ storage: { disk: disk.engine(), files } }).start();
+
+async function work(b: BucketUnderTest, ms = 20): Promise<void> {
+  for (let i = 0; i < 5; i++) {
+    b.tick(ms);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+test('a full disk refuses writes for a while, loses nothing, and is written to again once there is space', async () => {
+  const disk = new MemoryDisk();
+  const b = await start(disk);
+  b.store('before');
+  await work(b);
+  disk.isFull = true;
+  for (let vb = 0; vb < 8; vb++) assert.equal(b.store(`k${vb}`, { vb }), Status.success);
+  assert.equal(b.store('durable', { vb: 9, durability: DurabilityLevel.persistToMajority }), Status.success);
+  const token = b.result.pending;
+  await work(b);
+  assert.match(b.bucket.writeFailure ?? '', /no space/);
+  assert.equal(b.store('new'), Status.temporaryFailure);
+  assert.equal(b.remove('before'), Status.temporaryFailure);
+  for (let vb = 0; vb < 8; vb++) assert.equal(b.find(`k${vb}`, vb), Status.success);
+  assert.equal(b.bucket.documents.persistedSeqno(3), 0);
+  assert.equal(b.settled.has(token), false);
+  disk.isFull = false;
+  await work(b, 600);
+  assert.equal(b.bucket.writeFailure, null);
+  assert.equal(b.settled.get(token), Status.success);
+  assert.equal(b.store('new'), Status.success);
+  await b.bucket.stop();
+  const second = await start(disk);
+  assert.equal(second.bucket.stats().items, 11);
+  await second.bucket.stop();
+});
+
+test('a stop while the disk is full ends, and the next start knows that something may be missing', async () => {
+  const disk = new MemoryDisk();
+  const b = await start(disk);
+  b.store('before');
+  await work(b);
+  disk.isFull = true;
+  b.store('lost');
+  await work(b);
+  await b.bucket.stop();
+  disk.isFull = false;
+  const { opened } = await disk.engine().open(files);
+  assert.equal(opened[0]?.clean, false);
+  assert.equal(opened[1]?.clean, true);
+});
+
+test('a commit that fails for another reason while the disk is full is the end of writing', async () => {
+  const disk = new MemoryDisk();
+  const b = await start(disk);
+  disk.isFull = true;
+  b.store('k');
+  await work(b);
+  disk.isFull = false;
+  disk.failNextCommit('fsync failed');
+  await work(b, 600);
+  assert.match(b.bucket.writeFailure ?? '', /fsync failed/);
+  await work(b, 600);
+  assert.equal(b.store('k'), Status.temporaryFailure);
+  assert.equal(b.find('k'), Status.success);
+});
