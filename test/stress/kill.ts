@@ -16,13 +16,18 @@ class Ledger {
   readonly sent = new Map<string, number>();
 }
 
-export async function killRounds(rounds: number, report: (line: string) => void = () => {}): Promise<void> {
+/** `compacting`: the bucket is compacted all the time, so that most kills fall into a compaction. */
+export async function killRounds(
+  rounds: number,
+  report: (line: string) => void = () => {},
+  compacting = false,
+): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-kill-'));
   const ledger = new Ledger();
   try {
     for (let round = 1; round <= rounds; round++) {
       const before = ledger.acknowledged.size;
-      await oneRound(dataDir, ledger, round);
+      await oneRound(dataDir, ledger, round, compacting);
       report(
         `round ${round}: ${ledger.acknowledged.size} documents acknowledged (${before} before), all there`,
       );
@@ -33,7 +38,14 @@ export async function killRounds(rounds: number, report: (line: string) => void 
   }
 }
 
-async function oneRound(dataDir: string, ledger: Ledger, round: number): Promise<void> {
+async function compactForever(node: NodeProcess, stopped: { now: boolean }): Promise<void> {
+  while (!stopped.now) {
+    await node.request('/pools/default/buckets/b/controller/compactBucket', 'POST').catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+async function oneRound(dataDir: string, ledger: Ledger, round: number, compacting: boolean): Promise<void> {
   await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
   const cluster = await connect(`couchbase://${node.ready.node.kv}`, administrator);
   try {
@@ -41,6 +53,7 @@ async function oneRound(dataDir: string, ledger: Ledger, round: number): Promise
     await verify(collection, ledger);
     const stopped = { now: false };
     const load = Array.from({ length: writers }, (_, i) => write(collection, ledger, round, i, stopped));
+    if (compacting) load.push(compactForever(node, stopped));
     await new Promise((resolve) => setTimeout(resolve, 150 + ((round * 97) % 400)));
     await node.stop('SIGKILL');
     stopped.now = true;

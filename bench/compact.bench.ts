@@ -1,0 +1,102 @@
+// Compaction of one data file of 256-byte documents rewritten once over, with nothing beside it and beside a writer of
+// small commits: live megabytes a second, and what is left of the writer's rate.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type CutItem, CutWriter } from '../src/kv/bucket/cut.ts';
+import type { DiskEngine } from '../src/kv/disk/engine.ts';
+import { workerDiskEngine } from '../src/kv/disk/hosts/worker-engine.ts';
+
+const bucketUuid = 'b'.repeat(32);
+const vbuckets = 256;
+const valueBytes = 256;
+const keepTombstones = { purgeBeforeSeconds: 0 };
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-bench-'));
+  const engine = workerDiskEngine();
+  try {
+    await engine.open({ folder: join(folder, 'bucket'), bucketUuid, incarnation: 1, fileCount: 1 });
+    await measure(engine, smoke ? 10_000 : 1_000_000, smoke ? 100 : 3000);
+  } finally {
+    await engine.stop();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function measure(engine: DiskEngine, documents: number, aloneMs: number): Promise<void> {
+  const source = new Source(documents);
+  for (let i = 0; i < 2 * documents; i += 10_000) await engine.commit(bucketUuid, 0, source.cuts(10_000));
+  const before = await engine.sizes(bucketUuid);
+  await compacted(engine, 'alone');
+  const after = await engine.sizes(bucketUuid);
+  console.log(`file ${mb(before.fileBytes)} MB before, ${mb(after.fileBytes)} MB after`);
+  const until = performance.now() + aloneMs;
+  const rate = await rateOfWrites(engine, source, () => performance.now() < until);
+  let isDone = false;
+  const compaction = compacted(engine, 'beside a writer').finally(() => {
+    isDone = true;
+  });
+  const beside = await rateOfWrites(engine, source, () => !isDone);
+  await compaction;
+  const drop = 100 * (1 - beside / rate);
+  console.log(
+    `writes: ${rate.toFixed(0)} documents/s alone, ${beside.toFixed(0)} beside, ${drop.toFixed(0)} % less`,
+  );
+}
+
+async function compacted(engine: DiskEngine, name: string): Promise<void> {
+  const start = performance.now();
+  await engine.compact(bucketUuid, 0, keepTombstones);
+  const seconds = (performance.now() - start) / 1000;
+  const { dataBytes } = await engine.sizes(bucketUuid);
+  console.log(`compaction ${name}: ${(dataBytes / seconds / 1e6).toFixed(0)} MB/s of live data`);
+}
+
+async function rateOfWrites(engine: DiskEngine, source: Source, goesOn: () => boolean): Promise<number> {
+  const start = performance.now();
+  let count = 0;
+  for (; goesOn(); count += 1000) await engine.commit(bucketUuid, 0, source.cuts(1000));
+  return count / ((performance.now() - start) / 1000);
+}
+
+const mb = (bytes: number): string => (bytes / 1e6).toFixed(0);
+
+/** Documents over and over, in no order of their keys. */
+class Source {
+  private seqno = 0;
+  private readonly documents: number;
+  private readonly item: CutItem;
+  private readonly writer = new CutWriter(1 << 23);
+
+  constructor(documents: number) {
+    this.documents = documents;
+    const buffer = Buffer.alloc(24 + valueBytes, 'v');
+    const zero = { casHi: 1, casLo: 1, rev: 1, flags: 0, expiry: 0, datatype: 0, bits: 0, seqno: 0 };
+    this.item = { buffer, keyStart: 0, keyEnd: 24, valueStart: 24, valueEnd: buffer.length, ...zero };
+  }
+
+  /** Every vbucket's keys have that vbucket as their remainder. */
+  cuts(count: number): Uint8Array {
+    const perVbucket = Math.ceil(count / 16);
+    for (let left = count; left > 0; left -= perVbucket) this.cut(Math.min(left, perVbucket));
+    return this.writer.take();
+  }
+
+  private cut(count: number): void {
+    const vb = Math.floor(this.seqno / count) % vbuckets;
+    const failover = Buffer.alloc(16);
+    const startSeqno = this.seqno + 1;
+    this.writer.begin(failover.length);
+    for (let i = 0; i < count; i++) {
+      this.item.seqno = ++this.seqno;
+      const key = Math.imul(this.seqno % this.documents, 0x9e3779b1) >>> 0;
+      this.item.buffer.write(`\0key:${key.toString(16).padStart(19, '0')}`, 0, 'latin1');
+      this.writer.item(this.item);
+    }
+    this.writer.finish({
+      ...{ vb, startSeqno, endSeqno: this.seqno, maxCasHi: 1, maxCasLo: 1, failover },
+      ...{ maxDeletedRev: 0, purgeSeqno: 0, manifestUid: 0, items: count, deleted: 0 },
+    });
+  }
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type CompactWhen, compactNow } from './compact-when.ts';
+
+const mib = 1024 * 1024;
+const noon = { hour: 12, minute: 0 };
+const when = (changes: Partial<CompactWhen> = {}): CompactWhen => ({
+  ...{ percentage: 30, sizeBytes: null, period: null },
+  ...changes,
+});
+const files = (freeMb: number, fileMb = 1000) => ({
+  fileBytes: fileMb * mib,
+  freeBytes: freeMb * mib,
+  vbuckets: 1024,
+});
+const night = { fromHour: 22, fromMinute: 30, toHour: 6, toMinute: 0, abortOutside: true };
+
+test('a bucket is due at the percentage, rounded, or at the size', () => {
+  assert.equal(compactNow(when(), files(290), noon), 'wait');
+  assert.equal(compactNow(when(), files(295), noon), 'compact');
+  assert.equal(compactNow(when({ sizeBytes: 200 * mib }), files(200), noon), 'compact');
+  assert.equal(compactNow(when({ sizeBytes: 200 * mib }), files(199), noon), 'wait');
+});
+
+test('thresholds that are not set are never reached, and small files are left alone', () => {
+  assert.equal(compactNow(when({ percentage: null }), files(990), noon), 'wait');
+  assert.equal(compactNow(when({ percentage: 2 }), files(100, 128), noon), 'wait');
+  assert.equal(compactNow(when({ percentage: 2 }), files(100, 129), noon), 'compact');
+});
+
+test('outside its period nothing begins, and what is under way ends if the period says so', () => {
+  const at = (hour: number, minute: number, changes: object = {}) =>
+    compactNow(when({ period: { ...night, ...changes } }), files(900), { hour, minute });
+  assert.deepEqual(
+    [at(22, 29), at(22, 30), at(0, 0), at(5, 59), at(6, 0)],
+    [...['stop', 'compact', 'compact', 'compact', 'stop']],
+  );
+  assert.equal(at(12, 0, { abortOutside: false }), 'wait');
+  const day = { fromHour: 9, fromMinute: 0, toHour: 17, toMinute: 0 };
+  assert.deepEqual([at(8, 59, day), at(9, 0, day), at(17, 0, day)], ['stop', 'compact', 'stop']);
+});

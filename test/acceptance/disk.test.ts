@@ -1,0 +1,162 @@
+// What a node does when its disk is full, fails to sync, or holds files that were damaged: seen from outside.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  globSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { KvConnection } from '../support/kv-connection.ts';
+import { needs } from '../support/needs.ts';
+import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+
+const success = 0x00;
+const temporaryFailure = 0x86;
+const args = ['--bucket', 'b', '--bucket', 'other'];
+
+async function client(node: NodeProcess, bucket = 'b'): Promise<KvConnection> {
+  const [, port = ''] = node.ready.node.kv.split(':');
+  const connection = await KvConnection.open(Number(port));
+  await connection.plain(administrator.username, administrator.password);
+  await connection.select(bucket);
+  return connection;
+}
+
+const set = async (to: KvConnection, key: string, value: Buffer, vb = 0): Promise<number> =>
+  (await to.ask({ opcode: 1, vb, key: Buffer.from(key), extras: Buffer.alloc(8), value })).status;
+const get = async (from: KvConnection, key: string, vb = 0) =>
+  await from.ask({ opcode: 0, vb, key: Buffer.from(key) });
+
+test('a full disk refuses writes for a while, and nothing is lost', { skip: needs('mount') }, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-full-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'divan-test', dataDir]);
+  const ballast = join(dataDir, 'ballast');
+  const value = Buffer.alloc(50_000, 'v');
+  let stored = 0;
+  try {
+    await using node = await NodeProcess.start({ dataDir, args });
+    const b = await client(node);
+    for (; stored < 20; stored++) assert.equal(await set(b, `k${stored}`, value), success);
+    fillUp(ballast);
+    await eventually(async () => {
+      const status = await set(b, `k${stored}`, value);
+      if (status === success) stored++;
+      assert.equal(status, temporaryFailure);
+    });
+    for (let i = 0; i < stored; i++) assert.equal((await get(b, `k${i}`)).value.length, value.length);
+    assert.match(node.output, /disk\.full/);
+    rmSync(ballast);
+    await eventually(async () => assert.equal(await set(b, 'after', value), success));
+    b.close();
+    assert.equal(await node.stop(), 0);
+    await using again = await NodeProcess.start({ dataDir, args });
+    const c = await client(again);
+    for (let i = 0; i < stored; i++) assert.equal((await get(c, `k${i}`)).value.length, value.length);
+    assert.equal((await get(c, 'after')).value.length, value.length);
+    c.close();
+    await again.stop();
+  } finally {
+    execFileSync('umount', ['--lazy', dataDir]);
+    rmSync(dataDir, { recursive: true });
+  }
+});
+
+test('after a failed sync a bucket takes no more writes, says why, and reads go on', {
+  skip: needs('compiler'),
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-sync-'));
+  const library = join(folder, 'failing-sync.so');
+  const source = new URL('../support/failing-sync.c', import.meta.url).pathname;
+  execFileSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl']);
+  const failSync = join(folder, 'fail');
+  try {
+    const environment = { LD_PRELOAD: library, DIVAN_FAIL_SYNC: failSync };
+    await using node = await NodeProcess.start({ args, environment });
+    const b = await client(node);
+    assert.equal(await set(b, 'before', Buffer.from('1')), success);
+    writeFileSync(failSync, '');
+    await eventually(async () => assert.equal(await set(b, 'k', Buffer.from('2')), temporaryFailure));
+    rmSync(failSync);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    assert.equal(await set(b, 'k', Buffer.from('3')), temporaryFailure, 'a failed sync is not tried again');
+    assert.equal((await get(b, 'before')).value.toString(), '1');
+    assert.match(node.output, /commit\.failed/);
+    const other = await client(node, 'other');
+    assert.equal(await set(other, 'k', Buffer.from('4')), success);
+    other.close();
+    b.close();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+for (const harm of ['cut', 'flipped'] as const) {
+  test(`a node whose file was ${harm} names it and serves everything else`, async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'divan-harm-'));
+    try {
+      await using node = await NodeProcess.start({ dataDir, args });
+      const b = await client(node);
+      for (let i = 0; i < 400; i++)
+        assert.equal(await set(b, `k${i}`, Buffer.alloc(500, 'v'), i % 4), success);
+      const other = await client(node, 'other');
+      assert.equal(await set(other, 'k', Buffer.from('v')), success);
+      const uuid = ((await (await node.request('/pools/default/buckets/b')).json()) as { uuid: string }).uuid;
+      b.close();
+      other.close();
+      assert.equal(await node.stop(), 0);
+      const path = globSync(`${dataDir}/**/${uuid}/data-0.*.db`)[0] as string;
+      spoil(path, harm);
+      await using again = await NodeProcess.start({ dataDir, args });
+      await eventually(() => assert.ok(again.output.includes(path), again.output));
+      const c = await client(again);
+      assert.equal((await get(c, 'k0', 0)).status, temporaryFailure);
+      assert.equal((await get(c, 'k1', 1)).status, success);
+      const otherAgain = await client(again, 'other');
+      assert.equal((await get(otherAgain, 'k')).value.toString(), 'v');
+      c.close();
+      otherAgain.close();
+    } finally {
+      rmSync(dataDir, { recursive: true });
+    }
+  });
+}
+
+function fillUp(path: string): void {
+  const descriptor = openSync(path, 'w');
+  try {
+    for (let bytes = 1 << 20; bytes >= 4096; ) {
+      try {
+        if (writeSync(descriptor, Buffer.alloc(bytes)) < bytes) bytes >>= 1;
+      } catch {
+        bytes >>= 1;
+      }
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function spoil(path: string, harm: 'cut' | 'flipped'): void {
+  const { size } = statSync(path);
+  if (harm === 'cut') {
+    truncateSync(path, Math.floor(size / 2));
+    return;
+  }
+  // Inside values: SQLite itself would not notice.
+  const bytes = readFileSync(path);
+  for (let page = 8192; page < size; page += 8192) {
+    const at = bytes.subarray(page, page + 8192).lastIndexOf('vvvvvvvvvvvv');
+    if (at >= 0) bytes[page + at + 3] = 0x77;
+  }
+  writeFileSync(path, bytes);
+}

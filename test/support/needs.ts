@@ -1,0 +1,27 @@
+// What a test needs of the machine: without it the test is skipped with the reason, but fails where CI is set, so that
+// nothing goes untested unseen.
+import { execFileSync } from 'node:child_process';
+
+const probes: Record<'mount' | 'compiler', { reason: string; works: () => unknown }> = {
+  mount: {
+    reason: 'needs the right to mount (root on Linux)',
+    works: () =>
+      execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt'], { stdio: 'ignore' }),
+  },
+  compiler: {
+    reason: 'needs a C compiler (cc) and Linux',
+    works: () => process.platform === 'linux' && execFileSync('cc', ['--version'], { stdio: 'ignore' }),
+  },
+};
+
+/** For the options of a test: `{ skip: needs('mount') }`. */
+export function needs(what: keyof typeof probes): string | false {
+  const { reason, works } = probes[what];
+  try {
+    if (works() !== false) return false;
+  } catch {
+    // Told below.
+  }
+  if (process.env['CI'] === undefined) return reason;
+  throw new Error(`CI lacks something: ${reason}`);
+}
