@@ -1,0 +1,151 @@
+// Change streams of a data service in this process, over a local socket: how fast a backfill from disk comes, and how
+// far a live stream is behind its writers. The client only counts bytes and items, and shares the cores.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { realKdf } from '#auth/kdf.host.ts';
+import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
+import { DataService } from '#kv/host/data-service.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { emptyFrame, FrameResult, frameBytesMax } from '#wire/frame.ts';
+import { FrameReader } from '#wire/frame-reader.ts';
+import { encodeRequest, type RequestParts } from '#wire/output.ts';
+import { aBucket, aDesired } from '../test/support/data-service.ts';
+
+const vbuckets = 1024;
+const valueBytes = 100;
+const opcodes = { set: 0x01, setQuietly: 0x11, noop: 0x0a, mutation: 0x57 } as const;
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const count = smoke ? 20_000 : 500_000;
+  const folder = mkdtempSync(join(tmpdir(), 'divan-bench-'));
+  const parts = { clock: realClock, random: realRandom, log: silentLog, kdf: realKdf };
+  const service = new DataService({ ...parts, disk: workerDiskEngine() });
+  const listen = { host: '127.0.0.1', port: 0, tlsPort: 0, version: 'bench', logLevel: 'silent' };
+  const { port } = await service.start({ dataDir: folder, ...listen });
+  await service.apply(aDesired({ buckets: [aBucket('b', { quotaBytes: 2 ** 31 })] }));
+  await fill(port, count);
+  while ((await service.report()).buckets[0]?.dirtyItems !== 0) await wait(100);
+  await wait(500);
+  await backfill(port, count);
+  await lag(port, smoke ? 1 : 5);
+  await service.stop();
+  rmSync(folder, { recursive: true });
+}
+
+class Peer {
+  readonly socket: Socket;
+  mutations = 0;
+  replies = 0;
+  onMutation: ((value: Buffer, at: number) => void) | null = null;
+  private readonly reader = new FrameReader(frameBytesMax);
+  private readonly frame = emptyFrame();
+
+  constructor(port: number) {
+    this.socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    this.socket.on('data', (chunk: Buffer) => this.take(chunk));
+    const features = Buffer.from([0x00, 0x07, 0x00, 0x12]);
+    this.send({ opcode: 0x1f, value: features });
+    this.send({ opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from('\0admin\0password') });
+    this.send({ opcode: 0x89, key: Buffer.from('b') });
+  }
+
+  send(request: RequestParts): void {
+    this.socket.write(encodeRequest(request));
+  }
+
+  async until(isDone: () => boolean): Promise<void> {
+    while (!isDone()) await wait(1);
+  }
+
+  openStreams(): void {
+    this.send({ opcode: 0x50, key: Buffer.from('bench'), extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]) });
+    const extras = Buffer.alloc(48);
+    extras.fill(0xff, 16, 24);
+    for (let vb = 0; vb < vbuckets; vb++) this.send({ opcode: 0x53, vb, extras });
+  }
+
+  private take(chunk: Buffer): void {
+    const { reader, frame } = this;
+    reader.feed(chunk, 0, chunk.length);
+    while (reader.next(frame) === FrameResult.whole) {
+      if (frame.opcode !== opcodes.mutation) this.replies++;
+      else {
+        this.mutations++;
+        this.onMutation?.(frame.buffer, frame.valueStart);
+      }
+    }
+    reader.keep();
+  }
+}
+
+const setOf = (i: number, value: Buffer, isQuiet: boolean): Buffer =>
+  encodeRequest({
+    opcode: isQuiet ? opcodes.setQuietly : opcodes.set,
+    vb: i % vbuckets,
+    key: Buffer.from(`\0key-${i}`),
+    value,
+    extras: Buffer.alloc(8),
+  });
+
+async function fill(port: number, count: number): Promise<void> {
+  const writer = new Peer(port);
+  const value = Buffer.alloc(valueBytes, 'v');
+  const batch = 2000;
+  for (let i = 0; i < count; i += batch) {
+    const sets = Array.from({ length: batch }, (_, j) => setOf(i + j, value, true));
+    const before = writer.replies;
+    writer.socket.write(Buffer.concat([...sets, encodeRequest({ opcode: opcodes.noop })]));
+    await writer.until(() => writer.replies > before);
+  }
+  await wait(50);
+  writer.socket.destroy();
+}
+
+async function backfill(port: number, count: number): Promise<void> {
+  const client = new Peer(port);
+  const startedMs = performance.now();
+  client.openStreams();
+  await client.until(() => client.mutations >= count);
+  const seconds = (performance.now() - startedMs) / 1000;
+  console.log(`backfill: ${(count / seconds / 1000).toFixed(0)} k items/s (goal 200 k/s)`);
+  client.socket.destroy();
+}
+
+/** Sets carry the time they were sent at; the client compares it with the time they come back at. */
+async function lag(port: number, seconds: number): Promise<void> {
+  const follower = new Peer(port);
+  follower.openStreams();
+  let last = -1;
+  while (follower.mutations !== last) {
+    last = follower.mutations;
+    await wait(500);
+  }
+  const lags: number[] = [];
+  follower.onMutation = (buffer, at) => lags.push(performance.now() - buffer.readDoubleBE(at));
+  const writer = new Peer(port);
+  const startedMs = performance.now();
+  let sent = 0;
+  for (let nowMs = startedMs; nowMs - startedMs < seconds * 1000; nowMs = performance.now()) {
+    const due = Math.min(Math.floor((nowMs - startedMs) * 50), sent + 500);
+    const value = Buffer.alloc(valueBytes, 'w');
+    value.writeDoubleBE(nowMs, 0);
+    const sets: Buffer[] = [];
+    for (; sent < due; sent++) sets.push(setOf(sent, value, true));
+    writer.socket.write(Buffer.concat(sets));
+    await wait(1);
+  }
+  await wait(300);
+  lags.sort((a, b) => a - b);
+  const at = (share: number): string => (lags[Math.floor((lags.length - 1) * share)] ?? 0).toFixed(1);
+  const rate = (sent / seconds / 1000).toFixed(0);
+  console.log(
+    `live: ${rate} k sets/s, lag ${at(0.5)} ms median, ${at(0.99)} ms at 99 % (goal 5 ms at 50 k/s)`,
+  );
+  follower.socket.destroy();
+  writer.socket.destroy();
+}
