@@ -1,4 +1,5 @@
 // Writes the messages of one connection's streams, each document in the form that the client asked for.
+import { writeU32 } from '#wire/bytes.ts';
 import { headerBytes, Magic } from '#wire/frame.ts';
 import type { Output } from '#wire/output.ts';
 import { Datatype } from '#wire/status.ts';
@@ -72,10 +73,10 @@ export class MessageWriter {
     writeU64(buffer, at, item.seqno);
     writeU64(buffer, at + 8, item.rev);
     if (!isDeleted) {
-      buffer.writeUInt32BE(item.flags, at + 16);
-      buffer.writeUInt32BE(item.expiry, at + 20);
+      writeU32(buffer, at + 16, item.flags);
+      writeU32(buffer, at + 20, item.expiry);
     } else if (hasTime) {
-      buffer.writeUInt32BE(item.expiry, at + 16);
+      writeU32(buffer, at + 16, item.expiry);
     }
     const keyAt = at + extrasBytes;
     item.buffer.copy(buffer, keyAt, keyStart, item.keyEnd);
@@ -92,7 +93,7 @@ export class MessageWriter {
     const fields = isPlain ? at : at + 1;
     writeU64(buffer, fields, marker.start);
     writeU64(buffer, fields + 8, marker.end);
-    buffer.writeUInt32BE(marker.flags, fields + 16);
+    writeU32(buffer, fields + 16, marker.flags);
     if (isPlain) return;
     // Durable writes are never sent before they are settled: all that is sent is visible and complete.
     writeU64(buffer, fields + 20, marker.end);
@@ -110,7 +111,7 @@ export class MessageWriter {
 
   end(to: Address, reason: number): void {
     const at = this.begin(Message.streamEnd, to, 4, 0, 0, 0, null);
-    this.output.buffer.writeUInt32BE(reason, at);
+    writeU32(this.output.buffer, at, reason);
   }
 
   noop(opaque: number): void {
@@ -139,10 +140,10 @@ export class MessageWriter {
     buffer[at + 4] = extrasBytes;
     buffer[at + 5] = datatype;
     buffer.writeUInt16BE(to.vb, at + 6);
-    buffer.writeUInt32BE(bodyBytes, at + 8);
-    buffer.writeUInt32BE(to.opaque, at + 12);
-    buffer.writeUInt32BE(item?.casHi ?? 0, at + 16);
-    buffer.writeUInt32BE(item?.casLo ?? 0, at + 20);
+    writeU32(buffer, at + 8, bodyBytes);
+    writeU32(buffer, at + 12, to.opaque);
+    writeU32(buffer, at + 16, item?.casHi ?? 0);
+    writeU32(buffer, at + 20, item?.casLo ?? 0);
     if (framingBytes > 0) {
       buffer[at + headerBytes] = 0x22;
       buffer.writeUInt16BE(to.streamId, at + headerBytes + 1);
@@ -209,6 +210,6 @@ export class MessageWriter {
 
 /** A number below 2^53 as eight bytes. */
 function writeU64(buffer: Buffer, at: number, value: number): void {
-  buffer.writeUInt32BE(Math.floor(value / 2 ** 32), at);
-  buffer.writeUInt32BE(value % 2 ** 32, at + 4);
+  writeU32(buffer, at, Math.floor(value / 2 ** 32));
+  writeU32(buffer, at + 4, value % 2 ** 32);
 }
