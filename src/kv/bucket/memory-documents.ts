@@ -30,6 +30,9 @@ import { type BucketRules, checkDurability } from './rules.ts';
 /** A vbucket with this much unwritten is one that the disk can't follow: writes wait their turn. */
 export const maxDirtyBytesPerVbucket = 64 * 1024 * 1024;
 
+/** An item that was asked for before has the first of these and not the second. */
+const seekBits = Bit.used | Bit.pending;
+
 export interface MemoryDocumentsOptions {
   type: BucketType;
   rules: BucketRules;
@@ -63,6 +66,8 @@ export class MemoryDocuments implements Documents {
   private readonly readFromDisk: MemoryDocumentsOptions['readFromDisk'];
   private readonly onDirty: (row: number, isUrgent: boolean) => void;
   private readonly draft = emptyDraft();
+  /** The last write found memory above the high watermark. */
+  private isTight = false;
   private readonly visited = emptyItemView();
   /** What the last call lacked. */
   private readonly wanted = { row: 0, key: Buffer.alloc(0) };
@@ -99,26 +104,11 @@ export class MemoryDocuments implements Documents {
   }
 
   findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
-    const status = this.findMeta(vb, key, keyStart, keyEnd, view);
-    if (status !== Status.success) return status;
-    return this.lacksValue() ? this.missing(key, keyStart, keyEnd) : status;
+    return this.seek(vb, key, keyStart, keyEnd, view, true);
   }
 
   findMeta(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
-    const refusal = this.look(vb, key, keyStart, keyEnd);
-    if (refusal !== Status.success) return refusal;
-    const { items, now, place } = this.vbuckets;
-    const { address } = place;
-    if (address === 0) return Status.keyNotFound;
-    const state = items.state(address);
-    if ((state & Bit.pending) !== 0) return Status.keyNotFound;
-    if ((state & Bit.used) === 0) items.setBits(address, Bit.used);
-    if ((state & Bit.deleted) === 0 && items.isExpired(address, now.seconds)) {
-      if (this.expirer.needsValue(address)) return this.missing(key, keyStart, keyEnd);
-      if (!this.expire()) return Status.keyNotFound;
-    }
-    this.vbuckets.show(place.address, view);
-    return Status.success;
+    return this.seek(vb, key, keyStart, keyEnd, view, false);
   }
 
   awaitDisk(done: (status: Status) => void): void {
@@ -249,6 +239,32 @@ export class MemoryDocuments implements Documents {
     this.onDirty(vb, true);
   }
 
+  private seek(
+    vb: number,
+    key: Buffer,
+    keyStart: number,
+    keyEnd: number,
+    view: ItemView,
+    needsValue: boolean,
+  ): Status {
+    const refusal = this.look(vb, key, keyStart, keyEnd);
+    if (refusal !== Status.success) return refusal;
+    const { items, now, place } = this.vbuckets;
+    const { address } = place;
+    if (address === 0) return Status.keyNotFound;
+    const state = items.state(address);
+    if ((state & seekBits) !== Bit.used) {
+      if ((state & Bit.pending) !== 0) return Status.keyNotFound;
+      items.setBits(address, Bit.used);
+    }
+    if ((state & Bit.deleted) === 0 && items.isExpired(address, now.seconds)) {
+      if (this.expirer.needsValue(address)) return this.missing(key, keyStart, keyEnd);
+      if (!this.expire()) return Status.keyNotFound;
+    } else if (needsValue && (state & Bit.valueAway) !== 0) return this.missing(key, keyStart, keyEnd);
+    this.vbuckets.show(place.address, view);
+    return Status.success;
+  }
+
   private refusal(vb: number): Status {
     return (this.vbuckets.rows.refusal[this.anyVbucket ? 0 : vb] ?? Status.notMyVbucket) as Status;
   }
@@ -289,7 +305,7 @@ export class MemoryDocuments implements Documents {
   private admit(request: MutationRequest): Status {
     const { keyStart, keyEnd } = request;
     // First, since room is made by moving items that the look would find.
-    this.keeper.makeRoom();
+    if (this.isTight) this.keeper.makeRoom();
     const refusal = this.look(request.vb, request.key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
     if (this.writeRefusal !== Status.success) return this.writeRefusal;
@@ -343,7 +359,8 @@ export class MemoryDocuments implements Documents {
     const { rows, place } = this.vbuckets;
     if ((rows.dirtyBytes[place.row] as number) > maxDirtyBytesPerVbucket) return true;
     const used = this.keeper.usedBytes + this.vbuckets.growth(this.draft);
-    if (used > this.keeper.highBytes) this.keeper.press();
+    this.isTight = used > this.keeper.highBytes;
+    if (this.isTight) this.keeper.press();
     return used > this.rules.quotaBytes;
   }
 

@@ -38,21 +38,22 @@ export class KeyIndex {
 
   /** The slot of a key, or -1. */
   locate(row: number, hash: number, key: Buffer, start: number, end: number): number {
-    const slot = this.probe(this.tables[row] as Uint32Array, hash, key, start, end);
-    if (slot >= 0 || this.leaving.size === 0) return slot;
-    const left = this.leaving.get(row);
-    return left ? leavingSlot(this.probe(left.table, hash, key, start, end)) : -1;
-  }
-
-  private probe(table: Uint32Array, hash: number, key: Buffer, start: number, end: number): number {
+    const table = this.tables[row] as Uint32Array;
     const mask = table.length - 2;
     let slot = (hash << 1) & mask;
     for (;;) {
       const address = table[slot + 1] as number;
-      if (address === 0) return -1;
+      if (address === 0) break;
       if (table[slot] === hash && this.holdsKey(address, key, start, end)) return slot;
       slot = (slot + 2) & mask;
     }
+    return this.leaving.size === 0 ? -1 : this.locateInLeaving(row, hash, key, start, end);
+  }
+
+  private locateInLeaving(row: number, hash: number, key: Buffer, start: number, end: number): number {
+    const left = this.leaving.get(row);
+    if (!left) return -1;
+    return leavingSlot(slotWhere(left.table, hash, (address) => this.holdsKey(address, key, start, end)));
   }
 
   /** The slot that points at an item, or -1. */
@@ -69,6 +70,7 @@ export class KeyIndex {
   }
 
   address(row: number, slot: number): number {
+    if (slot < leavingBase) return (this.tables[row] as Uint32Array)[slot + 1] as number;
     return this.tableOf(row, slot)[(slot & ~leavingBase) + 1] as number;
   }
 
