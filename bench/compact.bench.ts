@@ -17,7 +17,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const engine = workerDiskEngine();
   try {
     await engine.open({ folder: join(folder, 'bucket'), bucketUuid, incarnation: 1, fileCount: 1 });
-    await measure(engine, smoke ? 10_000 : 1_000_000, smoke ? 100 : 3000);
+    await measure(engine, smoke ? 10_000 : 300_000, smoke ? 100 : 3000);
   } finally {
     await engine.stop();
     rmSync(folder, { recursive: true });
