@@ -2,6 +2,8 @@
 import { crc32 } from 'node:zlib';
 import { fullGrants } from '../src/auth/grants.ts';
 import { realKdf } from '../src/auth/kdf.host.ts';
+import { LoginThrottle } from '../src/auth/login-throttle.ts';
+import { Turns } from '../src/auth/turns.ts';
 import { Bucket } from '../src/kv/bucket/bucket.ts';
 import { Connection } from '../src/kv/connection/connection.ts';
 import { Directory } from '../src/kv/dispatch/directory.ts';
@@ -22,7 +24,15 @@ async function aConnection(): Promise<Connection> {
   const directory = new Directory();
   const output = new Output();
   const parts = { clock: realClock, random: realRandom, log: silentLog, kdf: realKdf };
-  const environment = { ...parts, directory, version: 'bench', secret: Buffer.alloc(32), startedMs: 0 };
+  const logins = { throttle: new LoginThrottle(realClock), turns: new Turns() };
+  const environment = {
+    ...parts,
+    ...logins,
+    directory,
+    version: 'bench',
+    secret: Buffer.alloc(32),
+    startedMs: 0,
+  };
   const spec = aBucket('b', { type: 'ephemeral' });
   const rules = { quotaBytes: spec.quotaBytes, maxTtl: 0, durabilityMinLevel: 0, replicaNumber: 0 } as const;
   const bucket = new Bucket({ type: 'ephemeral', rules, manifest: spec.manifest, now, ...parts });

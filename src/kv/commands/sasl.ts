@@ -95,10 +95,22 @@ function logIn(request: Request, user: UserEntry): void {
   request.connection.trust(true);
 }
 
-function refuseLogin(request: Request, user: string): Status {
-  request.environment.log.warn('login.refused', { user, peer: request.connection.peer });
-  return request.refuse(Status.authError, 'Authentication failed');
+/** The refusal leaves late, and later with each failure; other connections of the source go on. */
+function refuseLogin(request: Request, user: string): Outcome {
+  const { environment, connection } = request;
+  const held = connection.later(request, true);
+  holdBack(environment, connection.peer, user, held);
+  return Outcome.later;
 }
+
+function holdBack({ log, throttle }: Environment, peer: string, user: string, held: HeldReply): void {
+  log.warn('login.refused', { user, peer });
+  const tell = () => held.settle(Status.authError);
+  throttle.failed(sourceOf(peer), user).then(tell, tell);
+}
+
+/** The address of `address:port`. */
+const sourceOf = (peer: string): string => peer.slice(0, peer.lastIndexOf(':'));
 
 /** `authorization NUL user NUL password`; clients are known to add one NUL more. */
 function readPlain(request: Request): { user: string; password: string } | null {
@@ -123,10 +135,16 @@ function authenticatePlainly(request: Request): Status | Outcome {
     return Status.success;
   }
   const held = connection.later(request, true);
-  isRightPassword(environment, user, given).then(
-    (isRight) => settlePlain(held, session, environment, isRight ? user : undefined, digest),
-    () => held.settle(Status.temporaryFailure),
-  );
+  const suspect = environment.throttle.suspects(sourceOf(connection.peer));
+  environment.turns
+    .run(suspect, () => isRightPassword(environment, user, given))
+    .then(
+      (isRight) => {
+        if (!isRight) holdBack(environment, connection.peer, given.user, held);
+        else settlePlain(held, session, environment, user as UserEntry, digest);
+      },
+      () => held.settle(Status.temporaryFailure),
+    );
   return Outcome.later;
 }
 
@@ -134,18 +152,19 @@ function settlePlain(
   held: HeldReply,
   session: Session,
   environment: Environment,
-  verified: UserEntry | undefined,
+  verified: UserEntry,
   digest: Buffer,
 ): void {
-  const user = verified && stillValid(environment, verified.spec.name, verified.spec.credentialId);
-  if (user) {
-    user.passwordDigest = digest;
-    session.authenticate(user, environment.directory);
-    held.connection.trust(true);
-  } else {
-    environment.log.warn('login.refused', { peer: held.connection.peer });
+  const { name, credentialId } = verified.spec;
+  const user = stillValid(environment, name, credentialId);
+  if (!user) {
+    holdBack(environment, held.connection.peer, name, held);
+    return;
   }
-  held.settle(user ? Status.success : Status.authError);
+  user.passwordDigest = digest;
+  session.authenticate(user, environment.directory);
+  held.connection.trust(true);
+  held.settle(Status.success);
 }
 
 /** Derives the key for a user who does not exist too, so that both take the same time. */

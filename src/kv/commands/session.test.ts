@@ -94,6 +94,27 @@ test('a login with PLAIN counts only if its user is still there, with the same p
   assert.equal((await client.select('b')).status, Status.noAccess);
 });
 
+test('tells a guesser later and later, and lets others in meanwhile', async () => {
+  await using service = await startService();
+  const guesses = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const guesser = await service.connect();
+      await guesser.hello(usualFeatures);
+      const key = Buffer.from('PLAIN');
+      guesser.send({ opcode: 0x21, key, value: Buffer.from('\0admin\0guess') });
+      return { guesser, told: guesser.next() };
+    }),
+  );
+  const client = await service.connect();
+  await client.hello(usualFeatures);
+  const login = { opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from('\0admin\0password') };
+  const order: string[] = [];
+  const right = client.ask(login).then(({ status }) => order.push(`let in ${status}`));
+  const wrong = guesses.map(({ told }) => told.then((reply) => order.push(`told ${reply?.status}`)));
+  await Promise.all([right, ...wrong]);
+  assert.deepEqual(order, ['let in 0', ...Array(4).fill(`told ${Status.authError}`)]);
+});
+
 test('refuses first messages that are not well-formed', async () => {
   await using service = await startService();
   const client = await service.connect();

@@ -1,5 +1,7 @@
 // What commands need of the world beside their request.
 import type { Kdf } from '#auth/kdf.ts';
+import type { LoginThrottle } from '#auth/login-throttle.ts';
+import type { Turns } from '#auth/turns.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -10,6 +12,10 @@ export interface Environment {
   readonly log: Log;
   readonly random: Random;
   readonly kdf: Kdf;
+  /** Holds back the answers to wrong passwords. */
+  readonly throttle: LoginThrottle;
+  /** Key derivations wait here, those of guessers apart. */
+  readonly turns: Turns;
   readonly directory: Directory;
   /** Version text of the VERSION command. */
   readonly version: string;

@@ -2,6 +2,8 @@
 // host one in their own thread.
 import type { Socket } from 'node:net';
 import type { Kdf } from '#auth/kdf.ts';
+import { LoginThrottle } from '#auth/login-throttle.ts';
+import { Turns } from '#auth/turns.ts';
 import { deferred } from '#base/deferred.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -78,6 +80,8 @@ export class DataService implements KvAdmin {
       random,
       log,
       kdf,
+      throttle: new LoginThrottle(clock),
+      turns: new Turns(),
       directory: this.directory,
       version: options.version,
       secret: random.bytes(32),
