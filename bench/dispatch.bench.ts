@@ -5,6 +5,7 @@ import { realKdf } from '../src/auth/kdf.host.ts';
 import { LoginThrottle } from '../src/auth/login-throttle.ts';
 import { Turns } from '../src/auth/turns.ts';
 import { Bucket } from '../src/kv/bucket/bucket.ts';
+import { handlers } from '../src/kv/commands/index.ts';
 import { Connection } from '../src/kv/connection/connection.ts';
 import { Directory } from '../src/kv/dispatch/directory.ts';
 import { Dispatcher } from '../src/kv/dispatch/dispatcher.ts';
@@ -42,7 +43,7 @@ async function aConnection(): Promise<Connection> {
   served.open({ documents, changes, figures: () => served.report(), findRandom: () => false });
   const tick = () => now.set(realClock.wallMs(), realClock.monotonicMs());
   const host = {
-    dispatcher: new Dispatcher(environment, output),
+    dispatcher: new Dispatcher(environment, output, handlers),
     output,
     tick,
     nowMs: () => realClock.monotonicMs(),

@@ -8,7 +8,6 @@ import type { Output } from '#wire/output.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { notResident } from '../bucket/documents.ts';
-import { handlers } from '../commands/index.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { HeldReply } from '../connection/held-reply.ts';
 import { readDocumentKey } from './document-key.ts';
@@ -37,9 +36,10 @@ export class Dispatcher {
   private readonly entries: readonly (Entry | undefined)[];
   private readonly heldFrame = emptyFrame();
 
-  constructor(environment: Environment, output: Output) {
+  /** `handlers` says what each declared command does. */
+  constructor(environment: Environment, output: Output, handlers: ReadonlyMap<Command, Handler>) {
     this.request = new Request(environment, output);
-    this.entries = commandTable.map((command) => command && entryOf(command));
+    this.entries = commandTable.map((command) => command && entryOf(command, handlers.get(command)));
   }
 
   /** Runs the frame and writes its reply to the output, now or once it is settled. */
@@ -166,8 +166,7 @@ function takeAnswer({ streamer }: Connection): Verdict {
 /** Stands for "not now" among the outcomes of a check. */
 const mustWait = -4;
 
-function entryOf(command: Command): Entry {
-  const handler = handlers.get(command);
+function entryOf(command: Command, handler: Handler | undefined): Entry {
   if (!handler) throw new Error(`${command.name} is declared but does nothing`);
   const bitsOf = (names: readonly PrivilegeName[] | undefined) =>
     (names ?? []).reduce((bits, name) => bits | Privilege[name], 0);

@@ -20,6 +20,7 @@ import type {
 } from '../admin.ts';
 import { emptyItemView } from '../bucket/documents.ts';
 import { expiryPagerSecondsDefault } from '../bucket/expiry-pager.ts';
+import { handlers } from '../commands/index.ts';
 import { Connection, type ConnectionHost } from '../connection/connection.ts';
 import type { DiskEngine } from '../disk/engine.ts';
 import { Directory } from '../dispatch/directory.ts';
@@ -87,7 +88,7 @@ export class DataService implements KvAdmin {
       secret: random.bytes(32),
       startedMs: clock.monotonicMs(),
     };
-    const dispatcher = new Dispatcher(environment, output);
+    const dispatcher = new Dispatcher(environment, output, handlers);
     this.connectionHost = {
       dispatcher,
       output,
