@@ -79,6 +79,23 @@ export interface MutationRequest {
   durabilityTimeoutMs: number;
 }
 
+/** Where a version comes from that was made elsewhere: what it keeps, and how it is weighed against the stored one. */
+export interface IncomingVersion {
+  casHi: number;
+  casLo: number;
+  /** Below 2^48. */
+  rev: number;
+  isDeletion: boolean;
+  /** The deletion was an expiry. */
+  isExpiration: boolean;
+  /** A live document in its place refuses it. */
+  mustBeNew: boolean;
+  /** How the winner is found; null when the incoming version wins in any case. */
+  rule: 'seqno' | 'lww' | null;
+  /** The version gets a CAS of this node instead of its own. */
+  regeneratesCas: boolean;
+}
+
 /** What a mutation gave. */
 export interface MutationResult {
   casHi: number;
@@ -108,6 +125,11 @@ export interface Documents {
   store(request: MutationRequest, result: MutationResult): Status;
   /** Deletes to a tombstone. User xattrs go, system xattrs (`_` prefix) stay. Uses vb, key, cas, durability of the request. */
   remove(request: MutationRequest, result: MutationResult): Status;
+  /**
+   * Stores a version that was made elsewhere as it is: CAS, revision, flags and expiry (absolute), or a deletion
+   * that keeps `value`. keyExists when the stored version wins. Durability of request and bucket does not apply.
+   */
+  storeIncoming(request: MutationRequest, incoming: IncomingVersion, result: MutationResult): Status;
   /** Sets a new expiry (a mutation). The item is in `view` afterwards. Uses vb, key, expiry, durability. */
   touch(request: MutationRequest, result: MutationResult, view: ItemView): Status;
   /** Locks for `seconds` (0 or above 30: 15); `result` has the lock's CAS, `view` the item. */

@@ -4,6 +4,7 @@ import type { BucketType } from '../admin.ts';
 import { Bit, maxKeyBytes, Word } from '../memory/layout.ts';
 import { advanceCas, nextCas } from '../vbucket/cas-clock.ts';
 import type { Collections } from '../vbucket/collections.ts';
+import { checkIncoming } from '../vbucket/conflict.ts';
 import { checkSize, draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../vbucket/drafts.ts';
 import type { Expirer } from '../vbucket/expirer.ts';
 import { absoluteExpiry, capExpiry, lockSecondsDefault, lockSecondsMax } from '../vbucket/expiry.ts';
@@ -16,6 +17,7 @@ import {
   DurabilityLevel,
   emptyItemView,
   type FailoverEntry,
+  type IncomingVersion,
   type ItemView,
   type MutationRequest,
   type MutationResult,
@@ -149,6 +151,24 @@ export class MemoryDocuments implements Documents {
     keepSystemXattrs(this.draft, items, place.address);
     this.markDeleted();
     return this.change(request, result);
+  }
+
+  storeIncoming(request: MutationRequest, incoming: IncomingVersion, result: MutationResult): Status {
+    const refusal = this.reach(request);
+    if (refusal !== Status.success) return refusal;
+    const { draft, vbuckets } = this;
+    const { items, now, place } = vbuckets;
+    const status = checkIncoming(request, incoming, items, place.address, now);
+    if (status !== Status.success) return status;
+    draftOf(request, draft);
+    if (incoming.isDeletion) this.markDeleted();
+    else draft.expiry = this.capped(request, request.expiry);
+    if (incoming.isExpiration) draft.bits |= Bit.expired;
+    const room = this.checkRoom();
+    if (room !== Status.success) return room;
+    if (!vbuckets.writeIncoming(draft, incoming, result)) return Status.outOfMemory;
+    this.onDirty(place.row, false);
+    return Status.success;
   }
 
   touch(request: MutationRequest, result: MutationResult, view: ItemView): Status {
@@ -301,8 +321,16 @@ export class MemoryDocuments implements Documents {
     return this.missing(key, keyStart, keyEnd);
   }
 
-  /** As `look`, for changes: the bucket must take them and the level be one this node can give. */
+  /** As `reach`, for changes by clients: the level must be one this node can give. */
   private admit(request: MutationRequest): Status {
+    const refusal = this.reach(request);
+    return refusal !== Status.success
+      ? refusal
+      : checkDurability(this.levelOf(request), this.type, this.rules);
+  }
+
+  /** As `look`, for changes: the bucket must take them. */
+  private reach(request: MutationRequest): Status {
     const { keyStart, keyEnd } = request;
     // First, since room is made by moving items that the look would find.
     if (this.isTight) this.keeper.makeRoom();
@@ -310,8 +338,7 @@ export class MemoryDocuments implements Documents {
     if (refusal !== Status.success) return refusal;
     if (this.writeRefusal !== Status.success) return this.writeRefusal;
     if (keyEnd - keyStart > maxKeyBytes) return Status.invalidArguments;
-    if (this.collections.slotOf(request.key, keyStart) < 0) return Status.unknownCollection;
-    return checkDurability(this.levelOf(request), this.type, this.rules);
+    return this.collections.slotOf(request.key, keyStart) < 0 ? Status.unknownCollection : Status.success;
   }
 
   private levelOf(request: MutationRequest): DurabilityLevel {
@@ -319,10 +346,13 @@ export class MemoryDocuments implements Documents {
   }
 
   private expiryOf(request: MutationRequest): number {
-    const { seconds } = this.vbuckets.now;
+    return this.capped(request, absoluteExpiry(request.expiry, this.vbuckets.now.seconds));
+  }
+
+  private capped(request: MutationRequest, expiry: number): number {
     const slot = this.collections.slotOf(request.key, request.keyStart);
     const maxTtl = this.collections.maxTtl(slot, this.rules.maxTtl);
-    return capExpiry(absoluteExpiry(request.expiry, seconds), maxTtl, seconds);
+    return capExpiry(expiry, maxTtl, this.vbuckets.now.seconds);
   }
 
   private markDeleted(): void {
@@ -345,14 +375,18 @@ export class MemoryDocuments implements Documents {
   /** Writes the draft at once, or as a pending version when the level asks for the disk. */
   private change(request: MutationRequest, result: MutationResult): Status {
     const { draft, vbuckets } = this;
-    const isUpdate = (draft.bits & Bit.deleted) === 0;
-    if (isUpdate && this.isFull()) return Status.temporaryFailure;
-    const status = checkSize(draft);
+    const status = this.checkRoom();
     if (status !== Status.success) return status;
     if (this.levelOf(request) > DurabilityLevel.majority) return this.changeDurably(request, result);
     if (!vbuckets.write(draft, result)) return Status.outOfMemory;
     this.onDirty(vbuckets.place.row, false);
     return Status.success;
+  }
+
+  /** Whether the draft fits; deletions need no room. */
+  private checkRoom(): Status {
+    const isUpdate = (this.draft.bits & Bit.deleted) === 0;
+    return isUpdate && this.isFull() ? Status.temporaryFailure : checkSize(this.draft);
   }
 
   private isFull(): boolean {

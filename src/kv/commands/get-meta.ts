@@ -1,5 +1,6 @@
 import { Feature } from '#wire/features.ts';
 import { Datatype, Status } from '#wire/status.ts';
+import { notResident } from '../bucket/documents.ts';
 import { beginReply, shownCasHi, shownCasLo, writeSeqno } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 
@@ -12,6 +13,8 @@ export function getMeta(request: Request): Status | Outcome {
   const version = frame.keyStart > frame.extrasStart ? (frame.buffer[frame.extrasStart] as number) : 0;
   if (version > withDatatype) return request.refuse(Status.invalidArguments, 'Unknown version of the reply');
   const status = request.documents.findMeta(frame.vb, request.key, request.keyStart, request.keyEnd, view);
+  if (status === notResident) return status;
+  request.counters.metaGets++;
   if (status !== Status.success) return status;
   const bytes = version === withDatatype ? 21 : 20;
   const at = beginReply(request, bytes, 0, 0, 0, shownCasHi(view), shownCasLo(view));

@@ -35,6 +35,7 @@ import {
 } from './streams.ts';
 import { multiLookup, singleLookup } from './subdoc-lookup.ts';
 import { multiMutation, singleMutation } from './subdoc-mutation.ts';
+import { addWithMeta, deleteWithMeta, setWithMeta } from './with-meta.ts';
 
 export const handlers: ReadonlyMap<Command, Handler> = new Map<Command, Handler>([
   [session.Hello, hello],
@@ -78,6 +79,12 @@ export const handlers: ReadonlyMap<Command, Handler> = new Map<Command, Handler>
   [documents.Unlock, unlock],
   [documents.GetMeta, getMeta],
   [documents.GetMetaQuietly, getMeta],
+  [documents.SetWithMeta, setWithMeta],
+  [documents.SetWithMetaQuietly, setWithMeta],
+  [documents.AddWithMeta, addWithMeta],
+  [documents.AddWithMetaQuietly, addWithMeta],
+  [documents.DeleteWithMeta, deleteWithMeta],
+  [documents.DeleteWithMetaQuietly, deleteWithMeta],
   [documents.SetDocument, set],
   [documents.SetQuietly, set],
   [documents.Add, add],

@@ -83,6 +83,10 @@ function* totals(request: Request): Figures {
   yield ['get_hits', report.getHits];
   yield ['get_misses', report.gets - report.getHits];
   yield ['delete_hits', report.deletes];
+  yield ['ep_num_ops_get_meta', report.metaGets];
+  yield ['ep_num_ops_set_meta', report.metaSets];
+  yield ['ep_num_ops_del_meta', report.metaDeletes];
+  yield ['ep_num_ops_set_meta_res_fail', report.metaRejects];
 }
 
 function residentPercent({ items, nonResident }: { items: number; nonResident: number }): number {

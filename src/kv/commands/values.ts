@@ -67,21 +67,21 @@ export function replyDocument(request: Request, view: ItemView, keyBytes = 0): O
 }
 
 /** The checked value of a SET, ADD or REPLACE, put into the request's mutation. */
-export function takeValue(request: Request): Status {
+export function takeValue(request: Request, end = request.frame.end): Status {
   const { frame, mutation } = request;
   mutation.value = frame.buffer;
   mutation.valueStart = frame.valueStart;
-  mutation.valueEnd = frame.end;
+  mutation.valueEnd = end;
   const typed = frame.datatype & (Datatype.snappy | Datatype.xattr);
-  if (typed !== 0) return takeTypedValue(request, typed);
-  if (frame.end - frame.valueStart > bodyBytesMax) return Status.tooBig;
-  mutation.datatype = isJson(frame.buffer, frame.valueStart, frame.end) ? Datatype.json : Datatype.raw;
+  if (typed !== 0) return takeTypedValue(request, typed, end);
+  if (end - frame.valueStart > bodyBytesMax) return Status.tooBig;
+  mutation.datatype = isJson(frame.buffer, frame.valueStart, end) ? Datatype.json : Datatype.raw;
   return Status.success;
 }
 
-function takeTypedValue(request: Request, typed: number): Status {
+function takeTypedValue(request: Request, typed: number, end: number): Status {
   const { frame, mutation, bucket } = request;
-  const plain = setRange(frame.buffer, frame.valueStart, frame.end);
+  const plain = setRange(frame.buffer, frame.valueStart, end);
   if ((typed & Datatype.snappy) !== 0) {
     const status = inflate(request, plain);
     if (status !== Status.success) return status;

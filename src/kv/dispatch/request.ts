@@ -16,7 +16,7 @@ import type { Connection } from '../connection/connection.ts';
 import type { Session } from '../connection/session.ts';
 import type { Environment } from './environment.ts';
 import { Scratch } from './scratch.ts';
-import type { Counters, ServedBucket } from './served-bucket.ts';
+import { type Counters, noCounts, type ServedBucket } from './served-bucket.ts';
 
 /** What a command answers instead of a status: it wrote its reply itself; or the reply comes later. */
 export const Outcome = { replied: -1, later: -2, close: -3 } as const;
@@ -35,7 +35,7 @@ export class Request {
   /** Set for commands that need a bucket. */
   bucket!: ServedBucket;
   documents!: Documents;
-  counters: Counters = { ops: 0, gets: 0, getHits: 0, sets: 0, deletes: 0 };
+  counters: Counters = noCounts();
   /** The document key with its collection id in front, and the id. */
   key: Buffer = Buffer.alloc(0);
   keyStart = 0;

@@ -41,7 +41,24 @@ export interface Counters {
   getHits: number;
   sets: number;
   deletes: number;
+  /** What replication from other clusters asked for and wrote; the last: versions that lost a conflict. */
+  metaGets: number;
+  metaSets: number;
+  metaDeletes: number;
+  metaRejects: number;
 }
+
+export const noCounts = (): Counters => ({
+  ops: 0,
+  gets: 0,
+  getHits: 0,
+  sets: 0,
+  deletes: 0,
+  metaGets: 0,
+  metaSets: 0,
+  metaDeletes: 0,
+  metaRejects: 0,
+});
 
 const noFigures: EngineFigures = {
   items: 0,
@@ -66,7 +83,7 @@ export class ServedBucket {
   /** Null until the documents can be read. */
   documents: Documents | null = null;
   engine: BucketEngine | null = null;
-  readonly counters: Counters = { ops: 0, gets: 0, getHits: 0, sets: 0, deletes: 0 };
+  readonly counters: Counters = noCounts();
   readonly producers = new Producers();
   private readonly waiting = new Map<number, HeldReply>();
   private newest: (FailoverEntry | undefined)[] = [];

@@ -1,13 +1,13 @@
 // All vbuckets of a bucket: finding a key, and the few ways in which a document's version can change. Who may change
 // what is the caller's question; here every change gets its seqno, CAS and revision, and counts and lists stay right.
 import { assert } from '#base/assert.ts';
-import type { ItemView, MutationResult } from '../bucket/documents.ts';
+import type { IncomingVersion, ItemView, MutationResult } from '../bucket/documents.ts';
 import { hashKey } from '../memory/hash.ts';
 import { Heap } from '../memory/heap.ts';
 import { KeyFilter } from '../memory/key-filter.ts';
 import { KeyIndex } from '../memory/key-index.ts';
 import { Bit, maxRows, Word } from '../memory/layout.ts';
-import { advanceCas } from './cas-clock.ts';
+import { advanceCas, raiseCas } from './cas-clock.ts';
 import type { Collections } from './collections.ts';
 import { appendDirty, supersedeDirty, unlinkDirty } from './dirty-list.ts';
 import { FailoverLogs } from './failover-logs.ts';
@@ -131,6 +131,22 @@ export class Vbuckets {
     if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(row, rev);
     if (target !== old) this.place.address = this.put(target);
     if (target !== old && old !== 0) heap.free(old);
+    return true;
+  }
+
+  /** As `write`, for a version that has its CAS and revision from elsewhere. */
+  writeIncoming(draft: Draft, incoming: IncomingVersion, result: MutationResult): boolean {
+    if (!this.write(draft, result)) return false;
+    const { items, place, rows } = this;
+    const { row, address } = place;
+    const { rev, casHi, casLo } = incoming;
+    items.setSeqnoAndRev(address, result.seqno, rev);
+    if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(row, rev);
+    if (incoming.regeneratesCas) return true;
+    items.setCas(address, casHi, casLo);
+    raiseCas(rows, row, { hi: casHi, lo: casLo, extra: 0 });
+    result.casHi = casHi;
+    result.casLo = casLo;
     return true;
   }
 

@@ -135,3 +135,32 @@ export const Touch = defineCommand({
   request: { key: 'document', extras: [4] },
   doc: 'Sets the expiry of a document.',
 });
+
+const withMeta = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =>
+  defineCommand({
+    session: 'bucket',
+    opcode,
+    name,
+    privilege: { all: ['metaWrite'] },
+    request: {
+      key: 'document',
+      extras: [24, 26, 28, 30],
+      value: 'optional',
+      cas: 'optional',
+      typedValue: true,
+    },
+    doc: 'Stores a version made elsewhere with its metadata, if it wins over the one that is there.',
+    ...rest,
+  });
+const addingWithMeta = { doc: 'As SET_WITH_META, for a document that must not be there yet.' } as const;
+const deletingWithMeta = { doc: 'As SET_WITH_META, for a deletion; the value may be attributes.' } as const;
+
+export const SetWithMeta = withMeta(0xa2, 'SET_WITH_META');
+export const SetWithMetaQuietly = withMeta(0xa3, 'SETQ_WITH_META', { quiet: 'success' });
+export const AddWithMeta = withMeta(0xa4, 'ADD_WITH_META', addingWithMeta);
+export const AddWithMetaQuietly = withMeta(0xa5, 'ADDQ_WITH_META', { ...addingWithMeta, quiet: 'success' });
+export const DeleteWithMeta = withMeta(0xa8, 'DEL_WITH_META', deletingWithMeta);
+export const DeleteWithMetaQuietly = withMeta(0xa9, 'DELQ_WITH_META', {
+  ...deletingWithMeta,
+  quiet: 'success',
+});

@@ -1,0 +1,195 @@
+// Versions made elsewhere, over a real socket.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fullGrants } from '#auth/grants.ts';
+import { Privilege } from '#auth/privileges.ts';
+import type { RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { withXattrs } from '../../../test/support/a-bucket.ts';
+import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
+import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
+
+const key = (name: string) => Buffer.from(`\0${name}`);
+const casBase = 0x1800000000000000n;
+
+interface Meta {
+  flags?: number;
+  expiry?: number;
+  rev?: number;
+  cas?: bigint;
+  options?: number;
+  nmeta?: number;
+}
+
+function metaExtras({ flags = 5, expiry = 0, rev = 1, cas = casBase, options, nmeta }: Meta): Buffer {
+  const fixed = Buffer.alloc(24);
+  fixed.writeUInt32BE(flags);
+  fixed.writeUInt32BE(expiry, 4);
+  fixed.writeBigUInt64BE(BigInt(rev), 8);
+  fixed.writeBigUInt64BE(cas, 16);
+  const rest: Buffer[] = [];
+  if (options !== undefined) {
+    const word = Buffer.alloc(4);
+    word.writeUInt32BE(options);
+    rest.push(word);
+  }
+  if (nmeta !== undefined) rest.push(Buffer.from([nmeta >> 8, nmeta & 0xff]));
+  return Buffer.concat([fixed, ...rest]);
+}
+
+const write = (
+  opcode: number,
+  name: string,
+  meta: Meta,
+  value: string | Buffer = '',
+  rest: Partial<RequestParts> = {},
+): RequestParts => ({
+  ...{ opcode, key: key(name), extras: metaExtras(meta), value: Buffer.from(value) },
+  ...rest,
+});
+
+async function metaOf(client: KvConnection, name: string) {
+  const { status, cas, extras } = await client.ask({
+    opcode: 0xa0,
+    key: key(name),
+    extras: Buffer.from([2]),
+  });
+  if (status !== Status.success) return null;
+  const [deleted, flags, expiry] = [0, 4, 8].map((at) => extras.readUInt32BE(at));
+  const rev = Number(extras.readBigUInt64BE(12));
+  return { deleted, flags, expiry, rev, cas, datatype: extras[20] };
+}
+
+const words = (cas: bigint) => ({ casHi: Number(cas >> 32n), casLo: Number(cas & 0xffffffffn) });
+const statusOf = async (reply: Promise<Reply>) => (await reply).status;
+
+test('keeps what the version has from elsewhere, in all four layouts', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const expiry = Math.floor(Date.now() / 1000) + 1000;
+  for (const extra of [{}, { nmeta: 3 }, { options: 0 }, { options: 8, nmeta: 3 }]) {
+    const name = `k${JSON.stringify(extra)}`;
+    const value = `{"a":1}${'nmeta' in extra ? 'xyz' : ''}`;
+    const reply = await client.ask(write(0xa2, name, { rev: 9, expiry, ...extra }, value));
+    assert.deepEqual([reply.status, reply.cas, reply.extras.length], [0, casBase, 16]);
+    const stored = { deleted: 0, flags: 5, expiry, rev: 9, cas: casBase, datatype: 1 };
+    assert.deepEqual(await metaOf(client, name), stored);
+    const read = await client.ask({ opcode: 0, key: key(name) });
+    assert.equal(read.value.toString(), '{"a":1}');
+  }
+  const changed = await client.ask({ opcode: 1, key: key('k{}'), extras: Buffer.alloc(8) });
+  assert.equal((await metaOf(client, 'k{}'))?.rev, 10);
+  assert.ok(changed.cas > casBase);
+});
+
+test('gives later writes a higher CAS than one that came from ahead of its clock', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const ahead = BigInt(Date.now() + 3_600_000) * 1_000_000n;
+  await client.ask(write(0xa2, 'k', { cas: ahead }, '1'));
+  const next = await client.ask({ opcode: 1, key: key('k'), extras: Buffer.alloc(8) });
+  assert.equal(next.cas, ahead + 1n);
+});
+
+test('lets the version with more revisions win, also over and with deletions', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const set = (rev: number, cas = casBase) => statusOf(client.ask(write(0xa2, 'k', { rev, cas }, '1')));
+  assert.equal(await set(5), Status.success);
+  assert.equal(await set(5), Status.keyExists);
+  assert.equal(await set(4, casBase + 9n), Status.keyExists);
+  assert.equal(await statusOf(client.ask(write(0xa8, 'k', { rev: 5 }))), Status.keyExists);
+  assert.equal(await statusOf(client.ask(write(0xa8, 'k', { rev: 7 }))), Status.success);
+  assert.deepEqual([(await metaOf(client, 'k'))?.deleted, (await metaOf(client, 'k'))?.rev], [1, 7]);
+  assert.equal(await set(6), Status.keyExists);
+  assert.equal(await set(8), Status.success);
+  assert.equal(await statusOf(client.ask(write(0xa2, 'k', { rev: 1, options: 8 }, '2'))), Status.success);
+  assert.equal((await metaOf(client, 'k'))?.rev, 1);
+  assert.equal(await statusOf(client.ask(write(0xa8, 'none', { rev: 3, options: 16 }))), Status.success);
+  assert.equal((await metaOf(client, 'none'))?.deleted, 1);
+});
+
+test('lets the last write win in buckets made for that, if the sender knows it', async () => {
+  const buckets = [aBucket('b', { conflictResolution: 'lww' })];
+  await using service = await startService(aDesired({ buckets }));
+  const client = await service.ready();
+  const set = (meta: Meta) => statusOf(client.ask(write(0xa2, 'k', meta, '1')));
+  assert.equal(await set({}), Status.invalidArguments);
+  assert.equal(await set({ options: 0 }), Status.invalidArguments);
+  assert.equal(await set({ options: 2, rev: 9 }), Status.success);
+  assert.equal(await set({ options: 2, rev: 1, cas: casBase + 1n }), Status.success);
+  assert.equal(await set({ options: 2, rev: 99 }), Status.keyExists);
+  assert.equal(await set({ options: 0x0c }), Status.success);
+  assert.notEqual((await metaOf(client, 'k'))?.cas, casBase);
+});
+
+test('refuses options, CAS values and revisions that make no sense', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const set = (meta: Meta) => statusOf(client.ask(write(0xa2, 'k', meta, '1')));
+  assert.equal(await set({ options: 2 }), Status.invalidArguments);
+  assert.equal(await set({ options: 4 }), Status.invalidArguments);
+  assert.equal(await set({ options: 16 }), Status.invalidArguments);
+  assert.equal(await set({ nmeta: 2 }), Status.invalidArguments);
+  assert.equal(await set({ rev: 2 ** 48 }), Status.invalidArguments);
+  assert.equal(await set({ cas: 0n }), Status.casValueInvalid);
+  assert.equal(await set({ cas: 0xffffffffffffffffn }), Status.casValueInvalid);
+  assert.equal(await statusOf(client.ask(write(0xa8, 'k', {}, 'body'))), Status.invalidArguments);
+  assert.equal(await metaOf(client, 'k'), null);
+});
+
+test('a CAS in the header must be that of the stored document', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const set = (rev: number, cas: bigint) => client.ask(write(0xa2, 'k', { rev }, '1', words(cas)));
+  assert.equal((await set(1, 1n)).status, Status.keyNotFound);
+  assert.equal((await set(1, 0n)).status, Status.success);
+  assert.equal((await set(2, 1n)).status, Status.keyExists);
+  assert.equal((await set(2, casBase)).status, Status.success);
+});
+
+test('adds only where no live document is', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const add = (rev: number) => statusOf(client.ask(write(0xa4, 'k', { rev }, '1')));
+  assert.deepEqual([await add(1), await add(2)], [Status.success, Status.keyExists]);
+  await client.ask(write(0xa8, 'k', { rev: 3 }));
+  assert.equal(await add(4), Status.success);
+});
+
+test('keeps attributes of documents and of deletions', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const xattrs = (body: string) => withXattrs({ _sync: '{"rev":1}' }, body);
+  const stored = await client.ask(write(0xa2, 'k', {}, xattrs('{}'), { datatype: 4 }));
+  assert.equal(stored.status, Status.success);
+  assert.equal((await metaOf(client, 'k'))?.datatype, 5);
+  const withBody = await client.ask(write(0xa8, 'k', { rev: 2 }, xattrs('{}'), { datatype: 4 }));
+  assert.equal(withBody.status, Status.invalidArguments);
+  const deleted = await client.ask(write(0xa8, 'k', { rev: 2 }, xattrs(''), { datatype: 4 }));
+  assert.equal(deleted.status, Status.success);
+  const meta = await metaOf(client, 'k');
+  assert.deepEqual([meta?.deleted, meta?.datatype], [1, 4]);
+});
+
+test('quiet twins answer only what went wrong, users need the privilege, figures count', async () => {
+  const { read, upsert, delete: remove, insert } = Privilege;
+  const weak = { node: 0, buckets: { b: { privileges: read | upsert | remove | insert } } };
+  const users = [aUser('admin', 'password', fullGrants()), aUser('weak', 'password', weak)];
+  await using service = await startService(aDesired({ users }));
+  const client = await service.ready();
+  client.send(write(0xa3, 'k', { rev: 2 }), write(0xa5, 'k', {}), write(0xa9, 'k', { rev: 3 }));
+  const [refused, version] = [await client.next(), await client.ask({ opcode: 0x0b })];
+  assert.deepEqual([refused?.opcode, refused?.status], [0xa5, Status.keyExists]);
+  assert.equal(version.opcode, 0x0b);
+  const other = await service.ready({ user: 'weak' });
+  assert.equal((await other.ask(write(0xa2, 'k', { rev: 9 }))).status, Status.noAccess);
+  client.send({ opcode: 0x10 });
+  const figures = new Map<string, string>();
+  for (let reply = await client.next(); reply && reply.key.length > 0; reply = await client.next())
+    figures.set(reply.key.toString(), reply.value.toString());
+  const counted = ['set_meta', 'del_meta', 'set_meta_res_fail'].map((name) =>
+    figures.get(`ep_num_ops_${name}`),
+  );
+  assert.deepEqual(counted, ['1', '1', '1']);
+});

@@ -1,0 +1,114 @@
+// Writes of versions that were made elsewhere, as replication between clusters sends them.
+import { readU32 } from '#wire/bytes.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import { type IncomingVersion, type MutationRequest, StoreMode } from '../bucket/documents.ts';
+import { replyMutation } from '../dispatch/reply.ts';
+import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
+import { bodyStart } from '../value/xattrs.ts';
+import { takeValue } from './values.ts';
+
+const Option = {
+  /** The older way to say `skipsResolution`. */
+  force: 0x01,
+  /** The sender knows that the last write wins here; it must, and must not say so elsewhere. */
+  acceptsLastWrite: 0x02,
+  regeneratesCas: 0x04,
+  skipsResolution: 0x08,
+  isExpiration: 0x10,
+} as const;
+
+const revLimit = 2 ** 48;
+
+/** One for the thread, filled again by each command. */
+const incoming: IncomingVersion = {
+  casHi: 0,
+  casLo: 0,
+  rev: 0,
+  isDeletion: false,
+  isExpiration: false,
+  mustBeNew: false,
+  rule: null,
+  regeneratesCas: false,
+};
+
+/** SET_WITH_META and its quiet twin. */
+export const setWithMeta = (request: Request): Status | Outcome => write(request, false, false);
+/** ADD_WITH_META and its quiet twin. */
+export const addWithMeta = (request: Request): Status | Outcome => write(request, false, true);
+/** DEL_WITH_META and its quiet twin. */
+export const deleteWithMeta = (request: Request): Status | Outcome => write(request, true, false);
+
+function write(request: Request, isDeletion: boolean, mustBeNew: boolean): Status | Outcome {
+  const mutation = beginMutation(request, isDeletion ? StoreMode.remove : StoreMode.set);
+  incoming.isDeletion = isDeletion;
+  incoming.mustBeNew = mustBeNew;
+  const refusal = readMeta(request, mutation) || readOptions(request) || readValue(request, mutation);
+  if (refusal !== Status.success) return refusal;
+  const status = request.documents.storeIncoming(mutation, incoming, request.result);
+  const { counters } = request;
+  if (status === Status.keyExists) counters.metaRejects++;
+  if (status !== Status.success) return status;
+  if (isDeletion) counters.metaDeletes++;
+  else counters.metaSets++;
+  replyMutation(request, request.result);
+  return Outcome.replied;
+}
+
+function readMeta(request: Request, mutation: MutationRequest): Status {
+  const { buffer, extrasStart } = request.frame;
+  mutation.flags = readU32(buffer, extrasStart);
+  mutation.expiry = readU32(buffer, extrasStart + 4);
+  incoming.rev = readU32(buffer, extrasStart + 8) * 2 ** 32 + readU32(buffer, extrasStart + 12);
+  incoming.casHi = readU32(buffer, extrasStart + 16);
+  incoming.casLo = readU32(buffer, extrasStart + 20);
+  if (incoming.rev >= revLimit) return request.refuse(Status.invalidArguments, 'The revision is too high');
+  const isNone = incoming.casHi === 0 && incoming.casLo === 0;
+  const isAllOnes = incoming.casHi === 0xffffffff && incoming.casLo === 0xffffffff;
+  return isNone || isAllOnes ? Status.casValueInvalid : Status.success;
+}
+
+function readOptions(request: Request): Status {
+  const { buffer, extrasStart, keyStart } = request.frame;
+  const options = keyStart - extrasStart >= 28 ? readU32(buffer, extrasStart + 24) : 0;
+  const has = (option: number): boolean => (options & option) !== 0;
+  const rule = request.bucket.spec.conflictResolution;
+  const skips = has(Option.force) || has(Option.skipsResolution);
+  incoming.rule = skips ? null : rule;
+  incoming.regeneratesCas = has(Option.regeneratesCas);
+  incoming.isExpiration = has(Option.isExpiration);
+  const problem = optionsProblem(rule, has(Option.acceptsLastWrite), skips);
+  return problem === '' ? Status.success : request.refuse(Status.invalidArguments, problem);
+}
+
+function optionsProblem(rule: 'seqno' | 'lww', accepts: boolean, skips: boolean): string {
+  const { isDeletion, isExpiration, regeneratesCas } = incoming;
+  if (regeneratesCas && !skips) return 'A CAS can be made anew only where conflicts are not resolved';
+  if (isExpiration && !isDeletion) return 'Only a deletion can be an expiration';
+  if (rule === 'seqno' && accepts) return 'The last write does not win in this bucket';
+  if (rule === 'lww' && !accepts && !regeneratesCas)
+    return 'The last write wins in this bucket, which the request must accept';
+  return '';
+}
+
+/** The value without what older senders put behind it. */
+function readValue(request: Request, mutation: MutationRequest): Status {
+  const { buffer, extrasStart, keyStart, valueStart, end } = request.frame;
+  const hasTrailer = ((keyStart - extrasStart) & 3) === 2;
+  const trailer = hasTrailer ? buffer.readUInt16BE(keyStart - 2) : 0;
+  if (trailer > end - valueStart)
+    return request.refuse(Status.invalidArguments, 'The value is shorter than its metadata');
+  const status = takeValue(request, end - trailer);
+  if (status !== Status.success || !incoming.isDeletion) return status;
+  return readAttributesOnly(request, mutation);
+}
+
+/** A deletion keeps attributes and nothing else. */
+function readAttributesOnly(request: Request, mutation: MutationRequest): Status {
+  const { value, valueStart, valueEnd, datatype } = mutation;
+  if (valueStart === valueEnd) return Status.success;
+  const isPlain = (datatype & (Datatype.xattr | Datatype.snappy)) === Datatype.xattr;
+  if (!isPlain || bodyStart(value, valueStart, valueEnd) !== valueEnd)
+    return request.refuse(Status.invalidArguments, 'Only attributes can come with a deletion');
+  mutation.datatype = Datatype.xattr;
+  return Status.success;
+}
