@@ -20,7 +20,7 @@ import { aBucket, aUser } from '../test/support/data-service.ts';
 const keyCount = 10_000;
 const features = [0x04, 0x06, 0x07, 0x0a, 0x0b, 0x0e, 0x10, 0x11, 0x12, 0x14, 0x15];
 
-async function aConnection(): Promise<Connection> {
+async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }> {
   const now = new Now();
   const directory = new Directory();
   const output = new Output();
@@ -64,7 +64,7 @@ async function aConnection(): Promise<Connection> {
   directory.replaceUsers([aUser('admin', 'password', fullGrants())]);
   connection.session.authenticate(directory.user('admin')!, directory);
   connection.session.select(served);
-  return connection;
+  return { connection, bucket };
 }
 
 function frames(): { gets: Buffer[]; sets: Buffer[] } {
@@ -86,7 +86,7 @@ const chunksOf = (all: Buffer[], size: number): Buffer[] =>
   );
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
-  const connection = await aConnection();
+  const { connection, bucket } = await aConnection();
   const { gets, sets } = frames();
   const rounds = smoke ? 2 : 300;
   for (const [what, all] of Object.entries({ sets, gets })) {
@@ -101,4 +101,5 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
       console.log(`${what}, ${String(size).padStart(2)} in a read: ${Math.round(best)} ns each at best`);
     }
   }
+  await bucket.destroy();
 }

@@ -39,7 +39,6 @@ export function findDocument(request: Request): SubdocDocument | Status {
   if (status !== Status.success) return status;
   request.counters.getHits++;
   const value = plainValue(view);
-  const newest = request.bucket.newestFailover(frame.vb);
   document.deleted = view.deleted;
   document.datatype = view.datatype;
   document.value = value.buffer.subarray(value.start, value.end);
@@ -49,8 +48,8 @@ export function findDocument(request: Request): SubdocDocument | Status {
   document.casLo = shownCasLo(view);
   document.seqno = view.seqno;
   document.rev = view.rev;
-  document.vbuuidHi = newest?.uuidHi ?? 0;
-  document.vbuuidLo = newest?.uuidLo ?? 0;
+  document.vbuuidHi = request.bucket.uuidHi(frame.vb);
+  document.vbuuidLo = request.bucket.uuidLo(frame.vb);
   document.lastModified = Math.floor((view.casHi * 2 ** 32 + view.casLo) / 1e9);
   return document;
 }

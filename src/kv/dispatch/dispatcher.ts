@@ -26,6 +26,11 @@ interface Entry {
   readonly needsAll: number;
   readonly needsAny: number;
   readonly datatypes: number;
+  /** The command's words as truths: words are compared by a call. */
+  readonly needsSession: boolean;
+  readonly needsBucket: boolean;
+  readonly quietOnMiss: boolean;
+  readonly quietOnSuccess: boolean;
 }
 
 /** Durable writes and other held replies of one connection at a time. */
@@ -115,7 +120,7 @@ export class Dispatcher {
     if ((frame.datatype & ~entry.datatypes) !== 0 || !isNegotiated(request)) {
       return request.refuse(Status.invalidArguments, 'Request datatype is not allowed here');
     }
-    return command.session === 'none' ? Status.success : checkSession(request, entry);
+    return entry.needsSession ? checkSession(request, entry) : Status.success;
   }
 
   private conclude(request: Request, entry: Entry | undefined, outcome: number, before: number): Verdict {
@@ -124,17 +129,14 @@ export class Dispatcher {
     if (outcome === Outcome.close) return Verdict.hangUp;
     if (outcome === Outcome.later) return Verdict.goOn;
     if (outcome >= 0) {
-      if (entry?.command.quiet === 'miss' && outcome === Status.keyNotFound) return Verdict.goOn;
+      if (outcome === Status.keyNotFound && entry?.quietOnMiss) return Verdict.goOn;
       if (!replyStatus(request, outcome as Status)) return Verdict.hangUp;
       if (outcome === Status.authStale) return Verdict.hangUp;
     }
     if (request.result.pending > 0 && (outcome === Outcome.replied || outcome === Status.success)) {
       request.connection.hold(request, before);
       request.result.pending = 0;
-    } else if (
-      entry?.command.quiet === 'success' &&
-      (outcome === Outcome.replied || outcome === Status.success)
-    ) {
+    } else if (entry?.quietOnSuccess && (outcome === Outcome.replied || outcome === Status.success)) {
       request.output.end = before;
     }
     return Verdict.goOn;
@@ -177,6 +179,10 @@ function entryOf(command: Command, handler: Handler | undefined): Entry {
     needsAny: bitsOf(command.privilege.any),
     // Clients set the JSON bit on anything; the server decides about it by itself.
     datatypes: command.request.typedValue ? Datatype.json | Datatype.snappy | Datatype.xattr : Datatype.json,
+    needsSession: command.session !== 'none',
+    needsBucket: command.session === 'bucket',
+    quietOnMiss: command.quiet === 'miss',
+    quietOnSuccess: command.quiet === 'success',
   };
 }
 
@@ -213,7 +219,7 @@ function checkSession(request: Request, entry: Entry): Status {
   const { session, environment } = request;
   if (!session.user) return request.refuse(Status.noAccess, 'Not authenticated');
   if (!session.refresh(environment.directory)) return Status.authStale;
-  if (entry.command.session === 'bucket') return checkBucket(request, entry);
+  if (entry.needsBucket) return checkBucket(request, entry);
   request.privileges = session.user.spec.grants.node;
   return checkPrivileges(request, entry);
 }

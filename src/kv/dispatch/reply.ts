@@ -55,9 +55,9 @@ export function replyMutation(request: Request, result: MutationResult, valueByt
   const at = beginReply(request, withToken ? 16 : 0, 0, valueBytes, 0, result.casHi, result.casLo);
   if (!withToken) return at;
   const { buffer } = output;
-  const newest = request.bucket.newestFailover(request.frame.vb);
-  writeU32(buffer, at, newest?.uuidHi ?? 0);
-  writeU32(buffer, at + 4, newest?.uuidLo ?? 0);
+  const { bucket, frame } = request;
+  writeU32(buffer, at, bucket.uuidHi(frame.vb));
+  writeU32(buffer, at + 4, bucket.uuidLo(frame.vb));
   writeSeqno(buffer, at + 8, result.seqno);
   return at + 16;
 }

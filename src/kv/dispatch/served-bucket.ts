@@ -2,7 +2,7 @@
 // clients that wait for its durable writes.
 import { Status } from '#wire/status.ts';
 import type { BucketReport, BucketSpec } from '../admin.ts';
-import type { Documents, FailoverEntry, ItemView } from '../bucket/documents.ts';
+import type { Documents, ItemView } from '../bucket/documents.ts';
 import type { HeldReply } from '../connection/held-reply.ts';
 import { Producers } from '../stream/producers.ts';
 import type { ChangeSource } from '../stream/source.ts';
@@ -86,7 +86,8 @@ export class ServedBucket {
   readonly counters: Counters = noCounts();
   readonly producers = new Producers();
   private readonly waiting = new Map<number, HeldReply>();
-  private newest: (FailoverEntry | undefined)[] = [];
+  /** Two words for each vbucket: its uuid once that was asked for, before that zeros. */
+  private uuids = new Uint32Array(0);
 
   constructor(spec: BucketSpec) {
     this.name = spec.name;
@@ -110,7 +111,7 @@ export class ServedBucket {
   open(engine: BucketEngine): void {
     this.engine = engine;
     this.documents = engine.documents;
-    this.newest = [];
+    this.uuids = new Uint32Array(2 * engine.documents.vbucketCount);
     engine.documents.onSettled = (token, status) => this.settle(token, status);
   }
 
@@ -127,13 +128,24 @@ export class ServedBucket {
     this.waiting.set(token, held);
   }
 
-  /** The vbucket’s present life. It changes only while the documents are closed, so it is looked up once. */
-  newestFailover(vb: number): FailoverEntry | undefined {
-    return (this.newest[vb] ??= this.documents?.failoverLog(vb)[0]);
+  /** The uuid of the vbucket’s present life: its high word; `uuidLo` is to be asked for after it. */
+  uuidHi(vb: number): number {
+    if ((this.uuids[2 * vb + 1] ?? 0) === 0) this.lookUpUuid(vb);
+    return this.uuids[2 * vb] ?? 0;
+  }
+  uuidLo(vb: number): number {
+    return this.uuids[2 * vb + 1] ?? 0;
   }
 
   report(): EngineFigures & Counters {
     return { ...(this.engine?.figures() ?? noFigures), ...this.counters };
+  }
+
+  /** It changes only while the documents are closed, so once is enough. */
+  private lookUpUuid(vb: number): void {
+    const newest = this.documents?.failoverLog(vb)[0];
+    this.uuids[2 * vb] = newest?.uuidHi ?? 0;
+    this.uuids[2 * vb + 1] = newest?.uuidLo ?? 0;
   }
 
   private settle(token: number, status: Status): void {

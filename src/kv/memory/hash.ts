@@ -1,4 +1,5 @@
-// 32-bit hash of a key (MurmurHash3, public domain), seeded per bucket so that colliding keys can't be precomputed.
+// 31-bit hash of a key (MurmurHash3, public domain), seeded per bucket so that colliding keys can't be precomputed.
+// With one bit more every other hash would be a number on the heap.
 
 export function hashKey(bytes: Buffer, start: number, end: number, seed: number): number {
   let hash = seed;
@@ -27,5 +28,5 @@ function avalanche(value: number): number {
   let hash = value;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
+  return (hash ^ (hash >>> 16)) & 0x7fffffff;
 }

@@ -1,4 +1,4 @@
-// One hash table per row (vbucket): open addressing with linear probing, a slot being the key's 32-bit hash and the
+// One hash table per row (vbucket): open addressing with linear probing, a slot being the key's 31-bit hash and the
 // item's 32-bit address. Deletion shifts later entries back, so there are no tombstones to clean. A table starts
 // with nothing and doubles; memory-wise a thousand empty rows cost a thousand references. A large table does not move
 // at once, which would stall the thread: for a while a row has two, and each insertion takes some entries along. Slots
