@@ -14,6 +14,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import type { Random } from '#ports/random.ts';
+import { StartError } from './start-error.ts';
 
 const keyFile = 'secret.key';
 const passwordFile = 'administrator.sealed';
@@ -32,8 +33,14 @@ export class DataFolder {
   /** Makes the folder when it is absent; only its owner may look into it. */
   static open(path: string, random: Random): DataFolder {
     const absolute = resolve(path);
-    mkdirSync(absolute, { recursive: true, mode: 0o700 });
-    chmodSync(absolute, 0o700);
+    try {
+      makeFolder(absolute);
+      chmodSync(absolute, 0o700);
+    } catch (error) {
+      throw new StartError(`--data-dir: cannot use ${absolute}: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
     return new DataFolder(absolute, random);
   }
 
@@ -71,6 +78,13 @@ export class DataFolder {
     const sealed = this.secrets().seal(purpose, JSON.stringify(administrator));
     writePrivate(join(this.path, passwordFile), Buffer.from(sealed));
   }
+}
+
+/** One folder at a time: Node's recursive form never returns below places like /proc, where nothing can be made. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
 }
 
 /** Whole, on disk and readable by the owner only before its name appears. */

@@ -2,7 +2,7 @@
 // All of it goes through the node's own REST API and data port, as any client's set-up would.
 import type { InitPlan, PlannedBucket } from './init-plan.ts';
 import { KvClient } from './kv-client.ts';
-import { type RestFields, type RestTarget, rest, restOk } from './rest-client.ts';
+import { type RestFields, type RestTarget, refusal, rest, restOk } from './rest-client.ts';
 
 export interface FirstStart {
   rest: RestTarget;
@@ -61,7 +61,7 @@ async function makeBucket(start: FirstStart, bucket: PlannedBucket): Promise<voi
 async function make(start: FirstStart, path: string, fields: RestFields): Promise<void> {
   const answer = await rest(start.rest, 'POST', path, fields);
   if (answer.status < 300 || /already exists/.test(answer.body)) return;
-  throw new Error(`POST ${path}: ${answer.status} ${answer.body.trim()}`);
+  throw refusal('POST', path, answer);
 }
 
 async function storeDocuments(start: FirstStart, bucket: PlannedBucket): Promise<void> {

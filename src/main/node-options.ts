@@ -1,7 +1,19 @@
 // The options of a node, as `divan node` and `divan up` take them.
 import { logLevels } from '#ports/log.ts';
 import { parseBucketFlag } from './init-plan.ts';
-import { choice, kinds, type OptionValues } from './options.ts';
+import { choice, kinds, type OptionKind, type OptionValues, UsageError } from './options.ts';
+
+/** A list of which this version has one: anything else is refused by name. */
+const only = (value: string, what: string): OptionKind<string> => ({
+  placeholder: value,
+  parse(text) {
+    const missing = text.split(',').find((name) => name !== value);
+    if (missing === undefined) return value;
+    throw new UsageError(`this version does not have the ${what} "${missing}"; it has ${value}`);
+  },
+});
+const onlyKv = only('kv', 'service');
+const onlyEmbedded = only('embedded', 'engine');
 
 export const nodeOptions = {
   'data-dir': { kind: kinds.path, default: './divan-data', doc: 'folder that keeps everything' },
@@ -16,9 +28,13 @@ export const nodeOptions = {
   'dist-tls-port': { kind: kinds.port, default: 21150, doc: 'node to node over TLS' },
   username: { kind: kinds.text, doc: 'administrator to provision with on first start (with --password)' },
   password: { kind: kinds.text, doc: 'password of that administrator; better given by environment' },
-  services: { kind: choice('kv'), default: 'kv', doc: 'services to run' },
+  services: { kind: onlyKv, default: 'kv', doc: 'services to run; this version runs kv' },
   'memory-quota': { kind: kinds.megabytes, doc: 'data service memory on first start (default by machine)' },
-  engine: { kind: choice('embedded'), default: 'embedded', doc: 'configuration and replication engine' },
+  engine: {
+    kind: onlyEmbedded,
+    default: 'embedded',
+    doc: 'configuration and replication engine; this version has the embedded one',
+  },
   bucket: {
     kind: { placeholder: 'NAME[:TYPE[:QUOTAMB]]', parse: parseBucketFlag },
     repeat: true,

@@ -144,8 +144,11 @@ export class Node {
       version: this.manager.product.version,
       logLevel: options['log-level'],
     });
-    started.catch(() => {}); // awaited later, after parts that may fail first
-    return started.catch((error: Error) => this.opening(this.dataPortOf(error), Promise.reject(error)));
+    const opened = started.catch((error: Error) =>
+      this.opening(this.dataPortOf(error), Promise.reject(error)),
+    );
+    opened.catch(() => {}); // awaited later, after parts that may fail first
+    return opened;
   }
 
   /** Which of the data service's two ports an error of its start speaks of. */

@@ -63,7 +63,24 @@ export async function restOk(
 ): Promise<RestReply> {
   const answer = await rest(target, method, path, fields);
   if (answer.status < 300) return answer;
-  throw new Error(`${method} ${path}: ${answer.status} ${answer.body.trim()}`);
+  throw refusal(method, path, answer);
+}
+
+/** What the node answered, in one line: the fields it refused, or its text. */
+export function refusal(method: string, path: string, answer: RestReply): Error {
+  return new Error(`${method} ${path}: ${answer.status} ${refusedFields(answer.body) ?? answer.body.trim()}`);
+}
+
+function refusedFields(body: string): string | null {
+  try {
+    const { errors } = JSON.parse(body) as { errors?: Record<string, string> };
+    if (!errors) return null;
+    return Object.entries(errors)
+      .map(([name, text]) => (name === '_' ? text : `${name}: ${text}`))
+      .join('; ');
+  } catch {
+    return null;
+  }
 }
 
 const texts = (fields: RestFields): Record<string, string> =>

@@ -27,6 +27,11 @@ test('explains itself and names a wrong option with the right form', () => {
   assert.equal(wrong.status, 2);
   assert.match(wrong.stderr, /unknown option --rest-prot; did you mean --rest-port\?/);
   assert.match(run('node', '--kv-port', 'x').stderr, /--kv-port: "x" is not a port/);
+  assert.match(run('node', '--services', 'kv,index').stderr, /does not have the service "index"; it has kv/);
+  assert.match(
+    run('node', '--data-dir', '/proc/none/here').stderr,
+    /--data-dir: cannot use \/proc\/none\/here/,
+  );
   assert.match(run('nod').stderr, /unknown command "nod"; did you mean "node"\?/);
   assert.match(run('node', '--username', 'a').stderr, /--username and --password/);
   assert.match(run('node', '--bucket', 'b').stderr, /--bucket and --init need --username and --password/);
@@ -43,6 +48,40 @@ test('says which port is in use', async () => {
     assert.match(ended.stderr, new RegExp(`--${name}-port.*${port}.*in use`), name);
   }
   other.close();
+});
+
+test('says that an address is not this machine’s', () => {
+  const ended = run(
+    'node',
+    '--data-dir',
+    join(scratch, 'elsewhere'),
+    '--host',
+    '203.0.113.9',
+    ...portsExcept(''),
+  );
+  assert.equal(ended.status, 1);
+  assert.match(
+    ended.stderr,
+    /^divan: --[a-z-]+-port: cannot listen on 203\.0\.113\.9:0: this machine has no such address/m,
+  );
+  assert.doesNotMatch(ended.stderr, /at .*node\.ts/);
+});
+
+test('names what is wrong with a first start in one line', () => {
+  const init = join(scratch, 'small.json');
+  writeFileSync(init, JSON.stringify({ buckets: [{ name: 'a', ramQuotaMB: 50 }] }));
+  const credentials = ['--username', 'Administrator', '--password', 'password'];
+  const ended = run(
+    'node',
+    '--data-dir',
+    join(scratch, 'small'),
+    '--init',
+    init,
+    ...credentials,
+    ...portsExcept(''),
+  );
+  assert.equal(ended.status, 1);
+  assert.match(ended.stderr, /^divan: first start: .* ramQuotaMB: RAM quota cannot be less than 100 MB$/m);
 });
 
 test('refuses a second process on the same data folder', async () => {
