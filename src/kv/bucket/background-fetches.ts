@@ -75,11 +75,11 @@ export class BackgroundFetches {
   private begin(file: FileQueue): void {
     if (file.isBusy) return;
     file.isBusy = true;
-    this.options.clock.soon(() => void this.read(file));
+    const { life } = this;
+    this.options.clock.soon(() => void this.read(file, life));
   }
 
-  private async read(file: FileQueue): Promise<void> {
-    const { life } = this;
+  private async read(file: FileQueue, life: number): Promise<void> {
     while (life === this.life && file.waiting.size > 0) {
       const batch = takeBatch(file);
       const fetched = await this.ask(file, batch);

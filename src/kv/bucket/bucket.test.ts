@@ -407,6 +407,19 @@ test('a new document is above the revision of durably deleted ones', async () =>
   assert.equal(b.view.rev, 6);
 });
 
+test('a new document is above the revision of durably deleted ones after a restart as well', async () => {
+  const disk = new MemoryDisk();
+  const first = await onDisk(disk);
+  for (let i = 0; i < 4; i++) first.store('k');
+  first.remove('k', { durability: persistToMajority });
+  await work(first);
+  await first.bucket.stop();
+  const second = await onDisk(disk, { clock: first.clock });
+  second.store('new');
+  second.find('new');
+  assert.equal(second.view.rev, 6);
+});
+
 test('a bucket whose files could not be opened stops all the same', async () => {
   const disk = new MemoryDisk();
   const b = new BucketUnderTest({ storage: { disk: disk.engine(), files } });

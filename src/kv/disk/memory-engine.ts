@@ -53,8 +53,8 @@ export class MemoryDisk {
     return new MemoryEngine(this);
   }
 
-  /** The next commit to any file fails with this reason. */
-  failNextCommit(reason: string): void {
+  /** The next commit to any file fails with this reason; with null it does not. */
+  failNextCommit(reason: string | null): void {
     this.nextFailure = reason;
   }
 

@@ -170,6 +170,8 @@ export class Vbuckets {
     items.write(target, row, draft, true);
     items.setBits(target, Bit.pending);
     this.stamp(row, target, rev, result);
+    // Now, since the cut that brings it to disk carries the highest such revision.
+    if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(row, rev);
     if (old === 0) place.address = this.put(target);
     else this.pair(old, target);
     return true;
@@ -193,7 +195,6 @@ export class Vbuckets {
     const page = this.heap.bytes[pending >>> 16] as Buffer;
     const bits = items.state(pending) & Bit.deleted;
     this.count(before, bits, page, items.keyStart(pending));
-    if (bits !== 0) this.noteDeletedRev(row, items.rev(pending));
     if (alone) return;
     this.noteValueReplaced(row, address);
     this.index.replace(row, place.slot, pending);

@@ -1,0 +1,239 @@
+// Random commands for a bucket and its model, as fast-check shrinks them; and the forms of bucket they are tried on.
+import fc from 'fast-check';
+import type { BucketType, EvictionPolicy } from '#kv/admin.ts';
+import { DurabilityLevel, StoreMode } from '#kv/bucket/documents.ts';
+import { BucketRun } from './bucket-run.ts';
+import { breathe, type CasChoice, quotaAmple, vbucketCount } from './compared-bucket.ts';
+import { type DiskUnderTest, memoryDisk, sqliteDisk } from './disk-under-test.ts';
+import { randomFrom } from './random.ts';
+
+export interface Form {
+  name: string;
+  type: BucketType;
+  policy: EvictionPolicy;
+  disk: (() => DiskUnderTest) | null;
+  /** Of a short try. */
+  size: { runs: number; length: number };
+}
+
+const quick = { runs: 20, length: 400 };
+const slow = { runs: 4, length: 150 };
+
+export const forms: readonly Form[] = [
+  { name: 'valueOnly in memory', type: 'native', policy: 'valueOnly', disk: memoryDisk, size: quick },
+  { name: 'fullEviction in memory', type: 'native', policy: 'fullEviction', disk: memoryDisk, size: quick },
+  { name: 'valueOnly on SQLite', type: 'native', policy: 'valueOnly', disk: sqliteDisk, size: slow },
+  { name: 'fullEviction on SQLite', type: 'native', policy: 'fullEviction', disk: sqliteDisk, size: slow },
+  { name: 'noEviction without a disk', type: 'ephemeral', policy: 'noEviction', disk: null, size: quick },
+  { name: 'nruEviction without a disk', type: 'ephemeral', policy: 'nruEviction', disk: null, size: quick },
+];
+
+type Setup = { run: BucketRun; disk: DiskUnderTest | null };
+
+class Command implements fc.AsyncCommand<object, Setup> {
+  private readonly text: string;
+  private readonly act: (setup: Setup) => void | Promise<void>;
+
+  constructor(text: string, act: (setup: Setup) => void | Promise<void>) {
+    this.text = text;
+    this.act = act;
+  }
+
+  check(): boolean {
+    return true;
+  }
+
+  async run(_model: object, setup: Setup): Promise<void> {
+    await this.act(setup);
+    setup.run.check();
+  }
+
+  toString(): string {
+    return this.text;
+  }
+}
+
+type Fields<T> = { [K in keyof T]: fc.Arbitrary<T[K]> };
+
+/** A command of random fields, drawn `weight` times as often as one of weight 1. */
+function command<T extends object>(
+  weight: number,
+  name: string,
+  fields: Fields<T>,
+  act: (setup: Setup, given: T) => void | Promise<void>,
+): fc.WeightedArbitrary<fc.AsyncCommand<object, Setup>> {
+  const arbitrary = fc
+    .record(fields)
+    .map((given) => new Command(`${name} ${JSON.stringify(given)}`, (setup) => act(setup, given as T)));
+  return { weight, arbitrary };
+}
+
+const where = {
+  vb: fc.nat(vbucketCount - 1),
+  collection: fc.nat(1),
+  name: fc.nat(4),
+};
+const placeOf = (run: BucketRun, at: { vb: number; collection: number; name: number }) => ({
+  vb: at.vb,
+  key: run.key(at.collection, at.name),
+});
+
+const cas = fc.constantFrom<CasChoice>('none', 'none', 'right', 'wrong');
+const durability = fc.constantFrom(
+  DurabilityLevel.none,
+  DurabilityLevel.none,
+  DurabilityLevel.none,
+  DurabilityLevel.none,
+  DurabilityLevel.majority,
+  DurabilityLevel.majorityAndPersistActive,
+  DurabilityLevel.persistToMajority,
+);
+/** None, soon, late, and a time long ago. */
+const expiry = fc.constantFrom(0, 0, 0, 1, 2, 4, 30, 100_000, 1_600_000_000);
+const xattr = fc.constantFrom(null, null, '1', '"text"');
+const bodyBytes = fc.oneof(fc.nat(60), fc.nat(60), fc.nat(4000));
+const mode = fc.constantFrom(
+  StoreMode.set,
+  StoreMode.set,
+  StoreMode.set,
+  StoreMode.add,
+  StoreMode.replace,
+  StoreMode.remove,
+);
+
+const storeFields = {
+  ...where,
+  mode,
+  cas,
+  durability,
+  expiry,
+  sys: xattr,
+  user: xattr,
+  bodyBytes,
+  flags: fc.nat(3),
+  preserveExpiry: fc.boolean(),
+  keepXattrs: fc.boolean(),
+  overTombstone: fc.constantFrom(false, false, false, true),
+};
+
+const none = {};
+const quota = fc.constantFrom(1, 100_000, 200_000, quotaAmple);
+
+function commandsOf({ disk, policy }: Form): fc.WeightedArbitrary<fc.AsyncCommand<object, Setup>>[] {
+  const isNru = policy === 'nruEviction';
+  const common = [
+    command(40, 'store', storeFields, ({ run }, given) => {
+      const { sys, bodyBytes, mode, cas } = given;
+      const isRemoval = mode === StoreMode.remove;
+      const filler = String.fromCharCode(97 + given.flags).repeat(bodyBytes);
+      run.store(placeOf(run, given), {
+        ...given,
+        cas: mode === StoreMode.add ? 'none' : cas,
+        // What an evicted document leaves is not known well enough to say what would be kept.
+        preserveExpiry: given.preserveExpiry && !isNru,
+        keepXattrs: given.keepXattrs && !isNru,
+        content: { sys, user: isRemoval ? null : given.user, body: isRemoval ? '' : filler },
+      });
+    }),
+    command(12, 'remove', { ...where, cas, durability }, ({ run }, given) =>
+      run.remove(placeOf(run, given), given.cas, given.durability),
+    ),
+    command(8, 'touch', { ...where, expiry, durability }, ({ run }, given) =>
+      run.touch(placeOf(run, given), given.expiry, given.durability),
+    ),
+    command(6, 'lock', { ...where, seconds: fc.constantFrom(0, 1, 5, 31) }, ({ run }, given) =>
+      run.lock(placeOf(run, given), given.seconds),
+    ),
+    command(4, 'unlock', { ...where, cas }, ({ run }, given) => run.unlock(placeOf(run, given), given.cas)),
+    command(
+      12,
+      'find',
+      { ...where, kind: fc.constantFrom('find' as const, 'findAny' as const) },
+      ({ run }, given) => run.find(placeOf(run, given), given.kind),
+    ),
+    command(10, 'tick', { steps: fc.integer({ min: 1, max: 24 }) }, ({ run }, { steps }) =>
+      run.tick(steps * 125),
+    ),
+    command(1, 'tick long', { seconds: fc.integer({ min: 3, max: 40 }) }, ({ run }, { seconds }) =>
+      run.tick(seconds * 1000),
+    ),
+    command(8, 'breathe', none, () => breathe()),
+    command(6, 'quota', { quota }, ({ run }, given) => run.setRules({ quotaBytes: given.quota })),
+    command(
+      1,
+      'maxTTL',
+      { bucket: fc.constantFrom(0, 3), own: fc.constantFrom(-1, 0, 2) },
+      ({ run }, given) => run.setMaxTtl(given.bucket, given.own),
+    ),
+    // Documents of a dropped collection that are on disk only stay counted until the next start: left out for now.
+    command(1, 'replace collection', { own: fc.constantFrom(-1, 0, 2) }, ({ run }, { own }) =>
+      policy === 'fullEviction' ? undefined : run.replaceCollection(own),
+    ),
+    command(1, 'compact', { purge: fc.constantFrom('all' as const, 0, 2, 100_000) }, ({ run }, { purge }) =>
+      run.compact(purge),
+    ),
+    command(1, 'flush', none, ({ run }) => run.flush()),
+    command(1, 'compare all', none, ({ run }) => run.compareAll()),
+  ];
+  if (disk === null) return common;
+  return [
+    ...common,
+    command(2, 'wait for disk', { vb: where.vb, timeoutMs: fc.nat(1000) }, ({ run }, given) =>
+      run.waitForDisk(given.vb, given.timeoutMs),
+    ),
+    command(2, 'restart', none, ({ run }) => run.restart()),
+    command(
+      2,
+      'crash',
+      { unsynced: fc.constantFrom('lost' as const, 'kept' as const) },
+      ({ run }, { unsynced }) => run.crash(unsynced),
+    ),
+    command(2, 'hold', { what: fc.constantFrom('syncs' as const, 'reads' as const) }, ({ disk }, { what }) =>
+      disk?.hold(what),
+    ),
+    command(3, 'release', none, ({ disk }) => disk?.release()),
+    command(1, 'fail next commit', none, ({ disk }) => disk?.failNextCommit()),
+  ];
+}
+
+export interface Tally {
+  runs: number;
+  operations: number;
+  restarts: number;
+  crashes: number;
+  fetches: number;
+  evictions: number;
+  expired: number;
+}
+
+/** Runs random sequences of commands; throws the shortest one found that tells bucket and model apart. */
+export async function tryForm(
+  form: Form,
+  options: { seed: number; runs: number; length: number },
+): Promise<Tally> {
+  const tally: Tally = {
+    runs: 0,
+    operations: 0,
+    restarts: 0,
+    crashes: 0,
+    fetches: 0,
+    evictions: 0,
+    expired: 0,
+  };
+  const commands = fc.commands([fc.oneof(...commandsOf(form))], { maxCommands: options.length, size: 'max' });
+  const property = fc.asyncProperty(commands, async (sequence) => {
+    const disk = form.disk?.() ?? null;
+    const run = new BucketRun({ type: form.type, policy: form.policy, disk, random: randomFrom(options.seed) });
+    try {
+      await run.start();
+      await fc.asyncModelRun(() => ({ model: {}, real: { run, disk } }), sequence);
+      await run.stop();
+    } finally {
+      await disk?.remove();
+    }
+    tally.runs++;
+    for (const [name, count] of Object.entries(run.counts)) tally[name as keyof typeof run.counts] += count;
+  });
+  await fc.assert(property, { seed: options.seed, numRuns: options.runs });
+  return tally;
+}

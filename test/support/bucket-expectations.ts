@@ -1,0 +1,83 @@
+// What a bucket may answer, given a model of what it holds: by the state a document can be in, the statuses that a
+// change may get, and the revision it then has.
+import { StoreMode } from '#kv/bucket/documents.ts';
+import { Status } from '#wire/status.ts';
+import type { BucketModel, Doc, Place } from './bucket-model.ts';
+
+/** One of the states that a document can be in as far as is known. */
+export interface State {
+  kind: 'absent' | 'live' | 'expired' | 'tombstone';
+  locked: boolean;
+  /** Null when it can be any. */
+  cas: readonly string[] | null;
+  rev: { min: number; max: number };
+}
+
+export interface Moment {
+  seconds: number;
+  nowMs: number;
+}
+
+export interface Wish {
+  mode: StoreMode;
+  /** None when empty. */
+  cas: string;
+  overTombstone: boolean;
+}
+
+export const isExpired = (doc: Doc, seconds: number): boolean =>
+  !doc.deleted && doc.expiry !== 0 && doc.expiry <= seconds;
+
+export const isLocked = (doc: Doc, nowMs: number): boolean => doc.lockedUntilMs > nowMs;
+
+export function statesOf(model: BucketModel, place: Place, moment: Moment): State[] {
+  const absent: State = {
+    kind: 'absent',
+    locked: false,
+    cas: [],
+    rev: { min: model.maxDeletedRev[place.vb] as number, max: Infinity },
+  };
+  const doc = model.get(place);
+  if (doc === undefined) return [absent];
+  const others = doc.mayBeGone ? [absent] : [];
+  const { cas, rev } = doc;
+  if (doc.deleted) return [{ kind: 'tombstone', locked: false, cas, rev }, ...others];
+  const locked = isLocked(doc, moment.nowMs);
+  const tombstone: State = { kind: 'tombstone', locked: false, cas: null, rev: plusOne(rev) };
+  if (isExpired(doc, moment.seconds)) return [{ kind: 'expired', locked, cas, rev }, tombstone, ...others];
+  const live: State = { kind: 'live', locked, cas, rev };
+  return doc.mayBeGone ? [live, tombstone, absent] : [live];
+}
+
+/** What a store may be answered in this state, when nothing else stands against it. */
+export function storeAnswers(state: State, wish: Wish): Status[] {
+  const exists = wish.overTombstone ? state.kind !== 'absent' : state.kind === 'live';
+  if (wish.mode === StoreMode.add) return [exists ? Status.keyExists : Status.success];
+  if (exists) return casAnswers(state, wish.cas);
+  const isNewTombstone = wish.mode === StoreMode.remove && wish.overTombstone;
+  const mayBegin = isNewTombstone || wish.mode === StoreMode.set;
+  return [mayBegin && wish.cas === '' ? Status.success : Status.keyNotFound];
+}
+
+/** As `storeAnswers`, for changes of a document that must be there. */
+export const changeAnswers = (state: State, cas: string): Status[] =>
+  state.kind === 'live' ? casAnswers(state, cas) : [Status.keyNotFound];
+
+export const plusOne = ({ min, max }: { min: number; max: number }): { min: number; max: number } => ({
+  min: min + 1,
+  max: max + 1,
+});
+
+/** The revision after a change that any of these states allows. */
+export function revAfter(states: readonly State[]): { min: number; max: number } {
+  const revs = states.map(({ rev }) => plusOne(rev));
+  return { min: Math.min(...revs.map(({ min }) => min)), max: Math.max(...revs.map(({ max }) => max)) };
+}
+
+function casAnswers(state: State, cas: string): Status[] {
+  const mismatch = state.locked ? Status.locked : Status.keyExists;
+  if (cas === '') return [state.locked ? Status.locked : Status.success];
+  if (state.cas === null) return [Status.success, mismatch];
+  if (!state.cas.includes(cas)) return [mismatch];
+  return state.cas.length === 1 ? [Status.success] : [Status.success, mismatch];
+}

@@ -1,0 +1,137 @@
+// What the documents of a bucket should be, told in the plainest way: by vbucket and key the last version, and all
+// versions in the order of their seqnos, of which a crash keeps the first so many. Where the engine is free to choose
+// (when an expired document turns into a tombstone, which CAS of a lock the disk has seen) it keeps what is possible.
+import { withXattrs } from './a-bucket.ts';
+
+export interface Content {
+  /** Values of the xattrs `_sys` and `user`. */
+  sys: string | null;
+  user: string | null;
+  body: string;
+}
+
+export interface Doc {
+  content: Content;
+  flags: number;
+  expiry: number;
+  deleted: boolean;
+  rev: { min: number; max: number };
+  seqno: number;
+  /** Possible values, of which one will be seen. */
+  cas: readonly string[];
+  /** Those that the disk may have. */
+  storedCas: readonly string[];
+  lockedUntilMs: number;
+  /** A tombstone that a purge may have taken, or a document that memory had no room for. */
+  mayBeGone: boolean;
+}
+
+export interface Place {
+  vb: number;
+  key: string;
+}
+
+export const nothing: Content = { sys: null, user: null, body: '' };
+export const hasXattrs = ({ sys, user }: Content): boolean => sys !== null || user !== null;
+
+/** The stored value as latin1 text. */
+export function textOf({ sys, user, body }: Content): string {
+  if (sys === null && user === null) return body;
+  const pairs = { ...(sys !== null && { _sys: sys }), ...(user !== null && { user }) };
+  return withXattrs(pairs, body).toString('latin1');
+}
+
+/** What a deletion leaves of it. */
+export const remainsOf = ({ sys }: Content): Content => ({ ...nothing, sys });
+
+export class BucketModel {
+  readonly docs: Map<string, Doc>[];
+  /** Durable writes that are not on disk yet. */
+  readonly pending: Map<string, Doc>[];
+  readonly high: number[];
+  /** Highest CAS and the highest revision of a deleted document that were ever seen. */
+  readonly maxCas: bigint[];
+  readonly maxDeletedRev: number[];
+  private readonly history: { key: string; doc: Doc }[][];
+
+  constructor(vbucketCount: number) {
+    const each = <T>(make: () => T): T[] => Array.from({ length: vbucketCount }, make);
+    this.docs = each(() => new Map());
+    this.pending = each(() => new Map());
+    this.history = each(() => []);
+    this.high = each(() => 0);
+    this.maxCas = each(() => 0n);
+    this.maxDeletedRev = each(() => 0);
+  }
+
+  get({ vb, key }: Place): Doc | undefined {
+    return this.docs[vb]?.get(key);
+  }
+
+  isPending({ vb, key }: Place): boolean {
+    return this.pending[vb]?.has(key) === true;
+  }
+
+  put(place: Place, doc: Doc): void {
+    this.docs[place.vb]?.set(place.key, doc);
+    this.history[place.vb]?.push({ key: place.key, doc });
+    this.noteDeleted(place.vb, doc);
+  }
+
+  putPending({ vb, key }: Place, doc: Doc): void {
+    this.pending[vb]?.set(key, doc);
+    this.history[vb]?.push({ key, doc });
+  }
+
+  forget({ vb, key }: Place): void {
+    this.docs[vb]?.delete(key);
+  }
+
+  /** Durable writes up to this seqno are on disk: everyone sees them now. */
+  commit(vb: number, seqno: number): void {
+    for (const [key, doc] of this.pending[vb] as Map<string, Doc>) {
+      if (doc.seqno > seqno) continue;
+      this.pending[vb]?.delete(key);
+      this.docs[vb]?.set(key, doc);
+      this.noteDeleted(vb, doc);
+    }
+  }
+
+  /** A new life: what came after `seqno` is lost, and what nobody wrote down: locks. */
+  cutBack(vb: number, seqno: number): void {
+    const kept = (this.history[vb] ?? []).filter(({ doc }) => doc.seqno <= seqno);
+    kept.sort((a, b) => a.doc.seqno - b.doc.seqno);
+    this.clear(vb);
+    for (const { key, doc } of kept) {
+      this.put({ vb, key }, { ...doc, cas: doc.storedCas, lockedUntilMs: 0 });
+    }
+    this.high[vb] = seqno;
+  }
+
+  /** Everything but CAS begins anew. */
+  clear(vb: number): void {
+    this.docs[vb]?.clear();
+    this.pending[vb]?.clear();
+    this.history[vb]?.splice(0);
+    this.high[vb] = this.maxDeletedRev[vb] = 0;
+  }
+
+  /** The documents of a collection are of no interest any more. */
+  dropCollection(id: number): void {
+    const isOf = (key: string): boolean => key.startsWith(`${id}:`);
+    for (const docs of [...this.docs, ...this.pending]) {
+      for (const key of docs.keys()) if (isOf(key)) docs.delete(key);
+    }
+    this.history.forEach((entries, vb) => {
+      this.history[vb] = entries.filter(({ key }) => !isOf(key));
+    });
+  }
+
+  all(): { place: Place; doc: Doc }[] {
+    return this.docs.flatMap((docs, vb) => [...docs].map(([key, doc]) => ({ place: { vb, key }, doc })));
+  }
+
+  private noteDeleted(vb: number, { deleted, rev }: Doc): void {
+    if (deleted) this.maxDeletedRev[vb] = Math.max(this.maxDeletedRev[vb] as number, rev.min);
+  }
+}

@@ -1,0 +1,332 @@
+// The life of a bucket beside its model: operations, stops, crashes, flushes, lost disks, too little memory, dropped
+// collections, compactions.
+import assert from 'node:assert/strict';
+import { DurabilityLevel, StoreMode } from '#kv/bucket/documents.ts';
+import type { BucketRules } from '#kv/bucket/rules.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import { changeAnswers, plusOne, revAfter, type State, storeAnswers } from './bucket-expectations.ts';
+import { type Doc, hasXattrs, type Place, remainsOf, textOf } from './bucket-model.ts';
+import {
+  breathe,
+  type CasChoice,
+  ComparedBucket,
+  isOf,
+  quotaAmple,
+  type StoreOrder,
+  vbucketCount,
+  wordsOf,
+} from './compared-bucket.ts';
+import { ManualClock } from './manual-clock.ts';
+
+const longestRounds = 400;
+
+export class BucketRun extends ComparedBucket {
+  async start(): Promise<this> {
+    await this.b.start();
+    return this;
+  }
+
+  /** Throws what was found different since the last call. */
+  check(): void {
+    if (this.difference !== null) throw this.difference;
+  }
+
+  /** A key of a collection that is there: number 0, 8 or the newest. */
+  key(collection: number, name: number): string {
+    return `${this.collections[collection % this.collections.length]}:k${name}`;
+  }
+
+  store(place: Place, order: StoreOrder): void {
+    const { b } = this;
+    const cas = this.casFor(place, order.cas);
+    const value = Buffer.from(textOf(order.content), 'latin1');
+    const datatype = hasXattrs(order.content) ? Datatype.xattr : Datatype.raw;
+    const { mode, flags, expiry, preserveExpiry, keepXattrs, overTombstone, durability } = order;
+    const [casHi, casLo] = wordsOf(cas);
+    const change = {
+      vb: place.vb,
+      mode,
+      flags,
+      expiry,
+      preserveExpiry,
+      keepXattrs,
+      overTombstone,
+      durability,
+    };
+    this.perform(
+      place,
+      () => b.store(place.key, { ...change, value, datatype, casHi, casLo }),
+      (status) => {
+        const states = this.states(place);
+        const allows = (state: State): Status[] => storeAnswers(state, { mode, cas, overTombstone });
+        const isUpdate = mode !== StoreMode.remove;
+        if (!this.isChange(place, status, { allows, durability, isUpdate })) return;
+        const old = this.model.get(place);
+        const isThere = old !== undefined && states[0]?.kind === 'live';
+        const keeps = keepXattrs && isThere && datatype === Datatype.raw && isUpdate;
+        const content = keeps ? { ...old.content, body: order.content.body } : order.content;
+        const kept = preserveExpiry && isThere ? old.expiry : this.expiryOf(place, expiry);
+        const rev = revAfter(states.filter((state) => allows(state).includes(Status.success)));
+        this.changed(
+          place,
+          isUpdate
+            ? { content, flags, expiry: kept, deleted: false, rev }
+            : { content, flags, expiry: b.seconds, deleted: true, rev },
+        );
+      },
+    );
+  }
+
+  remove(place: Place, choice: CasChoice, durability: DurabilityLevel): void {
+    const { b } = this;
+    const cas = this.casFor(place, choice);
+    const [casHi, casLo] = wordsOf(cas);
+    this.perform(
+      place,
+      () => b.remove(place.key, { vb: place.vb, casHi, casLo, durability }),
+      (status) => {
+        const allows = (state: State): Status[] => changeAnswers(state, cas);
+        if (!this.isChange(place, status, { allows, durability, isUpdate: false })) return;
+        const { content, rev } = this.model.get(place) as Doc;
+        this.changed(place, {
+          content: remainsOf(content),
+          flags: 0,
+          expiry: b.seconds,
+          deleted: true,
+          rev: plusOne(rev),
+        });
+      },
+    );
+  }
+
+  touch(place: Place, expiry: number, durability: DurabilityLevel): void {
+    const { b } = this;
+    this.perform(
+      place,
+      () => b.touch(place.key, { vb: place.vb, expiry, durability }),
+      (status) => {
+        const allows = (state: State): Status[] => changeAnswers(state, '');
+        if (
+          !this.isChange(place, status, {
+            allows,
+            durability,
+            isUpdate: durability > DurabilityLevel.majority,
+          })
+        )
+          return;
+        const { content, flags, rev } = this.model.get(place) as Doc;
+        assert.equal(b.value, textOf(content), 'a touch shows the value');
+        this.changed(place, {
+          content,
+          flags,
+          deleted: false,
+          expiry: this.expiryOf(place, expiry),
+          rev: plusOne(rev),
+        });
+      },
+    );
+  }
+
+  lock(place: Place, seconds: number): void {
+    const { b } = this;
+    this.perform(
+      place,
+      () => b.lock(place.key, seconds, place.vb),
+      (status) => {
+        if (this.isGone(place)) return;
+        const answers = this.model.isPending(place)
+          ? [Status.syncWriteInProgress]
+          : this.states(place).flatMap((state) => changeAnswers(state, ''));
+        this.isOneOf(status, answers);
+        if (status !== Status.success) return;
+        const doc = this.model.get(place) as Doc;
+        assert.equal(b.value, textOf(doc.content), 'a lock shows the value');
+        const cas = this.newCas(place.vb);
+        doc.cas = [cas];
+        doc.storedCas = [...doc.storedCas, cas];
+        doc.lockedUntilMs = b.clock.monotonicMs() + (seconds > 0 && seconds <= 30 ? seconds : 15) * 1000;
+      },
+    );
+  }
+
+  unlock(place: Place, choice: CasChoice): void {
+    const { b } = this;
+    const cas = this.casFor(place, choice);
+    const [casHi, casLo] = wordsOf(cas);
+    this.perform(
+      place,
+      () => b.unlock(place.key, casHi, casLo, place.vb),
+      (status) => {
+        if (this.isGone(place)) return;
+        this.isOneOf(
+          status,
+          this.states(place).flatMap((state) => this.unlockAnswers(place, state, cas)),
+        );
+        if (status === Status.success) (this.model.get(place) as Doc).lockedUntilMs = 0;
+      },
+    );
+  }
+
+  find(place: Place, kind: 'find' | 'findAny' = 'findAny'): void {
+    const { b } = this;
+    this.perform(
+      place,
+      () => b[kind](place.key, place.vb),
+      (status) => {
+        if (!this.isGone(place)) this.found(place, status, kind, b.view);
+      },
+    );
+  }
+
+  waitForDisk(vb: number, timeoutMs: number): void {
+    const { documents } = this.b.bucket;
+    const seqno = documents.highSeqno(vb);
+    documents.whenPersisted(vb, seqno, timeoutMs, (isPersisted) =>
+      this.note(() => assert.ok(!isPersisted || documents.persistedSeqno(vb) >= seqno)),
+    );
+  }
+
+  tick(ms: number): void {
+    this.b.tick(ms);
+    for (let vb = 0; vb < vbucketCount; vb++) this.catchUp(vb);
+  }
+
+  setRules(rules: Partial<BucketRules>): void {
+    Object.assign(this.rules, rules);
+    this.b.bucket.setRules(rules);
+    if (this.options.policy === 'nruEviction') this.letGo();
+  }
+
+  setMaxTtl(maxTtl: number, ofCollection: number): void {
+    this.setRules({ maxTtl });
+    this.applyManifest(ofCollection);
+  }
+
+  /** Drops the newest collection and makes another one. */
+  replaceCollection(maxTtl: number): void {
+    if (this.lastCollection === 100) return;
+    const gone = this.lastCollection++;
+    for (const { place } of this.model.all()) if (isOf(place, gone)) this.swept.add(place.vb);
+    for (const [vb, docs] of this.model.pending.entries()) if (docs.size > 0) this.swept.add(vb);
+    this.model.dropCollection(gone);
+    this.collections = [0, this.lastCollection];
+    this.applyManifest(maxTtl);
+  }
+
+  compact(purge: 'all' | number): void {
+    const purgeBeforeSeconds = purge === 'all' ? purge : this.b.seconds - purge;
+    this.b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds });
+    this.isPurging = true;
+  }
+
+  async flush(): Promise<void> {
+    await this.end(() => this.b.bucket.flush(++this.incarnation));
+    assert.equal(this.b.bucket.writeFailure, null);
+    for (let vb = 0; vb < vbucketCount; vb++) this.model.clear(vb);
+    this.swept.clear();
+    this.promised.fill(0);
+  }
+
+  async restart(): Promise<void> {
+    const { bucket } = this.b;
+    const logs = this.failoverLogs();
+    await this.end(() => bucket.stop());
+    const wasLost = bucket.writeFailure !== null;
+    const high = this.eachVb((vb) => bucket.documents.highSeqno(vb));
+    await this.revive();
+    this.counts.restarts++;
+    if (wasLost) return;
+    assert.deepEqual(
+      this.eachVb((vb) => this.b.bucket.documents.highSeqno(vb)),
+      high,
+    );
+    const used = high.flatMap((seqno, vb) => (seqno > 0 ? [vb] : []));
+    const after = this.failoverLogs();
+    assert.deepEqual(
+      used.map((vb) => after[vb]),
+      used.map((vb) => logs[vb]),
+    );
+  }
+
+  /** The power fails, with what is not synced lost, or kept all the same. */
+  async crash(unsynced: 'lost' | 'kept'): Promise<void> {
+    const { disk } = this.options;
+    if (disk === null) return;
+    const logs = this.failoverLogs();
+    this.life++;
+    this.tokens.clear();
+    this.b.bucket.documents.onSettled = () => {};
+    this.countUp();
+    // A dead process does not go on looking for memory.
+    this.b.bucket.setRules({ quotaBytes: quotaAmple });
+    await disk.crash(unsynced);
+    await breathe();
+    await this.revive();
+    this.counts.crashes++;
+    for (const [vb, log] of this.failoverLogs().entries()) {
+      assert.notDeepEqual(log[0], logs[vb]?.[0], 'a crash begins a new life');
+      assert.equal(log[0]?.seqno, this.b.bucket.documents.highSeqno(vb));
+    }
+  }
+
+  /** Lets everything come to rest, then compares every document and all counts. */
+  async compareAll(): Promise<void> {
+    this.setRules({ quotaBytes: quotaAmple });
+    this.options.disk?.release();
+    for (let round = 0; round < 12; round++) {
+      this.tick(125);
+      await breathe();
+    }
+    await this.rest();
+    for (const { place } of this.model.all()) this.find(place);
+    await this.rest();
+    if (this.b.bucket.writeFailure === null) this.compareCounts();
+  }
+
+  async stop(): Promise<void> {
+    await this.compareAll();
+    await this.end(() => this.b.bucket.stop());
+    await this.options.disk?.remove();
+  }
+
+  /** Opens the bucket anew. What was promised must be there, and nothing that came after something lost. */
+  private async revive(): Promise<void> {
+    const persisted = this.eachVb((vb) => this.b.bucket.documents.persistedSeqno(vb));
+    this.b = await this.open(new ManualClock(this.b.clock.wallMs() + 125)).start();
+    assert.equal(this.b.bucket.state, 'ready');
+    for (let vb = 0; vb < vbucketCount; vb++) {
+      const survived = this.b.bucket.documents.highSeqno(vb);
+      assert.ok(survived >= (persisted[vb] as number), 'what was persisted survives');
+      assert.ok(survived >= (this.promised[vb] as number), 'what was promised survives');
+      this.model.cutBack(vb, survived);
+    }
+    this.isPurging = false;
+  }
+
+  private async end(act: () => Promise<void>): Promise<void> {
+    this.isEnding = true;
+    this.options.disk?.release();
+    this.countUp();
+    await act();
+    this.isEnding = false;
+    this.check();
+    assert.equal(this.waiting, 0, 'nobody waits for a bucket that has stopped');
+    assert.equal(this.tokens.size, 0, 'every durable write is settled');
+  }
+
+  private countUp(): void {
+    const { diskFetches, evictions, expired } = this.b.bucket.stats();
+    this.counts.fetches += diskFetches;
+    this.counts.evictions += evictions;
+    this.counts.expired += expired;
+    if (!this.isEnding) this.waiting = 0;
+  }
+
+  private async rest(): Promise<void> {
+    for (let round = 0; this.waiting > 0; round++) {
+      assert.ok(round < longestRounds, 'the disk answers');
+      await breathe();
+    }
+    this.check();
+  }
+}

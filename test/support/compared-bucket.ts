@@ -1,0 +1,426 @@
+// A bucket beside its model: compares each answer at the moment it takes effect, which may be after a read from disk
+// that others overtake.
+import assert from 'node:assert/strict';
+import type { BucketType, EvictionPolicy, Manifest } from '#kv/admin.ts';
+import {
+  DurabilityLevel,
+  type FailoverEntry,
+  type ItemView,
+  notResident,
+  type StoreMode,
+} from '#kv/bucket/documents.ts';
+import type { BucketRules } from '#kv/bucket/rules.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import { BucketUnderTest } from './a-bucket.ts';
+import { changeAnswers, isExpired, isLocked, plusOne, type State, statesOf } from './bucket-expectations.ts';
+import {
+  BucketModel,
+  type Content,
+  type Doc,
+  hasXattrs,
+  nothing,
+  type Place,
+  remainsOf,
+  textOf,
+} from './bucket-model.ts';
+import type { DiskUnderTest } from './disk-under-test.ts';
+import { ManualClock } from './manual-clock.ts';
+import { type Random, randomBytes } from './random.ts';
+
+export const vbucketCount = 8;
+export const quotaAmple = 2 ** 30;
+const fileCount = 4;
+
+export type CasChoice = 'none' | 'right' | 'wrong';
+
+export interface StoreOrder {
+  mode: StoreMode;
+  content: Content;
+  flags: number;
+  expiry: number;
+  cas: CasChoice;
+  preserveExpiry: boolean;
+  keepXattrs: boolean;
+  overTombstone: boolean;
+  durability: DurabilityLevel;
+}
+
+export interface RunOptions {
+  type: BucketType;
+  policy: EvictionPolicy;
+  disk: DiskUnderTest | null;
+  random: Random;
+}
+
+export class ComparedBucket {
+  readonly model = new BucketModel(vbucketCount);
+  readonly counts = { operations: 0, restarts: 0, crashes: 0, fetches: 0, evictions: 0, expired: 0 };
+  protected readonly options: RunOptions;
+  protected readonly rules: BucketRules;
+  protected b: BucketUnderTest;
+  protected incarnation = 1;
+  protected manifest: Manifest = manifestOf([0, 8], 0, 0);
+  /** Ids of the collections that are there. */
+  protected collections = [0, 8];
+  protected lastCollection = 8;
+  /** Raised when all who wait for the disk are forgotten. */
+  protected life = 0;
+  protected waiting = 0;
+  protected isEnding = false;
+  protected isPurging = false;
+  protected readonly tokens = new Map<number, { vb: number; seqno: number }>();
+  protected readonly promised = Array.from({ length: vbucketCount }, () => 0);
+  protected readonly swept = new Set<number>();
+  protected difference: unknown = null;
+
+  constructor(options: RunOptions) {
+    this.options = options;
+    this.rules = {
+      quotaBytes: quotaAmple,
+      maxTtl: 0,
+      durabilityMinLevel: DurabilityLevel.none,
+      replicaNumber: 0,
+    };
+    this.b = this.open(new ManualClock());
+  }
+
+  protected open(clock: ManualClock): BucketUnderTest {
+    const { disk, policy, random, type } = this.options;
+    const { incarnation } = this;
+    const files = disk && { folder: disk.folder, bucketUuid: 'model', incarnation, fileCount };
+    const b = new BucketUnderTest({
+      type,
+      ...(disk && files && { storage: { disk: disk.engine(), files } }),
+      evictionPolicy: policy,
+      rules: { ...this.rules },
+      manifest: this.manifest,
+      expiryPagerSeconds: 20,
+      random: { bytes: (count) => randomBytes(random, count), uuid: () => 'never asked for' },
+      vbucketCount,
+      clock,
+    });
+    b.bucket.documents.onSettled = (token, status) => this.note(() => this.settled(token, status));
+    return b;
+  }
+
+  /** Compares when the operation takes effect: at once, or when what it lacks has come from disk. */
+  protected perform(place: Place, act: () => Status, judge: (status: Status) => void, tries = 0): void {
+    this.counts.operations += tries === 0 ? 1 : 0;
+    this.note(() => {
+      this.catchUp(place.vb);
+      const status = act();
+      // What stops no longer answers.
+      if (this.isEnding && status === Status.temporaryFailure) return;
+      if (status !== notResident) judge(status);
+      else this.later(place, act, judge, tries);
+      this.model.high[place.vb] = this.b.bucket.documents.highSeqno(place.vb);
+    });
+  }
+
+  protected later(place: Place, act: () => Status, judge: (status: Status) => void, tries: number): void {
+    const { life } = this;
+    assert.ok(tries < 20, 'what was read from disk stays');
+    this.waiting++;
+    this.b.bucket.documents.awaitDisk((answer) => {
+      if (life !== this.life) return;
+      this.waiting--;
+      if (answer === Status.success) this.perform(place, act, judge, tries + 1);
+      else
+        this.note(() =>
+          assert.ok(
+            answer === Status.temporaryFailure && (this.isEnding || this.isTight),
+            `the disk answers ${answer}`,
+          ),
+        );
+    });
+  }
+
+  protected note(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.difference ??= error;
+    }
+  }
+
+  protected get isTight(): boolean {
+    return this.rules.quotaBytes < quotaAmple;
+  }
+
+  /** What went on in the background since this vbucket was last looked at. */
+  protected catchUp(vb: number): void {
+    const { bucket } = this.b;
+    const persisted = bucket.documents.persistedSeqno(vb);
+    const high = bucket.documents.highSeqno(vb);
+    assert.ok(persisted <= high);
+    this.model.commit(vb, persisted);
+    this.noteCompaction();
+    const isExplained = this.swept.has(vb) || this.options.policy === 'nruEviction' || this.mayExpire(vb);
+    assert.ok(high === this.model.high[vb] || isExplained, 'nothing changes by itself');
+    this.model.high[vb] = high;
+  }
+
+  protected mayExpire(vb: number): boolean {
+    const docs = [...(this.model.docs[vb]?.values() ?? [])];
+    return docs.some((doc) => isExpired(doc, this.b.seconds));
+  }
+
+  protected noteCompaction(): void {
+    if (!this.isPurging) return;
+    this.isPurging = this.b.bucket.compaction.progress !== null;
+    for (const { doc } of this.model.all()) {
+      if (doc.deleted || isExpired(doc, this.b.seconds)) doc.mayBeGone = true;
+    }
+  }
+
+  /** Memory is short: any document may leave an ephemeral bucket. */
+  protected letGo(): void {
+    for (const { doc } of this.model.all()) doc.mayBeGone = true;
+  }
+
+  protected states(place: Place): State[] {
+    const { clock, seconds } = this.b;
+    return statesOf(this.model, place, { seconds, nowMs: clock.monotonicMs() });
+  }
+
+  protected isGone(place: Place): boolean {
+    return !this.collections.some((id) => isOf(place, id));
+  }
+
+  protected isOneOf(status: Status, answers: readonly Status[]): void {
+    assert.ok(answers.includes(status), `answered ${status}, expected one of ${[...new Set(answers)]}`);
+  }
+
+  /** Whether the change was made; when not, that it had a right to fail so. */
+  protected isChange(
+    place: Place,
+    status: Status,
+    by: { allows: (state: State) => Status[]; durability: DurabilityLevel; isUpdate: boolean },
+  ): boolean {
+    this.isOneOf(status, this.changeAnswers(place, by));
+    return status === Status.success;
+  }
+
+  protected changeAnswers(
+    place: Place,
+    by: { allows: (state: State) => Status[]; durability: DurabilityLevel; isUpdate: boolean },
+  ): Status[] {
+    if (this.b.bucket.writeFailure !== null) return [Status.temporaryFailure];
+    if (this.isGone(place)) return [Status.unknownCollection];
+    const isForDisk = by.durability > DurabilityLevel.majority;
+    if (isForDisk && this.options.type !== 'native') return [Status.durabilityInvalidLevel];
+    if (this.model.isPending(place)) return [Status.syncWriteInProgress];
+    const answers = this.states(place).flatMap(by.allows);
+    return this.isTight && by.isUpdate ? [...answers, Status.temporaryFailure] : answers;
+  }
+
+  protected changed(
+    place: Place,
+    change: Pick<Doc, 'content' | 'flags' | 'expiry' | 'deleted' | 'rev'>,
+  ): void {
+    const { pending, seqno } = this.b.result;
+    const next = (this.model.high[place.vb] as number) + 1;
+    if (this.options.policy === 'nruEviction') assert.ok(seqno >= next);
+    else assert.equal(seqno, next);
+    const cas = [this.newCas(place.vb)];
+    const doc: Doc = { ...change, seqno, cas, storedCas: cas, lockedUntilMs: 0, mayBeGone: false };
+    if (pending === 0) this.model.put(place, doc);
+    else this.began(place, doc, pending);
+  }
+
+  protected began(place: Place, doc: Doc, token: number): void {
+    const old = this.model.get(place);
+    if (old) old.lockedUntilMs = 0;
+    this.model.putPending(place, doc);
+    this.tokens.set(token, { vb: place.vb, seqno: doc.seqno });
+  }
+
+  protected settled(token: number, status: Status): void {
+    const write = this.tokens.get(token);
+    assert.ok(write, 'a durable write is settled once');
+    this.tokens.delete(token);
+    if (status !== Status.success) {
+      assert.equal(status, Status.syncWriteAmbiguous);
+      return;
+    }
+    assert.ok(this.b.bucket.documents.persistedSeqno(write.vb) >= write.seqno);
+    this.promised[write.vb] = Math.max(write.seqno, this.promised[write.vb] as number);
+  }
+
+  protected unlockAnswers(place: Place, state: State, cas: string): Status[] {
+    if (state.kind !== 'live') return [Status.keyNotFound];
+    if (this.model.isPending(place) || !state.locked) return [Status.notLocked];
+    return changeAnswers(state, cas || '0/0');
+  }
+
+  protected found(place: Place, status: Status, kind: 'find' | 'findAny', view: ItemView): void {
+    const states = this.states(place);
+    const has = (...kinds: State['kind'][]): boolean => states.some((state) => kinds.includes(state.kind));
+    const cannotExpire = this.model.isPending(place) || this.b.bucket.writeFailure !== null;
+    const isHidden = cannotExpire && has('expired');
+    if (status === Status.keyNotFound && kind === 'find') assert.ok(has('absent', 'tombstone', 'expired'));
+    else if (status === Status.keyNotFound) {
+      assert.ok(isHidden || has('absent'), 'what was stored is there');
+      if (!isHidden) this.model.forget(place);
+    } else {
+      assert.equal(status, Status.success);
+      if (view.deleted) this.foundTombstone(place, view);
+      else this.foundLive(place, view);
+    }
+  }
+
+  protected foundLive(place: Place, view: ItemView): void {
+    const doc = this.model.get(place);
+    assert.ok(doc && !doc.deleted && !isExpired(doc, this.b.seconds), 'only what lives is shown as live');
+    const { expiry, flags, locked, seqno } = view;
+    assert.deepEqual(
+      { value: this.b.value, expiry, flags, locked, seqno },
+      {
+        value: textOf(doc.content),
+        expiry: doc.expiry,
+        flags: doc.flags,
+        locked: isLocked(doc, this.b.clock.monotonicMs()),
+        seqno: doc.seqno,
+      },
+    );
+    assert.equal(view.datatype, hasXattrs(doc.content) ? Datatype.xattr : Datatype.raw);
+    this.narrow(place, doc, view);
+  }
+
+  protected foundTombstone(place: Place, view: ItemView): void {
+    const doc = this.model.get(place);
+    assert.ok(doc, 'only what was there leaves a tombstone');
+    const tombstone = doc.deleted ? doc : this.turned(place, doc, view);
+    const { expiry, seqno } = view;
+    assert.deepEqual(
+      { value: this.b.value, expiry, seqno },
+      { value: textOf(tombstone.content), expiry: tombstone.expiry, seqno: tombstone.seqno },
+    );
+    this.narrow(place, tombstone, view);
+  }
+
+  /** The document has expired, or was let go, at some moment since it was last seen. */
+  protected turned(place: Place, doc: Doc, { expiry, seqno, casHi, casLo }: ItemView): Doc {
+    const hasExpired = isExpired(doc, this.b.seconds);
+    assert.ok(hasExpired || doc.mayBeGone, 'no document turns into a tombstone by itself');
+    assert.ok(seqno > doc.seqno && seqno <= this.b.bucket.documents.highSeqno(place.vb));
+    assert.ok(expiry <= this.b.seconds && (!hasExpired || expiry >= doc.expiry || doc.mayBeGone));
+    const cas = [casOf({ casHi, casLo })];
+    const content = doc.mayBeGone && this.b.value === '' ? nothing : remainsOf(doc.content);
+    const tombstone: Doc = {
+      ...doc,
+      content,
+      expiry,
+      seqno,
+      cas,
+      storedCas: cas,
+      rev: plusOne(doc.rev),
+      deleted: true,
+      lockedUntilMs: 0,
+    };
+    this.model.put(place, tombstone);
+    return tombstone;
+  }
+
+  /** Of what was possible, this is what is. */
+  protected narrow({ vb }: Place, doc: Doc, view: ItemView): void {
+    const cas = casOf(view);
+    assert.ok(doc.cas.includes(cas), 'the CAS is one that was given out');
+    doc.cas = [cas];
+    this.noteCas(vb, view);
+    assert.ok(view.rev >= doc.rev.min && view.rev <= doc.rev.max, `revision ${view.rev}`);
+    doc.rev = { min: view.rev, max: view.rev };
+    if (doc.deleted) {
+      this.model.maxDeletedRev[vb] = Math.max(view.rev, this.model.maxDeletedRev[vb] as number);
+    }
+  }
+
+  /** The CAS of the last change, which is above all that this vbucket has given out. */
+  protected newCas(vb: number): string {
+    const { result } = this.b;
+    assert.ok(bigOf(result) > (this.model.maxCas[vb] as bigint), 'CAS values rise');
+    this.noteCas(vb, result);
+    return casOf(result);
+  }
+
+  protected noteCas(vb: number, from: CasWords): void {
+    const cas = bigOf(from);
+    if (cas > (this.model.maxCas[vb] as bigint)) this.model.maxCas[vb] = cas;
+  }
+
+  protected casFor(place: Place, choice: CasChoice): string {
+    if (choice === 'none') return '';
+    const right = this.model.get(place)?.cas[0] ?? '1/1';
+    if (choice === 'right') return right;
+    const [casHi, casLo] = wordsOf(right);
+    return `${casHi}/${(casLo ^ 1) >>> 0 || 2}`;
+  }
+
+  protected expiryOf(place: Place, given: number): number {
+    const { seconds } = this.b;
+    const absolute = given === 0 || given > 30 * 24 * 3600 ? given : seconds + given;
+    const own = this.maxTtlOf(place);
+    const maxTtl = own === 0 ? this.rules.maxTtl : Math.max(own, 0);
+    if (maxTtl === 0) return absolute;
+    return absolute === 0 ? seconds + maxTtl : Math.min(absolute, seconds + maxTtl);
+  }
+
+  protected maxTtlOf(place: Place): number {
+    const all = this.manifest.scopes.flatMap(({ collections }) => collections);
+    return all.find(({ uid }) => isOf(place, Number.parseInt(uid, 16)))?.maxTTL ?? 0;
+  }
+
+  protected applyManifest(maxTtl: number): void {
+    this.manifest = manifestOf(this.collections, Number.parseInt(this.manifest.uid, 16) + 1, maxTtl);
+    this.b.bucket.applyManifest(this.manifest);
+  }
+
+  protected compareCounts(): void {
+    const live = this.model.all().filter(({ doc }) => !doc.deleted);
+    const { collectionItems, items, nonResident, tombstones } = this.b.bucket.stats();
+    const countOf = (id: number): number => live.filter(({ place }) => isOf(place, id)).length;
+    assert.deepEqual(
+      { items, tombstones, collectionItems, nonResident },
+      {
+        items: live.length,
+        tombstones: this.model.all().length - live.length,
+        collectionItems: Object.fromEntries(this.collections.map((id) => [id.toString(16), countOf(id)])),
+        nonResident: 0,
+      },
+    );
+  }
+
+  protected failoverLogs(): FailoverEntry[][] {
+    return this.eachVb((vb) => [...this.b.bucket.documents.failoverLog(vb)]);
+  }
+
+  protected eachVb<T>(act: (vb: number) => T): T[] {
+    return Array.from({ length: vbucketCount }, (_, vb) => act(vb));
+  }
+}
+
+export interface CasWords {
+  casHi: number;
+  casLo: number;
+}
+
+export const breathe = async (): Promise<void> => {
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+export const isOf = ({ key }: Place, id: number): boolean => key.startsWith(`${id}:`);
+const casOf = ({ casHi, casLo }: CasWords): string => `${casHi}/${casLo}`;
+const bigOf = ({ casHi, casLo }: CasWords): bigint => (BigInt(casHi) << 32n) | BigInt(casLo);
+export const wordsOf = (cas: string): [number, number] =>
+  cas === '' ? [0, 0] : (cas.split('/').map(Number) as [number, number]);
+
+/** The last collection has a maximum time to live of its own. */
+export function manifestOf(ids: readonly number[], uid: number, maxTTL: number): Manifest {
+  const last = ids.at(-1);
+  const collections = ids.map((id) => ({
+    name: `c${id}`,
+    uid: id.toString(16),
+    ...(id === last && maxTTL !== 0 && { maxTTL }),
+  }));
+  return { uid: uid.toString(16), scopes: [{ name: '_default', uid: '0', collections }] };
+}
