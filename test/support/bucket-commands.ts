@@ -223,7 +223,12 @@ export async function tryForm(
   const commands = fc.commands([fc.oneof(...commandsOf(form))], { maxCommands: options.length, size: 'max' });
   const property = fc.asyncProperty(commands, async (sequence) => {
     const disk = form.disk?.() ?? null;
-    const run = new BucketRun({ type: form.type, policy: form.policy, disk, random: randomFrom(options.seed) });
+    const run = new BucketRun({
+      type: form.type,
+      policy: form.policy,
+      disk,
+      random: randomFrom(options.seed),
+    });
     try {
       await run.start();
       await fc.asyncModelRun(() => ({ model: {}, real: { run, disk } }), sequence);
