@@ -9,7 +9,7 @@ import { handlers } from '../src/kv/commands/index.ts';
 import { Connection } from '../src/kv/connection/connection.ts';
 import { Directory } from '../src/kv/dispatch/directory.ts';
 import { Dispatcher } from '../src/kv/dispatch/dispatcher.ts';
-import { ServedBucket } from '../src/kv/dispatch/served-bucket.ts';
+import { type BucketEngine, ServedBucket } from '../src/kv/dispatch/served-bucket.ts';
 import { Now } from '../src/kv/vbucket/now.ts';
 import { realClock } from '../src/ports/clock.ts';
 import { silentLog } from '../src/ports/log.ts';
@@ -40,7 +40,9 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
   await bucket.start();
   const served = new ServedBucket(spec);
   const { documents, changes } = bucket;
-  served.open({ documents, changes, figures: () => served.report(), findRandom: () => false });
+  const figures = () => served.report();
+  const listKeys: BucketEngine['listKeys'] = (_wish, done) => done([]);
+  served.open({ documents, changes, figures, findRandom: () => false, listKeys });
   const tick = () => now.set(realClock.wallMs(), realClock.monotonicMs());
   const host = {
     dispatcher: new Dispatcher(environment, output, handlers),

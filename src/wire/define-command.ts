@@ -12,6 +12,7 @@ export type PrivilegeName =
   | 'upsert'
   | 'delete'
   | 'metaWrite'
+  | 'rangeScan'
   | 'dcpProducer'
   | 'dcpStream'
   | 'simpleStats'

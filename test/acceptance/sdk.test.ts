@@ -18,9 +18,15 @@ import {
   DurabilityLevel,
   LookupInSpec,
   MutateInSpec,
+  MutationState,
+  type MutationToken,
   PathExistsError,
   PathMismatchError,
   PathNotFoundError,
+  PrefixScan,
+  RangeScan,
+  SamplingScan,
+  ScanTerm,
   StoreSemantics,
   TimeoutError,
   ValueTooLargeError,
@@ -171,6 +177,43 @@ describe('the official SDK', () => {
       storeSemantics: StoreSemantics.Upsert,
     });
     assert.deepEqual((await collection.get('made')).content, { a: 1 });
+  });
+
+  test('scans ranges, prefixes and samples, as of a mutation, ids only too', async () => {
+    const names = Array.from({ length: 30 }, (_, i) => `scan-${String(i).padStart(2, '0')}`);
+    const stored = await Promise.all(names.map((name) => collection.upsert(name, { name })));
+    const consistentWith = new MutationState(...stored.map(({ token }) => token as MutationToken));
+    const all = await collection.scan(new PrefixScan('scan-'), { consistentWith });
+    assert.deepEqual(all.map(({ id }) => id).sort(), names);
+    assert.deepEqual(all.find(({ id }) => id === 'scan-07')?.content, { name: 'scan-07' });
+    const range = new RangeScan(new ScanTerm('scan-05'), new ScanTerm('scan-10', true));
+    const some = await collection.scan(range, { idsOnly: true, concurrency: 16 });
+    assert.deepEqual(some.map(({ id }) => id).sort(), names.slice(5, 10));
+    assert.equal((await collection.scan(new SamplingScan(7, 42))).length, 7);
+  });
+
+  test('reads from any copy where there is one, and from all', async () => {
+    await collection.upsert('copies', { a: 1 });
+    assert.deepEqual((await collection.getAnyReplica('copies')).content, { a: 1 });
+    const all = await collection.getAllReplicas('copies');
+    const found = all.map(({ content, isReplica }) => [content, isReplica]);
+    assert.deepEqual(found, [[{ a: 1 }, false]]);
+  });
+
+  test('keeps lists, maps, queues and sets in documents', async () => {
+    const list = collection.list('a-list');
+    await list.push('x');
+    await list.unshift('w');
+    assert.deepEqual(await list.getAll(), ['w', 'x']);
+    const map = collection.map('a-map');
+    await map.set('k', 1);
+    assert.deepEqual([await map.get('k'), await map.size()], [1, 1]);
+    const queue = collection.queue('a-queue');
+    await queue.push('first');
+    await queue.push('second');
+    assert.equal(await queue.pop(), 'first');
+    const set = collection.set('a-set');
+    assert.deepEqual([await set.add('m'), await set.add('m'), await set.contains('m')], [true, false, true]);
   });
 
   test('writes at every durability level', async () => {

@@ -33,7 +33,9 @@ const documentCapabilities = [
 
 /** Only what is served; clients refuse by themselves what is missing here. */
 export const bucketCapabilities = (type: BucketType): readonly string[] =>
-  type === 'cache' ? ['cbhello', 'nodesExt'] : documentCapabilities;
+  type === 'cache'
+    ? ['cbhello', 'nodesExt']
+    : [...documentCapabilities, ...(type === 'native' ? ['rangeScan'] : [])];
 
 export const bucketUri = (name: string): string => `/pools/default/buckets/${encodeURIComponent(name)}`;
 

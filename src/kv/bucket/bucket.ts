@@ -30,6 +30,7 @@ import type { ItemView } from './documents.ts';
 import { DurableWrites } from './durable-writes.ts';
 import { ExpiryPager, expiryPagerSecondsDefault } from './expiry-pager.ts';
 import { Flusher } from './flusher.ts';
+import { type KeyWish, listKeys, type ReadRows, type WhenListed } from './key-scan.ts';
 import { collectionSpecs, defaultManifest, manifestUid } from './manifest.ts';
 import { MemoryDocuments } from './memory-documents.ts';
 import { MemoryKeeper } from './memory-keeper.ts';
@@ -247,6 +248,13 @@ export class Bucket {
     return false;
   }
 
+  /** The sorted keys of live documents, now or once the disk has been asked. */
+  listKeys(wish: KeyWish, done: WhenListed): void {
+    const { storage } = this.options;
+    const readRows = storage ? readerOf(storage) : null;
+    listKeys(this.vbuckets, readRows, wish, done);
+  }
+
   private serve(): void {
     for (const row of this.readable) this.vbuckets.rows.refusal[row] = Status.success;
     this.flusher?.resume();
@@ -404,12 +412,7 @@ export class Bucket {
   private makeChanges(): ChangeFeed {
     const { clock, storage } = this.options;
     const { durableWrites, vbuckets } = this;
-    const backfill = storage
-      ? (vb: number, afterSeqno: number) => {
-          const { bucketUuid, fileCount } = storage.files;
-          return storage.disk.backfill(bucketUuid, fileOf(vb, fileCount), vb, afterSeqno);
-        }
-      : null;
+    const backfill = storage ? readerOf(storage) : null;
     return new ChangeFeed({ vbuckets, durableWrites, clock, backfill });
   }
 
@@ -459,4 +462,10 @@ export class Bucket {
     this.fetches?.clear();
     this.residency.forgetAbsent();
   }
+}
+
+/** Reads the rows of a vbucket by the page. */
+function readerOf({ disk, files }: NonNullable<BucketOptions['storage']>): ReadRows {
+  const { bucketUuid, fileCount } = files;
+  return (vb, afterSeqno) => disk.backfill(bucketUuid, fileOf(vb, fileCount), vb, afterSeqno);
 }

@@ -17,6 +17,7 @@ import { getRandomKey } from './get-random-key.ts';
 import { hello } from './hello.ts';
 import { getAndLock, unlock } from './locks.ts';
 import { observe, observeSeqno } from './observe.ts';
+import { cancelScan, continueScan, createScan } from './range-scan.ts';
 import { remove } from './remove.ts';
 import { saslAuth, saslListMechanisms, saslStep } from './sasl.ts';
 import { selectBucket } from './select-bucket.ts';
@@ -61,6 +62,9 @@ export const handlers: ReadonlyMap<Command, Handler> = new Map<Command, Handler>
   [bucket.ObserveSeqno, observeSeqno],
   [bucket.Observe, observe],
   [bucket.GetRandomKey, getRandomKey],
+  [bucket.RangeScanCreate, createScan],
+  [bucket.RangeScanContinue, continueScan],
+  [bucket.RangeScanCancel, cancelScan],
   [stream.DcpOpen, openStreams],
   [stream.DcpControl, controlStreams],
   [stream.DcpStreamRequest, requestStream],

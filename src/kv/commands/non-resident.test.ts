@@ -28,8 +28,10 @@ const expiry = (seconds: number): Buffer => {
 /** A service whose bucket holds several times its quota, and a client of it. */
 async function overfull(
   features: readonly number[],
+  evictionPolicy: 'valueOnly' | 'fullEviction' = 'valueOnly',
 ): Promise<{ service: TestService; client: KvConnection }> {
-  const service = await startService(aDesired({ buckets: [aBucket('b', { quotaBytes })] }));
+  const buckets = [aBucket('b', { quotaBytes, evictionPolicy })];
+  const service = await startService(aDesired({ buckets }));
   const client = await service.ready({ features });
   for (let i = 0; i < count; i++) {
     const set = { opcode: 1, key: key(`k${i}`), extras: Buffer.alloc(8), value: Buffer.from(text(i)) };
@@ -98,3 +100,27 @@ test('every command that needs the value has it fetched; quiet ones stay quiet',
     assert.equal((await ask(i, { opcode: 0xa0 })).status, Status.success, 'GET_META');
   assert.equal((await service.service.report()).buckets[0]?.diskFetches, before, 'GET_META needs no value');
 });
+
+for (const policy of ['valueOnly', 'fullEviction'] as const) {
+  test(`scans what is on disk only with ${policy}`, async () => {
+    const { service, client } = await overfull(usualFeatures, policy);
+    await using _ = service;
+    const plan = { range: { start: 'aw==', end: 'bA==' } };
+    const created = await client.ask({ opcode: 0xda, datatype: 1, value: Buffer.from(JSON.stringify(plan)) });
+    assert.equal(created.status, Status.success);
+    const extras = Buffer.concat([created.value, Buffer.alloc(12)]);
+    const values: Buffer[] = [];
+    for (let status: number = Status.rangeScanMore; status !== Status.rangeScanComplete; ) {
+      if (status === Status.rangeScanMore) client.send({ opcode: 0xdb, extras });
+      const reply = (await client.next()) as Reply;
+      status = reply.status;
+      assert.ok([0, Status.rangeScanMore, Status.rangeScanComplete].some((known) => known === status));
+      values.push(reply.value);
+    }
+    const numbers = Buffer.concat(values)
+      .toString('latin1')
+      .matchAll(/"n":(\d+),/g);
+    const found = new Set([...numbers].map(([, n]) => Number(n)));
+    assert.equal(found.size, count);
+  });
+}

@@ -3,10 +3,12 @@
 import { Status } from '#wire/status.ts';
 import type { BucketReport, BucketSpec } from '../admin.ts';
 import type { Documents, ItemView } from '../bucket/documents.ts';
+import type { KeyWish, WhenListed } from '../bucket/key-scan.ts';
 import type { HeldReply } from '../connection/held-reply.ts';
 import { Producers } from '../stream/producers.ts';
 import type { ChangeSource } from '../stream/source.ts';
 import { Collections } from './collections.ts';
+import { Scans } from './scans.ts';
 
 /** What counts in a bucket's statistics beside what commands count. */
 export type EngineFigures = Pick<
@@ -32,6 +34,8 @@ export interface BucketEngine {
   figures(): EngineFigures;
   /** Some live document of the collection in `view`; false when there is none. */
   findRandom(collectionId: number, view: ItemView): boolean;
+  /** The sorted keys of the live documents that are wished for, now or later. */
+  listKeys(wish: KeyWish, done: WhenListed): void;
 }
 
 /** What commands count since start. */
@@ -85,6 +89,7 @@ export class ServedBucket {
   engine: BucketEngine | null = null;
   readonly counters: Counters = noCounts();
   readonly producers = new Producers();
+  readonly scans = new Scans();
   private readonly waiting = new Map<number, HeldReply>();
   /** Two words for each vbucket: its uuid once that was asked for, before that zeros. */
   private uuids = new Uint32Array(0);
@@ -120,6 +125,7 @@ export class ServedBucket {
     this.documents = null;
     this.engine = null;
     this.producers.sourceGone();
+    this.scans.clear();
     for (const token of [...this.waiting.keys()]) this.settle(token, Status.syncWriteAmbiguous);
   }
 

@@ -180,6 +180,7 @@ export class BucketHost {
       changes: this.served.spec.type === 'cache' ? null : bucket.changes,
       figures: () => this.figures(),
       findRandom: (collectionId, view) => bucket.findRandom(collectionId, view),
+      listKeys: (wish, done) => bucket.listKeys(wish, done),
     });
   }
 

@@ -90,3 +90,29 @@ export const GetRandomKey = defineCommand({
   request: { extras: [0, 4, 5] },
   doc: 'Any document of a collection.',
 });
+
+const scanning = { session: 'bucket', privilege: { all: ['rangeScan'] }, reorderable: true } as const;
+
+export const RangeScanCreate = defineCommand({
+  ...scanning,
+  opcode: 0xda,
+  name: 'RANGE_SCAN_CREATE',
+  request: { value: 'required' },
+  doc: 'Lists the keys of a collection in a vbucket, between two keys or a sample, and answers an id to go on with.',
+});
+
+export const RangeScanContinue = defineCommand({
+  ...scanning,
+  opcode: 0xdb,
+  name: 'RANGE_SCAN_CONTINUE',
+  request: { extras: [28] },
+  doc: 'The next documents of a scan, or their keys.',
+});
+
+export const RangeScanCancel = defineCommand({
+  ...scanning,
+  opcode: 0xdc,
+  name: 'RANGE_SCAN_CANCEL',
+  request: { extras: [16] },
+  doc: 'Ends a scan.',
+});

@@ -1,0 +1,97 @@
+// The keys of one collection in one vbucket at one moment, for scans: from memory, and from disk as well where whole
+// documents may have left memory.
+import { Status } from '#wire/status.ts';
+import type { BackfillPage } from '../disk/engine.ts';
+import { collectionIdOf } from '../vbucket/collections.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { CutBits, CutReader } from './cut.ts';
+
+/** Which keys are wanted. `accepts` gets the key with the collection id in front. */
+export interface KeyWish {
+  vb: number;
+  collection: number;
+  accepts(buffer: Buffer, start: number, end: number): boolean;
+  /** A change that must be the latest of its document still; 0 for none. */
+  seqno: number;
+  /** More bytes than this are refused. */
+  bytesMax: number;
+}
+
+export type WhenListed = (keys: Buffer[] | Status) => void;
+
+export type ReadRows = (vb: number, afterSeqno: number) => Promise<BackfillPage>;
+
+/** Lists the keys, sorted; calls back in the same stretch where memory knows them all. */
+export function listKeys(
+  vbuckets: Vbuckets,
+  readRows: ReadRows | null,
+  wish: KeyWish,
+  done: WhenListed,
+): void {
+  const list = new KeyList(wish);
+  listMemory(vbuckets, wish, list);
+  if (readRows === null || vbuckets.rows.itemsAway[wish.vb] === 0) done(list.result());
+  else void listDisk(readRows, wish, list).then(done, () => done(Status.temporaryFailure));
+}
+
+class KeyList {
+  private readonly keys = new Map<string, Buffer>();
+  private readonly wish: KeyWish;
+  private bytes = 0;
+  hasSeqno: boolean;
+
+  constructor(wish: KeyWish) {
+    this.wish = wish;
+    this.hasSeqno = wish.seqno === 0;
+  }
+
+  get isFull(): boolean {
+    return this.bytes > this.wish.bytesMax;
+  }
+
+  add(buffer: Buffer, start: number, end: number): void {
+    if (collectionIdOf(buffer, start) !== this.wish.collection) return;
+    if (this.isFull || !this.wish.accepts(buffer, start, end)) return;
+    const name = buffer.toString('latin1', start, end);
+    if (this.keys.has(name)) return;
+    this.bytes += end - start;
+    this.keys.set(name, Buffer.from(buffer.subarray(start, end)));
+  }
+
+  result(): Buffer[] | Status {
+    if (!this.hasSeqno) return Status.notStored;
+    return this.isFull ? Status.busy : [...this.keys.values()].sort(Buffer.compare);
+  }
+}
+
+function listMemory({ index, items, now }: Vbuckets, wish: KeyWish, list: KeyList): void {
+  const { vb } = wish;
+  for (let place = 0; place < index.end(vb); place += 2) {
+    const address = index.address(vb, index.slotAt(vb, place));
+    if (address === 0) continue;
+    if (items.seqno(address) === wish.seqno) list.hasSeqno = true;
+    if (!items.isLive(address, now.seconds)) continue;
+    list.add(items.page(address), items.keyStart(address), items.valueStart(address));
+  }
+}
+
+async function listDisk(readRows: ReadRows, wish: KeyWish, list: KeyList): Promise<Buffer[] | Status> {
+  let after = 0;
+  for (;;) {
+    const page = await readRows(wish.vb, after);
+    takePage(page, wish, list);
+    if (page.toSeqno >= page.endSeqno || list.isFull) return list.result();
+    after = page.toSeqno;
+  }
+}
+
+function takePage({ batch }: BackfillPage, wish: KeyWish, list: KeyList): void {
+  const reader = new CutReader(batch);
+  while (reader.nextCut()) {
+    while (reader.nextItem()) {
+      const { item } = reader;
+      if (item.seqno === wish.seqno) list.hasSeqno = true;
+      if ((item.bits & CutBits.deleted) === 0) list.add(item.buffer, item.keyStart, item.keyEnd);
+    }
+  }
+}

@@ -1,0 +1,161 @@
+// Range scans over a real socket.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fullGrants } from '#auth/grants.ts';
+import { Privilege } from '#auth/privileges.ts';
+import { Status } from '#wire/status.ts';
+import { aDesired, aUser, startService, type TestService } from '../../../test/support/data-service.ts';
+import type { KvConnection } from '../../../test/support/kv-connection.ts';
+
+const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const everything = { start: base64('a'), end: base64('zz') };
+
+const create = (client: KvConnection, plan: unknown, datatype = 1) =>
+  client.ask({ opcode: 0xda, datatype, value: Buffer.from(JSON.stringify(plan)) });
+
+function goOn(id: Buffer, items = 0, bytes = 0) {
+  const extras = Buffer.alloc(28);
+  id.copy(extras);
+  extras.writeUInt32BE(items, 16);
+  extras.writeUInt32BE(bytes, 24);
+  return { opcode: 0xdb, extras };
+}
+
+/** Keys of a reply that holds keys only; they are short. */
+function keysIn(value: Buffer): string[] {
+  const keys: string[] = [];
+  for (let at = 0; at < value.length; ) {
+    const end = at + 1 + (value[at] as number);
+    keys.push(value.toString('utf8', at + 1, end));
+    at = end;
+  }
+  return keys;
+}
+
+async function scanKeys(client: KvConnection, plan: object): Promise<string[]> {
+  const created = await create(client, { key_only: true, ...plan });
+  if (created.status === Status.keyNotFound) return [];
+  assert.equal(created.status, Status.success);
+  assert.equal(created.value.length, 16);
+  const reply = await client.ask(goOn(created.value));
+  assert.equal(reply.status, Status.rangeScanComplete);
+  return keysIn(reply.value);
+}
+
+async function storing(service: TestService, names: readonly string[], collection = 0) {
+  const client = await service.ready();
+  for (const name of names) {
+    const extras = Buffer.alloc(8);
+    extras.writeUInt32BE(7);
+    await client.ask({
+      opcode: 1,
+      key: key(name, collection),
+      extras,
+      value: Buffer.from(`{"n":"${name}"}`),
+    });
+  }
+  return client;
+}
+
+test('gives the keys between two bounds, in order, with or without the bounds', async () => {
+  await using service = await startService();
+  const client = await storing(service, ['d', 'b', 'a', 'c', 'bb']);
+  const range = (fields: object) => scanKeys(client, { range: fields });
+  assert.deepEqual(await range({ start: base64('b'), end: base64('c') }), ['b', 'bb', 'c']);
+  assert.deepEqual(await range({ excl_start: base64('b'), excl_end: base64('c') }), ['bb']);
+  assert.deepEqual(await range({ start: base64('b'), end: base64('b\u{10ffff}') }), ['b', 'bb']);
+  assert.deepEqual(await range({ start: base64('x'), end: base64('y') }), []);
+});
+
+test('gives documents of one collection, some at a time', async () => {
+  await using service = await startService();
+  await storing(service, ['elsewhere']);
+  const client = await storing(service, ['a', 'b', 'c'], 8);
+  const { value: id } = await create(client, { collection: '8', range: everything });
+  const first = await client.ask(goOn(id, 2));
+  assert.equal(first.status, Status.rangeScanMore);
+  assert.deepEqual([...first.extras], [0, 0, 0, 1]);
+  assert.equal(first.value.readUInt32BE(0), 7);
+  const document = await client.ask({ opcode: 0, key: key('a', 8) });
+  assert.equal(first.value.readBigUInt64BE(16), document.cas);
+  assert.deepEqual([first.value[24], first.value[25], first.value.toString('utf8', 26, 27)], [1, 1, 'a']);
+  assert.equal(first.value.toString('utf8', 28, 28 + (first.value[27] as number)), '{"n":"a"}');
+  const rest = await client.ask(goOn(id, 0, 1));
+  assert.equal(rest.status, Status.rangeScanComplete);
+  assert.equal((await client.ask(goOn(id))).status, Status.keyNotFound);
+});
+
+test('leaves out what was deleted since the scan was made', async () => {
+  await using service = await startService();
+  const client = await storing(service, ['a', 'b']);
+  const { value: id } = await create(client, { key_only: true, range: everything });
+  await client.ask({ opcode: 4, key: key('a') });
+  assert.deepEqual(keysIn((await client.ask(goOn(id))).value), ['b']);
+});
+
+test('samples the same documents for the same seed', async () => {
+  await using service = await startService();
+  const client = await storing(
+    service,
+    Array.from({ length: 40 }, (_, i) => `k${i}`),
+  );
+  const sample = (seed: number, samples = 5) => scanKeys(client, { sampling: { seed, samples } });
+  const first = await sample(1);
+  assert.equal(first.length, 5);
+  assert.deepEqual(await sample(1), first);
+  assert.notDeepEqual(await sample(2), first);
+  assert.equal((await sample(2, 100)).length, 40);
+});
+
+test('asks for the snapshot that the client has seen', async () => {
+  await using service = await startService();
+  const client = await storing(service, ['a', 'b']);
+  const log = await client.ask({ opcode: 0x96 });
+  const vb_uuid = log.value.readBigUInt64BE(0).toString();
+  const at = async (snapshot: object) => {
+    const snapshot_requirements = { vb_uuid, timeout_ms: 10, ...snapshot };
+    return (await create(client, { range: everything, snapshot_requirements })).status;
+  };
+  assert.equal(await at({ seqno: 2 }), Status.success);
+  assert.equal(await at({ seqno: 3 }), Status.outOfRange);
+  assert.equal(await at({ seqno: 2, vb_uuid: '1' }), Status.vbUuidNotEqual);
+  assert.equal(await at({ seqno: 1, seqno_exists: true }), Status.success);
+  await client.ask({ opcode: 1, key: key('a'), extras: Buffer.alloc(8) });
+  assert.equal(await at({ seqno: 1, seqno_exists: true }), Status.notStored);
+});
+
+test('refuses what is not a scan, and users without the privilege', async () => {
+  const grants = { node: 0, buckets: { b: { privileges: Privilege.read } } };
+  const users = [aUser('admin', 'password', fullGrants()), aUser('weak', 'password', grants)];
+  await using service = await startService(aDesired({ users }));
+  const client = await storing(service, ['a']);
+  const { end } = everything;
+  const plans = [
+    {},
+    [],
+    { range: everything, sampling: { samples: 1 } },
+    { range: { end } },
+    { range: { start: 'not base64!', end } },
+    { range: { start: 'YQ==', excl_start: 'YQ==', end } },
+    { sampling: { samples: 0 } },
+    { sampling: { samples: 1.5 } },
+    { collection: 'xyz', range: everything },
+    { range: everything, snapshot_requirements: { vb_uuid: 1, seqno: 1 } },
+  ];
+  for (const plan of plans) assert.equal((await create(client, plan)).status, Status.invalidArguments);
+  assert.equal((await create(client, { range: everything }, 0)).status, Status.invalidArguments);
+  const unknown = await create(client, { collection: '77', range: everything });
+  assert.equal(unknown.status, Status.unknownCollection);
+  const weak = await service.ready({ user: 'weak' });
+  assert.equal((await create(weak, { range: everything })).status, Status.noAccess);
+});
+
+test('ends a scan on demand', async () => {
+  await using service = await startService();
+  const client = await storing(service, ['a']);
+  const { value: id } = await create(client, { range: everything });
+  assert.equal((await client.ask({ opcode: 0xdc, extras: id })).status, Status.success);
+  assert.equal((await client.ask({ opcode: 0xdc, extras: id })).status, Status.keyNotFound);
+  assert.equal((await client.ask(goOn(id))).status, Status.keyNotFound);
+});

@@ -1,0 +1,212 @@
+// Range scans: all documents between two keys of a collection in one vbucket, or a sample of them. The keys are those
+// of the moment when the scan is made; each document is as it is when it is handed out.
+import { collectionIdBytes, writeCollectionId as writeLeb128 } from '#wire/collection-id.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import { Privilege } from '../admin.ts';
+import { type ItemView, notResident } from '../bucket/documents.ts';
+import { durationOf, replyValue, writeSeqno } from '../dispatch/reply.ts';
+import { Outcome, type Request } from '../dispatch/request.ts';
+import type { Scan, ScanProgress, Scans } from '../dispatch/scans.ts';
+import { isInRange, readScanPlan, type ScanPlan, sampleOf } from './scan-plan.ts';
+import { bodyOf, plainValue } from './values.ts';
+
+const idBytes = 16;
+const planBytesMax = 8 * 1024;
+/** One request to go on gives no more than about this, and takes no longer; the client asks again. */
+const stretchBytes = 2 * 1024 * 1024;
+const stretchMs = 50;
+/** Documents on disk that are asked for together. */
+const readAhead = 64;
+
+/** RANGE_SCAN_CREATE. */
+export function createScan(request: Request): Status | Outcome {
+  const { frame, bucket, documents } = request;
+  if ((frame.datatype & Datatype.json) === 0 || frame.end - frame.valueStart > planBytesMax)
+    return request.refuse(Status.invalidArguments, 'The value must be JSON, and marked as such');
+  const plan = readScanPlan(frame.buffer.toString('utf8', frame.valueStart, frame.end));
+  if (typeof plan === 'string') return request.refuse(Status.invalidArguments, plan);
+  if (bucket.spec.type === 'cache') return Status.notSupported;
+  const refusal = checkAccess(request, plan.collection, plan.withXattrs);
+  if (refusal !== Status.success) return refusal;
+  if (!documents.isActive(frame.vb)) return Status.notMyVbucket;
+  const status = checkSnapshot(request, plan);
+  return status === Status.success ? makeScan(request, plan) : status;
+}
+
+function checkAccess(request: Request, collection: number, withXattrs: boolean): Status {
+  const bits = request.session.access?.of(collection) ?? 0;
+  if (bits === 0) return request.refuse(Status.unknownCollection, 'Unknown collection');
+  const needed = Privilege.rangeScan | (withXattrs ? Privilege.systemXattrRead : 0);
+  return (bits & needed) === needed
+    ? Status.success
+    : request.refuse(Status.noAccess, 'Requires privilege: RangeScan');
+}
+
+function checkSnapshot({ frame, bucket, documents }: Request, { snapshot }: ScanPlan): Status {
+  if (snapshot === null) return Status.success;
+  const uuid = (BigInt(bucket.uuidHi(frame.vb)) << 32n) + BigInt(bucket.uuidLo(frame.vb));
+  if (uuid !== snapshot.vbUuid) return Status.vbUuidNotEqual;
+  // Memory has every change already: there is nothing to wait for.
+  return snapshot.seqno > documents.highSeqno(frame.vb) ? Status.outOfRange : Status.success;
+}
+
+function makeScan(request: Request, plan: ScanPlan): Status | Outcome {
+  const { bucket, connection, environment, frame, output } = request;
+  const nowMs = environment.clock.monotonicMs();
+  const bytesMax = bucket.scans.room(nowMs);
+  if (bytesMax === 0 || !bucket.engine) return Status.busy;
+  const { collection, keyOnly, withXattrs, range } = plan;
+  const id = environment.random.bytes(idBytes);
+  const scan = bucket.scans.add({ id, vb: frame.vb, collection, keyOnly, withXattrs }, nowMs);
+  let status = null as Status | null;
+  let settle = (now: Status): void => void (status = now);
+  const at = collectionIdBytes(collection);
+  const accepts = (buffer: Buffer, start: number, end: number): boolean =>
+    range === null || isInRange(range, buffer, start + at, end);
+  const seqno = plan.snapshot?.mustExist ? plan.snapshot.seqno : 0;
+  bucket.engine.listKeys({ vb: frame.vb, collection, accepts, seqno, bytesMax }, (keys) =>
+    settle(takeKeys(bucket.scans, scan, plan, keys)),
+  );
+  if (status !== null && status !== Status.success) return status;
+  const from = output.end;
+  replyValue(request, scan.id);
+  if (status !== null) return Outcome.replied;
+  const bytes = Buffer.from(output.buffer.subarray(from, output.end));
+  output.end = from;
+  const held = connection.later(request, false, bytes);
+  settle = (later) => held.settle(later);
+  return Outcome.later;
+}
+
+function takeKeys(scans: Scans, scan: Scan, { sampling }: ScanPlan, keys: Buffer[] | Status): Status {
+  const isEmpty = typeof keys !== 'number' && keys.length === 0;
+  if (typeof keys === 'number' || isEmpty) {
+    scans.remove(scan);
+    return typeof keys === 'number' ? keys : Status.keyNotFound;
+  }
+  scans.fill(scan, sampling === null ? keys : sampleOf(keys, sampling));
+  return Status.success;
+}
+
+/** RANGE_SCAN_CONTINUE. */
+export function continueScan(request: Request): Status | Outcome {
+  const scan = findScan(request);
+  if (!scan) return request.isAgain ? Status.rangeScanCancelled : Status.keyNotFound;
+  const refusal = checkAccess(request, scan.collection, scan.withXattrs);
+  if (refusal !== Status.success) return refusal;
+  if (scan.progress !== null && !request.isAgain) return Status.busy;
+  const { buffer, extrasStart } = request.frame;
+  const nowMs = request.environment.clock.monotonicMs();
+  const timeMs = buffer.readUInt32BE(extrasStart + idBytes + 4) || stretchMs;
+  scan.progress ??= { items: 0, bytes: 0, untilMs: nowMs + Math.min(timeMs, stretchMs) };
+  return handOut(request, scan, scan.progress);
+}
+
+/** RANGE_SCAN_CANCEL. */
+export function cancelScan(request: Request): Status | Outcome {
+  const scan = findScan(request);
+  if (!scan) return Status.keyNotFound;
+  const refusal = checkAccess(request, scan.collection, false);
+  if (refusal !== Status.success) return refusal;
+  request.bucket.scans.remove(scan);
+  return Status.success;
+}
+
+function findScan({ bucket, environment, frame }: Request): Scan | undefined {
+  const id = frame.buffer.toString('hex', frame.extrasStart, frame.extrasStart + idBytes);
+  const scan = bucket.scans.find(id, environment.clock.monotonicMs());
+  return scan?.vb === frame.vb ? scan : undefined;
+}
+
+function handOut(request: Request, scan: Scan, progress: ScanProgress): Status | Outcome {
+  const parts: Buffer[] = [];
+  while (scan.next < scan.keys.length && !isEnough(request, progress)) {
+    const status = look(request, scan, scan.next);
+    if (status === notResident) return awaitDisk(request, scan, parts);
+    scan.next++;
+    if (status === Status.success) addItem(request.view, scan, progress, parts);
+    else if (status !== Status.keyNotFound) return giveUp(request, scan, status);
+  }
+  scan.progress = null;
+  const isComplete = scan.next >= scan.keys.length;
+  if (isComplete) request.bucket.scans.remove(scan);
+  replyPart(request, scan, isComplete ? Status.rangeScanComplete : Status.rangeScanMore, parts);
+  return Outcome.replied;
+}
+
+function isEnough({ frame, environment }: Request, progress: ScanProgress): boolean {
+  const { buffer, extrasStart } = frame;
+  if (progress.items === 0) return false;
+  const itemLimit = buffer.readUInt32BE(extrasStart + idBytes) || Infinity;
+  const byteLimit = buffer.readUInt32BE(extrasStart + idBytes + 8) || Infinity;
+  if (progress.items >= itemLimit || progress.bytes >= Math.min(byteLimit, stretchBytes)) return true;
+  return environment.clock.monotonicMs() >= progress.untilMs;
+}
+
+function look({ documents, view }: Request, scan: Scan, place: number): Status {
+  const key = scan.keys[place] as Buffer;
+  if (!scan.keyOnly) return documents.find(scan.vb, key, 0, key.length, view);
+  const status = documents.findMeta(scan.vb, key, 0, key.length, view);
+  return status === Status.success && view.deleted ? Status.keyNotFound : status;
+}
+
+function giveUp({ bucket }: Request, scan: Scan, status: Status): Status {
+  bucket.scans.remove(scan);
+  return status;
+}
+
+/** Sends what there is, and goes on once the disk has been asked for what comes next. */
+function awaitDisk(request: Request, scan: Scan, parts: Buffer[]): Outcome {
+  const { connection, documents, frame } = request;
+  const held = connection.later(request, false);
+  held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
+  documents.awaitDisk((status) => {
+    if (status !== Status.success) scan.progress = null;
+    held.settle(status);
+  });
+  const end = Math.min(scan.next + readAhead, scan.keys.length);
+  for (let place = scan.next + 1; place < end; place++)
+    if (look(request, scan, place) === notResident) documents.awaitDisk(() => {});
+  if (parts.length > 0) replyPart(request, scan, Status.success, parts);
+  return Outcome.later;
+}
+
+function replyPart(request: Request, scan: Scan, status: Status, parts: readonly Buffer[]): void {
+  const { frame, output } = request;
+  const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+  const { opcode, opaque } = frame;
+  let at = output.reply(opcode, opaque, status, durationOf(request), 4, 0, bytes, 0, 0, 0);
+  at = output.buffer.writeUInt32BE(scan.keyOnly ? 0 : 1, at);
+  for (const part of parts) at += part.copy(output.buffer, at);
+}
+
+const metaBytes = 25;
+
+function addItem(view: ItemView, scan: Scan, progress: ScanProgress, parts: Buffer[]): void {
+  const key = view.buffer.subarray(view.keyStart + collectionIdBytes(scan.collection), view.keyEnd);
+  const item = scan.keyOnly ? withLength(key) : documentOf(view, scan, key);
+  progress.items++;
+  progress.bytes += item.length;
+  parts.push(item);
+}
+
+function documentOf(view: ItemView, { withXattrs }: Scan, key: Buffer): Buffer {
+  const value = plainValue(view);
+  const start = withXattrs ? value.start : bodyOf(view, value);
+  const meta = Buffer.alloc(metaBytes);
+  meta.writeUInt32BE(view.flags);
+  meta.writeUInt32BE(view.expiry, 4);
+  writeSeqno(meta, 8, view.seqno);
+  meta.writeUInt32BE(view.casHi, 16);
+  meta.writeUInt32BE(view.casLo, 20);
+  meta[24] = view.datatype & (withXattrs ? Datatype.json | Datatype.xattr : Datatype.json);
+  return Buffer.concat([meta, withLength(key), withLength(value.buffer.subarray(start, value.end))]);
+}
+
+function withLength(bytes: Buffer): Buffer {
+  const at = collectionIdBytes(bytes.length);
+  const framed = Buffer.alloc(at + bytes.length);
+  writeLeb128(framed, 0, bytes.length);
+  bytes.copy(framed, at);
+  return framed;
+}
