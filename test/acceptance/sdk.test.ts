@@ -216,6 +216,49 @@ describe('the official SDK', () => {
     assert.deepEqual([await set.add('m'), await set.add('m'), await set.contains('m')], [true, false, true]);
   });
 
+  test('commits transactions over documents, and takes back those that fail', async () => {
+    await collection.upsert('paid', { sum: 1 });
+    const read = async () => (await collection.get('paid')).content;
+    await cluster.transactions().run(async (attempt) => {
+      const found = await attempt.get(collection, 'paid');
+      await attempt.replace(found, { sum: 2 });
+      await attempt.insert(collection, 'bill', { by: 'transaction' });
+    });
+    assert.deepEqual(await read(), { sum: 2 });
+    assert.deepEqual((await collection.get('bill')).content, { by: 'transaction' });
+    const failing = cluster.transactions().run(async (attempt) => {
+      await attempt.replace(await attempt.get(collection, 'paid'), { sum: 3 });
+      throw new Error('changed my mind');
+    });
+    await assert.rejects(failing);
+    assert.deepEqual(await read(), { sum: 2 });
+  });
+
+  test('expires what any operation gave an expiry', async () => {
+    const expiry = 3600;
+    const expiryOf = async (name: string) => {
+      const found = await collection.get(name, { withExpiry: true });
+      return found.expiryTime ?? 0;
+    };
+    const latest = Math.floor(Date.now() / 1000) + expiry + 10;
+    await collection.insert('e-insert', {}, { expiry });
+    await collection.upsert('e-replace', {});
+    await collection.replace('e-replace', {}, { expiry });
+    await collection.binary().increment('e-counter', 1, { initial: 1, expiry });
+    await collection.mutateIn('e-parts', [MutateInSpec.upsert('a', 1)], {
+      storeSemantics: StoreSemantics.Upsert,
+      expiry,
+    });
+    await collection.upsert('e-touch', {});
+    await collection.touch('e-touch', expiry);
+    await collection.upsert('e-get', {});
+    await collection.getAndTouch('e-get', expiry);
+    for (const name of ['e-insert', 'e-replace', 'e-counter', 'e-parts', 'e-touch', 'e-get']) {
+      const found = await expiryOf(name);
+      assert.ok(found > latest - expiry && found <= latest, name);
+    }
+  });
+
   test('writes at every durability level', async () => {
     for (const durabilityLevel of [
       DurabilityLevel.Majority,
