@@ -79,3 +79,22 @@ test('a purge of everything follows a compaction under way; calling off names th
   b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
   assert.equal(b.bucket.compaction.progress, null);
 });
+
+test('a purge of what dropped collections left on disk does not touch the count of other tombstones', async () => {
+  const storage = { disk: new MemoryDisk().engine(), files };
+  const manifestOf = (uid: string, ...ids: string[]) => ({
+    uid,
+    scopes: [{ name: '_default', uid: '0', collections: ids.map((id) => ({ name: `c${id}`, uid: id })) }],
+  });
+  const b = await new BucketUnderTest({ storage, manifest: manifestOf('1', '0', '8') }).start();
+  b.store('8:dropped');
+  b.bucket.applyManifest(manifestOf('2', '0'));
+  await work(b);
+  b.store('k');
+  b.remove('k');
+  b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
+  await work(b);
+  assert.equal(b.findAny('k'), Status.success, 'it was not on disk yet');
+  assert.equal(b.bucket.stats().tombstones, 1);
+  await b.bucket.stop();
+});

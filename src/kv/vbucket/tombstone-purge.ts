@@ -11,9 +11,11 @@ export function purgeTombstones(vbuckets: Vbuckets, purged: PurgedVbucket, befor
   const { vb } = purged;
   const keep = (rows.tombstones[vb] as number) - purged.tombstones;
   rows.purgeSeqno[vb] = Math.max(rows.purgeSeqno[vb] as number, purged.purgeSeqno);
+  let left = 0;
   for (let slot = 0; slot < index.end(vb); ) {
     const address = index.address(vb, slot);
     if (address === 0 || !isPurged(vbuckets.items, address, purged.purgeSeqno, beforeSeconds)) {
+      if (address !== 0 && isCounted(vbuckets.items, address)) left++;
       slot += 2;
       continue;
     }
@@ -23,9 +25,12 @@ export function purgeTombstones(vbuckets: Vbuckets, purged: PurgedVbucket, befor
     // Removal shifts a later entry into this slot, so the walk stays.
     vbuckets.forget();
   }
-  // Those that memory had let go before are counted all the same.
-  rows.tombstones[vb] = Math.max(0, Math.min(rows.tombstones[vb] as number, keep));
+  // Those that memory had let go before are counted all the same; those of dropped collections no longer are.
+  rows.tombstones[vb] = Math.max(left, Math.min(rows.tombstones[vb] as number, keep));
 }
+
+const isCounted = (items: Items, address: number): boolean =>
+  (items.state(address) & (Bit.deleted | Bit.pending)) === Bit.deleted;
 
 function isPurged(items: Items, address: number, upTo: number, before: number): boolean {
   const state = items.state(address);
