@@ -217,6 +217,9 @@ export class BucketRun extends ComparedBucket {
     const purgeBeforeSeconds = purge === 'all' ? purge : this.b.seconds - purge;
     this.b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds });
     this.isPurging = true;
+    // It may be over before anything else happens.
+    this.noteCompaction();
+    this.isPurging = true;
   }
 
   async flush(): Promise<void> {
@@ -253,6 +256,7 @@ export class BucketRun extends ComparedBucket {
     const { disk } = this.options;
     if (disk === null) return;
     const logs = this.failoverLogs();
+    this.noteCompaction();
     this.life++;
     this.tokens.clear();
     this.b.bucket.documents.onSettled = () => {};
@@ -307,6 +311,7 @@ export class BucketRun extends ComparedBucket {
     this.isEnding = true;
     this.options.disk?.release();
     this.countUp();
+    this.noteCompaction();
     await act();
     this.isEnding = false;
     this.check();
