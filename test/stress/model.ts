@@ -12,7 +12,7 @@ for (let seed = firstSeed; Date.now() < endMs; seed++) {
     const { runs, length } = form.size;
     console.log(`seed ${seed}: ${form.name}`);
     const tally = await tryForm(form, { seed, runs: runs * 5, length: length * 2 });
-    const sums = (total[form.name] ??= { ...tally });
+    const sums = (total[form.name] ??= tally);
     if (sums !== tally) for (const name of Object.keys(tally) as (keyof Tally)[]) sums[name] += tally[name];
   }
   console.log(`up to seed ${seed} no difference`, JSON.stringify(total));

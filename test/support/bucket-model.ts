@@ -131,6 +131,11 @@ export class BucketModel {
     return this.docs.flatMap((docs, vb) => [...docs].map(([key, doc]) => ({ place: { vb, key }, doc })));
   }
 
+  /** Every version that a crash may bring back, the present ones among them. */
+  versions(): Doc[] {
+    return this.history.flatMap((entries) => entries.map(({ doc }) => doc));
+  }
+
   private noteDeleted(vb: number, { deleted, rev }: Doc): void {
     if (deleted) this.maxDeletedRev[vb] = Math.max(this.maxDeletedRev[vb] as number, rev.min);
   }

@@ -168,7 +168,7 @@ export class ComparedBucket {
   protected noteCompaction(): void {
     if (!this.isPurging) return;
     this.isPurging = this.b.bucket.compaction.progress !== null;
-    for (const { doc } of this.model.all()) {
+    for (const doc of this.model.versions()) {
       if (doc.deleted || isExpired(doc, this.b.seconds)) doc.mayBeGone = true;
     }
   }
