@@ -1,19 +1,14 @@
 // The data engine by itself (operations per second of processor time, as other work may go on), beside a plain Map of strings to buffers in the same run: no sockets, no disk.
 
 import { Bucket } from '#kv/bucket/bucket.ts';
-import {
-  DurabilityLevel,
-  emptyItemView,
-  type MutationRequest,
-  type MutationResult,
-  StoreMode,
-} from '#kv/bucket/documents.ts';
+import { DurabilityLevel, emptyItemView, type MutationResult } from '#kv/bucket/documents.ts';
 import { type DiskEngine, noSizes } from '#kv/disk/engine.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
+import { aRequest } from './support/a-request.ts';
 
 const valueBytes = 256;
 const vbuckets = 1024;
@@ -73,7 +68,7 @@ const fastDisk: DiskEngine = {
 async function benchBucket(name: string, bucket: Bucket, keys: Keys, count: number): Promise<void> {
   await bucket.start();
   const { documents } = bucket;
-  const request = aRequest(keys.buffer);
+  const request = aRequest(keys.buffer, valueBytes);
   const result: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   const view = emptyItemView();
   const store = (i: number): void => {
@@ -136,24 +131,3 @@ function makeKeys(count: number): Keys {
   const vbs = Uint16Array.from(order, (id) => Math.imul(id, 0x9e3779b1) >>> 22);
   return { buffer: buffer.subarray(0, end), starts, vbs: vbs.map((vb) => vb % vbuckets) };
 }
-
-const aRequest = (key: Buffer): MutationRequest => ({
-  vb: 0,
-  key,
-  keyStart: 0,
-  keyEnd: 0,
-  value: Buffer.alloc(valueBytes, 'v'),
-  valueStart: 0,
-  valueEnd: valueBytes,
-  datatype: 0,
-  flags: 0x02000000,
-  expiry: 0,
-  preserveExpiry: false,
-  casHi: 0,
-  casLo: 0,
-  mode: StoreMode.set,
-  overTombstone: false,
-  keepXattrs: true,
-  durability: DurabilityLevel.none,
-  durabilityTimeoutMs: 0,
-});

@@ -1,11 +1,12 @@
 // Memory of many small documents in one bucket, and the longest that any single write took: tables grow under it.
 import { Bucket } from '#kv/bucket/bucket.ts';
-import { DurabilityLevel, type MutationRequest, StoreMode } from '#kv/bucket/documents.ts';
+import { DurabilityLevel } from '#kv/bucket/documents.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
+import { aRequest } from './support/a-request.ts';
 
 const valueBytes = 100;
 const metadataBytes = 60;
@@ -47,7 +48,7 @@ function fill(
   vbOf: (i: number) => number,
 ): { payload: number; longestMs: number } {
   const key = Buffer.alloc(32);
-  const request = aRequest(key);
+  const request = aRequest(key, valueBytes);
   const result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   let payload = 0;
   let longestMs = 0;
@@ -65,24 +66,3 @@ function fill(
 }
 
 const mib = (bytes: number): string => (bytes / 2 ** 20).toFixed(0);
-
-const aRequest = (key: Buffer): MutationRequest => ({
-  vb: 0,
-  key,
-  keyStart: 0,
-  keyEnd: 0,
-  value: Buffer.alloc(valueBytes, 'v'),
-  valueStart: 0,
-  valueEnd: valueBytes,
-  datatype: 0,
-  flags: 0x02000000,
-  expiry: 0,
-  preserveExpiry: false,
-  casHi: 0,
-  casLo: 0,
-  mode: StoreMode.set,
-  overTombstone: false,
-  keepXattrs: true,
-  durability: DurabilityLevel.none,
-  durabilityTimeoutMs: 0,
-});

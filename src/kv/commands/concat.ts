@@ -4,7 +4,8 @@ import { type ItemView, StoreMode } from '../bucket/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 import { isJson } from '../value/json.ts';
-import { bodyBytesMax, bodyOf, inflate, plainValue } from './values.ts';
+import { bodyBytesLimit } from '../value/xattrs.ts';
+import { bodyOf, inflate, plainValue } from './values.ts';
 
 /** APPEND and its quiet twin. */
 export const append = (request: Request): Status | Outcome => concat(request, true);
@@ -44,7 +45,7 @@ function compose(request: Request, view: ItemView, isBehind: boolean): Status {
   const start = bodyOf(view, value);
   const oldBytes = value.end - start;
   const addedBytes = added.end - added.start;
-  if (oldBytes + addedBytes > bodyBytesMax) return Status.tooBig;
+  if (oldBytes + addedBytes > bodyBytesLimit) return Status.tooBig;
   const body = request.scratch.room(oldBytes + addedBytes);
   value.buffer.copy(body, isBehind ? 0 : addedBytes, start, value.end);
   added.buffer.copy(body, isBehind ? oldBytes : 0, added.start, added.end);

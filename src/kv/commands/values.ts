@@ -8,11 +8,9 @@ import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 import { isJson } from '../value/json.ts';
 import { snappyInflate, snappyLength } from '../value/snappy.ts';
-import { bodyStart, isXattrs, systemXattrBytes, xattrBytesLimit } from '../value/xattrs.ts';
+import { bodyBytesLimit, bodyStart, isXattrs, systemXattrBytes, xattrBytesLimit } from '../value/xattrs.ts';
 
-/** Bytes of a document’s body, uncompressed. */
-export const bodyBytesMax = 20 * 1024 * 1024;
-export const valueBytesMax = bodyBytesMax + xattrBytesLimit;
+export const valueBytesMax = bodyBytesLimit + xattrBytesLimit;
 
 /** A range of bytes; one for the thread, filled again by each call below. */
 export interface ValueRange {
@@ -74,7 +72,7 @@ export function takeValue(request: Request, end = request.frame.end): Status {
   mutation.valueEnd = end;
   const typed = frame.datatype & (Datatype.snappy | Datatype.xattr);
   if (typed !== 0) return takeTypedValue(request, typed, end);
-  if (end - frame.valueStart > bodyBytesMax) return Status.tooBig;
+  if (end - frame.valueStart > bodyBytesLimit) return Status.tooBig;
   mutation.datatype = isJson(frame.buffer, frame.valueStart, end) ? Datatype.json : Datatype.raw;
   return Status.success;
 }
@@ -113,7 +111,7 @@ export function inflate(request: Request, value: ValueRange): Status {
 
 function checkSections(request: Request, typed: number, plain: ValueRange): Status {
   if ((typed & Datatype.xattr) === 0) {
-    return plain.end - plain.start > bodyBytesMax ? Status.tooBig : Status.success;
+    return plain.end - plain.start > bodyBytesLimit ? Status.tooBig : Status.success;
   }
   if (!isXattrs(plain.buffer, plain.start, plain.end)) {
     return request.refuse(Status.xattrInvalid, 'The extended attributes are not well-formed');
@@ -122,6 +120,6 @@ function checkSections(request: Request, typed: number, plain: ValueRange): Stat
   if (system > 0 && (request.privileges & Privilege.systemXattrWrite) === 0) {
     return request.refuse(Status.noAccess, 'Requires privilege: SystemXattrWrite');
   }
-  const isTooBig = system > xattrBytesLimit || plain.end - plain.start - system > bodyBytesMax;
+  const isTooBig = system > xattrBytesLimit || plain.end - plain.start - system > bodyBytesLimit;
   return isTooBig ? Status.tooBig : Status.success;
 }

@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { aContext, aDocument, aDocumentWithXattrs, noDocument } from '../../../test/support/subdoc.ts';
 import { aMutation, shown } from '../../../test/support/subdoc-mutation.ts';
 import { crc32c } from '../value/crc32c.ts';
-import { xattrBytesLimit } from '../value/xattrs.ts';
-import { bodyBytesLimit } from './execute.ts';
+import { bodyBytesLimit, xattrBytesLimit } from '../value/xattrs.ts';
 import { DocFlag, SubdocOpcode as Op, PathFlag } from './opcodes.ts';
 
 const { xattr, mkdirP, expandMacros, binary } = PathFlag;

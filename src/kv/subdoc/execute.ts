@@ -5,7 +5,7 @@
 // A mutation is all or nothing. Store only for status 00 and cd: `value` with `datatype` and `flags`, the request's
 // expiry, as a tombstone when `deleted`.
 import { Datatype, Status } from '#wire/status.ts';
-import { systemXattrs, xattrBytesLimit } from '../value/xattrs.ts';
+import { bodyBytesLimit, systemXattrs, xattrBytesLimit } from '../value/xattrs.ts';
 import type { SubdocContext, SubdocDocument } from './document.ts';
 import { emptyBytes } from './edit.ts';
 import { lookUpSpec } from './lookup.ts';
@@ -14,9 +14,6 @@ import { DocFlag, SubdocOpcode } from './opcodes.ts';
 import { partsOf } from './parts.ts';
 import type { SubdocRequest } from './request.ts';
 import { isSystem } from './xattr-paths.ts';
-
-/** The most that a document's body may take. */
-export const bodyBytesLimit = 20 * 1024 * 1024;
 
 export interface LookupOutcome {
   /**

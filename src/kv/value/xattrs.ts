@@ -10,6 +10,8 @@ export const xattrKeyLimit = 16;
 
 /** The most that the xattr section of a value may take. */
 export const xattrBytesLimit = 1024 * 1024;
+/** Of a document's body, uncompressed. */
+export const bodyBytesLimit = 20 << 20;
 
 const noSection = Buffer.alloc(0);
 
