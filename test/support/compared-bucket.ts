@@ -180,6 +180,8 @@ export class ComparedBucket {
 
   protected states(place: Place): State[] {
     const { clock, seconds } = this.b;
+    // Short of memory, such a bucket may have let go of anything since it was last looked at.
+    if (this.options.policy === 'nruEviction' && this.isTight) this.letGo();
     return statesOf(this.model, place, { seconds, nowMs: clock.monotonicMs() });
   }
 
