@@ -390,14 +390,15 @@ describe('editing a bucket', () => {
     assert.deepEqual(service.find('b'), { ...before, ramQuotaMb: 200, flushEnabled: true });
   });
 
-  it('refuses any conflict resolution type, and another policy of an ephemeral bucket', async () => {
+  it('refuses any conflict resolution type, and takes another policy of an ephemeral bucket', async () => {
     const { service } = await aService();
     await service.create({ ...wanted, bucketType: 'ephemeral' }, false);
-    const form = { conflictResolutionType: 'seqno', evictionPolicy: 'nruEviction' };
+    const form = { conflictResolutionType: 'seqno', evictionPolicy: 'valueOnly' };
     const got = fields(await refusal(service.edit('b', form, true)));
     assert.equal(got['conflictResolutionType'], 'Conflict resolution type not allowed in update bucket');
-    assert.match(got['evictionPolicy'] as string, /cannot be updated for ephemeral/);
-    await service.edit('b', { evictionPolicy: 'noEviction' }, true);
+    assert.match(got['evictionPolicy'] as string, /either 'noEviction' or 'nruEviction'/);
+    await service.edit('b', { evictionPolicy: 'nruEviction' }, true);
+    assert.equal(service.find('b')?.evictionPolicy, 'nruEviction');
   });
 
   it('refuses a quota below what the documents take', async () => {

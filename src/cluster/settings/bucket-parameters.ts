@@ -48,7 +48,7 @@ export const bucketParameters: SettingGroup = {
       '`valueOnly`, `fullEviction`; ephemeral `noEviction`, `nruEviction`; none for cache',
       'bucket restart',
       'acts',
-      'fixed at creation for ephemeral buckets, because a restart would lose their documents',
+      'live for ephemeral buckets, which have no disk to start from',
     ),
     setting(
       'threadsNumber',

@@ -197,6 +197,12 @@ export class Bucket {
     this.keeper.press();
   }
 
+  /** Only for a bucket without a disk; another one has to be started anew. */
+  setEvictionPolicy(policy: EvictionPolicy): void {
+    assert(this.options.type !== 'native', 'the policy of a bucket on disk is fixed');
+    this.keeper.follow(policy);
+  }
+
   /** How often documents that nobody asks for are looked through for expired ones. */
   expireEvery(seconds: number): void {
     this.expiryPager.every(seconds);

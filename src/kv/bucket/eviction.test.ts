@@ -145,6 +145,18 @@ test('nruEviction stays inside the quota by deletions, and spares what is read',
   assert.ok(b.bucket.documents.highSeqno(1) > count / 64, 'a deletion has a seqno of its own');
 });
 
+test('a bucket without a disk follows a change of its policy at once', async () => {
+  const b = await new BucketUnderTest({ rules, evictionPolicy: 'noEviction' }).start();
+  let stored = 0;
+  while (b.store(`k${stored}`, { value: 'v'.repeat(1000), vb: vbOf(stored) }) === Status.success) stored++;
+  await pass(b);
+  assert.equal(b.bucket.stats().items, stored, 'nothing may go');
+  b.bucket.setEvictionPolicy('nruEviction');
+  await pass(b);
+  assert.ok(b.bucket.stats().items < stored, 'what is not used goes');
+  assert.equal(b.store('again'), Status.success);
+});
+
 test('a cache lets documents go without a trace', async () => {
   const b = await new BucketUnderTest({ rules, type: 'cache' }).start();
   for (let i = 0; i < count; i++) {

@@ -86,6 +86,12 @@ export class MemoryKeeper {
     this.idleTimer = null;
   }
 
+  /** For a bucket without a disk, whose policy can change under way. */
+  follow(policy: EvictionPolicy): void {
+    this.evictor.follow(this.options.type, policy);
+    this.press();
+  }
+
   /** Memory has grown, or its quota shrunk. */
   press(): void {
     if (this.isWorking || this.isStopped || this.usedBytes <= this.highBytes) return;

@@ -75,12 +75,14 @@ export class BucketHost {
     const { bucket, served } = this;
     const hasNewManifest = spec.manifest.uid !== served.spec.manifest.uid;
     const needsRestart = isRestartNeeded(served.spec, spec);
+    const hasNewPolicy = served.spec.evictionPolicy !== spec.evictionPolicy;
     const hasNewConfig = served.update(spec);
     if (needsRestart) {
       await this.restart(spec);
       return hasNewConfig;
     }
     bucket.setRules(rulesOf(spec));
+    if (hasNewPolicy) bucket.setEvictionPolicy(spec.evictionPolicy);
     if (hasNewManifest) bucket.applyManifest(spec.manifest);
     if (spec.incarnation !== this.incarnation) await this.flush(spec.incarnation);
     return hasNewConfig;

@@ -23,7 +23,7 @@ export class Evictor {
   private readonly vbuckets: Vbuckets;
   private readonly residency: Residency;
   private readonly walk: PageWalk;
-  private readonly evict: ((address: number) => void) | null;
+  private evict: ((address: number) => void) | null;
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   /** Where the count stood when the hand last came round. */
@@ -47,6 +47,12 @@ export class Evictor {
     return this.fruitless < 2;
   }
 
+  /** From here on another policy decides; what it may let go is looked for anew. */
+  follow(type: BucketType, policy: EvictionPolicy): void {
+    this.evict = this.actOf({ type, policy });
+    this.hope();
+  }
+
   /** Something may have changed: two more rounds are worth it. */
   hope(): void {
     this.fruitless = 0;
@@ -63,7 +69,10 @@ export class Evictor {
     else evict(address);
   }
 
-  private actOf({ type, policy }: EvictorOptions): ((address: number) => void) | null {
+  private actOf({
+    type,
+    policy,
+  }: Pick<EvictorOptions, 'type' | 'policy'>): ((address: number) => void) | null {
     if (type === 'cache') return (address) => this.forget(address);
     if (policy === 'valueOnly') return (address) => this.dropValue(address);
     if (policy === 'fullEviction') return (address) => this.dropItem(address);

@@ -15,21 +15,19 @@ export function evictionPolicy(input: RuleInput): EvictionPolicy {
       return choice(input, 'evictionPolicy', allowed, present ?? 'valueOnly', text);
     }
     case 'ephemeral':
-      return ephemeralPolicy(input, present ?? 'noEviction');
+      return choice(
+        input,
+        'evictionPolicy',
+        ['noEviction', 'nruEviction'] as const,
+        present ?? 'noEviction',
+        "Eviction policy must be either 'noEviction' or 'nruEviction' for ephemeral buckets",
+      );
     case 'cache': {
       const typeName = input.vocabulary === 'branded' ? 'memcached' : 'cache';
       const text = `Eviction policy cannot be set for ${typeName} buckets`;
       return choice(input, 'evictionPolicy', [], 'nruEviction', text);
     }
   }
-}
-
-function ephemeralPolicy(input: RuleInput, before: EvictionPolicy): EvictionPolicy {
-  const text = "Eviction policy must be either 'noEviction' or 'nruEviction' for ephemeral buckets";
-  const policy = choice(input, 'evictionPolicy', ['noEviction', 'nruEviction'] as const, before, text);
-  if (!input.present || policy === before) return policy;
-  input.problems.add('evictionPolicy', 'Eviction policy cannot be updated for ephemeral buckets');
-  return before;
 }
 
 /** 8 is high priority; every other number is accepted and means low. */
