@@ -1,6 +1,7 @@
 // A node put together: every part is made, started in the order of its needs, and stopped in the reverse.
 import { join } from 'node:path';
 import { realKdf } from '#auth/kdf.host.ts';
+import type { NodePorts } from '#cluster/config/cluster-state.ts';
 import { DistPorts } from '#cluster/dist/dist-ports.host.ts';
 import { machinePorts } from '#cluster/hosts/machine.host.ts';
 import { type ClusterManager, createClusterManager } from '#cluster/manager.ts';
@@ -15,17 +16,6 @@ import { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.ts';
 import type { NodeOptions } from './node-options.ts';
 import { release } from './release.ts';
 import { opening } from './start-error.ts';
-
-export interface NodePorts {
-  mgmt: number;
-  mgmtSSL: number;
-  kv: number;
-  kvSSL: number;
-  capi: number;
-  capiSSL: number;
-  distTCP: number;
-  distTLS: number;
-}
 
 type PortOption = Extract<keyof NodeOptions, `${string}-port`>;
 

@@ -1,12 +1,14 @@
 // A bucket's changes in the order of their seqnos, for streams: the latest from memory, older ones from disk, or from
 // memory too where there is no disk. Writers only note which key got a seqno; all else happens when a stream reads.
+
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { BackfillPage } from '../disk/engine.ts';
-import { Bit, Word } from '../memory/layout.ts';
+import { Bit } from '../memory/layout.ts';
 import type { ChangeSource, Follower } from '../stream/source.ts';
+import { fillCutItem } from '../vbucket/cut-item.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import { CutBits, type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from './cut.ts';
+import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from './cut.ts';
 import type { FailoverEntry } from './documents.ts';
 import type { DurableWrites } from './durable-writes.ts';
 
@@ -105,7 +107,7 @@ export class ChangeFeed implements ChangeSource {
       const address = this.addressOf(vb, seqno);
       if (address === 0) continue;
       if ((this.vbuckets.items.state(address) & Bit.valueAway) !== 0) return -1;
-      this.fill(address, item);
+      fillCutItem(this.vbuckets.items, address, item);
       return seqno;
     }
     return 0;
@@ -135,25 +137,6 @@ export class ChangeFeed implements ChangeSource {
     return slot < 0 ? 0 : index.address(row, slot);
   }
 
-  private fill(address: number, item: CutItem): void {
-    const { items } = this.vbuckets;
-    const state = items.state(address);
-    item.buffer = items.page(address);
-    item.keyStart = items.keyStart(address);
-    item.keyEnd = item.valueStart = items.valueStart(address);
-    item.valueEnd = items.valueEnd(address);
-    item.seqno = items.seqno(address);
-    item.casHi = items.word(address, Word.casHi);
-    item.casLo = items.word(address, Word.casLo);
-    item.rev = items.rev(address);
-    item.flags = items.word(address, Word.flags);
-    item.expiry = items.word(address, Word.expiry);
-    item.datatype = items.datatype(address);
-    item.bits =
-      ((state & Bit.deleted) !== 0 ? CutBits.deleted : 0) |
-      ((state & Bit.expired) !== 0 ? CutBits.expired : 0);
-  }
-
   /** A page of all that memory holds of a vbucket, in one stretch. */
   private walk(row: number, afterSeqno: number): BackfillPage {
     const addresses = this.addressesAfter(row, afterSeqno);
@@ -165,7 +148,7 @@ export class ChangeFeed implements ChangeSource {
     let count = 0;
     for (; count < seqnos.length && writer.bytes < pageTargetBytes; count++) {
       toSeqno = seqnos[count] as number;
-      this.fill(addresses.get(toSeqno) as number, this.walked);
+      fillCutItem(this.vbuckets.items, addresses.get(toSeqno) as number, this.walked);
       writer.item(this.walked);
     }
     if (count === seqnos.length) toSeqno = endSeqno;

@@ -1,13 +1,7 @@
 // Takes the dirty items of a vbucket as a cut: newest version of each key, in seqno order, whole up to its end.
-import {
-  CutBits,
-  type CutItem,
-  type CutState,
-  type CutWriter,
-  emptyCutItem,
-  stateOfVbucket,
-} from '../bucket/cut.ts';
-import { Bit, Word } from '../memory/layout.ts';
+
+import { type CutItem, type CutState, type CutWriter, emptyCutItem, stateOfVbucket } from '../bucket/cut.ts';
+import { fillCutItem } from './cut-item.ts';
 import { unlinkDirty } from './dirty-list.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
@@ -66,21 +60,7 @@ export class Cutter {
   private takeItem(address: number, writer: CutWriter): number {
     const { item, vbuckets } = this;
     const { items } = vbuckets;
-    const state = items.state(address);
-    item.buffer = items.page(address);
-    item.keyStart = items.keyStart(address);
-    item.keyEnd = item.valueStart = items.valueStart(address);
-    item.valueEnd = items.valueEnd(address);
-    item.seqno = items.seqno(address);
-    item.casHi = items.word(address, Word.casHi);
-    item.casLo = items.word(address, Word.casLo);
-    item.rev = items.rev(address);
-    item.flags = items.word(address, Word.flags);
-    item.expiry = items.word(address, Word.expiry);
-    item.datatype = items.datatype(address);
-    item.bits =
-      ((state & Bit.deleted) !== 0 ? CutBits.deleted : 0) |
-      ((state & Bit.expired) !== 0 ? CutBits.expired : 0);
+    fillCutItem(items, address, item);
     writer.item(item);
     return item.seqno;
   }
