@@ -1,5 +1,6 @@
 // Lets memory forget the tombstones of a vbucket that compaction has dropped from its file.
 import type { PurgedVbucket } from '../disk/engine.ts';
+import type { KeyIndex } from '../memory/key-index.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import type { Items } from './items.ts';
 import { isInFlight } from './preconditions.ts';
@@ -7,26 +8,49 @@ import type { Vbuckets } from './vbuckets.ts';
 
 /** A key that was written anew since has another seqno, or waits to be written, and stays. */
 export function purgeTombstones(vbuckets: Vbuckets, purged: PurgedVbucket, beforeSeconds: number): void {
-  const { index, place, rows } = vbuckets;
+  const { rows } = vbuckets;
   const { vb } = purged;
   const keep = (rows.tombstones[vb] as number) - purged.tombstones;
   rows.purgeSeqno[vb] = Math.max(rows.purgeSeqno[vb] as number, purged.purgeSeqno);
+  const left = forgetPurged(vbuckets, purged, beforeSeconds);
+  // Those that memory had let go before are counted all the same; those of dropped collections no longer are.
+  rows.tombstones[vb] = Math.max(left, Math.min(rows.tombstones[vb] as number, keep));
+}
+
+/** Answers how many tombstones stay in memory. */
+function forgetPurged(vbuckets: Vbuckets, { vb, purgeSeqno }: PurgedVbucket, beforeSeconds: number): number {
+  const { index, items, place } = vbuckets;
+  const mask = settledEnd(index, vb) - 2;
+  const empty = emptySlot(index, vb);
   let left = 0;
-  for (let slot = 0; slot < index.end(vb); ) {
+  // From behind an empty slot round to it: a removal shifts later entries back, but none over an empty slot, so
+  // each is met once.
+  for (let slot = (empty + 2) & mask; slot !== empty; ) {
     const address = index.address(vb, slot);
-    if (address === 0 || !isPurged(vbuckets.items, address, purged.purgeSeqno, beforeSeconds)) {
-      if (address !== 0 && isCounted(vbuckets.items, address)) left++;
-      slot += 2;
+    if (address === 0 || !isPurged(items, address, purgeSeqno, beforeSeconds)) {
+      if (address !== 0 && isCounted(items, address)) left++;
+      slot = (slot + 2) & mask;
       continue;
     }
     place.row = vb;
     place.slot = slot;
     place.address = address;
-    // Removal shifts a later entry into this slot, so the walk stays.
+    // Another entry may come to this slot, so the walk stays.
     vbuckets.forget();
   }
-  // Those that memory had let go before are counted all the same; those of dropped collections no longer are.
-  rows.tombstones[vb] = Math.max(left, Math.min(rows.tombstones[vb] as number, keep));
+  return left;
+}
+
+/** Where the vbucket's table ends, once it is one: a walk over two would miss entries that move between them. */
+function settledEnd(index: KeyIndex, vb: number): number {
+  while (index.moveOn(vb));
+  return index.end(vb);
+}
+
+function emptySlot(index: KeyIndex, vb: number): number {
+  let slot = 0;
+  while (index.address(vb, slot) !== 0) slot += 2;
+  return slot;
 }
 
 const isCounted = (items: Items, address: number): boolean =>
@@ -42,7 +66,7 @@ function isPurged(items: Items, address: number, upTo: number, before: number): 
 export function oldTombstones(vbuckets: Vbuckets, vb: number, beforeSeconds: number): PurgedVbucket {
   const { index, items, rows } = vbuckets;
   const found = { vb, upToSeqno: rows.highSeqno[vb] as number, purgeSeqno: 0, tombstones: 0 };
-  for (let slot = 0; slot < index.end(vb); slot += 2) {
+  for (let slot = 0, end = settledEnd(index, vb); slot < end; slot += 2) {
     const address = index.address(vb, slot);
     if (address === 0 || (items.state(address) & Bit.deleted) === 0) continue;
     if (items.word(address, Word.expiry) >= beforeSeconds) continue;

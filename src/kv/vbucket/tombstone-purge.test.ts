@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Status } from '#wire/status.ts';
+import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import { aSeed, randomBytes } from '../../../test/support/random.ts';
+
+async function purge(b: BucketUnderTest, purgeBeforeSeconds: number): Promise<void> {
+  b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds });
+  for (let turn = 0; b.bucket.compaction.progress !== null; turn++) {
+    assert.ok(turn < 100, 'a purge ends');
+    b.tick(0);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** As many deletions long ago as lately, with live documents between them. */
+async function purgeOld(b: BucketUnderTest, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) b.store(`old${i}`);
+  for (let i = 0; i < count; i++) b.remove(`old${i}`);
+  b.tick(100_000);
+  for (let i = 0; i < count; i++) b.store(`live${i}`);
+  for (let i = 0; i < count; i++) b.store(`new${i}`);
+  for (let i = 0; i < count; i++) b.remove(`new${i}`);
+  await purge(b, b.seconds - 10);
+  assert.equal(b.bucket.stats().tombstones, count);
+  for (let i = 0; i < count; i++) {
+    assert.equal(b.findAny(`old${i}`), Status.keyNotFound);
+    assert.equal(b.findAny(`new${i}`), Status.success);
+    assert.equal(b.find(`live${i}`), Status.success);
+  }
+}
+
+test('counts each tombstone that stays once, wherever the others leave gaps in the table', async (t) => {
+  const random = aSeed(t);
+  const source = { bytes: (count: number) => randomBytes(random, count), uuid: () => 'never asked for' };
+  for (let table = 0; table < 100; table++) {
+    const b = await new BucketUnderTest({ random: source, vbucketCount: 1 }).start();
+    await purgeOld(b, 1 + random(6));
+    await b.bucket.stop();
+  }
+});
+
+test('purges a vbucket whose table is just being left for a larger one', async () => {
+  const b = await new BucketUnderTest({ vbucketCount: 1 }).start();
+  const fullAt = (16_384 * 13) / 16;
+  await purgeOld(b, Math.ceil(fullAt / 3) + 10);
+  await b.bucket.stop();
+});
