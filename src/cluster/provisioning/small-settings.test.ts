@@ -1,0 +1,69 @@
+import { test } from 'node:test';
+import {
+  checkSettings,
+  managerTarget,
+  processTarget,
+  refusals,
+} from '../../../test/support/settings-suite.ts';
+
+const range = (min: number, max: number) => `The value must be in range from ${min} to ${max}`;
+const integer = 'The value must be an integer';
+const boolean = 'The value must be one of the following: [true,false]';
+const intMax = 2 ** 31 - 1;
+const switched = {
+  good: [
+    ['true', true],
+    ['false', false],
+  ],
+  bad: [
+    ['', boolean],
+    ['1', boolean],
+    ['True', boolean],
+  ],
+} as const;
+const whole = (min: number, max: number) =>
+  ({
+    good: [
+      [`${min}`, min],
+      [`${max}`, max],
+    ],
+    bad: [
+      [`${min - 1}`, range(min, max)],
+      [`${max + 1}`, range(min, max)],
+      ['1.0', integer],
+      ['', integer],
+    ],
+  }) as const;
+
+test('keeps the settings of the index service over restarts, and refuses what is out of range', async (t) => {
+  await using target = await managerTarget();
+  const untouched = { numReplica: '16' };
+  await checkSettings(t, target, {
+    ...{ write: '/settings/indexes', read: '/settings/indexes', refusal: refusals.fields },
+    parameters: [
+      { name: 'redistributeIndexes', ...switched, missing: { reads: false }, with: untouched },
+      { name: 'enablePageBloomFilter', ...switched, missing: { reads: false }, with: untouched },
+      { name: 'numReplica', ...whole(0, 16), missing: { reads: 16 }, with: { logLevel: 'info' } },
+      { name: 'indexerThreads', ...whole(0, 1024), missing: { reads: 1024 }, with: untouched },
+      { name: 'memorySnapshotInterval', ...whole(1, intMax), missing: { reads: intMax }, with: untouched },
+      { name: 'stableSnapshotInterval', ...whole(1, intMax), missing: { reads: intMax }, with: untouched },
+      { name: 'maxRollbackPoints', ...whole(1, intMax), missing: { reads: intMax }, with: untouched },
+    ],
+  });
+});
+
+test('keeps whether statistics may be shared', async (t) => {
+  await using target = await managerTarget();
+  await checkSettings(t, target, {
+    ...{ write: '/settings/stats', read: '/settings/stats', refusal: refusals.fields },
+    parameters: [{ name: 'sendStats', ...switched, missing: { text: 'The value must be supplied' } }],
+  });
+});
+
+test('keeps the settings of a node process that was killed', async (t) => {
+  await using target = await processTarget();
+  await checkSettings(t, target, {
+    ...{ write: '/settings/indexes', read: '/settings/indexes', refusal: refusals.fields },
+    parameters: [{ name: 'numReplica', ...whole(0, 16), missing: { reads: 16 }, with: { logLevel: 'info' } }],
+  });
+});
