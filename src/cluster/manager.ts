@@ -9,6 +9,7 @@
 //   await manager.stop();
 import type { Authority } from '#auth/authority.ts';
 import type { Kdf } from '#auth/kdf.ts';
+import type { SecretBox } from '#auth/secret-box.ts';
 import type { BoundRoute } from '#contract/route.ts';
 import type { ClusterHooks } from '#http/pipeline.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -44,6 +45,8 @@ export interface ClusterManagerOptions extends MachinePorts {
   store: ConfigStore;
   kv: AgentDeps['kv'];
   kdf: Kdf;
+  /** Encrypts what must be kept and shown to others, under the data folder's key. */
+  secrets: SecretBox;
   clock: Clock;
   random: Random;
   log: Log;

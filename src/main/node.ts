@@ -1,6 +1,7 @@
 // A node put together: every part is made, started in the order of its needs, and stopped in the reverse.
 import { join } from 'node:path';
 import { realKdf } from '#auth/kdf.host.ts';
+import type { SecretBox } from '#auth/secret-box.ts';
 import type { NodePorts } from '#cluster/config/cluster-state.ts';
 import { DistPorts } from '#cluster/dist/dist-ports.host.ts';
 import { machinePorts } from '#cluster/hosts/machine.host.ts';
@@ -19,6 +20,13 @@ import { opening } from './start-error.ts';
 
 type PortOption = Extract<keyof NodeOptions, `${string}-port`>;
 
+export interface NodeDeps {
+  /** Of the data folder. */
+  secrets: SecretBox;
+  log: Log;
+  onLost: (reason: Error) => void;
+}
+
 const drainMs = 2_000;
 const settleMs = 30_000;
 
@@ -36,14 +44,14 @@ export class Node {
   private readonly store: EmbeddedConfigStore;
   readonly manager: ClusterManager;
 
-  constructor(options: NodeOptions, log: Log, onLost: (reason: Error) => void) {
+  constructor(options: NodeOptions, { secrets, log, onLost }: NodeDeps) {
     this.options = options;
     this.log = log;
     this.kv = this.stopping('data service', new WorkerKvAdmin({ log: log.child('kv'), onLost }));
     const dataFolder = options['data-dir'];
     this.store = new EmbeddedConfigStore(join(dataFolder, 'config.db'));
     this.stops.push({ name: 'configuration', stop: () => this.store[Symbol.asyncDispose]() });
-    this.manager = this.stopping('manager', this.createManager(dataFolder));
+    this.manager = this.stopping('manager', this.createManager(dataFolder, secrets));
   }
 
   /** Opens every port. The REST port answers first; the rest follows as its needs are there. */
@@ -96,7 +104,7 @@ export class Node {
     }
   }
 
-  private createManager(dataFolder: string): ClusterManager {
+  private createManager(dataFolder: string, secrets: SecretBox): ClusterManager {
     const { options, log, kv, store } = this;
     return createClusterManager({
       ...machinePorts({ dataFolder, listenHost: options.host, clock: realClock }),
@@ -109,6 +117,7 @@ export class Node {
         cancelCompaction: (uuid, origin) => kv.cancelCompaction(uuid, origin),
       },
       kdf: realKdf,
+      secrets,
       clock: realClock,
       random: realRandom,
       log: log.child('cluster'),

@@ -38,7 +38,11 @@ export async function runNode(
   const folder = DataFolder.open(options['data-dir'], realRandom);
   const held = lock(options['data-dir']);
   const log = pinoLog(options['log-level']);
-  const node = new Node(options, log, (reason) => die(log, reason));
+  const node = new Node(options, {
+    secrets: folder.secrets(),
+    log,
+    onLost: (reason) => die(log, reason),
+  });
   stopOnSignals(async () => {
     await node.stop();
     held.release();

@@ -1,6 +1,7 @@
 // A whole cluster manager in memory behind its HTTP pipeline: only the data service and the machine are stand-ins.
 import type { InjectOptions } from 'light-my-request';
 import type { Kdf } from '#auth/kdf.ts';
+import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import { createHttpServer } from '#http/server.ts';
 import type { BucketReport, CompactOrder, KvDesired, KvReport } from '#kv/admin.ts';
 import { silentLog } from '#ports/log.ts';
@@ -102,6 +103,7 @@ export async function aManager(options: ManagerOptions = {}) {
   const manager = createClusterManager({
     ...{ store, kv, clock, system },
     ...{ kdf: quickKdf, random: realRandom, log: silentLog },
+    secrets: new SecretBox(Buffer.alloc(secretKeyBytes, 7), realRandom),
     edition: options.edition ?? 'enterprise',
     wireNames: options.wireNames ?? 'neutral',
     release: '0.1.0',
