@@ -25,6 +25,7 @@ import { ClusterView } from './config/cluster-view.ts';
 import { type Product, productOf } from './config/product.ts';
 import { firstConfiguration, ownEntry } from './first-configuration.ts';
 import type { System } from './nodes/system.ts';
+import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/password-policy.routes.ts';
 import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
 import { clusterRoutes } from './routes.ts';
 import { targetsOf } from './users/role-targets.ts';
@@ -81,14 +82,15 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
   const { store, edition, log } = options;
   const view = new ClusterView(store);
   const product = productOf(options.release, edition);
-  const users = createUsers({ ...options, targets: targetsOf(view) });
+  const policy = passwordPolicySetting(store);
+  const users = createUsers({ ...options, targets: targetsOf(view), passwordPolicy: () => policy.value });
   const certificates = new CertificatesService({ ...options, view, files: options.certificateFiles });
   const data = new Agent({ ...options, view, users: users.identities, tls: certificates });
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {}); // whoever awaits it is told
   const parts = { ...options, view, product, data, certificates, administrators: users.service };
   return {
-    routes: [...clusterRoutes(parts), ...users.routes].sort(byPath),
+    routes: [...clusterRoutes(parts), ...users.routes, ...passwordPolicyRoutes(policy)].sort(byPath),
     capiRoutes: capiRoutes({ view, product }),
     authority: users.authenticator,
     hooks: {
@@ -104,7 +106,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     async open() {
       await firstConfiguration(options);
       await view.start();
-      await users.start();
+      await Promise.all([users.start(), policy.start()]);
       certificates.start().then(ready.resolve, ready.reject);
     },
     async start(ports) {
@@ -116,6 +118,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
       await data.stop();
       await certificates.stop();
       users.stop();
+      policy.stop();
       view.stop();
       log.debug('cluster.stopped');
     },

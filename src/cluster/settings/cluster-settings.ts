@@ -30,7 +30,24 @@ export const clusterSettings: readonly SettingGroup[] = [
     settings: [
       setting('port', 'required', '`SAME`, or the port that the node has', 'live', 'fixed'),
       setting('username', 'required', '1–128 characters', 'live', 'acts'),
-      setting('password', 'required', '6 characters and up', 'live', 'acts'),
+      setting('password', 'required', 'as the password policy says', 'live', 'acts'),
+    ],
+  },
+  {
+    title: 'Password policy',
+    routes: ['password_policy.set'],
+    settings: [
+      setting('minLength', '6; required', '0–100', 'live', 'acts', '0 lets passwords be empty'),
+      ...['enforceUppercase', 'enforceLowercase', 'enforceDigits', 'enforceSpecialChars'].map((name) =>
+        setting(
+          name,
+          '`false`, also when left out',
+          '`true`, `false`',
+          'live',
+          'acts',
+          'passwords set before stay valid',
+        ),
+      ),
     ],
   },
   {

@@ -1,0 +1,55 @@
+// One setting of the cluster kept at hand: for parts that go by it at every request, and that hear when it changes.
+import { assert } from '#base/assert.ts';
+import { type ConfigStore, update } from '#replog/config-store.ts';
+import type { Changing } from './until.ts';
+
+export class WatchedSetting<T extends object> implements Changing {
+  readonly #store: ConfigStore;
+  readonly #key: string;
+  readonly #defaults: T;
+  readonly #listeners = new Set<() => void>();
+  #value: T | null = null;
+  #watch: { stop(): void } | null = null;
+
+  /** The same key as in `SettingsStore`. */
+  constructor(store: ConfigStore, name: string, defaults: T) {
+    this.#store = store;
+    this.#key = `settings/${name}`;
+    this.#defaults = defaults;
+  }
+
+  async start(): Promise<void> {
+    this.#value = this.#defaults;
+    this.#watch = await this.#store.watch(this.#key, (key, entry) => {
+      if (key === this.#key) this.#take(entry?.value as Partial<T> | undefined);
+    });
+  }
+
+  stop(): void {
+    this.#watch?.stop();
+    this.#listeners.clear();
+  }
+
+  get value(): T {
+    assert(this.#value, `${this.#key} is read after its start`);
+    return this.#value;
+  }
+
+  /** `next` may throw, and then nothing changes. It runs again when another writer was first. */
+  async change(next: (before: T) => T): Promise<T> {
+    const { value } = await update<Partial<T>>(this.#store, this.#key, {}, (kept) =>
+      next({ ...this.#defaults, ...kept }),
+    );
+    return { ...this.#defaults, ...value };
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    this.#listeners.add(listener);
+    return { stop: () => void this.#listeners.delete(listener) };
+  }
+
+  #take(kept: Partial<T> | undefined): void {
+    this.#value = { ...this.#defaults, ...kept };
+    for (const listener of [...this.#listeners]) listener();
+  }
+}

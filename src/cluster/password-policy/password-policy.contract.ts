@@ -1,0 +1,43 @@
+// What passwords that are set from now on must be like.
+import type { PasswordPolicy } from '#auth/identity-rules.ts';
+import { field, form } from '#contract/fields.ts';
+import { defineRoute } from '#contract/route.ts';
+
+const enforced = field.boolean().default(false);
+
+export const GetPasswordPolicy = defineRoute({
+  id: 'password_policy.read',
+  method: 'GET',
+  path: '/settings/passwordPolicy',
+  access: { kind: 'permission', permission: 'cluster.admin.security!read' },
+  doc: 'What a password must be like to be set.',
+});
+
+export const SetPasswordPolicy = defineRoute({
+  id: 'password_policy.set',
+  method: 'POST',
+  path: '/settings/passwordPolicy',
+  access: {
+    kind: 'roles',
+    roles: ['admin', 'security_admin_local', 'security_admin_external'],
+    permission: 'cluster.admin.security!write',
+  },
+  bodyKind: 'form',
+  body: form({
+    minLength: field.integer(0, 100),
+    enforceUppercase: enforced,
+    enforceLowercase: enforced,
+    enforceDigits: enforced,
+    enforceSpecialChars: enforced,
+  }),
+  justValidate: true,
+  doc: 'Changes what passwords must be like from now on; those that are set already stay valid.',
+});
+
+export const policyRecord = (policy: PasswordPolicy): PasswordPolicy => ({
+  minLength: policy.minLength,
+  enforceUppercase: policy.enforceUppercase,
+  enforceLowercase: policy.enforceLowercase,
+  enforceDigits: policy.enforceDigits,
+  enforceSpecialChars: policy.enforceSpecialChars,
+});
