@@ -108,8 +108,9 @@ export interface Fetched {
 export interface DiskEngine {
   open(files: BucketFiles): Promise<OpenResult>;
   /**
-   * All rows of one file in batches of encoded cuts, in seqno order within a vbucket. `consume` is awaited: its
-   * promise is the back-pressure. A cut of a batch ends at its last row and carries the vbucket's final state besides.
+   * All rows of one file in batches of encoded cuts, in the order of their keys within a vbucket: a key keeps its place
+   * there, so that none is left out when commits come in between. `consume` is awaited: its promise is the back-pressure.
+   * A cut of a batch carries the vbucket's final state.
    * Rejects with DamagedFileError when a row cannot be read as it was written; the file then takes no commits, and
    * what was consumed before stands.
    */

@@ -1,5 +1,13 @@
 // The rows of one data file in memory.
-import { CutBits, type CutItem, CutReader, CutWriter, cutItemBytes, stateOfVbucket } from '#kv/bucket/cut.ts';
+import {
+  CutBits,
+  type CutItem,
+  CutReader,
+  type CutState,
+  CutWriter,
+  cutItemBytes,
+  stateOfVbucket,
+} from '#kv/bucket/cut.ts';
 import {
   type BackfillPage,
   type CutBuffer,
@@ -78,12 +86,12 @@ export class MemoryFile {
     const writer = new CutWriter();
     for (const vbucket of this.sorted()) {
       const { record } = vbucket;
-      const items = sortedItems(vbucket);
+      const items = itemsByKey(vbucket);
       let from = 0;
       while (from < items.length) {
         const to = endOfBatch(items, from, writer.bytes);
         const part = items.slice(from, to);
-        writeCut(writer, record, part);
+        writeCut(writer, stateOf(record), part);
         if (writer.bytes >= batchTargetBytes) yield writer.take();
         from = to;
       }
@@ -95,11 +103,12 @@ export class MemoryFile {
     const vbucket = this.vbuckets.get(vb);
     if (vbucket === undefined) return { batch: new Uint8Array(0), toSeqno: 0, endSeqno: 0, purgeSeqno: 0 };
     const { highSeqno: endSeqno, purgeSeqno } = vbucket.record;
-    const items = sortedItems(vbucket).filter(({ seqno }) => seqno > afterSeqno);
+    const items = itemsBySeqno(vbucket).filter(({ seqno }) => seqno > afterSeqno);
     const to = endOfBatch(items, 0, 0);
     const writer = new CutWriter();
-    if (to > 0) writeCut(writer, vbucket.record, items.slice(0, to));
     const toSeqno = to < items.length ? (items[to - 1]?.seqno ?? 0) : endSeqno;
+    const state = { ...stateOf(vbucket.record), startSeqno: items[0]?.seqno ?? 0, endSeqno: toSeqno };
+    if (to > 0) writeCut(writer, state, items.slice(0, to));
     return { batch: writer.take(), toSeqno, endSeqno, purgeSeqno };
   }
 
@@ -147,7 +156,9 @@ export class MemoryFile {
   }
 }
 
-const sortedItems = ({ byKey }: StoredVbucket) => [...byKey.values()].sort((a, b) => a.seqno - b.seqno);
+const itemsBySeqno = ({ byKey }: StoredVbucket) => [...byKey.values()].sort((a, b) => a.seqno - b.seqno);
+const itemsByKey = ({ byKey }: StoredVbucket) =>
+  [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item);
 
 function put(vbucket: StoredVbucket, item: CutItem): void {
   const key = keyOf(item);
@@ -185,14 +196,11 @@ function endOfBatch(items: readonly { encoded: Buffer }[], from: number, bytesBe
 
 function writeCut(
   writer: CutWriter,
-  record: VbucketRecord,
+  state: CutState,
   items: readonly { seqno: number; encoded: Buffer }[],
 ): void {
-  const state = stateOf(record);
   writer.begin(state.failover.length);
   for (const { encoded } of items) writer.encodedItem(encoded);
-  state.startSeqno = items[0]?.seqno ?? 0;
-  state.endSeqno = items.at(-1)?.seqno ?? 0;
   writer.finish(state);
 }
 

@@ -20,12 +20,16 @@ export function writeMeta(meta: Buffer, item: CutItem, checksum: number): void {
 
 /** Fills the item's fields that `meta` holds, and answers the checksum that was stored. */
 export function readMeta(meta: Uint8Array, item: CutItem): number {
-  const view = Buffer.from(meta.buffer, meta.byteOffset, meta.byteLength);
-  item.casHi = view.readUInt32BE(0);
-  item.casLo = view.readUInt32BE(4);
-  item.rev = view.readUIntBE(10, 6);
-  item.flags = view.readUInt32BE(16);
-  item.datatype = view[20] as number;
-  item.bits = view[21] as number;
-  return view.readUInt32BE(24);
+  return readMetaAt(Buffer.from(meta.buffer, meta.byteOffset, meta.byteLength), 0, item);
+}
+
+/** As `readMeta`, from within a buffer. */
+export function readMetaAt(buffer: Buffer, at: number, item: CutItem): number {
+  item.casHi = buffer.readUInt32BE(at);
+  item.casLo = buffer.readUInt32BE(at + 4);
+  item.rev = buffer.readUIntBE(at + 10, 6);
+  item.flags = buffer.readUInt32BE(at + 16);
+  item.datatype = buffer[at + 20] as number;
+  item.bits = buffer[at + 21] as number;
+  return buffer.readUInt32BE(at + 24);
 }

@@ -68,12 +68,19 @@ export const sql = {
   vbucketsFrom: `select id, high, purge, max_cas, max_deleted_rev, failover, manifest_uid, items, deleted,
     checksum from vb where id >= ? order by id`,
   rowsFrom: 'select key, seq, exp, del, meta, val from doc where vb = ? and seq > ? order by seq limit ?',
+  /**
+   * Rows after a key as one blob (meta, key, value of each) and one list of numbers (seqno, expiry or time of deletion,
+   * length of the key, length of the value or -1 when it lies in `big`). A row that lacks something is left out of
+   * either, so that the two do not fit.
+   */
+  rowsByKey: `select cast(group_concat(meta || key || ifnull(val, x''), '') as blob),
+    group_concat(seq || ',' || ifnull(del, exp) || ',' || length(key) || ',' || ifnull(length(val), -1))
+    from (select key, seq, exp, del, meta, val from doc where vb = ? and key > ? order by key limit ?)`,
   rowOf: 'select key, seq, exp, del, meta, val from doc where vb = ? and key = ?',
   expired: 'select vb, key from doc where exp > 0 and exp <= ? and del is null order by exp limit ?',
   big: 'select val from big where id = ?',
-  /** The bound on the key makes SQLite walk the key tree; without it the smaller index is taken. */
-  countByKey: "select count(*) from doc where vb = ? and key >= x''",
-  countBySeqno: 'select count(*) from doc indexed by doc_seq where vb = ?',
+  /** How many, and the sum of the low words of their seqnos. */
+  countBySeqno: 'select count(*), ifnull(sum(seq & 4294967295), 0) from doc indexed by doc_seq where vb = ?',
   /** Vbuckets with rows and no state: found by one index step a vbucket. */
   strayVbuckets: `with recursive v(id) as (select min(vb) from doc
     union all select (select min(vb) from doc where vb > v.id) from v where v.id is not null)

@@ -48,7 +48,9 @@ function after(count: number): string {
       .flat()
       .map((doc) => [doc.key, doc]),
   );
-  const docs = [...newest.values()].sort((a, b) => (a.vb ?? 0) - (b.vb ?? 0) || a.seqno - b.seqno);
+  const docs = [...newest.values()].sort(
+    (a, b) => (a.vb ?? 0) - (b.vb ?? 0) || Buffer.from(a.key).compare(Buffer.from(b.key)),
+  );
   return digest(docs);
 }
 

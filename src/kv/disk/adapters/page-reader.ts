@@ -1,18 +1,21 @@
 // Reads a data file page by page: each page is one short stretch of reads, so that no read holds back a checkpoint
 // or a commit for long. Every row is compared with its checksum.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
 import { CutWriter } from '#kv/bucket/cut.ts';
 import type { VbucketRecord } from '../engine.ts';
 import { sql } from '../schema.ts';
 import { readVbRow, stateOf } from '../vb-row.ts';
+import { PackedRows } from './packed-rows.ts';
 import { arraysOf, RowReader } from './row-reader.ts';
 
 /** Where a page starts. Opaque to whoever pages. */
 export interface LoadCursor {
   vb: number;
-  afterSeqno: number;
-  /** Rows of this vbucket in earlier pages. */
+  afterKey: Uint8Array;
+  /** Rows of this vbucket in earlier pages, and the sum of the low words of their seqnos. */
   rows: number;
+  seqnos: number;
   /** Commits of the file when this vbucket was begun. */
   commits: number;
 }
@@ -23,28 +26,25 @@ export interface LoadPage {
   next: LoadCursor | null;
 }
 
-export const firstPage: LoadCursor = { vb: 0, afterSeqno: 0, rows: 0, commits: -1 };
+const noKey = new Uint8Array(0);
+export const firstPage: LoadCursor = { vb: 0, afterKey: noKey, rows: 0, seqnos: 0, commits: -1 };
 
-/** A page ends after this many bytes or this long, whatever comes first. */
-const pageTargetBytes = 1 << 20;
-const pageTargetMs = 100;
-/** Values in rows are small, so this many take less than a page. Reading them at once is faster than one by one. */
-const rowsPerRead = 256;
+/** A page ends after this many bytes or this long, whatever comes first: its consumer serves clients besides. */
+const pageTargetBytes = 256 * 1024;
+const pageTargetMs = 50;
 
 export class PageReader {
   private readonly vbuckets: StatementSync;
-  private readonly rows: StatementSync;
-  private readonly countByKey: StatementSync;
   private readonly countBySeqno: StatementSync;
   private readonly stray: StatementSync;
   private readonly monotonicMs: () => number;
+  private readonly packed: PackedRows;
   private readonly rowReader: RowReader;
 
   constructor(db: DatabaseSync, monotonicMs: () => number) {
     this.vbuckets = arraysOf(db, sql.vbucketsFrom);
-    this.rows = arraysOf(db, sql.rowsFrom);
+    this.packed = new PackedRows(db);
     this.rowReader = new RowReader(db);
-    this.countByKey = arraysOf(db, sql.countByKey);
     this.countBySeqno = arraysOf(db, sql.countBySeqno);
     this.stray = arraysOf(db, sql.strayVbuckets);
     this.monotonicMs = monotonicMs;
@@ -57,7 +57,7 @@ export class PageReader {
   /** `commits` counts the file's commits: while it stands still, rows by seqno and rows by key must agree. */
   readPage(cursor: LoadCursor, commits: number): LoadPage {
     if (cursor.commits < 0) this.refuseStrayRows();
-    const writer = new CutWriter(pageTargetBytes + (pageTargetBytes >> 3));
+    const writer = new CutWriter(2 * pageTargetBytes);
     const deadlineMs = this.monotonicMs() + pageTargetMs;
     const isFull = (): boolean => writer.bytes >= pageTargetBytes || this.monotonicMs() > deadlineMs;
     const at = { ...cursor };
@@ -81,44 +81,52 @@ export class PageReader {
     writer: CutWriter,
     isFull: () => boolean,
   ): boolean {
-    let rows = this.rowsAfter(at);
-    if (rows.length === 0) return true;
+    if (this.packed.read(at.vb, at.afterKey) === 0) return true;
     const state = stateOf(record);
-    state.startSeqno = rows[0]?.[1] as number;
     writer.begin(state.failover.length);
-    let isFinished = this.writeRows(rows, at, writer);
+    let isFinished = this.writeRows(at, writer);
     while (!isFinished && !isFull()) {
-      rows = this.rowsAfter(at);
-      isFinished = this.writeRows(rows, at, writer);
+      this.packed.read(at.vb, at.afterKey);
+      isFinished = this.writeRows(at, writer);
     }
-    state.endSeqno = at.afterSeqno;
     writer.finish(state);
     return isFinished;
   }
 
-  /** Each call is a read transaction of its own. */
-  private rowsAfter({ vb, afterSeqno }: LoadCursor): unknown[][] {
-    return this.rows.all(vb, afterSeqno, rowsPerRead) as unknown as unknown[][];
-  }
-
   /** Stops early at a full page. True when these were the last rows of the vbucket. */
-  private writeRows(rows: readonly unknown[][], at: LoadCursor, writer: CutWriter): boolean {
-    for (const row of rows) {
-      if (writer.bytes >= pageTargetBytes) return false;
-      const seqno = this.rowReader.write(at.vb, row, writer);
-      if (!(seqno > at.afterSeqno)) throw new Error(`vbucket ${at.vb} is out of order at seqno ${seqno}`);
-      at.afterSeqno = seqno;
-      at.rows++;
+  private writeRows(at: LoadCursor, writer: CutWriter): boolean {
+    const { packed } = this;
+    const { item } = packed;
+    let isWhole = true;
+    let last: Uint8Array = noKey;
+    while (packed.next(at.vb)) {
+      this.writeRow(at, writer);
+      last = item.buffer.subarray(item.keyStart, item.keyEnd);
+      if (writer.bytes >= pageTargetBytes) {
+        isWhole = false;
+        break;
+      }
     }
-    return rows.length < rowsPerRead;
+    if (last !== noKey) moveTo(at, last);
+    return isWhole && packed.isLast;
   }
 
-  /** A row that either tree has lost, or files under another vbucket, is passed over in silence by the join of both. */
+  private writeRow(at: LoadCursor, writer: CutWriter): void {
+    const { item, isBig } = this.packed;
+    if (isBig) this.rowReader.writeBig(at.vb, item, writer);
+    else writer.item(item);
+    if (crc32(writer.lastItem(), at.vb) !== this.packed.checksum) {
+      throw new Error(`the row at vbucket ${at.vb}, seqno ${item.seqno} differs from its checksum`);
+    }
+    at.rows++;
+    at.seqnos += item.seqno >>> 0;
+  }
+
+  /** A row that one tree has lost, or files under another vbucket, is passed over in silence by the other. */
   private compareCounts(at: LoadCursor): void {
-    const [byKey] = this.countByKey.get(at.vb) as unknown as [number];
-    const [bySeqno] = this.countBySeqno.get(at.vb) as unknown as [number];
-    if (byKey === at.rows && bySeqno === at.rows) return;
-    throw new Error(`vbucket ${at.vb} has ${byKey} rows by key, ${bySeqno} by seqno, ${at.rows} by both`);
+    const [rows, seqnos] = this.countBySeqno.get(at.vb) as unknown as [number, number];
+    if (rows === at.rows && seqnos === at.seqnos) return;
+    throw new Error(`vbucket ${at.vb} has ${at.rows} rows by key and ${rows} by seqno, or other ones`);
   }
 
   private refuseStrayRows(): void {
@@ -133,9 +141,16 @@ function toRecord(row: readonly unknown[]): VbucketRecord {
   return record;
 }
 
+/** A copy, since the key lies in the memory of all the rows. */
+function moveTo(at: LoadCursor, key: Uint8Array): void {
+  if (Buffer.compare(key, at.afterKey) <= 0) throw new Error(`vbucket ${at.vb} is out of order`);
+  at.afterKey = Uint8Array.from(key);
+}
+
 function startVbucket(at: LoadCursor, vb: number, commits: number): void {
   at.vb = vb;
-  at.afterSeqno = 0;
+  at.afterKey = noKey;
   at.rows = 0;
+  at.seqnos = 0;
   at.commits = commits;
 }

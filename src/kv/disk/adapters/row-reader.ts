@@ -32,6 +32,13 @@ export class RowReader {
     throw new Error(`the row at vbucket ${vb}, seqno ${String(seqno)} differs from its checksum`);
   }
 
+  /** Appends an item whose value lies in `big`; `item.buffer` holds the key. */
+  writeBig(vb: number, item: CutItem, writer: CutWriter): void {
+    const value = this.bigValue(vb, item.seqno);
+    if (!isBytes(value)) throw new Error(`the row at vbucket ${vb}, seqno ${item.seqno} is incomplete`);
+    writer.itemOf(item, item.buffer.subarray(item.keyStart, item.keyEnd), value);
+  }
+
   private bigValue(vb: number, seqno: number): unknown {
     return (this.big.get(vb * bigVbFactor + seqno) as unknown as unknown[] | undefined)?.[0];
   }
