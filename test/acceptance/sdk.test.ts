@@ -1,4 +1,5 @@
-// The official SDK, unmodified, against a real node over real sockets.
+// The official SDK, unmodified, against a real node over real sockets: a bit of everything. Its larger features have files of
+// their own beside this one.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,19 +15,11 @@ import {
   connect,
   DocumentExistsError,
   DocumentNotFoundError,
-  DurabilityImpossibleError,
-  DurabilityLevel,
   LookupInSpec,
   MutateInSpec,
-  MutationState,
-  type MutationToken,
   PathExistsError,
   PathMismatchError,
   PathNotFoundError,
-  PrefixScan,
-  RangeScan,
-  SamplingScan,
-  ScanTerm,
   StoreSemantics,
   TimeoutError,
   ValueTooLargeError,
@@ -177,108 +170,6 @@ describe('the official SDK', () => {
       storeSemantics: StoreSemantics.Upsert,
     });
     assert.deepEqual((await collection.get('made')).content, { a: 1 });
-  });
-
-  test('scans ranges, prefixes and samples, as of a mutation, ids only too', async () => {
-    const names = Array.from({ length: 30 }, (_, i) => `scan-${String(i).padStart(2, '0')}`);
-    const stored = await Promise.all(names.map((name) => collection.upsert(name, { name })));
-    const consistentWith = new MutationState(...stored.map(({ token }) => token as MutationToken));
-    const all = await collection.scan(new PrefixScan('scan-'), { consistentWith });
-    assert.deepEqual(all.map(({ id }) => id).sort(), names);
-    assert.deepEqual(all.find(({ id }) => id === 'scan-07')?.content, { name: 'scan-07' });
-    const range = new RangeScan(new ScanTerm('scan-05'), new ScanTerm('scan-10', true));
-    const some = await collection.scan(range, { idsOnly: true, concurrency: 16 });
-    assert.deepEqual(some.map(({ id }) => id).sort(), names.slice(5, 10));
-    assert.equal((await collection.scan(new SamplingScan(7, 42))).length, 7);
-  });
-
-  test('reads from any copy where there is one, and from all', async () => {
-    await collection.upsert('copies', { a: 1 });
-    assert.deepEqual((await collection.getAnyReplica('copies')).content, { a: 1 });
-    const all = await collection.getAllReplicas('copies');
-    const found = all.map(({ content, isReplica }) => [content, isReplica]);
-    assert.deepEqual(found, [[{ a: 1 }, false]]);
-  });
-
-  test('keeps lists, maps, queues and sets in documents', async () => {
-    const list = collection.list('a-list');
-    await list.push('x');
-    await list.unshift('w');
-    assert.deepEqual(await list.getAll(), ['w', 'x']);
-    const map = collection.map('a-map');
-    await map.set('k', 1);
-    assert.deepEqual([await map.get('k'), await map.size()], [1, 1]);
-    const queue = collection.queue('a-queue');
-    await queue.push('first');
-    await queue.push('second');
-    assert.equal(await queue.pop(), 'first');
-    const set = collection.set('a-set');
-    assert.deepEqual([await set.add('m'), await set.add('m'), await set.contains('m')], [true, false, true]);
-  });
-
-  test('commits transactions over documents, and takes back those that fail', async () => {
-    await collection.upsert('paid', { sum: 1 });
-    const read = async () => (await collection.get('paid')).content;
-    await cluster.transactions().run(async (attempt) => {
-      const found = await attempt.get(collection, 'paid');
-      await attempt.replace(found, { sum: 2 });
-      await attempt.insert(collection, 'bill', { by: 'transaction' });
-    });
-    assert.deepEqual(await read(), { sum: 2 });
-    assert.deepEqual((await collection.get('bill')).content, { by: 'transaction' });
-    const failing = cluster.transactions().run(async (attempt) => {
-      await attempt.replace(await attempt.get(collection, 'paid'), { sum: 3 });
-      throw new Error('changed my mind');
-    });
-    await assert.rejects(failing);
-    assert.deepEqual(await read(), { sum: 2 });
-  });
-
-  test('expires what any operation gave an expiry', async () => {
-    const expiry = 3600;
-    const expiryOf = async (name: string) => {
-      const found = await collection.get(name, { withExpiry: true });
-      return found.expiryTime ?? 0;
-    };
-    const latest = Math.floor(Date.now() / 1000) + expiry + 10;
-    await collection.insert('e-insert', {}, { expiry });
-    await collection.upsert('e-replace', {});
-    await collection.replace('e-replace', {}, { expiry });
-    await collection.binary().increment('e-counter', 1, { initial: 1, expiry });
-    await collection.mutateIn('e-parts', [MutateInSpec.upsert('a', 1)], {
-      storeSemantics: StoreSemantics.Upsert,
-      expiry,
-    });
-    await collection.upsert('e-touch', {});
-    await collection.touch('e-touch', expiry);
-    await collection.upsert('e-get', {});
-    await collection.getAndTouch('e-get', expiry);
-    for (const name of ['e-insert', 'e-replace', 'e-counter', 'e-parts', 'e-touch', 'e-get']) {
-      const found = await expiryOf(name);
-      assert.ok(found > latest - expiry && found <= latest, name);
-    }
-  });
-
-  test('writes at every durability level', async () => {
-    for (const durabilityLevel of [
-      DurabilityLevel.Majority,
-      DurabilityLevel.MajorityAndPersistOnMaster,
-      DurabilityLevel.PersistToMajority,
-    ]) {
-      await collection.upsert('durable', { durabilityLevel }, { durabilityLevel });
-      assert.deepEqual((await collection.get('durable')).content, { durabilityLevel });
-    }
-    await collection.upsert('observed', {}, { durabilityPersistTo: 1 });
-  });
-
-  test('says that durability is impossible where copies are asked for that do not exist', async () => {
-    await cluster.buckets().createBucket({ name: 'copies', ...bucketSettings, numReplicas: 1 });
-    const copies = cluster.bucket('copies').defaultCollection();
-    await eventually(() => copies.upsert('a', {}));
-    const durable = copies.upsert('a', { b: 1 }, { durabilityLevel: DurabilityLevel.Majority });
-    await assert.rejects(durable, DurabilityImpossibleError);
-    assert.deepEqual((await copies.get('a')).content, {});
-    await cluster.buckets().dropBucket('copies');
   });
 
   test('flushes, edits and drops buckets through the manager', async () => {

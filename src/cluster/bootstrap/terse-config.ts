@@ -23,6 +23,8 @@ const documentCapabilities = [
   'subdoc.ReplaceBodyWithXattr',
   'subdoc.DocumentMacroSupport',
   'subdoc.ReviveDocument',
+  'subdoc.ReplicaRead',
+  'rangeScan',
   'cbhello',
   'touch',
   'dcp',
@@ -33,9 +35,7 @@ const documentCapabilities = [
 
 /** Only what is served; clients refuse by themselves what is missing here. */
 export const bucketCapabilities = (type: BucketType): readonly string[] =>
-  type === 'cache'
-    ? ['cbhello', 'nodesExt']
-    : [...documentCapabilities, ...(type === 'native' ? ['rangeScan'] : [])];
+  type === 'cache' ? ['cbhello', 'nodesExt'] : documentCapabilities;
 
 export const bucketUri = (name: string): string => `/pools/default/buckets/${encodeURIComponent(name)}`;
 

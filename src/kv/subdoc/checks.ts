@@ -77,11 +77,15 @@ function checkDocFlags(
   const wrong =
     (docFlags & ~(mutates ? mutationDocFlags : lookupDocFlags)) !== 0 ||
     (has(DocFlag.add) && (has(DocFlag.mkdoc) || context.hasCas)) ||
-    (has(DocFlag.createAsDeleted) && !has(DocFlag.add) && !has(DocFlag.mkdoc)) ||
-    (has(DocFlag.createAsDeleted) && request.single && !request.specs.every(isXattr)) ||
+    (request.single && has(DocFlag.createAsDeleted) && !createsXattrs(request)) ||
     (has(DocFlag.revive) && (!has(DocFlag.accessDeleted) || has(DocFlag.createAsDeleted))) ||
     (has(DocFlag.replicaRead) && (has(DocFlag.accessDeleted) || !context.features.replicaRead));
   return wrong ? Status.invalidArguments : Status.success;
+}
+
+/** One path alone is created as deleted where there may be nothing yet; transactions send several to a tombstone, by its CAS. */
+function createsXattrs({ docFlags, specs }: SubdocRequest): boolean {
+  return (docFlags & (DocFlag.add | DocFlag.mkdoc)) !== 0 && specs.every(isXattr);
 }
 
 /** Xattr operations come first, and who deletes the body is alone in working on it. */

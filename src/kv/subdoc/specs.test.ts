@@ -191,7 +191,6 @@ test('judges document flags', () => {
     [add, 'ok'],
     [add | mkdoc, '4'],
     [accessDeleted, 'ok'],
-    [createAsDeleted, '4'],
     [createAsDeleted | add, 'ok'],
     [createAsDeleted | mkdoc | accessDeleted, 'ok'],
     [revive, '4'],
@@ -205,6 +204,8 @@ test('judges document flags', () => {
     assert.equal(mutation(spec, flags), expected, `multi ${flags}`);
     assert.equal(single(Op.dictUpsert, xattr, 'x', '1', flags), expected, `single ${flags}`);
   }
+  assert.equal(single(Op.dictUpsert, xattr, 'x', '1', createAsDeleted), '4');
+  assert.equal(mutation(spec, createAsDeleted | accessDeleted, { ...context, hasCas: true }), 'ok');
   assert.equal(mutation(spec, add, { ...context, hasCas: true }), '4');
   assert.equal(mutation(spec, mkdoc, { ...context, hasCas: true }), 'ok');
   assert.equal(single(Op.dictUpsert, 0, 'x', '1', createAsDeleted | mkdoc), '4', 'body path');

@@ -1,0 +1,140 @@
+// Every operation of the official SDK that takes an expiry, in every form the SDK takes one.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Collection, MutateInSpec, StoreSemantics } from 'couchbase';
+import { eventually } from '../support/node-process.ts';
+import { SdkNode } from '../support/sdk-node.ts';
+
+type Expiry = number | Date;
+type Write = (collection: Collection, name: string, expiry: Expiry) => Promise<unknown>;
+
+const parts = [MutateInSpec.upsert('a', 1)];
+
+/** Each gives the document an expiry; those on documents that are there already make them first. */
+const writes: Record<string, Write> = {
+  insert: (c, name, expiry) => c.insert(name, {}, { expiry }),
+  upsert: (c, name, expiry) => c.upsert(name, {}, { expiry }),
+  'upsert over a document': async (c, name, expiry) => {
+    await c.upsert(name, {}, { expiry: 10 });
+    await c.upsert(name, {}, { expiry });
+  },
+  replace: async (c, name, expiry) => {
+    await c.upsert(name, {});
+    await c.replace(name, {}, { expiry });
+  },
+  touch: async (c, name, expiry) => {
+    await c.upsert(name, {});
+    await c.touch(name, expiry);
+  },
+  getAndTouch: async (c, name, expiry) => {
+    await c.upsert(name, { v: 1 });
+    assert.deepEqual((await c.getAndTouch(name, expiry)).content, { v: 1 });
+  },
+  'mutateIn as upsert': (c, name, expiry) =>
+    c.mutateIn(name, parts, { expiry, storeSemantics: StoreSemantics.Upsert }),
+  'mutateIn as insert': (c, name, expiry) =>
+    c.mutateIn(name, parts, { expiry, storeSemantics: StoreSemantics.Insert }),
+  'mutateIn as replace': async (c, name, expiry) => {
+    await c.upsert(name, {});
+    await c.mutateIn(name, parts, { expiry });
+  },
+  increment: (c, name, expiry) => c.binary().increment(name, 1, { initial: 1, expiry }),
+  decrement: (c, name, expiry) => c.binary().decrement(name, 1, { initial: 1, expiry }),
+};
+
+type Keep = (collection: Collection, name: string) => Promise<unknown>;
+
+const keeping: Record<string, Keep> = {
+  upsert: (c, name) => c.upsert(name, { a: 2 }, { preserveExpiry: true }),
+  replace: (c, name) => c.replace(name, { a: 2 }, { preserveExpiry: true }),
+  mutateIn: (c, name) => c.mutateIn(name, parts, { preserveExpiry: true }),
+};
+
+const dropping: Record<string, Keep> = {
+  upsert: (c, name) => c.upsert(name, { a: 2 }),
+  replace: (c, name) => c.replace(name, { a: 2 }),
+  mutateIn: (c, name) => c.mutateIn(name, parts),
+  touch: (c, name) => c.touch(name, 0),
+  getAndTouch: (c, name) => c.getAndTouch(name, 0),
+};
+
+describe('expiry in the official SDK', () => {
+  let sdk: SdkNode;
+  let collection: Collection;
+  const expiryOf = async (name: string): Promise<number> =>
+    (await collection.get(name, { withExpiry: true })).expiryTime ?? 0;
+  const near = async (name: string, seconds: number): Promise<void> => {
+    const left = (await expiryOf(name)) - Date.now() / 1000;
+    assert.ok(Math.abs(left - seconds) < 10, `${name} has ${left} seconds left`);
+  };
+
+  before(async () => {
+    sdk = await SdkNode.start();
+    collection = sdk.collection;
+  });
+  after(() => sdk?.[Symbol.asyncDispose]());
+
+  const monthAndMore = 40 * 86_400;
+  for (const [operation, write] of Object.entries(writes)) {
+    test(`${operation} takes seconds, more than a month of them, and a date`, async () => {
+      await write(collection, `${operation} seconds`, 3600);
+      await near(`${operation} seconds`, 3600);
+      await write(collection, `${operation} month`, monthAndMore);
+      await near(`${operation} month`, monthAndMore);
+      await write(collection, `${operation} date`, new Date(Date.now() + 7200_000));
+      await near(`${operation} date`, 7200);
+    });
+  }
+
+  test('documents are gone when the time is over, whatever gave it', async () => {
+    await Promise.all(
+      Object.entries(writes).map(([operation, write]) => write(collection, `${operation} brief`, 1)),
+    );
+    for (const operation of Object.keys(writes)) {
+      await eventually(async () =>
+        assert.equal((await collection.exists(`${operation} brief`)).exists, false, operation),
+      );
+    }
+  });
+
+  for (const [operation, write] of Object.entries(keeping)) {
+    test(`${operation} keeps the expiry where it is asked to`, async () => {
+      const name = `kept by ${operation}`;
+      await collection.upsert(name, {}, { expiry: 3600 });
+      await write(collection, name);
+      await near(name, 3600);
+    });
+  }
+
+  for (const [operation, write] of Object.entries(dropping)) {
+    test(`${operation} without an expiry takes it away`, async () => {
+      const name = `dropped by ${operation}`;
+      await collection.upsert(name, {}, { expiry: 3600 });
+      await write(collection, name);
+      assert.equal(await expiryOf(name), 0);
+    });
+  }
+
+  test('appending and counting leave the expiry as it is', async () => {
+    await collection.upsert('text', Buffer.from('b'), { expiry: 3600 });
+    await collection.binary().append('text', 'c');
+    await collection.binary().prepend('text', 'a');
+    await near('text', 3600);
+    await collection.binary().increment('count', 1, { initial: 1, expiry: 3600 });
+    await collection.binary().increment('count', 1);
+    await collection.binary().decrement('count', 1);
+    await near('count', 3600);
+  });
+
+  test('is told beside projected fields', async () => {
+    await collection.upsert('projected', { a: { b: 1, c: 2 }, d: 3 }, { expiry: 3600 });
+    const found = await collection.get('projected', { withExpiry: true, project: ['a.b', 'd', 'missing'] });
+    assert.deepEqual(found.content, { a: { b: 1 }, d: 3 });
+    assert.ok(found.expiryTime !== undefined && found.expiryTime > Date.now() / 1000 + 3000);
+    const names = Array.from({ length: 20 }, (_, i) => `f${i}`);
+    await collection.upsert('wide', Object.fromEntries(names.map((name, i) => [name, i])), { expiry: 3600 });
+    const wide = await collection.get('wide', { withExpiry: true, project: names.slice(0, 18) });
+    assert.equal(Object.keys(wide.content).length, 18);
+    await near('wide', 3600);
+  });
+});

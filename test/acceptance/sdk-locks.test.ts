@@ -1,0 +1,79 @@
+// Locks of documents as the official SDK uses them.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import {
+  CasMismatchError,
+  type Collection,
+  DocumentNotFoundError,
+  DocumentNotLockedError,
+  MutateInSpec,
+  TimeoutError,
+} from 'couchbase';
+import { eventually } from '../support/node-process.ts';
+import { SdkNode } from '../support/sdk-node.ts';
+
+/** Long enough to be refused more than once. */
+const timeout = 300;
+
+describe('locks of the official SDK', () => {
+  let sdk: SdkNode;
+  let collection: Collection;
+
+  before(async () => {
+    sdk = await SdkNode.start();
+    collection = sdk.collection;
+  });
+  after(() => sdk?.[Symbol.asyncDispose]());
+
+  test('a locked document is read by all and written by none', async () => {
+    await collection.upsert('locked', { v: 1 });
+    const { cas } = await collection.getAndLock('locked', 20);
+    assert.deepEqual((await collection.get('locked')).content, { v: 1 });
+    assert.equal((await collection.exists('locked')).exists, true);
+    const writes = [
+      () => collection.upsert('locked', {}, { timeout }),
+      () => collection.replace('locked', {}, { timeout }),
+      () => collection.remove('locked', { timeout }),
+      () => collection.touch('locked', 100, { timeout }),
+      () => collection.getAndTouch('locked', 100, { timeout }),
+      () => collection.getAndLock('locked', 20, { timeout }),
+      () => collection.mutateIn('locked', [MutateInSpec.upsert('v', 2)], { timeout }),
+      () => collection.binary().append('locked', 'x', { timeout }),
+      () => collection.binary().increment('locked', 1, { timeout }),
+    ];
+    const outcomes = await Promise.allSettled(writes.map((write) => write()));
+    for (const [index, outcome] of outcomes.entries()) {
+      assert.ok(outcome.status === 'rejected' && outcome.reason instanceof TimeoutError, `write ${index}`);
+    }
+    await collection.unlock('locked', cas);
+    await collection.upsert('locked', { v: 2 });
+  });
+
+  test('the holder writes, which gives the lock back', async () => {
+    await collection.upsert('held', { v: 1 });
+    const first = await collection.getAndLock('held', 20);
+    await collection.mutateIn('held', [MutateInSpec.upsert('v', 2)], { cas: first.cas });
+    const second = await collection.getAndLock('held', 20);
+    await collection.remove('held', { cas: second.cas });
+    await assert.rejects(collection.getAndLock('held', 20), DocumentNotFoundError);
+  });
+
+  test('a lock is given back once, with its own CAS', async () => {
+    const stored = await collection.upsert('given', {});
+    await assert.rejects(collection.unlock('given', stored.cas), DocumentNotLockedError);
+    const { cas } = await collection.getAndLock('given', 20);
+    await assert.rejects(
+      collection.unlock('given', stored.cas, { timeout }),
+      (error) => error instanceof CasMismatchError || error instanceof TimeoutError,
+    );
+    await collection.unlock('given', cas);
+    await assert.rejects(collection.unlock('missing', cas), DocumentNotFoundError);
+  });
+
+  test('a lock ends by itself', async () => {
+    await collection.upsert('brief', { v: 1 });
+    await collection.getAndLock('brief', 1);
+    await eventually(() => collection.upsert('brief', { v: 2 }, { timeout }));
+    assert.deepEqual((await collection.get('brief')).content, { v: 2 });
+  });
+});
