@@ -14,7 +14,23 @@ const allowed: Record<string, readonly string[]> = {
   kv: ['base', 'ports', 'wire', 'auth'],
   cluster: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http'],
   cli: ['base', 'ports', 'contract', 'wire'],
-  main: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http', 'kv', 'cluster', 'cli'],
+  // Clients of a node's own ports, for whoever starts nodes: the process itself and the cloud.
+  client: ['base', 'ports'],
+  cloud: ['base', 'ports', 'contract', 'auth', 'client'],
+  main: [
+    'base',
+    'ports',
+    'contract',
+    'wire',
+    'replog',
+    'auth',
+    'http',
+    'kv',
+    'cluster',
+    'cli',
+    'client',
+    'cloud',
+  ],
 };
 
 /** Only cluster/agent (and main, which starts it) may reach the data service, and only through its door. */

@@ -17,6 +17,7 @@ import type { Random } from '#ports/random.ts';
 import { StartError } from './start-error.ts';
 
 const keyFile = 'secret.key';
+const idFile = 'folder.id';
 const passwordFile = 'administrator.sealed';
 const purpose = 'administrator';
 const firstStartFile = 'first-start.pending';
@@ -49,6 +50,13 @@ export class DataFolder {
     const path = join(this.path, keyFile);
     if (!existsSync(path)) writePrivate(path, this.random.bytes(secretKeyBytes));
     return new SecretBox(readFileSync(path), this.random);
+  }
+
+  /** Names this folder among others; made on first use. */
+  id(): string {
+    const path = join(this.path, idFile);
+    if (!existsSync(path)) writePrivate(path, Buffer.from(this.random.uuid()));
+    return readFileSync(path, 'utf8');
   }
 
   /** The administrator that `divan up` made on first start, if it did. */

@@ -1,20 +1,29 @@
 // Entry of the `divan` command: finds the sub-command, explains itself, and turns a wrong command line into one clear line.
+import { cloudOptions } from './cloud-options.ts';
 import { nodeOptions } from './node-options.ts';
-import { describeOptions, nearest, parseOptions, UsageError } from './options.ts';
+import { describeOptions, nearest, type OptionSpecs, parseOptions, UsageError } from './options.ts';
 
 interface Command {
   readonly doc: string;
+  readonly options: OptionSpecs;
   run(args: readonly string[]): Promise<void>;
 }
 
 const commands: Readonly<Record<string, Command>> = {
   up: {
     doc: 'a provisioned node, ready to use; makes and shows a password on first start',
+    options: nodeOptions,
     run: (args) => node(args, true),
   },
   node: {
     doc: 'a node; provisioned on first start when --username and --password are given',
+    options: nodeOptions,
     run: (args) => node(args, false),
+  },
+  cloud: {
+    doc: 'the hosted management API, which provisions and runs clusters of nodes',
+    options: cloudOptions,
+    run: cloud,
   },
 };
 
@@ -46,6 +55,12 @@ async function node(args: readonly string[], makePassword: boolean): Promise<voi
   await runNode(options, { makePassword });
 }
 
+async function cloud(args: readonly string[]): Promise<void> {
+  const options = parseOptions(cloudOptions, args, process.env);
+  const { runCloud } = await import('./run-cloud.ts');
+  await runCloud(options);
+}
+
 const print = (text: string): void => void process.stdout.write(text);
 
 function overview(): string {
@@ -56,7 +71,7 @@ function overview(): string {
 function helpFor(name: string, command: Command): string {
   const note =
     'Every option can be given by environment: --rest-port is DIVAN_REST_PORT. Port 0 takes a free port.';
-  return `divan ${name}: ${command.doc}\n\n${describeOptions(nodeOptions)}\n\n${note}\n`;
+  return `divan ${name}: ${command.doc}\n\n${describeOptions(command.options)}\n\n${note}\n`;
 }
 
 function unknownCommand(name: string): string {

@@ -1,8 +1,9 @@
 // What happens on the first start only: provisioning, then the users, buckets, collections and documents of the plan.
 // All of it goes through the node's own REST API and data port, as any client's set-up would.
+
+import { KvClient } from '#client/kv.adapter.ts';
+import { type RestFields, type RestTarget, refusal, rest, restOk } from '#client/rest.adapter.ts';
 import type { InitPlan, PlannedBucket } from './init-plan.ts';
-import { KvClient } from './kv-client.ts';
-import { type RestFields, type RestTarget, refusal, rest, restOk } from './rest-client.ts';
 
 export interface FirstStart {
   rest: RestTarget;

@@ -1,12 +1,23 @@
 // When a node may call itself ready: a REST call and a document operation through the advertised addresses have succeeded.
 import { chmodSync, renameSync, writeFileSync } from 'node:fs';
+import { KvClient, Opcode } from '#client/kv.adapter.ts';
+import { rest } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
-import { KvClient, Opcode } from './kv-client.ts';
-import { rest } from './rest-client.ts';
 
-/** What the ready file holds; addresses as clients use them. */
+/** Addresses as clients use them. */
+export interface NodeAddresses {
+  rest: string;
+  restTls: string;
+  kv: string;
+  kvTls: string;
+  capi: string;
+  capiTls: string;
+}
+
+/** What the ready file holds: the parts that were started. */
 export interface ReadyFile {
-  node: { rest: string; restTls: string; kv: string; kvTls: string; capi: string; capiTls: string };
+  node?: NodeAddresses;
+  cloud?: { api: string; token: string; accessKey: string; secretKey: string };
   username?: string;
   password?: string;
 }

@@ -1,19 +1,19 @@
 // `divan node` and `divan up`: from options to a node that is ready, and to its end.
 import { resolve } from 'node:path';
+import { rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
-import { FolderInUseError, type FolderLock, lockFolder } from '#ports/folder-lock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { DataFolder } from './data-folder.ts';
 import { applyPlan, type FirstStart, provision } from './first-start.ts';
 import { type InitPlan, isEmptyPlan, planOf } from './init-plan.ts';
+import { lockDataFolder } from './lock-data-folder.ts';
 import { pinoLog } from './log.adapter.ts';
 import { Node } from './node.ts';
 import type { NodeOptions } from './node-options.ts';
 import { UsageError } from './options.ts';
 import { makeOwnAccount } from './own-account.ts';
-import { type ReadyFile, untilReady, writeReadyFile } from './ready.ts';
-import { rest } from './rest-client.ts';
+import { type NodeAddresses, type ReadyFile, untilReady, writeReadyFile } from './ready.ts';
 import { stopOnSignals } from './signals.ts';
 import { StartError } from './start-error.ts';
 import { summary } from './summary.ts';
@@ -36,7 +36,7 @@ export async function runNode(
     throw new UsageError('--bucket and --init need --username and --password');
   }
   const folder = DataFolder.open(options['data-dir'], realRandom);
-  const held = lock(options['data-dir']);
+  const held = lockDataFolder(options['data-dir']);
   const log = pinoLog(options['log-level']);
   const node = new Node(options, {
     secrets: folder.secrets(),
@@ -75,16 +75,6 @@ function credentialsOf(options: NodeOptions): Credentials | null {
   if (username !== undefined && password !== undefined) return { username, password };
   if (username === undefined && password === undefined) return null;
   throw new UsageError('--username and --password are given together or not at all');
-}
-
-/** Whoever drops the answer may lose the lock to the collector. */
-function lock(path: string): FolderLock {
-  try {
-    return lockFolder(path);
-  } catch (error) {
-    if (error instanceof FolderInUseError) throw new StartError(error.message, { cause: error });
-    throw error;
-  }
 }
 
 const madeUp = (): Credentials => ({
@@ -173,7 +163,11 @@ async function valid(
   return (await rest(target, 'GET', '/pools')).status === 200 ? credentials : null;
 }
 
-function readyFile(node: Node, options: NodeOptions, credentials: Credentials | null): ReadyFile {
+function readyFile(
+  node: Node,
+  options: NodeOptions,
+  credentials: Credentials | null,
+): ReadyFile & { node: NodeAddresses } {
   const host = bracketed(dialled(options.host));
   const { ports } = node;
   return {

@@ -1,8 +1,8 @@
 // What a person reads when the node is ready.
-import type { ReadyFile } from './ready.ts';
+import type { NodeAddresses, ReadyFile } from './ready.ts';
 
 export interface Summary {
-  ready: ReadyFile;
+  ready: ReadyFile & { node: NodeAddresses };
   dataDir: string;
   startedInMs: number;
   provisioned: boolean;

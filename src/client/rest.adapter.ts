@@ -1,4 +1,4 @@
-// A small client of the node's own REST API, for first-start set-up and the readiness check.
+// A small client of a node's REST API: for first-start set-up, the readiness check and the cloud.
 import { request } from 'node:http';
 
 export interface RestReply {
@@ -11,6 +11,8 @@ export interface RestTarget {
   port: number;
   username?: string;
   password?: string;
+  /** The address to come from, where the node's allowlist admits only that. */
+  localAddress?: string | undefined;
 }
 
 const timeoutMs = 30_000;
@@ -32,6 +34,7 @@ export function rest(
     path,
     timeout: timeoutMs,
     agent: false,
+    ...(target.localAddress !== undefined && { localAddress: target.localAddress }),
     headers: {
       ...(target.username !== undefined && { authorization: basic(target.username, target.password ?? '') }),
       ...(body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),

@@ -1,4 +1,4 @@
-// A small client of the data port, for the readiness check and the documents of an init file: one request at a time.
+// A small client of the data port, for readiness checks and the documents of an init file: one request at a time.
 import { connect, type Socket } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { type Deferred, deferred } from '#base/deferred.ts';
@@ -47,8 +47,8 @@ export class KvClient {
     socket.on('close', () => this.fail(new Error('the data port closed the connection')));
   }
 
-  static async open(host: string, port: number, timeoutMs: number): Promise<KvClient> {
-    const socket = connect({ host, port });
+  static async open(host: string, port: number, timeoutMs: number, localAddress?: string): Promise<KvClient> {
+    const socket = connect({ host, port, ...(localAddress !== undefined && { localAddress }) });
     const { promise, resolve, reject } = deferred<void>();
     socket.once('connect', resolve).once('error', reject);
     socket.setTimeout(timeoutMs, () =>

@@ -1,0 +1,62 @@
+// Who calls, and what the role of its token permits.
+import { forbidden } from '../http/goof.ts';
+
+export const roles = ['organizationOwner', 'projectOwner', 'projectViewer', 'reader'] as const;
+export type Role = (typeof roles)[number];
+
+export interface TokenIdentity {
+  readonly tokenId: string;
+  readonly role: Role;
+  /** The project that a project role is for. */
+  readonly projectId: string | null;
+}
+
+/**
+ * organizationOwner: everything. projectOwner: everything under its project, but neither creating nor deleting projects.
+ * projectViewer: reads there. reader: reads everything.
+ */
+export class Caller {
+  readonly identity: TokenIdentity;
+
+  constructor(identity: TokenIdentity) {
+    this.identity = identity;
+  }
+
+  get ownsOrganization(): boolean {
+    return this.identity.role === 'organizationOwner';
+  }
+
+  get readsAll(): boolean {
+    return this.ownsOrganization || this.identity.role === 'reader';
+  }
+
+  /** The one project whose things this caller sees; null: all. */
+  get onlyProject(): string | null {
+    return this.readsAll ? null : this.identity.projectId;
+  }
+
+  mayRead(projectId: string): boolean {
+    return this.readsAll || this.identity.projectId === projectId;
+  }
+
+  mayWrite(projectId: string): boolean {
+    if (this.ownsOrganization) return true;
+    return this.identity.role === 'projectOwner' && this.identity.projectId === projectId;
+  }
+
+  needOrganization(what: string): void {
+    if (!this.ownsOrganization)
+      throw forbidden(`${what} needs the role organizationOwner; this token has ${this.identity.role}`);
+  }
+
+  needRead(projectId: string): void {
+    if (!this.mayRead(projectId)) throw forbidden(`this token has no role in project ${projectId}`);
+  }
+
+  needWrite(projectId: string): void {
+    if (!this.mayWrite(projectId))
+      throw forbidden(
+        `this needs organizationOwner, or projectOwner of project ${projectId}; this token has ${this.identity.role}`,
+      );
+  }
+}

@@ -1,0 +1,109 @@
+// Tokens as they are kept: hashes of what callers present, and signing secrets encrypted under the key file.
+import { createHash } from 'node:crypto';
+import type { SecretBox } from '#auth/secret-box.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import type { Store, TokenRow } from '../store/tables.ts';
+import type { Role } from './caller.ts';
+
+const tokenBytes = 32;
+const accessKeyBytes = 18;
+const purpose = 'cloud token secret';
+
+/** Shown once. */
+export interface NewToken {
+  readonly id: string;
+  readonly token: string;
+  readonly accessKey: string;
+  readonly secretKey: string;
+}
+
+export interface TokenWish {
+  readonly role: Role;
+  readonly projectId: string | null;
+  readonly origin: 'start' | 'operator';
+  readonly expiresAt: number | null;
+}
+
+export interface TokenStoreOptions {
+  store: Store;
+  secrets: SecretBox;
+  clock: Clock;
+  random: Random;
+}
+
+export class TokenStore {
+  private readonly options: TokenStoreOptions;
+
+  constructor(options: TokenStoreOptions) {
+    this.options = options;
+  }
+
+  async issue(wish: TokenWish): Promise<NewToken> {
+    const { store, secrets, clock, random } = this.options;
+    const text = (bytes: number): string => random.bytes(bytes).toString('base64url');
+    const made = {
+      id: random.uuid(),
+      token: text(tokenBytes),
+      accessKey: text(accessKeyBytes),
+      secretKey: text(tokenBytes),
+    };
+    await store
+      .insertInto('tokens')
+      .values({
+        id: made.id,
+        token_hash: hashOf(made.token),
+        access_key: made.accessKey,
+        secret_sealed: secrets.seal(purpose, made.secretKey),
+        role: wish.role,
+        project_id: wish.projectId,
+        origin: wish.origin,
+        created_at: clock.wallMs(),
+        expires_at: wish.expiresAt,
+        revoked_at: null,
+        last_used_at: null,
+      })
+      .execute();
+    return made;
+  }
+
+  /** A token that was neither revoked nor has expired. */
+  async byToken(token: string): Promise<TokenRow | null> {
+    return this.valid(await this.one('token_hash', hashOf(token)));
+  }
+
+  async byAccessKey(accessKey: string): Promise<TokenRow | null> {
+    return this.valid(await this.one('access_key', accessKey));
+  }
+
+  secretOf(row: TokenRow): string {
+    return this.options.secrets.open(purpose, row.secret_sealed);
+  }
+
+  async revoke(which: { id: string } | { origin: 'start' }): Promise<number> {
+    const now = this.options.clock.wallMs();
+    const update = this.options.store
+      .updateTable('tokens')
+      .set({ revoked_at: now })
+      .where('revoked_at', 'is', null);
+    const chosen =
+      'id' in which ? update.where('id', '=', which.id) : update.where('origin', '=', which.origin);
+    return Number((await chosen.executeTakeFirst()).numUpdatedRows);
+  }
+
+  list(): Promise<TokenRow[]> {
+    return this.options.store.selectFrom('tokens').selectAll().orderBy('created_at').orderBy('id').execute();
+  }
+
+  private async one(column: 'token_hash' | 'access_key', value: string): Promise<TokenRow | undefined> {
+    return this.options.store.selectFrom('tokens').selectAll().where(column, '=', value).executeTakeFirst();
+  }
+
+  private valid(row: TokenRow | undefined): TokenRow | null {
+    if (row === undefined || row.revoked_at !== null) return null;
+    return row.expires_at !== null && row.expires_at <= this.options.clock.wallMs() ? null : row;
+  }
+}
+
+/** Tokens have 256 random bits: nobody finds one from its hash, however fast the hash is. */
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');

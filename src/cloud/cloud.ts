@@ -1,0 +1,112 @@
+// The hosted management API put together: store, access, services, operations, provisioner, HTTP.
+import type { FastifyInstance } from 'fastify';
+import type { SecretBox } from '#auth/secret-box.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import { Authenticator } from './access/authenticator.ts';
+import { type NewToken, TokenStore } from './access/tokens.store.ts';
+import { cloudOperations } from './clouds/clouds.routes.ts';
+import { ClusterNodes } from './clusters/cluster-nodes.ts';
+import { ClustersService } from './clusters/clusters.service.ts';
+import { v2ClusterOperations } from './clusters/v2.routes.ts';
+import { createApi } from './http/api.ts';
+import { createCluster } from './operations/create-cluster.ts';
+import { deleteCluster } from './operations/delete-cluster.ts';
+import { OperationsStore } from './operations/operations.store.ts';
+import { Worker } from './operations/worker.ts';
+import { projectOperations } from './projects/projects.routes.ts';
+import { ProjectsService } from './projects/projects.service.ts';
+import type { Provisioner } from './provisioner/provisioner.ts';
+import { statusOperations } from './status/status.ts';
+import { firstFacts } from './store/first-facts.ts';
+import { migrate } from './store/migrations.ts';
+import type { Store } from './store/tables.ts';
+
+export interface CloudOptions {
+  store: Store;
+  secrets: SecretBox;
+  provisioner: Provisioner;
+  /** Names this process's nodes in the store. */
+  home: string;
+  operatorAddress: string | undefined;
+  capacityMb: number;
+  sizeScale: number;
+  version: string;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export interface Cloud {
+  readonly api: FastifyInstance;
+  /** The token of this start; those of earlier starts are revoked. */
+  readonly startToken: NewToken;
+  stop(): Promise<void>;
+}
+
+export async function startCloud(options: CloudOptions): Promise<Cloud> {
+  const { store, provisioner } = options;
+  await migrate(store);
+  const { tenantId } = await firstFacts(options);
+  const tokens = new TokenStore(options);
+  const operations = new OperationsStore(options);
+  const nodes = new ClusterNodes(options);
+  const worker = new Worker({
+    ...options,
+    operations,
+    owner: options.random.uuid(),
+    plans: { create: createCluster({ ...options, nodes }), delete: deleteCluster({ ...options, nodes }) },
+  });
+  const clusters = new ClustersService({ ...options, operations, nodes, wake: () => worker.wake() });
+  const authenticator = new Authenticator(tokens);
+  const api = createApi({
+    ...options,
+    callerOf: ({ headers: { authorization } }) => authenticator.caller({ authorization }),
+    operations: [
+      ...statusOperations,
+      ...cloudOperations({ ...options, tenantId }),
+      ...projectOperations(new ProjectsService(options), tenantId),
+      ...v2ClusterOperations({ ...options, clusters, nodes, tenantId }),
+    ],
+  });
+  await startNodes(options, nodes);
+  await worker.start();
+  await tokens.revoke({ origin: 'start' });
+  const startToken = await tokens.issue({
+    role: 'organizationOwner',
+    projectId: null,
+    origin: 'start',
+    expiresAt: null,
+  });
+  return {
+    api,
+    startToken,
+    async stop() {
+      await api.close();
+      await worker.stop();
+      await provisioner.close();
+      await store.destroy();
+    },
+  };
+}
+
+/** Nodes of clusters that were made before run again, or still. Those that don't yet are tried again by their supervisor. */
+async function startNodes(
+  { store, provisioner, home, log }: CloudOptions,
+  nodes: ClusterNodes,
+): Promise<void> {
+  const clusters = await store
+    .selectFrom('clusters')
+    .selectAll()
+    .where('home', '=', home)
+    .where('phase', '=', 'ready')
+    .execute();
+  for (const cluster of clusters) {
+    for (const node of await nodes.of(cluster.id)) {
+      provisioner
+        .start(nodes.spec(cluster, node))
+        .catch((error: Error) => log.error('node.not_started', { node: node.id, reason: error.message }));
+    }
+  }
+}

@@ -1,0 +1,50 @@
+// Requests about clouds: every role reads them, since whoever makes clusters needs their ids.
+import { notFound } from '../http/goof.ts';
+import { type BoundOperation, bind } from '../http/operation.ts';
+import { cursorOf } from '../http/paging.ts';
+import type { Store } from '../store/tables.ts';
+import { cloudReply, cloudSummaryReply, ListClouds, ShowCloud } from './clouds.contract.ts';
+
+export interface CloudRouteParts {
+  store: Store;
+  tenantId: string;
+  version: string;
+}
+
+const sortColumns = {
+  id: 'id',
+  name: 'name',
+  status: 'status',
+  provider: 'provider',
+  region: 'region',
+  virtualNetworkID: 'id',
+  virtualNetworkCIDR: 'cidr',
+} as const;
+
+export const cloudOperations = ({ store, ...facts }: CloudRouteParts): BoundOperation[] => [
+  bind(ListClouds, async ({ query, url }) => {
+    const { total } = await store
+      .selectFrom('clouds')
+      .select((e) => e.fn.countAll<number>().as('total'))
+      .executeTakeFirstOrThrow();
+    const { key, direction } = query.sortBy ?? { key: 'name', direction: 'asc' };
+    const rows = await store
+      .selectFrom('clouds')
+      .selectAll()
+      .orderBy(sortColumns[key], direction)
+      .orderBy('id', 'asc')
+      .limit(query.perPage)
+      .offset((query.page - 1) * query.perPage)
+      .execute();
+    return {
+      status: 200,
+      body: { cursor: cursorOf(query, Number(total), url), data: rows.map(cloudSummaryReply) },
+    };
+  }),
+  bind(ShowCloud, async ({ params }) => {
+    const id = params['id'] as string;
+    const row = await store.selectFrom('clouds').selectAll().where('id', '=', id).executeTakeFirst();
+    if (row === undefined) throw notFound(`there is no cloud ${id}`);
+    return { status: 200, body: cloudReply(row, facts) };
+  }),
+];

@@ -1,0 +1,79 @@
+// The nodes of a cluster: their rows, their specifications, a client of the first one.
+import type { SecretBox } from '#auth/secret-box.ts';
+import type { Clock } from '#ports/clock.ts';
+import { NodeClient } from '../node-client/node-client.ts';
+import type { NodePorts, NodeSpec, Placement } from '../provisioner/provisioner.ts';
+import type { ClusterRow, NodeRow, Store } from '../store/tables.ts';
+
+const administratorPurpose = 'cluster administrator';
+const standardKvPort = 11210;
+
+export interface Administrator {
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface ClusterNodesOptions {
+  store: Store;
+  secrets: SecretBox;
+  clock: Clock;
+  /** Where the cloud's own requests come from; see the provisioner. */
+  operatorAddress: string | undefined;
+}
+
+export class ClusterNodes {
+  private readonly options: ClusterNodesOptions;
+
+  constructor(options: ClusterNodesOptions) {
+    this.options = options;
+  }
+
+  of(clusterId: string): Promise<NodeRow[]> {
+    return this.options.store
+      .selectFrom('nodes')
+      .selectAll()
+      .where('cluster_id', '=', clusterId)
+      .orderBy('position')
+      .execute();
+  }
+
+  spec(cluster: ClusterRow, node: NodeRow): NodeSpec {
+    return {
+      id: node.id,
+      ...placementOf(node),
+      memoryMb: node.memory_mb,
+      administrator: this.administrator(cluster),
+    };
+  }
+
+  sealAdministrator(administrator: Administrator): string {
+    return this.options.secrets.seal(administratorPurpose, JSON.stringify(administrator));
+  }
+
+  private administrator(cluster: ClusterRow): Administrator {
+    return JSON.parse(
+      this.options.secrets.open(administratorPurpose, cluster.administrator_sealed),
+    ) as Administrator;
+  }
+
+  /** Speaks to the first node. */
+  async client(cluster: ClusterRow): Promise<NodeClient> {
+    const [node] = await this.of(cluster.id);
+    if (node === undefined) throw new Error(`cluster ${cluster.id} has no nodes`);
+    return new NodeClient(this.spec(cluster, node), {
+      localAddress: this.options.operatorAddress,
+      clock: this.options.clock,
+    });
+  }
+}
+
+export const placementOf = (node: NodeRow): Placement => ({
+  address: node.address,
+  ports: JSON.parse(node.ports) as NodePorts,
+});
+
+/** What clients write after `couchbase://`. */
+export function endpointOf(node: NodeRow): string {
+  const { address, ports } = placementOf(node);
+  return ports.kv === standardKvPort ? address : `${address}:${ports.kv}`;
+}

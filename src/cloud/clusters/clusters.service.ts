@@ -1,0 +1,230 @@
+// The rules of clusters. Writing what is wanted and adding the operation that makes it so is one transaction; nothing here
+// touches a node.
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import type { Caller } from '../access/caller.ts';
+import { forbidden, invalid, notFound } from '../http/goof.ts';
+import type { Page, Sort } from '../http/paging.ts';
+import type { OperationsStore } from '../operations/operations.store.ts';
+import type { ClusterRow, Store } from '../store/tables.ts';
+import type { ClusterNodes } from './cluster-nodes.ts';
+import { type ClusterSpec, nodeCount, refuseUnoffered } from './cluster-spec.ts';
+import type { clusterSortKeys } from './contract/v2.ts';
+import { scaledMemoryMb } from './instances.ts';
+
+export type Environment = 'vpc' | 'hosted';
+
+export interface ClusterWish {
+  readonly environment: Environment;
+  readonly name: string;
+  readonly projectId: string;
+  readonly cloudId: string | null;
+  readonly description: string;
+  readonly spec: ClusterSpec;
+}
+
+export interface Accepted {
+  readonly clusterId: string;
+  readonly operationId: string;
+}
+
+export interface ClusterFilter extends Page {
+  readonly cloudId?: string | undefined;
+  readonly projectId?: string | undefined;
+}
+
+export interface ClustersOptions {
+  store: Store;
+  operations: OperationsStore;
+  nodes: ClusterNodes;
+  home: string;
+  /** Memory that all nodes together may have, in MB. */
+  capacityMb: number;
+  /** The share of an instance's memory that its node gets. */
+  sizeScale: number;
+  /** New operations wait. */
+  wake: () => void;
+  clock: Clock;
+  random: Random;
+}
+
+const patienceMs = 120_000;
+const sortColumns = {
+  id: 'id',
+  name: 'name',
+  tenantId: 'id',
+  cloudId: 'cloud_id',
+  projectId: 'project_id',
+  nodes: 'id',
+} as const;
+
+export class ClustersService {
+  private readonly options: ClustersOptions;
+
+  constructor(options: ClustersOptions) {
+    this.options = options;
+  }
+
+  async list(
+    caller: Caller,
+    filter: ClusterFilter,
+    sort: Sort<(typeof clusterSortKeys)[number]> | undefined,
+    environments: readonly Environment[],
+  ) {
+    let seen = this.options.store.selectFrom('clusters').where('environment', 'in', environments);
+    if (caller.onlyProject !== null) seen = seen.where('project_id', '=', caller.onlyProject);
+    if (filter.projectId !== undefined) seen = seen.where('project_id', '=', filter.projectId);
+    if (filter.cloudId !== undefined) seen = seen.where('cloud_id', '=', filter.cloudId);
+    const { total } = await seen.select((e) => e.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
+    const { key, direction } = sort ?? { key: 'name', direction: 'asc' };
+    const rows = await seen
+      .selectAll()
+      .orderBy(sortColumns[key], direction)
+      .orderBy('id', 'asc')
+      .limit(filter.perPage)
+      .offset((filter.page - 1) * filter.perPage)
+      .execute();
+    return { rows, total: Number(total) };
+  }
+
+  /** A cluster that the caller may read. */
+  async show(caller: Caller, id: string): Promise<ClusterRow> {
+    const row = await this.options.store
+      .selectFrom('clusters')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst();
+    if (row === undefined) {
+      if (!caller.readsAll) throw forbidden(`this token has no role for cluster ${id}`);
+      throw notFound(`there is no cluster ${id}`);
+    }
+    caller.needRead(row.project_id);
+    return row;
+  }
+
+  async create(caller: Caller, wish: ClusterWish): Promise<Accepted> {
+    caller.needWrite(wish.projectId);
+    refuseUnoffered(wish.spec.servers);
+    const { store, clock, random, nodes, home } = this.options;
+    const now = clock.wallMs();
+    const row: ClusterRow = {
+      id: random.uuid(),
+      environment: wish.environment,
+      name: wish.name,
+      project_id: wish.projectId,
+      cloud_id: wish.cloudId,
+      description: wish.description,
+      spec: JSON.stringify(wish.spec),
+      phase: 'scheduled',
+      home,
+      administrator_sealed: nodes.sealAdministrator({
+        username: 'divan-operator',
+        password: random.bytes(24).toString('base64url'),
+      }),
+      certificate: null,
+      created_at: now,
+      updated_at: now,
+      deployed_at: null,
+    };
+    const operationId = await store.transaction().execute(async (transaction) => {
+      await this.refuseUnknown(transaction, wish);
+      await this.takeCapacity(transaction, wish.spec);
+      await transaction.insertInto('clusters').values(row).execute();
+      await this.addNodes(transaction, row, wish.spec);
+      return this.options.operations.add(transaction, {
+        clusterId: row.id,
+        kind: 'create',
+        firstStep: 'place',
+        home,
+        patienceMs,
+      });
+    });
+    this.options.wake();
+    return { clusterId: row.id, operationId };
+  }
+
+  async delete(caller: Caller, id: string): Promise<Accepted> {
+    const cluster = await this.show(caller, id);
+    caller.needWrite(cluster.project_id);
+    const { store, operations, home } = this.options;
+    const operationId = await store.transaction().execute(async (transaction) => {
+      await operations.supersede(transaction, id, 'the cluster is being deleted');
+      await transaction
+        .updateTable('clusters')
+        .set({ phase: 'destroying', updated_at: this.options.clock.wallMs() })
+        .where('id', '=', id)
+        .execute();
+      return operations.add(transaction, {
+        clusterId: id,
+        kind: 'delete',
+        firstStep: 'remove',
+        home,
+        patienceMs,
+      });
+    });
+    this.options.wake();
+    return { clusterId: id, operationId };
+  }
+
+  private async refuseUnknown(transaction: Store, { projectId, cloudId }: ClusterWish): Promise<void> {
+    const project = await transaction
+      .selectFrom('projects')
+      .select('id')
+      .where('id', '=', projectId)
+      .executeTakeFirst();
+    if (project === undefined) throw invalid(`projectId: there is no project ${projectId}`);
+    if (cloudId === null) return;
+    const cloud = await transaction
+      .selectFrom('clouds')
+      .select('status')
+      .where('id', '=', cloudId)
+      .executeTakeFirst();
+    if (cloud === undefined) throw invalid(`cloudId: there is no cloud ${cloudId}`);
+    if (cloud.status !== 'ready') throw invalid(`cloudId: cloud ${cloudId} is ${cloud.status}, not ready`);
+  }
+
+  /** Writing the row first makes creations wait for each other, so that two cannot take the same last memory. */
+  private async takeCapacity(transaction: Store, spec: ClusterSpec): Promise<void> {
+    await transaction
+      .insertInto('facts')
+      .values({ name: 'capacity', value: 'guards the sum of the nodes’ memory' })
+      .onConflict((conflict) =>
+        conflict.column('name').doUpdateSet({ value: 'guards the sum of the nodes’ memory' }),
+      )
+      .execute();
+    const { used } = await transaction
+      .selectFrom('nodes')
+      .select((e) => e.fn.sum<number | null>('memory_mb').as('used'))
+      .executeTakeFirstOrThrow();
+    const free = this.options.capacityMb - Number(used ?? 0);
+    const needed = spec.servers.reduce((sum, group) => sum + group.size * this.memoryMb(group.memoryGib), 0);
+    if (needed > free)
+      throw invalid(
+        `servers: this cluster would take ${needed} MB and ${free} of ${this.options.capacityMb} MB are free; delete clusters or ask for less`,
+      );
+  }
+
+  private async addNodes(transaction: Store, cluster: ClusterRow, spec: ClusterSpec): Promise<void> {
+    const groups = spec.servers.flatMap((group) => Array.from({ length: group.size }, () => group));
+    if (nodeCount(spec.servers) === 0) return;
+    await transaction
+      .insertInto('nodes')
+      .values(
+        groups.map((group, position) => ({
+          id: this.options.random.uuid(),
+          cluster_id: cluster.id,
+          position,
+          memory_mb: this.memoryMb(group.memoryGib),
+          services: JSON.stringify(group.services),
+          address: '',
+          ports: '',
+          home: cluster.home,
+        })),
+      )
+      .execute();
+  }
+
+  private memoryMb(instanceGib: number): number {
+    return scaledMemoryMb(instanceGib, this.options.sizeScale);
+  }
+}

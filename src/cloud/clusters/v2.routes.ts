@@ -1,0 +1,112 @@
+// Requests about clusters in customers' clouds.
+
+import type { Caller } from '../access/caller.ts';
+import { notFound } from '../http/goof.ts';
+import { type BoundOperation, bind } from '../http/operation.ts';
+import { cursorOf } from '../http/paging.ts';
+import type { ClusterRow } from '../store/tables.ts';
+import { type ClusterNodes, endpointOf } from './cluster-nodes.ts';
+import { type ClusterSpec, nodeCount, type ServerGroup, servicesOf } from './cluster-spec.ts';
+import type { Accepted, ClustersService } from './clusters.service.ts';
+import { operationHeader } from './contract/common.ts';
+import {
+  CreateCluster,
+  clusterReply,
+  clusterSummaryReply,
+  DeleteCluster,
+  ListClusters,
+  ShowCluster,
+  ShowClusterStatus,
+  type V2Server,
+} from './contract/v2.ts';
+import { awsInstances, azureInstances } from './instances.ts';
+import { type Phase, v2Status } from './phase.ts';
+
+export interface ClusterRouteParts {
+  clusters: ClustersService;
+  nodes: ClusterNodes;
+  tenantId: string;
+  version: string;
+}
+
+const defaultInstanceGib = 16;
+
+export function v2ClusterOperations({
+  clusters,
+  nodes,
+  tenantId,
+  version,
+}: ClusterRouteParts): BoundOperation[] {
+  const shown = async (caller: Caller, id: string): Promise<ClusterRow> =>
+    ofV2(await clusters.show(caller, id));
+  return [
+    bind(ListClusters, async ({ caller, query, url }) => {
+      const { rows, total } = await clusters.list(caller, query, query.sortBy, ['vpc']);
+      return {
+        status: 200,
+        body: { cursor: cursorOf(query, total, url), data: rows.map((row) => summary(row, tenantId)) },
+      };
+    }),
+    bind(CreateCluster, async ({ caller, body }) => {
+      const { name, projectId, cloudId, servers, supportPackage } = body;
+      const spec: ClusterSpec = {
+        servers: (servers ?? [oneServer]).map(groupOf),
+        support: supportPackage ?? null,
+      };
+      return accepted(
+        await clusters.create(caller, {
+          environment: 'vpc',
+          name,
+          projectId,
+          cloudId,
+          description: '',
+          spec,
+        }),
+      );
+    }),
+    bind(ShowCluster, async ({ caller, params }) => {
+      const row = await shown(caller, params['id'] as string);
+      const endpoints = (await nodes.of(row.id)).filter(({ address }) => address !== '').map(endpointOf);
+      return { status: 200, body: clusterReply(row, { tenantId, version, endpoints }) };
+    }),
+    bind(ShowClusterStatus, async ({ caller, params }) => ({
+      status: 200,
+      body: { status: v2Status[(await shown(caller, params['id'] as string)).phase as Phase] },
+    })),
+    bind(DeleteCluster, async ({ caller, params }) => {
+      await shown(caller, params['id'] as string);
+      return accepted(await clusters.delete(caller, params['id'] as string));
+    }),
+  ];
+}
+
+/** Hosted clusters are none of v2's. */
+function ofV2(row: ClusterRow): ClusterRow {
+  if (row.environment === 'vpc') return row;
+  throw notFound(`cluster ${row.id} is a hosted one: use /v3/clusters/${row.id}`);
+}
+
+const accepted = ({ clusterId, operationId }: Accepted) => ({
+  status: 202,
+  headers: { location: `/v2/clusters/${clusterId}`, [operationHeader]: `/v3/operations/${operationId}` },
+});
+
+/** What a request without servers gets. */
+const oneServer: V2Server = { size: 1, services: ['data'] };
+
+const groupOf = (server: V2Server): ServerGroup => ({
+  size: server.size,
+  services: server.services,
+  memoryGib: instanceGib(server),
+  asked: server,
+});
+
+function instanceGib({ aws, azure }: V2Server): number {
+  if (aws !== undefined) return awsInstances[aws.instanceSize] as number;
+  return azure === undefined ? defaultInstanceGib : (azureInstances[azure.instanceSize] as number);
+}
+
+function summary(row: ClusterRow, tenantId: string) {
+  const { servers } = JSON.parse(row.spec) as ClusterSpec;
+  return clusterSummaryReply(row, { tenantId, nodes: nodeCount(servers), services: servicesOf(servers) });
+}

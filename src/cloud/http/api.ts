@@ -1,0 +1,131 @@
+// The HTTP side of the cloud: one pipeline for all operations. Credentials first, then the path, the query and the body;
+// whatever is refused is a goof.
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { Log } from '#ports/log.ts';
+import type { Caller } from '../access/caller.ts';
+import { Goof, invalid, notFound } from './goof.ts';
+import type { BoundOperation, Operation, Request } from './operation.ts';
+
+const bodyLimitBytes = 1024 * 1024;
+const requestTimeoutMs = 30_000;
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export interface ApiOptions {
+  operations: readonly BoundOperation[];
+  /** Throws a goof when the request bears no valid credentials. */
+  callerOf(request: FastifyRequest): Promise<Caller>;
+  log: Log;
+}
+
+export function createApi(options: ApiOptions): FastifyInstance {
+  const app = Fastify({
+    bodyLimit: bodyLimitBytes,
+    requestTimeout: requestTimeoutMs,
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
+    forceCloseConnections: 'idle',
+  });
+  app.setErrorHandler((error, _request, reply) => refuse(reply, goofOf(error as Error, options.log)));
+  app.setNotFoundHandler((request, reply) => refuse(reply, unrouted(request, options.operations)));
+  for (const bound of options.operations) addRoute(app, bound, options);
+  return app;
+}
+
+function addRoute(
+  app: FastifyInstance,
+  { operation, handle }: BoundOperation,
+  { callerOf }: ApiOptions,
+): void {
+  app.route({
+    method: operation.method,
+    url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    // Before the body is read: who has no credentials sends nothing.
+    onRequest: async (request) => {
+      if (operation.access === 'token') request.caller = await callerOf(request);
+    },
+    handler: async (request, reply) => {
+      const answer = await handle(readRequest(operation, request));
+      if (answer.headers !== undefined) reply.headers(answer.headers);
+      return answer.body === undefined
+        ? reply.code(answer.status).send()
+        : reply.code(answer.status).type('application/json; charset=utf-8').send(JSON.stringify(answer.body));
+    },
+  });
+}
+
+function readRequest(operation: Operation, request: FastifyRequest): Request {
+  const params = request.params as Record<string, string>;
+  if (params['id'] !== undefined && !uuid.test(params['id'])) throw malformedId(operation, params['id']);
+  return {
+    params,
+    query:
+      operation.query === undefined ? undefined : parse(operation.query, request.query, 'query parameter'),
+    body: operation.body === undefined ? undefined : parse(operation.body, request.body, 'field'),
+    caller: request.caller as Caller,
+    url: new URL(request.url, `${request.protocol}://${request.host}`),
+  };
+}
+
+function malformedId(operation: Operation, id: string): Goof {
+  if (operation.malformedId === 422) return invalid(`id: "${id}" is not a uuid`);
+  return notFound(`there is no such resource: "${id}" is not a uuid`);
+}
+
+/** All that is wrong, in one sentence for each field. */
+function parse(schema: z.ZodType, value: unknown, kind: string): unknown {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw invalid(parsed.error.issues.map((issue) => describe(issue, kind)).join('; '));
+}
+
+function describe(issue: z.core.$ZodIssue, kind: string): string {
+  const path = issue.path.map(String).join('.');
+  if (issue.code === 'unrecognized_keys')
+    return `${[...issue.path, ''].join('.')}${issue.keys.join(', ')}: unknown ${kind}`;
+  return path === '' ? `body: ${issue.message}` : `${path}: ${issue.message}`;
+}
+
+function goofOf(error: Error & { code?: string; statusCode?: number }, log: Log): Goof {
+  if (error instanceof Goof) return error;
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return new Goof('PayloadTooLarge', `a body holds at most ${bodyLimitBytes} bytes`, {
+      connection: 'close',
+    });
+  if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
+    return invalid('content-type: must be application/json');
+  if (error.statusCode !== undefined && error.statusCode < 500) return invalid(`body: ${error.message}`);
+  log.error('request.failed', { reason: error.message, stack: error.stack });
+  return new Goof('InternalServerError', 'the request failed; the log of the cloud says why');
+}
+
+function refuse(reply: FastifyReply, goof: Goof): FastifyReply {
+  return reply
+    .code(goof.status)
+    .headers(goof.headers)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(goof.body));
+}
+
+/** A path that exists for other methods is 405 with those; any other 404. */
+function unrouted(request: FastifyRequest, operations: readonly BoundOperation[]): Goof {
+  const path = request.url.split('?')[0] as string;
+  const methods = operations
+    .filter(({ operation }) => matches(operation.path, path))
+    .map(({ operation }) => operation.method);
+  if (methods.length === 0) return notFound(`there is no ${path}`);
+  return new Goof('MethodNotAllowed', `${path} takes ${methods.join(', ')}`, { allow: methods.join(', ') });
+}
+
+function matches(pattern: string, path: string): boolean {
+  const [wanted, given] = [pattern.split('/'), path.split('/')];
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, i) => (part.startsWith('{') ? given[i] !== '' : part === given[i]))
+  );
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller?: Caller;
+  }
+}

@@ -1,0 +1,27 @@
+// Helpers of the published schemas: strict objects under their published names, and the forms of common fields.
+import { z } from 'zod';
+
+/** An object that is known by name in the API description and takes no unknown fields. */
+export const component = <S extends z.ZodRawShape>(id: string, shape: S) =>
+  z.strictObject(shape).meta({ id });
+
+export const uuidField = () => z.guid('must be a uuid');
+export const text = (min: number, max: number) =>
+  z
+    .string('must be a string')
+    .min(min, `must have ${min} to ${max} characters`)
+    .max(max, `must have ${min} to ${max} characters`);
+export const oneOf = <const T extends readonly string[]>(values: T) =>
+  z.enum(values, { error: `must be one of ${values.join(', ')}` });
+export const integer = (min: number, max?: number) => {
+  const right =
+    max === undefined
+      ? `must be a whole number of at least ${min}`
+      : `must be a whole number from ${min} to ${max}`;
+  const least = z.int(right).min(min, right);
+  return max === undefined ? least : least.max(max, right);
+};
+export const dateTime = () => z.iso.datetime();
+
+/** Milliseconds as the API's date-time. */
+export const dateOf = (ms: number): string => new Date(ms).toISOString();

@@ -1,0 +1,40 @@
+// Every refusal of the API: a status, a kind and a sentence that says what would be right.
+
+/** The kinds, each with its status. */
+export const goofs = {
+  Unauthorized: 401,
+  AccessForbidden: 403,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  PayloadTooLarge: 413,
+  ValidationError: 422,
+  TooManyRequests: 429,
+  InternalServerError: 500,
+} as const;
+
+export type GoofType = keyof typeof goofs;
+
+/** Thrown by services and handlers; the body is `{errorType, message}`. */
+export class Goof extends Error {
+  override readonly name = 'Goof';
+  readonly errorType: GoofType;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(errorType: GoofType, message: string, headers: Record<string, string> = {}) {
+    super(message);
+    this.errorType = errorType;
+    this.headers = headers;
+  }
+
+  get status(): number {
+    return goofs[this.errorType];
+  }
+
+  get body(): { errorType: GoofType; message: string } {
+    return { errorType: this.errorType, message: this.message };
+  }
+}
+
+export const invalid = (message: string): Goof => new Goof('ValidationError', message);
+export const notFound = (message: string): Goof => new Goof('NotFound', message);
+export const forbidden = (message: string): Goof => new Goof('AccessForbidden', message);

@@ -1,0 +1,84 @@
+// What the cloud asks of a node, through the node's own REST API and data port.
+import { KvClient } from '#client/kv.adapter.ts';
+import { type RestReply, type RestTarget, rest, restOk } from '#client/rest.adapter.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { NodeSpec } from '../provisioner/provisioner.ts';
+
+const kvTimeoutMs = 5_000;
+const bucketPatienceMs = 10_000;
+const probeBucket = 'divan-probe';
+const probeKey = 'divan:probe';
+
+export class NodeClient {
+  private readonly node: Pick<NodeSpec, 'address' | 'ports' | 'administrator'>;
+  private readonly localAddress: string | undefined;
+  private readonly clock: Clock;
+
+  constructor(
+    node: Pick<NodeSpec, 'address' | 'ports' | 'administrator'>,
+    { localAddress, clock }: { localAddress: string | undefined; clock: Clock },
+  ) {
+    this.node = node;
+    this.localAddress = localAddress;
+    this.clock = clock;
+  }
+
+  /** The answer whatever its status; throws when there is none. */
+  request(
+    method: string,
+    path: string,
+    fields?: Record<string, string | number | boolean>,
+  ): Promise<RestReply> {
+    return rest(this.target, method, path, fields);
+  }
+
+  /** Throws what the node refused. */
+  async ask(
+    method: string,
+    path: string,
+    fields?: Record<string, string | number | boolean>,
+  ): Promise<string> {
+    return (await restOk(this.target, method, path, fields)).body;
+  }
+
+  async certificate(): Promise<string> {
+    return this.ask('GET', '/pools/default/certificate');
+  }
+
+  /** Writes and reads a document through the advertised address, in a bucket that is gone afterwards. */
+  async probeDocument(): Promise<void> {
+    const made = await this.request('POST', '/pools/default/buckets', {
+      name: probeBucket,
+      ramQuotaMB: 100,
+      bucketType: 'ephemeral',
+    });
+    if (made.status !== 202 && !made.body.includes('already exists'))
+      throw new Error(`probe bucket: ${made.status} ${made.body}`);
+    try {
+      await this.writeAndRead();
+    } finally {
+      await this.ask('DELETE', `/pools/default/buckets/${probeBucket}`);
+    }
+  }
+
+  private async writeAndRead(): Promise<void> {
+    const { address, ports, administrator } = this.node;
+    const client = await KvClient.open(address, ports.kv, kvTimeoutMs, this.localAddress);
+    try {
+      await client.login(administrator.username, administrator.password);
+      await client.select(probeBucket, bucketPatienceMs);
+      const value = Buffer.from(`{"at":${this.clock.wallMs()}}`);
+      await client.set(0, probeKey, value, 0);
+      const reply = await client.get(0, probeKey);
+      if (reply.status !== 0 || !reply.value.equals(value))
+        throw new Error('the data port gave back another document than was written');
+    } finally {
+      client.close();
+    }
+  }
+
+  private get target(): RestTarget {
+    const { address, ports, administrator } = this.node;
+    return { host: address, port: ports.rest, ...administrator, localAddress: this.localAddress };
+  }
+}

@@ -1,0 +1,29 @@
+// The deletion of a cluster: its nodes end and their data goes before the rows that lead to them.
+import type { ClusterRow } from '../store/tables.ts';
+import type { PlanParts } from './create-cluster.ts';
+import type { Plan } from './step.ts';
+
+export const deleteCluster = (parts: PlanParts): Plan => ({
+  steps: [
+    { name: 'remove', run: (cluster) => remove(parts, cluster) },
+    { name: 'free', run: (cluster) => free(parts, cluster) },
+  ],
+  failed: async ({ id }) => {
+    await parts.store
+      .updateTable('clusters')
+      .set({ phase: 'destroy_failed', updated_at: parts.clock.wallMs() })
+      .where('id', '=', id)
+      .execute();
+  },
+});
+
+async function remove({ nodes, provisioner }: PlanParts, cluster: ClusterRow): Promise<void> {
+  for (const node of await nodes.of(cluster.id)) await provisioner.remove(node.id);
+}
+
+async function free({ store }: PlanParts, { id }: ClusterRow): Promise<void> {
+  await store.transaction().execute(async (transaction) => {
+    await transaction.deleteFrom('nodes').where('cluster_id', '=', id).execute();
+    await transaction.deleteFrom('clusters').where('id', '=', id).execute();
+  });
+}

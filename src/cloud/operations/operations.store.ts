@@ -1,0 +1,129 @@
+// Operations as they are kept: what is to be done to a cluster, how far it is, and which worker has it. A worker writes only
+// while it holds the lease, so that of two that believe to have an operation only one gets on with it.
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import type { OperationRow, Store } from '../store/tables.ts';
+
+export type OperationKind = 'create' | 'delete';
+export type OperationState = 'open' | 'done' | 'failed';
+
+export interface NewOperation {
+  readonly clusterId: string;
+  readonly kind: OperationKind;
+  readonly firstStep: string;
+  readonly home: string;
+  /** For how long failed steps are tried again, in milliseconds. */
+  readonly patienceMs: number;
+}
+
+export interface OperationsStoreOptions {
+  store: Store;
+  clock: Clock;
+  random: Random;
+}
+
+const leaseMs = 15_000;
+const batch = 20;
+
+export class OperationsStore {
+  private readonly options: OperationsStoreOptions;
+
+  constructor(options: OperationsStoreOptions) {
+    this.options = options;
+  }
+
+  /** Called in the transaction that changes the cluster. */
+  async add(transaction: Store, wish: NewOperation): Promise<string> {
+    const now = this.options.clock.wallMs();
+    const id = this.options.random.uuid();
+    await transaction
+      .insertInto('operations')
+      .values({
+        id,
+        cluster_id: wish.clusterId,
+        kind: wish.kind,
+        step: wish.firstStep,
+        state: 'open',
+        attempts: 0,
+        last_error: null,
+        home: wish.home,
+        owner: null,
+        lease_until: 0,
+        next_at: now,
+        deadline: now + wish.patienceMs,
+        created_at: now,
+        updated_at: now,
+      })
+      .execute();
+    return id;
+  }
+
+  get(id: string): Promise<OperationRow | undefined> {
+    return this.options.store.selectFrom('operations').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  latestOf(clusterId: string): Promise<OperationRow | undefined> {
+    const all = this.options.store.selectFrom('operations').selectAll().where('cluster_id', '=', clusterId);
+    return all.orderBy('created_at', 'desc').orderBy('id').limit(1).executeTakeFirst();
+  }
+
+  /** Open operations that are due and that nobody works on. */
+  due(home: string): Promise<OperationRow[]> {
+    const now = this.options.clock.wallMs();
+    return this.options.store
+      .selectFrom('operations')
+      .selectAll()
+      .where('state', '=', 'open')
+      .where('home', '=', home)
+      .where('next_at', '<=', now)
+      .where('lease_until', '<', now)
+      .orderBy('next_at')
+      .limit(batch)
+      .execute();
+  }
+
+  /** True when the operation is now this worker's. */
+  async claim(id: string, owner: string): Promise<boolean> {
+    const now = this.options.clock.wallMs();
+    const { numUpdatedRows } = await this.options.store
+      .updateTable('operations')
+      .set({ owner, lease_until: now + leaseMs })
+      .where('id', '=', id)
+      .where('state', '=', 'open')
+      .where('lease_until', '<', now)
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
+  }
+
+  /** Writes progress and renews the lease; false when another worker has the operation by now. */
+  async record(id: string, owner: string, change: Partial<OperationRow>): Promise<boolean> {
+    const now = this.options.clock.wallMs();
+    const { numUpdatedRows } = await this.options.store
+      .updateTable('operations')
+      .set({ lease_until: now + leaseMs, ...change, updated_at: now })
+      .where('id', '=', id)
+      .where('owner', '=', owner)
+      .where('state', '=', 'open')
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
+  }
+
+  /** What a process that ended held: only one process works for a home at a time. */
+  async releaseAll(home: string): Promise<void> {
+    await this.options.store
+      .updateTable('operations')
+      .set({ owner: null, lease_until: 0 })
+      .where('home', '=', home)
+      .execute();
+  }
+
+  /** A newer operation replaces those that are still open. */
+  async supersede(transaction: Store, clusterId: string, reason: string): Promise<void> {
+    await transaction
+      .updateTable('operations')
+      .set({ state: 'failed', last_error: reason, owner: null, updated_at: this.options.clock.wallMs() })
+      .where('cluster_id', '=', clusterId)
+      .where('state', '=', 'open')
+      .execute();
+  }
+}

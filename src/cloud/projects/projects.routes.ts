@@ -1,0 +1,33 @@
+// From requests to the projects service.
+import { type BoundOperation, bind } from '../http/operation.ts';
+import { cursorOf } from '../http/paging.ts';
+import {
+  CreateProject,
+  DeleteProject,
+  ListProjects,
+  projectReply,
+  ShowProject,
+} from './projects.contract.ts';
+import type { ProjectsService } from './projects.service.ts';
+
+export const projectOperations = (projects: ProjectsService, tenantId: string): BoundOperation[] => [
+  bind(ListProjects, async ({ caller, query, url }) => {
+    const { rows, total } = await projects.list(caller, query, query.sortBy);
+    return {
+      status: 200,
+      body: { cursor: cursorOf(query, total, url), data: rows.map((row) => projectReply(row, tenantId)) },
+    };
+  }),
+  bind(CreateProject, async ({ caller, body }) => ({
+    status: 201,
+    body: projectReply(await projects.create(caller, body.name), tenantId),
+  })),
+  bind(ShowProject, async ({ caller, params }) => ({
+    status: 200,
+    body: projectReply(await projects.show(caller, params['id'] as string), tenantId),
+  })),
+  bind(DeleteProject, async ({ caller, params }) => {
+    await projects.delete(caller, params['id'] as string);
+    return { status: 204 };
+  }),
+];

@@ -1,0 +1,38 @@
+// Where nodes run. One adapter keeps them as processes of this machine; the interface holds nothing that only processes have.
+
+/** Standard ports, or those that were free. */
+export interface NodePorts {
+  readonly rest: number;
+  readonly restTls: number;
+  readonly kv: number;
+  readonly kvTls: number;
+  readonly capi: number;
+  readonly capiTls: number;
+  readonly dist: number;
+  readonly distTls: number;
+}
+
+export interface Placement {
+  readonly address: string;
+  readonly ports: NodePorts;
+}
+
+export interface NodeSpec extends Placement {
+  readonly id: string;
+  readonly memoryMb: number;
+  readonly administrator: { readonly username: string; readonly password: string };
+}
+
+export type NodeHealth = 'running' | 'starting' | 'stopped';
+
+export interface Provisioner {
+  /** An address (and ports) that nothing uses and that is none of `taken`; kept by the caller before `start`. */
+  place(taken: readonly Placement[]): Promise<Placement>;
+  /** Resolves when the node is ready. A node that runs already is left as it is; one that ends later is started again. */
+  start(node: NodeSpec): Promise<void>;
+  /** Ends the node and deletes all it kept; resolves when both are done, also when there was nothing. */
+  remove(nodeId: string): Promise<void>;
+  health(nodeId: string): NodeHealth;
+  /** Ends what runs here, or leaves it to the next process, as the adapter does things. */
+  close(): Promise<void>;
+}

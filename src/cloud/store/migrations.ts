@@ -1,0 +1,118 @@
+// How the tables came to be, in order. A migration that was released is never changed.
+import type { Kysely } from 'kysely';
+import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
+import type { Store } from './tables.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a migration knows the tables of its time, not those of today
+type AnyStore = Kysely<any>;
+
+const first: Migration = {
+  async up(db: AnyStore) {
+    await db.schema
+      .createTable('facts')
+      .addColumn('name', 'text', (c) => c.primaryKey())
+      .addColumn('value', 'text', (c) => c.notNull())
+      .execute();
+    await db.schema
+      .createTable('clouds')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('name', 'text', (c) => c.notNull().unique())
+      .addColumn('provider', 'text', (c) => c.notNull())
+      .addColumn('region', 'text', (c) => c.notNull())
+      .addColumn('cidr', 'text', (c) => c.notNull())
+      .addColumn('status', 'text', (c) => c.notNull())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .execute();
+    await db.schema
+      .createTable('members')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('name', 'text', (c) => c.notNull())
+      .addColumn('email', 'text', (c) => c.notNull().unique())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .execute();
+    await db.schema
+      .createTable('projects')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('name', 'text', (c) => c.notNull())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .execute();
+    await db.schema
+      .createTable('tokens')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('token_hash', 'text', (c) => c.notNull().unique())
+      .addColumn('access_key', 'text', (c) => c.notNull().unique())
+      .addColumn('secret_sealed', 'text', (c) => c.notNull())
+      .addColumn('role', 'text', (c) => c.notNull())
+      .addColumn('project_id', 'text')
+      .addColumn('origin', 'text', (c) => c.notNull())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('expires_at', 'bigint')
+      .addColumn('revoked_at', 'bigint')
+      .addColumn('last_used_at', 'bigint')
+      .execute();
+    await db.schema
+      .createTable('clusters')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('environment', 'text', (c) => c.notNull())
+      .addColumn('name', 'text', (c) => c.notNull())
+      .addColumn('project_id', 'text', (c) => c.notNull().references('projects.id'))
+      .addColumn('cloud_id', 'text', (c) => c.references('clouds.id'))
+      .addColumn('description', 'text', (c) => c.notNull())
+      .addColumn('spec', 'text', (c) => c.notNull())
+      .addColumn('phase', 'text', (c) => c.notNull())
+      .addColumn('home', 'text', (c) => c.notNull())
+      .addColumn('administrator_sealed', 'text', (c) => c.notNull())
+      .addColumn('certificate', 'text')
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('updated_at', 'bigint', (c) => c.notNull())
+      .addColumn('deployed_at', 'bigint')
+      .execute();
+    await db.schema
+      .createTable('nodes')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('cluster_id', 'text', (c) => c.notNull().references('clusters.id'))
+      .addColumn('position', 'integer', (c) => c.notNull())
+      .addColumn('memory_mb', 'integer', (c) => c.notNull())
+      .addColumn('services', 'text', (c) => c.notNull())
+      .addColumn('address', 'text', (c) => c.notNull())
+      .addColumn('ports', 'text', (c) => c.notNull())
+      .addColumn('home', 'text', (c) => c.notNull())
+      .addUniqueConstraint('nodes_of_cluster', ['cluster_id', 'position'])
+      .execute();
+    await db.schema
+      .createTable('operations')
+      .addColumn('id', 'text', (c) => c.primaryKey())
+      .addColumn('cluster_id', 'text', (c) => c.notNull())
+      .addColumn('kind', 'text', (c) => c.notNull())
+      .addColumn('step', 'text', (c) => c.notNull())
+      .addColumn('state', 'text', (c) => c.notNull())
+      .addColumn('attempts', 'integer', (c) => c.notNull())
+      .addColumn('last_error', 'text')
+      .addColumn('home', 'text', (c) => c.notNull())
+      .addColumn('owner', 'text')
+      .addColumn('lease_until', 'bigint', (c) => c.notNull())
+      .addColumn('next_at', 'bigint', (c) => c.notNull())
+      .addColumn('deadline', 'bigint', (c) => c.notNull())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('updated_at', 'bigint', (c) => c.notNull())
+      .execute();
+    await db.schema.createIndex('clusters_by_project').on('clusters').columns(['project_id', 'id']).execute();
+    await db.schema.createIndex('clusters_by_name').on('clusters').columns(['name', 'id']).execute();
+    await db.schema.createIndex('projects_by_name').on('projects').columns(['name', 'id']).execute();
+    await db.schema.createIndex('operations_open').on('operations').columns(['state', 'next_at']).execute();
+    await db.schema
+      .createIndex('operations_of')
+      .on('operations')
+      .columns(['cluster_id', 'created_at'])
+      .execute();
+  },
+};
+
+const migrations: Record<string, Migration> = { '0001_first': first };
+const provider: MigrationProvider = { getMigrations: () => Promise.resolve(migrations) };
+
+/** Brings the tables up to date; several processes may do so at once. */
+export async function migrate(store: Store): Promise<void> {
+  const { error } = await new Migrator({ db: store, provider }).migrateToLatest();
+  if (error !== undefined) throw error;
+}

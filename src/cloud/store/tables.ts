@@ -1,0 +1,102 @@
+// What the cloud keeps, as rows. Times are milliseconds since 1970; lists and objects are JSON text, so that both databases
+// hold the same.
+import type { Kysely } from 'kysely';
+
+export interface Tables {
+  /** Single facts: `tenant_id`. */
+  facts: { name: string; value: string };
+  clouds: CloudRow;
+  members: { id: string; name: string; email: string; created_at: number };
+  projects: ProjectRow;
+  tokens: TokenRow;
+  clusters: ClusterRow;
+  nodes: NodeRow;
+  operations: OperationRow;
+}
+
+export interface CloudRow {
+  id: string;
+  name: string;
+  provider: string;
+  region: string;
+  cidr: string;
+  status: string;
+  created_at: number;
+}
+
+export interface ProjectRow {
+  id: string;
+  name: string;
+  created_at: number;
+}
+
+export interface TokenRow {
+  id: string;
+  /** SHA-256 of the token, hexadecimal: it has 256 random bits, so a plain hash is enough. */
+  token_hash: string;
+  access_key: string;
+  /** The signing secret, encrypted under the key file. */
+  secret_sealed: string;
+  role: string;
+  project_id: string | null;
+  /** `start`: issued by a process for its ready file and revoked by the next one; `operator`: made by command. */
+  origin: string;
+  created_at: number;
+  expires_at: number | null;
+  revoked_at: number | null;
+  last_used_at: number | null;
+}
+
+export interface ClusterRow {
+  id: string;
+  /** `vpc`: in a customer's cloud (v2), has a cloud_id; `hosted`: v3. */
+  environment: string;
+  name: string;
+  project_id: string;
+  cloud_id: string | null;
+  description: string;
+  /** What was asked for: servers, place, support; JSON. */
+  spec: string;
+  /** Where it stands: see phase.ts. */
+  phase: string;
+  /** The process that runs the nodes: the id in its data folder. */
+  home: string;
+  administrator_sealed: string;
+  certificate: string | null;
+  created_at: number;
+  updated_at: number;
+  deployed_at: number | null;
+}
+
+export interface NodeRow {
+  id: string;
+  cluster_id: string;
+  position: number;
+  memory_mb: number;
+  services: string;
+  address: string;
+  /** `NodePorts`, JSON. */
+  ports: string;
+  home: string;
+}
+
+export interface OperationRow {
+  id: string;
+  cluster_id: string;
+  kind: string;
+  /** The step that is under way or comes next. */
+  step: string;
+  state: string;
+  attempts: number;
+  last_error: string | null;
+  home: string;
+  /** The worker that has it, until `lease_until`. */
+  owner: string | null;
+  lease_until: number;
+  next_at: number;
+  deadline: number;
+  created_at: number;
+  updated_at: number;
+}
+
+export type Store = Kysely<Tables>;

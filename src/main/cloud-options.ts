@@ -1,0 +1,38 @@
+// The options of the cloud, as `divan cloud` takes them.
+import { logLevels } from '#ports/log.ts';
+import { choice, kinds, type OptionKind, type OptionValues, UsageError } from './options.ts';
+
+/** A share: `1/64` or `0.5`. */
+const share: OptionKind<number> = {
+  placeholder: 'SHARE',
+  parse(text) {
+    const [, above, below] = /^(\d+(?:\.\d+)?)(?:\/(\d+))?$/.exec(text) ?? [];
+    const value = Number(above) / Number(below ?? 1);
+    if (value > 0 && value <= 1) return value;
+    throw new UsageError(`"${text}" is not a share such as 1/64, above 0 and at most 1`);
+  },
+};
+
+export const cloudOptions = {
+  'data-dir': { kind: kinds.path, default: './divan-cloud', doc: 'folder that keeps everything' },
+  host: { kind: kinds.host, default: '127.0.0.1', doc: 'address to listen on' },
+  port: { kind: kinds.port, default: 8080, doc: 'hosted management API' },
+  database: { kind: kinds.text, doc: 'SQLite file, or postgres://… (default: a file in the data folder)' },
+  'size-scale': {
+    kind: share,
+    default: 1 / 64,
+    doc: 'share of a requested instance’s memory that its node gets',
+  },
+  capacity: {
+    kind: kinds.megabytes,
+    doc: 'memory of all nodes together, in MB (default: half of the machine)',
+  },
+  'ready-file': { kind: kinds.path, doc: 'JSON file to write when ready (mode 0600)' },
+  'log-level': {
+    kind: choice(...logLevels),
+    default: 'warn',
+    doc: 'log to standard error from this level up',
+  },
+} as const;
+
+export type CloudOptionValues = OptionValues<typeof cloudOptions>;

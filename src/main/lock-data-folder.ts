@@ -1,0 +1,13 @@
+// One process per data folder; another is told so in one line.
+import { FolderInUseError, type FolderLock, lockFolder } from '#ports/folder-lock.ts';
+import { StartError } from './start-error.ts';
+
+/** Whoever drops the answer may lose the lock to the collector. */
+export function lockDataFolder(path: string): FolderLock {
+  try {
+    return lockFolder(path);
+  } catch (error) {
+    if (error instanceof FolderInUseError) throw new StartError(error.message, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,163 @@
+// Starts a real cloud as a process of its own, on a free port and a fresh data folder, and stops it with all its nodes.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { eventually } from './node-process.ts';
+
+export interface CloudReady {
+  api: string;
+  token: string;
+  accessKey: string;
+  secretKey: string;
+}
+
+export interface CloudSettings {
+  args?: string[];
+  /** An existing folder; it is kept afterwards, with nodes that still run. */
+  dataDir?: string;
+}
+
+/** What the API answered. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  body: any;
+}
+
+const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+const startTimeoutMs = 30_000;
+
+export class CloudProcess {
+  readonly dataDir: string;
+  readonly ready: CloudReady;
+  private readonly child: ChildProcess;
+  private readonly keepData: boolean;
+  private readonly printed: { text: string };
+
+  private constructor(
+    child: ChildProcess,
+    printed: { text: string },
+    { dataDir, keepData, ready }: { dataDir: string; keepData: boolean; ready: CloudReady },
+  ) {
+    this.child = child;
+    this.printed = printed;
+    this.dataDir = dataDir;
+    this.keepData = keepData;
+    this.ready = ready;
+  }
+
+  static async start(settings: CloudSettings = {}): Promise<CloudProcess> {
+    const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'divan-cloud-'));
+    const readyFile = join(dataDir, `ready-${process.hrtime.bigint()}.json`);
+    const args = ['cloud', '--data-dir', dataDir, '--port', '0', '--ready-file', readyFile];
+    const child = spawn(process.execPath, [launcher, ...args, ...(settings.args ?? [])], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const printed = { text: '' };
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        printed.text = (printed.text + chunk.toString()).slice(-1_000_000);
+      });
+    }
+    const ready = await whenReady(child, readyFile, printed);
+    rmSync(readyFile);
+    return new CloudProcess(child, printed, { dataDir, keepData: settings.dataDir !== undefined, ready });
+  }
+
+  get pid(): number {
+    return this.child.pid as number;
+  }
+
+  /** Everything that the cloud printed so far. */
+  get output(): string {
+    return this.printed.text;
+  }
+
+  /** The processes of nodes, by what their data folders say. */
+  nodePids(): number[] {
+    return nodePids(this.dataDir);
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      const ended = once(this.child, 'exit');
+      this.child.kill(signal);
+      await ended;
+    }
+    return this.child.exitCode;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop('SIGKILL');
+    if (this.keepData) return;
+    endNodes(this.dataDir);
+    await eventually(() => rmSync(this.dataDir, { recursive: true, force: true }));
+  }
+
+  /** A request with the start token, or with `token`; JSON when a body is given. */
+  async request(method: string, path: string, body?: unknown, token = this.ready.token): Promise<Answer> {
+    const response = await fetch(new URL(path, this.ready.api), {
+      method,
+      headers: {
+        ...(token !== '' && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
+  }
+}
+
+/** Ends the nodes that a killed cloud left running. */
+export function endNodes(dataDir: string): void {
+  for (const pid of nodePids(dataDir)) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // it ended meanwhile
+    }
+  }
+}
+
+function nodePids(dataDir: string): number[] {
+  const folder = join(dataDir, 'nodes');
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .map((node) => join(folder, node, 'lock.pid'))
+    .filter((path) => existsSync(path))
+    .map((path) => Number(readFileSync(path, 'utf8')))
+    .filter((pid) => pid > 0 && lives(pid));
+}
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function whenReady(
+  child: ChildProcess,
+  readyFile: string,
+  printed: { text: string },
+): Promise<CloudReady> {
+  const deadline = performance.now() + startTimeoutMs;
+  while (performance.now() < deadline) {
+    if (child.exitCode !== null) throw new Error(`the cloud ended with ${child.exitCode}: ${printed.text}`);
+    if (existsSync(readyFile))
+      return (JSON.parse(readFileSync(readyFile, 'utf8')) as { cloud: CloudReady }).cloud;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  child.kill('SIGKILL');
+  throw new Error(`the cloud was not ready in ${startTimeoutMs} ms: ${printed.text}`);
+}
