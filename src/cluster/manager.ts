@@ -17,12 +17,16 @@ import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { Agent, type AgentDeps } from './agent/agent.ts';
+import { type AlertSink, AlertsService } from './alerts/alerts.service.ts';
+import { AlertsStore } from './alerts/alerts.store.ts';
+import type { Mailer } from './alerts/mailer.ts';
 import { capiRoutes } from './capi/capi.routes.ts';
 import { type CertificateFiles, CertificatesService } from './certificates/certificates.service.ts';
 import type { Issue } from './certificates/issue.ts';
 import type { Edition, NodePorts, Vocabulary } from './config/cluster-state.ts';
 import { ClusterView } from './config/cluster-view.ts';
 import { type Product, productOf } from './config/product.ts';
+import { SettingsStore } from './config/settings.store.ts';
 import { firstConfiguration, ownEntry } from './first-configuration.ts';
 import type { System } from './nodes/system.ts';
 import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/password-policy.routes.ts';
@@ -37,6 +41,8 @@ export interface MachinePorts {
   surroundings: NodeSurroundings;
   certificateFiles: CertificateFiles;
   issue: Issue;
+  /** Sends mail; trusts, besides what the machine trusts, these authorities. */
+  mailer: (trusted: () => Promise<readonly string[]>) => Mailer;
   ownNames: readonly string[];
   /** Memory that this process may use. */
   memoryBytes: () => number;
@@ -69,6 +75,8 @@ export interface ClusterManager {
     readonly ready: Promise<void>;
   };
   readonly product: Product;
+  /** Whoever notices what operators must be mailed says so here. */
+  readonly alerts: AlertSink;
   /** Reads the configuration, or writes the first one. */
   open(): Promise<void>;
   /** Tells clients where this node really listens, and starts the agent. */
@@ -88,7 +96,12 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
   const data = new Agent({ ...options, view, users: users.identities, tls: certificates });
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {}); // whoever awaits it is told
-  const parts = { ...options, view, product, data, certificates, administrators: users.service };
+  const alerts = new AlertsService({
+    ...options,
+    store: new AlertsStore(new SettingsStore(store), options.secrets),
+    mailer: options.mailer(async () => [(await certificates.authority()).pem]),
+  });
+  const parts = { ...options, view, product, data, certificates, alerts, administrators: users.service };
   return {
     routes: [...clusterRoutes(parts), ...users.routes, ...passwordPolicyRoutes(policy)].sort(byPath),
     capiRoutes: capiRoutes({ view, product }),
@@ -103,6 +116,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
       onChange: (listener) => certificates.onChange(listener),
     },
     product,
+    alerts,
     async open() {
       await firstConfiguration(options);
       await view.start();
@@ -115,6 +129,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     },
     settled: (timeoutMs) => data.settled(view.latestRevision(), timeoutMs),
     async stop() {
+      await alerts.stop();
       await data.stop();
       await certificates.stop();
       users.stop();

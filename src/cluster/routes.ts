@@ -3,6 +3,8 @@ import type { BoundRoute } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
+import { alertRoutes } from './alerts/alerts.routes.ts';
+import type { AlertsService } from './alerts/alerts.service.ts';
 import { bucketRoutes } from './buckets/buckets.routes.ts';
 import { BucketsService } from './buckets/buckets.service.ts';
 import { BucketsStore } from './buckets/buckets.store.ts';
@@ -33,6 +35,7 @@ export interface ClusterParts {
   system: System;
   surroundings: NodeSurroundings;
   certificates: CertificatesService;
+  alerts: AlertsService;
   administrators: Administrators;
   memoryBytes: () => number;
   product: Product;
@@ -56,6 +59,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...nodeRoutes({ ...parts, moments }),
     ...bucketRoutes({ ...parts, moments, service: buckets }),
     ...collectionRoutes({ ...parts, service: new CollectionsService(parts) }),
+    ...alertRoutes(parts.alerts),
     ...certificateRoutes({ ...parts, service: parts.certificates }),
   ];
 }

@@ -8,6 +8,7 @@ import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import type { Mailer } from '../../src/cluster/alerts/mailer.ts';
 import type { Issue } from '../../src/cluster/certificates/issue.ts';
 import type { Edition, Vocabulary } from '../../src/cluster/config/cluster-state.ts';
 import { createClusterManager } from '../../src/cluster/manager.ts';
@@ -82,6 +83,8 @@ export interface ManagerOptions {
   wireNames?: Vocabulary;
   store?: ConfigStore;
   issue?: Issue;
+  /** Default: every mail arrives nowhere. */
+  mailer?: Mailer;
   /** Provisions as `Administrator` / `password` unless false. */
   provisioned?: boolean;
 }
@@ -119,6 +122,7 @@ export async function aManager(options: ManagerOptions = {}) {
       save: async () => {},
     },
     issue: options.issue ?? (async () => ({ authority: noCertificate, node: noCertificate })),
+    mailer: () => options.mailer ?? { send: async () => ({ sent: true, refused: [] }) },
     ownNames: [],
     memoryBytes: () => 8 * gib,
   });

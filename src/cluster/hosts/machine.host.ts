@@ -1,6 +1,7 @@
 // The real machine behind the manager's ports.
 import { join } from 'node:path';
 import type { Clock } from '#ports/clock.ts';
+import { SmtpMailer } from '../alerts/smtp.adapter.ts';
 import { FolderCertificates } from '../certificates/certificate-files.adapter.ts';
 import { issueInProcess } from '../certificates/hosts/issue.host.ts';
 import { ownNames } from '../certificates/own-names.adapter.ts';
@@ -19,6 +20,7 @@ export function machinePorts(options: {
     surroundings: new Surroundings(listenHost),
     certificateFiles: new FolderCertificates(join(dataFolder, 'certificates')),
     issue: issueInProcess,
+    mailer: (trusted) => new SmtpMailer({ trusted }),
     ownNames: ownNames(listenHost),
     memoryBytes: memoryLimit,
   };

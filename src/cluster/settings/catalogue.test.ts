@@ -44,6 +44,7 @@ const forms: Record<string, string>[] = [
   { afamily: 'ipv4' },
   { name: 'b', ramQuotaMB: '100', ...compaction },
   { name: 'e', ramQuotaMB: '100', bucketType: 'ephemeral' },
+  { enabled: 'true', recipients: 'a@b' },
   { port: 'SAME', username: 'Administrator', password: 'password' },
 ];
 

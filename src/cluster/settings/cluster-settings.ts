@@ -1,4 +1,5 @@
 // Settings of the cluster and of its nodes.
+import { alertParameters } from './alert-parameters.ts';
 import { type SettingGroup, setting } from './setting.ts';
 
 const whole = 'provisioning.init_cluster';
@@ -186,4 +187,5 @@ export const clusterSettings: readonly SettingGroup[] = [
       ),
     ],
   },
+  ...alertParameters,
 ];

@@ -1,0 +1,135 @@
+// The form of the alert settings and of test mails. A change replaces everything: what is left out falls back to its default.
+import { refuse } from '#contract/errors.ts';
+import type { Form } from '#contract/route.ts';
+import { Problems } from '../forms/problems.ts';
+import { type AlertKind, type AlertSettings, alertKinds, freshAlertSettings } from './alert-settings.ts';
+
+export const settingNames = [
+  'enabled',
+  'recipients',
+  'alerts',
+  'sender',
+  'emailHost',
+  'emailPort',
+  'emailEncrypt',
+  'emailUser',
+  'emailPass',
+] as const;
+
+const recipientsMax = 100;
+const addressBytesMax = 254;
+const hostBytesMax = 253;
+const credentialBytesMax = 1024;
+
+/** No blank, control or special character can reach a header or a command of the mail server. */
+const address = /^[^\s\p{Cc}@<>()[\],;:\\"]+@([^\s\p{Cc}@<>()[\],;:\\"]+|\[[\w.:]+\])$/u;
+const host = /^[\w.:-]*$/;
+
+export function readAlertForm(form: Form, others: readonly string[] = []): AlertSettings {
+  const { settings, problems } = parseAlertForm(form, others);
+  problems.settle();
+  return settings;
+}
+
+export function parseAlertForm(
+  form: Form,
+  others: readonly string[] = [],
+): { settings: AlertSettings; problems: Problems } {
+  const problems = new Problems();
+  if (!settingNames.some((name) => form[name] !== undefined))
+    problems.add('general', 'No valid parameters given.');
+  for (const name of Object.keys(form)) {
+    if (!(settingNames as readonly string[]).includes(name) && !others.includes(name))
+      problems.add('error', `Unsupported paramater ${name.slice(0, 100)} was specified`);
+  }
+  if ('general' in problems.fields) return { settings: freshAlertSettings, problems };
+  const enabled = readEnabled(form, problems);
+  const settings = {
+    enabled,
+    recipients: readRecipients(form, enabled, problems),
+    alerts: readKinds(form, problems),
+    sender: readSender(form, problems),
+    server: readServer(form, problems),
+  };
+  return { settings, problems };
+}
+
+function readEnabled(form: Form, problems: Problems): boolean {
+  const sent = form['enabled'];
+  if (sent !== 'true' && sent !== 'false') problems.add('enabled', 'enabled must be either true or false.');
+  return sent === 'true';
+}
+
+/** Nobody may stand in the list while nothing is sent. */
+function readRecipients(form: Form, enabled: boolean, problems: Problems): string[] {
+  const sent = form['recipients'];
+  const recipients = listed(sent ?? '');
+  const some = recipients.length > 0 || (sent !== undefined && !enabled);
+  if (!some || recipients.length > recipientsMax || !recipients.every(isAddress))
+    problems.add('recipients', 'recipients must be a comma separated list of valid email addresses.');
+  return recipients;
+}
+
+function readKinds(form: Form, problems: Problems): AlertKind[] {
+  const sent = form['alerts'];
+  if (sent === undefined) return freshAlertSettings.alerts;
+  const names = listed(sent);
+  const known = alertKinds.filter((kind) => names.includes(kind));
+  if (known.length < new Set(names).size)
+    problems.add('alerts', `alerts contained invalid keys. Valid keys are: ${alertKinds.join(', ')}.`);
+  return known;
+}
+
+function readSender(form: Form, problems: Problems): string {
+  const sender = form['sender']?.trim() ?? freshAlertSettings.sender;
+  if (!isAddress(sender)) problems.add('sender', 'sender must be a valid email address.');
+  return sender;
+}
+
+function readServer(form: Form, problems: Problems): AlertSettings['server'] {
+  const { server } = freshAlertSettings;
+  const name = form['emailHost']?.trim() ?? server.host;
+  if (name === '' || !host.test(name) || name.length > hostBytesMax)
+    problems.add('email_host', 'emailHost must be the name or address of a mail server.');
+  const encrypt = form['emailEncrypt'] ?? 'false';
+  if (encrypt !== 'true' && encrypt !== 'false')
+    problems.add('email_encrypt', 'emailEncrypt must be either true or false.');
+  return {
+    host: name,
+    port: readPort(form['emailPort'], problems),
+    encrypt: encrypt === 'true',
+    user: readCredential(form, 'emailUser', 'email_user', problems),
+    password: readCredential(form, 'emailPass', 'email_pass', problems),
+  };
+}
+
+function readPort(sent: string | undefined, problems: Problems): number {
+  if (sent === undefined) return freshAlertSettings.server.port;
+  const port = /^\s*\+?\d{1,9}\s*$/.test(sent) ? Number(sent) : 0;
+  if (port < 1 || port > 65535)
+    problems.add('email_port', 'emailPort must be a positive integer less than 65536.');
+  return port;
+}
+
+function readCredential(form: Form, name: string, key: string, problems: Problems): string {
+  const sent = form[name] ?? '';
+  if (Buffer.byteLength(sent) > credentialBytesMax || sent.includes('\0'))
+    problems.add(key, `${name} must be a text of at most ${credentialBytesMax} bytes.`);
+  return sent;
+}
+
+const listed = (text: string): string[] =>
+  text
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+
+const isAddress = (text: string): boolean => Buffer.byteLength(text) <= addressBytesMax && address.test(text);
+
+/** A test mail's own fields; what it does not say is said for it. */
+export function readTestMail(form: Form): { subject: string; text: string } {
+  const subject = form['subject'] ?? 'Test email from Divan';
+  if (Buffer.byteLength(subject) > 900) throw refuse.fields({ subject: 'subject is too long.' });
+  const text = form['body'] ?? 'This mail was asked for to see whether alerts reach you.';
+  return { subject, text };
+}

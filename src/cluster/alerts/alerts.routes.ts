@@ -1,0 +1,30 @@
+import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
+import { parseAlertForm, readAlertForm, readTestMail } from './alert-form.ts';
+import * as contract from './alerts.contract.ts';
+import type { AlertsService } from './alerts.service.ts';
+
+const mailFields = ['subject', 'body'];
+
+export function alertRoutes(service: AlertsService): BoundRoute[] {
+  const test = async ({ body }: { body: Form }, { signal }: Context) => {
+    const settings = readAlertForm(body, mailFields);
+    await service.test(settings, readTestMail(body), signal);
+    return reply.empty();
+  };
+  return [
+    bind(contract.GetAlerts, async () => reply.json(contract.shownAlerts(await service.read()))),
+    bind(contract.ChangeAlerts, async ({ body, query }) => {
+      if (query['just_validate'] === '1') return reply.json({ errors: problemsOf(body) });
+      await service.change(readAlertForm(body));
+      return reply.empty();
+    }),
+    bind(contract.TestAlerts, test),
+    bind(contract.SendTestAlert, test),
+  ];
+}
+
+/** A question about a form is always answered with 200 here; null means that nothing is wrong. */
+function problemsOf(body: Form): Record<string, string> | null {
+  const { problems } = parseAlertForm(body);
+  return problems.any ? problems.fields : null;
+}

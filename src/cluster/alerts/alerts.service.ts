@@ -1,0 +1,90 @@
+// Alerts by mail: settings, test mails, and the queue of events to tell of.
+import { refuse } from '#contract/errors.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { AlertKind, AlertSettings } from './alert-settings.ts';
+import type { AlertsStore } from './alerts.store.ts';
+import { MailQueue } from './mail-queue.ts';
+import type { Mail, Mailer, MailOutcome } from './mailer.ts';
+
+/** Something that recipients of its kind are told: auto-failover raises these. */
+export interface AlertEvent {
+  kind: AlertKind;
+  /** The whole text of the mail. */
+  text: string;
+}
+
+/** Where whoever notices an event reports it; returns at once. */
+export interface AlertSink {
+  raise(event: AlertEvent): void;
+}
+
+export interface AlertsDeps {
+  store: AlertsStore;
+  mailer: Mailer;
+  clock: Clock;
+  log: Log;
+}
+
+const testsAtOnceMax = 4;
+const notWanted: MailOutcome = { sent: true, refused: [] };
+
+export class AlertsService implements AlertSink {
+  readonly #deps: AlertsDeps;
+  readonly #queue: MailQueue<AlertEvent>;
+  #testing = 0;
+
+  constructor(deps: AlertsDeps) {
+    this.#deps = deps;
+    this.#queue = new MailQueue({
+      ...deps,
+      deliver: (event, signal) => this.#deliver(event, signal),
+      lost: ({ kind }, reason) => deps.log.error('alert.mail_lost', { kind, reason }),
+    });
+  }
+
+  read(): Promise<AlertSettings> {
+    return this.#deps.store.read();
+  }
+
+  async change(settings: AlertSettings): Promise<void> {
+    await this.#deps.store.write(settings);
+    this.#queue.retry();
+  }
+
+  raise(event: AlertEvent): void {
+    this.#queue.add(event);
+  }
+
+  /** Sends one mail by settings that are not kept; refuses with the reason why it could not be sent. */
+  async test(settings: AlertSettings, mail: { subject: string; text: string }, signal: AbortSignal) {
+    const { server, sender, recipients } = settings;
+    if (recipients.length === 0) throw refuse.bare({ error: 'there are no recipients' });
+    if (this.#testing === testsAtOnceMax) throw refuse.bare({ error: 'too many test mails are under way' });
+    this.#testing++;
+    try {
+      const outcome = await this.#deps.mailer.send(server, { sender, recipients, ...mail }, signal);
+      if (!outcome.sent) throw refuse.bare({ error: outcome.reason });
+      if (outcome.refused.length > 0)
+        throw refuse.bare({ error: `the mail server refused ${outcome.refused.join(', ')}` });
+    } finally {
+      this.#testing--;
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.#queue.stop();
+  }
+
+  /** By the settings of this moment, so that a correction reaches mails that wait already. */
+  async #deliver(event: AlertEvent, signal: AbortSignal): Promise<MailOutcome> {
+    const settings = await this.#deps.store.read();
+    if (!settings.enabled || !settings.alerts.includes(event.kind)) return notWanted;
+    return await this.#deps.mailer.send(settings.server, alertMail(settings, event), signal);
+  }
+}
+
+export const alertMail = ({ sender, recipients }: AlertSettings, { kind, text }: AlertEvent): Mail => ({
+  ...{ sender, recipients, text },
+  subject: `Divan alert: ${kind}`,
+});

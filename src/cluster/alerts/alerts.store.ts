@@ -1,0 +1,39 @@
+// The alert settings as they are kept: the mail server's password only encrypted.
+import type { SecretBox } from '#auth/secret-box.ts';
+import type { SettingsStore } from '../config/settings.store.ts';
+import { type AlertSettings, freshAlertSettings, type MailServer } from './alert-settings.ts';
+
+const key = 'alerts';
+const purpose = 'alerts/mail-server';
+
+interface StoredAlerts extends Omit<AlertSettings, 'server'> {
+  server: Omit<MailServer, 'password'> & { sealedPassword: string };
+}
+
+export class AlertsStore {
+  readonly #settings: SettingsStore;
+  readonly #secrets: SecretBox;
+
+  constructor(settings: SettingsStore, secrets: SecretBox) {
+    this.#settings = settings;
+    this.#secrets = secrets;
+  }
+
+  async read(): Promise<AlertSettings> {
+    const stored = await this.#settings.read<StoredAlerts>(key, this.#stored(freshAlertSettings));
+    const { sealedPassword, ...server } = stored.server;
+    const password = sealedPassword === '' ? '' : this.#secrets.open(purpose, sealedPassword);
+    return { ...stored, server: { ...server, password } };
+  }
+
+  async write(settings: AlertSettings): Promise<void> {
+    const stored = this.#stored(settings);
+    await this.#settings.change(key, stored, stored);
+  }
+
+  #stored({ server, ...settings }: AlertSettings): StoredAlerts {
+    const { password, ...open } = server;
+    const sealedPassword = password === '' ? '' : this.#secrets.seal(purpose, password);
+    return { ...settings, server: { ...open, sealedPassword } };
+  }
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { firstPauseMs, keptMs, longestPauseMs, MailQueue, waitingMax } from './mail-queue.ts';
+import type { MailOutcome } from './mailer.ts';
+
+const sent: MailOutcome = { sent: true, refused: [] };
+const later = { sent: false, reason: 'econnrefused', lasting: false } as const;
+const never: MailOutcome = { sent: false, reason: '550 no such user', lasting: true };
+const turns = () => new Promise((resolve) => setImmediate(resolve));
+
+function aQueue(answer: (mail: string) => MailOutcome | Promise<MailOutcome>) {
+  const clock = new ManualClock();
+  const tried: string[] = [];
+  const lost: [string, string][] = [];
+  const queue = new MailQueue<string>({
+    ...{ clock, log: silentLog },
+    deliver: async (mail) => {
+      tried.push(mail);
+      return await answer(mail);
+    },
+    lost: (mail, reason) => lost.push([mail, reason]),
+  });
+  return { clock, queue, tried, lost };
+}
+
+describe('the queue of mails', () => {
+  it('sends one after the other, in order', async () => {
+    const { queue, tried } = aQueue(() => sent);
+    for (const mail of ['a', 'b', 'c']) queue.add(mail);
+    await turns();
+    queue.add('d');
+    await turns();
+    assert.deepEqual([tried, queue.size], [['a', 'b', 'c', 'd'], 0]);
+  });
+
+  it('tries again with growing pauses while the server is away, up to a longest one', async () => {
+    const { clock, queue, tried } = aQueue(() => later);
+    queue.add('a');
+    await turns();
+    for (let pause = firstPauseMs, tries = 1; pause < longestPauseMs; pause *= 2, tries++) {
+      clock.advance(pause - 1);
+      await turns();
+      assert.equal(tried.length, tries);
+      clock.advance(1);
+      await turns();
+      assert.equal(tried.length, tries + 1);
+    }
+    clock.advance(longestPauseMs);
+    await turns();
+    const before = tried.length;
+    clock.advance(longestPauseMs);
+    await turns();
+    assert.equal(tried.length, before + 1);
+  });
+
+  it('tries at once when told that something changed, and starts its pauses anew', async () => {
+    let outcome: MailOutcome = later;
+    const { clock, queue, tried } = aQueue(() => outcome);
+    queue.add('a');
+    await turns();
+    clock.advance(firstPauseMs);
+    await turns();
+    outcome = sent;
+    queue.retry();
+    await turns();
+    assert.deepEqual([tried.length, queue.size], [3, 0]);
+  });
+
+  it('gives a mail up that no other try could send, and goes on with the next', async () => {
+    const { queue, tried, lost } = aQueue((mail) => (mail === 'a' ? never : sent));
+    queue.add('a');
+    queue.add('b');
+    await turns();
+    assert.deepEqual(tried, ['a', 'b']);
+    assert.deepEqual(lost, [['a', '550 no such user']]);
+  });
+
+  it('gives a mail up after a day', async () => {
+    const { clock, queue, lost } = aQueue(() => later);
+    queue.add('a');
+    await turns();
+    for (let passed = 0; passed <= keptMs; passed += longestPauseMs) {
+      clock.advance(longestPauseMs);
+      await turns();
+    }
+    assert.deepEqual([lost, queue.size], [[['a', 'econnrefused']], 0]);
+  });
+
+  it('keeps a bounded number of mails, the newest, and not the one under way', async () => {
+    const answers = Promise.withResolvers<MailOutcome>();
+    const { queue, lost } = aQueue(() => answers.promise);
+    for (let number = 0; number <= waitingMax; number++) queue.add(`${number}`);
+    assert.deepEqual([queue.size, lost], [waitingMax, [['1', 'too many mails wait']]]);
+    answers.resolve(sent);
+    await turns();
+    await turns();
+    assert.equal(queue.size, 0);
+  });
+
+  it('takes a delivery that throws for one that failed', async () => {
+    const { clock, queue } = aQueue(() => {
+      throw new Error('settings cannot be read');
+    });
+    queue.add('a');
+    await turns();
+    assert.deepEqual([queue.size, clock.pending], [1, 1]);
+  });
+
+  it('leaves nothing running when it stops', async () => {
+    const { clock, queue, tried } = aQueue(() => later);
+    queue.add('a');
+    await turns();
+    await queue.stop();
+    queue.add('b');
+    clock.advance(longestPauseMs);
+    await turns();
+    assert.deepEqual(tried, ['a']);
+  });
+});

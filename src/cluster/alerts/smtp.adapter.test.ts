@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
+import { type MailServerSettings, startMailServer } from '../../../test/support/mail-server.ts';
+import type { MailServer } from './alert-settings.ts';
+import { SmtpMailer } from './smtp.adapter.ts';
+
+const credentials = { user: 'divan', password: 's3cret-of-mail' };
+const mail = {
+  sender: 'node@example.org',
+  recipients: ['a@example.org', 'b@example.org'],
+  subject: 'Divan alert: auto_failover_node',
+  text: "Node ('n_0@h') was automatically failed over.",
+};
+const never = new AbortController().signal;
+
+async function started(t: TestContext, settings: MailServerSettings) {
+  const running = await startMailServer(settings);
+  t.after(() => running[Symbol.asyncDispose]());
+  const server: MailServer = {
+    ...{ host: 'localhost', port: running.port, encrypt: true },
+    ...(settings.credentials ?? { user: '', password: '' }),
+  };
+  const mailer = new SmtpMailer({ trusted: async () => [running.certificate] });
+  return { ...running, server, mailer };
+}
+
+describe('mail over SMTP', () => {
+  it('goes over STARTTLS with authentication when encryption is asked for', async (t) => {
+    const { server, mailer, mails } = await started(t, { credentials });
+    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [] });
+    const [received] = mails;
+    assert.deepEqual(
+      { from: received?.from, to: received?.to, user: received?.user, encrypted: received?.encrypted },
+      { from: mail.sender, to: mail.recipients, user: credentials.user, encrypted: true },
+    );
+    assert.match(received?.raw ?? '', /^Subject: Divan alert: auto_failover_node\r$/m);
+    assert.match(received?.raw ?? '', /^From: node@example\.org\r$/m);
+    assert.match(received?.raw ?? '', /\r\n\r\nNode \('n_0@h'\) was automatically failed over\./);
+  });
+
+  it('speaks TLS from the first byte on the port that is made for it', async (t) => {
+    const { server, mails, certificate } = await started(t, { credentials, implicitTls: true });
+    const mailer = new SmtpMailer({ trusted: async () => [certificate], implicitTlsPort: server.port });
+    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [] });
+    assert.deepEqual([mails[0]?.encrypted, mails[0]?.user], [true, credentials.user]);
+  });
+
+  it('sends nothing where encryption is asked for and not offered', async (t) => {
+    const { server, mailer, mails } = await started(t, { credentials, plain: true });
+    const outcome = await mailer.send(server, mail, never);
+    assert.equal(outcome.sent, false);
+    assert.deepEqual(mails, []);
+  });
+
+  it('sends nothing to a server whose certificate nobody vouches for', async (t) => {
+    const { server, mails } = await started(t, { credentials });
+    const outcome = await new SmtpMailer({ trusted: async () => [] }).send(server, mail, never);
+    assert.match('reason' in outcome ? outcome.reason : '', /self-signed certificate/);
+    assert.deepEqual(mails, []);
+  });
+
+  it('takes encryption where it is offered, by any certificate, when it is not asked for', async (t) => {
+    const { server, mails } = await started(t, {});
+    const mailer = new SmtpMailer({ trusted: async () => [] });
+    assert.equal((await mailer.send({ ...server, encrypt: false }, mail, never)).sent, true);
+    assert.equal(mails[0]?.encrypted, true);
+  });
+
+  it('goes in the clear only where encryption is neither asked for nor offered', async (t) => {
+    const { server, mailer, mails } = await started(t, { plain: true });
+    assert.equal((await mailer.send({ ...server, encrypt: false }, mail, never)).sent, true);
+    assert.equal(mails[0]?.encrypted, false);
+  });
+
+  it('tells of a wrong password, and repeats no secret that the server repeats', async (t) => {
+    const { server, mailer } = await started(t, { credentials, talkative: true });
+    const outcome = await mailer.send({ ...server, password: 'wrong-s3cret' }, mail, never);
+    assert.deepEqual(outcome, {
+      sent: false,
+      lasting: false,
+      reason: 'Invalid login: 535 no entry for divan with ********',
+    });
+  });
+
+  it('tells of a server that is not there', async (t) => {
+    const { server, mailer } = await started(t, {});
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((done) => closed.close(done));
+    const refused = { ...server, host: '127.0.0.1', port };
+    assert.deepEqual(await mailer.send(refused, mail, never), {
+      ...{ sent: false, reason: 'econnrefused', lasting: false },
+    });
+  });
+
+  it('gives up on a server that never answers, and on one that never ends', async (t) => {
+    const endless = [
+      () => {},
+      (socket: NodeJS.WritableStream) => {
+        const drip = setInterval(() => socket.write('220-wait\r\n'), 20);
+        socket.on('close', () => clearInterval(drip));
+        socket.on('error', () => {});
+      },
+    ];
+    for (const behave of endless) {
+      const silent = createServer(behave).listen(0, '127.0.0.1');
+      await once(silent, 'listening');
+      t.after(() => silent.close());
+      const { port } = silent.address() as AddressInfo;
+      const mailer = new SmtpMailer({ trusted: async () => [], limitMs: 200 });
+      const server = { host: '127.0.0.1', port, encrypt: false, user: '', password: '' };
+      assert.deepEqual(await mailer.send(server, mail, never), {
+        ...{ sent: false, reason: 'timeout', lasting: false },
+      });
+    }
+  });
+
+  it('says which recipients were refused, and whether another try could help', async (t) => {
+    const refuse = (to: string) =>
+      to.startsWith('b')
+        ? { code: 550, text: 'no such user' }
+        : to.startsWith('c')
+          ? { code: 450, text: 'later' }
+          : null;
+    const { server, mailer, mails } = await started(t, { refuse });
+    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: ['b@example.org'] });
+    assert.deepEqual(mails[0]?.to, ['a@example.org']);
+    for (const [recipient, lasting] of [
+      ['b@example.org', true],
+      ['c@example.org', false],
+    ] as const) {
+      const outcome = await mailer.send(server, { ...mail, recipients: [recipient] }, never);
+      assert.equal('lasting' in outcome && outcome.lasting, lasting, recipient);
+    }
+  });
+
+  it('lets nothing in a subject or text become a header or a command', async (t) => {
+    const { server, mailer, mails } = await started(t, {});
+    const subject = 'one\r\nBcc: victim@example.org\r\n\r\nbody\0';
+    const text = 'x\r\n.\r\nMAIL FROM:<evil@example.org>\r\n';
+    assert.equal((await mailer.send(server, { ...mail, subject, text }, never)).sent, true);
+    assert.equal(mails.length, 1);
+    const head = mails[0]?.raw.split('\r\n\r\n')[0] ?? '';
+    assert.deepEqual(head.match(/^[\w-]+(?=:)/gm)?.sort(), [
+      ...[
+        'Content-Transfer-Encoding',
+        'Content-Type',
+        'Date',
+        'From',
+        'MIME-Version',
+        'Message-ID',
+        'Subject',
+        'To',
+      ],
+    ]);
+    assert.match(head, /^Subject: one Bcc: victim@example\.org body/m);
+    assert.deepEqual(mails[0]?.to, mail.recipients);
+  });
+
+  it('stops when the node stops', async (t) => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    t.after(() => silent.close());
+    const stopping = new AbortController();
+    const { port } = silent.address() as AddressInfo;
+    const server = { host: '127.0.0.1', port, encrypt: false, user: '', password: '' };
+    const sending = new SmtpMailer({ trusted: async () => [] }).send(server, mail, stopping.signal);
+    stopping.abort(new Error('the node stops'));
+    const outcome = await sending;
+    assert.equal('reason' in outcome && outcome.reason, 'the node stops');
+  });
+});

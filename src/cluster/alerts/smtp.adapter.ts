@@ -1,0 +1,98 @@
+// Mail over SMTP through nodemailer, which is loaded with the first mail. The socket is ours, so that the time limit holds
+// even against a server that keeps the conversation going.
+import { Socket } from 'node:net';
+import { getCACertificates } from 'node:tls';
+import type { MailServer } from './alert-settings.ts';
+import type { Mail, Mailer, MailOutcome } from './mailer.ts';
+import { withoutSecrets } from './without-secrets.ts';
+
+const limitMs = 15_000;
+const implicitTlsPort = 465;
+const responseBytesMax = 64 << 10;
+
+export interface SmtpOptions {
+  /** Certificates of authorities that this cluster trusts, besides those of the machine. */
+  trusted: () => Promise<readonly string[]>;
+  /** For tests, which cannot wait or use the real port. */
+  limitMs?: number;
+  implicitTlsPort?: number;
+}
+
+interface SmtpError extends Error {
+  code?: string;
+  originalCode?: string;
+  permanent?: boolean;
+}
+
+export class SmtpMailer implements Mailer {
+  readonly #options: SmtpOptions;
+
+  constructor(options: SmtpOptions) {
+    this.#options = options;
+  }
+
+  async send(server: MailServer, mail: Mail, signal: AbortSignal): Promise<MailOutcome> {
+    const timeout = AbortSignal.timeout(this.#options.limitMs ?? limitMs);
+    const socket = new Socket();
+    const end = () => socket.destroy();
+    const over = AbortSignal.any([timeout, signal]);
+    over.addEventListener('abort', end, { once: true });
+    try {
+      over.throwIfAborted();
+      const { rejected } = await Promise.race([this.#deliver(server, mail, socket), whenOver(over)]);
+      return { sent: true, refused: rejected.map(String) };
+    } catch (error) {
+      const failure = timeout.aborted ? { reason: 'timeout', lasting: false } : failureOf(error as SmtpError);
+      return { sent: false, ...failure, reason: withoutSecrets(failure.reason, server) };
+    } finally {
+      over.removeEventListener('abort', end);
+      socket.destroy();
+    }
+  }
+
+  async #deliver(server: MailServer, mail: Mail, socket: Socket) {
+    const { createTransport } = await import('nodemailer');
+    const { host, port, encrypt, user, password } = server;
+    const transport = createTransport({
+      ...{
+        host,
+        port,
+        socket,
+        secure: encrypt && port === (this.#options.implicitTlsPort ?? implicitTlsPort),
+      },
+      // Unasked, encryption is taken where it is offered and costs no mail where it fails.
+      ...(encrypt ? { requireTLS: true } : { opportunisticTLS: true }),
+      ...(user !== '' && { auth: { user, pass: password } }),
+      tls: encrypt ? { ca: await this.#authorities() } : { rejectUnauthorized: false },
+      ...{ connectionTimeout: limitMs, greetingTimeout: limitMs, socketTimeout: limitMs },
+      ...{ maxResponseSize: responseBytesMax, disableFileAccess: true, disableUrlAccess: true },
+    });
+    return await transport.sendMail({
+      from: { name: '', address: mail.sender },
+      to: mail.recipients.map((address) => ({ name: '', address })),
+      subject: mail.subject.replaceAll(/[\p{Cc}\s]+/gu, ' '),
+      text: mail.text,
+    });
+  }
+
+  async #authorities(): Promise<string[]> {
+    const ours = await this.#options.trusted();
+    return [...getCACertificates('default'), ...getCACertificates('system'), ...ours];
+  }
+}
+
+function whenOver(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+/** In the words that published clients know, where there are such. */
+function failureOf(error: SmtpError): { reason: string; lasting: boolean } {
+  const codes = [error.code, error.originalCode];
+  const lasting = error.permanent === true && error.code !== 'EAUTH';
+  if (codes.includes('ENOTFOUND') || codes.includes('EDNS')) return { reason: 'nxdomain', lasting };
+  if (codes.includes('ECONNREFUSED')) return { reason: 'econnrefused', lasting };
+  if (codes.includes('ETIMEDOUT')) return { reason: 'timeout', lasting };
+  return { reason: error.message, lasting };
+}
