@@ -5,6 +5,8 @@ import type { Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { alertRoutes } from './alerts/alerts.routes.ts';
 import type { AlertsService } from './alerts/alerts.service.ts';
+import { autoCompactionRoutes } from './auto-compaction/auto-compaction.routes.ts';
+import { AutoCompactionService } from './auto-compaction/auto-compaction.service.ts';
 import { bucketRoutes } from './buckets/buckets.routes.ts';
 import { BucketsService } from './buckets/buckets.service.ts';
 import { BucketsStore } from './buckets/buckets.store.ts';
@@ -60,6 +62,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...bucketRoutes({ ...parts, moments, service: buckets }),
     ...collectionRoutes({ ...parts, service: new CollectionsService(parts) }),
     ...alertRoutes(parts.alerts),
+    ...autoCompactionRoutes(new AutoCompactionService(new SettingsStore(parts.store), parts.edition)),
     ...certificateRoutes({ ...parts, service: parts.certificates }),
   ];
 }

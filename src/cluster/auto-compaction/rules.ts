@@ -17,7 +17,7 @@ const integer = /^\s*[+-]?\d{1,15}\s*$/;
 const decimal = /^\s*[+-]?\d{1,15}(\.\d{1,40})?\s*$/;
 
 /** `undefined` as a text clears a number; that is how an unset one reads back. */
-const cleared = 'undefined';
+export const cleared = 'undefined';
 
 export function compactionRules(
   form: Form,
@@ -27,7 +27,7 @@ export function compactionRules(
   refuseBareNames(form, complaints);
   return {
     parallelDBAndViewCompaction: parallel(form, complaints),
-    allowedTimePeriod: timePeriod(form, 'allowedTimePeriod', '', complaints),
+    allowedTimePeriod: timePeriod(form, 'allowedTimePeriod', complaints),
     databaseFragmentationThreshold: threshold(form, 'database', globalPercentage.database, complaints),
     viewFragmentationThreshold: threshold(form, 'view', globalPercentage.view, complaints),
   };
@@ -62,17 +62,20 @@ function threshold(
 }
 
 /** Left out, there is none: compaction may run at any time. */
-export function timePeriod(
-  form: Form,
-  name: string,
-  humanPrefix: string,
-  complaints: Complaints,
-): TimePeriod | null {
+function timePeriod(form: Form, name: string, complaints: Complaints): TimePeriod | null {
+  const period = wholePeriod(form, name, complaints);
+  if (period && period.fromHour === period.toHour && period.fromMinute === period.toMinute)
+    complaints.add(name, 'Start time must not be the same as end time');
+  return period;
+}
+
+/** All five parts or none of them. */
+export function wholePeriod(form: Form, name: string, complaints: Complaints): TimePeriod | null {
   const parts = ['fromHour', 'fromMinute', 'toHour', 'toMinute', 'abortOutside'];
   const given = parts.filter((part) => form[`${name}[${part}]`] !== undefined);
   if (given.length === 0) return null;
   const hours = (part: string, human: string, max: number) =>
-    numberField(form, `${name}[${part}]`, { human: humanPrefix + human, min: 0, max }, 0, complaints) ?? 0;
+    numberField(form, `${name}[${part}]`, { human, min: 0, max }, 0, complaints) ?? 0;
   const period: TimePeriod = {
     fromHour: hours('fromHour', 'from hour', 23),
     fromMinute: hours('fromMinute', 'from minute', 59),
@@ -83,8 +86,6 @@ export function timePeriod(
   if (given.length < parts.length) {
     const text = 'Must specify all of the following: fromHour, fromMinute, toHour, toMinute, abortOutside';
     complaints.add(name, text);
-  } else if (period.fromHour === period.toHour && period.fromMinute === period.toMinute) {
-    complaints.add(name, 'Start time must not be the same as end time');
   }
   return period;
 }
@@ -95,7 +96,7 @@ function boolean(form: Form, name: string, complaints: Complaints): boolean {
   return sent === 'true';
 }
 
-function numberField(
+export function numberField(
   form: Form,
   name: string,
   rule: NumberRule,
@@ -130,7 +131,7 @@ function inRange(
 export function purgeIntervalDays(form: Form, min: number, complaints: Complaints): number | null {
   const name = 'purgeInterval';
   const sent = form[name];
-  if (sent === undefined) return null;
+  if (sent === undefined || sent === cleared) return null;
   if (!decimal.test(sent)) {
     complaints.add(name, 'metadata purge interval must be a number');
     return null;

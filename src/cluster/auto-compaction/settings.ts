@@ -1,13 +1,44 @@
 // The cluster's auto-compaction settings: what every bucket without settings of its own goes by, and how they are shown.
-import type { BucketAutoCompaction, FragmentationThreshold } from '../config/cluster-state.ts';
+import type {
+  BucketAutoCompaction,
+  ClusterAutoCompaction,
+  FragmentationThreshold,
+  StoredBucket,
+} from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
 
-export const compactionDefaults = {
+export const compactionSetting = 'autoCompaction';
+
+export const weekDays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+
+export const compactionDefaults: ClusterAutoCompaction = {
   parallelDBAndViewCompaction: false,
+  allowedTimePeriod: null,
   databaseFragmentationThreshold: { percentage: 30, sizeMb: null },
   viewFragmentationThreshold: { percentage: 30, sizeMb: null },
+  indexCompactionMode: 'circular',
+  indexCircularCompaction: {
+    daysOfWeek: weekDays.join(','),
+    interval: { fromHour: 0, toHour: 0, fromMinute: 0, toMinute: 0, abortOutside: false },
+  },
   indexFragmentationThreshold: { percentage: 30 },
   purgeIntervalDays: 3,
-} as const;
+};
+
+export const clusterCompaction = (view: ClusterView): ClusterAutoCompaction =>
+  view.setting(compactionSetting, compactionDefaults);
+
+const secondsPerDay = 86_400;
+
+/** Deletions before this second are forgotten when the bucket is compacted now. */
+export function purgeBeforeSeconds(
+  bucket: StoredBucket,
+  cluster: ClusterAutoCompaction,
+  wallMs: number,
+): number {
+  const days = bucket.purgeIntervalDays ?? cluster.purgeIntervalDays;
+  return Math.floor(wallMs / 1000 - days * secondsPerDay);
+}
 
 /** An unset number reads as the text `undefined`; published clients know it so. */
 const shown = (value: number | null): number | 'undefined' => value ?? 'undefined';
@@ -17,29 +48,26 @@ const shownThreshold = (threshold: FragmentationThreshold) => ({
   size: shown(threshold.sizeMb),
 });
 
+const shownCommon = (settings: Omit<BucketAutoCompaction, 'indexCompactionMode'>) => ({
+  parallelDBAndViewCompaction: settings.parallelDBAndViewCompaction,
+  ...(settings.allowedTimePeriod && { allowedTimePeriod: settings.allowedTimePeriod }),
+  databaseFragmentationThreshold: shownThreshold(settings.databaseFragmentationThreshold),
+  viewFragmentationThreshold: shownThreshold(settings.viewFragmentationThreshold),
+});
+
 export function shownBucketCompaction(own: BucketAutoCompaction): Record<string, unknown> {
   return {
-    parallelDBAndViewCompaction: own.parallelDBAndViewCompaction,
-    ...(own.allowedTimePeriod && { allowedTimePeriod: own.allowedTimePeriod }),
-    databaseFragmentationThreshold: shownThreshold(own.databaseFragmentationThreshold),
-    viewFragmentationThreshold: shownThreshold(own.viewFragmentationThreshold),
+    ...shownCommon(own),
     ...(own.indexCompactionMode !== undefined && { indexCompactionMode: own.indexCompactionMode }),
   };
 }
 
-const everyDay = 'Sunday,Monday,Tuesday,Wednesday,Thursday,Friday,Saturday';
-
-/** The cluster's settings as `/pools/default` carries them. */
-export function shownClusterCompaction(): Record<string, unknown> {
+/** The cluster's settings without the purge interval, as `/pools/default` carries them. */
+export function shownClusterCompaction(settings: ClusterAutoCompaction): Record<string, unknown> {
   return {
-    parallelDBAndViewCompaction: compactionDefaults.parallelDBAndViewCompaction,
-    databaseFragmentationThreshold: shownThreshold(compactionDefaults.databaseFragmentationThreshold),
-    viewFragmentationThreshold: shownThreshold(compactionDefaults.viewFragmentationThreshold),
-    indexCompactionMode: 'circular',
-    indexCircularCompaction: {
-      daysOfWeek: everyDay,
-      interval: { fromHour: 0, toHour: 0, fromMinute: 0, toMinute: 0, abortOutside: false },
-    },
-    indexFragmentationThreshold: compactionDefaults.indexFragmentationThreshold,
+    ...shownCommon(settings),
+    indexCompactionMode: settings.indexCompactionMode,
+    indexCircularCompaction: settings.indexCircularCompaction,
+    indexFragmentationThreshold: { percentage: shown(settings.indexFragmentationThreshold.percentage) },
   };
 }

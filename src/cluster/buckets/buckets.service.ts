@@ -3,7 +3,7 @@ import { AppError, refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
-import { compactionDefaults } from '../auto-compaction/settings.ts';
+import { clusterCompaction, purgeBeforeSeconds } from '../auto-compaction/settings.ts';
 import type { BucketsState, Edition, StoredBucket, Vocabulary } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
@@ -24,7 +24,6 @@ const flushTimeoutMs = 30_000;
 /** The bucket is usable right after the answer in all but rare cases; it never delays a caller for longer. */
 const courtesyMs = 2_000;
 const mib = 1024 * 1024;
-const secondsPerDay = 86_400;
 
 export interface DiskUse {
   totalBytes: number;
@@ -135,11 +134,10 @@ export class BucketsService {
 
   /** Begins, and answers at once; nothing happens while one is under way, and to buckets without a disk but for tombstones. */
   async compact(name: string, origin: 'bucket' | 'databases', which: 'old' | 'all' = 'old'): Promise<void> {
-    const { data, clock } = this.#deps;
-    const { uuid, purgeIntervalDays } = this.find(name);
-    const days = purgeIntervalDays ?? compactionDefaults.purgeIntervalDays;
-    const purgeBeforeSeconds = Math.floor(clock.wallMs() / 1000 - days * secondsPerDay);
-    await data.compact(uuid, { origin, purgeBeforeSeconds: which === 'all' ? 'all' : purgeBeforeSeconds });
+    const { data, clock, view } = this.#deps;
+    const bucket = this.find(name);
+    const old = purgeBeforeSeconds(bucket, clusterCompaction(view), clock.wallMs());
+    await data.compact(bucket.uuid, { origin, purgeBeforeSeconds: which === 'all' ? 'all' : old });
   }
 
   async cancelCompaction(name: string, origin: 'bucket' | 'databases'): Promise<void> {
@@ -149,7 +147,15 @@ export class BucketsService {
   #around(buckets: BucketsState, present: StoredBucket | null): Surroundings {
     const { edition, wireNames, data, view } = this.#deps;
     const used = present ? (data.measured(present.uuid)?.memUsedBytes ?? 0) : 0;
-    return { buckets, edition, wireNames, dataNodes: view.cluster.nodes.length, usedMb: used / mib };
+    const dataNodes = view.cluster.nodes.length;
+    return {
+      buckets,
+      edition,
+      wireNames,
+      dataNodes,
+      usedMb: used / mib,
+      compaction: clusterCompaction(view),
+    };
   }
 
   async #disk(): Promise<DiskUse> {

@@ -10,6 +10,7 @@ export type DurabilityMinLevel = 'none' | 'majority' | 'majorityAndPersistActive
 export const clusterKey = 'cluster';
 export const bucketsKey = 'buckets';
 export const manifestPrefix = 'manifest/';
+export const settingsPrefix = 'settings/';
 export const manifestKey = (bucketUuid: string): string => `${manifestPrefix}${bucketUuid}`;
 
 /** Key `cluster`: who is in it and what they run. */
@@ -125,6 +126,18 @@ export interface TimePeriod {
 export interface FragmentationThreshold {
   percentage: number | null;
   sizeMb: number | null;
+}
+
+/** Key `settings/autoCompaction`: what every bucket without settings of its own goes by. */
+export interface ClusterAutoCompaction {
+  parallelDBAndViewCompaction: boolean;
+  allowedTimePeriod: TimePeriod | null;
+  databaseFragmentationThreshold: FragmentationThreshold;
+  viewFragmentationThreshold: FragmentationThreshold;
+  indexCompactionMode: string;
+  indexCircularCompaction: { daysOfWeek: string; interval: TimePeriod };
+  indexFragmentationThreshold: { percentage: number | null };
+  purgeIntervalDays: number;
 }
 
 /** Key `manifest/<bucket uuid>`: scopes and collections; ids are lower-case hex, as on the wire. */

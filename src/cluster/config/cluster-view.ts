@@ -14,6 +14,7 @@ import {
   type NodeState,
   noBuckets,
   type StoredBucket,
+  settingsPrefix,
 } from './cluster-state.ts';
 
 export class ClusterView {
@@ -27,7 +28,7 @@ export class ClusterView {
   }
 
   async start(): Promise<void> {
-    for (const prefix of [clusterKey, bucketsKey, manifestPrefix]) {
+    for (const prefix of [clusterKey, bucketsKey, manifestPrefix, settingsPrefix]) {
       this.#watches.push(await this.#store.watch(prefix, (key, entry) => this.#changed(key, entry)));
     }
   }
@@ -73,6 +74,12 @@ export class ClusterView {
     return (
       (this.#entries.get(manifestKey(bucketUuid))?.value as ManifestState | undefined) ?? freshManifest()
     );
+  }
+
+  /** The settings of one name; defaults stand for what was never set. */
+  setting<T extends object>(name: string, defaults: T): T {
+    const stored = this.#entries.get(settingsPrefix + name)?.value as Partial<T> | undefined;
+    return { ...defaults, ...stored };
   }
 
   /** Grows with every change that alters what clients of this bucket are told; never goes back, also over restarts. */

@@ -1,5 +1,6 @@
 // Settings of one name each, with defaults for what was never set.
 import { type ConfigStore, update } from '#replog/config-store.ts';
+import { settingsPrefix } from './cluster-state.ts';
 
 export class SettingsStore {
   readonly #store: ConfigStore;
@@ -9,14 +10,22 @@ export class SettingsStore {
   }
 
   async read<T extends object>(name: string, defaults: T): Promise<T> {
-    return { ...defaults, ...(await this.#store.get<Partial<T>>(`settings/${name}`))?.value };
+    return { ...defaults, ...(await this.#store.get<Partial<T>>(settingsPrefix + name))?.value };
   }
 
   async change<T extends object>(name: string, defaults: T, changes: Partial<T>): Promise<T> {
-    const { value } = await update<Partial<T>>(this.#store, `settings/${name}`, {}, (before) => ({
+    const { value } = await update<Partial<T>>(this.#store, settingsPrefix + name, {}, (before) => ({
       ...before,
       ...changes,
     }));
     return { ...defaults, ...value };
+  }
+
+  /** Writes what `change` makes of the newest values; answers the revision that has them. It may throw to leave all as it is. */
+  async replace<T extends object>(name: string, defaults: T, change: (before: T) => T): Promise<number> {
+    const { revision } = await update<Partial<T>>(this.#store, settingsPrefix + name, {}, (before) =>
+      change({ ...defaults, ...before }),
+    );
+    return revision;
   }
 }

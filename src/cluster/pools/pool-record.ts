@@ -1,5 +1,5 @@
 // The cluster as `/pools` and `/pools/default` show it. Paths appear only if they answer.
-import { shownClusterCompaction } from '../auto-compaction/settings.ts';
+import { clusterCompaction, shownClusterCompaction } from '../auto-compaction/settings.ts';
 import { bucketCountMax } from '../buckets/buckets.service.ts';
 import { collectionCountMax, scopeCountMax } from '../collections/collections.service.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
@@ -77,7 +77,7 @@ function stablePool(view: ClusterView, seen: readonly StoredBucket[]) {
       terseStreamingBucketsBase: '/pools/default/bs/',
     },
     bucketNames: seen.map(({ name, uuid }) => ({ bucketName: name, uuid })),
-    controllers: {},
+    controllers: { setAutoCompaction: autoCompactionCall(cluster.uuid) },
     rebalanceStatus: 'none',
     rebalanceProgressUri: '/pools/default/rebalanceProgress',
     nodeStatusesUri: '/nodeStatuses',
@@ -88,7 +88,7 @@ function stablePool(view: ClusterView, seen: readonly StoredBucket[]) {
     maxBucketCount: bucketCountMax,
     maxCollectionCount: collectionCountMax,
     maxScopeCount: scopeCountMax,
-    autoCompactionSettings: shownClusterCompaction(),
+    autoCompactionSettings: shownClusterCompaction(clusterCompaction(view)),
     counters: {},
     clusterName: cluster.name,
     clusterEncryptionLevel: 'none',
@@ -97,3 +97,8 @@ function stablePool(view: ClusterView, seen: readonly StoredBucket[]) {
     ...cluster.quotas,
   };
 }
+
+const autoCompactionCall = (clusterUuid: string) => {
+  const uri = `/controller/setAutoCompaction?uuid=${clusterUuid}`;
+  return { uri, validateURI: `${uri}&just_validate=1` };
+};

@@ -1,5 +1,6 @@
 // Settings of the cluster and of its nodes.
 import { alertParameters } from './alert-parameters.ts';
+import { autoCompaction } from './compaction-settings.ts';
 import { type SettingGroup, setting } from './setting.ts';
 
 const whole = 'provisioning.init_cluster';
@@ -25,6 +26,7 @@ export const clusterSettings: readonly SettingGroup[] = [
       setting('eventingMemoryQuota', '256', '256 and up', 'live', 'eventing'),
     ],
   },
+  autoCompaction,
   {
     title: 'Administrator',
     routes: ['provisioning.web', whole],

@@ -1,6 +1,5 @@
 // Auto-compaction settings of one bucket, in place of the cluster's.
 import { compactionRules, purgeIntervalDays } from '../../auto-compaction/rules.ts';
-import { compactionDefaults } from '../../auto-compaction/settings.ts';
 import type { BucketAutoCompaction, StoredBucket } from '../../config/cluster-state.ts';
 import type { RuleInput } from './rule-input.ts';
 
@@ -41,7 +40,7 @@ function nativeCompaction(input: RuleInput): OwnCompaction {
       return {
         autoCompaction: ownSettings(input),
         purgeIntervalDays:
-          purgeIntervalDays(form, nativePurgeDaysMin, problems) ?? compactionDefaults.purgeIntervalDays,
+          purgeIntervalDays(form, nativePurgeDaysMin, problems) ?? input.compaction.purgeIntervalDays,
       };
     default:
       problems.add('autoCompactionDefined', 'autoCompactionDefined is invalid');
@@ -49,8 +48,9 @@ function nativeCompaction(input: RuleInput): OwnCompaction {
   }
 }
 
+/** What is left out is as the cluster has it now; from here on the cluster's changes do not matter. */
 function ownSettings(input: RuleInput): BucketAutoCompaction {
-  const { databaseFragmentationThreshold: database, viewFragmentationThreshold: view } = compactionDefaults;
+  const { databaseFragmentationThreshold: database, viewFragmentationThreshold: view } = input.compaction;
   const percentages = { database: database.percentage, view: view.percentage };
   const settings = compactionRules(input.form, percentages, input.problems);
   const mode = indexCompactionMode(input);

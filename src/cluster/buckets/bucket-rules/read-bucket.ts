@@ -1,6 +1,12 @@
 // From a form to a bucket: every rule is asked, so that a caller learns all that is wrong at once.
 import type { Form } from '#contract/route.ts';
-import type { BucketsState, Edition, StoredBucket, Vocabulary } from '../../config/cluster-state.ts';
+import type {
+  BucketsState,
+  ClusterAutoCompaction,
+  Edition,
+  StoredBucket,
+  Vocabulary,
+} from '../../config/cluster-state.ts';
 import { Problems } from '../../forms/problems.ts';
 import { bucketName, bucketType } from './identity.ts';
 import { ownCompaction } from './own-compaction.ts';
@@ -25,6 +31,8 @@ export interface Surroundings {
   dataNodes: number;
   /** Megabytes per node that the edited bucket's documents take now. */
   usedMb: number;
+  /** The cluster's settings. */
+  compaction: ClusterAutoCompaction;
 }
 
 /** Everything but what the service makes itself. */
@@ -44,22 +52,18 @@ export function readNewBucket(form: Form, around: Surroundings): ReadBucket {
   const problems = new Problems();
   const name = bucketName(form['name'], Object.values(around.buckets.byUuid), problems);
   const { type, vocabulary } = bucketType(form['bucketType'], around.wireNames, problems);
-  return readParameters(
-    { form, present: null, type, vocabulary, edition: around.edition, problems },
-    name,
-    around,
-  );
+  const { edition, compaction } = around;
+  const input = { form, present: null, type, vocabulary, edition, compaction, problems };
+  return readParameters(input, name, around);
 }
 
 /** Name, type and what else is fixed at creation are ignored, as published. */
 export function readChangedBucket(form: Form, present: StoredBucket, around: Surroundings): ReadBucket {
   const { type, vocabulary } = present;
   const problems = new Problems();
-  return readParameters(
-    { form, present, type, vocabulary, edition: around.edition, problems },
-    present.name,
-    around,
-  );
+  const { edition, compaction } = around;
+  const input = { form, present, type, vocabulary, edition, compaction, problems };
+  return readParameters(input, present.name, around);
 }
 
 function readParameters(input: RuleInput, name: string, around: Surroundings): ReadBucket {

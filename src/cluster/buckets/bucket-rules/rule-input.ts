@@ -1,6 +1,12 @@
 // What every rule about a bucket parameter is given, and how it reports what is wrong.
 import type { Form } from '#contract/route.ts';
-import type { BucketType, Edition, StoredBucket, Vocabulary } from '../../config/cluster-state.ts';
+import type {
+  BucketType,
+  ClusterAutoCompaction,
+  Edition,
+  StoredBucket,
+  Vocabulary,
+} from '../../config/cluster-state.ts';
 import type { Problems } from '../../forms/problems.ts';
 
 export interface RuleInput {
@@ -10,6 +16,8 @@ export interface RuleInput {
   readonly type: BucketType;
   readonly vocabulary: Vocabulary;
   readonly edition: Edition;
+  /** The cluster's settings. */
+  readonly compaction: ClusterAutoCompaction;
   readonly problems: Problems;
 }
 

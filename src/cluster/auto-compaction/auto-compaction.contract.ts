@@ -1,0 +1,44 @@
+// Routes of the cluster's auto-compaction settings, and what they answer.
+import { AppError } from '#contract/errors.ts';
+import { type Access, defineRoute } from '#contract/route.ts';
+import type { ClusterAutoCompaction } from '../config/cluster-state.ts';
+import { shownClusterCompaction } from './settings.ts';
+
+const permission = 'cluster.settings.autocompaction';
+const readers: Access = {
+  kind: 'roles',
+  roles: ['admin', 'cluster_admin', 'ro_admin'],
+  permission: `${permission}!read`,
+};
+const writers: Access = {
+  kind: 'roles',
+  roles: ['admin', 'cluster_admin'],
+  permission: `${permission}!write`,
+};
+
+export const GetAutoCompaction = defineRoute({
+  id: 'auto_compaction.read',
+  method: 'GET',
+  path: '/settings/autoCompaction',
+  access: readers,
+  doc: 'When buckets without settings of their own are compacted, and when deletions are forgotten.',
+});
+
+export const SetAutoCompaction = defineRoute({
+  id: 'auto_compaction.change',
+  method: 'POST',
+  path: '/controller/setAutoCompaction',
+  access: writers,
+  bodyKind: 'form',
+  justValidate: true,
+  doc: 'Sets when buckets without settings of their own are compacted, at once.',
+});
+
+export const compactionAnswer = (settings: ClusterAutoCompaction) => ({
+  autoCompactionSettings: shownClusterCompaction(settings),
+  purgeInterval: settings.purgeIntervalDays,
+});
+
+/** By parameter both at the top, as the specification has it, and under `errors`, where published clients look. */
+export const compactionRefusal = (fields: Readonly<Record<string, string>>): AppError =>
+  new AppError(400, { kind: 'json', value: { ...fields, errors: fields } });

@@ -1,0 +1,39 @@
+// The cluster's auto-compaction settings: judged, kept, read. Who acts by them is the scheduler.
+import type { Form } from '#contract/route.ts';
+import type { ClusterAutoCompaction, Edition } from '../config/cluster-state.ts';
+import type { SettingsStore } from '../config/settings.store.ts';
+import { Problems } from '../forms/problems.ts';
+import { compactionRefusal } from './auto-compaction.contract.ts';
+import { clusterRules } from './cluster-rules.ts';
+import { compactionDefaults, compactionSetting } from './settings.ts';
+
+export class AutoCompactionService {
+  readonly #store: SettingsStore;
+  readonly #edition: Edition;
+
+  constructor(store: SettingsStore, edition: Edition) {
+    this.#store = store;
+    this.#edition = edition;
+  }
+
+  read(): Promise<ClusterAutoCompaction> {
+    return this.#store.read(compactionSetting, compactionDefaults);
+  }
+
+  async judge(form: Form): Promise<void> {
+    this.#settingsOf(form, await this.read());
+  }
+
+  async change(form: Form): Promise<void> {
+    await this.#store.replace(compactionSetting, compactionDefaults, (present) =>
+      this.#settingsOf(form, present),
+    );
+  }
+
+  #settingsOf(form: Form, present: ClusterAutoCompaction): ClusterAutoCompaction {
+    const problems = new Problems();
+    const settings = clusterRules(form, present, this.#edition, problems);
+    if (problems.any) throw compactionRefusal(problems.fields);
+    return settings;
+  }
+}

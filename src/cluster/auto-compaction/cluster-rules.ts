@@ -1,0 +1,95 @@
+// From a form to the cluster's auto-compaction settings: what buckets share with them, and what only the cluster has.
+import type { Form } from '#contract/route.ts';
+import type { ClusterAutoCompaction, Edition } from '../config/cluster-state.ts';
+import {
+  type Complaints,
+  cleared,
+  compactionRules,
+  numberField,
+  purgeIntervalDays,
+  wholePeriod,
+} from './rules.ts';
+import { compactionDefaults, weekDays } from './settings.ts';
+
+const purgeDaysMin = 0.04;
+
+/** `standard` is the specification's word for what published tools call `full`. */
+const indexModes = ['standard', 'circular', 'full'];
+
+export function clusterRules(
+  form: Form,
+  present: ClusterAutoCompaction,
+  edition: Edition,
+  complaints: Complaints,
+): ClusterAutoCompaction {
+  const { databaseFragmentationThreshold: database, viewFragmentationThreshold: view } = present;
+  const percentages = { database: database.percentage, view: view.percentage };
+  return {
+    ...compactionRules(form, percentages, complaints),
+    ...indexRules(form, present, edition, complaints),
+    purgeIntervalDays: purgeDays(form, present.purgeIntervalDays, complaints),
+  };
+}
+
+function purgeDays(form: Form, present: number, complaints: Complaints): number {
+  const absent = form['purgeInterval'] === cleared ? compactionDefaults.purgeIntervalDays : present;
+  return purgeIntervalDays(form, purgeDaysMin, complaints) ?? absent;
+}
+
+type IndexSettings = Pick<
+  ClusterAutoCompaction,
+  'indexCompactionMode' | 'indexCircularCompaction' | 'indexFragmentationThreshold'
+>;
+
+/** What is left out stays. The enterprise edition ignores all but the days. */
+function indexRules(
+  form: Form,
+  present: ClusterAutoCompaction,
+  edition: Edition,
+  complaints: Complaints,
+): IndexSettings {
+  const daysOfWeek = indexDays(form, complaints) ?? present.indexCircularCompaction.daysOfWeek;
+  const { indexCompactionMode, indexFragmentationThreshold, indexCircularCompaction } = present;
+  if (edition === 'enterprise') {
+    const { interval } = indexCircularCompaction;
+    return {
+      indexCompactionMode,
+      indexFragmentationThreshold,
+      indexCircularCompaction: { daysOfWeek, interval },
+    };
+  }
+  const interval = wholePeriod(form, 'indexCircularCompaction[interval]', complaints);
+  return {
+    indexCompactionMode: indexMode(form, complaints) ?? indexCompactionMode,
+    indexCircularCompaction: { daysOfWeek, interval: interval ?? indexCircularCompaction.interval },
+    indexFragmentationThreshold: {
+      percentage: numberField(
+        form,
+        'indexFragmentationThreshold[percentage]',
+        { human: 'index fragmentation', min: 2, max: 100 },
+        indexFragmentationThreshold.percentage,
+        complaints,
+      ),
+    },
+  };
+}
+
+function indexMode(form: Form, complaints: Complaints): string | undefined {
+  const sent = form['indexCompactionMode'];
+  if (sent !== undefined && !indexModes.includes(sent)) {
+    complaints.add(
+      'indexCompactionMode',
+      `index compaction mode must be one of ${JSON.stringify(indexModes)}`,
+    );
+  }
+  return sent;
+}
+
+function indexDays(form: Form, complaints: Complaints): string | undefined {
+  const name = 'indexCircularCompaction[daysOfWeek]';
+  const sent = form[name];
+  if (sent?.split(',').some((day) => !weekDays.includes(day))) {
+    complaints.add(name, `index circular compaction days must be one of ${JSON.stringify(weekDays)}`);
+  }
+  return sent;
+}
