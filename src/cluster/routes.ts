@@ -7,6 +7,8 @@ import { alertRoutes } from './alerts/alerts.routes.ts';
 import type { AlertsService } from './alerts/alerts.service.ts';
 import { autoCompactionRoutes } from './auto-compaction/auto-compaction.routes.ts';
 import { AutoCompactionService } from './auto-compaction/auto-compaction.service.ts';
+import { autoFailoverRoutes } from './auto-failover/auto-failover.routes.ts';
+import { FailoverSettingsService } from './auto-failover/auto-failover.service.ts';
 import { bucketRoutes } from './buckets/buckets.routes.ts';
 import { BucketsService } from './buckets/buckets.service.ts';
 import { BucketsStore } from './buckets/buckets.store.ts';
@@ -63,6 +65,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...collectionRoutes({ ...parts, service: new CollectionsService(parts) }),
     ...alertRoutes(parts.alerts),
     ...autoCompactionRoutes(new AutoCompactionService(new SettingsStore(parts.store), parts.edition)),
+    ...autoFailoverRoutes({ ...parts, service: new FailoverSettingsService(new SettingsStore(parts.store)) }),
     ...certificateRoutes({ ...parts, service: parts.certificates }),
   ];
 }

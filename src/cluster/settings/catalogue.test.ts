@@ -45,6 +45,7 @@ const forms: Record<string, string>[] = [
   { name: 'b', ramQuotaMB: '100', ...compaction },
   { name: 'e', ramQuotaMB: '100', bucketType: 'ephemeral' },
   { enabled: 'true', recipients: 'a@b' },
+  { enabled: 'true', 'failoverOnDataDiskIssues[enabled]': 'true' },
   { port: 'SAME', username: 'Administrator', password: 'password' },
 ];
 

@@ -1,6 +1,7 @@
 // Settings of the cluster and of its nodes.
 import { alertParameters } from './alert-parameters.ts';
 import { autoCompaction } from './compaction-settings.ts';
+import { failoverParameters } from './failover-parameters.ts';
 import { type SettingGroup, setting } from './setting.ts';
 
 const whole = 'provisioning.init_cluster';
@@ -190,4 +191,5 @@ export const clusterSettings: readonly SettingGroup[] = [
     ],
   },
   ...alertParameters,
+  ...failoverParameters,
 ];

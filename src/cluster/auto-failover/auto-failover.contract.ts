@@ -1,0 +1,54 @@
+// Routes of what the cluster may do by itself about nodes that fail.
+import { type Access, defineRoute } from '#contract/route.ts';
+
+const read: Access = { kind: 'permission', permission: 'cluster.settings!read' };
+const write: Access = { kind: 'permission', permission: 'cluster.settings!write' };
+
+const reading = (id: string, path: string, doc: string) =>
+  defineRoute({ id, method: 'GET', path, access: read, doc });
+
+const changing = (id: string, path: string, doc: string) =>
+  defineRoute({ id, method: 'POST', path, access: write, bodyKind: 'form', doc });
+
+const resetting = (id: string, path: string, doc: string) =>
+  defineRoute({ id, method: 'POST', path, access: write, doc });
+
+export const GetAutoFailover = reading(
+  'auto_failover.read',
+  '/settings/autoFailover',
+  'When nodes that fail are failed over without being asked for.',
+);
+export const ChangeAutoFailover = changing(
+  'auto_failover.change',
+  '/settings/autoFailover',
+  'Changes that. Without `enabled=true` the other parameters are ignored.',
+);
+export const ResetAutoFailover = resetting(
+  'auto_failover.reset',
+  '/settings/autoFailover/resetCount',
+  'Lets as many nodes be failed over again as the settings allow.',
+);
+export const GetAutoReprovision = reading(
+  'auto_reprovision.read',
+  '/settings/autoReprovision',
+  'When ephemeral buckets are activated elsewhere after their node restarted.',
+);
+export const ChangeAutoReprovision = changing(
+  'auto_reprovision.change',
+  '/settings/autoReprovision',
+  'Changes that. Without `enabled=true` the other parameter is ignored.',
+);
+export const ResetAutoReprovision = resetting(
+  'auto_reprovision.reset',
+  '/settings/autoReprovision/resetCount',
+  'Lets as many nodes be reprovisioned again as the settings allow.',
+);
+export const GetFailover = reading(
+  'failover.read',
+  '/settings/failover',
+  'Whether failover saves durable writes.',
+);
+export const ChangeFailover = defineRoute({
+  ...changing('failover.change', '/settings/failover', 'Changes whether failover saves durable writes.'),
+  justValidate: true,
+});

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { aManager } from '../../../test/support/manager.ts';
+import { checkSettings, managerTarget, refusals } from '../../../test/support/settings-suite.ts';
+
+const boolean = (name: string) => `The value of "${name}" must be true or false\n`;
+const range = (name: string, min: number, max: number) =>
+  `The value of "${name}" must be a positive integer in a range from ${min} to ${max}\n`;
+const switched = (name: string) =>
+  ({
+    good: [
+      ['true', true],
+      ['false', false],
+    ],
+    bad: ['', '0', 'True'].map((one) => [one, boolean(name)] as const),
+  }) as const;
+const whole = (name: string, min: number, max: number) =>
+  ({
+    good: [
+      [`${min}`, min],
+      [`${max}`, max],
+    ],
+    bad: [`${min - 1}`, `${max + 1}`, '-5', '5.0', '', 'x'].map(
+      (one) => [one, range(name, min, max)] as const,
+    ),
+  }) as const;
+const disk = { enabled: 'failoverOnDataDiskIssues[enabled]', period: 'failoverOnDataDiskIssues[timePeriod]' };
+const path = '/settings/autoFailover';
+
+describe('auto-failover settings', () => {
+  it('are kept over restarts within their ranges', async (t) => {
+    await using target = await managerTarget();
+    const base = { enabled: 'true', timeout: '120' };
+    await checkSettings(t, target, {
+      ...{ write: path, read: path, base, refusal: refusals.text },
+      parameters: [
+        { name: 'enabled', ...switched('enabled'), missing: { text: boolean('enabled') } },
+        { name: 'timeout', ...whole('timeout', 5, 3600), missing: { text: range('timeout', 5, 3600) } },
+        { name: 'maxCount', ...whole('maxCount', 1, 100), missing: { reads: 100 } },
+        { name: 'canAbortRebalance', ...switched('canAbortRebalance'), missing: { reads: false } },
+        {
+          name: disk.enabled,
+          ...switched(disk.enabled),
+          missing: { text: boolean(disk.enabled) },
+          with: { [disk.period]: '5' },
+        },
+        {
+          name: disk.period,
+          ...whole(disk.period, 5, 3600),
+          missing: { text: range(disk.period, 5, 3600) },
+          with: { [disk.enabled]: 'true' },
+        },
+      ],
+    });
+  });
+
+  it('have fewer parameters and a longer shortest time in the community edition', async (t) => {
+    await using target = await managerTarget({ edition: 'community' });
+    await checkSettings(t, target, {
+      ...{ write: path, read: path, base: { enabled: 'true' }, refusal: refusals.text },
+      parameters: [
+        { name: 'timeout', ...whole('timeout', 30, 3600), missing: { text: range('timeout', 30, 3600) } },
+      ],
+    });
+    const { body } = await target.send('GET', path);
+    assert.deepEqual(body, { enabled: true, timeout: 3600, count: 0 });
+  });
+
+  it('read as published on a fresh node, and nothing but the switch changes when they are turned off', async (t) => {
+    const { request, manager } = await aManager();
+    t.after(() => manager.stop());
+    const fresh = {
+      ...{ enabled: true, timeout: 120, count: 0, maxCount: 1, canAbortRebalance: true },
+      failoverOnDataDiskIssues: { enabled: false, timePeriod: 120 },
+    };
+    assert.deepEqual((await request(path)).body, fresh);
+    const off = await request(path, { form: { enabled: 'false', timeout: 'x', maxCount: '3' } });
+    assert.deepEqual([off.status, off.text], [200, '']);
+    assert.deepEqual((await request(path)).body, { ...fresh, enabled: false });
+    assert.deepEqual([(await request(`${path}/resetCount`, { method: 'POST' })).status], [200]);
+  });
+
+  it('answer a question about a form by fields, and all problems at once by lines', async (t) => {
+    const { request, manager } = await aManager();
+    t.after(() => manager.stop());
+    const form = { enabled: 'true', timeout: '4', maxCount: '0' };
+    const asked = await request(`${path}?just_validate=1`, { form });
+    assert.equal(asked.status, 400);
+    assert.deepEqual(Object.keys(asked.body.errors), ['timeout', 'maxCount']);
+    assert.equal((await request(path, { form })).text, range('timeout', 5, 3600) + range('maxCount', 1, 100));
+    const right = await request(`${path}?just_validate=1`, { form: { enabled: 'false' } });
+    assert.deepEqual([right.status, right.body], [200, { errors: null }]);
+    assert.equal((await request(path)).body.enabled, true);
+  });
+});
+
+describe('auto-reprovision and failover settings', () => {
+  it('are kept over restarts', async (t) => {
+    await using target = await managerTarget();
+    const wrong = 'The value of "maxNodes" must be a positive integer\n';
+    const intMax = 2 ** 31 - 1;
+    const write = '/settings/autoReprovision';
+    await checkSettings(t, target, {
+      ...{ write, read: write, base: { enabled: 'true', maxNodes: '1' }, refusal: refusals.text },
+      parameters: [
+        { name: 'enabled', ...switched('enabled'), missing: { text: boolean('enabled') } },
+        {
+          name: 'maxNodes',
+          good: [
+            ['1', 1],
+            [`${intMax}`, intMax],
+          ],
+          bad: ['0', `${intMax + 1}`, '-1', '1.0', ''].map((one) => [one, wrong] as const),
+          missing: { text: wrong },
+          find: (answer: { max_nodes: number }) => answer.max_nodes,
+        },
+      ],
+    });
+    assert.equal((await target.send('POST', `${write}/resetCount`)).status, 200);
+    const oneOf = 'The value must be one of the following: [true,false]';
+    await checkSettings(t, target, {
+      ...{ write: '/settings/failover', read: '/settings/failover', refusal: refusals.fields },
+      parameters: [
+        {
+          name: 'preserveDurableMutations',
+          good: [
+            ['false', false],
+            ['true', true],
+          ],
+          bad: [
+            ['', oneOf],
+            ['1', oneOf],
+          ],
+          missing: { text: 'Request should have parameters', key: '_' },
+        },
+      ],
+    });
+  });
+});

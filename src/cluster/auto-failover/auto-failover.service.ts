@@ -1,0 +1,66 @@
+// Settings of auto-failover, auto-reprovision and failover: kept until there is more than one node to act on.
+import type { SettingsStore } from '../config/settings.store.ts';
+
+export interface AutoFailoverSettings {
+  enabled: boolean;
+  /** Seconds that a node must not answer. */
+  timeout: number;
+  /** Nodes failed over since the last reset. */
+  count: number;
+  maxCount: number;
+  diskIssues: boolean;
+  /** Seconds that a disk must not work. */
+  diskPeriod: number;
+  canAbortRebalance: boolean;
+}
+
+export interface AutoReprovisionSettings {
+  enabled: boolean;
+  maxNodes: number;
+  count: number;
+}
+
+export interface FailoverSettings {
+  preserveDurableMutations: boolean;
+}
+
+const fresh = {
+  autoFailover: {
+    ...{ enabled: true, timeout: 120, count: 0, maxCount: 1 },
+    ...{ diskIssues: false, diskPeriod: 120, canAbortRebalance: true },
+  } satisfies AutoFailoverSettings,
+  autoReprovision: { enabled: true, maxNodes: 1, count: 0 } satisfies AutoReprovisionSettings,
+  failover: { preserveDurableMutations: true } satisfies FailoverSettings,
+};
+
+export class FailoverSettingsService {
+  readonly #store: SettingsStore;
+
+  constructor(store: SettingsStore) {
+    this.#store = store;
+  }
+
+  autoFailover(): Promise<AutoFailoverSettings> {
+    return this.#store.read('autoFailover', fresh.autoFailover);
+  }
+
+  async changeAutoFailover(changes: Partial<AutoFailoverSettings>): Promise<void> {
+    await this.#store.change('autoFailover', fresh.autoFailover, changes);
+  }
+
+  autoReprovision(): Promise<AutoReprovisionSettings> {
+    return this.#store.read('autoReprovision', fresh.autoReprovision);
+  }
+
+  async changeAutoReprovision(changes: Partial<AutoReprovisionSettings>): Promise<void> {
+    await this.#store.change('autoReprovision', fresh.autoReprovision, changes);
+  }
+
+  failover(): Promise<FailoverSettings> {
+    return this.#store.read('failover', fresh.failover);
+  }
+
+  changeFailover(changes: Partial<FailoverSettings>): Promise<FailoverSettings> {
+    return this.#store.change('failover', fresh.failover, changes);
+  }
+}
