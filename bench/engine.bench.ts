@@ -56,6 +56,7 @@ const fastDisk: DiskEngine = {
   commit: async () => {},
   backfill: async () => ({ batch: new Uint8Array(0), toSeqno: 0, endSeqno: 0, purgeSeqno: 0 }),
   expiredKeys: async () => [],
+  collectionKeys: async () => [],
   fetchItems: async () => ({ batch: new Uint8Array(), failed: [] }),
   reset: async () => {},
   sizes: async () => noSizes,

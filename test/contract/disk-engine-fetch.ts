@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { CutBits, CutReader } from '#kv/bucket/cut.ts';
 import type { Fetched } from '#kv/disk/engine.ts';
+import type { Want } from '#kv/disk/wants.ts';
 import { cutsOf } from '../support/cuts.ts';
 import { aBucket, type DiskUnderTest, titled } from './disk-engine.ts';
 
@@ -80,6 +81,31 @@ export function describeFetching(name: string, make: () => Promise<DiskUnderTest
       (await engine.expiredKeys(files.bucketUuid, 0, 50, limit)).map(({ vb, key }) => `${vb} ${key}`);
     assert.deepEqual(await keys(10), ['2 a', '0 b']);
     assert.deepEqual(await keys(1), ['2 a']);
+    await engine.stop();
+  });
+
+  it('names the keys of the live documents of a collection, page by page', async (disk) => {
+    const files = aBucket(disk);
+    const engine = disk.engine();
+    await engine.open(files);
+    const docs = [
+      { key: '\x07z', seqno: 1 },
+      { key: '\x08a', seqno: 2 },
+      { key: '\x08zz', seqno: 3 },
+      { key: '\x08b', seqno: 4, bits: CutBits.deleted },
+      { key: '\x09', seqno: 5 },
+      { key: '\x08a', seqno: 1, vb: 2 },
+    ];
+    await engine.commit(files.bucketUuid, 0, cutsOf(docs));
+    const pages: string[][] = [];
+    for (let after: Want | null = null; ; ) {
+      const order = { prefix: Uint8Array.of(8), after, limit: 2 };
+      const page: Want[] = await engine.collectionKeys(files.bucketUuid, 0, order);
+      pages.push(page.map(({ vb, key }) => `${vb} ${key.toString('hex')}`));
+      if (page.length < 2) break;
+      after = page.at(-1) as Want;
+    }
+    assert.deepEqual(pages, [['0 0861', '0 087a7a'], ['2 0861']]);
     await engine.stop();
   });
 

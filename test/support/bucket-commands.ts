@@ -165,9 +165,8 @@ function commandsOf({ disk, policy }: Form): fc.WeightedArbitrary<fc.AsyncComman
       { bucket: fc.constantFrom(0, 3), own: fc.constantFrom(-1, 0, 2) },
       ({ run }, given) => run.setMaxTtl(given.bucket, given.own),
     ),
-    // Documents of a dropped collection that are on disk only stay counted until the next start: left out for now.
     command(1, 'replace collection', { own: fc.constantFrom(-1, 0, 2) }, ({ run }, { own }) =>
-      policy === 'fullEviction' ? undefined : run.replaceCollection(own),
+      run.replaceCollection(own),
     ),
     command(1, 'compact', { purge: fc.constantFrom('all' as const, 0, 2, 100_000) }, ({ run }, { purge }) =>
       run.compact(purge),

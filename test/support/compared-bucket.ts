@@ -381,11 +381,13 @@ export class ComparedBucket {
     const live = this.model.all().filter(({ doc }) => !doc.deleted);
     const { collectionItems, items, nonResident, tombstones } = this.b.bucket.stats();
     const countOf = (id: number): number => live.filter(({ place }) => isOf(place, id)).length;
+    // What a dropped collection left of tombstones on disk only stays counted until the next start.
+    const isExact = this.options.policy !== 'fullEviction' || this.swept.size === 0;
     assert.deepEqual(
-      { items, tombstones, collectionItems, nonResident },
+      { items, tombstones: isExact ? tombstones : null, collectionItems, nonResident },
       {
         items: live.length,
-        tombstones: this.model.all().length - live.length,
+        tombstones: isExact ? this.model.all().length - live.length : null,
         collectionItems: Object.fromEntries(this.collections.map((id) => [id.toString(16), countOf(id)])),
         nonResident: 0,
       },

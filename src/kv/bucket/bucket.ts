@@ -1,13 +1,14 @@
 // One bucket's life: start (warm-up), changes of its rules and collections, flush, stop. Its documents are answered
 // by `documents`; connections and their counters are not its business.
 import { assert } from '#base/assert.ts';
-import type { Clock, Timer } from '#ports/clock.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
 import type { BucketType, EvictionPolicy, Manifest } from '../admin.ts';
 import {
   type BucketFiles,
+  type CollectionKeysOrder,
   type DamagedFile,
   type DiskEngine,
   type DiskSizes,
@@ -25,7 +26,9 @@ import { Sweeper } from '../vbucket/sweeper.ts';
 import { Vbuckets } from '../vbucket/vbuckets.ts';
 import { BackgroundFetches } from './background-fetches.ts';
 import { ChangeFeed } from './change-feed.ts';
+import { CollectionSweep } from './collection-sweep.ts';
 import { Compaction } from './compaction.ts';
+import type { CutItem } from './cut.ts';
 import type { ItemView } from './documents.ts';
 import { DurableWrites } from './durable-writes.ts';
 import { ExpiryPager, expiryPagerSecondsDefault } from './expiry-pager.ts';
@@ -39,10 +42,6 @@ import type { BucketRules } from './rules.ts';
 import { beginLife, warmUp } from './warm-up.ts';
 
 export const vbucketCountDefault = 1024;
-const sweepSlots = 20_000;
-const sweepPauseMs = 5;
-/** Time for the disk to take what a sweep has left for it. */
-const sweepAgainMs = 100;
 
 export interface BucketOptions {
   type: BucketType;
@@ -92,7 +91,7 @@ export class Bucket {
   private readonly vbuckets: Vbuckets;
   private readonly collections = new Collections();
   private readonly cutter: Cutter;
-  private readonly sweeper: Sweeper;
+  private readonly sweep: CollectionSweep;
   private readonly durableWrites: DurableWrites;
   private readonly waits: PersistenceWaits;
   private readonly flusher: Flusher | null;
@@ -106,7 +105,6 @@ export class Bucket {
   private isServing = false;
   private isDiskLost = false;
   private readable: number[] = [];
-  private sweepTimer: Timer | null = null;
 
   constructor(options: BucketOptions) {
     const { clock, now, random, storage, type } = options;
@@ -122,12 +120,6 @@ export class Bucket {
       persistent: type === 'native',
     });
     this.cutter = new Cutter(this.vbuckets);
-    this.sweeper = new Sweeper({
-      vbuckets: this.vbuckets,
-      collections: this.collections,
-      isPersistent: () => this.flusher !== null && this.writeFailure === null,
-      onDirty: (row) => this.flusher?.dirtied(row, false),
-    });
     this.waits = new PersistenceWaits(clock);
     this.durableWrites = new DurableWrites({
       vbuckets: this.vbuckets,
@@ -144,6 +136,7 @@ export class Bucket {
     this.documents = this.makeDocuments();
     this.expiryPager = this.makeExpiryPager(policy);
     this.compaction = this.makeCompaction();
+    this.sweep = this.makeSweep(policy);
     this.takeManifest(options.manifest ?? defaultManifest);
   }
 
@@ -158,7 +151,7 @@ export class Bucket {
   /** Writes everything and closes the files; the bucket answers nothing any more. */
   async stop(): Promise<void> {
     this.refuseAll();
-    this.sweepTimer?.cancel();
+    this.sweep.stop();
     await this.compaction.stop();
     await this.flusher?.pause();
     await this.flusher?.drain();
@@ -169,7 +162,7 @@ export class Bucket {
   /** Stops without saving and deletes the files. */
   async destroy(): Promise<void> {
     this.refuseAll();
-    this.sweepTimer?.cancel();
+    this.sweep.stop();
     await this.compaction.stop();
     await this.flusher?.pause();
     this.abandonWaiters();
@@ -183,6 +176,7 @@ export class Bucket {
     await this.compaction.stop();
     await this.flusher?.pause();
     this.abandonWaiters();
+    this.sweep.stop();
     this.vbuckets.clear();
     this.collections.clearCounts();
     await this.resetFiles(incarnation);
@@ -210,7 +204,8 @@ export class Bucket {
 
   /** Items of collections that are gone are freed in the background. */
   applyManifest(manifest: Manifest): void {
-    if (this.takeManifest(manifest).length > 0) this.beginSweep();
+    const gone = this.takeManifest(manifest);
+    if (gone.length > 0) this.sweep.begin(gone);
   }
 
   stats(): BucketStats {
@@ -301,7 +296,7 @@ export class Bucket {
     this.damaged = result.damaged;
     this.readable = result.readable;
     await this.flusher?.writeStates(result.changed);
-    if (loader.hasGone) this.beginSweep();
+    if (loader.gone.size > 0) this.sweep.begin([...loader.gone]);
   }
 
   private makeFlusher(storage: { disk: DiskEngine; files: BucketFiles }): Flusher {
@@ -324,6 +319,25 @@ export class Bucket {
       onFailure: (file, reason) => this.loseDisk(`file ${file}: ${reason}`),
       onFull: (reason) => this.noteFull(reason),
     });
+  }
+
+  private makeSweep(policy: EvictionPolicy): CollectionSweep {
+    const { clock, storage } = this.options;
+    const sweeper = new Sweeper({
+      vbuckets: this.vbuckets,
+      collections: this.collections,
+      isPersistent: () => this.flusher !== null && !this.isDiskLost,
+      onDirty: (row) => this.flusher?.dirtied(row, false),
+    });
+    const disk =
+      storage && policy === 'fullEviction'
+        ? {
+            fileCount: storage.files.fileCount,
+            keys: (file: number, order: CollectionKeysOrder) =>
+              storage.disk.collectionKeys(storage.files.bucketUuid, file, order),
+          }
+        : null;
+    return new CollectionSweep({ sweeper, clock, tick: () => this.tick(), disk });
   }
 
   private makeCompaction(): Compaction {
@@ -360,13 +374,24 @@ export class Bucket {
       fileCount: files.fileCount,
       clock: this.options.clock,
       tick: () => this.tick(),
-      take: (row, item) => {
-        this.keeper.makeRoom();
-        this.keeper.press();
-        return this.keeper.admitsValues && this.residency.comeBack(row, item);
-      },
+      take: (row, item) => this.takeFetched(row, item),
       noteAbsent: (row, key) => this.residency.noteAbsent(row, key),
     });
+  }
+
+  /** An item whose collection was dropped while the disk was read stays there, for the sweep. */
+  private takeFetched(row: number, item: CutItem): boolean {
+    const { collections, keeper, residency, vbuckets } = this;
+    const { buffer, keyStart, keyEnd } = item;
+    const hash = vbuckets.hash(buffer, keyStart, keyEnd);
+    const isAway = vbuckets.look(row, hash, buffer, keyStart, keyEnd) === 0;
+    if (isAway && collections.slotOf(buffer, keyStart) < 0) {
+      residency.noteAbsent(row, buffer.subarray(keyStart, keyEnd));
+      return true;
+    }
+    keeper.makeRoom();
+    keeper.press();
+    return keeper.admitsValues && residency.comeBack(row, item);
   }
 
   private makeExpiryPager(policy: EvictionPolicy): ExpiryPager {
@@ -441,18 +466,6 @@ export class Bucket {
   private takeManifest(manifest: Manifest): number[] {
     this.cutter.manifestUid = manifestUid(manifest);
     return this.collections.apply(collectionSpecs(manifest));
-  }
-
-  private beginSweep(): void {
-    this.sweeper.begin();
-    this.sweepTimer ??= this.options.clock.after(0, () => this.sweep());
-  }
-
-  private sweep(): void {
-    const left = this.sweeper.slice(sweepSlots);
-    if (left === 'again') this.sweeper.begin();
-    const pauseMs = left === 'more' ? sweepPauseMs : sweepAgainMs;
-    this.sweepTimer = left === 'done' ? null : this.options.clock.after(pauseMs, () => this.sweep());
   }
 
   private refuseAll(): void {

@@ -98,6 +98,13 @@ export interface BackfillPage {
  */
 export type CutBuffer = Uint8Array;
 
+export interface CollectionKeysOrder {
+  /** The collection's id as it leads its keys. */
+  prefix: Uint8Array;
+  after: Want | null;
+  limit: number;
+}
+
 export interface Fetched {
   /** The items found, tombstones included, as cuts that carry no state of their vbuckets. */
   batch: CutBuffer;
@@ -128,6 +135,8 @@ export interface DiskEngine {
   fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched>;
   /** Keys of live documents that have expired at this time (seconds since 1970), the longest expired first. */
   expiredKeys(bucketUuid: string, file: number, atSeconds: number, limit: number): Promise<Want[]>;
+  /** Keys of live documents of one collection, in the order of vbuckets and keys, from the first after `after` on. */
+  collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<Want[]>;
   /**
    * The rows of one vbucket after a seqno, as many as make a page, read in one short transaction of a connection of
    * its own. Rejects with DamagedFileError when a row is not as it was written.

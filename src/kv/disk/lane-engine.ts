@@ -7,6 +7,7 @@ import {
   addSizes,
   type BackfillPage,
   type BucketFiles,
+  type CollectionKeysOrder,
   type CompactOptions,
   type CompactResult,
   type CutBuffer,
@@ -19,6 +20,8 @@ import {
 import type { Lane } from './lane.ts';
 import { Compactions } from './lane-compactions.ts';
 import { decodeWants, encodeWants, type Want } from './wants.ts';
+
+const noKey = Buffer.alloc(0);
 
 export class LaneEngine implements DiskEngine {
   private readonly lanes: readonly Lane[];
@@ -79,6 +82,15 @@ export class LaneEngine implements DiskEngine {
   async expiredKeys(bucketUuid: string, file: number, before: number, limit: number): Promise<Want[]> {
     const found = await this.read(bucketUuid, file, (spec) =>
       this.readLane.call('expiredKeys', spec, before, limit),
+    );
+    return decodeWants(found);
+  }
+
+  async collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<Want[]> {
+    const { prefix, after, limit } = order;
+    const place = encodeWants([after ?? { vb: 0, key: noKey }]);
+    const found = await this.read(bucketUuid, file, (spec) =>
+      this.readLane.call('collectionKeys', spec, prefix, place, limit),
     );
     return decodeWants(found);
   }

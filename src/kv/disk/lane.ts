@@ -10,6 +10,7 @@ export type LaneOperation =
   | 'backfillPage'
   | 'fetchItems'
   | 'expiredKeys'
+  | 'collectionKeys'
   | 'closeReaders'
   | 'sizes'
   | 'fileBytes'

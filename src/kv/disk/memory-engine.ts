@@ -3,6 +3,7 @@
 import {
   type BackfillPage,
   type BucketFiles,
+  type CollectionKeysOrder,
   type CompactOptions,
   type CompactResult,
   type CutBuffer,
@@ -150,6 +151,13 @@ class MemoryEngine implements DiskEngine {
 
   async expiredKeys(bucketUuid: string, file: number, atSeconds: number, limit: number): Promise<Want[]> {
     return this.usable(bucketUuid, file).stored.expiredKeys(atSeconds, limit);
+  }
+
+  async collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<Want[]> {
+    const { stored } = this.usable(bucketUuid, file);
+    await this.disk.read();
+    this.refuseWhenDead();
+    return stored.collectionKeys(order);
   }
 
   /** A file that takes no more commits can still be read. */

@@ -10,6 +10,7 @@ import {
 } from '#kv/bucket/cut.ts';
 import {
   type BackfillPage,
+  type CollectionKeysOrder,
   type CutBuffer,
   type PurgedVbucket,
   purgedRecord,
@@ -80,6 +81,18 @@ export class MemoryFile {
     }
     found.sort((a, b) => a.expiry - b.expiry);
     return found.slice(0, limit).map(({ vb, key }) => ({ vb, key }));
+  }
+
+  collectionKeys({ prefix, after, limit }: CollectionKeysOrder): Want[] {
+    const wants = this.sorted().flatMap(({ record, byKey }) => {
+      const live = [...byKey].filter(([, { encoded }]) => !isDeleted(encoded));
+      return live.map(([key]) => ({ vb: record.vb, key: Buffer.from(key, 'latin1') }));
+    });
+    const own = wants.filter(({ key }) => Buffer.compare(key.subarray(0, prefix.length), prefix) === 0);
+    const isLater = (want: Want, than: Want): boolean =>
+      want.vb > than.vb || (want.vb === than.vb && Buffer.compare(want.key, than.key) > 0);
+    own.sort((a, b) => (isLater(a, b) ? 1 : -1));
+    return own.filter((want) => after === null || isLater(want, after)).slice(0, limit);
   }
 
   *batches(): Generator<CutBuffer> {
@@ -169,12 +182,13 @@ function put(vbucket: StoredVbucket, item: CutItem): void {
   vbucket.bySeqno.set(item.seqno, key);
 }
 
+const isDeleted = (encoded: Buffer): boolean => ((encoded[29] as number) & CutBits.deleted) !== 0;
+
 function purge(vbucket: StoredVbucket, beforeSeconds: number): PurgedVbucket {
   const { vb, highSeqno } = vbucket.record;
   const purged = { vb, upToSeqno: highSeqno, purgeSeqno: 0, tombstones: 0 };
   for (const [key, { seqno, encoded }] of vbucket.byKey) {
-    const isDeleted = ((encoded[29] as number) & CutBits.deleted) !== 0;
-    if (!isDeleted || encoded.readUInt32BE(24) >= beforeSeconds) continue;
+    if (!isDeleted(encoded) || encoded.readUInt32BE(24) >= beforeSeconds) continue;
     vbucket.byKey.delete(key);
     vbucket.bySeqno.delete(seqno);
     purged.purgeSeqno = Math.max(purged.purgeSeqno, seqno);

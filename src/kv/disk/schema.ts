@@ -78,6 +78,8 @@ export const sql = {
     from (select key, seq, exp, del, meta, val from doc where vb = ? and key > ? order by key limit ?)`,
   rowOf: 'select key, seq, exp, del, meta, val from doc where vb = ? and key = ?',
   expired: 'select vb, key from doc where exp > 0 and exp <= ? and del is null order by exp limit ?',
+  collectionKeys: `select key from doc where vb = ? and key > ? and key < ? and del is null order by key limit ?`,
+  vbucketIds: 'select id from vb where id >= ? order by id',
   big: 'select val from big where id = ?',
   /** How many, and the sum of the low words of their seqnos. */
   countBySeqno: 'select count(*), ifnull(sum(seq & 4294967295), 0) from doc indexed by doc_seq where vb = ?',

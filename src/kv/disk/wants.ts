@@ -32,3 +32,10 @@ export function decodeWants(encoded: Uint8Array): Want[] {
   }
   return wants;
 }
+
+/** The lowest key above all that begin so. The last byte of a collection's id is below 0x80. */
+export function endOfPrefix(prefix: Uint8Array): Buffer {
+  const end = Buffer.from(prefix);
+  end[end.length - 1] = (end.at(-1) as number) + 1;
+  return end;
+}

@@ -88,6 +88,19 @@ export function draftTombstone(draft: Draft, items: Items, address: number, nowS
   draft.bits = Bit.deleted;
 }
 
+/** A tombstone, with nothing in it, of an item that is not in memory. */
+export function draftStoredTombstone(draft: Draft, key: Buffer, nowSeconds: number): void {
+  draft.key = key;
+  draft.keyStart = 0;
+  draft.keyEnd = key.length;
+  draft.headStart = draft.headEnd = 0;
+  setValue(draft, empty);
+  draft.datatype = Datatype.raw;
+  draft.flags = 0;
+  draft.expiry = nowSeconds;
+  draft.bits = Bit.deleted;
+}
+
 /** Makes the draft a tombstone of the stored item: only its system xattrs stay. */
 export function keepSystemXattrs(draft: Draft, items: Items, address: number): void {
   const datatype = items.datatype(address);

@@ -1,7 +1,7 @@
 // Brings stored items back into memory, from the cuts that disk sends at warm-up.
 import { CutBits, type CutItem, CutReader } from '../bucket/cut.ts';
 import type { CutBuffer } from '../disk/engine.ts';
-import type { Collections } from './collections.ts';
+import { type Collections, collectionIdOf } from './collections.ts';
 import { draftOfStored } from './drafts.ts';
 import { type Draft, emptyDraft } from './items.ts';
 import type { Residency } from './residency.ts';
@@ -16,8 +16,8 @@ export interface LoaderOptions {
 }
 
 export class Loader {
-  /** Documents came of collections that were dropped meanwhile: there is something to sweep. */
-  hasGone = false;
+  /** Ids of dropped collections of which documents came: there is something to sweep. */
+  readonly gone = new Set<number>();
   private readonly vbuckets: Vbuckets;
   private readonly collections: Collections;
   private readonly residency: Residency;
@@ -39,7 +39,7 @@ export class Loader {
   private loadItem(row: number, item: CutItem): void {
     const isGone = this.collections.slotOf(item.buffer, item.keyStart) < 0;
     if (isGone && (item.bits & CutBits.deleted) !== 0) return;
-    this.hasGone ||= isGone;
+    if (isGone) this.gone.add(collectionIdOf(item.buffer, item.keyStart));
     const { vbuckets, draft } = this;
     const hash = vbuckets.hash(item.buffer, item.keyStart, item.keyEnd);
     const address = vbuckets.look(row, hash, item.buffer, item.keyStart, item.keyEnd);

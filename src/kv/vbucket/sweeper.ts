@@ -2,7 +2,7 @@
 // empty tombstones first, so that the disk gives their values up too, and leave memory once those are written.
 import { Bit } from '../memory/layout.ts';
 import type { Collections } from './collections.ts';
-import { draftTombstone } from './drafts.ts';
+import { draftStoredTombstone, draftTombstone } from './drafts.ts';
 import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
 import type { Vbuckets } from './vbuckets.ts';
@@ -76,10 +76,33 @@ export class Sweeper {
     vbuckets.place.slot = slot;
     vbuckets.place.address = address;
     const state = vbuckets.items.state(address);
-    const isWritten = (state & Bit.deleted) !== 0 && (state & Bit.dirty) === 0;
+    const isWritten = (state & Bit.deleted) !== 0 && this.isOnDisk(address, state);
     // Removal shifts a later entry into this slot, so the walk stays.
     if (isWritten || !isPersistent()) vbuckets.forget();
     else this.bury(address, state);
+  }
+
+  /**
+   * Makes a tombstone of a live document that the disk has. False when there is no memory for it now. Until the tombstone
+   * is on disk it stays in memory, so that a document which is met twice is counted once.
+   */
+  buryStored(row: number, key: Buffer): boolean {
+    const { vbuckets, isPersistent, onDirty } = this.options;
+    if (!isPersistent()) return true;
+    const address = vbuckets.look(row, vbuckets.hash(key, 0, key.length), key, 0, key.length);
+    // What came into memory again is buried by the walk there.
+    if (address !== 0) return true;
+    draftStoredTombstone(this.draft, key, vbuckets.now.seconds);
+    if (!vbuckets.write(this.draft, this.result)) return false;
+    (vbuckets.rows.items[row] as number) -= 1;
+    (vbuckets.rows.itemsAway[row] as number) -= 1;
+    onDirty(row);
+    return true;
+  }
+
+  private isOnDisk(address: number, state: number): boolean {
+    const { items, rows } = this.options.vbuckets;
+    return (state & Bit.dirty) === 0 && items.seqno(address) <= (rows.persistedSeqno[this.row] as number);
   }
 
   private bury(address: number, state: number): void {

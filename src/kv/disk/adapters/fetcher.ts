@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CutWriter, stateOfVbucket } from '#kv/bucket/cut.ts';
 import type { Fetched } from '../engine.ts';
 import { readerSql, sql } from '../schema.ts';
-import { decodeWants, encodeWants, type Want } from '../wants.ts';
+import { decodeWants, encodeWants, endOfPrefix, type Want } from '../wants.ts';
 import { arraysOf, type DocRow, RowReader } from './row-reader.ts';
 
 /** A fetch is one read transaction; above this many keys it is several, so that none holds back a checkpoint. */
@@ -14,6 +14,8 @@ export class Fetcher {
   private readonly db: DatabaseSync;
   private readonly row: StatementSync;
   private readonly expired: StatementSync;
+  private readonly keys: StatementSync;
+  private readonly vbucketIds: StatementSync;
   private readonly reader: RowReader;
 
   constructor(path: string) {
@@ -21,6 +23,8 @@ export class Fetcher {
     this.db.exec(readerSql);
     this.row = arraysOf(this.db, sql.rowOf);
     this.expired = arraysOf(this.db, sql.expired);
+    this.keys = arraysOf(this.db, sql.collectionKeys);
+    this.vbucketIds = arraysOf(this.db, sql.vbucketIds);
     this.reader = new RowReader(this.db);
   }
 
@@ -37,6 +41,18 @@ export class Fetcher {
   expiredKeys(atSeconds: number, limit: number): Uint8Array {
     const rows = this.expired.all(atSeconds, limit) as unknown as [number, Uint8Array][];
     return encodeWants(rows.map(([vb, key]) => ({ vb, key: Buffer.from(key) })));
+  }
+
+  collectionKeys(prefix: Uint8Array, encodedAfter: Uint8Array, limit: number): Uint8Array {
+    const [after] = decodeWants(encodedAfter) as [Want];
+    const found: Want[] = [];
+    for (const [vb] of this.vbucketIds.all(after.vb) as unknown as [number][]) {
+      const from = vb === after.vb && after.key.length > 0 ? after.key : prefix;
+      const rows = this.keys.all(vb, from, endOfPrefix(prefix), limit - found.length);
+      for (const [key] of rows as unknown as [Uint8Array][]) found.push({ vb, key: Buffer.from(key) });
+      if (found.length >= limit) break;
+    }
+    return encodeWants(found);
   }
 
   close(): void {

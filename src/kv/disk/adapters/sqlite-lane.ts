@@ -103,6 +103,11 @@ export class SqliteLane {
     return this.fetcherOf(spec).expiredKeys(atSeconds, limit);
   }
 
+  /** Over the connection of `fetchItems`. `after` is one encoded place, the start of the first vbucket to begin with. */
+  collectionKeys(spec: DataFileSpec, prefix: Uint8Array, after: Uint8Array, limit: number): Uint8Array {
+    return this.fetcherOf(spec).collectionKeys(prefix, after, limit);
+  }
+
   /** As `fetchItems`, over another connection: a broken row fails its backfill and nothing else. */
   backfillPage(spec: DataFileSpec, vb: number, afterSeqno: number): BackfillPage {
     const key = keyOf(spec.bucketUuid, spec.file);

@@ -1,0 +1,57 @@
+// What a dropped collection has on disk only goes too, without anybody asking for it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Status } from '#wire/status.ts';
+import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
+import { DurabilityLevel } from './documents.ts';
+
+const files = { folder: '/s', bucketUuid: 's', incarnation: 1, fileCount: 4 };
+const quotaBytes = 2 * 1024 * 1024;
+const rules = { quotaBytes, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 };
+const manifestOf = (uid: string, ...ids: string[]) => ({
+  uid,
+  scopes: [{ name: '_default', uid: '0', collections: ids.map((id) => ({ name: `c${id}`, uid: id })) }],
+});
+
+async function until(b: BucketUnderTest, isSo: () => boolean): Promise<void> {
+  for (let turn = 0; !isSo(); turn++) {
+    assert.ok(turn < 2000, 'it comes to that');
+    b.tick(20);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const vbOf = (i: number): number => i % 64;
+const value = 'v'.repeat(1000);
+
+async function fill(b: BucketUnderTest, collection: string, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const store = (): Status => b.store(`${collection}:k${i}`, { vb: vbOf(i), value });
+    while ((await b.whenResident(store)) !== Status.success) {
+      b.tick(20);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+test('counts and disk forget a dropped collection whose documents memory had no room for', async () => {
+  const disk = new MemoryDisk();
+  const storage = { disk: disk.engine(), files };
+  const manifest = manifestOf('1', '0', '8', '9');
+  const b = await new BucketUnderTest({ storage, rules, manifest, evictionPolicy: 'fullEviction' }).start();
+  for (const collection of ['8', '0', '9']) await fill(b, collection, 3000);
+  await until(b, () => b.bucket.stats().dirtyItems === 0 && b.bucket.stats().nonResident > 6000);
+  const { fileBytes } = await b.bucket.diskSizes();
+  b.bucket.applyManifest(manifestOf('2', '0', '9'));
+  assert.deepEqual(b.bucket.stats().collectionItems, { 0: 3000, 9: 3000 });
+  await until(b, () => b.bucket.stats().items <= 8000);
+  b.bucket.applyManifest(manifestOf('3', '0'));
+  await until(b, () => b.bucket.stats().items === 3000 && b.bucket.stats().dirtyItems === 0);
+  assert.ok((await b.bucket.diskSizes()).fileBytes < fileBytes / 2, 'no values are left');
+  for (let i = 0; i < 3000; i++) {
+    assert.equal(await b.whenResident(() => b.find(`k${i}`, vbOf(i))), Status.success);
+  }
+  assert.ok(b.bucket.stats().nonResident <= 3000);
+  await b.bucket.stop();
+});

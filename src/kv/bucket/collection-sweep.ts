@@ -1,0 +1,98 @@
+// Removes the documents of dropped collections in the background, in slices: first what is in memory, then, where
+// documents may be on disk only, what the disk still has of them.
+import type { Clock, Timer } from '#ports/clock.ts';
+import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
+import type { CollectionKeysOrder } from '../disk/engine.ts';
+import type { Want } from '../disk/wants.ts';
+import type { Sweeper } from '../vbucket/sweeper.ts';
+
+const slots = 20_000;
+const pauseMs = 5;
+/** Time for the disk to take what a sweep has left for it. */
+const againMs = 100;
+/** Keys taken from a file at once, and the pause after them, which leaves most of the disk to clients. */
+export const sweptKeysLimit = 2000;
+const diskPauseMs = 40;
+
+export interface CollectionSweepOptions {
+  sweeper: Sweeper;
+  clock: Clock;
+  /** Reads the clock for what is done next. */
+  tick: () => void;
+  /** Null where every document is in memory. */
+  disk: { fileCount: number; keys: (file: number, order: CollectionKeysOrder) => Promise<Want[]> } | null;
+}
+
+export class CollectionSweep {
+  private readonly options: CollectionSweepOptions;
+  private timer: Timer | null = null;
+  /** Dropped collections of which the disk may have documents that memory has not. */
+  private readonly onDisk = new Set<number>();
+  /** Rises when something begins anew or ends: what comes from the disk for an earlier one is not wanted. */
+  private run = 0;
+
+  constructor(options: CollectionSweepOptions) {
+    this.options = options;
+  }
+
+  /** Starts over: these collections have gone, or some of which only memory has documents. */
+  begin(gone: readonly number[]): void {
+    for (const id of gone) this.onDisk.add(id);
+    this.run++;
+    this.options.sweeper.begin();
+    this.later(0, () => this.sweepMemory());
+  }
+
+  stop(): void {
+    this.run++;
+    this.onDisk.clear();
+    this.timer?.cancel();
+  }
+
+  private sweepMemory(): void {
+    const { sweeper } = this.options;
+    const left = sweeper.slice(slots);
+    if (left === 'again') sweeper.begin();
+    if (left !== 'done') this.later(left === 'more' ? pauseMs : againMs, () => this.sweepMemory());
+    else if (this.options.disk && this.onDisk.size > 0) void this.sweepDisk(this.run);
+  }
+
+  /** A disk that cannot be read is swept at the next start. What this leaves in memory is swept at the end. */
+  private async sweepDisk(run: number): Promise<void> {
+    const { disk } = this.options;
+    for (const id of this.onDisk) {
+      for (let file = 0; file < (disk?.fileCount ?? 0); file++) {
+        await this.sweepFile(run, file, id).catch(() => {});
+        if (run !== this.run) return;
+      }
+    }
+    this.onDisk.clear();
+    this.begin([]);
+  }
+
+  private async sweepFile(run: number, file: number, id: number): Promise<void> {
+    const { disk, sweeper, tick } = this.options;
+    for (let after: Want | null = null; disk !== null; ) {
+      const wants: Want[] = await disk.keys(file, { prefix: prefixOf(id), after, limit: sweptKeysLimit });
+      if (run !== this.run) return;
+      tick();
+      const isDone = wants.every((want) => sweeper.buryStored(want.vb, want.key));
+      if (isDone && wants.length < sweptKeysLimit) return;
+      // Without memory for a tombstone the same keys come again.
+      if (isDone) after = wants.at(-1) as Want;
+      await new Promise<void>((resolve) => this.later(diskPauseMs, resolve));
+      if (run !== this.run) return;
+    }
+  }
+
+  private later(delayMs: number, act: () => void): void {
+    this.timer?.cancel();
+    this.timer = this.options.clock.after(delayMs, act);
+  }
+}
+
+function prefixOf(id: number): Buffer {
+  const prefix = Buffer.alloc(collectionIdBytes(id));
+  writeCollectionId(prefix, 0, id);
+  return prefix;
+}
