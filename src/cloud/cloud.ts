@@ -10,9 +10,12 @@ import { cloudOperations } from './clouds/clouds.routes.ts';
 import { ClusterNodes } from './clusters/cluster-nodes.ts';
 import { ClustersService } from './clusters/clusters.service.ts';
 import { v2ClusterOperations } from './clusters/v2.routes.ts';
+import { v3ClusterOperations } from './clusters/v3.routes.ts';
 import { createApi } from './http/api.ts';
+import { memberOperations } from './members/members.routes.ts';
 import { createCluster } from './operations/create-cluster.ts';
 import { deleteCluster } from './operations/delete-cluster.ts';
+import { operationOperations } from './operations/operations.routes.ts';
 import { OperationsStore } from './operations/operations.store.ts';
 import { Worker } from './operations/worker.ts';
 import { projectOperations } from './projects/projects.routes.ts';
@@ -52,12 +55,11 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const tokens = new TokenStore(options);
   const operations = new OperationsStore(options);
   const nodes = new ClusterNodes(options);
-  const worker = new Worker({
-    ...options,
-    operations,
-    owner: options.random.uuid(),
-    plans: { create: createCluster({ ...options, nodes }), delete: deleteCluster({ ...options, nodes }) },
-  });
+  const plans = {
+    create: createCluster({ ...options, nodes }),
+    delete: deleteCluster({ ...options, nodes }),
+  };
+  const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
   const clusters = new ClustersService({ ...options, operations, nodes, wake: () => worker.wake() });
   const authenticator = new Authenticator(tokens);
   const api = createApi({
@@ -67,7 +69,10 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       ...statusOperations,
       ...cloudOperations({ ...options, tenantId }),
       ...projectOperations(new ProjectsService(options), tenantId),
+      ...memberOperations(store),
       ...v2ClusterOperations({ ...options, clusters, nodes, tenantId }),
+      ...v3ClusterOperations({ ...options, clusters, nodes, tenantId }),
+      ...operationOperations({ operations, plans }),
     ],
   });
   await startNodes(options, nodes);

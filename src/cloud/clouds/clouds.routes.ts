@@ -2,6 +2,7 @@
 import { notFound } from '../http/goof.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
 import { cursorOf } from '../http/paging.ts';
+import { pageOf } from '../store/page-of.ts';
 import type { Store } from '../store/tables.ts';
 import { cloudReply, cloudSummaryReply, ListClouds, ShowCloud } from './clouds.contract.ts';
 
@@ -23,22 +24,11 @@ const sortColumns = {
 
 export const cloudOperations = ({ store, ...facts }: CloudRouteParts): BoundOperation[] => [
   bind(ListClouds, async ({ query, url }) => {
-    const { total } = await store
-      .selectFrom('clouds')
-      .select((e) => e.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
     const { key, direction } = query.sortBy ?? { key: 'name', direction: 'asc' };
-    const rows = await store
-      .selectFrom('clouds')
-      .selectAll()
-      .orderBy(sortColumns[key], direction)
-      .orderBy('id', 'asc')
-      .limit(query.perPage)
-      .offset((query.page - 1) * query.perPage)
-      .execute();
+    const { rows, total } = await pageOf(store.selectFrom('clouds'), query, sortColumns[key], direction);
     return {
       status: 200,
-      body: { cursor: cursorOf(query, Number(total), url), data: rows.map(cloudSummaryReply) },
+      body: { cursor: cursorOf(query, total, url), data: rows.map(cloudSummaryReply) },
     };
   }),
   bind(ShowCloud, async ({ params }) => {

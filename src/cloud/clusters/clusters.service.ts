@@ -6,9 +6,10 @@ import type { Caller } from '../access/caller.ts';
 import { forbidden, invalid, notFound } from '../http/goof.ts';
 import type { Page, Sort } from '../http/paging.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';
+import { pageOf } from '../store/page-of.ts';
 import type { ClusterRow, Store } from '../store/tables.ts';
 import type { ClusterNodes } from './cluster-nodes.ts';
-import { type ClusterSpec, nodeCount, refuseUnoffered } from './cluster-spec.ts';
+import { type ClusterSpec, nodeCount, refuseUnoffered, type ServerGroup } from './cluster-spec.ts';
 import type { clusterSortKeys } from './contract/v2.ts';
 import { scaledMemoryMb } from './instances.ts';
 
@@ -55,7 +56,7 @@ const sortColumns = {
   tenantId: 'id',
   cloudId: 'cloud_id',
   projectId: 'project_id',
-  nodes: 'id',
+  nodes: 'node_count',
 } as const;
 
 export class ClustersService {
@@ -65,7 +66,7 @@ export class ClustersService {
     this.options = options;
   }
 
-  async list(
+  list(
     caller: Caller,
     filter: ClusterFilter,
     sort: Sort<(typeof clusterSortKeys)[number]> | undefined,
@@ -75,16 +76,8 @@ export class ClustersService {
     if (caller.onlyProject !== null) seen = seen.where('project_id', '=', caller.onlyProject);
     if (filter.projectId !== undefined) seen = seen.where('project_id', '=', filter.projectId);
     if (filter.cloudId !== undefined) seen = seen.where('cloud_id', '=', filter.cloudId);
-    const { total } = await seen.select((e) => e.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
     const { key, direction } = sort ?? { key: 'name', direction: 'asc' };
-    const rows = await seen
-      .selectAll()
-      .orderBy(sortColumns[key], direction)
-      .orderBy('id', 'asc')
-      .limit(filter.perPage)
-      .offset((filter.page - 1) * filter.perPage)
-      .execute();
-    return { rows, total: Number(total) };
+    return pageOf(seen, filter, sortColumns[key], direction);
   }
 
   /** A cluster that the caller may read. */
@@ -111,6 +104,7 @@ export class ClustersService {
       id: random.uuid(),
       environment: wish.environment,
       name: wish.name,
+      node_count: nodeCount(wish.spec.servers),
       project_id: wish.projectId,
       cloud_id: wish.cloudId,
       description: wish.description,
@@ -133,6 +127,7 @@ export class ClustersService {
       await this.addNodes(transaction, row, wish.spec);
       return this.options.operations.add(transaction, {
         clusterId: row.id,
+        projectId: row.project_id,
         kind: 'create',
         firstStep: 'place',
         home,
@@ -156,6 +151,7 @@ export class ClustersService {
         .execute();
       return operations.add(transaction, {
         clusterId: id,
+        projectId: cluster.project_id,
         kind: 'delete',
         firstStep: 'remove',
         home,
@@ -164,6 +160,49 @@ export class ClustersService {
     });
     this.options.wake();
     return { clusterId: id, operationId };
+  }
+
+  async rename(
+    caller: Caller,
+    id: string,
+    change: { name?: string | undefined; description?: string | undefined },
+  ): Promise<void> {
+    await this.update(caller, id, {
+      ...(change.name !== undefined && { name: change.name }),
+      ...(change.description !== undefined && { description: change.description }),
+    });
+  }
+
+  async changeSupport(caller: Caller, id: string, support: unknown): Promise<void> {
+    const { spec } = await this.show(caller, id);
+    await this.update(caller, id, {
+      spec: JSON.stringify({ ...(JSON.parse(spec) as ClusterSpec), support }),
+    });
+  }
+
+  /** Nodes do not join each other yet, so that only what is there can be asked for. */
+  async scale(caller: Caller, id: string, servers: readonly ServerGroup[]): Promise<void> {
+    const cluster = await this.show(caller, id);
+    caller.needWrite(cluster.project_id);
+    refuseUnoffered(servers);
+    throw invalid('servers: a cluster of one node cannot be given another instance yet; make a new cluster');
+  }
+
+  /** Where the cloud of a v2 cluster is, in v3's words. */
+  async placeOf({ cloud_id }: ClusterRow): Promise<{ provider: string; region: string; CIDR: string }> {
+    const clouds = this.options.store.selectFrom('clouds').select(['provider', 'region', 'cidr as CIDR']);
+    return clouds.where('id', '=', cloud_id).executeTakeFirstOrThrow();
+  }
+
+  private async update(caller: Caller, id: string, values: Partial<ClusterRow>): Promise<void> {
+    const cluster = await this.show(caller, id);
+    caller.needWrite(cluster.project_id);
+    const updated_at = this.options.clock.wallMs();
+    await this.options.store
+      .updateTable('clusters')
+      .set({ ...values, updated_at })
+      .where('id', '=', id)
+      .execute();
   }
 
   private async refuseUnknown(transaction: Store, { projectId, cloudId }: ClusterWish): Promise<void> {
@@ -206,7 +245,6 @@ export class ClustersService {
 
   private async addNodes(transaction: Store, cluster: ClusterRow, spec: ClusterSpec): Promise<void> {
     const groups = spec.servers.flatMap((group) => Array.from({ length: group.size }, () => group));
-    if (nodeCount(spec.servers) === 0) return;
     await transaction
       .insertInto('nodes')
       .values(

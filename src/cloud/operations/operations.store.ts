@@ -9,6 +9,7 @@ export type OperationState = 'open' | 'done' | 'failed';
 
 export interface NewOperation {
   readonly clusterId: string;
+  readonly projectId: string;
   readonly kind: OperationKind;
   readonly firstStep: string;
   readonly home: string;
@@ -41,6 +42,7 @@ export class OperationsStore {
       .values({
         id,
         cluster_id: wish.clusterId,
+        project_id: wish.projectId,
         kind: wish.kind,
         step: wish.firstStep,
         state: 'open',

@@ -4,6 +4,7 @@ import type { Random } from '#ports/random.ts';
 import type { Caller } from '../access/caller.ts';
 import { forbidden, invalid, notFound } from '../http/goof.ts';
 import type { Page, Sort } from '../http/paging.ts';
+import { pageOf } from '../store/page-of.ts';
 import type { ProjectRow, Store } from '../store/tables.ts';
 import type { projectSortKeys } from './projects.contract.ts';
 
@@ -25,19 +26,11 @@ export class ProjectsService {
     this.options = options;
   }
 
-  async list(caller: Caller, { page, perPage }: Page, sort: ProjectSort | undefined) {
+  list(caller: Caller, page: Page, sort: ProjectSort | undefined) {
     const all = this.options.store.selectFrom('projects');
     const seen = caller.onlyProject === null ? all : all.where('id', '=', caller.onlyProject);
-    const { total } = await seen.select((e) => e.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
     const { key, direction } = sort ?? { key: 'createdAt', direction: 'asc' };
-    const rows = await seen
-      .selectAll()
-      .orderBy(columns[key], direction)
-      .orderBy('id', 'asc')
-      .limit(perPage)
-      .offset((page - 1) * perPage)
-      .execute();
-    return { rows, total: Number(total) };
+    return pageOf(seen, page, columns[key], direction);
   }
 
   async create(caller: Caller, name: string): Promise<ProjectRow> {

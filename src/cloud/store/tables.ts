@@ -57,6 +57,7 @@ export interface ClusterRow {
   description: string;
   /** What was asked for: servers, place, support; JSON. */
   spec: string;
+  node_count: number;
   /** Where it stands: see phase.ts. */
   phase: string;
   /** The process that runs the nodes: the id in its data folder. */
@@ -83,6 +84,7 @@ export interface NodeRow {
 export interface OperationRow {
   id: string;
   cluster_id: string;
+  project_id: string;
   kind: string;
   /** The step that is under way or comes next. */
   step: string;

@@ -1,0 +1,28 @@
+// The organization's users: people, not users of databases. The operator adds them; the API lists them.
+import { z } from 'zod';
+import { component, uuidField } from '../http/component.ts';
+import { defineOperation } from '../http/operation.ts';
+import { cursorSchema, pageQuery, sortBy } from '../http/paging.ts';
+
+const memberSchema = component('ListUsersResponseItem', {
+  id: uuidField(),
+  name: z.string(),
+  email: z.string(),
+});
+
+export const memberSortKeys = ['id', 'name', 'email'] as const;
+
+export const ListMembers = defineOperation({
+  id: 'users/list',
+  method: 'GET',
+  path: '/v2/users',
+  doc: 'The organization’s users; needs organizationOwner or reader.',
+  access: 'token',
+  query: z.strictObject({ ...pageQuery, sortBy: sortBy(memberSortKeys) }),
+  replies: {
+    200: {
+      doc: 'A page',
+      body: component('ListUsersResponse', { cursor: cursorSchema, data: z.array(memberSchema) }),
+    },
+  },
+});

@@ -1,0 +1,29 @@
+// Requests about the organization's users.
+import { forbidden } from '../http/goof.ts';
+import { type BoundOperation, bind } from '../http/operation.ts';
+import { cursorOf } from '../http/paging.ts';
+import { pageOf } from '../store/page-of.ts';
+import type { Store } from '../store/tables.ts';
+import { ListMembers } from './members.contract.ts';
+
+export const memberOperations = (store: Store): BoundOperation[] => [
+  bind(ListMembers, async ({ caller, query, url }) => {
+    if (!caller.readsAll)
+      throw forbidden(
+        `listing users needs organizationOwner or reader; this token has ${caller.identity.role}`,
+      );
+    const { rows, total } = await pageOf(
+      store.selectFrom('members'),
+      query,
+      query.sortBy?.key ?? 'name',
+      query.sortBy?.direction,
+    );
+    return {
+      status: 200,
+      body: {
+        cursor: cursorOf(query, total, url),
+        data: rows.map(({ id, name, email }) => ({ id, name, email })),
+      },
+    };
+  }),
+];

@@ -1,0 +1,48 @@
+// Operations: what is being done to a cluster, readable while and after it is done.
+import { z } from 'zod';
+import { component, dateOf, dateTime, uuidField } from '../http/component.ts';
+import { defineOperation } from '../http/operation.ts';
+import type { OperationRow } from '../store/tables.ts';
+
+const operationSchema = component('Operation', {
+  id: uuidField(),
+  clusterId: uuidField(),
+  kind: z.enum(['create', 'delete']),
+  state: z.enum(['open', 'done', 'failed']),
+  step: z.string(),
+  progress: z.int().min(0).max(100).describe('percent of the steps that are done'),
+  attempts: z.int().min(0).describe('how often the present step has failed'),
+  lastError: z.string().optional(),
+  createdAt: dateTime(),
+  updatedAt: dateTime(),
+  deadline: dateTime(),
+});
+
+export const ShowOperation = defineOperation({
+  id: 'operations/show',
+  method: 'GET',
+  path: '/v3/operations/{id}',
+  doc: 'How far a change of a cluster is, and what is in its way.',
+  access: 'token',
+  replies: { 200: { doc: 'The operation', body: operationSchema } },
+});
+
+export function operationReply(
+  row: OperationRow,
+  steps: readonly string[],
+): z.output<typeof operationSchema> {
+  const done = row.state === 'done' ? steps.length : steps.indexOf(row.step);
+  return {
+    id: row.id,
+    clusterId: row.cluster_id,
+    kind: row.kind as 'create' | 'delete',
+    state: row.state as 'open' | 'done' | 'failed',
+    step: row.step,
+    progress: Math.floor((100 * done) / steps.length),
+    attempts: row.attempts,
+    ...(row.last_error !== null && { lastError: row.last_error }),
+    createdAt: dateOf(row.created_at),
+    updatedAt: dateOf(row.updated_at),
+    deadline: dateOf(row.deadline),
+  };
+}
