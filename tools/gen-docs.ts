@@ -6,14 +6,20 @@ import { commands } from '#wire/commands/index.ts';
 import type { Command } from '#wire/define-command.ts';
 import { catalogue, constantFields } from '../src/cluster/settings/catalogue.ts';
 import { type Effect, lacking, type Setting } from '../src/cluster/settings/setting.ts';
+import { cloudOptions } from '../src/main/cloud-options.ts';
 import { nodeOptions } from '../src/main/node-options.ts';
 import { environmentName, type OptionSpecs } from '../src/main/options.ts';
+import { hostedApi } from './docs-hosted-api.ts';
+
+/** The cloud's are another API, with a page of its own. */
+const nodeContracts = 'src/{auth,cluster,http,metrics}/**/*.contract.ts';
 
 const generated = '<!-- Written by `npm run docs` from the declarations in the code; change those. -->\n\n';
 
 const pages: Record<string, () => string | Promise<string>> = {
   'docs/reference/command-line.md': commandLine,
   'docs/reference/rest-api.md': restApi,
+  'docs/reference/hosted-api.md': hostedApi,
   'docs/reference/data-port.md': dataPort,
   'docs/reference/settings.md': settingsPage,
 };
@@ -32,13 +38,9 @@ function commandLine(): string {
     '`npx divan <command>` in a checkout after `npm ci`. Flags win over environment variables, those over defaults.\n',
     '- `divan up`: a node, provisioned on first start; without `--password` one is made, shown once and kept encrypted in the data folder.',
     '- `divan node`: a node; provisioned on first start when `--username` and `--password` are given.\n',
-    '| flag | environment | default | meaning |',
-    '|---|---|---|---|',
-    ...Object.entries(nodeOptions as OptionSpecs).map(([name, spec]) => {
-      const fallback = spec.default === undefined ? '' : `\`${String(spec.default)}\``;
-      const flag = `\`--${name} ${spec.kind.placeholder.replaceAll('|', '\\|')}\`${spec.repeat ? ' (repeatable)' : ''}`;
-      return `| ${flag} | \`${environmentName(name)}\` | ${fallback} | ${spec.doc} |`;
-    }),
+    ...optionTable(nodeOptions),
+    '\n`divan cloud`: the hosted management API, which provisions and runs clusters of such nodes.\n',
+    ...optionTable(cloudOptions),
     '\nA repeatable flag takes a comma-separated list in the environment. Port 0 takes any free port. When the node is ready it prints a',
     'summary and, with `--ready-file`, writes this JSON (mode 0600):\n',
     '```json',
@@ -50,6 +52,16 @@ function commandLine(): string {
   ];
   return `${lines.join('\n')}\n`;
 }
+
+const optionTable = (options: OptionSpecs): string[] => [
+  '| flag | environment | default | meaning |',
+  '|---|---|---|---|',
+  ...Object.entries(options).map(([name, spec]) => {
+    const fallback = spec.default === undefined ? '' : `\`${String(spec.default)}\``;
+    const flag = `\`--${name} ${spec.kind.placeholder.replaceAll('|', '\\|')}\`${spec.repeat ? ' (repeatable)' : ''}`;
+    return `| ${flag} | \`${environmentName(name)}\` | ${fallback} | ${spec.doc} |`;
+  }),
+];
 
 async function settingsPage(): Promise<string> {
   const routes = new Map((await allRoutes()).map((route) => [route.id, route]));
@@ -92,7 +104,7 @@ function effectText(effect: Effect): string {
 }
 
 async function allRoutes(): Promise<RouteDefinition[]> {
-  const modules = globSync('src/**/*.contract.ts')
+  const modules = globSync(nodeContracts)
     .sort()
     .map((file) => import(`../${file}`) as Promise<Record<string, unknown>>);
   return (await Promise.all(modules)).flatMap((module) => Object.values(module).filter(isRoute));
@@ -103,7 +115,7 @@ async function restApi(): Promise<string> {
     '# Administration REST API\n',
     'Every route with who may call it once the node is provisioned.\n',
   ];
-  for (const file of globSync('src/**/*.contract.ts').sort()) {
+  for (const file of globSync(nodeContracts).sort()) {
     const routes = Object.values((await import(`../${file}`)) as Record<string, unknown>).filter(isRoute);
     if (routes.length === 0) continue;
     const feature = (file.split('/').at(-1) as string).replace('.contract.ts', '');

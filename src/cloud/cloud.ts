@@ -21,7 +21,7 @@ import { Worker } from './operations/worker.ts';
 import { projectOperations } from './projects/projects.routes.ts';
 import { ProjectsService } from './projects/projects.service.ts';
 import type { Provisioner } from './provisioner/provisioner.ts';
-import { statusOperations } from './status/status.ts';
+import { statusOperations } from './status/status.routes.ts';
 import { firstFacts } from './store/first-facts.ts';
 import { migrate } from './store/migrations.ts';
 import type { Store } from './store/tables.ts';

@@ -10,8 +10,8 @@ import { pageOf } from '../store/page-of.ts';
 import type { ClusterRow, Store } from '../store/tables.ts';
 import type { ClusterNodes } from './cluster-nodes.ts';
 import { type ClusterSpec, nodeCount, refuseUnoffered, type ServerGroup } from './cluster-spec.ts';
-import type { clusterSortKeys } from './contract/v2.ts';
 import { scaledMemoryMb } from './instances.ts';
+import type { clusterSortKeys } from './v2.contract.ts';
 
 export type Environment = 'vpc' | 'hosted';
 

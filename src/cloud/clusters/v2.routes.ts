@@ -8,7 +8,9 @@ import type { ClusterRow } from '../store/tables.ts';
 import { type ClusterNodes, endpointOf } from './cluster-nodes.ts';
 import { type ClusterSpec, nodeCount, type ServerGroup, servicesOf } from './cluster-spec.ts';
 import type { Accepted, ClustersService } from './clusters.service.ts';
-import { operationHeader } from './contract/common.ts';
+import { operationHeader } from './common.ts';
+import { awsInstances, azureInstances } from './instances.ts';
+import { type Phase, v2Status } from './phase.ts';
 import {
   CreateCluster,
   clusterReply,
@@ -18,9 +20,7 @@ import {
   ShowCluster,
   ShowClusterStatus,
   type V2Server,
-} from './contract/v2.ts';
-import { awsInstances, azureInstances } from './instances.ts';
-import { type Phase, v2Status } from './phase.ts';
+} from './v2.contract.ts';
 
 export interface ClusterRouteParts {
   clusters: ClustersService;

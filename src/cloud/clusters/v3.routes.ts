@@ -6,7 +6,10 @@ import type { ClusterRow } from '../store/tables.ts';
 import { endpointOf } from './cluster-nodes.ts';
 import type { ClusterSpec, ServerGroup } from './cluster-spec.ts';
 import type { Accepted } from './clusters.service.ts';
-import { operationHeader } from './contract/common.ts';
+import { operationHeader } from './common.ts';
+import { awsInstances, azureInstances, gcpInstances } from './instances.ts';
+import { type Phase, v3Status } from './phase.ts';
+import type { ClusterRouteParts } from './v2.routes.ts';
 import {
   clusterItemReply,
   V3CreateCluster,
@@ -21,10 +24,7 @@ import {
   V3UpdateClusterServers,
   V3UpdateClusterSupport,
   v3ClusterReply,
-} from './contract/v3.ts';
-import { awsInstances, azureInstances, gcpInstances } from './instances.ts';
-import { type Phase, v3Status } from './phase.ts';
-import type { ClusterRouteParts } from './v2.routes.ts';
+} from './v3.contract.ts';
 
 export function v3ClusterOperations(parts: ClusterRouteParts): BoundOperation[] {
   const { clusters, tenantId } = parts;

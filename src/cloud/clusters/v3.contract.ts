@@ -1,9 +1,9 @@
 // Clusters of either kind: v3. Creation is for hosted ones only.
 import { z } from 'zod';
-import { component, dateOf, dateTime, integer, oneOf, text, uuidField } from '../../http/component.ts';
-import { defineOperation } from '../../http/operation.ts';
-import { cursorSchema, pageQuery } from '../../http/paging.ts';
-import type { ClusterRow } from '../../store/tables.ts';
+import { component, dateOf, dateTime, integer, oneOf, text, uuidField } from '../http/component.ts';
+import { defineOperation } from '../http/operation.ts';
+import { cursorSchema, pageQuery } from '../http/paging.ts';
+import type { ClusterRow } from '../store/tables.ts';
 import { clusterName, operationHeader, serversMax, serviceName } from './common.ts';
 
 const timezone = () => oneOf(['ET', 'GMT', 'IST', 'PT']);

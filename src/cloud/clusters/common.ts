@@ -1,5 +1,5 @@
 // Values that both versions of the clusters API share.
-import { oneOf, text } from '../../http/component.ts';
+import { oneOf, text } from '../http/component.ts';
 
 export const services = ['data', 'index', 'query', 'search', 'eventing', 'analytics'] as const;
 export const serviceName = () => oneOf(services);

@@ -1,12 +1,12 @@
 // Clusters in a customer's cloud: v2.
 import { z } from 'zod';
-import { component, dateOf, dateTime, integer, oneOf, uuidField } from '../../http/component.ts';
-import { defineOperation } from '../../http/operation.ts';
-import { cursorSchema, pageQuery, sortBy } from '../../http/paging.ts';
-import type { ClusterRow } from '../../store/tables.ts';
-import { awsInstances, azureInstances } from '../instances.ts';
-import { type Phase, v2Status } from '../phase.ts';
+import { component, dateOf, dateTime, integer, oneOf, uuidField } from '../http/component.ts';
+import { defineOperation } from '../http/operation.ts';
+import { cursorSchema, pageQuery, sortBy } from '../http/paging.ts';
+import type { ClusterRow } from '../store/tables.ts';
 import { clusterName, operationHeader, serversMax, serviceName } from './common.ts';
+import { awsInstances, azureInstances } from './instances.ts';
+import { type Phase, v2Status } from './phase.ts';
 
 const instance = (known: Readonly<Record<string, number>>) => oneOf(Object.keys(known));
 

@@ -1,8 +1,7 @@
 // The one operation that needs no credentials.
-
 import { z } from 'zod';
 import { component } from '../http/component.ts';
-import { type BoundOperation, bind, defineOperation } from '../http/operation.ts';
+import { defineOperation } from '../http/operation.ts';
 
 export const ShowStatus = defineOperation({
   id: 'status/show',
@@ -12,7 +11,3 @@ export const ShowStatus = defineOperation({
   access: 'open',
   replies: { 200: { doc: 'Up', body: component('StatusOK', { status: z.string() }) } },
 });
-
-export const statusOperations: readonly BoundOperation[] = [
-  bind(ShowStatus, async () => ({ status: 200, body: { status: 'ok' } })),
-];
