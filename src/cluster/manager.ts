@@ -20,6 +20,8 @@ import { Agent, type AgentDeps } from './agent/agent.ts';
 import { type AlertSink, AlertsService } from './alerts/alerts.service.ts';
 import { AlertsStore } from './alerts/alerts.store.ts';
 import type { Mailer } from './alerts/mailer.ts';
+import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
+import { localTimeOfDay } from './auto-compaction/time-of-day.ts';
 import { capiRoutes } from './capi/capi.routes.ts';
 import { type CertificateFiles, CertificatesService } from './certificates/certificates.service.ts';
 import type { Issue } from './certificates/issue.ts';
@@ -94,6 +96,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
   const users = createUsers({ ...options, targets: targetsOf(view), passwordPolicy: () => policy.value });
   const certificates = new CertificatesService({ ...options, view, files: options.certificateFiles });
   const data = new Agent({ ...options, view, users: users.identities, tls: certificates });
+  const compactor = new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay });
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {}); // whoever awaits it is told
   const alerts = new AlertsService({
@@ -126,9 +129,11 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     async start(ports) {
       await ownEntry(options, ports);
       data.start();
+      compactor.start();
     },
     settled: (timeoutMs) => data.settled(view.latestRevision(), timeoutMs),
     async stop() {
+      compactor.stop();
       await alerts.stop();
       await data.stop();
       await certificates.stop();

@@ -77,6 +77,7 @@ export const figures = (changes: Partial<MeasuredBucket> = {}): MeasuredBucket =
   memUsedBytes: 0,
   dataBytes: 0,
   diskBytes: 0,
+  freeDiskBytes: 0,
   fragmentationPercent: 0,
   compaction: null,
   dirtyItems: 0,

@@ -48,6 +48,7 @@ export class Samples {
       memUsedBytes: report.memUsed,
       dataBytes: report.dataBytes,
       diskBytes: report.diskBytes,
+      freeDiskBytes: report.freeDiskBytes,
       fragmentationPercent: fragmentationPercent(report),
       compaction: report.compaction,
       dirtyItems: report.dirtyItems,

@@ -9,9 +9,8 @@ const when = (changes: Partial<CompactWhen> = {}): CompactWhen => ({
   ...changes,
 });
 const files = (freeMb: number, fileMb = 1000) => ({
-  fileBytes: fileMb * mib,
+  dataBytes: (fileMb - freeMb) * mib,
   freeBytes: freeMb * mib,
-  vbuckets: 1024,
 });
 const night = { fromHour: 22, fromMinute: 30, toHour: 6, toMinute: 0, abortOutside: true };
 
@@ -24,8 +23,8 @@ test('a bucket is due at the percentage, rounded, or at the size', () => {
 
 test('thresholds that are not set are never reached, and small files are left alone', () => {
   assert.equal(compactNow(when({ percentage: null }), files(990), noon), 'wait');
-  assert.equal(compactNow(when({ percentage: 2 }), files(100, 128), noon), 'wait');
-  assert.equal(compactNow(when({ percentage: 2 }), files(100, 129), noon), 'compact');
+  assert.equal(compactNow(when({ percentage: 2 }), files(3, 3.9), noon), 'wait');
+  assert.equal(compactNow(when({ percentage: 2 }), files(3, 4), noon), 'compact');
 });
 
 test('outside its period nothing begins, and what is under way ends if the period says so', () => {
@@ -38,4 +37,6 @@ test('outside its period nothing begins, and what is under way ends if the perio
   assert.equal(at(12, 0, { abortOutside: false }), 'wait');
   const day = { fromHour: 9, fromMinute: 0, toHour: 17, toMinute: 0 };
   assert.deepEqual([at(8, 59, day), at(9, 0, day), at(17, 0, day)], ['stop', 'compact', 'stop']);
+  const always = { fromHour: 5, fromMinute: 0, toHour: 5, toMinute: 0 };
+  assert.deepEqual([at(4, 59, always), at(5, 0, always)], ['compact', 'compact']);
 });

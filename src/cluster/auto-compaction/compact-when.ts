@@ -6,7 +6,10 @@ export interface CompactWhen {
   percentage: number | null;
   /** Bytes that would be given back, null when they do not count. */
   sizeBytes: number | null;
-  /** Local time of day; begins inclusively, ends exclusively, over midnight when the end is earlier. Null: any time. */
+  /**
+   * Local time of day; begins inclusively, ends exclusively, over midnight when the end is earlier;
+   * the whole day when they are the same. Null: any time.
+   */
   period: CompactPeriod | null;
 }
 
@@ -19,9 +22,10 @@ export interface CompactPeriod {
   abortOutside: boolean;
 }
 
+/** Bytes of whole pages: pages are never quite full, in a file that was just written neither. */
 export interface Fragmentation {
-  /** Bytes of the files, and of them those that compaction would give back. */
-  fileBytes: number;
+  dataBytes: number;
+  /** What compaction would give back. */
   freeBytes: number;
 }
 
@@ -30,21 +34,25 @@ export interface TimeOfDay {
   minute: number;
 }
 
-/** Below this much a vbucket, files are left alone: what they could give back is not worth the work. */
-const leastBytesPerVbucket = 131_072;
+/**
+ * What is smaller is left alone: what it could give back is not worth the work. Servers with a file for each vbucket
+ * have a far higher limit; here a bucket has a few files, however small.
+ */
+export const leastBytes = 4 * 1024 * 1024;
 
 export type Verdict = 'compact' | 'wait' | 'stop';
 
 /** `stop` calls off what is under way; `wait` begins nothing and lets go on what goes on. */
 export function compactNow(
   when: CompactWhen,
-  files: Fragmentation & { vbuckets: number },
+  { dataBytes, freeBytes }: Fragmentation,
   now: TimeOfDay,
 ): Verdict {
   if (!isWithin(when.period, now)) return when.period?.abortOutside ? 'stop' : 'wait';
-  if (files.fileBytes <= leastBytesPerVbucket * files.vbuckets) return 'wait';
-  const percent = Math.round((100 * files.freeBytes) / files.fileBytes);
-  const isDue = percent >= (when.percentage ?? 100) || files.freeBytes >= (when.sizeBytes ?? Infinity);
+  const bytes = dataBytes + freeBytes;
+  if (bytes < leastBytes) return 'wait';
+  const percent = Math.round((100 * freeBytes) / bytes);
+  const isDue = percent >= (when.percentage ?? 100) || freeBytes >= (when.sizeBytes ?? Infinity);
   return isDue ? 'compact' : 'wait';
 }
 
@@ -53,5 +61,5 @@ function isWithin(period: CompactPeriod | null, { hour, minute }: TimeOfDay): bo
   const at = 60 * hour + minute;
   const from = 60 * period.fromHour + period.fromMinute;
   const to = 60 * period.toHour + period.toMinute;
-  return from <= to ? at >= from && at < to : at >= from || at < to;
+  return from < to ? at >= from && at < to : at >= from || at < to;
 }

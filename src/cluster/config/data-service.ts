@@ -33,6 +33,8 @@ export interface MeasuredBucket {
   memUsedBytes: number;
   dataBytes: number;
   diskBytes: number;
+  /** Of the bytes on disk, what compaction would give back. */
+  freeDiskBytes: number;
   /** Share of the data files, in percent, that compaction would give back. */
   fragmentationPercent: number;
   /** Under way: documents copied of about how many. */

@@ -3,7 +3,6 @@
 
 /** What this version lacks, so that a parameter is judged, kept and shown, and nothing more. */
 export const lacking = {
-  compaction: 'compaction of files',
   views: 'views',
   replicas: 'more than one node',
   replication: 'replication between clusters',

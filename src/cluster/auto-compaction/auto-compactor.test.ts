@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Log } from '#ports/log.ts';
+import { silentLog } from '#ports/log.ts';
+import { figures, memoryCluster } from '../../../test/support/cluster.ts';
+import { BucketsStore, withBucket } from '../buckets/buckets.store.ts';
+import type { ClusterAutoCompaction, StoredBucket } from '../config/cluster-state.ts';
+import type { CompactOrder, MeasuredBucket } from '../config/data-service.ts';
+import { SettingsStore } from '../config/settings.store.ts';
+import { AutoCompactor, lookEveryMs } from './auto-compactor.ts';
+import { compactionDefaults, compactionSetting } from './settings.ts';
+import { localTimeOfDay } from './time-of-day.ts';
+
+const mib = 1024 * 1024;
+const dayMs = 86_400_000;
+const midnight = Date.parse('2026-03-10T00:00:00Z');
+const inUtc = (wallMs: number) => ({
+  hour: new Date(wallMs).getUTCHours(),
+  minute: new Date(wallMs).getUTCMinutes(),
+});
+
+const aBucket = (name: string, changes: Partial<StoredBucket> = {}): StoredBucket => ({
+  ...{ name, uuid: `uuid-${name}`, incarnation: 0, state: 'ready', vocabulary: 'neutral', type: 'native' },
+  ...{ ramQuotaMb: 100, replicaNumber: 0, replicaIndex: false, evictionPolicy: 'valueOnly' },
+  ...{ durabilityMinLevel: 'none', threadsNumber: 3, compressionMode: 'passive', maxTtlSeconds: 0 },
+  ...{ conflictResolutionType: 'seqno', driftAheadThresholdMs: 5000, driftBehindThresholdMs: 5000 },
+  ...{ flushEnabled: false, autoCompaction: null, purgeIntervalDays: null },
+  ...changes,
+});
+
+const fragmented = (freeMb = 40): Partial<MeasuredBucket> => ({
+  dataBytes: (100 - freeMb) * mib,
+  freeDiskBytes: freeMb * mib,
+});
+
+/** A scheduler over buckets whose figures a test sets; a compaction goes on until the test ends it. */
+async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
+  const { store, view, data, clock } = await memoryCluster();
+  const bucketsStore = new BucketsStore(store);
+  for (const bucket of buckets) await bucketsStore.change((state) => withBucket(state, bucket));
+  for (const { uuid } of buckets) data.figures.set(uuid, figures(fragmented()));
+  const calls: string[] = [];
+  const orders: CompactOrder[] = [];
+  const warnings: unknown[] = [];
+  const log: Log = { ...silentLog, warn: (event, fields) => void warnings.push([event, fields]) };
+  const change = (uuid: string, changes: Partial<MeasuredBucket>) =>
+    data.figures.set(uuid, { ...(data.figures.get(uuid) as MeasuredBucket), ...changes });
+  const kv = {
+    refresh: async () => {},
+    measured: (uuid: string) => data.measured(uuid),
+    compact: async (uuid: string, order: CompactOrder) => {
+      calls.push(`compact ${uuid}`);
+      orders.push(order);
+      change(uuid, { compaction: { origin: order.origin, done: 0, total: 1 } });
+    },
+    cancelCompaction: async (uuid: string, origin: string) => {
+      calls.push(`cancel ${uuid} ${origin}`);
+      change(uuid, { compaction: null });
+    },
+  };
+  clock.advance(midnight - clock.wallMs());
+  const compactor = new AutoCompactor({ view, data: kv, clock, timeOfDay, log });
+  compactor.start();
+  const settings = new SettingsStore(store);
+  /** Lets time pass, look by look. */
+  const pass = async (ms: number) => {
+    for (let left = ms; left > 0; left -= lookEveryMs.busy) {
+      clock.advance(Math.min(left, lookEveryMs.busy));
+      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return {
+    ...{ calls, orders, warnings, compactor, clock, pass },
+    change,
+    /** The compaction ends, and this is what the files are then. */
+    end: (uuid: string, freeMb: number) => change(uuid, { ...fragmented(freeMb), compaction: null }),
+    set: (changes: Partial<ClusterAutoCompaction>) =>
+      settings.change(compactionSetting, compactionDefaults, changes),
+    own: (uuid: string, changes: Partial<StoredBucket>) =>
+      bucketsStore.changeBucket(uuid, (bucket) => ({ ...bucket, ...changes })),
+    /** Until the clock shows this on the day of the start. */
+    async reach(hour: number, minute = 0) {
+      const left = midnight + (hour * 60 + minute) * 60_000 - clock.wallMs();
+      clock.advance(Math.max(0, left - 2 * lookEveryMs.idle));
+      await pass(2 * lookEveryMs.idle);
+    },
+  };
+}
+
+const night = { fromHour: 2, fromMinute: 0, toHour: 4, toMinute: 30, abortOutside: true };
+
+describe('auto-compaction', () => {
+  it('begins when the files would give back enough, and leaves a bucket alone otherwise', async () => {
+    const { calls, pass, change } = await scheduled([aBucket('a')]);
+    change('uuid-a', fragmented(29));
+    await pass(60_000);
+    assert.deepEqual(calls, []);
+    change('uuid-a', fragmented(30));
+    await pass(lookEveryMs.idle);
+    assert.deepEqual(calls, ['compact uuid-a']);
+    await pass(600_000);
+    assert.equal(calls.length, 1, 'one that goes on is not begun again');
+  });
+
+  it('goes by megabytes, and by what a bucket has of its own', async () => {
+    const { calls, pass, set, own } = await scheduled([aBucket('a')]);
+    await set({ databaseFragmentationThreshold: { percentage: null, sizeMb: 41 } });
+    await pass(30_000);
+    assert.deepEqual(calls, []);
+    const {
+      indexCircularCompaction: _,
+      purgeIntervalDays: __,
+      indexFragmentationThreshold: ___,
+      ...common
+    } = compactionDefaults;
+    const threshold = { percentage: null, sizeMb: 40 };
+    await own('uuid-a', { autoCompaction: { ...common, databaseFragmentationThreshold: threshold } });
+    await pass(30_000);
+    assert.deepEqual(calls, ['compact uuid-a']);
+  });
+
+  it('happens inside its period only, and is called off when the period ends', async () => {
+    const { calls, reach, set } = await scheduled([aBucket('a')]);
+    await set({ allowedTimePeriod: night });
+    await reach(1, 59);
+    assert.deepEqual(calls, []);
+    await reach(2, 1);
+    assert.deepEqual(calls, ['compact uuid-a']);
+    await reach(4, 29);
+    assert.equal(calls.length, 1);
+    await reach(4, 31);
+    assert.deepEqual(calls.slice(1), ['cancel uuid-a automatic']);
+    await reach(23, 59);
+    assert.equal(calls.length, 2);
+    await reach(26, 1);
+    assert.deepEqual(calls.slice(2), ['compact uuid-a'], 'the next night it is tried again');
+  });
+
+  it('goes on after its period unless it is to be aborted', async () => {
+    const { calls, reach, set } = await scheduled([aBucket('a')]);
+    await set({ allowedTimePeriod: { ...night, abortOutside: false } });
+    await reach(2, 1);
+    await reach(12);
+    assert.deepEqual(calls, ['compact uuid-a']);
+  });
+
+  it('never calls off what somebody asked for', async () => {
+    const { calls, reach, set, change } = await scheduled([aBucket('a')]);
+    await set({ allowedTimePeriod: night });
+    change('uuid-a', { compaction: { origin: 'bucket', done: 0, total: 1 } });
+    await reach(12);
+    assert.deepEqual(calls, []);
+  });
+
+  it('takes one bucket at a time, or several where they need not wait', async () => {
+    const { calls, pass, end, set } = await scheduled([aBucket('a'), aBucket('b')]);
+    await pass(60_000);
+    assert.deepEqual(calls, ['compact uuid-a']);
+    end('uuid-a', 0);
+    await pass(2 * lookEveryMs.idle);
+    assert.deepEqual(calls, ['compact uuid-a', 'compact uuid-b']);
+    await set({ parallelDBAndViewCompaction: true });
+    end('uuid-b', 0);
+    const both = await scheduled([aBucket('a'), aBucket('b')]);
+    await both.set({ parallelDBAndViewCompaction: true });
+    await both.pass(lookEveryMs.idle);
+    assert.deepEqual(both.calls, ['compact uuid-a', 'compact uuid-b']);
+  });
+
+  it('waits for a compaction that somebody asked for', async () => {
+    const { calls, pass, change } = await scheduled([aBucket('a'), aBucket('b')]);
+    change('uuid-b', { compaction: { origin: 'bucket', done: 0, total: 1 } });
+    await pass(60_000);
+    assert.deepEqual(calls, []);
+  });
+
+  it('pauses longer and longer when nothing is given back, and not after new settings', async () => {
+    const { calls, pass, end, set, warnings } = await scheduled([aBucket('a')]);
+    const failAfter = async (ms: number) => {
+      await pass(ms);
+      end('uuid-a', 40);
+    };
+    await failAfter(lookEveryMs.idle);
+    await failAfter(90_000);
+    assert.equal(calls.length, 2);
+    await pass(100_000);
+    assert.equal(calls.length, 2, 'the second pause is longer');
+    await failAfter(60_000);
+    assert.equal(calls.length, 3);
+    assert.deepEqual(warnings[0], ['auto_compaction.still_due', { bucket: 'a', retryMs: 60_000 }]);
+    await set({ databaseFragmentationThreshold: { percentage: 20, sizeMb: null } });
+    await pass(2 * lookEveryMs.idle);
+    assert.equal(calls.length, 4);
+    for (let day = 0; day < 2; day++) await failAfter(3_600_000 / 60);
+    const before = calls.length;
+    for (let hour = 0; hour < 4; hour++) await failAfter(600_000);
+    assert.ok(calls.length - before < 5, `${calls.length - before} tries in forty minutes`);
+  });
+
+  it('forgets deletions by the purge interval of the moment', async () => {
+    const { orders, pass, end, set, clock, own } = await scheduled([aBucket('a')]);
+    await pass(lookEveryMs.idle);
+    const secondsAgo = (
+      { purgeBeforeSeconds }: CompactOrder = { purgeBeforeSeconds: 0, origin: 'automatic' },
+    ) => Math.round((clock.wallMs() / 1000 - (purgeBeforeSeconds as number)) / 100) * 100;
+    assert.deepEqual([secondsAgo(orders[0]), orders[0]?.origin], [3 * 86_400, 'automatic']);
+    await set({ purgeIntervalDays: 7 });
+    end('uuid-a', 0);
+    await pass(lookEveryMs.idle);
+    end('uuid-a', 40);
+    await pass(lookEveryMs.idle);
+    assert.equal(secondsAgo(orders[1]), 7 * 86_400);
+    await own('uuid-a', { purgeIntervalDays: 0.5 });
+    end('uuid-a', 0);
+    await pass(lookEveryMs.idle);
+    end('uuid-a', 40);
+    await pass(lookEveryMs.idle);
+    assert.equal(secondsAgo(orders[2]), 43_200);
+  });
+
+  it('lets ephemeral buckets forget deletions without files, and leaves caches alone', async () => {
+    const ephemeral = aBucket('e', { type: 'ephemeral', purgeIntervalDays: 120_000 / dayMs });
+    const { calls, pass, change } = await scheduled([ephemeral, aBucket('c', { type: 'cache' })]);
+    change('uuid-e', { dataBytes: 0, freeDiskBytes: 0 });
+    await pass(60_000);
+    assert.deepEqual(calls, []);
+    await pass(30_000);
+    assert.deepEqual(calls, ['compact uuid-e']);
+  });
+
+  it('forgets a bucket that warms up or goes, and ends with the node', async () => {
+    const { calls, pass, change, compactor, clock } = await scheduled([aBucket('a'), aBucket('b')]);
+    await pass(lookEveryMs.idle);
+    change('uuid-a', { state: 'warmup', compaction: null });
+    await pass(lookEveryMs.idle);
+    assert.deepEqual(calls, ['compact uuid-a', 'compact uuid-b']);
+    compactor.stop();
+    assert.equal(clock.pending, 0);
+  });
+});
+
+describe('the time of day', () => {
+  it('is the one on the wall, also when the clock is put forward or back', (t) => {
+    const before = process.env['TZ'];
+    t.after(() => {
+      if (before === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = before;
+    });
+    process.env['TZ'] = 'Europe/Berlin';
+    const shown = (instant: string) => {
+      const { hour, minute } = localTimeOfDay(Date.parse(instant));
+      return `${hour}:${minute}`;
+    };
+    assert.deepEqual([shown('2026-03-29T00:59:00Z'), shown('2026-03-29T01:00:00Z')], ['1:59', '3:0']);
+    const twice = [shown('2026-10-25T00:30:00Z'), shown('2026-10-25T01:30:00Z')];
+    assert.deepEqual(twice, ['2:30', '2:30']);
+  });
+});

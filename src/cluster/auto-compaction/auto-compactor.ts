@@ -1,0 +1,143 @@
+// Compacts buckets on its own: looks at what the files would give back, and begins and calls off by the settings of the
+// cluster and of each bucket. All buckets are on one disk, so one is compacted at a time unless its settings say that it
+// need not wait.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { BucketAutoCompaction, ClusterAutoCompaction, StoredBucket } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { DataService, MeasuredBucket } from '../config/data-service.ts';
+import { compactNow, type TimeOfDay, type Verdict } from './compact-when.ts';
+import { clusterCompaction, purgeBeforeSeconds } from './settings.ts';
+import { Tries } from './tries.ts';
+
+/** Figures are taken every ten seconds anyway; what is under way is followed more closely. */
+export const lookEveryMs = { idle: 10_000, busy: 1_000 };
+/** How often an ephemeral bucket looks for deletions to forget: twice an interval, in these bounds. */
+const purgeEveryMs = { min: 30_000, max: 3_600_000 };
+const dayMs = 86_400_000;
+const mib = 1024 * 1024;
+
+export interface AutoCompactorDeps {
+  view: ClusterView;
+  data: Pick<DataService, 'refresh' | 'measured' | 'compact' | 'cancelCompaction'>;
+  clock: Clock;
+  /** What the clock on this machine's wall shows. */
+  timeOfDay: (wallMs: number) => TimeOfDay;
+  log: Log;
+}
+
+type Rules = BucketAutoCompaction | ClusterAutoCompaction;
+
+export class AutoCompactor {
+  readonly #deps: AutoCompactorDeps;
+  readonly #tries: Tries;
+  readonly #purgedAtMs = new Map<string, number>();
+  #timer: Timer | null = null;
+  #stopped = false;
+
+  constructor(deps: AutoCompactorDeps) {
+    this.#deps = deps;
+    this.#tries = new Tries(deps.clock);
+  }
+
+  start(): void {
+    this.#plan();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  #plan(): void {
+    if (this.#stopped) return;
+    const delayMs = this.#tries.anyRunning ? lookEveryMs.busy : lookEveryMs.idle;
+    this.#timer = this.#deps.clock.after(delayMs, () => void this.#look().finally(() => this.#plan()));
+  }
+
+  async #look(): Promise<void> {
+    const { view, data, log } = this.#deps;
+    try {
+      if (this.#tries.anyRunning) await data.refresh();
+      const buckets = view.liveBuckets();
+      this.#forgetOthers(buckets);
+      for (const bucket of buckets) await this.#lookAt(bucket);
+    } catch (error) {
+      log.warn('auto_compaction.failed', { reason: (error as Error).message });
+    }
+  }
+
+  async #lookAt(bucket: StoredBucket): Promise<void> {
+    const measured = this.#deps.data.measured(bucket.uuid);
+    if (this.#stopped) return;
+    if (measured?.state !== 'ready') this.#tries.ended(bucket.uuid, { isDue: false, freeBytes: 0 });
+    else if (bucket.type === 'ephemeral') await this.#purge(bucket);
+    else if (bucket.type === 'native') await this.#follow(bucket, measured);
+  }
+
+  async #follow(bucket: StoredBucket, measured: MeasuredBucket): Promise<void> {
+    const { data, log } = this.#deps;
+    const { uuid, name } = bucket;
+    const rules = bucket.autoCompaction ?? clusterCompaction(this.#deps.view);
+    const verdict = this.#judge(rules, measured);
+    if (measured.compaction !== null) {
+      if (verdict !== 'stop' || measured.compaction.origin !== 'automatic') return;
+      log.info('auto_compaction.outside_period', { bucket: name });
+      await data.cancelCompaction(uuid, 'automatic');
+      return;
+    }
+    const pauseMs = this.#tries.ended(uuid, {
+      isDue: verdict === 'compact',
+      freeBytes: measured.freeDiskBytes,
+    });
+    if (pauseMs > 0) log.warn('auto_compaction.still_due', { bucket: name, retryMs: pauseMs });
+    if (verdict === 'compact') await this.#begin(bucket, rules, measured);
+  }
+
+  #judge(rules: Rules, { dataBytes, freeDiskBytes }: MeasuredBucket): Verdict {
+    const { clock, timeOfDay } = this.#deps;
+    const { percentage, sizeMb } = rules.databaseFragmentationThreshold;
+    const sizeBytes = sizeMb === null ? null : sizeMb * mib;
+    const when = { percentage, sizeBytes, period: rules.allowedTimePeriod };
+    return compactNow(when, { dataBytes, freeBytes: freeDiskBytes }, timeOfDay(clock.wallMs()));
+  }
+
+  async #begin(bucket: StoredBucket, rules: Rules, { freeDiskBytes }: MeasuredBucket): Promise<void> {
+    const { uuid, name } = bucket;
+    if (!this.#tries.mayBegin(uuid, JSON.stringify(rules))) return;
+    if (this.#isDiskBusy() && !rules.parallelDBAndViewCompaction) return;
+    this.#tries.begun(uuid, freeDiskBytes);
+    this.#deps.log.info('auto_compaction.begun', { bucket: name, freeBytes: freeDiskBytes });
+    await this.#order(bucket);
+  }
+
+  async #purge(bucket: StoredBucket): Promise<void> {
+    const { clock } = this.#deps;
+    const now = clock.monotonicMs();
+    const halfMs = ((bucket.purgeIntervalDays ?? 1) * dayMs) / 2;
+    const everyMs = Math.min(Math.max(halfMs, purgeEveryMs.min), purgeEveryMs.max);
+    const last = this.#purgedAtMs.get(bucket.uuid);
+    if (last === undefined) this.#purgedAtMs.set(bucket.uuid, now);
+    if (last === undefined || now - last < everyMs) return;
+    this.#purgedAtMs.set(bucket.uuid, now);
+    await this.#order(bucket);
+  }
+
+  async #order(bucket: StoredBucket): Promise<void> {
+    const { view, data, clock } = this.#deps;
+    const before = purgeBeforeSeconds(bucket, clusterCompaction(view), clock.wallMs());
+    await data.compact(bucket.uuid, { origin: 'automatic', purgeBeforeSeconds: before });
+  }
+
+  #isDiskBusy(): boolean {
+    const { view, data } = this.#deps;
+    const isOnDisk = ({ uuid, type }: StoredBucket) => type === 'native' && data.measured(uuid)?.compaction;
+    return this.#tries.anyRunning || view.liveBuckets().some(isOnDisk);
+  }
+
+  #forgetOthers(buckets: readonly StoredBucket[]): void {
+    const live = new Set(buckets.map(({ uuid }) => uuid));
+    this.#tries.keep(live);
+    for (const uuid of this.#purgedAtMs.keys()) if (!live.has(uuid)) this.#purgedAtMs.delete(uuid);
+  }
+}

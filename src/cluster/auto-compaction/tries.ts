@@ -1,0 +1,59 @@
+// Compactions that were begun on their own, so that a bucket whose compaction fails, or gives nothing back, is tried
+// again at ever longer intervals and not forever in a row.
+import type { Clock } from '#ports/clock.ts';
+
+export const pauseMs = { first: 60_000, longest: 3_600_000 };
+
+interface Try {
+  /** The settings it was begun by: others are tried at once. */
+  rules: string;
+  isRunning: boolean;
+  /** To be given back when it began. */
+  freeBytes: number;
+  /** In a row, without half of that being given back. */
+  losses: number;
+  notBeforeMs: number;
+}
+
+export class Tries {
+  readonly #clock: Clock;
+  readonly #byBucket = new Map<string, Try>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get anyRunning(): boolean {
+    return [...this.#byBucket.values()].some(({ isRunning }) => isRunning);
+  }
+
+  mayBegin(uuid: string, rules: string): boolean {
+    const known = this.#byBucket.get(uuid);
+    if (known?.rules === rules) return this.#clock.monotonicMs() >= known.notBeforeMs;
+    this.#byBucket.set(uuid, { rules, isRunning: false, freeBytes: 0, losses: 0, notBeforeMs: 0 });
+    return true;
+  }
+
+  begun(uuid: string, freeBytes: number): void {
+    const known = this.#byBucket.get(uuid);
+    if (known) Object.assign(known, { isRunning: true, freeBytes });
+  }
+
+  /** Told that nothing is under way; answers how long the bucket must wait if one has just ended in vain. */
+  ended(uuid: string, { isDue, freeBytes }: { isDue: boolean; freeBytes: number }): number {
+    const known = this.#byBucket.get(uuid);
+    if (!known?.isRunning) return 0;
+    known.isRunning = false;
+    const isLost = isDue && freeBytes > known.freeBytes / 2;
+    known.losses = isLost ? known.losses + 1 : 0;
+    if (!isDue) return 0;
+    const delayMs = Math.min(pauseMs.first * 2 ** Math.max(0, known.losses - 1), pauseMs.longest);
+    known.notBeforeMs = this.#clock.monotonicMs() + delayMs;
+    return delayMs;
+  }
+
+  /** Forgets buckets that are gone. */
+  keep(live: ReadonlySet<string>): void {
+    for (const uuid of this.#byBucket.keys()) if (!live.has(uuid)) this.#byBucket.delete(uuid);
+  }
+}
