@@ -23,8 +23,11 @@ import type { Mailer } from './alerts/mailer.ts';
 import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
 import { localTimeOfDay } from './auto-compaction/time-of-day.ts';
 import { capiRoutes } from './capi/capi.routes.ts';
-import { type CertificateFiles, CertificatesService } from './certificates/certificates.service.ts';
+import { createCertificates } from './certificates/certificates.feature.ts';
+import type { CertificateFiles, CertificatesService } from './certificates/certificates.service.ts';
+import type { Inbox } from './certificates/inbox.ts';
 import type { Issue } from './certificates/issue.ts';
+import type { PassphraseSources } from './certificates/passphrase.ts';
 import type { Edition, NodePorts, Vocabulary } from './config/cluster-state.ts';
 import { ClusterView } from './config/cluster-view.ts';
 import { type Product, productOf } from './config/product.ts';
@@ -42,6 +45,8 @@ export interface MachinePorts {
   system: System;
   surroundings: NodeSurroundings;
   certificateFiles: CertificateFiles;
+  inbox: Inbox;
+  passphrases: PassphraseSources;
   issue: Issue;
   /** Sends mail; trusts, besides what the machine trusts, these authorities. */
   mailer: (trusted: () => Promise<readonly string[]>) => Mailer;
@@ -94,15 +99,16 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
   const product = productOf(options.release, edition);
   const policy = passwordPolicySetting(store);
   const users = createUsers({ ...options, targets: targetsOf(view), passwordPolicy: () => policy.value });
-  const certificates = new CertificatesService({ ...options, view, files: options.certificateFiles });
-  const data = new Agent({ ...options, view, users: users.identities, tls: certificates });
+  const certificates = createCertificates({ ...options, view });
+  const tls = certificates.service;
+  const data = new Agent({ ...options, view, users: users.identities, tls });
   const compactor = new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay });
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {}); // whoever awaits it is told
   const alerts = new AlertsService({
     ...options,
     store: new AlertsStore(new SettingsStore(store), options.secrets),
-    mailer: options.mailer(async () => [(await certificates.authority()).pem]),
+    mailer: options.mailer(() => tls.trusted()),
   });
   const parts = { ...options, view, product, data, certificates, alerts, administrators: users.service };
   return {
@@ -115,8 +121,8 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     },
     certificates: {
       ready: ready.promise,
-      current: () => certificates.current(),
-      onChange: (listener) => certificates.onChange(listener),
+      current: () => tls.current(),
+      onChange: (listener) => tls.onChange(listener),
     },
     product,
     alerts,
@@ -124,7 +130,8 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
       await firstConfiguration(options);
       await view.start();
       await Promise.all([users.start(), policy.start()]);
-      certificates.start().then(ready.resolve, ready.reject);
+      tls.start().then(ready.resolve, ready.reject);
+      ready.promise.then(() => certificates.expiry.start(), ready.reject);
     },
     async start(ports) {
       await ownEntry(options, ports);
@@ -136,7 +143,8 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
       compactor.stop();
       await alerts.stop();
       await data.stop();
-      await certificates.stop();
+      certificates.expiry.stop();
+      await tls.stop();
       users.stop();
       policy.stop();
       view.stop();

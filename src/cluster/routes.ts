@@ -12,8 +12,8 @@ import { FailoverSettingsService } from './auto-failover/auto-failover.service.t
 import { bucketRoutes } from './buckets/buckets.routes.ts';
 import { BucketsService } from './buckets/buckets.service.ts';
 import { BucketsStore } from './buckets/buckets.store.ts';
+import type { Certificates } from './certificates/certificates.feature.ts';
 import { certificateRoutes } from './certificates/certificates.routes.ts';
-import type { CertificatesService } from './certificates/certificates.service.ts';
 import { collectionRoutes } from './collections/collections.routes.ts';
 import { CollectionsService } from './collections/collections.service.ts';
 import { ClusterStore } from './config/cluster.store.ts';
@@ -38,8 +38,8 @@ export interface ClusterParts {
   data: DataService;
   system: System;
   surroundings: NodeSurroundings;
-  certificates: CertificatesService;
   alerts: AlertsService;
+  certificates: Certificates;
   administrators: Administrators;
   memoryBytes: () => number;
   product: Product;
@@ -59,14 +59,19 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
   });
   return [
     ...setUpRoutes(parts, provisioned),
-    ...poolRoutes({ ...parts, moments, provisioned }),
+    ...poolRoutes({
+      ...parts,
+      moments,
+      provisioned,
+      warnings: () => parts.certificates.report.expiring(),
+    }),
     ...nodeRoutes({ ...parts, moments }),
     ...bucketRoutes({ ...parts, moments, service: buckets }),
     ...collectionRoutes({ ...parts, service: new CollectionsService(parts) }),
     ...alertRoutes(parts.alerts),
     ...autoCompactionRoutes(new AutoCompactionService(new SettingsStore(parts.store), parts.edition)),
     ...autoFailoverRoutes({ ...parts, service: new FailoverSettingsService(new SettingsStore(parts.store)) }),
-    ...certificateRoutes({ ...parts, service: parts.certificates }),
+    ...certificateRoutes(parts),
   ];
 }
 

@@ -1,4 +1,6 @@
 // A whole cluster manager in memory behind its HTTP pipeline: only the data service and the machine are stand-ins.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import type { InjectOptions } from 'light-my-request';
 import type { Kdf } from '#auth/kdf.ts';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
@@ -9,7 +11,9 @@ import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import type { Mailer } from '../../src/cluster/alerts/mailer.ts';
-import type { Issue } from '../../src/cluster/certificates/issue.ts';
+import type { Inbox, InboxFile } from '../../src/cluster/certificates/inbox.ts';
+import type { Issue, Issued } from '../../src/cluster/certificates/issue.ts';
+import type { PassphraseSources } from '../../src/cluster/certificates/passphrase.ts';
 import type { Edition, Vocabulary } from '../../src/cluster/config/cluster-state.ts';
 import { createClusterManager } from '../../src/cluster/manager.ts';
 import type { System } from '../../src/cluster/nodes/system.ts';
@@ -40,7 +44,22 @@ const system: System = {
   }),
 };
 
-const noCertificate = { certificate: 'none', key: 'none' };
+/** An authority and a certificate for localhost, made once: making them takes a process. */
+export const issuedCertificates = JSON.parse(
+  readFileSync(new URL('../fixtures/issued-certificates.json', import.meta.url), 'utf8'),
+) as Issued;
+
+const noFile = (path: string): InboxFile => ({ path, text: null, problem: 'The file does not exist.' });
+const emptyInbox: Inbox = {
+  authorities: async () => ({ folder: '/data/inbox/CA', files: [] }),
+  chain: async () => noFile('/data/inbox/chain.pem'),
+  key: async () => noFile('/data/inbox/pkey.key'),
+};
+const noPassphrases: PassphraseSources = {
+  run: async () => assert.fail('no script is run'),
+  ask: async () => assert.fail('no service is asked'),
+  scriptProblem: async () => null,
+};
 
 /** Makes everything so at once and reports what a test puts in `figures`, by bucket name. */
 export class FakeKv {
@@ -85,6 +104,9 @@ export interface ManagerOptions {
   issue?: Issue;
   /** Default: every mail arrives nowhere. */
   mailer?: Mailer;
+  inbox?: Inbox;
+  /** Where the clock stands. */
+  startMs?: number;
   /** Provisions as `Administrator` / `password` unless false. */
   provisioned?: boolean;
 }
@@ -95,13 +117,17 @@ export interface Sent {
   method?: InjectOptions['method'];
   form?: Record<string, string | number>;
   json?: unknown;
+  /** A body as it is. */
+  raw?: string;
+  /** Address of the client; this machine's unless given. */
+  from?: string;
   /** `name:password`; null for none. Default: the administrator. */
   as?: string | null;
 }
 
 export async function aManager(options: ManagerOptions = {}) {
   const store = options.store ?? new MemoryConfigStore();
-  const clock = new ManualClock();
+  const clock = new ManualClock(options.startMs);
   const kv = new FakeKv();
   const manager = createClusterManager({
     ...{ store, kv, clock, system },
@@ -119,10 +145,12 @@ export async function aManager(options: ManagerOptions = {}) {
     },
     certificateFiles: {
       load: async () => ({ authority: null, node: null, names: '' }),
-      save: async () => {},
+      remove: async () => {},
     },
-    issue: options.issue ?? (async () => ({ authority: noCertificate, node: noCertificate })),
     mailer: () => options.mailer ?? { send: async () => ({ sent: true, refused: [] }) },
+    inbox: options.inbox ?? emptyInbox,
+    passphrases: noPassphrases,
+    issue: options.issue ?? (async () => issuedCertificates),
     ownNames: [],
     memoryBytes: () => 8 * gib,
   });
@@ -136,8 +164,10 @@ export async function aManager(options: ManagerOptions = {}) {
     async (url: string, sent: Sent = {}) => {
       const credentials = sent.as === undefined ? 'Administrator:password' : sent.as;
       const response = await target.inject({
-        method: sent.method ?? (sent.form ? 'POST' : 'GET'),
+        method: sent.method ?? (sent.form || sent.raw !== undefined ? 'POST' : 'GET'),
         url,
+        ...(sent.from && { remoteAddress: sent.from }),
+        ...(sent.raw !== undefined && { payload: sent.raw }),
         headers: {
           ...(credentials !== null && {
             authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,

@@ -1,5 +1,9 @@
 // Routes of certificates.
-import { defineRoute } from '#contract/route.ts';
+import { field, form } from '#contract/fields.ts';
+import { type Access, defineRoute } from '#contract/route.ts';
+
+const readSecurity: Access = { kind: 'permission', permission: 'cluster.admin.security!read' };
+const writeSecurity: Access = { kind: 'permission', permission: 'cluster.admin.security!write' };
 
 export const GetCertificate = defineRoute({
   id: 'certificates.authority',
@@ -9,12 +13,95 @@ export const GetCertificate = defineRoute({
   doc: "The cluster's root certificate as PEM, or with `?extended=true` as an object.",
 });
 
+export const UploadAuthority = defineRoute({
+  id: 'certificates.upload',
+  method: 'POST',
+  path: '/controller/uploadClusterCA',
+  access: {
+    kind: 'roles',
+    roles: ['admin', 'security_admin'],
+    permission: 'cluster.admin.security!write',
+  },
+  bodyKind: 'raw',
+  doc: 'Makes the certificate of the body (PEM) the root of the cluster; from this machine only, unless allowed.',
+});
+
+export const GetUploadFromElsewhere = defineRoute({
+  id: 'certificates.upload_from_elsewhere_read',
+  method: 'GET',
+  path: '/settings/security/allowNonLocalCACertUpload',
+  access: readSecurity,
+  doc: 'Whether other machines may upload a root certificate.',
+});
+
+export const SetUploadFromElsewhere = defineRoute({
+  id: 'certificates.upload_from_elsewhere',
+  method: 'POST',
+  path: '/settings/security/allowNonLocalCACertUpload',
+  access: writeSecurity,
+  bodyKind: 'raw',
+  doc: 'Lets other machines upload a root certificate (body `true` or `false`); from this machine only.',
+});
+
+export const Regenerate = defineRoute({
+  id: 'certificates.regenerate',
+  method: 'POST',
+  path: '/controller/regenerateCertificate',
+  access: writeSecurity,
+  query: form({
+    forceResetCACertificate: field.boolean().default(true),
+    dropUploadedCertificates: field.boolean().default(true),
+  }),
+  doc: 'Makes a new authority and new certificates for the nodes, in the place of loaded ones too. `forceResetCACertificate=false` keeps the authority, `dropUploadedCertificates=false` keeps loaded certificates.',
+});
+
+export const LoadAuthorities = defineRoute({
+  id: 'certificates.load_authorities',
+  method: 'POST',
+  path: '/node/controller/loadTrustedCAs',
+  access: writeSecurity,
+  doc: "Trusts every certificate in `inbox/CA` of this node's data folder.",
+});
+
 export const GetTrustedAuthorities = defineRoute({
   id: 'certificates.trusted',
   method: 'GET',
   path: '/pools/default/trustedCAs',
   access: { kind: 'anyone' },
   doc: 'All root certificates that the cluster trusts.',
+});
+
+export const RemoveAuthority = defineRoute({
+  id: 'certificates.remove_authority',
+  method: 'DELETE',
+  path: '/pools/default/trustedCAs/:authority',
+  access: writeSecurity,
+  doc: 'Trusts an authority no longer, by its number; refused while a node uses it.',
+});
+
+export const ReloadCertificate = defineRoute({
+  id: 'certificates.reload',
+  method: 'POST',
+  path: '/node/controller/reloadCertificate',
+  access: writeSecurity,
+  bodyKind: 'raw',
+  doc: "Takes `inbox/chain.pem` and `inbox/pkey.key` of this node's data folder as its certificate, at once and on every port.",
+});
+
+export const GetNodeCertificates = defineRoute({
+  id: 'certificates.nodes',
+  method: 'GET',
+  path: '/pools/default/certificates',
+  access: readSecurity,
+  doc: 'The certificates of all nodes, with warnings.',
+});
+
+export const GetNodeCertificate = defineRoute({
+  id: 'certificates.node',
+  method: 'GET',
+  path: '/pools/default/certificate/node/:node',
+  access: readSecurity,
+  doc: 'The certificate of one node, by its address (`host:port`).',
 });
 
 export const GetTlsPorts = defineRoute({

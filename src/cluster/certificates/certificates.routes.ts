@@ -1,42 +1,118 @@
-// From requests about certificates to the service.
-import { type BoundRoute, bind, reply } from '#contract/route.ts';
+// From requests about certificates to the services.
+import { refuse } from '#contract/errors.ts';
+import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
+import type { Edition, NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { nodeAddress } from '../nodes/node-record.ts';
 import * as contract from './certificates.contract.ts';
-import type { Authority, CertificatesService } from './certificates.service.ts';
+import type { Certificates } from './certificates.feature.ts';
+import { readPassphrase } from './passphrase.ts';
 
-export function certificateRoutes(deps: { service: CertificatesService; view: ClusterView }): BoundRoute[] {
-  const { service, view } = deps;
+interface Deps {
+  certificates: Certificates;
+  view: ClusterView;
+  edition: Edition;
+}
+
+const noSuchNode =
+  'Node is not found, make sure the ip address/hostname matches the ip address/hostname used by Divan';
+
+export function certificateRoutes(deps: Deps): BoundRoute[] {
+  const routes = [...rootRoutes(deps), ...authorityRoutes(deps), ...nodeRoutes(deps)];
+  const served = deps.edition === 'enterprise' ? routes : routes.map(refused);
   return [
-    bind(contract.GetCertificate, async ({ query }) => {
-      const authority = await service.authority();
-      return query['extended'] === 'true' ? reply.json(extended(authority)) : reply.text(authority.pem);
-    }),
-    bind(contract.GetTrustedAuthorities, async (_, context) => {
-      const node = nodeAddress({ node: view.self, localAddress: context.local.address });
-      const known = trusted(await service.authority());
-      const details = { warnings: [], type: 'generated', nodes: [node] };
-      return reply.json([context.may('cluster.admin.security!read') ? { ...known, ...details } : known]);
-    }),
+    ...served,
     bind(contract.GetTlsPorts, () => {
-      const { mgmtSSL, capiSSL } = view.self.ports;
+      const { mgmtSSL, capiSSL } = deps.view.self.ports;
       return reply.json({ httpsMgmt: mgmtSSL, httpsCAPI: capiSSL });
     }),
   ];
 }
 
-const extended = ({ pem, subject, notAfter }: Authority) => ({
-  type: 'generated',
-  pem,
-  subject,
-  expires: notAfter.toISOString(),
-  warnings: [],
+const refused = ({ route }: BoundRoute): BoundRoute => ({
+  route,
+  handler: () => {
+    throw refuse.enterpriseOnly();
+  },
 });
 
-const trusted = ({ pem, subject, notBefore, notAfter }: Authority) => ({
-  id: 0,
-  subject,
-  notBefore: notBefore.toISOString(),
-  notAfter: notAfter.toISOString(),
-  pem,
-});
+const addressFor = (context: Context) => (node: NodeState) =>
+  nodeAddress({ node, localAddress: context.local.address });
+
+function rootRoutes({ certificates }: Deps): BoundRoute[] {
+  const { service, authorities, report, uploadFromElsewhere } = certificates;
+  return [
+    bind(contract.GetCertificate, async ({ query }, context) => {
+      await service.ready;
+      const root = report.root();
+      const isExtended = query['extended'] === 'true';
+      return isExtended ? reply.json(report.extended(root, addressFor(context))) : reply.text(root.pem);
+    }),
+    bind(contract.UploadAuthority, async ({ body }, context) => {
+      await uploadFromElsewhere.check(context.remoteAddress);
+      await service.ready;
+      const uploaded = await authorities.upload(body.toString('utf8'));
+      return reply.json(report.extended(uploaded, addressFor(context)));
+    }),
+    bind(contract.GetUploadFromElsewhere, async () => reply.json(await uploadFromElsewhere.allowed())),
+    bind(contract.SetUploadFromElsewhere, async ({ body }, context) => {
+      await uploadFromElsewhere.set(body.toString('utf8'), context.remoteAddress);
+      return reply.json([]);
+    }),
+    bind(contract.Regenerate, async ({ query }) => {
+      await service.ready;
+      const { forceResetCACertificate, dropUploadedCertificates } = query;
+      const made = await service.regenerate({
+        authority: forceResetCACertificate,
+        loaded: dropUploadedCertificates,
+      });
+      return reply.text(made.pem);
+    }),
+  ];
+}
+
+function authorityRoutes({ certificates }: Deps): BoundRoute[] {
+  const { service, authorities, report } = certificates;
+  return [
+    bind(contract.LoadAuthorities, async (_, context) => {
+      await service.ready;
+      const details = { addressOf: addressFor(context) };
+      return reply.json((await authorities.load()).map((one) => report.authority(one, details)));
+    }),
+    bind(contract.GetTrustedAuthorities, async (_, context) => {
+      await service.ready;
+      const isFull = context.may('cluster.admin.security!read');
+      return reply.json(report.trusted(isFull ? { addressOf: addressFor(context) } : null));
+    }),
+    bind(contract.RemoveAuthority, async ({ params }) => {
+      const { authority = '' } = params;
+      if (!/^\d{1,9}$/.test(authority)) throw refuse.text('Not found', 404);
+      await authorities.remove(Number(authority));
+      return reply.empty(204);
+    }),
+  ];
+}
+
+function nodeRoutes({ certificates, view }: Deps): BoundRoute[] {
+  const { service, node, report, passphrases } = certificates;
+  return [
+    bind(contract.ReloadCertificate, async ({ body }) => {
+      await service.ready;
+      await node.reload(await readPassphrase(body.toString('utf8'), passphrases));
+      return reply.empty();
+    }),
+    bind(contract.GetNodeCertificates, async (_, context) => {
+      await service.ready;
+      return reply.json(report.nodes(addressFor(context)));
+    }),
+    bind(contract.GetNodeCertificate, async ({ params }, context) => {
+      await service.ready;
+      const addressOf = addressFor(context);
+      const wanted = view.cluster.nodes.find((one) => addressOf(one) === params['node']);
+      if (!wanted) throw refuse.text(noSuchNode, 404);
+      const shown = report.node(wanted);
+      if (!shown) throw refuse.text('Certificate is not set up on this node', 404);
+      return reply.json(shown);
+    }),
+  ];
+}

@@ -1,28 +1,38 @@
 import assert from 'node:assert/strict';
-import type { X509Certificate } from 'node:crypto';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { connect, createServer } from 'node:tls';
+import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
 import { memoryCluster } from '../../../test/support/cluster.ts';
+import { issuedCertificates } from '../../../test/support/manager.ts';
 import { ClusterStore } from '../config/cluster.store.ts';
 import { FolderCertificates } from './certificate-files.adapter.ts';
 import { CertificatesService } from './certificates.service.ts';
+import { CertificatesStore } from './certificates.store.ts';
 import { issueInProcess } from './hosts/issue.host.ts';
 
-async function aService(folder: string) {
+const secrets = new SecretBox(Buffer.alloc(secretKeyBytes, 1), realRandom);
+
+async function aService(folder: string, kept?: ConfigStore) {
   const cluster = await memoryCluster();
   const files = new FolderCertificates(join(folder, 'certificates'));
+  const certificates = new CertificatesStore(kept ?? cluster.store, secrets);
   const service = new CertificatesService({
     ...cluster,
+    store: certificates,
     files,
     issue: issueInProcess,
     log: silentLog,
     ownNames: ['10.1.2.3'],
   });
-  return { ...cluster, service };
+  const root = () => certificates.state.authorities.at(-1)?.pem ?? '';
+  return { ...cluster, certificates, service, root };
 }
 
 async function withFolder(run: (folder: string) => Promise<void>): Promise<void> {
@@ -35,14 +45,16 @@ async function withFolder(run: (folder: string) => Promise<void>): Promise<void>
 }
 
 /** What a TLS client that trusts the authority sees when it asks for a name. */
-async function handshake(service: CertificatesService, servername: string): Promise<X509Certificate> {
-  const { pem } = await service.authority();
+async function handshake(
+  { service, root }: { service: CertificatesService; root: () => string },
+  servername: string,
+): Promise<X509Certificate> {
   const { promise, resolve, reject } = Promise.withResolvers<X509Certificate>();
   const tls = service.current();
   const server = createServer({ cert: tls?.certificate, key: tls?.key }, (socket) => socket.end());
   server.listen(0, '127.0.0.1', () => {
     const { port } = server.address() as { port: number };
-    const socket = connect({ host: '127.0.0.1', port, servername, ca: pem }, () => {
+    const socket = connect({ host: '127.0.0.1', port, servername, ca: root() }, () => {
       resolve(socket.getPeerX509Certificate() as X509Certificate);
       socket.destroy();
       server.close();
@@ -58,45 +70,62 @@ async function handshake(service: CertificatesService, servername: string): Prom
 describe('certificates', () => {
   it('makes an authority and a certificate that TLS clients accept by the node names', () =>
     withFolder(async (folder) => {
-      const { service } = await aService(folder);
-      await service.start();
-      const { subject, notBefore, notAfter } = await service.authority();
-      assert.match(subject, /^CN=Divan [0-9a-f]{8}$/);
-      assert.equal(notBefore.toISOString(), '2013-01-01T00:00:00.000Z');
-      assert.equal(notAfter.toISOString(), '2049-12-31T23:59:59.000Z');
-      const seen = await handshake(service, 'localhost');
+      const made = await aService(folder);
+      await made.service.start();
+      const authority = new X509Certificate(made.root());
+      assert.match(authority.subject, /^CN=Divan [0-9a-f]{8}$/);
+      assert.equal(new Date(authority.validFrom).toISOString(), '2013-01-01T00:00:00.000Z');
+      assert.equal(new Date(authority.validTo).toISOString(), '2049-12-31T23:59:59.000Z');
+      const seen = await handshake(made, 'localhost');
       assert.equal(
         seen.subjectAltName,
         'DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, IP Address:10.1.2.3',
       );
-      await assert.rejects(handshake(service, 'elsewhere.example'), /altnames/);
-      for (const name of ['ca-key.pem', 'node-key.pem']) {
-        assert.equal(statSync(join(folder, 'certificates', name)).mode & 0o777, 0o600);
-      }
+      await assert.rejects(handshake(made, 'elsewhere.example'), /altnames/);
     }));
 
-  it('keeps both over a restart', () =>
+  it('keeps both over a restart, and no key in plain text', () =>
     withFolder(async (folder) => {
-      const first = (await aService(folder)).service;
-      await first.start();
-      const second = (await aService(folder)).service;
-      await second.start();
-      assert.equal((await second.authority()).pem, (await first.authority()).pem);
-      assert.deepEqual(second.current(), first.current());
+      const first = await aService(folder);
+      await first.service.start();
+      const second = await aService(folder, first.store);
+      await second.service.start();
+      assert.equal(second.root(), first.root());
+      assert.deepEqual(second.service.current(), first.service.current());
+      assert.match(second.service.current()?.key ?? '', /BEGIN PRIVATE KEY/);
+      assert.doesNotMatch(JSON.stringify(await first.store.list('')), /PRIVATE KEY/);
+    }));
+
+  it('takes over certificates that an earlier version kept in files, and leaves none there', () =>
+    withFolder(async (folder) => {
+      const { authority, node } = issuedCertificates;
+      mkdirSync(join(folder, 'certificates'));
+      const files = {
+        ...{ 'ca.pem': authority.certificate, 'ca-key.pem': authority.key, 'node.pem': node.certificate },
+        ...{ 'node-key.pem': node.key, 'node-names.txt': 'localhost\n127.0.0.1\n::1\n10.1.2.3' },
+      };
+      for (const [name, text] of Object.entries(files))
+        writeFileSync(join(folder, 'certificates', name), text);
+      const { service, root } = await aService(folder);
+      await service.start();
+      assert.equal(root(), authority.certificate);
+      assert.equal(service.current()?.key, node.key);
+      assert.equal(existsSync(join(folder, 'certificates')), false);
     }));
 
   it('makes a new one for the node under the same authority when its names change', () =>
     withFolder(async (folder) => {
-      const { service, store } = await aService(folder);
+      const made = await aService(folder);
+      const { service, store } = made;
       await service.start();
-      const before = (await service.authority()).pem;
+      const before = made.root();
       const renewed = new Promise<void>((resolve) => service.onChange(resolve));
       const alternate = { hostname: 'db.example.com', ports: {} };
       await new ClusterStore(store).changeSelf((node) => ({ ...node, hostname: 'one.local', alternate }));
       await renewed;
-      assert.equal((await service.authority()).pem, before);
-      await handshake(service, 'one.local');
-      await handshake(service, 'db.example.com');
+      assert.equal(made.root(), before);
+      await handshake(made, 'one.local');
+      await handshake(made, 'db.example.com');
       await service.stop();
     }));
 });

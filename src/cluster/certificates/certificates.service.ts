@@ -1,11 +1,18 @@
-// The cluster's certificate authority and this node's certificate: made on first start, the node's again whenever the
-// names that clients reach it by change.
-import { X509Certificate } from 'node:crypto';
+// The certificate of this node and the authority that made it: made on first start, the node's again whenever the names
+// that clients reach it by change. What an operator brings instead is in trusted-authorities.ts and node-certificate.ts.
 import { assert } from '#base/assert.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { Changing } from '../config/until.ts';
+import type { CertificatesStore } from './certificates.store.ts';
+import {
+  type CertificatesState,
+  type StoredAuthority,
+  signerOf,
+  withAuthority,
+} from './certificates-state.ts';
 import type { AlternativeName, Issue, Issued, KeyedCertificate } from './issue.ts';
 
 export interface KeptCertificates {
@@ -15,9 +22,10 @@ export interface KeptCertificates {
   names: string;
 }
 
+/** Certificates in files of their own, as versions before this one kept them. */
 export interface CertificateFiles {
   load(): Promise<KeptCertificates>;
-  save(certificates: Issued & { names: string }): Promise<void>;
+  remove(): Promise<void>;
 }
 
 export interface NodeTls {
@@ -29,20 +37,21 @@ export interface NodeTls {
 
 export interface CertificatesDeps {
   view: ClusterView;
+  store: CertificatesStore;
   files: CertificateFiles;
   issue: Issue;
   random: Random;
+  clock: Clock;
   log: Log;
   /** Names and addresses that the node has whatever it is called: those it listens on, this machine's name. */
   ownNames: readonly string[];
 }
 
-export interface Authority {
-  pem: string;
-  /** `CN=Divan 1a2b3c4d`. */
-  subject: string;
-  notBefore: Date;
-  notAfter: Date;
+export interface Regeneration {
+  /** Make a new authority too. */
+  authority: boolean;
+  /** Replace a certificate that an operator loaded. */
+  loaded: boolean;
 }
 
 const alwaysNamed = ['localhost', '127.0.0.1', '::1'];
@@ -51,9 +60,9 @@ export class CertificatesService implements Changing {
   readonly #deps: CertificatesDeps;
   readonly #listeners = new Set<() => void>();
   #subscription: { stop(): void } | null = null;
-  #authority: KeyedCertificate | null = null;
-  #node: KeyedCertificate | null = null;
-  #names = '';
+  #current: NodeTls | null = null;
+  /** What `#current` was made from. */
+  #shown = '';
   #busy = false;
   #started: Promise<void> = Promise.resolve();
   #running: Promise<void> = Promise.resolve();
@@ -69,32 +78,32 @@ export class CertificatesService implements Changing {
   }
 
   async #start(): Promise<void> {
-    const { authority, node, names } = await this.#deps.files.load();
-    this.#authority = authority;
-    if (authority && node) {
-      this.#node = node;
-      this.#names = names;
-    }
+    const { store, view } = this.#deps;
+    await store.start(() => this.#changed());
+    if (store.state.authorities.length === 0) await this.#import();
     await this.#renew();
-    this.#subscription = this.#deps.view.onChange(() => this.#want());
+    this.#subscription = view.onChange(() => this.#want());
   }
 
   async stop(): Promise<void> {
     this.#subscription?.stop();
     await this.#running;
+    this.#deps.store.stop();
   }
 
   current(): NodeTls | null {
-    return this.#node ? { ...this.#node, minVersion: 'TLSv1.2', honorCipherOrder: true } : null;
+    return this.#current;
   }
 
-  /** Waits for the first start's making of it. */
-  async authority(): Promise<Authority> {
+  /** Once there is a certificate. */
+  get ready(): Promise<void> {
+    return this.#started;
+  }
+
+  /** PEM of every authority that the cluster trusts. */
+  async trusted(): Promise<string[]> {
     await this.#started;
-    assert(this.#authority, 'certificates are asked for after the start');
-    const pem = this.#authority.certificate;
-    const { subject, validFrom, validTo } = new X509Certificate(pem);
-    return { pem, subject, notBefore: new Date(validFrom), notAfter: new Date(validTo) };
+    return this.#deps.store.state.authorities.map(({ pem }) => pem);
   }
 
   onChange(listener: () => void): { stop(): void } {
@@ -102,8 +111,38 @@ export class CertificatesService implements Changing {
     return { stop: () => void this.#listeners.delete(listener) };
   }
 
+  /** Makes a new certificate for this node, and tells the authority behind it. */
+  async regenerate(wanted: Regeneration): Promise<StoredAuthority> {
+    const { store } = this.#deps;
+    const signer = wanted.authority ? null : this.#signer(store.state);
+    const issued = await this.#issue(signer, this.#wantedNames());
+    const state = await store.change((before) => this.#withIssued(before, issued, wanted.loaded));
+    const made = signerOf(state);
+    assert(made, 'an authority was just made');
+    return made;
+  }
+
+  #changed(): void {
+    const { store, view } = this.#deps;
+    const node = store.state.nodes[view.self.uuid];
+    const shown = node ? node.chain + node.key : '';
+    if (!node || shown === this.#shown) return;
+    this.#shown = shown;
+    const key = store.open(node.key);
+    this.#current = { certificate: node.chain, key, minVersion: 'TLSv1.2', honorCipherOrder: true };
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  async #import(): Promise<void> {
+    const { files, store } = this.#deps;
+    const { authority, node, names } = await files.load();
+    if (authority && node) await store.change((state) => this.#withIssued(state, { authority, node, names }));
+    // Keys in plain text are not left behind.
+    await files.remove();
+  }
+
   #want(): void {
-    if (this.#busy || this.#wantedNames() === this.#names) return;
+    if (this.#busy || !this.#isStale()) return;
     this.#busy = true;
     this.#running = this.#renewLogged();
   }
@@ -117,22 +156,56 @@ export class CertificatesService implements Changing {
     this.#busy = false;
   }
 
+  /** A certificate that an operator brought stays whatever the node is called. */
+  #isStale(): boolean {
+    const node = this.#deps.store.state.nodes[this.#deps.view.self.uuid];
+    return !node || (node.origin === 'generated' && node.names !== this.#wantedNames());
+  }
+
   /** The names may change again while a certificate is made. */
   async #renew(): Promise<void> {
-    while (this.#wantedNames() !== this.#names) {
-      const names = this.#wantedNames();
-      const issued = await this.#deps.issue({
-        authority: this.#authority,
-        suffix: this.#deps.random.bytes(4).toString('hex'),
-        serials: [this.#serial(), this.#serial()],
-        names: names.split('\n').map(alternativeName),
-      });
-      await this.#deps.files.save({ ...issued, names });
-      this.#authority = issued.authority;
-      this.#node = issued.node;
-      this.#names = names;
-      for (const listener of [...this.#listeners]) listener();
+    const { store } = this.#deps;
+    while (this.#isStale()) {
+      const issued = await this.#issue(this.#signer(store.state), this.#wantedNames());
+      await store.change((state) => this.#withIssued(state, issued, false));
     }
+  }
+
+  async #issue(signer: KeyedCertificate | null, names: string): Promise<Issued & { names: string }> {
+    const issued = await this.#deps.issue({
+      authority: signer,
+      suffix: this.#deps.random.bytes(4).toString('hex'),
+      serials: [this.#serial(), this.#serial()],
+      names: names.split('\n').map(alternativeName),
+    });
+    return { ...issued, names };
+  }
+
+  #signer(state: CertificatesState): KeyedCertificate | null {
+    const signer = signerOf(state);
+    return signer?.key ? { certificate: signer.pem, key: this.#deps.store.open(signer.key) } : null;
+  }
+
+  #withIssued(
+    before: CertificatesState,
+    { authority, node, names }: Issued & { names: string },
+    replaceLoaded = true,
+  ): CertificatesState {
+    const { store, clock, view } = this.#deps;
+    const pem = authority.certificate;
+    const isNew = !before.authorities.some((one) => one.pem === pem);
+    const made = {
+      origin: 'generated',
+      pem,
+      loadedMs: clock.wallMs(),
+      key: store.seal(authority.key),
+    } as const;
+    const state = isNew ? withAuthority(before, made) : before;
+    const { uuid } = view.self;
+    if (state.nodes[uuid]?.origin === 'inbox' && !replaceLoaded) return state;
+    const authorityId = state.authorities.findLast((one) => one.pem === pem)?.id ?? 0;
+    const own = { origin: 'generated', chain: node.certificate, key: store.seal(node.key) } as const;
+    return { ...state, nodes: { ...state.nodes, [uuid]: { ...own, authorityId, names, passphrase: {} } } };
   }
 
   /** Positive, and never longer than standards allow. */

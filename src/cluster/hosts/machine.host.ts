@@ -4,6 +4,8 @@ import type { Clock } from '#ports/clock.ts';
 import { SmtpMailer } from '../alerts/smtp.adapter.ts';
 import { FolderCertificates } from '../certificates/certificate-files.adapter.ts';
 import { issueInProcess } from '../certificates/hosts/issue.host.ts';
+import { RealPassphraseSources } from '../certificates/hosts/passphrase-sources.host.ts';
+import { FolderInbox } from '../certificates/inbox.adapter.ts';
 import { ownNames } from '../certificates/own-names.adapter.ts';
 import type { MachinePorts } from '../manager.ts';
 import { Machine, memoryLimit } from '../nodes/adapters/machine.adapter.ts';
@@ -19,6 +21,8 @@ export function machinePorts(options: {
     system: new Machine(dataFolder, () => clock.monotonicMs()),
     surroundings: new Surroundings(listenHost),
     certificateFiles: new FolderCertificates(join(dataFolder, 'certificates')),
+    inbox: new FolderInbox(join(dataFolder, 'inbox')),
+    passphrases: new RealPassphraseSources(join(dataFolder, 'scripts')),
     issue: issueInProcess,
     mailer: (trusted) => new SmtpMailer({ trusted }),
     ownNames: ownNames(listenHost),

@@ -45,20 +45,27 @@ export function poolRecord(
   view: ClusterView,
   moment: NodeMoment,
   seen: readonly StoredBucket[],
-  wallMs: number,
+  alerts: readonly Alert[],
 ) {
   return {
     ...stablePool(view, seen),
-    alerts: alerts(moment, wallMs),
+    alerts,
     nodes: [nodeRecord(moment)],
     storageTotals: storageTotals(moment, view.buckets),
   };
 }
 
-function alerts({ measured }: NodeMoment, wallMs: number) {
+export interface Alert {
+  msg: string;
+  serverTime: string;
+  disableUIPopUp: boolean;
+}
+
+/** What an administrator should look after: buckets with trouble, and whatever else has something to say. */
+export function alerts({ measured }: NodeMoment, others: readonly string[], wallMs: number): Alert[] {
   const serverTime = new Date(wallMs).toISOString();
   const troubles = [...measured.values()].flatMap((bucket) => bucket?.troubles ?? []);
-  return troubles.map((msg) => ({ msg, serverTime, disableUIPopUp: false }));
+  return [...troubles, ...others].map((msg) => ({ msg, serverTime, disableUIPopUp: false }));
 }
 
 /** Without figures, so that a stream of it speaks only when something changed. */

@@ -10,7 +10,7 @@ import { snapshots } from '../config/snapshots.ts';
 import { until } from '../config/until.ts';
 import type { Moments } from '../nodes/moments.ts';
 import { nodeStatus } from '../nodes/node-record.ts';
-import { poolRecord, poolsRecord, streamedPool, versions } from './pool-record.ts';
+import { alerts, poolRecord, poolsRecord, streamedPool, versions } from './pool-record.ts';
 import * as contract from './pools.contract.ts';
 import { tasks } from './tasks.ts';
 import { terseClusterInfo } from './terse-cluster.ts';
@@ -22,6 +22,8 @@ export interface PoolRoutesDeps {
   product: Product;
   clock: Clock;
   provisioned: () => boolean;
+  /** Sentences for `alerts` besides those of the buckets. */
+  warnings: () => readonly string[];
 }
 
 /** A long poll that asks for more gets this. */
@@ -57,7 +59,8 @@ function wholeCluster(deps: PoolRoutesDeps): BoundRoute[] {
       await until(anyOf(view, data), changed, waitMs, clock, context.signal);
     }
     const moment = await moments.now(context);
-    return reply.json({ etag: etag(context), ...poolRecord(view, moment, seen(context), clock.wallMs()) });
+    const known = alerts(moment, deps.warnings(), clock.wallMs());
+    return reply.json({ etag: etag(context), ...poolRecord(view, moment, seen(context), known) });
   };
   return [
     bind(contract.GetPool, ({ query }, context) => pool(query, context)),

@@ -1,0 +1,152 @@
+// What is told of certificates: the root, trusted authorities, the nodes' own, and what should be looked after.
+import { X509Certificate } from 'node:crypto';
+import { refuse } from '#contract/errors.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { NodeState } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { notAfterMs, notBeforeMs, readCertificates, subjectOf } from './certificate-text.ts';
+import type { CertificatesStore } from './certificates.store.ts';
+import type { StoredAuthority } from './certificates-state.ts';
+import { authorityWarnings, nodeWarnings, shownWarning, type Warning } from './warnings.ts';
+
+export interface CertificateReportDeps {
+  view: ClusterView;
+  store: CertificatesStore;
+  clock: Clock;
+}
+
+/** How the caller knows a node. */
+export type AddressOf = (node: NodeState) => string;
+
+const useTrusted =
+  'this API is disabled, please use GET /pools/default/trustedCAs, see documentation for details';
+const timeOf = (ms: number): string => new Date(ms).toISOString();
+const typeOf = ({ origin }: StoredAuthority) => (origin === 'generated' ? 'generated' : 'uploaded');
+
+export class CertificateReport {
+  readonly #deps: CertificateReportDeps;
+
+  constructor(deps: CertificateReportDeps) {
+    this.#deps = deps;
+  }
+
+  /** The one root of the cluster; refused where several were brought, since then there is no such thing. */
+  root(): StoredAuthority {
+    const { authorities } = this.#deps.store.state;
+    const brought = authorities.filter(({ origin }) => origin !== 'generated');
+    if (brought.length > 1 || brought.some(({ origin }) => origin === 'inbox')) throw refuse.text(useTrusted);
+    return this.#newest();
+  }
+
+  /** Both at the top and below `cert`: clients look for it in either place. */
+  extended(authority: StoredAuthority, addressOf: AddressOf) {
+    const certificate = new X509Certificate(authority.pem);
+    const cert = {
+      type: typeOf(authority),
+      pem: authority.pem,
+      subject: subjectOf(certificate),
+      expires: timeOf(notAfterMs(certificate)),
+    };
+    return { ...cert, cert, warnings: this.#allWarnings(addressOf) };
+  }
+
+  trusted(details: { addressOf: AddressOf } | null) {
+    return this.#deps.store.state.authorities.map((one) => this.authority(one, details));
+  }
+
+  authority(authority: StoredAuthority, details: { addressOf: AddressOf } | null) {
+    const { store, view, clock } = this.#deps;
+    const certificate = new X509Certificate(authority.pem);
+    const users = view.cluster.nodes.filter(
+      ({ uuid }) => store.state.nodes[uuid]?.authorityId === authority.id,
+    );
+    const { id, pem, host, file } = authority;
+    const warnings = authorityWarnings(store.state, authority, certificate, clock.wallMs());
+    return {
+      id,
+      subject: subjectOf(certificate),
+      notBefore: timeOf(notBeforeMs(certificate)),
+      notAfter: timeOf(notAfterMs(certificate)),
+      pem,
+      ...(details && {
+        type: typeOf(authority),
+        loadTimestamp: timeOf(authority.loadedMs),
+        ...(host !== undefined && { loadHost: host }),
+        ...(file !== undefined && { loadFile: file }),
+        warnings: warnings.map(shownWarning),
+        nodes: users.map(details.addressOf),
+      }),
+    };
+  }
+
+  nodes(addressOf: AddressOf) {
+    return this.#deps.view.cluster.nodes.flatMap((node) => {
+      const shown = this.node(node);
+      return shown ? [{ node: addressOf(node), ...shown }] : [];
+    });
+  }
+
+  node(node: NodeState) {
+    const { store, clock } = this.#deps;
+    const stored = store.state.nodes[node.uuid];
+    if (!stored) return null;
+    const chain = chainOf(stored.chain);
+    const root = new X509Certificate(this.#newest().pem);
+    const warnings = nodeWarnings(store.state, { node: stored, chain }, root, clock.wallMs());
+    return {
+      warnings: warnings.map(shownWarning),
+      subject: chain[0] ? subjectOf(chain[0]) : '',
+      expires: timeOf(Math.min(...chain.map(notAfterMs))),
+      type: stored.origin === 'generated' ? 'generated' : 'uploaded',
+      pem: stored.chain,
+      privateKeyPassphrase: stored.passphrase,
+    };
+  }
+
+  /** What ends soon or has ended, in sentences, by the names of the certificates. */
+  expiring(): string[] {
+    const { store, view, clock } = this.#deps;
+    const authorities = store.state.authorities.map((one) => {
+      const certificate = new X509Certificate(one.pem);
+      const warnings = authorityWarnings(store.state, one, certificate, clock.wallMs());
+      return { name: `Root certificate ${one.id} (${subjectOf(certificate)})`, warnings };
+    });
+    const nodes = view.cluster.nodes.flatMap((node) => {
+      const stored = store.state.nodes[node.uuid];
+      if (!stored) return [];
+      const chain = chainOf(stored.chain);
+      const warnings = nodeWarnings(store.state, { node: stored, chain }, null, clock.wallMs());
+      return [{ name: `Certificate of node ${node.otpNode}`, warnings }];
+    });
+    return [...authorities, ...nodes].flatMap(({ name, warnings }) => expirySentences(name, warnings));
+  }
+
+  #newest(): StoredAuthority {
+    const newest = this.#deps.store.state.authorities.at(-1);
+    if (!newest) throw refuse.text('There is no root certificate', 404);
+    return newest;
+  }
+
+  #allWarnings(addressOf: AddressOf) {
+    const authorities = this.trusted({ addressOf }).flatMap(({ id, warnings = [] }) =>
+      warnings.map((warning) => ({ ca: id, ...warning })),
+    );
+    const nodes = this.nodes(addressOf).flatMap(({ node, warnings }) =>
+      warnings.map((warning) => ({ node, ...warning })),
+    );
+    return [...nodes, ...authorities];
+  }
+}
+
+function expirySentences(name: string, warnings: readonly Warning[]): string[] {
+  return warnings.flatMap((warning) => {
+    if (warning.name === 'expired') return [`${name} has expired.`];
+    if (warning.name !== 'expires_soon') return [];
+    return [`${name} will expire at ${timeOf(warning.expiresMs ?? 0)}.`];
+  });
+}
+
+function chainOf(pem: string): X509Certificate[] {
+  const read = readCertificates(pem);
+  return 'value' in read ? read.value : [];
+}

@@ -1,0 +1,119 @@
+// Certificates and keys as PEM text (RFC 7468): what is in a file, whether it is what it should be, and what it says.
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+
+/** What is wrong with a certificate, in words that clients know. */
+export const certificateProblem = {
+  empty: 'Certificate should not be empty',
+  malformed: 'Malformed certificate',
+  notValidNow: 'Certificate is not valid at this time',
+  tooMany: 'Only one certificate per request is allowed.',
+  encrypted: 'Encrypted certificates are not supported.',
+  wrongType: (type: string) => `Invalid certificate type: ${type}`,
+  known: 'This certificate is already in use',
+} as const;
+
+export type Read<T> = { readonly value: T } | { readonly problem: string };
+
+interface Block {
+  readonly label: string;
+  readonly pem: string;
+  readonly isEncrypted: boolean;
+}
+
+const blocks = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
+
+const blocksOf = (text: string): Block[] =>
+  [...text.matchAll(blocks)].map(([pem, label]) => ({
+    label: label as string,
+    pem: `${pem}\n`,
+    isEncrypted: /^Proc-Type:.*ENCRYPTED/m.test(pem) || (label as string).startsWith('ENCRYPTED '),
+  }));
+
+/** Names of what PEM labels stand for, in the standards' own notation. */
+const typeNames: Record<string, string> = {
+  'PRIVATE KEY': 'PrivateKeyInfo',
+  'ENCRYPTED PRIVATE KEY': 'EncryptedPrivateKeyInfo',
+  'RSA PRIVATE KEY': 'RSAPrivateKey',
+  'EC PRIVATE KEY': 'ECPrivateKey',
+  'DSA PRIVATE KEY': 'DSAPrivateKey',
+  'PUBLIC KEY': 'SubjectPublicKeyInfo',
+  'CERTIFICATE REQUEST': 'CertificationRequest',
+  'X509 CRL': 'CertificateList',
+};
+const typeName = (label: string): string => typeNames[label] ?? label;
+
+/** All certificates of a text, at least one. */
+export function readCertificates(text: string): Read<X509Certificate[]> {
+  if (text.trim() === '') return { problem: certificateProblem.empty };
+  const found = blocksOf(text);
+  if (found.length === 0) return { problem: certificateProblem.malformed };
+  const certificates: X509Certificate[] = [];
+  for (const block of found) {
+    const read = readBlock(block);
+    if ('problem' in read) return read;
+    certificates.push(read.value);
+  }
+  return { value: certificates };
+}
+
+function readBlock({ label, pem, isEncrypted }: Block): Read<X509Certificate> {
+  if (label !== 'CERTIFICATE') return { problem: certificateProblem.wrongType(typeName(label)) };
+  if (isEncrypted) return { problem: certificateProblem.encrypted };
+  try {
+    return { value: new X509Certificate(pem) };
+  } catch {
+    return { problem: certificateProblem.malformed };
+  }
+}
+
+/** Certificates of authorities, which must hold at this moment. */
+export function readAuthorities(text: string, nowMs: number): Read<X509Certificate[]> {
+  const read = readCertificates(text);
+  if ('problem' in read) return read;
+  const isPast = read.value.some((one) => !isValidAt(one, nowMs));
+  return isPast ? { problem: certificateProblem.notValidNow } : read;
+}
+
+export const isValidAt = (certificate: X509Certificate, nowMs: number): boolean =>
+  notBeforeMs(certificate) <= nowMs && nowMs <= notAfterMs(certificate);
+
+export const notBeforeMs = (certificate: X509Certificate): number => Date.parse(certificate.validFrom);
+export const notAfterMs = (certificate: X509Certificate): number => Date.parse(certificate.validTo);
+
+/** `C=DE, O=Example, CN=host`. */
+export const subjectOf = (certificate: X509Certificate): string =>
+  (certificate.subject ?? '').split('\n').join(', ');
+
+export const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
+  certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+
+export const pemOf = (certificates: readonly X509Certificate[]): string =>
+  certificates.map((one) => one.toString()).join('');
+
+export const keyProblem = {
+  malformed: 'Malformed or unsupported private key format',
+  tooMany: 'Provided private key contains incorrect number of entries',
+  undecryptable: 'Failed to decrypt provided private key. Check password',
+  mismatch: "Provided certificate doesn't match provided private key",
+} as const;
+
+/** The private key of a text; `passphrase` for an encrypted one. */
+export function readKey(text: string, passphrase: string | null): Read<KeyObject> {
+  // Files made by OpenSSL may carry the curve beside the key.
+  const found = blocksOf(text).filter(({ label }) => label !== 'EC PARAMETERS');
+  const [block] = found;
+  if (!block) return { problem: keyProblem.malformed };
+  if (found.length > 1) return { problem: keyProblem.tooMany };
+  if (!block.label.endsWith('PRIVATE KEY')) {
+    return { problem: `Invalid private key type: ${typeName(block.label)}.` };
+  }
+  if (block.isEncrypted && passphrase === null) return { problem: keyProblem.undecryptable };
+  try {
+    const key = createPrivateKey({ key: block.pem, ...(passphrase !== null && { passphrase }) });
+    return { value: key };
+  } catch {
+    return { problem: block.isEncrypted ? keyProblem.undecryptable : keyProblem.malformed };
+  }
+}
+
+export const keyText = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();

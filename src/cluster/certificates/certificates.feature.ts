@@ -1,0 +1,49 @@
+// Certificates put together.
+import type { SecretBox } from '#auth/secret-box.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { SettingsStore } from '../config/settings.store.ts';
+import { CertificateReport } from './certificate-report.ts';
+import { type CertificateFiles, CertificatesService } from './certificates.service.ts';
+import { CertificatesStore } from './certificates.store.ts';
+import { ExpiryWatch } from './expiry-watch.ts';
+import type { Inbox } from './inbox.ts';
+import type { Issue } from './issue.ts';
+import { NodeCertificate } from './node-certificate.ts';
+import type { PassphraseSources } from './passphrase.ts';
+import { TrustedAuthorities } from './trusted-authorities.ts';
+import { UploadFromElsewhere } from './upload-from-elsewhere.ts';
+
+export interface CertificatesOptions {
+  store: ConfigStore;
+  secrets: SecretBox;
+  view: ClusterView;
+  certificateFiles: CertificateFiles;
+  inbox: Inbox;
+  passphrases: PassphraseSources;
+  issue: Issue;
+  ownNames: readonly string[];
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export type Certificates = ReturnType<typeof createCertificates>;
+
+export function createCertificates(options: CertificatesOptions) {
+  const store = new CertificatesStore(options.store, options.secrets);
+  const parts = { ...options, store, files: options.certificateFiles };
+  const report = new CertificateReport(parts);
+  return {
+    service: new CertificatesService(parts),
+    authorities: new TrustedAuthorities(parts),
+    node: new NodeCertificate(parts),
+    report,
+    expiry: new ExpiryWatch({ ...options, report }),
+    uploadFromElsewhere: new UploadFromElsewhere(new SettingsStore(options.store)),
+    passphrases: options.passphrases,
+  };
+}

@@ -1,0 +1,70 @@
+// Scripts and HTTP services that know the passphrase of a private key.
+import { spawn } from 'node:child_process';
+import { stat } from 'node:fs/promises';
+import { get as getPlain } from 'node:http';
+import { get as getSecure } from 'node:https';
+import { join, normalize, sep } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type PassphraseSources, withoutSecrets } from '../passphrase.ts';
+
+const answerBytesMax = 64 * 1024;
+
+export class RealPassphraseSources implements PassphraseSources {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async scriptProblem(path: string): Promise<string | null> {
+    if (path.split('/').includes('..')) {
+      return 'Path must not contain parent directory segments (..) for security reasons';
+    }
+    const absolute = this.#scriptPath(path);
+    if (!absolute.startsWith(this.#folder + sep)) {
+      return `Script must reside in ${this.#folder} for security reasons`;
+    }
+    const isFile = await stat(absolute).then(
+      (found) => found.isFile(),
+      () => false,
+    );
+    return isFile ? null : `File ${absolute} doesn't exist or not a regular file`;
+  }
+
+  async run({ path, args, timeoutMs }: Parameters<PassphraseSources['run']>[0]): Promise<string> {
+    const child = spawn(this.#scriptPath(path), args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+      env: {},
+    });
+    const ended = new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
+      child.once('error', (error) => reject(new Error(`Script execution failed: ${error.message}.`)));
+      child.once('close', (code, signal) => resolve(code ?? signal));
+    });
+    const [status, printed, complaint] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+    if (status === 0) return printed.slice(0, answerBytesMax);
+    throw new Error(`Script exited with status ${status}:\n${complaint.trim()}`);
+  }
+
+  ask({ url, headers, timeoutMs, verifyPeer }: Parameters<PassphraseSources['ask']>[0]): Promise<string> {
+    const shown = withoutSecrets(url);
+    return new Promise((resolve, reject) => {
+      const get = url.startsWith('https:') ? getSecure : getPlain;
+      const options = { headers, signal: AbortSignal.timeout(timeoutMs), rejectUnauthorized: verifyPeer };
+      const failed = (error: Error) => reject(new Error(`REST API call ${shown} failed (${error.message})`));
+      get(url, options, (response) => {
+        if (response.statusCode === 200) {
+          text(response).then((body) => resolve(body.slice(0, answerBytesMax)), failed);
+          return;
+        }
+        response.resume();
+        reject(new Error(`REST API call ${shown} returned ${response.statusCode}`));
+      }).on('error', failed);
+    });
+  }
+
+  #scriptPath(path: string): string {
+    return path.startsWith('/') ? normalize(path) : join(this.#folder, path);
+  }
+}

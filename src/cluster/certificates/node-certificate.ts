@@ -1,0 +1,101 @@
+// The certificate that an operator brings for this node: read from the inbox, judged as a chain that leads to a trusted
+// authority and as a pair with its key, and in use at once.
+import { type KeyObject, X509Certificate } from 'node:crypto';
+import { refuse } from '#contract/errors.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import {
+  isIssuedBy,
+  isValidAt,
+  keyProblem,
+  keyText,
+  pemOf,
+  type Read,
+  readCertificates,
+  readKey,
+  subjectOf,
+} from './certificate-text.ts';
+import type { CertificatesStore } from './certificates.store.ts';
+import type { CertificatesState } from './certificates-state.ts';
+import type { Inbox, InboxFile } from './inbox.ts';
+import type { Passphrase } from './passphrase.ts';
+
+export interface NodeCertificateDeps {
+  view: ClusterView;
+  store: CertificatesStore;
+  inbox: Inbox;
+  clock: Clock;
+}
+
+export class NodeCertificate {
+  readonly #deps: NodeCertificateDeps;
+
+  constructor(deps: NodeCertificateDeps) {
+    this.#deps = deps;
+  }
+
+  /** Takes the chain and key of the inbox into use, or refuses and leaves all as it is. */
+  async reload(passphrase: Passphrase): Promise<void> {
+    const { inbox, store, view } = this.#deps;
+    const chainText = textOf('certificate chain', await inbox.chain());
+    const sealedText = textOf('private key', await inbox.key());
+    const chain = accepted(readCertificates(chainText), 'Incorrectly configured certificate chain. ');
+    const key = accepted(readKey(sealedText, await passphrase.text()));
+    this.#judge(chain, key);
+    await store.change((state) => ({
+      ...state,
+      nodes: {
+        ...state.nodes,
+        [view.self.uuid]: {
+          origin: 'inbox',
+          chain: pemOf(chain),
+          key: store.seal(keyText(key)),
+          authorityId: authorityOf(state, chain),
+          names: '',
+          passphrase: passphrase.shown,
+        },
+      },
+    }));
+  }
+
+  #judge(chain: readonly X509Certificate[], key: KeyObject): void {
+    const nowMs = this.#deps.clock.wallMs();
+    chain.forEach((certificate, index) => {
+      const subject = JSON.stringify(subjectOf(certificate));
+      const next = chain[index + 1];
+      if (next && !isIssuedBy(certificate, next)) {
+        const issuer = JSON.stringify(subjectOf(next));
+        throw refuse.json(`Certificate ${subject} is not issued by the next certificate in chain ${issuer}`);
+      }
+      if (!isValidAt(certificate, nowMs)) {
+        const problem = `Error: cert_expired. Certificate: ${subject}`;
+        throw refuse.json(`Incorrectly configured certificate chain. ${problem}`);
+      }
+    });
+    authorityOf(this.#deps.store.state, chain);
+    if (!chain[0]?.checkPrivateKey(key)) throw refuse.json(keyProblem.mismatch);
+  }
+}
+
+/** The trusted authority behind a chain; the chain may end with it. */
+function authorityOf(state: CertificatesState, chain: readonly X509Certificate[]): number {
+  const last = chain.at(-1);
+  const authority = state.authorities.findLast(({ pem }) => {
+    const trusted = new X509Certificate(pem);
+    return last !== undefined && (last.raw.equals(trusted.raw) || isIssuedBy(last, trusted));
+  });
+  if (!authority) {
+    throw refuse.json("CA certificate for this chain is not found in the list of trusted CA's");
+  }
+  return authority.id;
+}
+
+function textOf(what: string, { path, text, problem }: InboxFile): string {
+  if (text === null) throw refuse.json(`Unable to read ${what} file ${path}. ${problem}`);
+  return text;
+}
+
+function accepted<T>(read: Read<T>, before = ''): T {
+  if ('problem' in read) throw refuse.json(`${before}${read.problem}`);
+  return read.value;
+}

@@ -1,0 +1,161 @@
+// How the passphrase of an encrypted private key is given: in the request, by a script of the data folder's `scripts`, or by
+// an HTTP service. It is asked for once, when the key is loaded, and never kept.
+import { refuse } from '#contract/errors.ts';
+import { fieldText } from '#contract/field-text.ts';
+
+export interface PassphraseSources {
+  /** Runs a script of the scripts folder, named relative to it; answers what it printed. Throws with the reason. */
+  run(script: { path: string; args: readonly string[]; timeoutMs: number }): Promise<string>;
+  /** Throws with the reason. */
+  ask(service: {
+    url: string;
+    headers: Readonly<Record<string, string>>;
+    timeoutMs: number;
+    verifyPeer: boolean;
+  }): Promise<string>;
+  /** Why a script cannot be run; null when it can. */
+  scriptProblem(path: string): Promise<string | null>;
+}
+
+export interface Passphrase {
+  /** Null: there is none. */
+  text(): Promise<string | null>;
+  /** The way, without the secrets in it. */
+  readonly shown: Readonly<Record<string, unknown>>;
+}
+
+const hidden = '********';
+const timeoutMsDefault = 5_000;
+const timeoutMsMax = 60_000;
+const name = 'privateKeyPassphrase';
+
+export const noPassphrase: Passphrase = { text: async () => null, shown: {} };
+
+/** The body of a reload: nothing, or an object that tells how the key's passphrase is found. */
+export async function readPassphrase(body: string, sources: PassphraseSources): Promise<Passphrase> {
+  if (body.trim() === '') return noPassphrase;
+  const request = new Fields(parsed(body), '');
+  request.only([name]);
+  const given = request.optional(name, isRecord, fieldText.unexpectedJson);
+  if (given === undefined) return noPassphrase;
+  const fields = new Fields(given, `${name}.`);
+  const type = fields.required('type', isType, fieldText.oneOf(types));
+  return ways[type](fields, sources);
+}
+
+const types = ['script', 'rest', 'plain'] as const;
+type Type = (typeof types)[number];
+const isType = (value: unknown): value is Type => types.includes(value as Type);
+
+const ways: Record<Type, (fields: Fields, sources: PassphraseSources) => Promise<Passphrase>> = {
+  script: byScript,
+  rest: byService,
+  plain: byRequest,
+};
+
+async function byRequest(fields: Fields): Promise<Passphrase> {
+  fields.only(['type', 'password']);
+  const password = fields.required('password', isText, 'Password must be a string');
+  return { text: async () => password, shown: { type: 'plain', password: hidden } };
+}
+
+async function byScript(fields: Fields, sources: PassphraseSources): Promise<Passphrase> {
+  fields.only(['type', 'path', 'args', 'trim', 'timeout']);
+  const path = fields.required('path', isText, fieldText.string);
+  const args = fields.optional('args', isTexts, fieldText.strings) ?? [];
+  const trim = fields.optional('trim', isBoolean, fieldText.oneOf([true, false])) ?? true;
+  const timeoutMs = fields.timeout();
+  const problem = await sources.scriptProblem(path);
+  if (problem !== null) throw refuse.fields({ [`${name}.path`]: problem });
+  const text = async () => {
+    const printed = await asked(sources.run({ path, args, timeoutMs }));
+    return trim ? printed.trim() : printed;
+  };
+  return { text, shown: { type: 'script', path, args, trim, timeout: timeoutMs } };
+}
+
+async function byService(fields: Fields, sources: PassphraseSources): Promise<Passphrase> {
+  fields.only(['type', 'url', 'headers', 'timeout', 'httpsOpts', 'addressFamily']);
+  const url = fields.required('url', isWebAddress, 'Invalid url');
+  const headers = fields.optional('headers', isHeaders, 'Header values must be strings') ?? {};
+  const https = new Fields(
+    fields.optional('httpsOpts', isRecord, fieldText.unexpectedJson) ?? {},
+    `${name}.httpsOpts.`,
+  );
+  https.only(['verifyPeer']);
+  const verifyPeer = https.optional('verifyPeer', isBoolean, fieldText.oneOf([true, false])) ?? true;
+  const timeoutMs = fields.timeout();
+  return {
+    text: () => asked(sources.ask({ url, headers, timeoutMs, verifyPeer })),
+    // Headers and addresses may carry secrets.
+    shown: { type: 'rest', url: withoutSecrets(url), timeout: timeoutMs, httpsOpts: { verifyPeer } },
+  };
+}
+
+async function asked(answer: Promise<string>): Promise<string> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw refuse.json((error as Error).message);
+  }
+}
+
+export function withoutSecrets(address: string): string {
+  const url = new URL(address);
+  return `${url.origin}${url.pathname}`;
+}
+
+function parsed(body: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (isRecord(value)) return value;
+  } catch {
+    throw refuse.fields({ _: fieldText.invalidJson });
+  }
+  throw refuse.fields({ _: fieldText.unexpectedJson });
+}
+
+class Fields {
+  private readonly given: Readonly<Record<string, unknown>>;
+  private readonly prefix: string;
+
+  constructor(given: Readonly<Record<string, unknown>>, prefix: string) {
+    this.given = given;
+    this.prefix = prefix;
+  }
+
+  only(names: readonly string[]): void {
+    const other = Object.keys(this.given).find((one) => !names.includes(one));
+    if (other !== undefined) this.refuse(other, fieldText.unsupported);
+  }
+
+  optional<T>(field: string, is: (value: unknown) => value is T, problem: string): T | undefined {
+    const value = Object.hasOwn(this.given, field) ? this.given[field] : undefined;
+    if (value === undefined) return undefined;
+    return is(value) ? value : this.refuse(field, problem);
+  }
+
+  required<T>(field: string, is: (value: unknown) => value is T, problem: string): T {
+    return this.optional(field, is, problem) ?? this.refuse(field, fieldText.required);
+  }
+
+  timeout(): number {
+    const isTimeout = (value: unknown): value is number =>
+      Number.isInteger(value) && (value as number) >= 1 && (value as number) <= timeoutMsMax;
+    return this.optional('timeout', isTimeout, fieldText.range(1, timeoutMsMax)) ?? timeoutMsDefault;
+  }
+
+  private refuse(field: string, problem: string): never {
+    throw refuse.fields({ [`${this.prefix}${field}`]: problem });
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText);
+const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean';
+const isHeaders = (value: unknown): value is Record<string, string> =>
+  isRecord(value) && Object.values(value).every(isText);
+const isWebAddress = (value: unknown): value is string =>
+  isText(value) && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);

@@ -1,0 +1,98 @@
+// The authorities that the cluster trusts: those it made, and those an operator brings.
+import type { X509Certificate } from 'node:crypto';
+import { assert } from '#base/assert.ts';
+import { refuse } from '#contract/errors.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { certificateProblem, pemOf, type Read, readAuthorities } from './certificate-text.ts';
+import type { CertificatesStore } from './certificates.store.ts';
+import { type CertificatesState, type StoredAuthority, withAuthority } from './certificates-state.ts';
+import type { Inbox, InboxFile } from './inbox.ts';
+
+const authoritiesMax = 100;
+
+export interface TrustedAuthoritiesDeps {
+  view: ClusterView;
+  store: CertificatesStore;
+  inbox: Inbox;
+  clock: Clock;
+}
+
+interface Found {
+  pem: string;
+  file: string;
+}
+
+export class TrustedAuthorities {
+  readonly #deps: TrustedAuthoritiesDeps;
+
+  constructor(deps: TrustedAuthoritiesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Makes the one certificate of a text the cluster's root. */
+  async upload(text: string): Promise<StoredAuthority> {
+    const pem = oneAuthority(readAuthorities(text, this.#deps.clock.wallMs()));
+    const { authorities } = await this.#deps.store.change((state) => {
+      if (knows(state, pem)) throw refuse.bare({ error: certificateProblem.known });
+      return this.#with(state, { origin: 'upload', pem });
+    });
+    const uploaded = authorities.findLast((one) => one.pem === pem);
+    assert(uploaded, 'it was just added');
+    return uploaded;
+  }
+
+  /** Takes in all of the inbox, or nothing; answers those that are new. */
+  async load(): Promise<StoredAuthority[]> {
+    const { inbox, store, view, clock } = this.#deps;
+    const { folder, files } = await inbox.authorities();
+    if (files.length === 0) throw refuse.json(`Directory ${folder} is empty`);
+    const found = files.flatMap((file) => authoritiesOf(file, clock.wallMs()));
+    let known = new Set<number>();
+    const { authorities } = await store.change((before) => {
+      known = new Set(before.authorities.map(({ id }) => id));
+      return found.reduce((state, { pem, file }) => {
+        if (knows(state, pem)) return state;
+        return this.#with(state, { origin: 'inbox', pem, file, host: view.self.hostname ?? '127.0.0.1' });
+      }, before);
+    });
+    return authorities.filter(({ id }) => !known.has(id));
+  }
+
+  async remove(id: number): Promise<void> {
+    const { store, view } = this.#deps;
+    await store.change((state) => {
+      if (!state.authorities.some((one) => one.id === id)) throw refuse.text('Not found', 404);
+      const users = view.cluster.nodes.filter(({ uuid }) => state.nodes[uuid]?.authorityId === id);
+      if (users.length > 0) {
+        const hosts = users.map(({ hostname }) => hostname ?? '127.0.0.1').join(', ');
+        throw refuse.fields({ _: `The CA certificate is in use by the following nodes: ${hosts}` });
+      }
+      return { ...state, authorities: state.authorities.filter((one) => one.id !== id) };
+    });
+  }
+
+  #with(state: CertificatesState, authority: Omit<StoredAuthority, 'id' | 'loadedMs' | 'key'>) {
+    if (state.authorities.length >= authoritiesMax) {
+      throw refuse.bare({
+        error: `At most ${authoritiesMax} authorities can be trusted; delete those not in use`,
+      });
+    }
+    return withAuthority(state, { ...authority, loadedMs: this.#deps.clock.wallMs(), key: null });
+  }
+}
+
+function oneAuthority(read: Read<X509Certificate[]>): string {
+  if ('problem' in read) throw refuse.bare({ error: read.problem });
+  if (read.value.length > 1) throw refuse.bare({ error: certificateProblem.tooMany });
+  return pemOf(read.value);
+}
+
+function authoritiesOf({ path, text, problem }: InboxFile, nowMs: number): Found[] {
+  const read: Read<X509Certificate[]> = text === null ? { problem } : readAuthorities(text, nowMs);
+  if ('problem' in read) throw refuse.json(`Couldn't load CA certificate from ${path}. ${read.problem}`);
+  return read.value.map((one) => ({ pem: pemOf([one]), file: path }));
+}
+
+const knows = (state: CertificatesState, pem: string): boolean =>
+  state.authorities.some((one) => one.pem.trim() === pem.trim());
