@@ -1,0 +1,142 @@
+// Every opcode there could be, in every shape that a frame can wrongly have: each is answered, and properly.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { prng } from '#base/prng.ts';
+import { silentLog } from '#ports/log.ts';
+import { commandTable } from '#wire/commands/index.ts';
+import type { RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { startService } from '../../../test/support/data-service.ts';
+import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
+
+const seed = Number(process.env['SEED'] ?? 20261120);
+const allFeatures = Array.from({ length: 0x22 }, (_, code) => code).filter((code) => code !== 0x0e);
+const opcodes = Array.from({ length: 256 }, (_, opcode) => opcode);
+const known = new Set<number>(Object.values(Status));
+/** After one of these the session is another one, or is over. */
+const changesSession = /^(HELLO|SASL|SELECT_BUCKET|QUIT|DCP_OPEN)/;
+const marker = 0x5eed;
+
+/** Shapes that some command or other has, and those that none has. */
+function shapes(opcode: number): Record<string, Partial<RequestParts>> {
+  const random = prng(seed + opcode);
+  const key = Buffer.from('\0some key');
+  const value = Buffer.from('{"a":[1,2]}');
+  const declared = commandTable[opcode]?.request.extras ?? [0];
+  const right = declared.map((bytes) => [`extras of ${bytes}`, { extras: Buffer.alloc(bytes) }]);
+  const whole = declared.map((bytes) => [
+    `all of it, extras of ${bytes}`,
+    { extras: random.bytes(bytes), key, value, vb: random.below(1024) },
+  ]);
+  return {
+    empty: {},
+    'a key': { key },
+    'a value': { value },
+    'a key and a value': { key, value },
+    'an empty logical key': { key: Buffer.from([0]) },
+    'a key of a collection that is not there': { key: Buffer.from([0x63, 0x61]) },
+    'a key without an end of its collection id': { key: Buffer.alloc(5, 0xff) },
+    'a key of 252 bytes': { key: Buffer.alloc(252, 0x61) },
+    'a key of 60000 bytes': { key: Buffer.alloc(60_000, 0x61), opaque: 7 },
+    'extras of one byte': { extras: Buffer.alloc(1), key, value },
+    'extras of 255 bytes': { extras: Buffer.alloc(255, 0xff), key, value },
+    'extras of all ones': { extras: Buffer.alloc(declared[0] as number, 0xff), key, value },
+    'a value of a megabyte': { value: Buffer.alloc(1024 * 1024, 0x7b) },
+    'a datatype that nobody has': { datatype: 0xff, key, value },
+    'a value that is said to be compressed': {
+      datatype: 2,
+      key,
+      value,
+      extras: Buffer.alloc(declared[0] as number),
+    },
+    'a value that is said to have attributes': {
+      datatype: 4,
+      key,
+      value,
+      extras: Buffer.alloc(declared[0] as number),
+    },
+    'a vbucket that is not there': { vb: 0xffff, key, value, extras: Buffer.alloc(declared[0] as number) },
+    'a CAS': { casHi: 1, casLo: 2, key, value, extras: Buffer.alloc(declared[0] as number) },
+    durability: { framing: Buffer.from([0x11, 1]), key, value, extras: Buffer.alloc(declared[0] as number) },
+    'framing that is cut short': { framing: Buffer.from([0x13, 1]), key },
+    'framing of an unknown kind': { framing: Buffer.from([0xe0]), key },
+    noise: { extras: random.bytes(random.below(40)), key: random.bytes(20), value: random.bytes(200) },
+    ...Object.fromEntries([...right, ...whole]),
+  };
+}
+
+/** The replies to one request, up to that of a NOOP behind it; `isOver` when the connection was closed instead. */
+async function repliesTo(client: KvConnection, request: RequestParts) {
+  client.send(request, { opcode: 0x0a, opaque: marker });
+  const replies: Reply[] = [];
+  for (let reply = await client.next(); reply; reply = await client.next()) {
+    if (reply.opcode === 0x0a && reply.opaque === marker) return { replies, isOver: false };
+    replies.push(reply);
+  }
+  return { replies, isOver: true };
+}
+
+test(`every opcode is answered in every shape (seed ${seed})`, { timeout: 60_000 }, async () => {
+  const failures: object[] = [];
+  const log = {
+    ...silentLog,
+    error: (event: string, fields?: object) => failures.push({ event, ...fields }),
+  };
+  await using service = await startService(undefined, { log });
+  for (const opcode of opcodes) {
+    const command = commandTable[opcode];
+    const isFresh = command !== undefined && changesSession.test(command.name);
+    let client = await service.ready({ features: allFeatures });
+    for (const [shape, parts] of Object.entries(shapes(opcode))) {
+      const what = `0x${opcode.toString(16)} with ${shape}`;
+      if (isFresh) {
+        client.close();
+        client = await service.ready({ features: allFeatures });
+      }
+      const { replies, isOver } = await repliesTo(client, { opcode, opaque: 7, ...parts });
+      assert.ok(!isOver || command?.name.startsWith('QUIT'), `${what} ends the connection`);
+      for (const reply of replies) {
+        assert.deepEqual([reply.opcode, reply.opaque], [opcode, 7], what);
+        assert.ok(
+          known.has(reply.status) && reply.status !== Status.internalError,
+          `${what}: ${reply.status}`,
+        );
+      }
+      if (!command)
+        assert.deepEqual(
+          replies.map(({ status }) => status),
+          [Status.unknownCommand],
+          what,
+        );
+      else if (!command.quiet && !/QUITQ|ACKNOW/.test(command.name)) assert.ok(replies.length > 0, what);
+    }
+    client.close();
+  }
+  assert.deepEqual(failures, []);
+});
+
+test('a stranger gets no further than the door, whatever it sends', async () => {
+  await using service = await startService();
+  for (const opcode of opcodes) {
+    const command = commandTable[opcode];
+    if (command?.session === 'none') continue;
+    const client = await service.connect();
+    await client.hello([0x07, 0x0b, 0x12]);
+    const reply = await client.ask({
+      opcode,
+      extras: Buffer.alloc(command?.request.extras?.[0] ?? 0),
+      ...wellFormed(opcode),
+    });
+    assert.equal(reply.status, command ? Status.noAccess : Status.unknownCommand, `0x${opcode.toString(16)}`);
+    client.close();
+  }
+});
+
+function wellFormed(opcode: number): Partial<RequestParts> {
+  const { key, value, cas } = commandTable[opcode]?.request ?? {};
+  return {
+    ...(key === 'document' || key === 'text' ? { key: Buffer.from('\0k') } : {}),
+    ...(value === 'required' ? { value: Buffer.from('{}') } : {}),
+    ...(cas === 'required' ? { casLo: 1 } : {}),
+  };
+}
