@@ -15,6 +15,7 @@ import { realClock } from '../src/ports/clock.ts';
 import { silentLog } from '../src/ports/log.ts';
 import { realRandom } from '../src/ports/random.ts';
 import { encodeRequest, Output } from '../src/wire/output.ts';
+import { Status } from '../src/wire/status.ts';
 import { aBucket, aUser } from '../test/support/data-service.ts';
 
 const keyCount = 10_000;
@@ -42,7 +43,14 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
   const { documents, changes } = bucket;
   const figures = () => served.report();
   const listKeys: BucketEngine['listKeys'] = (_wish, done) => done([]);
-  served.open({ documents, changes, figures, findRandom: () => false, listKeys });
+  served.open({
+    documents,
+    changes,
+    figures,
+    findRandom: (_, done) => done(Status.keyNotFound),
+    evict: () => Status.keyNotFound,
+    listKeys,
+  });
   const tick = () => now.set(realClock.wallMs(), realClock.monotonicMs());
   const host = {
     dispatcher: new Dispatcher(environment, output, handlers),

@@ -15,7 +15,6 @@ import {
   fileOf,
   noSizes,
 } from '../disk/engine.ts';
-import { Bit } from '../memory/layout.ts';
 import { Collections } from '../vbucket/collections.ts';
 import { Cutter } from '../vbucket/cutter.ts';
 import { Expirer } from '../vbucket/expirer.ts';
@@ -29,8 +28,8 @@ import { ChangeFeed } from './change-feed.ts';
 import { CollectionSweep } from './collection-sweep.ts';
 import { Compaction } from './compaction.ts';
 import type { CutItem } from './cut.ts';
-import type { ItemView } from './documents.ts';
 import { DurableWrites } from './durable-writes.ts';
+import { evictKey } from './evict-key.ts';
 import { ExpiryPager, expiryPagerSecondsDefault } from './expiry-pager.ts';
 import { Flusher } from './flusher.ts';
 import { type KeyWish, listKeys, type ReadRows, type WhenListed } from './key-scan.ts';
@@ -38,6 +37,7 @@ import { collectionSpecs, defaultManifest, manifestUid } from './manifest.ts';
 import { MemoryDocuments } from './memory-documents.ts';
 import { MemoryKeeper } from './memory-keeper.ts';
 import { PersistenceWaits } from './persistence-waits.ts';
+import { findRandomKey, type WhenFound } from './random-search.ts';
 import type { BucketRules } from './rules.ts';
 import { beginLife, warmUp } from './warm-up.ts';
 
@@ -230,23 +230,20 @@ export class Bucket {
     return await this.options.storage.disk.sizes(this.files.bucketUuid);
   }
 
-  /** Some live document of a collection in `view`, searched from a random place on; false when there is none. */
-  findRandom(collectionId: number, view: ItemView): boolean {
-    const { index, items, now, rows } = this.vbuckets;
-    if ((this.collections.itemCounts().get(collectionId) ?? 0) === 0) return false;
-    const from = this.options.random.bytes(2).readUInt16LE();
-    for (let i = 0; i < rows.count; i++) {
-      const row = (from + i) % rows.count;
-      for (let place = 0; place < index.end(row); place += 2) {
-        const address = index.address(row, index.slotAt(row, place));
-        if (address === 0 || !items.isLive(address, now.seconds)) continue;
-        if ((items.state(address) & Bit.valueAway) !== 0) continue;
-        if (items.collectionId(address) !== collectionId) continue;
-        this.vbuckets.show(address, view);
-        return true;
-      }
+  /** The key of some live document of a collection, now or later. */
+  findRandom(collectionId: number, done: WhenFound): void {
+    const { clock, random, storage } = this.options;
+    const { collections, vbuckets } = this;
+    if ((collections.itemCounts().get(collectionId) ?? 0) === 0) done(Status.keyNotFound);
+    else {
+      const readRows = storage ? readerOf(storage) : null;
+      findRandomKey({ vbuckets, readRows, random, clock, tick: () => this.tick() }, collectionId, done);
     }
-    return false;
+  }
+
+  /** Lets a document's value, or all of it, leave memory as the bucket's policy has it. */
+  evict(vb: number, key: Buffer): Status {
+    return evictKey(this.vbuckets, this.residency, vb, key);
   }
 
   /** The sorted keys of live documents, now or once the disk has been asked. */

@@ -1,28 +1,74 @@
+// GET_RANDOM_KEY: any document of a collection, also one that is on disk only.
 import { collectionIdBytes } from '#wire/collection-id.ts';
 import { Feature } from '#wire/features.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
+import { notResident } from '../bucket/documents.ts';
+import type { FoundKey } from '../bucket/random-search.ts';
 import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 import { bodyOf, plainValue } from './values.ts';
 
-/** GET_RANDOM_KEY: any document of a collection, without its attributes. */
+/** GET_RANDOM_KEY. */
 export function getRandomKey(request: Request): Status | Outcome {
-  const { frame, session, view, bucket } = request;
-  const hasCollection = frame.keyStart - frame.extrasStart >= 4;
-  const id = hasCollection ? frame.buffer.readUInt32BE(frame.extrasStart) : 0;
-  const bits = session.access?.of(id) ?? 0;
-  if (bits === 0) return Status.unknownCollection;
-  if ((bits & Privilege.read) === 0) return Status.noAccess;
-  if (!bucket.engine?.findRandom(id, view)) return Status.keyNotFound;
+  const wish = readWish(request);
+  if (typeof wish === 'number') return wish;
+  const status = request.found ? show(request, request.found, wish) : Status.keyNotFound;
+  // What was found may be gone by now.
+  return status === Status.keyNotFound ? search(request, wish) : status;
+}
+
+interface Wish {
+  collection: number;
+  withXattrs: boolean;
+}
+
+function readWish(request: Request): Wish | Status {
+  const { buffer, extrasStart, keyStart } = request.frame;
+  const collection = keyStart - extrasStart >= 4 ? buffer.readUInt32BE(extrasStart) : 0;
+  const flag = keyStart - extrasStart === 5 ? (buffer[extrasStart + 4] as number) : 0;
+  if (flag > 1 || (flag === 1 && !request.session.has(Feature.xattr)))
+    return request.refuse(
+      Status.invalidArguments,
+      'Attributes are wished for by 1, and only where negotiated',
+    );
+  const bits = request.session.access?.of(collection) ?? 0;
+  if (bits === 0) return request.refuse(Status.unknownCollection, 'Unknown collection');
+  const needed = Privilege.read | (flag === 1 ? Privilege.systemXattrRead : 0);
+  return (bits & needed) === needed ? { collection, withXattrs: flag === 1 } : Status.noAccess;
+}
+
+function search(request: Request, wish: Wish): Status | Outcome {
+  let status = null as Status | Outcome | null;
+  let settle = (found: FoundKey | Status): void => {
+    status = typeof found === 'number' ? found : show(request, found, wish);
+  };
+  request.bucket.engine?.findRandom(wish.collection, (found) => settle(found));
+  if (status !== null) return status;
+  const { frame } = request;
+  const held = request.connection.later(request, false);
+  held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
+  settle = (found) => {
+    if (typeof found !== 'number') held.found = found;
+    held.settle(typeof found === 'number' ? found : Status.success);
+  };
+  return Outcome.later;
+}
+
+function show(request: Request, found: FoundKey, wish: Wish): Status | Outcome {
+  const { documents, session, view } = request;
+  const status = documents.find(found.vb, found.key, 0, found.key.length, view);
+  if (status === notResident) request.found = found;
+  if (status !== Status.success) return status;
   const value = plainValue(view);
-  const start = bodyOf(view, value);
+  const start = wish.withXattrs ? value.start : bodyOf(view, value);
   const withId = session.has(Feature.collections);
-  const keyStart = view.keyStart + (withId ? 0 : collectionIdBytes(id));
+  const keyStart = view.keyStart + (withId ? 0 : collectionIdBytes(wish.collection));
   const keyBytes = view.keyEnd - keyStart;
-  const datatype = session.has(Feature.json) ? view.datatype & Datatype.json : 0;
+  const seen = (session.has(Feature.json) ? Datatype.json : 0) | (wish.withXattrs ? Datatype.xattr : 0);
+  const { datatype } = view;
   const bytes = value.end - start;
-  const at = beginReply(request, 4, keyBytes, bytes, datatype, shownCasHi(view), shownCasLo(view));
+  const at = beginReply(request, 4, keyBytes, bytes, datatype & seen, shownCasHi(view), shownCasLo(view));
   const { buffer } = request.output;
   buffer.writeUInt32BE(view.flags, at);
   view.buffer.copy(buffer, at + 4, keyStart, view.keyEnd);

@@ -10,8 +10,10 @@ import { getClusterConfig } from './cluster-config.ts';
 import { getCollectionId, getManifest, getScopeId } from './collection-ids.ts';
 import { append, prepend } from './concat.ts';
 import { decrement, increment } from './counter.ts';
+import { evictKey } from './evict-key.ts';
 import { getAndTouch, touch } from './expiry.ts';
 import { get, getReplica, getWithKey } from './get.ts';
+import { getKeys } from './get-keys.ts';
 import { getMeta } from './get-meta.ts';
 import { getRandomKey } from './get-random-key.ts';
 import { hello } from './hello.ts';
@@ -21,7 +23,7 @@ import { cancelScan, continueScan, createScan } from './range-scan.ts';
 import { remove } from './remove.ts';
 import { saslAuth, saslListMechanisms, saslStep } from './sasl.ts';
 import { selectBucket } from './select-bucket.ts';
-import { getAllVbSeqnos, getFailoverLog, seqnoPersistence } from './seqnos.ts';
+import { getAllVbSeqnos, getFailoverLog, getVbucket, seqnoPersistence } from './seqnos.ts';
 import { getErrorMap, listBuckets, noop, quit, quitQuietly, verbosity, version } from './session-basics.ts';
 import { stat } from './stat.ts';
 import { add, replace, set } from './store.ts';
@@ -61,6 +63,9 @@ export const handlers: ReadonlyMap<Command, Handler> = new Map<Command, Handler>
   [bucket.SeqnoPersistence, seqnoPersistence],
   [bucket.ObserveSeqno, observeSeqno],
   [bucket.Observe, observe],
+  [bucket.GetVbucket, getVbucket],
+  [bucket.GetKeys, getKeys],
+  [bucket.EvictKey, evictKey],
   [bucket.GetRandomKey, getRandomKey],
   [bucket.RangeScanCreate, createScan],
   [bucket.RangeScanContinue, continueScan],

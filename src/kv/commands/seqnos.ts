@@ -1,7 +1,7 @@
 // Seqnos and histories of vbuckets.
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import { beginReply, writeSeqno } from '../dispatch/reply.ts';
+import { beginReply, replyValue, writeSeqno } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 
 /** GET_FAILOVER_LOG. */
@@ -21,6 +21,14 @@ export function getFailoverLog(request: Request): Status | Outcome {
 }
 
 const VbucketState = { alive: 0, active: 1, replica: 2, pending: 3, dead: 4 } as const;
+
+/** GET_VBUCKET. */
+export function getVbucket(request: Request): Status | Outcome {
+  if (!request.documents.isActive(request.frame.vb)) return Status.notMyVbucket;
+  const state = Buffer.alloc(4);
+  state.writeUInt32BE(VbucketState.active);
+  return replyValue(request, state);
+}
 
 /** GET_ALL_VB_SEQNOS. */
 export function getAllVbSeqnos(request: Request): Status | Outcome {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Privilege } from '#auth/privileges.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
-import { aDesired, aUser, startService } from '../../../test/support/data-service.ts';
+import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { snappyCompress } from '../value/snappy.ts';
 
@@ -219,4 +219,15 @@ test('system attributes and deleting take privileges of their own', async () => 
   assert.equal((await client.ask(mutation([[0xc8, '_sys', '1', 0x04]], 0x01))).status, Status.noAccess);
   assert.equal((await client.ask(mutation([[0xc8, 'user', '1', 0x04]], 0x01))).status, Status.success);
   assert.equal((await client.ask(mutation([[0x04, '']]))).status, Status.noAccess);
+});
+
+test('has no replica to look parts up in, and says so to clients that may ask', async () => {
+  await using service = await startService();
+  const client = await service.ready({ features: [...usualFeatures, 0x1c] });
+  const specs = Buffer.concat([Buffer.from([0xc5, 0, 0, 1]), Buffer.from('a')]);
+  const inReplica = { opcode: 0xd0, key: Buffer.from('\0k'), extras: Buffer.from([0x20]), value: specs };
+  assert.equal((await client.ask(inReplica)).status, Status.notMyVbucket);
+  assert.equal((await client.ask({ opcode: 0x83, key: Buffer.from('\0k') })).status, Status.notMyVbucket);
+  const older = await service.ready();
+  assert.equal((await older.ask(inReplica)).status, Status.invalidArguments);
 });

@@ -8,6 +8,7 @@ import { Status } from '#wire/status.ts';
 import { withXattrs } from '../../../test/support/a-bucket.ts';
 import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
+import { snappyCompress } from '../value/snappy.ts';
 
 const key = (name: string) => Buffer.from(`\0${name}`);
 const casBase = 0x1800000000000000n;
@@ -170,6 +171,32 @@ test('keeps attributes of documents and of deletions', async () => {
   assert.equal(deleted.status, Status.success);
   const meta = await metaOf(client, 'k');
   assert.deepEqual([meta?.deleted, meta?.datatype], [1, 4]);
+});
+
+test('takes compressed values, also attributes of deletions', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const packed = (value: Buffer) => snappyCompress(value, 0, value.length);
+  const xattrs = withXattrs({ _by: '"somebody"' }, '');
+  const body = packed(Buffer.from('{"a":"compressed"}'));
+  for (const opcode of [0xa2, 0xa4]) {
+    const name = `k${opcode}`;
+    assert.equal(await statusOf(client.ask(write(opcode, name, {}, body, { datatype: 2 }))), Status.success);
+    const read = await (await service.ready({ features: [0x07, 0x0b, 0x12] })).ask({
+      opcode: 0,
+      key: key(name),
+    });
+    assert.equal(read.value.toString(), '{"a":"compressed"}');
+  }
+  const deletion = (value: Buffer) =>
+    client.ask(write(0xa8, 'gone', { rev: 3 }, packed(value), { datatype: 6 }));
+  assert.equal(await statusOf(deletion(withXattrs({ _by: '1' }, 'body'))), Status.invalidArguments);
+  assert.equal(await statusOf(deletion(xattrs)), Status.success);
+  const specs = Buffer.concat([Buffer.from([0xc5, 4, 0, 3]), Buffer.from('_by')]);
+  const seen = await client.ask({ opcode: 0xd0, key: key('gone'), extras: Buffer.from([4]), value: specs });
+  assert.equal(seen.value.toString('latin1', 6), '"somebody"');
+  const rubbish = write(0xa8, 'gone', { rev: 4 }, 'not snappy', { datatype: 6 });
+  assert.equal(await statusOf(client.ask(rubbish)), Status.invalidArguments);
 });
 
 test('quiet twins answer only what went wrong, users need the privilege, figures count', async () => {

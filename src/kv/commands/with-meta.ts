@@ -4,8 +4,9 @@ import { Datatype, Status } from '#wire/status.ts';
 import { type IncomingVersion, type MutationRequest, StoreMode } from '../bucket/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
+import { snappyInflate } from '../value/snappy.ts';
 import { bodyStart } from '../value/xattrs.ts';
-import { takeValue } from './values.ts';
+import { takeValue, valueBytesMax } from './values.ts';
 
 const Option = {
   /** The older way to say `skipsResolution`. */
@@ -104,11 +105,20 @@ function readValue(request: Request, mutation: MutationRequest): Status {
 
 /** A deletion keeps attributes and nothing else. */
 function readAttributesOnly(request: Request, mutation: MutationRequest): Status {
+  if (mutation.valueStart === mutation.valueEnd) return Status.success;
+  if ((mutation.datatype & Datatype.snappy) !== 0) unpack(mutation);
   const { value, valueStart, valueEnd, datatype } = mutation;
-  if (valueStart === valueEnd) return Status.success;
-  const isPlain = (datatype & (Datatype.xattr | Datatype.snappy)) === Datatype.xattr;
-  if (!isPlain || bodyStart(value, valueStart, valueEnd) !== valueEnd)
+  const hasAttributes = (datatype & Datatype.xattr) !== 0;
+  if (!hasAttributes || bodyStart(value, valueStart, valueEnd) !== valueEnd)
     return request.refuse(Status.invalidArguments, 'Only attributes can come with a deletion');
   mutation.datatype = Datatype.xattr;
   return Status.success;
+}
+
+/** The block was inflated before, when it was checked: it can be. */
+function unpack(mutation: MutationRequest): void {
+  const plain = snappyInflate(mutation.value, mutation.valueStart, mutation.valueEnd, valueBytesMax);
+  mutation.value = plain ?? Buffer.alloc(0);
+  mutation.valueStart = 0;
+  mutation.valueEnd = mutation.value.length;
 }

@@ -1,8 +1,9 @@
 // A reply that is written but may not leave yet: a durable write that is not settled, a wait for the disk.
 import type { Status } from '#wire/status.ts';
+import type { FoundKey } from '../bucket/random-search.ts';
 import type { Connection } from './connection.ts';
 
-const noFrame = Buffer.alloc(0);
+const nothing = Buffer.alloc(0);
 
 export class HeldReply {
   readonly connection: Connection;
@@ -13,8 +14,12 @@ export class HeldReply {
   readonly quiet: boolean;
   /** The reply in case of success. */
   bytes: Buffer;
+  /** Of a success that was not written yet. */
+  value: Buffer = nothing;
   /** The request itself when it is to be run again, else empty. */
-  frame: Buffer = noFrame;
+  frame: Buffer = nothing;
+  /** What the command found in the first run, for the next. */
+  found: FoundKey | null = null;
   /** Set by `settle`. */
   status: Status | null = null;
 

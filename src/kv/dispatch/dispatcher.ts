@@ -70,10 +70,12 @@ export class Dispatcher {
   runAgain(connection: Connection, held: HeldReply): Verdict {
     readFrame(held.frame, 0, held.frame.length, this.heldFrame, frameBytesMax);
     this.request.isAgain = true;
+    this.request.found = held.found;
     try {
       return this.run(connection, this.heldFrame);
     } finally {
       this.request.isAgain = false;
+      this.request.found = null;
     }
   }
 
@@ -155,6 +157,8 @@ function awaitDisk(request: Request, before: number): Verdict {
     session.features[Feature.unorderedExecution] === 1;
   const held = connection.later(request, !mayBeOvertaken);
   held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
+  held.found = request.found;
+  request.found = null;
   documents.awaitDisk((status) => held.settle(status));
   return Verdict.goOn;
 }

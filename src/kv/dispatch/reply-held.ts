@@ -19,6 +19,9 @@ export function replyHeld(connection: Connection, output: Output, held: HeldRepl
   const { session } = connection;
   const shown = session.has(Feature.xerror) ? status : legacyStatus(undefined, session, status);
   if (shown < 0) return false;
-  output.reply(held.opcode, held.opaque, shown, session.has(Feature.tracing) ? 0 : -1, 0, 0, 0, 0, 0, 0);
+  const { opcode, opaque, value } = held;
+  const duration = session.has(Feature.tracing) ? 0 : -1;
+  const body = status === Status.success ? value : value.subarray(0, 0);
+  body.copy(output.buffer, output.reply(opcode, opaque, shown, duration, 0, 0, body.length, 0, 0, 0));
   return true;
 }

@@ -12,6 +12,7 @@ import {
   type MutationResult,
   StoreMode,
 } from '../bucket/documents.ts';
+import type { FoundKey } from '../bucket/random-search.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Session } from '../connection/session.ts';
 import type { Environment } from './environment.ts';
@@ -44,6 +45,8 @@ export class Request {
   /** The count of gets before the command; and whether the command runs once more, after a read from disk. */
   getsBefore = 0;
   isAgain = false;
+  /** What the command found before it had to wait for the disk. */
+  found: FoundKey | null = null;
   /** Bits the user holds where this request acts. */
   privileges = 0;
   /** What the client is told beside the status. */

@@ -2,8 +2,9 @@
 // clients that wait for its durable writes.
 import { Status } from '#wire/status.ts';
 import type { BucketReport, BucketSpec } from '../admin.ts';
-import type { Documents, ItemView } from '../bucket/documents.ts';
+import type { Documents } from '../bucket/documents.ts';
 import type { KeyWish, WhenListed } from '../bucket/key-scan.ts';
+import type { WhenFound } from '../bucket/random-search.ts';
 import type { HeldReply } from '../connection/held-reply.ts';
 import { Producers } from '../stream/producers.ts';
 import type { ChangeSource } from '../stream/source.ts';
@@ -32,8 +33,10 @@ export interface BucketEngine {
   /** Null in buckets that keep no history. */
   readonly changes: ChangeSource | null;
   figures(): EngineFigures;
-  /** Some live document of the collection in `view`; false when there is none. */
-  findRandom(collectionId: number, view: ItemView): boolean;
+  /** The key of some live document of the collection, or the status to answer, now or later. */
+  findRandom(collectionId: number, done: WhenFound): void;
+  /** Lets a document leave memory; keyExists while it has to stay. */
+  evict(vb: number, key: Buffer): Status;
   /** The sorted keys of the live documents that are wished for, now or later. */
   listKeys(wish: KeyWish, done: WhenListed): void;
 }

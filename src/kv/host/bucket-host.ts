@@ -181,7 +181,8 @@ export class BucketHost {
       documents: bucket.documents,
       changes: this.served.spec.type === 'cache' ? null : bucket.changes,
       figures: () => this.figures(),
-      findRandom: (collectionId, view) => bucket.findRandom(collectionId, view),
+      findRandom: (collectionId, done) => bucket.findRandom(collectionId, done),
+      evict: (vb, key) => bucket.evict(vb, key),
       listKeys: (wish, done) => bucket.listKeys(wish, done),
     });
   }

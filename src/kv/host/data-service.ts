@@ -9,6 +9,7 @@ import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { Output } from '#wire/output.ts';
+import type { Status } from '#wire/status.ts';
 import type {
   BucketSpec,
   CompactOrder,
@@ -18,8 +19,8 @@ import type {
   KvReport,
   KvStartOptions,
 } from '../admin.ts';
-import { emptyItemView } from '../bucket/documents.ts';
 import { expiryPagerSecondsDefault } from '../bucket/expiry-pager.ts';
+import type { FoundKey } from '../bucket/random-search.ts';
 import { handlers } from '../commands/index.ts';
 import { Connection, type ConnectionHost } from '../connection/connection.ts';
 import type { DiskEngine } from '../disk/engine.ts';
@@ -113,10 +114,12 @@ export class DataService implements KvAdmin {
   }
 
   async randomKey(bucket: string): Promise<string | null> {
-    const view = emptyItemView();
-    this.tick();
-    const isFound = this.directory.buckets.get(bucket)?.engine?.findRandom(0, view) ?? false;
-    return isFound ? view.buffer.toString('utf8', view.keyStart + 1, view.keyEnd) : null;
+    const engine = this.directory.buckets.get(bucket)?.engine;
+    if (!engine) return null;
+    const { promise, resolve } = deferred<FoundKey | Status>();
+    engine.findRandom(0, resolve);
+    const found = await promise;
+    return typeof found === 'number' ? null : found.key.toString('utf8', 1);
   }
 
   async compact(bucketUuid: string, order: CompactOrder): Promise<void> {

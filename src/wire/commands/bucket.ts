@@ -82,6 +82,31 @@ export const Observe = defineCommand({
   doc: 'Whether documents are in memory, on disk or gone.',
 });
 
+export const GetVbucket = defineCommand({
+  opcode: 0x3e,
+  name: 'GET_VBUCKET',
+  session: 'bucket',
+  doc: 'The state of a vbucket.',
+});
+
+export const GetKeys = defineCommand({
+  opcode: 0xb8,
+  name: 'GET_KEYS',
+  session: 'bucket',
+  privilege: { all: ['read'] },
+  request: { key: 'document', extras: [0, 4] },
+  doc: 'Keys of a collection in a vbucket, in order from a key on.',
+});
+
+export const EvictKey = defineCommand({
+  opcode: 0x93,
+  name: 'EVICT_KEY',
+  session: 'bucket',
+  privilege: { all: ['read'] },
+  request: { key: 'document' },
+  doc: 'Lets a document leave memory that is on disk, for administrators.',
+});
+
 export const GetRandomKey = defineCommand({
   opcode: 0xb6,
   name: 'GET_RANDOM_KEY',

@@ -1,0 +1,17 @@
+// Lets one document leave memory because an administrator wants it to, to see how it comes back.
+import { Status } from '#wire/status.ts';
+import { Bit } from '../memory/layout.ts';
+import type { Residency } from '../vbucket/residency.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+
+/** keyExists: the document has to stay for now, since it is not on disk yet or somebody holds on to it. */
+export function evictKey(vbuckets: Vbuckets, residency: Residency, vb: number, key: Buffer): Status {
+  const { items } = vbuckets;
+  const address = vbuckets.look(vb, vbuckets.hash(key, 0, key.length), key, 0, key.length);
+  if (address === 0) return Status.keyNotFound;
+  if (!residency.mayLeave(address)) return Status.keyExists;
+  const leavesWhole = residency.policy === 'fullEviction' && (items.state(address) & Bit.casUnstored) === 0;
+  if (leavesWhole) residency.dropItem(address);
+  else if ((items.state(address) & Bit.valueAway) === 0) residency.dropValue(address);
+  return Status.success;
+}

@@ -1,0 +1,126 @@
+// Looks for some live document of a collection, from a random place on: in memory by stretches that keep nobody waiting,
+// then among what is on disk only.
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import { Status } from '#wire/status.ts';
+import type { BackfillPage } from '../disk/engine.ts';
+import { collectionIdOf } from '../vbucket/collections.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { CutBits, CutReader } from './cut.ts';
+import type { ReadRows } from './key-scan.ts';
+
+export interface FoundKey {
+  vb: number;
+  /** With the collection id in front. */
+  key: Buffer;
+}
+
+/** Told a key, or the status to answer. */
+export type WhenFound = (found: FoundKey | Status) => void;
+
+export interface RandomSearchOptions {
+  vbuckets: Vbuckets;
+  /** Null where nothing is on disk only. */
+  readRows: ReadRows | null;
+  random: Random;
+  clock: Clock;
+  tick: () => void;
+}
+
+/** Places of the index that are looked at in one stretch. */
+const stretchPlaces = 20_000;
+const timeoutMs = 5_000;
+
+/** Calls back in the same stretch where the first places have one. */
+export function findRandomKey(options: RandomSearchOptions, collection: number, done: WhenFound): void {
+  const search = new RandomSearch(options, collection);
+  const walk = (): void => {
+    const found = search.next();
+    if (found !== null) done(found);
+    else if (search.isThrough) void search.onDisk().then(done, () => done(Status.temporaryFailure));
+    else options.clock.soon(walk);
+  };
+  walk();
+}
+
+class RandomSearch {
+  private readonly options: RandomSearchOptions;
+  private readonly collection: number;
+  private readonly firstRow: number;
+  private readonly untilMs: number;
+  private rowsDone = 0;
+  private place = 0;
+
+  constructor(options: RandomSearchOptions, collection: number) {
+    const { clock, random, vbuckets } = options;
+    this.options = options;
+    this.collection = collection;
+    this.firstRow = random.bytes(2).readUInt16LE() % vbuckets.rows.count;
+    this.untilMs = clock.monotonicMs() + timeoutMs;
+  }
+
+  /** Memory has been looked through. */
+  get isThrough(): boolean {
+    return this.rowsDone >= this.options.vbuckets.rows.count;
+  }
+
+  /** Looks at the next places in memory. */
+  next(): FoundKey | null {
+    this.options.tick();
+    const { index } = this.options.vbuckets;
+    for (let left = stretchPlaces; left > 0 && !this.isThrough; left--) {
+      const row = this.row(this.rowsDone);
+      if (this.place < index.end(row)) {
+        const found = this.lookAt(row, index.address(row, index.slotAt(row, this.place)));
+        this.place += 2;
+        if (found !== null) return found;
+      } else {
+        this.rowsDone++;
+        this.place = 0;
+      }
+    }
+    return null;
+  }
+
+  /** Looks through what is on disk only. */
+  async onDisk(): Promise<FoundKey | Status> {
+    const { clock, readRows, vbuckets } = this.options;
+    for (let i = 0; readRows !== null && i < vbuckets.rows.count; i++) {
+      const row = this.row(i);
+      let page: BackfillPage | null = null;
+      while (vbuckets.rows.itemsAway[row] !== 0 && (page === null || page.toSeqno < page.endSeqno)) {
+        if (clock.monotonicMs() > this.untilMs) return Status.temporaryFailure;
+        page = await readRows(row, page?.toSeqno ?? 0);
+        const key = this.keyIn(page);
+        if (key !== null) return { vb: row, key };
+      }
+    }
+    return Status.keyNotFound;
+  }
+
+  private row(place: number): number {
+    return (this.firstRow + place) % this.options.vbuckets.rows.count;
+  }
+
+  private lookAt(row: number, address: number): FoundKey | null {
+    const { items, now } = this.options.vbuckets;
+    if (address === 0 || !items.isLive(address, now.seconds)) return null;
+    if (items.collectionId(address) !== this.collection) return null;
+    const key = items.page(address).subarray(items.keyStart(address), items.valueStart(address));
+    return { vb: row, key: Buffer.from(key) };
+  }
+
+  private keyIn({ batch }: BackfillPage): Buffer | null {
+    const { now } = this.options.vbuckets;
+    const reader = new CutReader(batch);
+    while (reader.nextCut()) {
+      while (reader.nextItem()) {
+        const { bits, buffer, expiry, keyEnd, keyStart } = reader.item;
+        const isLive = (bits & CutBits.deleted) === 0 && (expiry === 0 || expiry > now.seconds);
+        if (isLive && collectionIdOf(buffer, keyStart) === this.collection)
+          return Buffer.from(buffer.subarray(keyStart, keyEnd));
+      }
+    }
+    return null;
+  }
+}

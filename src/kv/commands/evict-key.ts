@@ -1,0 +1,15 @@
+import { Status } from '#wire/status.ts';
+import { Privilege } from '../admin.ts';
+import type { Request } from '../dispatch/request.ts';
+
+/** EVICT_KEY. */
+export function evictKey(request: Request): Status {
+  const { bucket, documents, frame, key, keyStart, keyEnd, session, view } = request;
+  const nodeBits = session.user?.spec.grants.node ?? 0;
+  if ((nodeBits & Privilege.administrator) === 0)
+    return request.refuse(Status.noAccess, 'Requires privilege: Administrator');
+  if (bucket.spec.type !== 'native' || !bucket.engine) return Status.notSupported;
+  const status = documents.findMeta(frame.vb, key, keyStart, keyEnd, view);
+  if (status !== Status.success) return status;
+  return bucket.engine.evict(frame.vb, Buffer.from(key.subarray(keyStart, keyEnd)));
+}

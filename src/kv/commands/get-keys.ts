@@ -1,0 +1,54 @@
+// GET_KEYS: the keys of a collection in one vbucket, in order, for tools that walk through a bucket by keys.
+import { collectionIdBytes } from '#wire/collection-id.ts';
+import { Feature } from '#wire/features.ts';
+import { Status } from '#wire/status.ts';
+import { replyValue } from '../dispatch/reply.ts';
+import { Outcome, type Request } from '../dispatch/request.ts';
+
+const countDefault = 1000;
+/** Of all keys that are looked through; a vbucket with more is told so. */
+const bytesMax = 16 * 1024 * 1024;
+
+/** GET_KEYS. */
+export function getKeys(request: Request): Status | Outcome {
+  const { bucket, collection, documents, frame, key, keyStart, keyEnd, session } = request;
+  if (!documents.isActive(frame.vb)) return Status.notMyVbucket;
+  if (bucket.spec.type !== 'native' || !bucket.engine) return Status.notSupported;
+  const hasCount = frame.keyStart > frame.extrasStart;
+  const count = hasCount ? frame.buffer.readUInt32BE(frame.extrasStart) : countDefault;
+  const from = Buffer.from(key.subarray(keyStart, keyEnd));
+  const accepts = (buffer: Buffer, start: number, end: number): boolean =>
+    buffer.compare(from, 0, from.length, start, end) >= 0;
+  const skipped = session.has(Feature.collections) ? 0 : collectionIdBytes(collection);
+  return answer(request, (done) =>
+    bucket.engine?.listKeys({ vb: frame.vb, collection, accepts, seqno: 0, bytesMax }, (keys) =>
+      done(typeof keys === 'number' ? keys : encode(keys.slice(0, count), skipped)),
+    ),
+  );
+}
+
+/** Replies with the value that `find` comes to, now or later. */
+function answer(request: Request, find: (done: (value: Buffer | Status) => void) => void): Status | Outcome {
+  let outcome = null as Status | Outcome | null;
+  let settle = (value: Buffer | Status): void => {
+    outcome = typeof value === 'number' ? value : replyValue(request, value);
+  };
+  find((value) => settle(value));
+  if (outcome !== null) return outcome;
+  const held = request.connection.later(request, false);
+  settle = (value) => {
+    if (typeof value !== 'number') held.value = value;
+    held.settle(typeof value === 'number' ? value : Status.success);
+  };
+  return Outcome.later;
+}
+
+function encode(keys: readonly Buffer[], skipped: number): Buffer {
+  return Buffer.concat(
+    keys.flatMap((key) => {
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(key.length - skipped);
+      return [length, key.subarray(skipped)];
+    }),
+  );
+}
