@@ -5,6 +5,8 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { Authenticator } from './access/authenticator.ts';
+import { RateLimit } from './access/rate-limit.ts';
+import { timestampHeader } from './access/signature.ts';
 import { type NewToken, TokenStore } from './access/tokens.store.ts';
 import { cloudOperations } from './clouds/clouds.routes.ts';
 import { ClusterNodes } from './clusters/cluster-nodes.ts';
@@ -23,10 +25,10 @@ import { ProjectsService } from './projects/projects.service.ts';
 import type { Provisioner } from './provisioner/provisioner.ts';
 import { statusOperations } from './status/status.routes.ts';
 import { firstFacts } from './store/first-facts.ts';
-import { migrate } from './store/migrations.ts';
 import type { Store } from './store/tables.ts';
 
 export interface CloudOptions {
+  /** Migrated. */
   store: Store;
   secrets: SecretBox;
   provisioner: Provisioner;
@@ -35,6 +37,8 @@ export interface CloudOptions {
   operatorAddress: string | undefined;
   capacityMb: number;
   sizeScale: number;
+  /** Of each token. */
+  requestsPerSecond: number;
   version: string;
   clock: Clock;
   random: Random;
@@ -50,7 +54,6 @@ export interface Cloud {
 
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const { store, provisioner } = options;
-  await migrate(store);
   const { tenantId } = await firstFacts(options);
   const tokens = new TokenStore(options);
   const operations = new OperationsStore(options);
@@ -61,10 +64,21 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   };
   const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
   const clusters = new ClustersService({ ...options, operations, nodes, wake: () => worker.wake() });
-  const authenticator = new Authenticator(tokens);
+  const authenticator = new Authenticator(tokens, options.clock);
+  const limit = new RateLimit(options.requestsPerSecond, options.clock);
   const api = createApi({
     ...options,
-    callerOf: ({ headers: { authorization } }) => authenticator.caller({ authorization }),
+    callerOf: async ({ headers, method, url }) => {
+      const caller = await authenticator.caller({
+        authorization: headers.authorization,
+        timestamp: headers[timestampHeader] as string | undefined,
+        method,
+        target: url,
+        host: headers.host,
+      });
+      limit.take(caller.identity.tokenId);
+      return caller;
+    },
     operations: [
       ...statusOperations,
       ...cloudOperations({ ...options, tenantId }),

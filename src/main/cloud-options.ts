@@ -27,6 +27,12 @@ export const cloudOptions = {
     kind: kinds.megabytes,
     doc: 'memory of all nodes together, in MB (default: half of the machine)',
   },
+  'rate-limit': {
+    kind: kinds.count,
+    default: 500,
+    doc: 'requests a second of one token; five seconds’ worth at once',
+  },
+  config: { kind: kinds.path, doc: 'JSON file of clouds, users and tokens that there are to be' },
   'ready-file': { kind: kinds.path, doc: 'JSON file to write when ready (mode 0600)' },
   'log-level': {
     kind: choice(...logLevels),

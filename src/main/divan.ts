@@ -21,7 +21,7 @@ const commands: Readonly<Record<string, Command>> = {
     run: (args) => node(args, false),
   },
   cloud: {
-    doc: 'the hosted management API, which provisions and runs clusters of nodes',
+    doc: 'the hosted management API, which provisions and runs clusters of nodes; also: cloud token|user|cloud <verb>',
     options: cloudOptions,
     run: cloud,
   },
@@ -56,6 +56,10 @@ async function node(args: readonly string[], makePassword: boolean): Promise<voi
 }
 
 async function cloud(args: readonly string[]): Promise<void> {
+  if (/^(token|user|cloud)$/.test(args[0] ?? '')) {
+    const { runOperatorCommand } = await import('./operator/commands.ts');
+    return print(await runOperatorCommand(args));
+  }
   const options = parseOptions(cloudOptions, args, process.env);
   const { runCloud } = await import('./run-cloud.ts');
   await runCloud(options);

@@ -11,6 +11,8 @@ export interface OptionKind<T> {
   readonly placeholder: string;
   /** Throws a UsageError that says what would be right (without the option's name). */
   parse(text: string): T;
+  /** What the option is worth when it is given without a value; absent: it needs one. */
+  readonly bare?: string;
 }
 
 export interface OptionSpec<T = unknown> {
@@ -18,6 +20,8 @@ export interface OptionSpec<T = unknown> {
   readonly default?: T;
   /** May be given several times; the value is an array. */
   readonly repeat?: boolean;
+  /** Must be given. */
+  readonly required?: true;
   readonly doc: string;
 }
 
@@ -27,7 +31,7 @@ type ValueOf<S extends OptionSpec> =
   S extends OptionSpec<infer T>
     ? S['repeat'] extends true
       ? readonly T[]
-      : S extends { readonly default: unknown }
+      : S extends { readonly default: unknown } | { readonly required: true }
         ? T
         : T | undefined
     : never;
@@ -37,11 +41,23 @@ const wrong = (text: string, right: string): UsageError => new UsageError(`"${te
 
 export const kinds = {
   text: { placeholder: 'TEXT', parse: (text: string) => text },
+  flag: {
+    placeholder: '',
+    bare: 'true',
+    parse(text: string): boolean {
+      if (text === 'true' || text === 'false') return text === 'true';
+      throw wrong(text, 'true or false');
+    },
+  },
   path: { placeholder: 'PATH', parse: nonEmpty('a path') },
   host: { placeholder: 'HOST', parse: nonEmpty('a host name or address') },
   port: {
     placeholder: 'PORT',
     parse: (text: string) => integer(text, 0, 65535, 'a port (0 to 65535, 0 = any free one)'),
+  },
+  count: {
+    placeholder: 'N',
+    parse: (text: string) => integer(text, 1, 1_000_000, 'a number from 1 to 1000000'),
   },
   megabytes: {
     placeholder: 'MB',
@@ -84,7 +100,7 @@ export function parseOptions<const S extends OptionSpecs>(
   for (let i = 0; i < args.length; i++) {
     const { name, inline } = splitFlag(args[i] as string, specs);
     const spec = specs[name] as OptionSpec;
-    const text = inline ?? args[++i];
+    const text = inline ?? spec.kind.bare ?? args[++i];
     if (text === undefined)
       throw new UsageError(`--${name}: needs a value: --${name} ${spec.kind.placeholder}`);
     const values = given.get(name) ?? [];
@@ -94,6 +110,8 @@ export function parseOptions<const S extends OptionSpecs>(
   const result: Record<string, unknown> = {};
   for (const [name, spec] of Object.entries(specs)) {
     const values = given.get(name) ?? fromEnvironment(name, spec, environment);
+    if (spec.required && values.length === 0)
+      throw new UsageError(`--${name}: is missing: --${name} ${spec.kind.placeholder}`);
     result[name] = spec.repeat ? values : (values[0] ?? spec.default);
   }
   return Object.freeze(result) as OptionValues<S>;

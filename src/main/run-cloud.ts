@@ -3,14 +3,14 @@ import { totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Cloud, startCloud } from '#cloud/cloud.ts';
 import { LocalProvisioner, operatorAddressHere } from '#cloud/provisioner/local/local-provisioner.host.ts';
-import type { Store } from '#cloud/store/tables.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { CloudOptionValues } from './cloud-options.ts';
-import { DataFolder } from './data-folder.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { pinoLog } from './log.adapter.ts';
+import { applyConfig } from './operator/cloud-config.ts';
+import { type CloudPlace, openPlace } from './operator/cloud-place.ts';
 import { type ReadyFile, writeReadyFile } from './ready.ts';
 import { release } from './release.ts';
 import { stopOnSignals } from './signals.ts';
@@ -19,10 +19,11 @@ const mb = 1024 * 1024;
 
 export async function runCloud(given: CloudOptionValues): Promise<void> {
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
-  const folder = DataFolder.open(options['data-dir'], realRandom);
-  const held = lockDataFolder(options['data-dir']);
   const log = pinoLog(options['log-level']);
-  const cloud = await assemble(options, folder, log);
+  const place = await openPlace(options, log);
+  const held = lockDataFolder(options['data-dir']);
+  if (options.config !== undefined) await applyConfig(options.config, place);
+  const cloud = await assemble(options, place, log);
   stopOnSignals(async () => {
     await cloud.stop();
     held.release();
@@ -33,30 +34,21 @@ export async function runCloud(given: CloudOptionValues): Promise<void> {
   process.stdout.write(summary(api, cloud, options));
 }
 
-async function assemble(options: CloudOptionValues, folder: DataFolder, log: Log): Promise<Cloud> {
+async function assemble(options: CloudOptionValues, { folder, store }: CloudPlace, log: Log): Promise<Cloud> {
   const operatorAddress = operatorAddressHere();
   const ports = { clock: realClock, random: realRandom, log };
   return startCloud({
     ...ports,
-    store: await openStore(options, log),
+    store,
     secrets: folder.secrets(),
     provisioner: new LocalProvisioner({ ...ports, folder: join(folder.path, 'nodes'), operatorAddress }),
     home: folder.id(),
     operatorAddress,
     capacityMb: options.capacity ?? Math.floor(totalmem() / mb / 2),
     sizeScale: options['size-scale'],
+    requestsPerSecond: options['rate-limit'],
     version: release,
   });
-}
-
-async function openStore(options: CloudOptionValues, log: Log): Promise<Store> {
-  const { database } = options;
-  if (database !== undefined && /^postgres(ql)?:/.test(database)) {
-    const { openPostgres } = await import('#cloud/store/postgres.adapter.ts');
-    return openPostgres(database, (error) => log.warn('database.connection_lost', { reason: error.message }));
-  }
-  const { openSqlite } = await import('#cloud/store/sqlite.adapter.ts');
-  return openSqlite(database === undefined ? join(options['data-dir'], 'cloud.db') : resolve(database));
 }
 
 const credentials = ({ startToken: { token, accessKey, secretKey } }: Cloud) => ({

@@ -9,6 +9,8 @@ import type { Role } from './caller.ts';
 const tokenBytes = 32;
 const accessKeyBytes = 18;
 const purpose = 'cloud token secret';
+/** Uses within this time are written as one. */
+const usedEveryMs = 60_000;
 
 /** Shown once. */
 export interface NewToken {
@@ -25,6 +27,13 @@ export interface TokenWish {
   readonly expiresAt: number | null;
 }
 
+/** Those that are absent are made. */
+export interface GivenSecrets {
+  readonly token?: string | undefined;
+  readonly accessKey?: string | undefined;
+  readonly secretKey?: string | undefined;
+}
+
 export interface TokenStoreOptions {
   store: Store;
   secrets: SecretBox;
@@ -39,14 +48,15 @@ export class TokenStore {
     this.options = options;
   }
 
-  async issue(wish: TokenWish): Promise<NewToken> {
+  /** With secrets of its own, or with those that the operator gave. */
+  async issue(wish: TokenWish, given: GivenSecrets = {}): Promise<NewToken> {
     const { store, secrets, clock, random } = this.options;
     const text = (bytes: number): string => random.bytes(bytes).toString('base64url');
     const made = {
       id: random.uuid(),
-      token: text(tokenBytes),
-      accessKey: text(accessKeyBytes),
-      secretKey: text(tokenBytes),
+      token: given.token ?? text(tokenBytes),
+      accessKey: given.accessKey ?? text(accessKeyBytes),
+      secretKey: given.secretKey ?? text(tokenBytes),
     };
     await store
       .insertInto('tokens')
@@ -67,6 +77,11 @@ export class TokenStore {
     return made;
   }
 
+  /** Whether it was ever issued, valid or not. */
+  async isKnown(token: string): Promise<boolean> {
+    return (await this.one('token_hash', hashOf(token))) !== undefined;
+  }
+
   /** A token that was neither revoked nor has expired. */
   async byToken(token: string): Promise<TokenRow | null> {
     return this.valid(await this.one('token_hash', hashOf(token)));
@@ -74,6 +89,13 @@ export class TokenStore {
 
   async byAccessKey(accessKey: string): Promise<TokenRow | null> {
     return this.valid(await this.one('access_key', accessKey));
+  }
+
+  /** Written now and then, not with every request. */
+  async markUsed({ id, last_used_at }: TokenRow): Promise<void> {
+    const now = this.options.clock.wallMs();
+    if (last_used_at !== null && now - last_used_at < usedEveryMs) return;
+    await this.options.store.updateTable('tokens').set({ last_used_at: now }).where('id', '=', id).execute();
   }
 
   secretOf(row: TokenRow): string {

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { Goof } from '../http/goof.ts';
+import { RateLimit } from './rate-limit.ts';
+
+test('lets five seconds’ worth through at once, then as many as refill', () => {
+  const clock = new ManualClock();
+  const limit = new RateLimit(2, clock);
+  for (let i = 0; i < 10; i++) limit.take('a');
+  assert.throws(
+    () => limit.take('a'),
+    (goof: Goof) => goof.status === 429 && goof.headers['retry-after'] === '1',
+  );
+  limit.take('b');
+  clock.advance(500);
+  limit.take('a');
+  assert.throws(() => limit.take('a'));
+});

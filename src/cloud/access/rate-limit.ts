@@ -1,0 +1,43 @@
+// How often a token may be used: a bucket of requests that refills by the second. Kept in memory, for each API server.
+import type { Clock } from '#ports/clock.ts';
+import { Goof } from '../http/goof.ts';
+
+const bucketsKept = 10_000;
+const burstSeconds = 5;
+
+export class RateLimit {
+  private readonly perSecond: number;
+  private readonly clock: Clock;
+  private readonly buckets = new Map<string, { left: number; atMs: number }>();
+
+  constructor(perSecond: number, clock: Clock) {
+    this.perSecond = perSecond;
+    this.clock = clock;
+  }
+
+  /** Takes one request, or throws 429 with the seconds to wait. */
+  take(tokenId: string): void {
+    const now = this.clock.monotonicMs();
+    const burst = this.perSecond * burstSeconds;
+    const { left, atMs } = this.buckets.get(tokenId) ?? { left: burst, atMs: now };
+    const refilled = Math.min(burst, left + ((now - atMs) / 1000) * this.perSecond);
+    if (refilled < 1) {
+      const seconds = Math.ceil((1 - refilled) / this.perSecond);
+      throw new Goof(
+        'TooManyRequests',
+        `this token may send ${this.perSecond} requests a second; wait ${seconds} s`,
+        {
+          'retry-after': String(seconds),
+        },
+      );
+    }
+    this.keep(tokenId, { left: refilled - 1, atMs: now });
+  }
+
+  /** The longest unused is forgotten first; it would be full by then. */
+  private keep(tokenId: string, bucket: { left: number; atMs: number }): void {
+    this.buckets.delete(tokenId);
+    this.buckets.set(tokenId, bucket);
+    if (this.buckets.size > bucketsKept) this.buckets.delete(this.buckets.keys().next().value as string);
+  }
+}

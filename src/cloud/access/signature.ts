@@ -1,0 +1,49 @@
+// The signed form of credentials that published clients send: Bearer <access key>:<signature>, with the time in a header of
+// its own. The signature is base64 of HMAC-SHA256, under the secret key, over method, path with query, and that time.
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+export const timestampHeader = 'couchbase-timestamp';
+const windowMs = 5 * 60 * 1000;
+/** Up to here a number can only be seconds: in milliseconds it would be April 1970. */
+const secondsMax = 10_000_000_000;
+
+/** What of a request was signed. */
+export interface Signed {
+  readonly method: string;
+  /** Path and query as sent. */
+  readonly target: string;
+  /** `Host` header: one client signs the whole URL when it is not at home. */
+  readonly host: string | undefined;
+  readonly timestamp: string;
+}
+
+export function signatureOf(secretKey: string, method: string, target: string, timestamp: string): string {
+  return createHmac('sha256', secretKey).update(`${method}\n${target}\n${timestamp}`).digest('base64');
+}
+
+/** Null when the time is right; else what is wrong with it. Seconds and milliseconds are both in use. */
+export function timestampProblem(timestamp: string | undefined, nowMs: number): string | null {
+  if (timestamp === undefined) return 'a signed request needs the header Couchbase-Timestamp';
+  if (!/^\d{1,15}$/.test(timestamp))
+    return 'Couchbase-Timestamp must be Unix time in seconds or milliseconds';
+  const value = Number(timestamp);
+  const ms = value <= secondsMax ? value * 1000 : value;
+  if (Math.abs(nowMs - ms) <= windowMs) return null;
+  return `Couchbase-Timestamp is ${Math.round(Math.abs(nowMs - ms) / 1000)} s off the time here; at most 300 s are allowed`;
+}
+
+export function isSignature(signature: string, secretKey: string, signed: Signed): boolean {
+  const { method, target, host, timestamp } = signed;
+  const targets = [
+    target,
+    ...(host === undefined ? [] : [`http://${host}${target}`, `https://${host}${target}`]),
+  ];
+  // All forms are computed, whichever fits: the time tells nothing.
+  const fits = targets.map((each) => isSame(signature, signatureOf(secretKey, method, each, timestamp)));
+  return fits.includes(true);
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

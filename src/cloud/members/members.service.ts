@@ -1,0 +1,54 @@
+// Adding and removing the organization's users: the operator's side; the API only lists them.
+import { z } from 'zod';
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import { text } from '../http/component.ts';
+import { invalid, notFound } from '../http/goof.ts';
+import type { Store, Tables } from '../store/tables.ts';
+
+export const newMember = z.strictObject({
+  name: text(1, 256),
+  email: z.email('must be an e-mail address'),
+});
+export type NewMember = z.output<typeof newMember>;
+export type MemberRow = Tables['members'];
+
+export interface MembersOptions {
+  store: Store;
+  clock: Clock;
+  random: Random;
+}
+
+export class MembersService {
+  private readonly options: MembersOptions;
+
+  constructor(options: MembersOptions) {
+    this.options = options;
+  }
+
+  /** Throws when the address is taken. */
+  async add(member: NewMember): Promise<MemberRow> {
+    const { store, clock, random } = this.options;
+    const row = { ...member, id: random.uuid(), created_at: clock.wallMs() };
+    const { numInsertedOrUpdatedRows } = await store
+      .insertInto('members')
+      .values(row)
+      .onConflict((conflict) => conflict.column('email').doNothing())
+      .executeTakeFirst();
+    if (numInsertedOrUpdatedRows !== 1n) throw invalid(`email: there is a user ${member.email} already`);
+    return row;
+  }
+
+  /** By id or by address. */
+  async remove(which: string): Promise<void> {
+    const { numDeletedRows } = await this.options.store
+      .deleteFrom('members')
+      .where((e) => e.or([e('id', '=', which), e('email', '=', which)]))
+      .executeTakeFirst();
+    if (numDeletedRows === 0n) throw notFound(`there is no user ${which}`);
+  }
+
+  list(): Promise<MemberRow[]> {
+    return this.options.store.selectFrom('members').selectAll().orderBy('name').orderBy('id').execute();
+  }
+}

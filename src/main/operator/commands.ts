@@ -1,0 +1,253 @@
+// The operator's commands: `divan cloud token|user|cloud <verb>`. They work on the cloud's database, whether it runs or not.
+import type { z } from 'zod';
+import { roles } from '#cloud/access/caller.ts';
+import { TokenStore } from '#cloud/access/tokens.store.ts';
+import { CloudsService, newCloud } from '#cloud/clouds/clouds.service.ts';
+import { MembersService, newMember } from '#cloud/members/members.service.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { cloudOptions } from '../cloud-options.ts';
+import {
+  choice,
+  kinds,
+  type OptionKind,
+  type OptionSpecs,
+  type OptionValues,
+  parseOptions,
+  UsageError,
+} from '../options.ts';
+import { type CloudPlace, openPlace } from './cloud-place.ts';
+
+const dayMs = 86_400_000;
+const unitMs: Readonly<Record<string, number>> = { h: 3_600_000, d: dayMs, w: 7 * dayMs };
+
+const duration: OptionKind<number> = {
+  placeholder: '90d',
+  parse(text) {
+    const [, count, unit] = /^(\d{1,5})([hdw])$/.exec(text) ?? [];
+    if (Number(count) > 0) return Number(count) * (unitMs[unit as string] as number);
+    throw new UsageError(`"${text}" is not a time such as 12h, 90d or 2w`);
+  },
+};
+
+const place = { 'data-dir': cloudOptions['data-dir'], database: cloudOptions.database } as const;
+const json = { kind: kinds.flag, default: false, doc: 'print JSON' } as const;
+const required = { required: true } as const;
+
+const tokenOptions = {
+  ...place,
+  role: { kind: choice(...roles), doc: 'what the token may do', ...required },
+  project: { kind: kinds.text, doc: 'id of the project that a project role is for' },
+  expires: { kind: duration, doc: 'for how long it is valid (default: until it is revoked)' },
+  json,
+} as const;
+const cloudAddOptions = {
+  ...place,
+  name: { kind: kinds.text, doc: 'name of the cloud', ...required },
+  provider: { kind: choice('aws', 'azure', 'gcp'), doc: 'provider', ...required },
+  region: { kind: kinds.text, doc: 'region of the provider', ...required },
+  cidr: { kind: kinds.text, doc: 'network of its clusters: 10.0.0.0/16', ...required },
+  json,
+} as const;
+const listOptions = { ...place, json } as const;
+
+type Run<S extends OptionSpecs> = (
+  place: CloudPlace,
+  options: OptionValues<S>,
+  names: readonly string[],
+) => Promise<Answer>;
+
+/** Rows for people, and the same for programs. */
+interface Answer {
+  readonly value: unknown;
+  readonly lines: readonly string[];
+}
+
+interface OperatorCommand {
+  /** Words of the command and its plain arguments: `token revoke ID`. */
+  readonly usage: string;
+  readonly doc: string;
+  readonly options: OptionSpecs;
+  readonly run: Run<OptionSpecs>;
+}
+
+const command = <const S extends OptionSpecs>(
+  usage: string,
+  doc: string,
+  options: S,
+  run: Run<S>,
+): OperatorCommand => ({
+  usage,
+  doc,
+  options,
+  run: run as unknown as Run<OptionSpecs>,
+});
+
+const ports = { clock: realClock, random: realRandom };
+const tokensOf = ({ store, folder }: CloudPlace) =>
+  new TokenStore({ ...ports, store, secrets: folder.secrets() });
+
+export const operatorCommands: readonly OperatorCommand[] = [
+  command(
+    'token create',
+    'makes a token; it is shown once',
+    tokenOptions,
+    async (at, { role, project, expires }) => {
+      if ((role === 'projectOwner' || role === 'projectViewer') !== (project !== undefined)) {
+        throw new UsageError(
+          `--project: goes with the roles projectOwner and projectViewer, and only with them`,
+        );
+      }
+      if (project !== undefined) await needProject(at, project);
+      const expiresAt = expires === undefined ? null : realClock.wallMs() + expires;
+      const made = await tokensOf(at).issue({
+        role,
+        projectId: project ?? null,
+        origin: 'operator',
+        expiresAt,
+      });
+      const { id, token, accessKey, secretKey } = made;
+      return {
+        value: { id, token, accessKey, secretKey },
+        lines: [
+          `id          ${id}`,
+          `token       ${token}`,
+          `access key  ${accessKey}`,
+          `secret key  ${secretKey}`,
+        ],
+      };
+    },
+  ),
+  command('token list', 'lists tokens without their secrets', listOptions, async (at) => {
+    const rows = (await tokensOf(at).list()).map((row) => ({
+      id: row.id,
+      role: row.role,
+      projectId: row.project_id,
+      origin: row.origin,
+      createdAt: dateOrNull(row.created_at),
+      expiresAt: dateOrNull(row.expires_at),
+      revokedAt: dateOrNull(row.revoked_at),
+      lastUsedAt: dateOrNull(row.last_used_at),
+    }));
+    const state = (row: (typeof rows)[number]) =>
+      row.revokedAt !== null
+        ? `revoked ${row.revokedAt}`
+        : row.expiresAt !== null
+          ? `until ${row.expiresAt}`
+          : 'valid';
+    return {
+      value: rows,
+      lines: rows.map(
+        (row) =>
+          `${row.id}  ${row.role}  ${row.projectId ?? '-'}  ${state(row)}  used ${row.lastUsedAt ?? 'never'}`,
+      ),
+    };
+  }),
+  command('token revoke ID', 'makes a token invalid at once', listOptions, async (at, _options, [id]) => {
+    if ((await tokensOf(at).revoke({ id: id as string })) === 0)
+      throw new UsageError(`there is no valid token ${id}`);
+    return { value: { id }, lines: [`${id} is revoked`] };
+  }),
+  command(
+    'user add NAME EMAIL',
+    'adds a user of the organization',
+    listOptions,
+    async (at, _options, [name, email]) => {
+      const row = await new MembersService({ ...ports, store: at.store }).add(
+        valid(newMember, { name, email }),
+      );
+      return { value: { id: row.id }, lines: [row.id] };
+    },
+  ),
+  command('user list', 'lists the users of the organization', listOptions, async (at) => {
+    const rows = await new MembersService({ ...ports, store: at.store }).list();
+    return {
+      value: rows.map(({ id, name, email }) => ({ id, name, email })),
+      lines: rows.map(({ id, name, email }) => `${id}  ${email}  ${name}`),
+    };
+  }),
+  command(
+    'user remove ID',
+    'removes a user, by id or address',
+    listOptions,
+    async (at, _options, [which]) => {
+      await new MembersService({ ...ports, store: at.store }).remove(which as string);
+      return { value: {}, lines: [`${which} is removed`] };
+    },
+  ),
+  command(
+    'cloud add',
+    'adds a cloud that v2 clusters can be made in',
+    cloudAddOptions,
+    async (at, options) => {
+      const { name, provider, region, cidr } = options;
+      const row = await new CloudsService({ ...ports, store: at.store }).add(
+        valid(newCloud, { name, provider, region, cidr }),
+      );
+      return { value: { id: row.id }, lines: [row.id] };
+    },
+  ),
+  command('cloud list', 'lists clouds', listOptions, async (at) => {
+    const rows = await new CloudsService({ ...ports, store: at.store }).list();
+    return {
+      value: rows.map(({ id, name, provider, region, cidr, status }) => ({
+        id,
+        name,
+        provider,
+        region,
+        cidr,
+        status,
+      })),
+      lines: rows.map(
+        (row) => `${row.id}  ${row.name}  ${row.provider}  ${row.region}  ${row.cidr}  ${row.status}`,
+      ),
+    };
+  }),
+];
+
+export async function runOperatorCommand(args: readonly string[]): Promise<string> {
+  const found = operatorCommands.find(({ usage }) => wordsOf(usage).every((word, i) => args[i] === word));
+  if (found === undefined)
+    throw new UsageError(`"cloud ${args.slice(0, 2).join(' ')}": there are\n${overview()}`);
+  const { names, rest } = split(found, args);
+  const options = parseOptions(found.options, rest, process.env) as Record<string, unknown> &
+    OptionValues<typeof listOptions>;
+  const at = await openPlace(options, silentLog);
+  try {
+    const { value, lines } = await found.run(at, options as OptionValues<OptionSpecs>, names);
+    return options.json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join('');
+  } finally {
+    await at.store.destroy();
+  }
+}
+
+export const overview = (): string =>
+  operatorCommands.map(({ usage, doc }) => `  divan cloud ${usage.padEnd(20)} ${doc}`).join('\n');
+
+const wordsOf = (usage: string): string[] => usage.split(' ').filter((word) => word === word.toLowerCase());
+
+function split({ usage }: OperatorCommand, args: readonly string[]): { names: string[]; rest: string[] } {
+  const words = usage.split(' ');
+  const names = args.slice(wordsOf(usage).length, words.length);
+  const missing = words
+    .slice(wordsOf(usage).length)
+    .find((_word, i) => names[i] === undefined || names[i]?.startsWith('--'));
+  if (missing !== undefined) throw new UsageError(`divan cloud ${usage}: ${missing} is missing`);
+  return { names, rest: args.slice(words.length) };
+}
+
+function valid<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new UsageError(
+    parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '),
+  );
+}
+
+async function needProject({ store }: CloudPlace, id: string): Promise<void> {
+  const found = await store.selectFrom('projects').select('id').where('id', '=', id).executeTakeFirst();
+  if (found === undefined) throw new UsageError(`--project: there is no project ${id}`);
+}
+
+const dateOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());

@@ -1,0 +1,209 @@
+// Who may do what with the cloud: tokens made by the operator, signatures, roles.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { CloudProcess } from '../support/cloud-process.ts';
+
+const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+
+function operator(cloud: { dataDir: string }, ...words: string[]) {
+  const args = [launcher, 'cloud', ...words, '--data-dir', cloud.dataDir];
+  const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  return { stdout, stderr, status };
+}
+
+function created(cloud: CloudProcess, ...words: string[]) {
+  const { stdout, stderr, status } = operator(cloud, 'token', 'create', '--json', ...words);
+  assert.equal(status, 0, stderr);
+  return JSON.parse(stdout) as { id: string; token: string; accessKey: string; secretKey: string };
+}
+
+async function aProject(cloud: CloudProcess, name: string): Promise<string> {
+  return (await cloud.request('POST', '/v2/projects', { name })).body.id;
+}
+
+test('lets each role do what it is for, and lists what it may read', async () => {
+  await using cloud = await CloudProcess.start();
+  const [mine, other] = [await aProject(cloud, 'mine'), await aProject(cloud, 'other')];
+  const tokens = {
+    organizationOwner: created(cloud, '--role', 'organizationOwner').token,
+    projectOwner: created(cloud, '--role', 'projectOwner', '--project', mine).token,
+    projectViewer: created(cloud, '--role', 'projectViewer', '--project', mine).token,
+    reader: created(cloud, '--role', 'reader').token,
+  };
+  const cluster = (projectId: string) => ({
+    name: 'x',
+    projectId,
+    cloudId: '00000000-0000-4000-8000-000000000000',
+  });
+  // 422 is what the cluster gets from whoever may make one: there is no such cloud, and the name is too short.
+  const expected: [
+    method: string,
+    path: string,
+    body: unknown,
+    statuses: Record<keyof typeof tokens, number>,
+  ][] = [
+    [
+      'GET',
+      '/v2/clouds',
+      undefined,
+      { organizationOwner: 200, projectOwner: 200, projectViewer: 200, reader: 200 },
+    ],
+    [
+      'GET',
+      '/v2/users',
+      undefined,
+      { organizationOwner: 200, projectOwner: 403, projectViewer: 403, reader: 200 },
+    ],
+    [
+      'GET',
+      `/v2/projects/${mine}`,
+      undefined,
+      { organizationOwner: 200, projectOwner: 200, projectViewer: 200, reader: 200 },
+    ],
+    [
+      'GET',
+      `/v2/projects/${other}`,
+      undefined,
+      { organizationOwner: 200, projectOwner: 403, projectViewer: 403, reader: 200 },
+    ],
+    [
+      'POST',
+      '/v2/projects',
+      { name: 'new' },
+      { organizationOwner: 201, projectOwner: 403, projectViewer: 403, reader: 403 },
+    ],
+    [
+      'DELETE',
+      `/v2/projects/${mine}x`,
+      undefined,
+      { organizationOwner: 422, projectOwner: 422, projectViewer: 422, reader: 422 },
+    ],
+    [
+      'POST',
+      '/v2/clusters',
+      { ...cluster(mine), name: 'xx' },
+      { organizationOwner: 422, projectOwner: 422, projectViewer: 403, reader: 403 },
+    ],
+    [
+      'POST',
+      '/v2/clusters',
+      { ...cluster(other), name: 'xx' },
+      { organizationOwner: 422, projectOwner: 403, projectViewer: 403, reader: 403 },
+    ],
+  ];
+  for (const [method, path, body, statuses] of expected) {
+    for (const [role, status] of Object.entries(statuses)) {
+      const answer = await cloud.request(method, path, body, tokens[role as keyof typeof tokens]);
+      assert.equal(answer.status, status, `${role} ${method} ${path}: ${JSON.stringify(answer.body)}`);
+    }
+  }
+  const seen = await cloud.request('GET', '/v2/projects?sortBy=name.asc', undefined, tokens.projectViewer);
+  assert.deepEqual(
+    seen.body.data.map(({ name }: { name: string }) => name),
+    ['mine'],
+  );
+});
+
+test('takes signed requests, and says which part of a wrong one failed', async () => {
+  await using cloud = await CloudProcess.start();
+  const { accessKey, secretKey } = created(cloud, '--role', 'reader');
+  const path = '/v2/clouds?perPage=5';
+  const now = Math.floor(Date.now() / 1000);
+  const send = async (change: {
+    method?: string;
+    signed?: string;
+    at?: number;
+    key?: string;
+    secret?: string;
+    sentAt?: string | null;
+  }) => {
+    const at = String(change.at ?? now);
+    const signature = createHmac('sha256', change.secret ?? secretKey)
+      .update(`${change.method ?? 'GET'}\n${change.signed ?? path}\n${at}`)
+      .digest('base64');
+    const sentAt = change.sentAt === undefined ? at : change.sentAt;
+    const response = await fetch(new URL(path, cloud.ready.api), {
+      headers: {
+        authorization: `Bearer ${change.key ?? accessKey}:${signature}`,
+        ...(sentAt !== null && { 'couchbase-timestamp': sentAt }),
+      },
+    });
+    return { status: response.status, message: ((await response.json()) as { message?: string }).message };
+  };
+  assert.equal((await send({})).status, 200);
+  assert.equal((await send({ at: now * 1000 })).status, 200);
+  assert.equal((await send({ signed: `${cloud.ready.api}${path}` })).status, 200);
+  const wrong: [Parameters<typeof send>[0], RegExp][] = [
+    [{ signed: '/v2/clouds' }, /signature/],
+    [{ method: 'POST' }, /signature/],
+    [{ secret: 'another' }, /signature/],
+    [{ sentAt: String(now - 1) }, /signature/],
+    [{ at: now - 400 }, /Couchbase-Timestamp is \d+ s off/],
+    [{ sentAt: null }, /needs the header Couchbase-Timestamp/],
+    [{ key: 'unknown' }, /access key/],
+  ];
+  for (const [change, message] of wrong) {
+    const answer = await send(change);
+    assert.equal(answer.status, 401, JSON.stringify(change));
+    assert.match(answer.message ?? '', message);
+  }
+});
+
+test('takes a token until it is revoked, and the start token until the next start', async () => {
+  await using cloud = await CloudProcess.start();
+  const { id, token } = created(cloud, '--role', 'reader', '--expires', '1h');
+  assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 200);
+  const listed = operator(cloud, 'token', 'list');
+  assert.match(listed.stdout, new RegExp(id));
+  assert.doesNotMatch(listed.stdout, new RegExp(token));
+  assert.equal(operator(cloud, 'token', 'revoke', id).status, 0);
+  assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 401);
+  assert.equal(operator(cloud, 'token', 'revoke', id).status, 2);
+  await cloud.stop();
+  await using next = await CloudProcess.start({ dataDir: cloud.dataDir });
+  assert.equal((await next.request('GET', '/v2/clouds', undefined, cloud.ready.token)).status, 401);
+  assert.equal((await next.request('GET', '/v2/clouds')).status, 200);
+});
+
+test('limits how often a token is used', async () => {
+  await using cloud = await CloudProcess.start({ args: ['--rate-limit', '1'] });
+  const statuses = await Promise.all(Array.from({ length: 8 }, () => cloud.request('GET', '/v2/clouds')));
+  const refused = statuses.filter(({ status }) => status === 429);
+  assert.ok(refused.length >= 2, String(refused.length));
+  assert.match(refused[0]?.headers.get('retry-after') ?? '', /^\d+$/);
+});
+
+test('has the clouds, users and tokens that operators add and that its file names', async () => {
+  await using cloud = await CloudProcess.start();
+  const add = ['cloud', 'add', '--name', 'east', '--provider', 'azure', '--cidr', '10.1.0.0/16', '--region'];
+  assert.equal(operator(cloud, ...add, 'eastus').status, 0);
+  assert.match(operator(cloud, ...add, 'us-east-1').stderr, /region: must be one of centralus/);
+  assert.equal(operator(cloud, 'user', 'add', 'Ada', 'ada@example.com').status, 0);
+  assert.match(operator(cloud, 'user', 'add', 'Ada', 'nowhere').stderr, /email: must be an e-mail address/);
+  assert.match(operator(cloud, 'token', 'create', '--role', 'projectOwner').stderr, /--project/);
+  assert.match(operator(cloud, 'token', 'burn').stderr, /token revoke ID/);
+  await cloud.stop();
+  const config = join(cloud.dataDir, 'config.json');
+  const token = 'a-token-that-the-operator-made-up-himself';
+  const west = { name: 'west', provider: 'gcp', region: 'us-west1', cidr: '10.2.0.0/16' };
+  writeFileSync(config, JSON.stringify({ clouds: [west], tokens: [{ role: 'reader', token }] }));
+  for (let start = 0; start < 2; start++) {
+    await using again = await CloudProcess.start({ dataDir: cloud.dataDir, args: ['--config', config] });
+    const { body } = await again.request('GET', '/v2/clouds?sortBy=name.desc', undefined, token);
+    assert.deepEqual(
+      body.data.map(({ name, region }: { name: string; region: string }) => [name, region]),
+      [
+        ['west', 'us-west1'],
+        ['local', 'us-east-1'],
+        ['east', 'eastus'],
+      ],
+    );
+    const users = await again.request('GET', '/v2/users?sortBy=email.asc', undefined, token);
+    assert.equal(users.body.data[0].email, 'ada@example.com');
+  }
+});
