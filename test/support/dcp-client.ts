@@ -17,6 +17,16 @@ export interface Change {
   extras: Buffer;
 }
 
+/** Of a scope or collection. */
+export interface EventSeen {
+  vb: number;
+  seqno: number;
+  kind: number;
+  version: number;
+  key: string;
+  value: Buffer;
+}
+
 export interface Copy {
   documents: Map<string, Change>;
   uuid: bigint;
@@ -46,6 +56,7 @@ export class DcpClient {
   readonly connection: KvConnection;
   readonly copies = new Map<number, Copy>();
   readonly changes: Change[] = [];
+  readonly events: EventSeen[] = [];
   /** Every message's opcode, in order. */
   readonly opcodes: number[] = [];
   readonly markers: Reply[] = [];
@@ -161,6 +172,7 @@ export class DcpClient {
     assert.equal(copy.endReason, null, 'a message after the end of its stream');
     if (opcode === 0x55) copy.endReason = extras.readUInt32BE(0);
     else if (opcode === 0x56) this.mark(message, copy);
+    else if (opcode === 0x5f) this.event(message, copy);
     else if (opcode === 0x64) advance(copy, Number(extras.readBigUInt64BE(0)));
     else this.change(message, copy);
   }
@@ -173,6 +185,13 @@ export class DcpClient {
     assert.ok(copy.snapStart <= copy.snapEnd, 'a snapshot that ends before it starts');
     assert.ok(copy.snapEnd > copy.position, 'a snapshot that brings nothing');
     assert.ok(copy.snapStart <= copy.position + 1, 'a snapshot that leaves something out');
+  }
+
+  private event({ extras, status: vb, key, value }: Reply, copy: Copy): void {
+    const [seqno, kind] = [Number(extras.readBigUInt64BE(0)), extras.readUInt32BE(8)];
+    assert.equal(extras.length, 13);
+    this.events.push({ vb, seqno, kind, version: extras[12] as number, key: key.toString(), value });
+    advance(copy, seqno);
   }
 
   private change(message: Reply, copy: Copy): void {

@@ -17,6 +17,7 @@ import {
 } from '../disk/engine.ts';
 import { Collections } from '../vbucket/collections.ts';
 import { Cutter } from '../vbucket/cutter.ts';
+import { EventRecorder } from '../vbucket/event-recorder.ts';
 import { Expirer } from '../vbucket/expirer.ts';
 import { Loader } from '../vbucket/loader.ts';
 import type { Now } from '../vbucket/now.ts';
@@ -33,7 +34,7 @@ import { evictKey } from './evict-key.ts';
 import { ExpiryPager, expiryPagerSecondsDefault } from './expiry-pager.ts';
 import { Flusher } from './flusher.ts';
 import { type KeyWish, listKeys, type ReadRows, type WhenListed } from './key-scan.ts';
-import { collectionSpecs, defaultManifest, manifestUid } from './manifest.ts';
+import { collectionSpecs, defaultManifest, manifestState, manifestUid } from './manifest.ts';
 import { MemoryDocuments } from './memory-documents.ts';
 import { MemoryKeeper } from './memory-keeper.ts';
 import { PersistenceWaits } from './persistence-waits.ts';
@@ -92,6 +93,7 @@ export class Bucket {
   private readonly collections = new Collections();
   private readonly cutter: Cutter;
   private readonly sweep: CollectionSweep;
+  private readonly events: EventRecorder;
   private readonly durableWrites: DurableWrites;
   private readonly waits: PersistenceWaits;
   private readonly flusher: Flusher | null;
@@ -105,6 +107,7 @@ export class Bucket {
   private isServing = false;
   private isDiskLost = false;
   private readable: number[] = [];
+  private manifest: Manifest = defaultManifest;
 
   constructor(options: BucketOptions) {
     const { clock, now, random, storage, type } = options;
@@ -120,6 +123,11 @@ export class Bucket {
       persistent: type === 'native',
     });
     this.cutter = new Cutter(this.vbuckets);
+    this.events = new EventRecorder({
+      vbuckets: this.vbuckets,
+      persistent: type === 'native',
+      onDirty: (row) => this.flusher?.dirtied(row, false),
+    });
     this.waits = new PersistenceWaits(clock);
     this.durableWrites = new DurableWrites({
       vbuckets: this.vbuckets,
@@ -178,6 +186,7 @@ export class Bucket {
     this.abandonWaiters();
     this.sweep.stop();
     this.vbuckets.clear();
+    this.events.clear();
     this.collections.clearCounts();
     await this.resetFiles(incarnation);
     this.readable = this.allRows();
@@ -205,6 +214,7 @@ export class Bucket {
   /** Items of collections that are gone are freed in the background. */
   applyManifest(manifest: Manifest): void {
     const gone = this.takeManifest(manifest);
+    if (this.isServing) this.tellManifest();
     if (gone.length > 0) this.sweep.begin(gone);
   }
 
@@ -254,6 +264,7 @@ export class Bucket {
   }
 
   private serve(): void {
+    this.tellManifest();
     for (const row of this.readable) this.vbuckets.rows.refusal[row] = Status.success;
     this.flusher?.resume();
     this.keeper.start();
@@ -284,6 +295,7 @@ export class Bucket {
       vbuckets: this.vbuckets,
       collections: this.collections,
       residency: this.residency,
+      events: this.events,
       isFull: () => this.keeper.usedBytes > this.keeper.lowBytes,
     });
     const files = this.files as BucketFiles;
@@ -309,6 +321,7 @@ export class Bucket {
       priority: this.options.priority ?? 'low',
       onPersisted: (row, seqno) => {
         rows.persistedSeqno[row] = seqno;
+        this.events.persisted(row, seqno);
         this.durableWrites.persisted(row, seqno);
         this.waits.persisted(row, seqno);
         this.changes.settled(row);
@@ -460,7 +473,13 @@ export class Bucket {
     this.waits.abandon();
   }
 
+  /** Caches keep no history. */
+  private tellManifest(): void {
+    if (this.options.type !== 'cache') this.events.tell(this.readable, manifestState(this.manifest));
+  }
+
   private takeManifest(manifest: Manifest): number[] {
+    this.manifest = manifest;
     this.cutter.manifestUid = manifestUid(manifest);
     return this.collections.apply(collectionSpecs(manifest));
   }

@@ -120,7 +120,7 @@ export class Compaction {
     const purged: PurgedVbucket[] = [];
     for (let vb = 0; vb < vbuckets.rows.count; vb++) {
       const entry = oldTombstones(vbuckets, vb, beforeSeconds);
-      if (entry.tombstones > 0) purgeTombstones(vbuckets, entry, beforeSeconds);
+      if (entry.purgeSeqno > 0) purgeTombstones(vbuckets, entry, beforeSeconds);
       purged.push(entry);
       if (vb % vbucketsAtOnce === 0) await this.turn();
     }

@@ -1,6 +1,7 @@
 // What the engine takes from a collection manifest.
 import type { Manifest } from '../admin.ts';
 import type { CollectionSpec } from '../vbucket/collections.ts';
+import type { ManifestState } from '../vbucket/manifest-state.ts';
 
 /** The live collections; uids are hex on the wire. */
 export const collectionSpecs = (manifest: Manifest): CollectionSpec[] =>
@@ -9,6 +10,20 @@ export const collectionSpecs = (manifest: Manifest): CollectionSpec[] =>
   );
 
 export const manifestUid = (manifest: Manifest): number => Number.parseInt(manifest.uid, 16);
+
+/** The manifest as the history of a vbucket tells it. */
+export const manifestState = ({ uid, scopes }: Manifest): ManifestState => ({
+  uid: Number.parseInt(uid, 16),
+  scopes: new Map(scopes.map((scope) => [Number.parseInt(scope.uid, 16), scope.name])),
+  collections: new Map(
+    scopes.flatMap((scope) =>
+      scope.collections.map(({ name, uid: id, maxTTL = 0 }) => [
+        Number.parseInt(id, 16),
+        { scopeId: Number.parseInt(scope.uid, 16), name, maxTtl: maxTTL },
+      ]),
+    ),
+  ),
+});
 
 export const defaultManifest: Manifest = {
   uid: '0',

@@ -3,8 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
 import { Privilege } from '#auth/privileges.ts';
+import { defaultManifest } from '#kv/bucket/manifest.ts';
 import { Status } from '#wire/status.ts';
-import { aDesired, aUser, startService, type TestService } from '../../../test/support/data-service.ts';
+import {
+  aBucket,
+  aDesired,
+  aUser,
+  startService,
+  type TestService,
+} from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 
 const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
@@ -109,7 +116,9 @@ test('samples the same documents for the same seed', async () => {
 });
 
 test('asks for the snapshot that the client has seen', async () => {
-  await using service = await startService();
+  await using service = await startService(
+    aDesired({ buckets: [aBucket('b', { manifest: defaultManifest })] }),
+  );
   const client = await storing(service, ['a', 'b']);
   const log = await client.ask({ opcode: 0x96 });
   const vb_uuid = log.value.readBigUInt64BE(0).toString();

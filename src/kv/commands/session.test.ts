@@ -328,8 +328,9 @@ test('statistics come by group, closed by an empty packet', async () => {
     return null;
   };
   assert.equal(((await group('')) as Record<string, string>)['curr_items'], '1');
+  // Before the document: two scopes and three collections.
   const seqnos = (await group('vbucket-seqno 0')) as Record<string, string>;
-  assert.deepEqual([seqnos['vb_0:high_seqno'], seqnos['vb_0:last_persisted_seqno']], ['1', '1']);
+  assert.deepEqual([seqnos['vb_0:high_seqno'], seqnos['vb_0:last_persisted_seqno']], ['6', '6']);
   assert.equal(Object.keys((await group('vbucket')) as object).length, 1024);
   assert.equal(((await group('failovers 0')) as Record<string, string>)['vb_0:num_entries'], '1');
   assert.equal(((await group('collections')) as Record<string, string>)['0x0:0x0:items'], '1');

@@ -206,6 +206,7 @@ export interface PurgedVbucket {
   upToSeqno: number;
   /** Highest seqno that was dropped. */
   purgeSeqno: number;
+  /** Of documents: those of system events count nowhere. */
   tombstones: number;
 }
 

@@ -8,6 +8,7 @@ import {
   cutItemBytes,
   stateOfVbucket,
 } from '#kv/bucket/cut.ts';
+import { isEventKey } from '#kv/vbucket/system-events.ts';
 import {
   type BackfillPage,
   type CollectionKeysOrder,
@@ -129,7 +130,7 @@ export class MemoryFile {
   purge(beforeSeconds: number): PurgedVbucket[] {
     return this.sorted()
       .map((vbucket) => purge(vbucket, beforeSeconds))
-      .filter(({ tombstones }) => tombstones > 0);
+      .filter(({ purgeSeqno }) => purgeSeqno > 0);
   }
 
   itemCount(): number {
@@ -192,7 +193,7 @@ function purge(vbucket: StoredVbucket, beforeSeconds: number): PurgedVbucket {
     vbucket.byKey.delete(key);
     vbucket.bySeqno.delete(seqno);
     purged.purgeSeqno = Math.max(purged.purgeSeqno, seqno);
-    purged.tombstones++;
+    if (!isEventKey(encoded, cutItemBytes)) purged.tombstones++;
   }
   vbucket.record = purgedRecord(vbucket.record, purged);
   return purged;

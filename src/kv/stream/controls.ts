@@ -13,6 +13,8 @@ export interface Controls {
   deletedUserXattrs: boolean;
   v7StatusCodes: boolean;
   markerVersion: MarkerVersion;
+  /** System events come as tables, changes of collections among them. */
+  eventTables: boolean;
 }
 
 export const defaultControls = (): Controls => ({
@@ -26,6 +28,7 @@ export const defaultControls = (): Controls => ({
   deletedUserXattrs: false,
   v7StatusCodes: false,
   markerVersion: 1,
+  eventTables: false,
 });
 
 /** Sets the option of this name; false when there is no such option or the text is none of its values. */
@@ -56,6 +59,7 @@ const options = new Map<string, Option>(
     enable_sync_writes: flag((controls, on) => {
       if (on && controls.markerVersion === 1) controls.markerVersion = 2;
     }),
+    flatbuffers_system_events: flag((controls, on) => (controls.eventTables = on)),
     max_marker_version: oneOf(['2.0', '2.2'], (controls, text) => {
       controls.markerVersion = text === '2.2' ? 2.2 : 2;
     }),
@@ -63,7 +67,6 @@ const options = new Map<string, Option>(
     supports_cursor_dropping: flag(() => {}),
     supports_cursor_dropping_vulnerable: flag(() => {}),
     enable_out_of_order_snapshots: oneOf(['true', 'false', 'true_with_seqno_advanced'], () => {}),
-    flatbuffers_system_events: flag(() => {}),
     change_streams: flag(() => {}),
     set_priority: oneOf(['low', 'medium', 'high'], () => {}),
     backfill_order: oneOf(['round-robin', 'sequential'], () => {}),

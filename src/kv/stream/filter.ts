@@ -3,6 +3,7 @@ import { Status } from '#wire/status.ts';
 import type { BucketAccess } from '../dispatch/access.ts';
 import type { Collections } from '../dispatch/collections.ts';
 import { collectionIdOf } from '../vbucket/collections.ts';
+import { EventKind, isScopeEvent, type SystemEvent } from '../vbucket/system-events.ts';
 
 export type Filter =
   | { kind: 'bucket' }
@@ -98,11 +99,37 @@ function idsOf(
   return scope ? scope.collections.map(({ id }) => id) : null;
 }
 
-/** Whether nothing that the filter names is left. */
-export function isFilterEmpty(filter: Filter, collections: Collections): boolean {
-  if (filter.kind === 'scope') return !collections.scopes.some(({ id }) => id === filter.scope);
-  if (filter.kind !== 'collections') return false;
-  return [...filter.ids].every((id) => collections.get(id) === undefined);
+/** Whether something that the filter names is there and closed to the user. */
+export function isBarred(
+  filter: Filter,
+  collections: Collections,
+  access: BucketAccess,
+  needed: number,
+): boolean {
+  if (filter.kind === 'bucket') return (access.wide & needed) === 0;
+  const isClosed = (id: number): boolean =>
+    collections.get(id) !== undefined && (access.of(id) & needed) === 0;
+  return [...(idsOf(filter, collections) ?? [])].some(isClosed);
+}
+
+/** Whether a system event is the stream's business. Clients that know of no collections hear of none. */
+export function passesEvent(filter: Filter, event: SystemEvent): boolean {
+  if (filter.kind === 'bucket') return true;
+  if (filter.kind === 'scope') return event.scopeId === filter.scope;
+  return filter.kind === 'collections' && !isScopeEvent(event.kind) && filter.ids.has(event.collectionId);
+}
+
+/** What the filter is about after this event; null when that is nothing. */
+export function without(filter: Filter, event: SystemEvent): Filter | null {
+  if (event.kind === EventKind.dropScope && filter.kind === 'scope') {
+    return event.scopeId === filter.scope ? null : filter;
+  }
+  if (event.kind !== EventKind.dropCollection) return filter;
+  if (filter.kind === 'default') return event.collectionId === 0 ? null : filter;
+  if (filter.kind !== 'collections' || !filter.ids.has(event.collectionId)) return filter;
+  const ids = new Set(filter.ids);
+  ids.delete(event.collectionId);
+  return ids.size === 0 ? null : { kind: 'collections', ids };
 }
 
 /** Whether a key is the stream's business. Documents of a dropped collection are nobody's. */

@@ -7,6 +7,7 @@ import { CutBits, type CutItem } from '../bucket/cut.ts';
 import { snappyCompress, snappyInflate } from '../value/snappy.ts';
 import { bodyStart, systemXattrs } from '../value/xattrs.ts';
 import { maxBodyBytes, maxSystemXattrBytes } from '../vbucket/drafts.ts';
+import type { EventForm } from './event-forms.ts';
 import { type MarkerVersion, Message } from './messages.ts';
 
 /** How the client wants its documents. */
@@ -101,6 +102,17 @@ export class MessageWriter {
     if (version === 2) return;
     writeU64(buffer, fields + 36, marker.end);
     writeU64(buffer, fields + 44, marker.purge);
+  }
+
+  event(to: Address, seqno: number, kind: number, { version, key, value }: EventForm): void {
+    const keyBytes = Buffer.byteLength(key);
+    const at = this.begin(Message.systemEvent, to, 13, keyBytes, value.length, 0, null);
+    const { buffer } = this.output;
+    writeU64(buffer, at, seqno);
+    writeU32(buffer, at + 8, kind);
+    buffer[at + 12] = version;
+    buffer.write(key, at + 13);
+    value.copy(buffer, at + 13 + keyBytes);
   }
 
   seqnoAdvanced(to: Address, seqno: number): void {

@@ -8,6 +8,7 @@ export const Message = {
   deletion: 0x58,
   expiration: 0x59,
   noop: 0x5c,
+  systemEvent: 0x5f,
   seqnoAdvanced: 0x64,
 } as const;
 

@@ -6,6 +6,7 @@ import { aBucket, aDesired, startService, type TestService } from '../../../test
 import { type Copy, DcpClient, liveDocuments } from '../../../test/support/dcp-client.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { aSeed, type Random } from '../../../test/support/random.ts';
+import { defaultManifest } from '../bucket/manifest.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 
 const vbs = [0, 5];
@@ -78,9 +79,12 @@ for (const type of ['native', 'ephemeral'] as const) {
   test(`${type}: a stream that is cut off at random gives the bucket's content, and whole states only`, async (t) => {
     const draw = aSeed(t);
     const disk = new MemoryDisk({ sync: () => new Promise((resolve) => setTimeout(resolve, draw(8))) });
-    await using service = await startService(aDesired({ buckets: [aBucket('b', { type })] }), {
-      disk: disk.engine(),
-    });
+    await using service = await startService(
+      aDesired({ buckets: [aBucket('b', { type, manifest: defaultManifest })] }),
+      {
+        disk: disk.engine(),
+      },
+    );
     const writers = await Promise.all([1, 2, 3].map(() => service.ready()));
     const model = new Model();
     let wholeStates = 0;

@@ -2,14 +2,13 @@
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Feature } from '#wire/features.ts';
 import type { Output } from '#wire/output.ts';
-import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import type { Connection, Streamer } from '../connection/connection.ts';
 import type { Collections } from '../dispatch/collections.ts';
 import type { Directory } from '../dispatch/directory.ts';
 import type { ServedBucket } from '../dispatch/served-bucket.ts';
 import { type Controls, defaultControls } from './controls.ts';
-import { checkFilter, isFilterEmpty } from './filter.ts';
+import { isBarred } from './filter.ts';
 import { type ItemForm, MessageWriter } from './message-writer.ts';
 import { EndReason, type MarkerVersion, OpenFlag } from './messages.ts';
 import type { ChangeSource } from './source.ts';
@@ -84,6 +83,10 @@ export class Producer implements StreamHost, Streamer {
 
   get markerVersion(): MarkerVersion {
     return this.controls.markerVersion;
+  }
+
+  get eventTables(): boolean {
+    return this.controls.eventTables;
   }
 
   get tellsSeqnos(): boolean {
@@ -254,10 +257,8 @@ export class Producer implements StreamHost, Streamer {
 
   private checkStream(stream: Stream, access: NonNullable<Connection['session']['access']>): void {
     const { filter } = stream.options;
-    if (isFilterEmpty(filter, this.collections)) stream.endSoon(EndReason.filterEmpty);
-    else if (checkFilter(filter, this.collections, access, streamPrivileges) === Status.noAccess) {
+    if (isBarred(filter, this.collections, access, streamPrivileges))
       stream.endSoon(EndReason.lostPrivileges);
-    }
   }
 
   private tick(): void {

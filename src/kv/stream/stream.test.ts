@@ -5,7 +5,8 @@ import { withXattrs } from '../../../test/support/a-bucket.ts';
 import { aBucket, aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import { DcpClient, liveDocuments } from '../../../test/support/dcp-client.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
-import { Privilege } from '../admin.ts';
+import { type BucketSpec, type KvDesired, Privilege } from '../admin.ts';
+import { defaultManifest } from '../bucket/manifest.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 import { snappyCompress } from '../value/snappy.ts';
 
@@ -28,11 +29,15 @@ async function set(kv: KvConnection, key: string, value: string | Buffer, extra:
 }
 
 const remove = (kv: KvConnection, key: string): Promise<Reply> => kv.ask({ opcode: 0x04, key: keyOf(key) });
-const ephemeral = aDesired({ buckets: [aBucket('b', { type: 'ephemeral' })] });
+/** Buckets whose seqnos all belong to documents, and one with collections. */
+const plain = (changes: Partial<BucketSpec> = {}): KvDesired =>
+  aDesired({ buckets: [aBucket('b', { manifest: defaultManifest, ...changes })] });
+const ephemeral = plain({ type: 'ephemeral' });
+const withCollections = aDesired({ buckets: [aBucket('b', { type: 'ephemeral' })] });
 
 for (const type of ['native', 'ephemeral'] as const) {
   test(`${type}: streams what is there, then what comes`, async () => {
-    await using service = await startService(aDesired({ buckets: [aBucket('b', { type })] }));
+    await using service = await startService(plain({ type }));
     const kv = await service.ready();
     for (const [key, value] of ['a1', 'b2', 'a3']) await set(kv, key as string, value as string);
     const client = await new DcpClient(await service.ready()).open();
@@ -47,7 +52,7 @@ for (const type of ['native', 'ephemeral'] as const) {
   });
 
   test(`${type}: ends a stream at the seqno that was asked for, or at the latest`, async () => {
-    await using service = await startService(aDesired({ buckets: [aBucket('b', { type })] }));
+    await using service = await startService(plain({ type }));
     const kv = await service.ready();
     for (const key of ['a', 'b', 'c']) await set(kv, key, 'x');
     const client = await new DcpClient(await service.ready()).open();
@@ -67,7 +72,7 @@ for (const type of ['native', 'ephemeral'] as const) {
 }
 
 test('a stream of what is stored ends there', async () => {
-  await using service = await startService();
+  await using service = await startService(plain());
   const kv = await service.ready();
   await set(kv, 'a', 'x', { framing: Buffer.from([0x11, 0x03]) });
   const client = await new DcpClient(await service.ready()).open();
@@ -219,7 +224,7 @@ test('sends markers of the version that the client understands', async () => {
 });
 
 test('sends the collections that were asked for and tells how far it is otherwise', async () => {
-  await using service = await startService(ephemeral);
+  await using service = await startService(withCollections);
   const kv = await service.ready();
   await set(kv, 'a', 'x', { collection: 8 });
   await set(kv, 'b', 'x', { collection: 9 });
@@ -227,7 +232,7 @@ test('sends the collections that were asked for and tells how far it is otherwis
   const client = await new DcpClient(await service.ready()).open('filters', 1, { enable_stream_id: 'true' });
   assert.equal((await client.stream(0, { value: { collections: ['8'] } })).status, 0x8d);
   assert.equal((await client.stream(0, { value: { collections: ['8'], sid: 1 } })).status, 0);
-  await client.reach([[0, 3]]);
+  await client.reach([[0, 8]]);
   assert.deepEqual([...client.copyOf(0).documents.keys()], ['\x08a']);
   assert.equal(client.opcodes.at(-1), 0x64);
   assert.equal((await client.stream(0, { start: 0, value: { scope: '8', sid: 1 } })).status, 0x02);
@@ -241,7 +246,7 @@ test('sends the collections that were asked for and tells how far it is otherwis
 });
 
 test('a client without collections gets the default collection, without ids', async () => {
-  await using service = await startService(ephemeral);
+  await using service = await startService(withCollections);
   const kv = await service.ready();
   await set(kv, 'a', 'x', { collection: 8 });
   await set(kv, 'b', 'x');
@@ -261,7 +266,7 @@ test('lets users follow what they may follow', async () => {
     aUser('reader', 'password', { node: 0, buckets: { b: { privileges: Privilege.read } } }),
     aUser('partly', 'password', { node: 0, buckets: { b: { privileges: 0, ...own } } }),
   ];
-  const desired = { ...ephemeral, users };
+  const desired = { ...withCollections, users };
   await using service = await startService(desired);
   const reader = new DcpClient(await service.ready({ user: 'reader' }));
   await assert.rejects(reader.open(), /open/);
@@ -284,14 +289,17 @@ test('lets users follow what they may follow', async () => {
 });
 
 test('ends the streams of a bucket that is emptied, and has their clients start anew', async () => {
-  const desired = aDesired();
+  const desired = plain();
   await using service = await startService(desired);
   const kv = await service.ready();
   await set(kv, 'a', 'x');
   const client = await new DcpClient(await service.ready()).open();
   await client.stream(0);
   await client.reach([[0, 1]]);
-  await service.service.apply({ ...desired, buckets: [aBucket('b', { incarnation: 2 })] });
+  await service.service.apply({
+    ...desired,
+    buckets: [aBucket('b', { manifest: defaultManifest, incarnation: 2 })],
+  });
   await client.until(() => client.copyOf(0).endReason === 2);
   const reply = await client.stream(0);
   assert.equal(reply.status, 0x23);
@@ -302,7 +310,7 @@ test('after a crash rolls a client back to where the disk was, and no other', as
   const gate = deferred<void>();
   let synced: Promise<void> = Promise.resolve();
   const disk = new MemoryDisk({ sync: () => synced });
-  const before = await startService(aDesired(), { disk: disk.engine() });
+  const before = await startService(plain(), { disk: disk.engine() });
   const kv = await before.ready();
   await set(kv, 'a', 'x', { framing: Buffer.from([0x11, 0x03]) });
   const modest = await new DcpClient(await before.ready()).open('modest');
@@ -323,7 +331,7 @@ test('after a crash rolls a client back to where the disk was, and no other', as
   // What is left of the process that crashed cannot be stopped in order.
   await before.service.stop().catch(() => {});
 
-  await using after = await startService(aDesired(), { disk: disk.engine() });
+  await using after = await startService(plain(), { disk: disk.engine() });
   await set(await after.ready(), 'd', 'x');
   const kept = await new DcpClient(await after.ready()).resume(modest).open('modest');
   assert.equal((await kept.stream(0)).status, 0);

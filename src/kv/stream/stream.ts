@@ -7,7 +7,9 @@
 import { type CutItem, CutReader, emptyCutItem } from '../bucket/cut.ts';
 import type { BackfillPage } from '../disk/engine.ts';
 import type { Collections } from '../dispatch/collections.ts';
-import { type Filter, passes } from './filter.ts';
+import { decodeEvent, isEventKey } from '../vbucket/system-events.ts';
+import { formOf } from './event-forms.ts';
+import { type Filter, passes, passesEvent, without } from './filter.ts';
 import type { Address, ItemForm, MessageWriter } from './message-writer.ts';
 import { EndReason, type MarkerVersion, SnapshotFlag } from './messages.ts';
 import type { ChangeSource, Follower } from './source.ts';
@@ -18,6 +20,7 @@ export interface StreamHost {
   readonly writer: MessageWriter;
   readonly collections: Collections;
   readonly markerVersion: MarkerVersion;
+  readonly eventTables: boolean;
   /** The connection knows of collections, and so of seqnos without a document. */
   readonly tellsSeqnos: boolean;
   /** Counts the message just written; false when no more may be written now. */
@@ -172,11 +175,30 @@ export class Stream implements Follower {
   /** Sends an item if it is the stream's business; false when no more may be sent now. */
   private sendItem(item: CutItem, snapshotEnd: number, flag: number): boolean {
     const { host, options } = this;
+    if (isEventKey(item.buffer, item.keyStart)) return this.sendEvent(item, snapshotEnd, flag);
     if (!passes(options.filter, host.collections, item.buffer, item.keyStart)) return true;
     this.announce(snapshotEnd, flag);
     host.writer.item(options.address, item, options.form);
     this.toldSeqno = item.seqno;
     return host.sent(true);
+  }
+
+  /** A stream ends with the last of its collections; false then, too. */
+  private sendEvent(item: CutItem, snapshotEnd: number, flag: number): boolean {
+    const { host, options } = this;
+    const event = decodeEvent(item.buffer, item.valueStart, item.valueEnd);
+    const form = passesEvent(options.filter, event) ? formOf(event, host.eventTables) : null;
+    let hasRoom = true;
+    if (form !== null) {
+      this.announce(snapshotEnd, flag);
+      host.writer.event(options.address, item.seqno, event.kind, form);
+      this.toldSeqno = item.seqno;
+      hasRoom = host.sent(true);
+    }
+    const left = without(options.filter, event);
+    if (left === null) this.endReason ??= EndReason.filterEmpty;
+    else options.filter = left;
+    return hasRoom && left !== null;
   }
 
   /** Says how far the snapshot goes, unless that was said. */

@@ -8,6 +8,7 @@ import { draftTombstone } from './drafts.ts';
 import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
 import type { Residency } from './residency.ts';
+import { isEventKey } from './system-events.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
 export interface EvictorOptions {
@@ -66,7 +67,7 @@ export class Evictor {
   private visit(address: number, evict: (address: number) => void): void {
     const { items } = this.vbuckets;
     if ((items.state(address) & Bit.used) !== 0) items.clearBits(address, Bit.used);
-    else evict(address);
+    else if (!isEventKey(items.page(address), items.keyStart(address))) evict(address);
   }
 
   private actOf({

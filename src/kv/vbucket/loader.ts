@@ -3,14 +3,17 @@ import { CutBits, type CutItem, CutReader } from '../bucket/cut.ts';
 import type { CutBuffer } from '../disk/engine.ts';
 import { type Collections, collectionIdOf } from './collections.ts';
 import { draftOfStored } from './drafts.ts';
+import type { EventRecorder } from './event-recorder.ts';
 import { type Draft, emptyDraft } from './items.ts';
 import type { Residency } from './residency.ts';
+import { isEventKey } from './system-events.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
 export interface LoaderOptions {
   vbuckets: Vbuckets;
   collections: Collections;
   residency: Residency;
+  events: EventRecorder;
   /** What is loaded from then on leaves its value, or all of itself, on disk. */
   isFull: () => boolean;
 }
@@ -21,6 +24,7 @@ export class Loader {
   private readonly vbuckets: Vbuckets;
   private readonly collections: Collections;
   private readonly residency: Residency;
+  private readonly events: EventRecorder;
   private readonly isFull: () => boolean;
   private readonly draft: Draft = emptyDraft();
 
@@ -28,6 +32,7 @@ export class Loader {
     this.vbuckets = options.vbuckets;
     this.collections = options.collections;
     this.residency = options.residency;
+    this.events = options.events;
     this.isFull = options.isFull;
   }
 
@@ -37,6 +42,10 @@ export class Loader {
   }
 
   private loadItem(row: number, item: CutItem): void {
+    if (isEventKey(item.buffer, item.keyStart)) {
+      this.events.noteStored(row, item);
+      return;
+    }
     const isGone = this.collections.slotOf(item.buffer, item.keyStart) < 0;
     if (isGone && (item.bits & CutBits.deleted) !== 0) return;
     if (isGone) this.gone.add(collectionIdOf(item.buffer, item.keyStart));

@@ -5,6 +5,7 @@ import type { Collections } from './collections.ts';
 import { draftStoredTombstone, draftTombstone } from './drafts.ts';
 import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
+import { isEventKey } from './system-events.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
 export interface SweeperOptions {
@@ -66,7 +67,9 @@ export class Sweeper {
 
   private isGone(address: number): boolean {
     const { collections, vbuckets } = this.options;
-    return collections.slotOf(vbuckets.items.page(address), vbuckets.items.keyStart(address)) < 0;
+    const page = vbuckets.items.page(address);
+    const keyStart = vbuckets.items.keyStart(address);
+    return collections.slotOf(page, keyStart) < 0 && !isEventKey(page, keyStart);
   }
 
   private remove(address: number): void {

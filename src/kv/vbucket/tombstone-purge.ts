@@ -4,6 +4,7 @@ import type { KeyIndex } from '../memory/key-index.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import type { Items } from './items.ts';
 import { isInFlight } from './preconditions.ts';
+import { isEventKey } from './system-events.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
 /** A key that was written anew since has another seqno, or waits to be written, and stays. */
@@ -54,7 +55,8 @@ function emptySlot(index: KeyIndex, vb: number): number {
 }
 
 const isCounted = (items: Items, address: number): boolean =>
-  (items.state(address) & (Bit.deleted | Bit.pending)) === Bit.deleted;
+  (items.state(address) & (Bit.deleted | Bit.pending)) === Bit.deleted &&
+  !isEventKey(items.page(address), items.keyStart(address));
 
 function isPurged(items: Items, address: number, upTo: number, before: number): boolean {
   const state = items.state(address);
@@ -71,7 +73,7 @@ export function oldTombstones(vbuckets: Vbuckets, vb: number, beforeSeconds: num
     if (address === 0 || (items.state(address) & Bit.deleted) === 0) continue;
     if (items.word(address, Word.expiry) >= beforeSeconds) continue;
     found.purgeSeqno = Math.max(found.purgeSeqno, items.seqno(address));
-    found.tombstones++;
+    if (isCounted(items, address)) found.tombstones++;
   }
   return found;
 }

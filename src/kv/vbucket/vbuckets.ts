@@ -15,6 +15,7 @@ import { type Draft, draftBytes, Items } from './items.ts';
 import type { Now } from './now.ts';
 import { RecentChanges } from './recent-changes.ts';
 import { VbucketRows } from './rows.ts';
+import { isEventKey } from './system-events.ts';
 
 export interface VbucketsOptions {
   count: number;
@@ -128,7 +129,8 @@ export class Vbuckets {
     if (old !== 0) items.setBits(target, Bit.used);
     this.stamp(row, target, rev, result);
     this.count(before, draft.bits, draft.key, draft.keyStart);
-    if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(row, rev);
+    if ((draft.bits & Bit.deleted) !== 0 && !isEventKey(draft.key, draft.keyStart))
+      this.noteDeletedRev(row, rev);
     if (target !== old) this.place.address = this.put(target);
     if (target !== old && old !== 0) heap.free(old);
     return true;
@@ -206,9 +208,10 @@ export class Vbuckets {
   forget(): void {
     const { items, place, rows } = this;
     const { row, address } = place;
+    const isEvent = isEventKey(items.page(address), items.keyStart(address));
+    if (!isEvent && (items.state(address) & Bit.deleted) !== 0) (rows.tombstones[row] as number) -= 1;
+    else if (!isEvent) (rows.items[row] as number) -= 1;
     if ((items.state(address) & Bit.dirty) !== 0) unlinkDirty(rows, items, row, address);
-    if ((items.state(address) & Bit.deleted) !== 0) (rows.tombstones[row] as number) -= 1;
-    else (rows.items[row] as number) -= 1;
     this.noteValueReplaced(row, address);
     this.recent.lose(row, items.seqno(address));
     this.index.remove(row, place.slot);
@@ -329,6 +332,7 @@ export class Vbuckets {
     const { row } = this.place;
     const after = (bits & Bit.deleted) === 0 ? Kind.live : Kind.tombstone;
     if (before === after) return;
+    if (isEventKey(key, keyStart)) return;
     if (before === Kind.live) (rows.items[row] as number) -= 1;
     if (before === Kind.tombstone) (rows.tombstones[row] as number) -= 1;
     if (after === Kind.live) (rows.items[row] as number) += 1;

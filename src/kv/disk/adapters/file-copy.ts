@@ -33,7 +33,7 @@ const copySql = {
   seqnoBound: 'select seq from old.doc where vb = ? and seq > ? order by seq limit 1 offset ?',
   copyKeys: `insert into main.doc select vb, key, seq, exp, del, meta, val from old.doc
     where vb = ? and key > ? and key <= ? and ${isKept} order by key`,
-  dropped: `select count(*), max(seq) from old.doc not indexed where vb = ? and key > ? and key <= ? and not ${isKept}`,
+  dropped: `select count(*), max(seq), total(key >= x'01' and key < x'02') from old.doc not indexed where vb = ? and key > ? and key <= ? and not ${isKept}`,
   bigByKey: `select vb * ${bigVbFactor} + seq from main.doc where vb = ? and key > ? and key <= ? and val is null`,
   /** Values in `big` of the versions that the next statement replaces. */
   dropBigs: `delete from main.big where id in (select d.vb * ${bigVbFactor} + d.seq from old.doc o
@@ -181,16 +181,20 @@ export class FileCopy {
   }
 
   private noteDropped(vb: number, from: Uint8Array, to: Uint8Array, kept: readonly [number, number]): number {
-    const [tombstones, seqno] = this.row('dropped', vb, from, to, ...kept) as [number, number | null];
+    const [rows, seqno, events] = this.row('dropped', vb, from, to, ...kept) as [
+      number,
+      number | null,
+      number,
+    ];
     if (seqno === null) return 0;
     const before = this.purged.get(vb);
     this.purged.set(vb, {
       vb,
       upToSeqno: kept[1],
       purgeSeqno: Math.max(before?.purgeSeqno ?? 0, seqno),
-      tombstones: (before?.tombstones ?? 0) + tombstones,
+      tombstones: (before?.tombstones ?? 0) + rows - events,
     });
-    return tombstones;
+    return rows;
   }
 
   /** One page of what was committed since. True when no more than `rest` seqnos are left. */

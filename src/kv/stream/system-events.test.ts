@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  aBucket,
+  aDesired,
+  startService,
+  type TestService,
+  usualFeatures,
+} from '../../../test/support/data-service.ts';
+import { DcpClient } from '../../../test/support/dcp-client.ts';
+import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import type { BucketSpec, KvDesired, Manifest } from '../admin.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
+
+type Collection = [uid: string, name: string, maxTTL?: number];
+
+const scope = (uid: string, name: string, ...collections: Collection[]): Manifest['scopes'][0] => ({
+  uid,
+  name,
+  collections: collections.map(([id, own, maxTTL]) => ({
+    uid: id,
+    name: own,
+    ...(maxTTL === undefined ? {} : { maxTTL }),
+  })),
+});
+const first = scope('0', '_default', ['0', '_default']);
+
+const desired = (uid: string, scopes: Manifest['scopes'], changes: Partial<BucketSpec> = {}): KvDesired =>
+  aDesired({ buckets: [aBucket('b', { manifest: { uid, scopes }, ...changes })] });
+
+/** What the stream of vbucket 3 told of events, in short. */
+const told = (client: DcpClient): unknown[] =>
+  client.events.map(({ seqno, kind, version, key, value }) => [
+    seqno,
+    kind,
+    version,
+    key,
+    value.toString('hex'),
+  ]);
+
+const u64 = (value: number): string => value.toString(16).padStart(16, '0');
+const u32 = (value: number): string => value.toString(16).padStart(8, '0');
+
+async function streaming(
+  service: TestService,
+  name: string,
+  controls: Record<string, string> = {},
+  value?: unknown,
+): Promise<DcpClient> {
+  const client = await new DcpClient(await service.ready()).open(name, 1, controls);
+  assert.equal((await client.stream(3, value === undefined ? {} : { value })).status, 0);
+  return client;
+}
+
+async function set(kv: KvConnection, key: string, collection: number): Promise<void> {
+  const reply = await kv.ask({
+    opcode: 1,
+    vb: 3,
+    key: Buffer.concat([Buffer.from([collection]), Buffer.from(key)]),
+    extras: Buffer.alloc(8),
+    framing: Buffer.from([0x11, 0x03]),
+  });
+  assert.equal(reply.status, 0);
+}
+
+const shop = (...collections: Collection[]): Manifest['scopes'] => [
+  first,
+  scope('8', 'shop', ...collections),
+];
+
+for (const type of ['native', 'ephemeral'] as const) {
+  test(`${type}: tells of scopes and collections in the order of seqnos, live and from what is stored`, async () => {
+    await using service = await startService(desired('0', [first], { type }));
+    const live = await streaming(service, 'live');
+    await service.service.apply(desired('1', shop(), { type }));
+    await service.service.apply(desired('2', shop(['8', 'orders'], ['9', 'carts', 60]), { type }));
+    await live.reach([[3, 3]]);
+    const beginnings = [
+      [1, 3, 0, 'shop', u64(1) + u32(8)],
+      [2, 0, 0, 'orders', u64(1) + u32(8) + u32(8)],
+      [3, 0, 1, 'carts', u64(2) + u32(8) + u32(9) + u32(60)],
+    ];
+    assert.deepEqual(told(live), beginnings);
+    if (type === 'ephemeral') {
+      const kv = await service.ready();
+      assert.equal(
+        (await kv.ask({ opcode: 1, vb: 3, key: Buffer.from('\x08k'), extras: Buffer.alloc(8) })).status,
+        0,
+      );
+    } else await set(await service.ready(), 'k', 8);
+    await live.reach([[3, 4]]);
+    const later = await streaming(service, 'later');
+    await later.reach([[3, 4]]);
+    assert.deepEqual(told(later), beginnings);
+    await service.service.apply(desired('5', [first], { type }));
+    const endings = [
+      [5, 1, 0, '', u64(2) + u32(8) + u32(8)],
+      [6, 1, 0, '', u64(2) + u32(8) + u32(9)],
+      [7, 4, 0, '', u64(5) + u32(8)],
+    ];
+    for (const client of [live, later]) {
+      await client.until(() => client.events.length === 6);
+      assert.deepEqual(told(client), [...beginnings, ...endings]);
+    }
+    const afterwards = await streaming(service, 'afterwards');
+    await afterwards.until(() => afterwards.events.length === 3);
+    assert.deepEqual(told(afterwards), endings);
+  });
+}
+
+test('tells each stream of its own scope or collections, and ends it with the last of them', async () => {
+  await using service = await startService(desired('4', shop(['8', 'orders'], ['9', 'carts'])));
+  const scoped = await streaming(service, 'scope', {}, { scope: '8' });
+  const both = await streaming(service, 'both', {}, { collections: ['8', '9'] });
+  const one = await streaming(service, 'one', {}, { collections: ['9'] });
+  const plain = await new DcpClient(
+    await service.ready({ features: usualFeatures.filter((f) => f !== 0x12) }),
+  ).open('plain');
+  assert.equal((await plain.stream(3)).status, 0);
+  for (const client of [scoped, both, one]) await client.reach([[3, 3]]);
+  await service.service.apply(desired('5', shop(['8', 'orders'])));
+  await one.until(() => one.copyOf(3).endReason !== null);
+  assert.deepEqual([one.copyOf(3).endReason, told(one).length], [7, 2]);
+  await service.service.apply(desired('6', [first]));
+  for (const client of [scoped, both]) await client.until(() => client.copyOf(3).endReason !== null);
+  assert.deepEqual([both.copyOf(3).endReason, both.events.map(({ kind }) => kind)], [7, [0, 0, 1, 1]]);
+  assert.deepEqual(
+    [scoped.copyOf(3).endReason, scoped.events.map(({ kind }) => kind)],
+    [7, [3, 0, 0, 1, 1, 4]],
+  );
+  const kv = await service.ready();
+  await set(kv, 'k', 0);
+  await plain.until(() => plain.changes.length === 1);
+  assert.equal(plain.events.length, 0);
+});
+
+test('tells of changed collections those who understand tables', async () => {
+  await using service = await startService(desired('4', shop(['8', 'orders', 60])));
+  const client = await streaming(service, 'tables', { flatbuffers_system_events: 'true' });
+  const plain = await streaming(service, 'plain');
+  await service.service.apply(desired('5', shop(['8', 'orders', -1])));
+  await set(await service.ready(), 'k', 8);
+  await client.until(() => client.changes.length === 1);
+  assert.deepEqual(
+    client.events.map(({ kind, version, key }) => [kind, version, key]),
+    [
+      [3, 2, 'shop'],
+      [0, 2, 'orders'],
+      [5, 2, 'orders'],
+    ],
+  );
+  assert.deepEqual(
+    client.events.map(({ value }) => tableOf(value)),
+    [
+      { uid: 0, scope: 8, strings: ['shop'] },
+      { uid: 4, scope: 8, strings: ['orders'], collection: 8, hasTtl: 1, maxTtl: 60 },
+      { uid: 5, scope: 8, strings: ['orders'], collection: 8, hasTtl: 1, maxTtl: 0 },
+    ],
+  );
+  await plain.until(() => plain.changes.length === 1);
+  assert.deepEqual(
+    plain.events.map(({ kind }) => kind),
+    [3, 0],
+  );
+});
+
+/** Reads the table as generated code does: by the offsets of its vtable. */
+function tableOf(buffer: Buffer): Record<string, unknown> {
+  const table = buffer.readUInt32LE(0);
+  const vtable = table - buffer.readInt32LE(table);
+  const count = (buffer.readUInt16LE(vtable) - 4) / 2;
+  const at = (index: number): number => table + buffer.readUInt16LE(vtable + 4 + 2 * index);
+  assert.equal(at(0) % 8, 0, 'wide numbers are aligned');
+  const textAt = at(count - 1) + buffer.readUInt32LE(at(count - 1));
+  const text = buffer.toString('utf8', textAt + 4, textAt + 4 + buffer.readUInt32LE(textAt));
+  const common = {
+    uid: Number(buffer.readBigUInt64LE(at(0))),
+    scope: buffer.readUInt32LE(at(1)),
+    strings: [text],
+  };
+  if (count === 3) return common;
+  return {
+    ...common,
+    collection: buffer.readUInt32LE(at(2)),
+    hasTtl: buffer[at(3)],
+    maxTtl: buffer.readUInt32LE(at(4)),
+  };
+}
+
+test('what the manifest says that a crash has taken from a vbucket is told at the next start, and nothing twice', async () => {
+  const disk = new MemoryDisk();
+  const before = await startService(desired('4', shop(['8', 'orders'])), { disk: disk.engine() });
+  await set(await before.ready(), 'k', 8);
+  await before.service.stop();
+  const between = await startService(desired('4', shop(['8', 'orders'])), { disk: disk.engine() });
+  const again = await streaming(between, 'again');
+  await again.reach([[3, 3]]);
+  assert.equal(again.events.length, 2);
+  assert.deepEqual((await between.service.report()).buckets[0]?.collectionItems, { 0: 0, 8: 1 });
+  again.connection.close();
+  disk.crash();
+  await between.service.stop().catch(() => {});
+  await using after = await startService(desired('7', shop(['9', 'carts', 5])), { disk: disk.engine() });
+  const client = await streaming(after, 'after');
+  await client.until(() => client.events.length === 3);
+  assert.deepEqual(
+    told(client).map((event) => (event as unknown[]).slice(1)),
+    [
+      [3, 0, 'shop', u64(0) + u32(8)],
+      [1, 0, '', u64(4) + u32(8) + u32(8)],
+      [0, 1, 'carts', u64(7) + u32(8) + u32(9) + u32(5)],
+    ],
+  );
+});
+
+test('a bucket that was emptied tells of its collections anew', async () => {
+  await using service = await startService(desired('4', shop(['8', 'orders'])));
+  await service.service.apply(desired('4', shop(['8', 'orders']), { incarnation: 2 }));
+  const client = await streaming(service, 'again');
+  await client.reach([[3, 2]]);
+  assert.deepEqual(
+    client.events.map(({ kind }) => kind),
+    [3, 0],
+  );
+});

@@ -1,0 +1,103 @@
+// Writes the system events of all vbuckets: when the manifest changes, and at start for what a vbucket's history does
+// not tell yet. Where there is a disk they leave memory as soon as they are on it; streams then read them there.
+import type { CutItem } from '../bucket/cut.ts';
+import { Bit } from '../memory/layout.ts';
+import { emptyDraft } from './items.ts';
+import { eventsBetween, firstState, type ManifestState } from './manifest-state.ts';
+import { StoredManifests } from './stored-manifests.ts';
+import { decodeEvent, encodeEvent, eventKey, isDrop, type SystemEvent } from './system-events.ts';
+import type { Vbuckets } from './vbuckets.ts';
+
+export interface EventRecorderOptions {
+  vbuckets: Vbuckets;
+  /** Events go to a disk. */
+  persistent: boolean;
+  onDirty: (row: number) => void;
+}
+
+export class EventRecorder {
+  private readonly options: EventRecorderOptions;
+  /** What the history of every vbucket tells; null until `tell` has made it so. */
+  private told: ManifestState | null = null;
+  private stored: StoredManifests | null = null;
+  /** By row: events that are in memory until they are on disk. */
+  private readonly unwritten = new Map<number, { hash: number; seqno: number }[]>();
+  private readonly draft = emptyDraft();
+  private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
+
+  constructor(options: EventRecorderOptions) {
+    this.options = options;
+  }
+
+  /** An event that a file holds, met at warm-up. */
+  noteStored(row: number, item: CutItem): void {
+    this.stored ??= new StoredManifests(this.options.vbuckets.rows.count);
+    this.stored.note(row, decodeEvent(item.buffer, item.valueStart, item.valueEnd));
+  }
+
+  /** Has the history of these vbuckets tell what the manifest says. */
+  tell(rows: readonly number[], state: ManifestState): void {
+    const { told, stored } = this;
+    const common = told ?? (stored === null ? firstState : null);
+    const events = common && encoded(eventsBetween(common, state));
+    for (const row of rows) {
+      const own = events ?? encoded(eventsBetween((stored as StoredManifests).stateOf(row), state));
+      for (const event of own) this.write(row, event);
+    }
+    this.told = state;
+    this.stored = null;
+  }
+
+  /** The vbucket's changes up to `seqno` are on disk. */
+  persisted(row: number, seqno: number): void {
+    const unwritten = this.unwritten.get(row);
+    if (unwritten === undefined) return;
+    const left = unwritten.filter((event) => event.seqno > seqno);
+    for (const event of unwritten) if (event.seqno <= seqno) this.letGo(row, event);
+    if (left.length === 0) this.unwritten.delete(row);
+    else this.unwritten.set(row, left);
+  }
+
+  /** The vbuckets are empty again. */
+  clear(): void {
+    this.told = null;
+    this.stored = null;
+    this.unwritten.clear();
+  }
+
+  private write(row: number, event: EncodedEvent): void {
+    const { vbuckets, persistent, onDirty } = this.options;
+    const { draft, result } = this;
+    const hash = vbuckets.hash(event.key, 0, event.key.length);
+    vbuckets.look(row, hash, event.key, 0, event.key.length);
+    draft.key = event.key;
+    draft.keyEnd = event.key.length;
+    draft.value = event.value;
+    draft.valueEnd = event.value.length;
+    draft.bits = event.isDrop ? Bit.deleted : 0;
+    draft.expiry = event.isDrop ? vbuckets.now.seconds : 0;
+    if (!vbuckets.write(draft, result)) throw new RangeError('no memory for the events of collections');
+    if (!persistent) return;
+    const unwritten = this.unwritten.get(row);
+    if (unwritten) unwritten.push({ hash, seqno: result.seqno });
+    else this.unwritten.set(row, [{ hash, seqno: result.seqno }]);
+    onDirty(row);
+  }
+
+  private letGo(row: number, { hash, seqno }: { hash: number; seqno: number }): void {
+    const { index, items, place } = this.options.vbuckets;
+    const slot = index.locateWhere(row, hash, (address) => items.seqno(address) === seqno);
+    if (slot < 0) return;
+    Object.assign(place, { row, hash, slot, address: index.address(row, slot) });
+    this.options.vbuckets.forget();
+  }
+}
+
+interface EncodedEvent {
+  key: Buffer;
+  value: Buffer;
+  isDrop: boolean;
+}
+
+const encoded = (events: readonly SystemEvent[]): EncodedEvent[] =>
+  events.map((event) => ({ key: eventKey(event), value: encodeEvent(event), isDrop: isDrop(event.kind) }));

@@ -1,0 +1,72 @@
+// Which scopes and collections a vbucket's history has told of, and the events that lead from one such state to another.
+import { EventKind, type SystemEvent } from './system-events.ts';
+
+export interface CollectionState {
+  scopeId: number;
+  name: string;
+  maxTtl: number;
+}
+
+export interface ManifestState {
+  uid: number;
+  /** Names by id. */
+  scopes: ReadonlyMap<number, string>;
+  collections: ReadonlyMap<number, CollectionState>;
+}
+
+const defaultName = '_default';
+
+/** What is there from the first, without an event. */
+export const firstState: ManifestState = {
+  uid: 0,
+  scopes: new Map([[0, defaultName]]),
+  collections: new Map([[0, { scopeId: 0, name: defaultName, maxTtl: 0 }]]),
+};
+
+/**
+ * In an order in which every collection lies within the life of its scope. Only the last event carries the new
+ * manifest's uid: whoever has seen less has not seen that manifest.
+ */
+export function eventsBetween(before: ManifestState, after: ManifestState): SystemEvent[] {
+  const events = [
+    ...scopeEvents(EventKind.createScope, after.scopes, before.scopes),
+    ...collectionEvents(EventKind.dropCollection, before.collections, after.collections),
+    ...collectionEvents(EventKind.createCollection, after.collections, before.collections),
+    ...modifications(before.collections, after.collections),
+    ...scopeEvents(EventKind.dropScope, before.scopes, after.scopes),
+  ];
+  for (const event of events) event.manifestUid = before.uid;
+  const last = events.at(-1);
+  if (last) last.manifestUid = after.uid;
+  return events;
+}
+
+function scopeEvents(
+  kind: EventKind,
+  scopes: ManifestState['scopes'],
+  others: ManifestState['scopes'],
+): SystemEvent[] {
+  return [...scopes]
+    .filter(([id]) => !others.has(id))
+    .map(([scopeId, name]) => ({ kind, manifestUid: 0, scopeId, collectionId: 0, maxTtl: 0, name }));
+}
+
+function collectionEvents(
+  kind: EventKind,
+  collections: ManifestState['collections'],
+  others: ManifestState['collections'],
+): SystemEvent[] {
+  return [...collections]
+    .filter(([id]) => !others.has(id))
+    .map(([collectionId, state]) => ({ kind, manifestUid: 0, collectionId, ...state }));
+}
+
+function modifications(
+  before: ManifestState['collections'],
+  after: ManifestState['collections'],
+): SystemEvent[] {
+  const kind = EventKind.modifyCollection;
+  return [...after]
+    .filter(([id, { maxTtl }]) => (before.get(id)?.maxTtl ?? maxTtl) !== maxTtl)
+    .map(([collectionId, state]) => ({ kind, manifestUid: 0, collectionId, ...state }));
+}

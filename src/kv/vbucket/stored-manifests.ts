@@ -1,0 +1,64 @@
+// What the files told of the scopes and collections of each vbucket, gathered at warm-up from its system events. One
+// column for each scope and collection, since there may be a thousand of them in each of a thousand vbuckets.
+import { firstState, type ManifestState } from './manifest-state.ts';
+import { EventKind, isDrop, isScopeEvent, type SystemEvent } from './system-events.ts';
+
+interface Column {
+  scopeId: number;
+  name: string;
+  /** By row: `absent`, or the maximum time to live. */
+  maxTtls: Int32Array;
+}
+
+const absent = -2;
+
+export class StoredManifests {
+  private readonly rowCount: number;
+  private readonly uids: Float64Array;
+  private readonly scopes = new Map<number, Column>();
+  private readonly collections = new Map<number, Column>();
+
+  constructor(rowCount: number) {
+    this.rowCount = rowCount;
+    this.uids = new Float64Array(rowCount);
+    for (const [id, name] of firstState.scopes) this.column(this.scopes, id, { scopeId: id, name }).fill(0);
+    for (const [id, state] of firstState.collections) this.column(this.collections, id, state).fill(0);
+  }
+
+  /** Events of a row come in the order of their seqnos. */
+  note(row: number, event: SystemEvent): void {
+    const isScope = isScopeEvent(event.kind);
+    const column = isScope
+      ? this.column(this.scopes, event.scopeId, event)
+      : this.column(this.collections, event.collectionId, event);
+    // The row of its creation is gone from the file once a collection is dropped; that of a change may be there.
+    const isStray = event.kind === EventKind.modifyCollection && column[row] === absent;
+    if (!isStray) column[row] = isDrop(event.kind) ? absent : event.maxTtl;
+    this.uids[row] = Math.max(this.uids[row] as number, event.manifestUid);
+  }
+
+  stateOf(row: number): ManifestState {
+    const scopes = this.present(this.scopes, row).map(([id, { name }]) => [id, name] as const);
+    const collections = this.present(this.collections, row).map(
+      ([id, { scopeId, name, maxTtls }]) => [id, { scopeId, name, maxTtl: maxTtls[row] as number }] as const,
+    );
+    return { uid: this.uids[row] as number, scopes: new Map(scopes), collections: new Map(collections) };
+  }
+
+  private present(columns: Map<number, Column>, row: number): [number, Column][] {
+    return [...columns].filter(([, { maxTtls }]) => maxTtls[row] !== absent);
+  }
+
+  private column(
+    columns: Map<number, Column>,
+    id: number,
+    { scopeId, name }: Pick<Column, 'scopeId' | 'name'>,
+  ): Int32Array {
+    let column = columns.get(id);
+    if (!column) {
+      column = { scopeId, name, maxTtls: new Int32Array(this.rowCount).fill(absent) };
+      columns.set(id, column);
+    }
+    return column.maxTtls;
+  }
+}
