@@ -25,6 +25,7 @@ import { Residency } from '../vbucket/residency.ts';
 import { Sweeper } from '../vbucket/sweeper.ts';
 import { Vbuckets } from '../vbucket/vbuckets.ts';
 import { BackgroundFetches } from './background-fetches.ts';
+import type { BucketStats } from './bucket-stats.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { CollectionSweep } from './collection-sweep.ts';
 import { Compaction } from './compaction.ts';
@@ -62,21 +63,6 @@ export interface BucketOptions {
   clock: Clock;
   random: Random;
   log: Log;
-}
-
-export interface BucketStats {
-  items: number;
-  tombstones: number;
-  memUsed: number;
-  dirtyItems: number;
-  /** Documents whose value is on disk only. */
-  nonResident: number;
-  /** Since start. */
-  diskFetches: number;
-  evictions: number;
-  expired: number;
-  /** Live items by collection id in lower-case hex. */
-  collectionItems: Record<string, number>;
 }
 
 export class Bucket {
