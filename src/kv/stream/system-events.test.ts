@@ -201,6 +201,8 @@ test('what the manifest says that a crash has taken from a vbucket is told at th
   disk.crash();
   await between.service.stop().catch(() => {});
   await using after = await startService(desired('7', shop(['9', 'carts', 5])), { disk: disk.engine() });
+  // Once this is on disk, so are the events.
+  await set(await after.ready(), 'k', 9);
   const client = await streaming(after, 'after');
   await client.until(() => client.events.length === 3);
   assert.deepEqual(
