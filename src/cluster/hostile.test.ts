@@ -99,7 +99,7 @@ it('answers hostile requests to every route without failing', { timeout: 100_000
     const sent = {
       method: route.method,
       ...(route.bodyKind === 'json' && { json: randomJson(random, 4) }),
-      ...(route.bodyKind === 'form' && { form: randomForm(random) }),
+      ...((route.bodyKind === 'form' || route.bodyKind === 'anyForm') && { form: randomForm(random) }),
     };
     const pending = request(`${url}?${query}`, sent);
     // Whoever waits for a manifest that never comes has waited long enough.

@@ -5,7 +5,7 @@
 //   createHttpServer({ routes: manager.routes, authority: manager.authority, hooks: manager.hooks, log, clock });
 //   createHttpServer({ routes: manager.capiRoutes, ...the same });
 //   await manager.start(ports);                    // the ports that really listen; the data service follows from here
-//   await manager.certificates.ready;              // then TLS listeners; `current()` and `onChange` for replacements
+//   await manager.certificates.ready;              // then TLS listeners with `tls.current()`, and again on `tls.onChange`
 //   await manager.stop();
 import type { Authority } from '#auth/authority.ts';
 import type { Kdf } from '#auth/kdf.ts';
@@ -24,7 +24,7 @@ import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
 import { localTimeOfDay } from './auto-compaction/time-of-day.ts';
 import { capiRoutes } from './capi/capi.routes.ts';
 import { createCertificates } from './certificates/certificates.feature.ts';
-import type { CertificateFiles, CertificatesService } from './certificates/certificates.service.ts';
+import type { CertificateFiles } from './certificates/certificates.service.ts';
 import type { Inbox } from './certificates/inbox.ts';
 import type { Issue } from './certificates/issue.ts';
 import type { PassphraseSources } from './certificates/passphrase.ts';
@@ -37,6 +37,7 @@ import type { System } from './nodes/system.ts';
 import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/password-policy.routes.ts';
 import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
 import { clusterRoutes } from './routes.ts';
+import { type SecurityParts, securityParts } from './security/security.feature.ts';
 import { targetsOf } from './users/role-targets.ts';
 import { createUsers } from './users/users.feature.ts';
 
@@ -78,9 +79,9 @@ export interface ClusterManager {
   readonly capiRoutes: readonly BoundRoute[];
   readonly authority: Authority;
   readonly hooks: ClusterHooks;
-  readonly certificates: Pick<CertificatesService, 'current' | 'onChange'> & {
-    readonly ready: Promise<void>;
-  };
+  readonly certificates: { readonly ready: Promise<void> };
+  /** What the TLS listeners of both route tables are given. */
+  readonly tls: ReturnType<SecurityParts['tlsFor']>;
   readonly product: Product;
   /** Whoever notices what operators must be mailed says so here. */
   readonly alerts: AlertSink;
@@ -100,37 +101,40 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
   const policy = passwordPolicySetting(store);
   const users = createUsers({ ...options, targets: targetsOf(view), passwordPolicy: () => policy.value });
   const certificates = createCertificates({ ...options, view });
-  const tls = certificates.service;
-  const data = new Agent({ ...options, view, users: users.identities, tls });
+  const security = securityParts({ ...options, certificates: certificates.service });
+  const data = new Agent({ ...options, view, users: users.identities, tls: security.tlsFor('data') });
   const compactor = new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay });
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {}); // whoever awaits it is told
   const alerts = new AlertsService({
     ...options,
     store: new AlertsStore(new SettingsStore(store), options.secrets),
-    mailer: options.mailer(() => tls.trusted()),
+    mailer: options.mailer(() => certificates.service.trusted()),
   });
   const parts = { ...options, view, product, data, certificates, alerts, administrators: users.service };
   return {
-    routes: [...clusterRoutes(parts), ...users.routes, ...passwordPolicyRoutes(policy)].sort(byPath),
+    routes: [
+      ...clusterRoutes(parts),
+      ...users.routes,
+      ...passwordPolicyRoutes(policy),
+      ...security.routes,
+    ].sort(byPath),
     capiRoutes: capiRoutes({ view, product }),
     authority: users.authenticator,
     hooks: {
       clusterUuid: () => view.cluster.uuid,
       bucketUuid: (name) => view.liveBucket(name)?.uuid ?? null,
+      ...security.hooks,
     },
-    certificates: {
-      ready: ready.promise,
-      current: () => tls.current(),
-      onChange: (listener) => tls.onChange(listener),
-    },
+    certificates: { ready: ready.promise },
+    tls: security.tlsFor('clusterManager'),
     product,
     alerts,
     async open() {
       await firstConfiguration(options);
       await view.start();
-      await Promise.all([users.start(), policy.start()]);
-      tls.start().then(ready.resolve, ready.reject);
+      await Promise.all([users.start(), policy.start(), security.start()]);
+      certificates.service.start().then(ready.resolve, ready.reject);
       ready.promise.then(() => certificates.expiry.start(), ready.reject);
     },
     async start(ports) {
@@ -144,9 +148,10 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
       await alerts.stop();
       await data.stop();
       certificates.expiry.stop();
-      await tls.stop();
+      await certificates.service.stop();
       users.stop();
       policy.stop();
+      security.stop();
       view.stop();
       log.debug('cluster.stopped');
     },

@@ -19,8 +19,11 @@ export type Access =
   | { readonly kind: 'permission'; readonly permission: string }
   | { readonly kind: 'roles'; readonly roles: readonly string[]; readonly permission: string };
 
-/** How a request body is read. `none` ignores one. `raw` hands over the bytes. */
-export type BodyKind = 'none' | 'form' | 'json' | 'raw';
+/**
+ * How a request body is read. `none` ignores one. `raw` hands over the bytes. `form` has fields only where the Content-Type
+ * says that it is one, `anyForm` whatever that says.
+ */
+export type BodyKind = 'none' | 'form' | 'anyForm' | 'json' | 'raw';
 
 export interface RouteDefinition<Query extends Schema = Schema, Body extends Schema = Schema> {
   /** Stable name for logs, audit and documentation: `buckets.edit`. */
@@ -126,7 +129,7 @@ export interface Identity {
 type QueryOf<R extends RouteDefinition> = R['query'] extends Schema ? Output<R['query']> : Form;
 type BodyOf<R extends RouteDefinition> = R['body'] extends Schema
   ? Output<R['body']>
-  : R['bodyKind'] extends 'form'
+  : R['bodyKind'] extends 'form' | 'anyForm'
     ? Form
     : R['bodyKind'] extends 'raw'
       ? Buffer

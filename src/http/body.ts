@@ -22,6 +22,7 @@ export async function readBody(route: RouteDefinition, source: BodySource): Prom
   if (kind === 'none') return undefined;
   const bytes = await collect(source, route.bodyLimit ?? defaultLimit(kind));
   if (kind === 'raw') return bytes;
+  if (kind === 'anyForm') return parseForm(bytes.toString('utf8'));
   return kind === 'json' ? parseJson(bytes) : parseFormBody(source, bytes);
 }
 

@@ -4,15 +4,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import type { AddressInfo, Socket } from 'node:net';
 import { assert } from '#base/assert.ts';
 import type { Clock } from '#ports/clock.ts';
-
-export interface TlsOptions {
-  /** PEM chain, PEM key. */
-  readonly certificate: string;
-  readonly key: string;
-  readonly minVersion: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
-  readonly ciphers?: string;
-  readonly honorCipherOrder: boolean;
-}
+import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 
 const limits = {
   headerBytes: 64 << 10,
@@ -29,12 +21,12 @@ export interface Listener {
   /** Takes no new connections; resolves when the last is gone, which the deadline brings about. */
   close(clock: Clock, deadlineMs: number): Promise<void>;
   /** TLS listeners only: new connections get this certificate, open ones keep theirs. */
-  replaceTls(tls: TlsOptions): void;
+  replaceTls(tls: TlsSpec): void;
 }
 
 export async function openListener(
   handler: RequestListener,
-  options: { host: string; port: number; tls?: TlsOptions },
+  options: { host: string; port: number; tls?: TlsSpec },
 ): Promise<Listener> {
   const server = options.tls ? tlsServer(handler, options.tls) : createServer(serverOptions, handler);
   server.maxConnections = limits.connections;
@@ -47,7 +39,7 @@ export async function openListener(
     close: (clock, deadlineMs) => close(server, clock, deadlineMs),
     replaceTls(tls) {
       assert('setSecureContext' in server, 'only a TLS listener has a certificate');
-      server.setSecureContext(tlsOptions(tls));
+      server.setSecureContext(secureContextOptions(tls));
     },
   };
 }
@@ -60,16 +52,8 @@ const serverOptions = {
   noDelay: true,
 };
 
-const tlsServer = (handler: RequestListener, tls: TlsOptions): TlsServer =>
-  createTlsServer({ ...serverOptions, ...tlsOptions(tls) }, handler);
-
-const tlsOptions = (tls: TlsOptions) => ({
-  cert: tls.certificate,
-  key: tls.key,
-  minVersion: tls.minVersion,
-  honorCipherOrder: tls.honorCipherOrder,
-  ...(tls.ciphers !== undefined && { ciphers: tls.ciphers }),
-});
+const tlsServer = (handler: RequestListener, tls: TlsSpec): TlsServer =>
+  createTlsServer({ ...serverOptions, ...secureContextOptions(tls) }, handler);
 
 function listen(server: Server | TlsServer, options: { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -10,12 +10,13 @@
 import type { RequestListener } from 'node:http';
 import type { InjectOptions, Response } from 'light-my-request';
 import type { BoundRoute, RouteDefinition } from '#contract/route.ts';
-import { type Listener, openListener, type TlsOptions } from './listener.host.ts';
+import type { TlsSpec } from '#ports/tls.ts';
+import { type Listener, openListener } from './listener.host.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 
 export interface HttpServer {
   readonly routes: readonly RouteDefinition[];
-  listen(options: { host: string; port: number; tls?: TlsOptions }): Promise<Listener>;
+  listen(options: { host: string; port: number; tls?: TlsSpec }): Promise<Listener>;
   inject(request: InjectOptions): Promise<Response>;
   /** Closes the listeners, ends streams, lets running requests finish until the deadline. */
   stop(deadlineMs: number): Promise<void>;

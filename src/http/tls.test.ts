@@ -4,11 +4,11 @@ import { connect } from 'node:tls';
 import { bind, defineRoute, reply } from '#contract/route.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
+import type { TlsSpec } from '#ports/tls.ts';
 import { makeCertificate } from '../../test/support/certificate.ts';
-import type { TlsOptions } from './listener.host.ts';
 import { createHttpServer } from './server.ts';
 
-const aCertificate = async (): Promise<TlsOptions> => ({
+const aCertificate = async (): Promise<TlsSpec> => ({
   ...(await makeCertificate()),
   minVersion: 'TLSv1.2',
   honorCipherOrder: true,

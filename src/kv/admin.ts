@@ -2,6 +2,7 @@
 // as it likes; the data service makes it so and reports what is. Everything here can cross a thread boundary.
 
 import type { UserSpec } from '#auth/privileges.ts';
+import type { TlsSpec } from '#ports/tls.ts';
 
 export {
   type BucketGrant,
@@ -10,6 +11,7 @@ export {
   type ScramVerifier,
   type UserSpec,
 } from '#auth/privileges.ts';
+export type { TlsSpec } from '#ports/tls.ts';
 
 export type BucketType = 'native' | 'ephemeral' | 'cache';
 export type EvictionPolicy = 'valueOnly' | 'fullEviction' | 'noEviction' | 'nruEviction';
@@ -40,15 +42,6 @@ export interface BucketSpec {
   manifest: Manifest;
   /** Terse bucket configuration as JSON text, sent as it is by GET_CLUSTER_CONFIG and with NOT_MY_VBUCKET. */
   clusterConfig: { revEpoch: number; rev: number; json: string };
-}
-
-export interface TlsSpec {
-  /** PEM chain, PEM key. */
-  certificate: string;
-  key: string;
-  minVersion: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
-  ciphers?: string;
-  honorCipherOrder: boolean;
 }
 
 /** The wanted state; each call replaces the last. */

@@ -170,8 +170,8 @@ export class Node {
   }
 
   private async startTls(rest: HttpServer, capi: HttpServer, dist: DistPorts): Promise<void> {
-    const { certificates } = this.manager;
-    const tls = certificates.current();
+    const following = this.manager.tls;
+    const tls = following.current();
     if (tls === null) throw new Error('there is no certificate');
     const secure = [
       await this.listen(rest, 'rest-tls-port', tls),
@@ -179,12 +179,12 @@ export class Node {
     ];
     const distTLS = await this.opening('dist-tls-port', dist.startTls(tls));
     Object.assign(this.ports, { mgmtSSL: secure[0]?.port, capiSSL: secure[1]?.port, distTLS });
-    const following = certificates.onChange(() => {
-      const changed = certificates.current();
+    const changes = following.onChange(() => {
+      const changed = following.current();
       if (changed === null) return;
       for (const listener of [...secure, dist]) listener.replaceTls(changed);
     });
-    this.stops.push({ name: 'certificates', stop: () => following.stop() });
+    this.stops.push({ name: 'certificates', stop: () => changes.stop() });
   }
 
   private distPorts(): DistPorts {

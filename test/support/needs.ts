@@ -2,11 +2,15 @@
 // nothing goes untested unseen.
 import { execFileSync } from 'node:child_process';
 
-const probes: Record<'mount' | 'compiler', { reason: string; works: () => unknown }> = {
+const probes: Record<'mount' | 'compiler' | 'openssl', { reason: string; works: () => unknown }> = {
   mount: {
     reason: 'needs the right to mount (root on Linux)',
     works: () =>
       execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt'], { stdio: 'ignore' }),
+  },
+  openssl: {
+    reason: 'needs the openssl command',
+    works: () => execFileSync('openssl', ['version'], { stdio: 'ignore' }),
   },
   compiler: {
     reason: 'needs a C compiler (cc) and Linux',

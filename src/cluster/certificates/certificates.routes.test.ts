@@ -201,7 +201,7 @@ test('takes a chain and key of the inbox into use', async () => {
   assert.deepEqual(shown.warnings, []);
   const own = (await node.request('/pools/default/certificate/node/127.0.0.1%3A8091')).body;
   assert.deepEqual({ node: shown.node, ...own }, shown);
-  const tls = node.manager.certificates.current();
+  const tls = node.manager.tls.current();
   assert.ok(createPrivateKey(tls?.key ?? '').equals(createPrivateKey(key)));
   assert.equal(tls?.certificate.match(/BEGIN CERTIFICATE/g)?.length, 2);
 });
@@ -213,7 +213,7 @@ test('refuses a chain or key that does not fit, and keeps the certificate in use
   const { certificate, key } = root.issue('/CN=node', { names });
   const other = root.issue('/CN=other', { names });
   const past = root.issue('/CN=past', { names, fromDays: -9, toDays: -2 });
-  const before = node.manager.certificates.current();
+  const before = node.manager.tls.current();
   const file = (name: string) => `${node.folder}/${name}`;
   assert.equal(
     (await node.reload()).body,
@@ -252,7 +252,7 @@ test('refuses a chain or key that does not fit, and keeps the certificate in use
     const { status, body } = await node.reload();
     assert.deepEqual([status, body], [400, text]);
   }
-  assert.equal(node.manager.certificates.current(), before);
+  assert.deepEqual(node.manager.tls.current(), before);
 });
 
 test('opens an encrypted key with the passphrase of the request, and never shows it', async () => {
@@ -308,13 +308,13 @@ test('makes new certificates on request, in the place of loaded ones unless told
   node.put({ 'CA/root.pem': root.certificate, 'chain.pem': certificate, 'pkey.key': key });
   await node.load();
   await node.reload();
-  const loaded = node.manager.certificates.current();
+  const loaded = node.manager.tls.current();
   const path = '/controller/regenerateCertificate';
   const kept = await node.request(`${path}?dropUploadedCertificates=false`, { method: 'POST' });
   assert.match(kept.text, /^-----BEGIN CERTIFICATE-----/);
-  assert.equal(node.manager.certificates.current(), loaded);
+  assert.deepEqual(node.manager.tls.current(), loaded);
   assert.equal((await node.request(path, { method: 'POST' })).status, 200);
-  assert.notEqual(node.manager.certificates.current()?.certificate, loaded?.certificate);
+  assert.notEqual(node.manager.tls.current()?.certificate, loaded?.certificate);
   assert.equal((await node.request('/pools/default/certificates')).body[0].type, 'generated');
   const wrong = await node.request(`${path}?forceResetCACertificate=maybe`, { method: 'POST' });
   assert.deepEqual(wrong.body, {

@@ -1,6 +1,7 @@
 // The ports between nodes. Until clusters of several nodes come they say what listens here, and nothing else.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 
 export interface DistPortsOptions {
   host: string;
@@ -11,18 +12,8 @@ export interface DistPortsOptions {
   greeting: string;
 }
 
-interface Tls {
-  certificate: string;
-  key: string;
-}
-
 const connectionsMax = 64;
 const idleMs = 10_000;
-const tlsOptions = ({ certificate, key }: Tls) => ({
-  cert: certificate,
-  key,
-  minVersion: 'TLSv1.2' as const,
-});
 
 export class DistPorts {
   readonly #options: DistPortsOptions;
@@ -43,14 +34,14 @@ export class DistPorts {
   }
 
   /** Once there is a certificate. */
-  startTls(tls: Tls): Promise<number> {
-    this.#secure = createTlsServer(tlsOptions(tls), (socket) => this.#greet(socket));
+  startTls(tls: TlsSpec): Promise<number> {
+    this.#secure = createTlsServer(secureContextOptions(tls), (socket) => this.#greet(socket));
     this.#secure.on('tlsClientError', () => {}); // whoever spoke no TLS has been told by the handshake
     return this.#listen(this.#secure, this.#options.tlsPort);
   }
 
-  replaceTls(tls: Tls): void {
-    this.#secure?.setSecureContext(tlsOptions(tls));
+  replaceTls(tls: TlsSpec): void {
+    this.#secure?.setSecureContext(secureContextOptions(tls));
   }
 
   async stop(): Promise<void> {

@@ -2,8 +2,15 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
+import type { TlsSpec } from '#ports/tls.ts';
 import { makeCertificate } from '../../../test/support/certificate.ts';
 import { DistPorts } from './dist-ports.host.ts';
+
+const aTls = async (): Promise<TlsSpec> => ({
+  ...(await makeCertificate()),
+  minVersion: 'TLSv1.2',
+  honorCipherOrder: true,
+});
 
 async function saidBy(socket: Socket): Promise<string> {
   let text = '';
@@ -12,7 +19,7 @@ async function saidBy(socket: Socket): Promise<string> {
 }
 
 it('greets on both ports and hangs up', async () => {
-  const certificate = await makeCertificate();
+  const certificate = await aTls();
   const ports = new DistPorts({ host: '127.0.0.1', port: 0, tlsPort: 0, greeting: 'Divan 7\r\n' });
   const plain = await ports.startPlain();
   const secure = await ports.startTls(certificate);
@@ -22,7 +29,7 @@ it('greets on both ports and hangs up', async () => {
   assert.equal(await saidBy(tls), 'Divan 7\r\n');
   const noise = connect(secure, '127.0.0.1', () => noise.end('not TLS at all\r\n\r\n'));
   await saidBy(noise).catch(() => {}); // hung up on, by whichever side
-  ports.replaceTls(await makeCertificate());
+  ports.replaceTls(await aTls());
   await ports.stop();
 });
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { BoundRoute, Context, Input } from '#contract/route.ts';
 import { aManager } from '../../../test/support/manager.ts';
 import { catalogue } from './catalogue.ts';
+import { securitySettings } from './security-settings.ts';
 
 /** Users, groups, scopes and collections are things, not settings; a refusal to join has nothing to set. */
 const things = /^(users|groups|collections)\.|^provisioning\.join$/;
@@ -60,7 +61,15 @@ const alternate = {
   capiSSL: '8096',
 };
 
-const formsOf = (route: string) => (route === 'provisioning.alternate' ? [alternate] : forms);
+/** Takes keys by their paths, so it is sent all of them. */
+const security = Object.fromEntries(
+  securitySettings.flatMap(({ settings }) => settings.map(({ name }) => [name, 'x'])),
+);
+
+function formsOf(route: string): Record<string, string>[] {
+  if (route === 'security.set') return [security];
+  return route === 'provisioning.alternate' ? [alternate] : forms;
+}
 
 /** A threshold without brackets is read only to be refused. */
 const refused = ['databaseFragmentationThreshold', 'viewFragmentationThreshold'];
@@ -70,7 +79,8 @@ async function readByRoute(): Promise<Map<string, Set<string>>> {
   for (const edition of ['enterprise', 'community'] as const) {
     const { manager } = await aManager({ edition, provisioned: false });
     for (const bound of manager.routes) {
-      if (bound.route.bodyKind !== 'form' || things.test(bound.route.id)) continue;
+      if (!['form', 'anyForm'].includes(bound.route.bodyKind ?? 'none') || things.test(bound.route.id))
+        continue;
       const names = all.get(bound.route.id) ?? new Set();
       all.set(bound.route.id, names);
       for (const form of formsOf(bound.route.id))

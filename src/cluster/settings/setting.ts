@@ -10,6 +10,8 @@ export const lacking = {
   search: 'the search service',
   analytics: 'the analytics service',
   eventing: 'the eventing service',
+  query: 'the query service',
+  backup: 'the backup service',
 } as const;
 
 /** `fixed`: only the value that is so anyway is accepted, anything else is refused. `kept`: nobody will ever go by it. */

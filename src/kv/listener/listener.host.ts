@@ -1,7 +1,7 @@
 // The data ports: accepts, limits the number of connections, and takes the certificate that is to be used from now on.
 import { createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type TlsOptions, type Server as TlsServer } from 'node:tls';
-import type { TlsSpec } from '../admin.ts';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { type Intake, readEvents, readShared } from './socket-transport.host.ts';
 
 export const sharedReadBytes = 256 * 1024;
@@ -54,14 +54,7 @@ export class Listener {
 
   /** The certificate of connections from now on. */
   useTls(spec: TlsSpec): void {
-    const options: TlsOptions = {
-      cert: spec.certificate,
-      key: spec.key,
-      minVersion: spec.minVersion,
-      honorCipherOrder: spec.honorCipherOrder,
-      ...(spec.ciphers === undefined ? {} : { ciphers: spec.ciphers }),
-    };
-    this.tlsServer?.setSecureContext(options);
+    this.tlsServer?.setSecureContext(secureContextOptions(spec));
   }
 
   /** Accepts nothing more. Resolves once every connection is closed. */

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { describe, it } from 'node:test';
+import { getCiphers } from 'node:tls';
+import { needs } from '../../../test/support/needs.ts';
+import { CipherNames, ianaName } from './cipher-names.ts';
+
+/** Suites whose server proves itself by something else than a certificate, or whose proofs are too short. */
+const unnamed = /psk|srp|ccm_?8|^a?null|adh|aecdh/i;
+
+describe('names of cipher suites', () => {
+  it('are those of the registry, as OpenSSL itself tells them', { skip: needs('openssl') }, (t) => {
+    const listed = execFileSync('openssl', ['ciphers', '-stdname', 'ALL:!aNULL:!PSK:!SRP:!aDSS:@SECLEVEL=0']);
+    const lines = listed.toString().trim().split('\n');
+    const pairs = lines.map((line) => line.split(/\s+/)).map(([iana, , openssl]) => [iana, openssl] as const);
+    const known = pairs.filter(([, openssl]) => !unnamed.test(openssl as string));
+    assert.ok(known.length > 40);
+    t.plan(known.length);
+    for (const [iana, openssl] of known) t.assert.equal(ianaName(openssl as string), iana);
+  });
+
+  it('cover every suite of this runtime that works by certificates', () => {
+    const without = getCiphers().filter((name) => ianaName(name) === null && !unnamed.test(name));
+    assert.deepEqual(without, []);
+  });
+
+  it('are not given to suites that no certificate plays a part in, nor to what is none', (t) => {
+    const others = [
+      'psk-aes128-gcm-sha256',
+      'srp-aes-128-cbc-sha',
+      'adh-aes128-sha',
+      'null-sha',
+      'AES128-CCM8',
+      'x',
+      '',
+    ];
+    t.plan(others.length);
+    for (const name of others) t.assert.equal(ianaName(name), null, name);
+  });
+
+  it('are taken in both forms and kept in the registry’s', () => {
+    const names = new CipherNames(() => [
+      'ecdhe-rsa-aes128-gcm-sha256',
+      'aes128-sha',
+      'tls_aes_128_gcm_sha256',
+      'psk-aes128-cbc-sha',
+    ]);
+    assert.deepEqual(names.all, [
+      'TLS_AES_128_GCM_SHA256',
+      'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256',
+      'TLS_RSA_WITH_AES_128_CBC_SHA',
+    ]);
+    assert.equal(names.known('AES128-SHA'), 'TLS_RSA_WITH_AES_128_CBC_SHA');
+    assert.equal(names.known('TLS_RSA_WITH_AES_128_CBC_SHA'), 'TLS_RSA_WITH_AES_128_CBC_SHA');
+    assert.equal(names.known('AES256-SHA'), null, 'the runtime lacks it');
+    assert.equal(names.known('TLS_RSA_WITH_AES_256_CBC_SHA'), null);
+    assert.deepEqual(names.toOpenssl([...names.all, 'TLS_GONE']), [
+      'TLS_AES_128_GCM_SHA256',
+      'ECDHE-RSA-AES128-GCM-SHA256',
+      'AES128-SHA',
+    ]);
+  });
+});

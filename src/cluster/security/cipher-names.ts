@@ -1,0 +1,67 @@
+// Cipher suites by their two names: what OpenSSL calls them and what the IANA registry does. Only suites that prove who
+// the server is by its certificate have one here; those by shared keys, by passwords and without proof are of no use.
+
+/** Key exchange and proof in an OpenSSL name; absent where both are RSA. */
+const exchange = '(?:(ECDHE-ECDSA|ECDHE-RSA|DHE-RSA|ECDHE)-)?';
+const cipher = '(AES|ARIA|CAMELLIA)(128|256)(?:-(GCM|CCM))?(?:-(SHA|SHA256|SHA384))?';
+const blockCipher = new RegExp(`^${exchange}${cipher}$`);
+const chacha = /^(ECDHE-ECDSA|ECDHE-RSA|DHE-RSA)-CHACHA20-POLY1305$/;
+/** Its short proofs are below every security level that a handshake gets by with. */
+const truncated = /CCM_?8/;
+
+/** Null for what has no name here. */
+export function ianaName(opensslName: string): string | null {
+  const name = opensslName.toUpperCase();
+  if (truncated.test(name)) return null;
+  if (name.startsWith('TLS_')) return name;
+  const stream = chacha.exec(name);
+  if (stream) return `TLS_${withUnderscores(stream[1])}_WITH_CHACHA20_POLY1305_SHA256`;
+  const [, by, family, bits, mode = 'CBC', hash] = blockCipher.exec(name) ?? [];
+  if (!family || (mode !== 'CCM' && !hash)) return null;
+  // The only suites whose OpenSSL name leaves out that the proof is by RSA.
+  const proof = by === 'ECDHE' ? 'ECDHE-RSA' : (by ?? 'RSA');
+  return `TLS_${withUnderscores(proof)}_WITH_${family}_${bits}_${mode}${hash ? `_${hash}` : ''}`;
+}
+
+const withUnderscores = (text: string | undefined): string => (text ?? '').replaceAll('-', '_');
+
+/** What a node can be told to use. */
+export class CipherNames {
+  readonly #available: () => readonly string[];
+  #made: Map<string, string> | null = null;
+
+  /** OpenSSL names of what the runtime has: asked for when they are needed, for it takes the runtime a while to tell. */
+  constructor(available: () => readonly string[]) {
+    this.#available = available;
+  }
+
+  get #opensslByIana(): Map<string, string> {
+    this.#made ??= byIana(this.#available());
+    return this.#made;
+  }
+
+  /** IANA names, the newest and safest kinds first. */
+  get all(): string[] {
+    return [...this.#opensslByIana.keys()].sort((a, b) => kindOf(a) - kindOf(b) || (a < b ? -1 : 1));
+  }
+
+  /** The IANA name for either name of a suite; null for none that the runtime has. */
+  known(name: string): string | null {
+    if (this.#opensslByIana.has(name)) return name;
+    const iana = ianaName(name);
+    return iana !== null && this.#opensslByIana.has(iana) ? iana : null;
+  }
+
+  /** OpenSSL names for IANA names; what an older runtime had and this one lacks is left out. */
+  toOpenssl(names: readonly string[]): string[] {
+    return names.flatMap((name) => this.#opensslByIana.get(name) ?? []);
+  }
+}
+
+function byIana(available: readonly string[]): Map<string, string> {
+  const pairs = available.map((name) => [ianaName(name), name.toUpperCase()] as const);
+  return new Map(pairs.filter((pair): pair is [string, string] => pair[0] !== null));
+}
+
+const kinds = [/^TLS_(AES|CHACHA20)/, /^TLS_ECDHE_.*(GCM|POLY1305)/, /^TLS_ECDHE_/, /^TLS_DHE_/, /./];
+const kindOf = (iana: string): number => kinds.findIndex((kind) => kind.test(iana));

@@ -1,0 +1,105 @@
+// Security on the wire: settings for all services and for each, as one tree whose every node has a path.
+import { type Access, defineRoute, type Method } from '#contract/route.ts';
+import {
+  commonTls,
+  defaults,
+  type EncryptionLevel,
+  effectiveTls,
+  type SecurityState,
+  services,
+} from './security-state.ts';
+
+const read: Access = { kind: 'permission', permission: 'cluster.admin.security!read' };
+const write: Access = { kind: 'permission', permission: 'cluster.admin.security!write' };
+const [all, part, key] = ['', '/:part', '/:part/:key'].map((rest) => `/settings/security${rest}`) as [
+  string,
+  string,
+  string,
+];
+
+const route = (id: string, method: Method, path: string, doc: string) =>
+  defineRoute({ id: `security.${id}`, method, path, access: method === 'GET' ? read : write, doc });
+
+export const GetSecurity = route(
+  'read',
+  'GET',
+  all,
+  'Settings of security on the wire, with each service’s.',
+);
+export const GetPart = route(
+  'read_part',
+  'GET',
+  part,
+  'The settings of one service, or one setting for all.',
+);
+export const GetKey = route('read_key', 'GET', key, 'One setting of one service.');
+
+/** Bodies are read as forms whatever their Content-Type says. */
+export const SetSecurity = defineRoute({
+  id: 'security.set',
+  method: 'POST',
+  path: all,
+  access: write,
+  bodyKind: 'anyForm',
+  doc: 'Changes settings of security on the wire, those of a service as `data.tlsMinVersion`; all or none.',
+});
+export const SetPart = defineRoute({
+  id: 'security.set_part',
+  method: 'POST',
+  path: part,
+  access: write,
+  bodyKind: 'raw',
+  doc: 'Changes settings of one service by a form; for one setting for all services the body is the value.',
+});
+export const SetKey = defineRoute({
+  id: 'security.set_key',
+  method: 'POST',
+  path: key,
+  access: write,
+  bodyKind: 'raw',
+  doc: 'Changes one setting of one service; the body is the value.',
+});
+
+export const ResetSecurity = route('reset', 'DELETE', all, 'Refused: what is to be reset must be named.');
+export const ResetPart = route(
+  'reset_part',
+  'DELETE',
+  part,
+  'Resets a service, or one setting for all services.',
+);
+export const ResetKey = route('reset_key', 'DELETE', key, 'Resets one setting of one service.');
+
+export interface SecurityView {
+  state: SecurityState;
+  /** Null while traffic between nodes is not encrypted: then there is none. */
+  encryptionLevel: EncryptionLevel | null;
+  supportedCipherSuites: readonly string[];
+}
+
+export type SecurityRecord = Readonly<Record<string, unknown>>;
+
+/** What a service has not chosen is shown as it holds for it. */
+export function securityRecord({
+  state,
+  encryptionLevel,
+  supportedCipherSuites,
+}: SecurityView): SecurityRecord {
+  const serviceRecords = services.map((service) => [
+    service,
+    { ...effectiveTls(state, service), supportedCipherSuites },
+  ]);
+  return {
+    disableUIOverHttp: state.disableUIOverHttp ?? defaults.disableUIOverHttp,
+    disableUIOverHttps: state.disableUIOverHttps ?? defaults.disableUIOverHttps,
+    disableWWWAuthenticate: state.disableWWWAuthenticate ?? defaults.disableWWWAuthenticate,
+    responseHeaders: headersOf(state) ?? [],
+    ...commonTls(state),
+    ...(encryptionLevel !== null && { clusterEncryptionLevel: encryptionLevel }),
+    ...Object.fromEntries(serviceRecords),
+  };
+}
+
+/** Null when there are none, which published clients are told by an empty list. */
+export function headersOf({ responseHeaders = {} }: SecurityState): Readonly<Record<string, string>> | null {
+  return Object.keys(responseHeaders).length > 0 ? responseHeaders : null;
+}

@@ -1,0 +1,57 @@
+// Security on the wire put together: the setting, its routes, and what listeners and every answer go by.
+import type { BoundRoute } from '#contract/route.ts';
+import type { ClusterHooks } from '#http/pipeline.ts';
+import type { Log } from '#ports/log.ts';
+import { runtimeCiphers, type TlsSpec } from '#ports/tls.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import type { Edition } from '../config/cluster-state.ts';
+import type { Changing } from '../config/until.ts';
+import { WatchedSetting } from '../config/watched-setting.ts';
+import { CipherNames } from './cipher-names.ts';
+import { headersOf } from './security.contract.ts';
+import { securityRoutes } from './security.routes.ts';
+import { SecurityService } from './security.service.ts';
+import { defaults, noChoices, type SecurityState, type ServiceName } from './security-state.ts';
+import { ServiceTls } from './service-tls.ts';
+
+export interface SecurityOptions {
+  store: ConfigStore;
+  certificates: Changing & { current(): TlsSpec | null };
+  edition: Edition;
+  log: Log;
+}
+
+export interface SecurityParts {
+  readonly service: SecurityService;
+  readonly routes: readonly BoundRoute[];
+  readonly hooks: Required<Pick<ClusterHooks, 'challenges' | 'responseHeaders'>>;
+  tlsFor(service: ServiceName): Changing & { current(): TlsSpec | null };
+  start(): Promise<void>;
+  stop(): void;
+}
+
+export function securityParts(options: SecurityOptions): SecurityParts {
+  const setting = new WatchedSetting<SecurityState>(options.store, 'security', noChoices);
+  const service = new SecurityService({
+    ...options,
+    setting,
+    ciphers: new CipherNames(runtimeCiphers),
+    encryptsBetweenNodes: () => false,
+    demandsClientCertificates: () => false,
+  });
+  const tls = new ServiceTls(options.certificates, service);
+  return {
+    service,
+    routes: securityRoutes(service),
+    hooks: {
+      challenges: () => !(service.state.disableWWWAuthenticate ?? defaults.disableWWWAuthenticate),
+      responseHeaders: () => headersOf(service.state) ?? {},
+    },
+    tlsFor: (name) => ({
+      current: () => tls.current(name),
+      onChange: (listener) => tls.onChange(listener),
+    }),
+    start: () => setting.start(),
+    stop: () => setting.stop(),
+  };
+}

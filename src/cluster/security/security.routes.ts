@@ -1,0 +1,58 @@
+// From requests about security settings to the service. A path names a node of the tree; a body is a form of keys, or
+// the value itself where the path names a single one.
+import { refuse } from '#contract/errors.ts';
+import { type BoundRoute, bind, type Form, reply } from '#contract/route.ts';
+import { parseForm } from '#http/path.ts';
+import * as contract from './security.contract.ts';
+import type { SecurityService, WantedValue } from './security.service.ts';
+import { keyPath, readOnlyKey } from './security-keys.ts';
+
+type Params = Readonly<Record<string, string>>;
+
+const stepsOf = ({ part, key }: Params): string[] => [part ?? '', ...(key === undefined ? [] : [key])];
+
+export function securityRoutes(service: SecurityService): BoundRoute[] {
+  const done = async (change: Promise<void>) => {
+    await change;
+    return reply.json([]);
+  };
+  const read = (params: Params) => reply.json(valueAt(contract.securityRecord(service), stepsOf(params)));
+  const set = (params: Params, body: Buffer) => done(service.set(wantedBy(stepsOf(params), body)));
+  const reset = (params: Params) => done(service.reset(stepsOf(params)));
+  return [
+    bind(contract.GetSecurity, () => reply.json(contract.securityRecord(service))),
+    bind(contract.GetPart, ({ params }) => read(params)),
+    bind(contract.GetKey, ({ params }) => read(params)),
+    bind(contract.SetSecurity, ({ body }) => done(service.set(wantedOf(body, [])))),
+    bind(contract.SetPart, ({ params, body }) => set(params, body)),
+    bind(contract.SetKey, ({ params, body }) => set(params, body)),
+    bind(contract.ResetSecurity, () => {
+      throw refuse.errorList(['Not supported']);
+    }),
+    bind(contract.ResetPart, ({ params }) => reset(params)),
+    bind(contract.ResetKey, ({ params }) => reset(params)),
+  ];
+}
+
+const notFound = () => refuse.json('Not found', 404);
+
+function valueAt(record: unknown, steps: readonly string[]): unknown {
+  let at = record;
+  for (const step of steps) {
+    if (typeof at !== 'object' || at === null || Array.isArray(at) || !Object.hasOwn(at, step))
+      throw notFound();
+    at = (at as contract.SecurityRecord)[step];
+  }
+  return at;
+}
+
+function wantedBy(steps: readonly string[], body: Buffer): WantedValue[] {
+  const text = body.toString('utf8');
+  if (steps.at(-1) === readOnlyKey) return [{ steps, sent: text }];
+  const path = keyPath(steps);
+  if (!path) throw notFound();
+  return path.key ? [{ steps, sent: text }] : wantedOf(parseForm(text), steps);
+}
+
+const wantedOf = (form: Form, under: readonly string[]): WantedValue[] =>
+  Object.entries(form).map(([name, sent]) => ({ steps: [...under, ...name.split('.')], sent }));

@@ -1,0 +1,153 @@
+// Security on the wire: what was chosen, what holds for each service, and which changes are refused.
+import { refuse } from '#contract/errors.ts';
+import type { Log } from '#ports/log.ts';
+import { isTls13, type TlsSpec } from '#ports/tls.ts';
+import type { Edition } from '../config/cluster-state.ts';
+import type { Changing } from '../config/until.ts';
+import type { WatchedSetting } from '../config/watched-setting.ts';
+import type { CipherNames } from './cipher-names.ts';
+import {
+  type KeyPath,
+  keyPath,
+  readKey,
+  readOnlyKey,
+  type Surroundings,
+  withValue,
+} from './security-keys.ts';
+import {
+  defaults,
+  effectiveTls,
+  runtimeVersion,
+  type SecurityState,
+  type ServiceName,
+  services,
+} from './security-state.ts';
+
+export interface SecurityDeps {
+  setting: WatchedSetting<SecurityState>;
+  ciphers: CipherNames;
+  edition: Edition;
+  encryptsBetweenNodes: () => boolean;
+  demandsClientCertificates: () => boolean;
+  log: Log;
+}
+
+/** A key as it was named, and what it is to be. */
+export interface WantedValue {
+  steps: readonly string[];
+  sent: string;
+}
+
+export class SecurityService implements Changing {
+  readonly #deps: SecurityDeps;
+
+  constructor(deps: SecurityDeps) {
+    this.#deps = deps;
+  }
+
+  get state(): SecurityState {
+    return this.#deps.setting.value;
+  }
+
+  get supportedCipherSuites(): string[] {
+    return this.#deps.ciphers.all;
+  }
+
+  /** Whether traffic between nodes is encrypted at all: without that there is no level. */
+  get encryptsBetweenNodes(): boolean {
+    return this.#deps.encryptsBetweenNodes();
+  }
+
+  get encryptionLevel() {
+    return this.encryptsBetweenNodes
+      ? (this.state.clusterEncryptionLevel ?? defaults.clusterEncryptionLevel)
+      : null;
+  }
+
+  /** What a service's listeners go by, besides the certificate. */
+  tlsOf(service: ServiceName): Pick<TlsSpec, 'minVersion' | 'ciphers' | 'honorCipherOrder'> {
+    const { tlsMinVersion, cipherSuites, honorCipherOrder } = effectiveTls(this.state, service);
+    const ciphers = this.#deps.ciphers.toOpenssl(cipherSuites);
+    return {
+      minVersion: runtimeVersion[tlsMinVersion],
+      honorCipherOrder,
+      ...(ciphers.length > 0 && { ciphers }),
+    };
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    return this.#deps.setting.onChange(listener);
+  }
+
+  /** All of the values, or none when one of them is refused. */
+  async set(wanted: readonly WantedValue[]): Promise<void> {
+    const problems: string[] = [];
+    const read = wanted.map((one) => this.#read(one, problems));
+    if (problems.length > 0) throw refuse.errorList(problems);
+    await this.#change((state) =>
+      read.reduce((next, one) => (one ? withValue(next, one.path, one.value) : next), state),
+    );
+    this.#deps.log.info('security.changed', { keys: wanted.map(({ steps }) => steps.join('.')) });
+  }
+
+  /** Back to what holds without a choice. */
+  async reset(steps: readonly string[]): Promise<void> {
+    const path = keyPath(steps);
+    const text = steps.join('.');
+    if (steps.at(-1) === readOnlyKey) throw refuse.errorList([`${text} - Property is readonly`]);
+    if (!path) throw refuse.errorList([`Unknown key ${text}`], 404);
+    this.#demandEdition(path);
+    await this.#change((state) => withValue(state, path, undefined));
+    this.#deps.log.info('security.changed', { keys: [text] });
+  }
+
+  #read({ steps, sent }: WantedValue, problems: string[]): { path: KeyPath; value: unknown } | null {
+    const path = keyPath(steps);
+    const reading = this.#judge(steps, path, sent);
+    if ('value' in reading && path) return { path, value: reading.value };
+    const { problem } = reading as { problem: string };
+    problems.push(path || steps.at(-1) === readOnlyKey ? `${steps.join('.')} - ${problem}` : problem);
+    return null;
+  }
+
+  #judge(steps: readonly string[], path: KeyPath | null, sent: string) {
+    if (steps.at(-1) === readOnlyKey) return { problem: 'Property is readonly' };
+    if (!path?.key) return { problem: `Unknown key ${steps.join('.')}` };
+    if (this.#isBarred(path)) return { problem: 'not supported in community edition' };
+    return readKey(path, sent, this.#surroundings);
+  }
+
+  get #surroundings(): Surroundings {
+    const { ciphers, demandsClientCertificates } = this.#deps;
+    return {
+      ciphers,
+      encryptsBetweenNodes: this.encryptsBetweenNodes,
+      demandsClientCertificates: demandsClientCertificates(),
+    };
+  }
+
+  #isBarred({ service, key }: KeyPath): boolean {
+    return this.#deps.edition === 'community' && (service !== null || key?.enterpriseOnly === true);
+  }
+
+  #demandEdition(path: KeyPath): void {
+    if (this.#isBarred(path)) throw refuse.errorList([`${path.text} - not supported in community edition`]);
+  }
+
+  async #change(next: (state: SecurityState) => SecurityState): Promise<void> {
+    await this.#deps.setting.change((before) => {
+      const after = next(before);
+      const problems = services.flatMap((service) => unusable(after, service) ?? []);
+      if (problems.length > 0) throw refuse.errorList(problems);
+      return after;
+    });
+  }
+}
+
+/** Suites of which none exists in the versions that are allowed would shut everybody out. */
+function unusable(state: SecurityState, service: ServiceName): string | null {
+  const { cipherSuites, tlsMinVersion } = effectiveTls(state, service);
+  if (cipherSuites.length === 0 || tlsMinVersion !== 'tlsv1.3') return null;
+  if (cipherSuites.some((name) => !name.includes('_WITH_') && isTls13(name))) return null;
+  return `${service}.cipherSuites - None of the cipher suites is one of tlsv1.3, the lowest version allowed`;
+}

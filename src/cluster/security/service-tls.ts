@@ -1,0 +1,30 @@
+// What TLS listeners are given: the node's certificate, and what the security settings say for their service.
+import type { TlsSpec } from '#ports/tls.ts';
+import type { Changing } from '../config/until.ts';
+import type { SecurityService } from './security.service.ts';
+import type { ServiceName } from './security-state.ts';
+
+export class ServiceTls implements Changing {
+  readonly #certificates: Changing & { current(): TlsSpec | null };
+  readonly #security: SecurityService;
+
+  constructor(certificates: Changing & { current(): TlsSpec | null }, security: SecurityService) {
+    this.#certificates = certificates;
+    this.#security = security;
+  }
+
+  /** Null until there is a certificate. */
+  current(service: ServiceName): TlsSpec | null {
+    const certificate = this.#certificates.current();
+    return certificate && { ...certificate, ...this.#security.tlsOf(service) };
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    const following = [this.#certificates.onChange(listener), this.#security.onChange(listener)];
+    return {
+      stop() {
+        for (const one of following) one.stop();
+      },
+    };
+  }
+}

@@ -1,0 +1,56 @@
+// Settings of security on the wire: for all services, and for each that has its own.
+import { type ServiceName, services } from '../security/security-state.ts';
+import { type Effect, type Setting, type SettingGroup, setting } from './setting.ts';
+
+const routes = ['security.set'];
+const truth = '`true`, `false`';
+const versions = '`tlsv1`, `tlsv1.1`, `tlsv1.2`';
+const suites =
+  'JSON list of names from `supportedCipherSuites`, the preferred first, as IANA or OpenSSL write them';
+
+const effects: Readonly<Record<ServiceName, Effect>> = {
+  data: 'acts',
+  clusterManager: 'acts',
+  fullTextSearch: 'search',
+  index: 'index',
+  eventing: 'eventing',
+  query: 'query',
+  analytics: 'analytics',
+  backup: 'backup',
+};
+
+function ofService(service: ServiceName): Setting[] {
+  const effect = effects[service];
+  const all = service === 'clusterManager' ? versions : `${versions}, \`tlsv1.3\``;
+  return [
+    setting(`${service}.tlsMinVersion`, 'as for all', all, 'live', effect),
+    setting(`${service}.cipherSuites`, 'as for all', suites, 'live', effect),
+    setting(`${service}.honorCipherOrder`, 'as for all', truth, 'live', effect),
+  ];
+}
+
+export const securitySettings: readonly SettingGroup[] = [
+  {
+    title: 'Security on the wire, for all services',
+    routes,
+    settings: [
+      setting(
+        'disableWWWAuthenticate',
+        '`false`',
+        truth,
+        'live',
+        'acts',
+        'a 401 then asks for no credentials',
+      ),
+      setting('responseHeaders', 'none', 'JSON object with `Strict-Transport-Security`', 'live', 'acts'),
+      setting('tlsMinVersion', '`tlsv1.2`', versions, 'live', 'acts', 'open connections stay as they are'),
+      setting('cipherSuites', '`[]`: the runtime’s own', suites, 'live', 'acts'),
+      setting('honorCipherOrder', '`true`', truth, 'live', 'acts'),
+    ],
+  },
+  {
+    title: 'Security on the wire, of single services',
+    routes,
+    settings: services.flatMap(ofService),
+  },
+];

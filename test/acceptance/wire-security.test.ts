@@ -1,0 +1,130 @@
+// TLS as clients outside meet it: versions, suites and their order, on every listener, changed while the node runs.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, it } from 'node:test';
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { eventually, NodeProcess } from '../support/node-process.ts';
+
+/** Clients of old versions have their own idea of what is safe. */
+const old = (version: 'TLSv1' | 'TLSv1.1'): ConnectionOptions => ({
+  minVersion: version,
+  maxVersion: version,
+  ciphers: 'DEFAULT:@SECLEVEL=0',
+});
+const gcm128 = 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256';
+const gcm256 = 'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384';
+const only = (ciphers: string): ConnectionOptions => ({ ciphers, maxVersion: 'TLSv1.2' });
+
+async function dial(address: string, options: ConnectionOptions): Promise<TLSSocket> {
+  const [, host, port] = /(?:.*:\/\/)?(.*):(\d+)$/.exec(address) ?? [];
+  const socket = connect({
+    ...{ host: host as string, port: Number(port), rejectUnauthorized: false },
+    ...options,
+  });
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** `TLSv1.2 TLS_…`, or `refused`. */
+async function agreed(address: string, options: ConnectionOptions): Promise<string> {
+  try {
+    const socket = await dial(address, options);
+    const text = `${socket.getProtocol()} ${socket.getCipher().standardName}`;
+    socket.destroy();
+    return text;
+  } catch (error) {
+    assert.match(String((error as NodeJS.ErrnoException).code), /^(ERR_SSL|ECONNRESET)/);
+    return 'refused';
+  }
+}
+
+async function set(node: NodeProcess, path: string, fields: Record<string, string>): Promise<void> {
+  const response = await node.request(`/settings/security${path}`, 'POST', fields);
+  assert.equal(response.status, 200, await response.text());
+}
+
+const addresses = ({ ready }: NodeProcess) => [ready.node.restTls, ready.node.capiTls, ready.node.kvTls];
+
+async function agreedEverywhere(node: NodeProcess, options: ConnectionOptions): Promise<string[]> {
+  const answers = await Promise.all(addresses(node).map((address) => agreed(address, options)));
+  return [...new Set(answers.map((answer) => answer.split(' ')[0] as string))];
+}
+
+describe('TLS of a node', () => {
+  it('has the versions that the settings allow, from the next connection on and after a restart', async () => {
+    await using first = await NodeProcess.start();
+    for (const version of ['TLSv1', 'TLSv1.1'] as const)
+      assert.deepEqual(await agreedEverywhere(first, old(version)), ['refused'], 'as it comes');
+    await set(first, '', { tlsMinVersion: 'tlsv1.1' });
+    await eventually(async () =>
+      assert.deepEqual(await agreedEverywhere(first, old('TLSv1.1')), ['TLSv1.1']),
+    );
+    assert.deepEqual(await agreedEverywhere(first, old('TLSv1')), ['refused']);
+    assert.deepEqual(await agreedEverywhere(first, {}), ['TLSv1.3']);
+    await set(first, '', { tlsMinVersion: 'tlsv1' });
+    await eventually(async () => assert.deepEqual(await agreedEverywhere(first, old('TLSv1')), ['TLSv1']));
+
+    const { dataDir } = first;
+    await first.stop('SIGKILL');
+    await using again = await NodeProcess.start({ dataDir });
+    assert.deepEqual(await agreedEverywhere(again, old('TLSv1')), ['TLSv1']);
+    const open = await dial(again.ready.node.kvTls, old('TLSv1.1'));
+    await set(again, '', { tlsMinVersion: 'tlsv1.2' });
+    for (const version of ['TLSv1', 'TLSv1.1'] as const)
+      await eventually(async () =>
+        assert.deepEqual(await agreedEverywhere(again, old(version)), ['refused']),
+      );
+    assert.equal(await noop(open), 0x81, 'an open connection goes on');
+    open.destroy();
+  });
+
+  it('has the suites that the settings name, in their order or the client’s, for each service its own', async () => {
+    await using node = await NodeProcess.start();
+    const { restTls, kvTls } = node.ready.node;
+    const [ours128, ours256] = ['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-ECDSA-AES256-GCM-SHA384'];
+    await set(node, '', { cipherSuites: JSON.stringify([gcm128, gcm256]) });
+    const clientsChoice = only(`${ours256}:${ours128}`);
+    await eventually(async () => {
+      for (const address of [restTls, kvTls])
+        assert.equal(await agreed(address, clientsChoice), `TLSv1.2 ${gcm128}`);
+    });
+    assert.equal(await agreed(restTls, {}), `TLSv1.2 ${gcm128}`, 'no suite of TLS 1.3 is named');
+    assert.equal(await agreed(restTls, { minVersion: 'TLSv1.3' }), 'refused');
+    await set(node, '/clusterManager', { honorCipherOrder: 'false' });
+    await eventually(async () => assert.equal(await agreed(restTls, clientsChoice), `TLSv1.2 ${gcm256}`));
+    assert.equal(await agreed(kvTls, clientsChoice), `TLSv1.2 ${gcm128}`);
+
+    await set(node, '/data', { cipherSuites: JSON.stringify([gcm256]) });
+    await eventually(async () => assert.equal(await agreed(kvTls, only(ours128)), 'refused'));
+    assert.equal(await agreed(kvTls, only(ours256)), `TLSv1.2 ${gcm256}`);
+    assert.equal(await agreed(restTls, only(ours128)), `TLSv1.2 ${gcm128}`);
+
+    await set(node, '/data', { cipherSuites: '["TLS_AES_128_GCM_SHA256"]', tlsMinVersion: 'tlsv1.3' });
+    await eventually(async () => assert.equal(await agreed(kvTls, {}), 'TLSv1.3 TLS_AES_128_GCM_SHA256'));
+    assert.equal(await agreed(kvTls, { maxVersion: 'TLSv1.2' }), 'refused');
+  });
+
+  it('resumes no session that was agreed on before a change', async () => {
+    await using node = await NodeProcess.start();
+    const { restTls } = node.ready.node;
+    const excluded = only('ECDHE-ECDSA-AES256-GCM-SHA384');
+    const socket = await dial(restTls, excluded);
+    const session = socket.getSession() as Buffer;
+    socket.destroy();
+    const resumed = await dial(restTls, { ...excluded, session });
+    assert.ok(resumed.isSessionReused(), 'it could be, without the change');
+    resumed.destroy();
+    await set(node, '', { cipherSuites: JSON.stringify([gcm128]) });
+    await eventually(async () => assert.equal(await agreed(restTls, { ...excluded, session }), 'refused'));
+  });
+});
+
+/** The magic byte of the answer. */
+async function noop(socket: TLSSocket): Promise<number> {
+  const request = Buffer.alloc(24);
+  request[0] = 0x80;
+  request[1] = 0x0a;
+  socket.write(request);
+  const [bytes] = (await once(socket, 'data')) as [Buffer];
+  return bytes[0] as number;
+}
