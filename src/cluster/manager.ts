@@ -2,7 +2,7 @@
 //
 //   const manager = createClusterManager({ store, kv, ...machinePorts({ dataFolder, listenHost, clock }), ... });
 //   await manager.open();                          // configuration is read; routes answer
-//   createHttpServer({ routes: manager.routes, authority: manager.authority, hooks: manager.hooks, log, clock });
+//   createHttpServer({ routes: manager.routes, authority: manager.authority, hooks: manager.hooks, log, clock, throttle: manager.throttles.rest });
 //   createHttpServer({ routes: manager.capiRoutes, ...the same });
 //   await manager.start(ports);                    // the ports that really listen; the data service follows from here
 //   await manager.certificates.ready;              // then TLS listeners with `tls.current()`, and again on `tls.onChange`
@@ -12,6 +12,7 @@ import type { Kdf } from '#auth/kdf.ts';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { BoundRoute } from '#contract/route.ts';
 import type { ClusterHooks } from '#http/pipeline.ts';
+import type { Throttle } from '#http/throttle.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -33,6 +34,7 @@ import { ClusterView } from './config/cluster-view.ts';
 import { type Product, productOf } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
 import { firstConfiguration, ownEntry } from './first-configuration.ts';
+import { requestThrottles } from './internal-settings/request-throttles.ts';
 import type { System } from './nodes/system.ts';
 import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/password-policy.routes.ts';
 import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
@@ -54,6 +56,8 @@ export interface MachinePorts {
   ownNames: readonly string[];
   /** Memory that this process may use. */
   memoryBytes: () => number;
+  /** Memory in use by this thread, so without that of the data service. */
+  managerBytes: () => number;
 }
 
 export interface ClusterManagerOptions extends MachinePorts {
@@ -77,6 +81,8 @@ export interface ClusterManager {
   readonly routes: readonly BoundRoute[];
   /** For the view ports, which are listeners of their own. */
   readonly capiRoutes: readonly BoundRoute[];
+  /** The limits on requests in hand: one for all REST ports, one for all view ports. */
+  readonly throttles: { readonly rest: Throttle; readonly capi: Throttle };
   readonly authority: Authority;
   readonly hooks: ClusterHooks;
   readonly certificates: { readonly ready: Promise<void> };
@@ -120,6 +126,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
       ...security.routes,
     ].sort(byPath),
     capiRoutes: capiRoutes({ view, product }),
+    throttles: requestThrottles({ ...options, view }),
     authority: users.authenticator,
     hooks: {
       clusterUuid: () => view.cluster.uuid,

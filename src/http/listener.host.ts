@@ -13,6 +13,10 @@ const limits = {
   requestTimeoutMs: 300_000,
   idleTimeoutMs: 300_000,
   connections: 8192,
+  /** For the rest of an answer, once the client has closed its side. */
+  lingerMs: 5_000,
+  /** After so much silence the operating system asks whether the client is still there. */
+  keepAliveDelayMs: 30_000,
 };
 
 export interface Listener {
@@ -32,6 +36,7 @@ export async function openListener(
   server.maxConnections = limits.connections;
   server.maxHeadersCount = limits.headerCount;
   server.on('clientError', answerBroken);
+  server.on('connection', (socket: Socket) => socket.once('end', () => hangUpSoon(socket)));
   server.on('request', (_, response) => response.once('close', () => hangUpIfStopping(server)));
   await listen(server, options);
   return {
@@ -50,6 +55,8 @@ const serverOptions = {
   requestTimeout: limits.requestTimeoutMs,
   keepAliveTimeout: limits.idleTimeoutMs,
   noDelay: true,
+  keepAlive: true,
+  keepAliveInitialDelay: limits.keepAliveDelayMs,
 };
 
 const tlsServer = (handler: RequestListener, tls: TlsSpec): TlsServer =>
@@ -79,6 +86,11 @@ function close(server: Server | TlsServer, clock: Clock, deadlineMs: number): Pr
 /** A server that takes no new connections would else keep those that were busy until their idle time is over. */
 function hangUpIfStopping(server: Server | TlsServer): void {
   if (!server.listening) setImmediate(() => server.closeIdleConnections());
+}
+
+/** Who closes its side and takes nothing more would else keep its request in hand. */
+function hangUpSoon(socket: Socket): void {
+  socket.setTimeout(limits.lingerMs, () => socket.destroy());
 }
 
 /** Requests that cannot be parsed never reach the pipeline. */

@@ -15,6 +15,7 @@ import { malformedPath, noRoute, renderError, unauthenticated, unexpected } from
 import { parseTarget, type Target } from './path.ts';
 import { type Match, Router } from './router.ts';
 import { sendReply } from './send.ts';
+import type { Throttle } from './throttle.ts';
 import { validate } from './validate.ts';
 
 /** What the cluster knows that every route depends on. */
@@ -35,6 +36,8 @@ export interface PipelineOptions {
   readonly hooks: ClusterHooks;
   readonly log: Log;
   readonly clock: Clock;
+  /** Without one any number of requests is worked on at once. */
+  readonly throttle?: Throttle;
 }
 
 /** One request on its way. */
@@ -66,12 +69,14 @@ export class Pipeline {
     const abort = new AbortController();
     const target = parseTarget(request.url ?? '/');
     const exchange: Exchange = { request, target, abort, route: 'none', user: '' };
+    const entered = this.#options.throttle?.enter(target) ?? noCount;
     this.#open.add(abort);
     out.once('close', () => {
       this.#open.delete(abort);
       abort.abort();
+      if (typeof entered === 'function') entered();
     });
-    const answer = await this.#answer(exchange);
+    const answer = typeof entered === 'function' ? await this.#answer(exchange) : entered;
     if (answer) this.#send(exchange, out, answer);
     else out.destroy();
     this.#logLine(exchange, out, started);
@@ -177,7 +182,9 @@ export class Pipeline {
 
   #logLine(exchange: Exchange, out: ServerResponse, started: number): void {
     const status = out.statusCode;
-    const level = status >= 500 ? 'error' : status >= 400 ? 'warn' : 'debug';
+    // What a limit refuses is the operator's wish.
+    const isOurs = status >= 500 && status !== 503;
+    const level = isOurs ? 'error' : status >= 400 ? 'warn' : 'debug';
     this.#options.log[level]('request', {
       route: exchange.route,
       method: exchange.request.method,
@@ -189,3 +196,5 @@ export class Pipeline {
     });
   }
 }
+
+const noCount = (): void => {};

@@ -8,6 +8,7 @@ import { machinePorts } from '#cluster/hosts/machine.host.ts';
 import { type ClusterManager, createClusterManager } from '#cluster/manager.ts';
 import type { Listener } from '#http/listener.host.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
+import type { Throttle } from '#http/throttle.ts';
 import type { KvAdmin, KvDesired, KvPorts, TlsSpec, UserSpec } from '#kv/admin.ts';
 import { WorkerKvAdmin } from '#kv/host/worker-kv-admin.ts';
 import { realClock } from '#ports/clock.ts';
@@ -59,8 +60,8 @@ export class Node {
     const { manager, ports } = this;
     const data = this.startData();
     await manager.open();
-    const rest = await this.serve(manager.routes);
-    const capi = await this.serve(manager.capiRoutes);
+    const rest = await this.serve(manager.routes, manager.throttles.rest);
+    const capi = await this.serve(manager.capiRoutes, manager.throttles.capi);
     const dist = this.distPorts();
     ports.mgmt = (await this.listen(rest, 'rest-port')).port;
     ports.capi = (await this.listen(capi, 'capi-port')).port;
@@ -156,10 +157,10 @@ export class Node {
     return error.port === tlsPort || error.message.includes(`:${tlsPort}`) ? 'kv-tls-port' : 'kv-port';
   }
 
-  private async serve(routes: ClusterManager['routes']): Promise<HttpServer> {
+  private async serve(routes: ClusterManager['routes'], throttle: Throttle): Promise<HttpServer> {
     const { authority, hooks } = this.manager;
     const log = this.log.child('rest');
-    const server = await createHttpServer({ routes, authority, hooks, log, clock: realClock });
+    const server = await createHttpServer({ routes, authority, hooks, log, clock: realClock, throttle });
     this.stops.push({ name: 'rest', stop: () => server.stop(drainMs) });
     return server;
   }

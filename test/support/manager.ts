@@ -153,11 +153,20 @@ export async function aManager(options: ManagerOptions = {}) {
     issue: options.issue ?? (async () => issuedCertificates),
     ownNames: [],
     memoryBytes: () => 8 * gib,
+    managerBytes: () => 50 * 1024 ** 2,
   });
   await manager.open();
   const common = { authority: manager.authority, hooks: manager.hooks, log: silentLog, clock };
-  const server = await createHttpServer({ routes: manager.routes, ...common });
-  const capi = await createHttpServer({ routes: manager.capiRoutes, ...common });
+  const server = await createHttpServer({
+    routes: manager.routes,
+    ...common,
+    throttle: manager.throttles.rest,
+  });
+  const capi = await createHttpServer({
+    routes: manager.capiRoutes,
+    ...common,
+    throttle: manager.throttles.capi,
+  });
   await manager.start(aCluster().nodes[0]?.ports as never);
   const requestTo =
     (target: typeof server) =>

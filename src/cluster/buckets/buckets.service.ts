@@ -8,6 +8,7 @@ import type { BucketsState, Edition, StoredBucket, Vocabulary } from '../config/
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import { until } from '../config/until.ts';
+import { bucketCountMax } from '../internal-settings/internal-settings.ts';
 import {
   type ReadBucket,
   readChangedBucket,
@@ -17,7 +18,6 @@ import {
 import { bucketSummaries } from './bucket-summaries.ts';
 import { type BucketsStore, withBucket } from './buckets.store.ts';
 
-export const bucketCountMax = 30;
 /** How long a delete or flush waits for the data service, as published. */
 const removalTimeoutMs = 30_000;
 const flushTimeoutMs = 30_000;
@@ -71,7 +71,7 @@ export class BucketsService {
     const uuid = hexId(random);
     const { value, revision } = await store.change((state) => {
       const read = readNewBucket(form, this.#around(state, null));
-      const full = tooMany(state);
+      const full = tooMany(state, this.#bucketCountMax);
       if (full || read.problems.any) {
         throw this.#refusal(full ?? withWarnings(read, ignoreWarnings), read, null, state, disk);
       }
@@ -86,7 +86,7 @@ export class BucketsService {
   async judgeNew(form: Form, ignoreWarnings: boolean): Promise<Judgement> {
     const { buckets } = this.#deps.view;
     const read = readNewBucket(form, this.#around(buckets, null));
-    const fields = tooMany(buckets) ?? withWarnings(read, ignoreWarnings);
+    const fields = tooMany(buckets, this.#bucketCountMax) ?? withWarnings(read, ignoreWarnings);
     return { fields, summaries: this.#summaries(read, null, buckets, await this.#disk()) };
   }
 
@@ -144,6 +144,10 @@ export class BucketsService {
     await this.#deps.data.cancelCompaction(this.find(name).uuid, origin);
   }
 
+  get #bucketCountMax(): number {
+    return bucketCountMax(this.#deps.view);
+  }
+
   #around(buckets: BucketsState, present: StoredBucket | null): Surroundings {
     const { edition, wireNames, data, view } = this.#deps;
     const used = present ? (data.measured(present.uuid)?.memUsedBytes ?? 0) : 0;
@@ -197,9 +201,9 @@ function withWarnings(read: ReadBucket, ignoreWarnings: boolean): Record<string,
   return fields;
 }
 
-function tooMany(state: BucketsState): Record<string, string> | null {
-  if (Object.keys(state.byUuid).length < bucketCountMax) return null;
-  return { _: `Cannot create more than ${bucketCountMax} buckets` };
+function tooMany(state: BucketsState, countMax: number): Record<string, string> | null {
+  if (Object.keys(state.byUuid).length < countMax) return null;
+  return { _: `Cannot create more than ${countMax} buckets` };
 }
 
 /** The name of a bucket on its way out stays taken until its files are gone. */

@@ -1,5 +1,6 @@
 // The real machine behind the manager's ports.
 import { join } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
 import type { Clock } from '#ports/clock.ts';
 import { SmtpMailer } from '../alerts/smtp.adapter.ts';
 import { FolderCertificates } from '../certificates/certificate-files.adapter.ts';
@@ -27,5 +28,9 @@ export function machinePorts(options: {
     mailer: (trusted) => new SmtpMailer({ trusted }),
     ownNames: ownNames(listenHost),
     memoryBytes: memoryLimit,
+    managerBytes: () => {
+      const { used_heap_size, external_memory } = getHeapStatistics();
+      return used_heap_size + external_memory;
+    },
   };
 }

@@ -1,10 +1,10 @@
 // The cluster as `/pools` and `/pools/default` show it. Paths appear only if they answer.
 import { clusterCompaction, shownClusterCompaction } from '../auto-compaction/settings.ts';
-import { bucketCountMax } from '../buckets/buckets.service.ts';
 import { collectionCountMax, scopeCountMax } from '../collections/collections.service.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { type Product, servicesRun } from '../config/product.ts';
+import { bucketCountMax } from '../internal-settings/internal-settings.ts';
 import {
   identity,
   type NodeMoment,
@@ -30,7 +30,7 @@ export function poolsRecord(view: ClusterView, provisioned: boolean, product: Pr
     packageVariant: 'npm',
     // Empty lists stand for "nothing yet": clients know an unprovisioned node by them.
     pools: provisioned ? [pool] : [],
-    settings: provisioned ? {} : [],
+    settings: provisioned ? { maxParallelIndexers: `/settings/maxParallelIndexers?uuid=${uuid}` } : [],
     uuid: provisioned ? uuid : [],
     ...versions(product),
   };
@@ -92,7 +92,7 @@ function stablePool(view: ClusterView, seen: readonly StoredBucket[]) {
     tasks: { uri: `/pools/default/tasks?v=${version}` },
     trustedCAsURI: `/pools/default/trustedCAs?v=${version}`,
     checkPermissionsURI: `/pools/default/checkPermissions?v=${version}`,
-    maxBucketCount: bucketCountMax,
+    maxBucketCount: bucketCountMax(view),
     maxCollectionCount: collectionCountMax,
     maxScopeCount: scopeCountMax,
     autoCompactionSettings: shownClusterCompaction(clusterCompaction(view)),

@@ -2,6 +2,7 @@
 import { alertParameters } from './alert-parameters.ts';
 import { autoCompaction } from './compaction-settings.ts';
 import { failoverParameters } from './failover-parameters.ts';
+import { internalParameters } from './internal-parameters.ts';
 import { type SettingGroup, setting } from './setting.ts';
 
 const whole = 'provisioning.init_cluster';
@@ -28,6 +29,7 @@ export const clusterSettings: readonly SettingGroup[] = [
     ],
   },
   autoCompaction,
+  ...internalParameters,
   {
     title: 'Administrator',
     routes: ['provisioning.web', whole],

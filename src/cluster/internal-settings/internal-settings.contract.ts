@@ -1,0 +1,53 @@
+// Routes of the internal settings, and what they answer.
+import { type Access, defineRoute } from '#contract/route.ts';
+import type { InternalSettings } from './internal-settings.ts';
+
+const readIndexes: Access = { kind: 'permission', permission: 'cluster.settings.indexes!read' };
+const writeIndexes: Access = { kind: 'permission', permission: 'cluster.settings.indexes!write' };
+
+export const GetInternalSettings = defineRoute({
+  id: 'internal_settings.read',
+  method: 'GET',
+  path: '/internalSettings',
+  access: { kind: 'permission', permission: 'cluster.admin.settings!read' },
+  doc: 'Limits on requests and buckets, and tuning of services that wait. Never refused by a limit on requests.',
+});
+
+export const SetInternalSettings = defineRoute({
+  id: 'internal_settings.change',
+  method: 'POST',
+  path: '/internalSettings',
+  access: { kind: 'permission', permission: 'cluster.admin.settings!write' },
+  bodyKind: 'anyForm',
+  doc: 'Changes the internal settings that are sent, all or none. Never refused by a limit on requests.',
+});
+
+export const GetParallelIndexers = defineRoute({
+  id: 'parallel_indexers.read',
+  method: 'GET',
+  path: '/settings/maxParallelIndexers',
+  access: readIndexes,
+  doc: 'How many indexers may run at once, kept until views are served.',
+});
+
+export const SetParallelIndexers = defineRoute({
+  id: 'parallel_indexers.change',
+  method: 'POST',
+  path: '/settings/maxParallelIndexers',
+  access: writeIndexes,
+  bodyKind: 'form',
+  doc: 'Sets how many indexers may run at once, kept until views are served.',
+});
+
+/** A limit that is not set reads as an empty text. */
+export const internalAnswer = (settings: InternalSettings): Record<string, number | boolean | string> =>
+  Object.fromEntries(
+    Object.keys(settings)
+      .sort()
+      .map((name) => [name, settings[name as keyof InternalSettings] ?? '']),
+  );
+
+export const parallelIndexersAnswer = ({ maxParallelIndexers }: InternalSettings, otpNode: string) => ({
+  globalValue: maxParallelIndexers,
+  nodes: { [otpNode]: maxParallelIndexers },
+});

@@ -1,0 +1,89 @@
+// The internal settings: which there are, their ranges and defaults, and how a form becomes changes of them.
+import type { Form } from '#contract/route.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+
+export const internalSetting = 'internal';
+
+interface NumberRule {
+  readonly min: number;
+  readonly max: number;
+  readonly default: number | null;
+}
+
+const number = (min: number, max: number, fallback: number): NumberRule => ({ min, max, default: fallback });
+/** No limit unless one is set; an empty text takes it away again. */
+const limit: NumberRule = { min: 0, max: 99_999, default: null };
+
+export const numberRules = {
+  capiRequestLimit: limit,
+  dropRequestMemoryThresholdMiB: limit,
+  restRequestLimit: limit,
+  maxBucketCount: number(1, 8192, 30),
+  maxParallelIndexers: number(1, 1024, 4),
+  maxParallelReplicaIndexers: number(1, 1024, 2),
+  rebalanceMovesBeforeCompaction: number(1, 1024, 64),
+  rebalanceMovesPerNode: number(1, 1024, 4),
+  xdcrAnticipatoryDelay: number(0, 99_999, 0),
+  xdcrCheckpointInterval: number(60, 14_400, 1800),
+  xdcrDocBatchSizeKb: number(10, 100_000, 2048),
+  xdcrFailureRestartInterval: number(1, 300, 30),
+  xdcrMaxConcurrentReps: number(1, 256, 32),
+  xdcrOptimisticReplicationThreshold: number(0, 20_971_520, 256),
+  xdcrWorkerBatchSize: number(500, 10_000, 500),
+} as const satisfies Record<string, NumberRule>;
+
+export const switches = [
+  'indexAwareRebalanceDisabled',
+  'rebalanceIgnoreViewCompactions',
+  'rebalanceIndexPausingDisabled',
+  'rebalanceIndexWaitingDisabled',
+] as const;
+
+type NumberName = keyof typeof numberRules;
+type SwitchName = (typeof switches)[number];
+type LimitName = 'capiRequestLimit' | 'dropRequestMemoryThresholdMiB' | 'restRequestLimit';
+export type InternalSettings = Record<LimitName, number | null> &
+  Record<Exclude<NumberName, LimitName>, number> &
+  Record<SwitchName, boolean>;
+
+const numberNames = Object.keys(numberRules) as NumberName[];
+
+export const internalDefaults = Object.fromEntries([
+  ...numberNames.map((name) => [name, numberRules[name].default]),
+  ...switches.map((name) => [name, false]),
+]) as InternalSettings;
+
+export const internalSettings = (view: ClusterView): InternalSettings =>
+  view.setting(internalSetting, internalDefaults);
+
+/** Lowered below what there is, it only refuses more. */
+export const bucketCountMax = (view: ClusterView): number => internalSettings(view).maxBucketCount;
+
+/** What the form changes, and what is wrong with it, as `parameter - reason`. */
+export function readInternalForm(form: Form): { changes: Partial<InternalSettings>; problems: string[] } {
+  const changes: Record<string, number | boolean | null> = {};
+  const known = new Set<string>([...numberNames, ...switches]);
+  const problems = Object.keys(form)
+    .filter((name) => !known.has(name))
+    .map((name) => `Unknown key ${name}`);
+  for (const name of numberNames) {
+    const read = readNumber(form[name], numberRules[name]);
+    if (typeof read === 'string') problems.push(`${name} - ${read}`);
+    else if (read !== undefined) changes[name] = read;
+  }
+  for (const name of switches) {
+    const sent = form[name];
+    if (sent === 'true' || sent === 'false') changes[name] = sent === 'true';
+    else if (sent !== undefined) problems.push(`${name} - Accepted values are 'true' and 'false'.`);
+  }
+  return { changes: changes as Partial<InternalSettings>, problems };
+}
+
+/** A text says what is wrong; undefined: nothing was sent. */
+function readNumber(sent: string | undefined, rule: NumberRule): number | null | undefined | string {
+  if (sent === undefined) return undefined;
+  if (sent === '' && rule.default === null) return null;
+  const value = /^\s*[+-]?\d{1,15}\s*$/.test(sent) ? Number(sent) : Number.NaN;
+  if (value >= rule.min && value <= rule.max) return value;
+  return `The value must be between ${rule.min} and ${rule.max}.`;
+}

@@ -1,0 +1,20 @@
+// The limits on requests in hand, as the internal settings have them at the moment.
+import { Throttle } from '#http/throttle.ts';
+import type { Random } from '#ports/random.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { internalSettings } from './internal-settings.ts';
+
+export function requestThrottles(deps: { view: ClusterView; random: Random; managerBytes: () => number }) {
+  const { view, random } = deps;
+  const throttle = (limit: 'restRequestLimit' | 'capiRequestLimit', wording: 'text' | 'json'): Throttle =>
+    new Throttle({
+      random,
+      wording,
+      memoryBytes: deps.managerBytes,
+      limits: () => {
+        const settings = internalSettings(view);
+        return { requests: settings[limit], memoryMib: settings.dropRequestMemoryThresholdMiB };
+      },
+    });
+  return { rest: throttle('restRequestLimit', 'text'), capi: throttle('capiRequestLimit', 'json') };
+}

@@ -1,0 +1,51 @@
+// The internal settings: limits that act, and what waits for services.
+import { numberRules, switches } from '../internal-settings/internal-settings.ts';
+import { type Effect, type SettingGroup, setting } from './setting.ts';
+
+type NumberName = keyof typeof numberRules;
+
+const limitNote =
+  'answered with 503 and `Retry-After` before credentials are looked at; never for `/internalSettings` and diagnostics; empty: no limit';
+const acting: Partial<Record<NumberName, string>> = {
+  restRequestLimit: `requests in hand on the REST ports, streams among them; ${limitNote}`,
+  capiRequestLimit: `requests in hand on the view ports; ${limitNote}`,
+  dropRequestMemoryThresholdMiB: `memory of the cluster manager, without the data service’s; ${limitNote}`,
+  maxBucketCount: 'more buckets than these are refused',
+};
+
+function effectOf(name: string): Effect {
+  if (name in acting) return 'acts';
+  if (name.startsWith('xdcr')) return 'replication';
+  return name.startsWith('rebalanceMoves') ? 'replicas' : 'views';
+}
+
+const numbers = (Object.keys(numberRules) as NumberName[]).map((name) => {
+  const { min, max, default: fallback } = numberRules[name];
+  const range = `${min}–${max}${fallback === null ? ', empty' : ''}`;
+  return setting(
+    name,
+    fallback === null ? 'empty' : `${fallback}`,
+    range,
+    'live',
+    effectOf(name),
+    acting[name],
+  );
+});
+
+export const internalParameters: readonly SettingGroup[] = [
+  {
+    title: 'Internal settings',
+    routes: ['internal_settings.change'],
+    settings: [
+      ...numbers,
+      ...switches.map((name) => setting(name, '`false`', '`true`, `false`', 'live', effectOf(name))),
+    ],
+  },
+  {
+    title: 'Indexers at once',
+    routes: ['parallel_indexers.change'],
+    settings: [
+      setting('globalValue', '4; required', '1–1024', 'live', 'views', 'the same as `maxParallelIndexers`'),
+    ],
+  },
+];

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
+import { describe, it } from 'node:test';
+import { bind, defineRoute, reply } from '#contract/route.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { eventually } from '../../test/support/node-process.ts';
+import { createHttpServer } from './server.ts';
+import { Throttle } from './throttle.ts';
+
+const mib = 1024 * 1024;
+const route = (path: string) =>
+  defineRoute({ id: path, method: 'GET', path, access: { kind: 'anyone' }, doc: '' });
+
+/** Routes that answer at once, that answer when told to, and that stream for ever. */
+async function limited(wording: 'text' | 'json' = 'text') {
+  const limits: { requests: number | null; memoryMib: number | null } = { requests: null, memoryMib: null };
+  const memory = { bytes: 0 };
+  const throttle = new Throttle({
+    ...{ limits: () => limits, memoryBytes: () => memory.bytes, random: realRandom, wording },
+  });
+  const held: (() => void)[] = [];
+  let judged = 0;
+  const server = await createHttpServer({
+    routes: [
+      bind(route('/quick'), () => reply.text('ok')),
+      bind(route('/internalSettings'), () => reply.text('settings')),
+      bind(route('/diag/vbuckets'), () => reply.text('diagnostics')),
+      bind(route('/held'), async () => {
+        await new Promise<void>((resolve) => held.push(resolve));
+        return reply.text('late');
+      }),
+      bind(route('/stream'), () =>
+        reply.stream(async function* (signal) {
+          yield 'first';
+          await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+        }),
+      ),
+    ],
+    authority: {
+      provisioned: () => true,
+      anonymous: {
+        ...{ identity: { name: '', domain: 'anonymous' }, hasRoles: false },
+        ...{ permits: () => false, holds: () => false },
+      },
+      authenticate: async () => {
+        judged++;
+        return null;
+      },
+    },
+    hooks: { clusterUuid: () => '', bucketUuid: () => null },
+    ...{ log: silentLog, clock: realClock, throttle },
+  });
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const ask = async (path: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+  return {
+    ...{ limits, memory, throttle, held, port, ask },
+    judged: () => judged,
+    async [Symbol.asyncDispose]() {
+      for (const release of held) release();
+      await server.stop(100);
+    },
+  };
+}
+
+/** A connection that has sent this. */
+async function sent(port: number, text: string): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => {});
+  await new Promise<void>((resolve) => socket.write(text, () => resolve()));
+  return socket;
+}
+
+const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const counted = (throttle: Throttle, count: number) => eventually(() => assert.equal(throttle.inHand, count));
+
+describe('a limit on requests in hand', () => {
+  it('refuses those above it with a reason and a time to come back, before credentials are looked at', async () => {
+    await using server = await limited();
+    const { limits, port, ask, throttle, judged } = server;
+    limits.requests = 1;
+    const socket = await sent(port, request('/held'));
+    await counted(throttle, 1);
+    const before = judged();
+    const { status, text, headers } = await ask('/quick', { authorization: 'Basic YTpi' });
+    assert.equal(status, 503);
+    assert.equal(
+      text,
+      'Request throttled because maximum number of simultaneous connections has been exceeded',
+    );
+    assert.match(headers.get('content-type') ?? '', /^text\/plain/);
+    assert.match(headers.get('retry-after') ?? '', /^([1-9]|10)$/);
+    assert.equal(judged(), before);
+    server.held[0]?.();
+    await counted(throttle, 0);
+    assert.equal((await ask('/quick')).status, 200);
+    socket.destroy();
+  });
+
+  it('answers with an object on view ports', async () => {
+    await using server = await limited('json');
+    server.limits.requests = 0;
+    const { status, text } = await server.ask('/quick');
+    assert.equal(status, 503);
+    assert.deepEqual(JSON.parse(text), {
+      error: 'request_limit_exceeded',
+      reason: 'Request throttled because maximum number of simultaneous connections has been exceeded',
+    });
+  });
+
+  it('refuses all at nought, but for what takes the limit back and diagnostics', async () => {
+    await using server = await limited();
+    server.limits.requests = 0;
+    assert.equal((await server.ask('/quick')).status, 503);
+    assert.equal((await server.ask('/none')).status, 503);
+    assert.equal((await server.ask('/internalSettings')).text, 'settings');
+    assert.equal((await server.ask('/diag/vbuckets')).text, 'diagnostics');
+    assert.equal((await server.ask('/internalSettingsToo')).status, 503);
+    assert.equal(server.throttle.inHand, 0);
+  });
+
+  it('counts streams as long as they last, and no connection that is idle', async () => {
+    await using server = await limited();
+    const { limits, port, ask, throttle } = server;
+    limits.requests = 1;
+    const idle = await Promise.all(Array.from({ length: 5 }, () => sent(port, request('/quick'))));
+    await counted(throttle, 0);
+    const stream = await sent(port, request('/stream'));
+    await counted(throttle, 1);
+    assert.equal((await ask('/quick')).status, 503);
+    stream.destroy();
+    await counted(throttle, 0);
+    assert.equal((await ask('/quick')).status, 200);
+    for (const socket of idle) socket.destroy();
+  });
+
+  it('counts down when clients vanish: cut off, half closed, or with more requests on the way', async () => {
+    await using server = await limited();
+    const { port, throttle } = server;
+    const cut = await sent(port, request('/held'));
+    const pipelined = await sent(port, request('/held') + request('/quick') + request('/stream'));
+    const half = await sent(port, request('/stream'));
+    await counted(throttle, 5);
+    cut.destroy();
+    pipelined.resetAndDestroy();
+    await counted(throttle, 1);
+    half.end();
+    await counted(throttle, 0);
+    half.destroy();
+  });
+
+  it('counts many requests on one connection, each once', async () => {
+    await using server = await limited();
+    const socket = await sent(server.port, request('/quick').repeat(50));
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk.toString();
+    });
+    await eventually(() => assert.equal(received.match(/HTTP\/1\.1 200/g)?.length, 50));
+    await counted(server.throttle, 0);
+    socket.destroy();
+  });
+});
+
+describe('a limit on memory', () => {
+  it('refuses requests while as much is in use, and is looked at first', async () => {
+    await using text = await limited();
+    text.limits.memoryMib = 100;
+    text.limits.requests = 0;
+    text.memory.bytes = 100 * mib;
+    const refused = await text.ask('/quick');
+    assert.deepEqual(
+      [refused.status, refused.text],
+      [503, 'Request throttled because memory limit has been exceeded'],
+    );
+    assert.ok(refused.headers.has('retry-after'));
+    text.limits.requests = null;
+    text.memory.bytes = 100 * mib - 1;
+    assert.equal((await text.ask('/quick')).status, 200);
+  });
+
+  it('is told on view ports as an object', async () => {
+    await using server = await limited('json');
+    server.limits.memoryMib = 0;
+    assert.deepEqual(JSON.parse((await server.ask('/quick')).text), {
+      error: 'memory_limit_exceeded',
+      reason: 'Request throttled because memory limit has been exceeded',
+    });
+  });
+});
