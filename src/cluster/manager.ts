@@ -33,6 +33,7 @@ import type { Edition, NodePorts, Vocabulary } from './config/cluster-state.ts';
 import { ClusterView } from './config/cluster-view.ts';
 import { type Product, productOf } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
+import { createEvents, type Events, type OpenJournal } from './events/events.feature.ts';
 import { firstConfiguration, ownEntry } from './first-configuration.ts';
 import { requestThrottles } from './internal-settings/request-throttles.ts';
 import type { System } from './nodes/system.ts';
@@ -53,6 +54,8 @@ export interface MachinePorts {
   issue: Issue;
   /** Sends mail; trusts, besides what the machine trusts, these authorities. */
   mailer: (trusted: () => Promise<readonly string[]>) => Mailer;
+  /** Where events are kept. */
+  journal: OpenJournal;
   ownNames: readonly string[];
   /** Memory that this process may use. */
   memoryBytes: () => number;
@@ -91,6 +94,8 @@ export interface ClusterManager {
   readonly product: Product;
   /** Whoever notices what operators must be mailed says so here. */
   readonly alerts: AlertSink;
+  /** Whoever notices what happened says so here. */
+  readonly events: Events['log'];
   /** Reads the configuration, or writes the first one. */
   open(): Promise<void>;
   /** Tells clients where this node really listens, and starts the agent. */
@@ -112,8 +117,11 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
   const compactor = new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay });
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {}); // whoever awaits it is told
+  const isUser = (name: string) => users.identities.find(name) !== null;
+  const events = createEvents({ ...options, view, data, isUser });
   const alerts = new AlertsService({
     ...options,
+    lost: (event, reason) => events.log.record('mail_lost', { kind: event.kind, reason }),
     store: new AlertsStore(new SettingsStore(store), options.secrets),
     mailer: options.mailer(() => certificates.service.trusted()),
   });
@@ -124,6 +132,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
       ...users.routes,
       ...passwordPolicyRoutes(policy),
       ...security.routes,
+      ...events.routes,
     ].sort(byPath),
     capiRoutes: capiRoutes({ view, product }),
     throttles: requestThrottles({ ...options, view }),
@@ -132,11 +141,13 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
       clusterUuid: () => view.cluster.uuid,
       bucketUuid: (name) => view.liveBucket(name)?.uuid ?? null,
       ...security.hooks,
+      audit: events.audit,
     },
     certificates: { ready: ready.promise },
     tls: security.tlsFor('clusterManager'),
     product,
     alerts,
+    events: events.log,
     async open() {
       await firstConfiguration(options);
       await view.start();
@@ -147,10 +158,12 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     async start(ports) {
       await ownEntry(options, ports);
       data.start();
+      events.start(product);
       compactor.start();
     },
     settled: (timeoutMs) => data.settled(view.latestRevision(), timeoutMs),
     async stop() {
+      events.stop();
       compactor.stop();
       await alerts.stop();
       await data.stop();

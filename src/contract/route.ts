@@ -45,9 +45,11 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   readonly bodyLimit?: number;
   /**
    * `?just_validate=1` runs the rules and changes nothing: the handler sees `input.justValidate`, and what it answers with
-   * 200 is sent as `{"errors":{}}`. A route that has more to say leaves this out and reads its query.
+   * 200 is sent as `{"errors":{}}`. A route that has more to say is `own` and reads its query.
    */
-  readonly justValidate?: boolean;
+  readonly justValidate?: boolean | 'own';
+  /** A call that changes nothing though its method is not GET. Every other one is kept in the audit trail. */
+  readonly changesNothing?: boolean;
   /** One sentence for the reference page. */
   readonly doc: string;
 }

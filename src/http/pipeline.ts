@@ -3,14 +3,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authority } from '#auth/authority.ts';
 import { AppError, refuse } from '#contract/errors.ts';
-import type { BoundRoute, Context, Form, Input, Reply } from '#contract/route.ts';
+import type { BoundRoute, Context, Form, Input, Reply, RouteDefinition } from '#contract/route.ts';
 import { reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import { AccessGate } from './access.ts';
+import { AccessGate, type Verdict } from './access.ts';
+import type { Audit } from './audit.ts';
 import { ClientGone, readBody } from './body.ts';
 import { contextOf, remoteAddress } from './context.ts';
-import { parseAuthorization } from './credentials.ts';
+import { type Credentials, parseAuthorization } from './credentials.ts';
 import { malformedPath, noRoute, renderError, unauthenticated, unexpected } from './errors.ts';
 import { parseTarget, type Target } from './path.ts';
 import { type Match, Router } from './router.ts';
@@ -28,6 +29,7 @@ export interface ClusterHooks {
   challenges?(): boolean;
   /** Headers that a setting adds to every answer. */
   responseHeaders?(): Readonly<Record<string, string>>;
+  readonly audit?: Audit;
 }
 
 export interface PipelineOptions {
@@ -139,6 +141,7 @@ export class Pipeline {
     const { route } = match.bound;
     const verdict = await this.#gate.judge(route, match.params, credentials, remoteAddress(request));
     exchange.user = verdict.caller?.identity.name ?? '';
+    if (verdict.kind !== 'passed') this.#tellRefused(exchange, route, verdict, credentials);
     if (verdict.kind === 'unauthenticated') return unauthenticated(this.#challenges(request));
     if (verdict.kind === 'forbidden') throw refuse.forbidden([verdict.permission]);
     await this.#checkAddressee(exchange, match);
@@ -176,8 +179,35 @@ export class Pipeline {
     const body = route.body ? await validate(route.body, raw) : raw;
     const input = { params: match.params, query, body, justValidate } as Input<never, never>;
     const answer = await handler(input, context);
+    this.#tellChanged(exchange, match, context, { body: raw, answer });
     const isFine = justValidate && answer.kind !== 'stream' && answer.status === 200;
     return isFine ? reply.json({ errors: {} }) : answer;
+  }
+
+  /** A caller without credentials may just ask for the challenge: that is no attempt. */
+  #tellRefused(exchange: Exchange, route: RouteDefinition, verdict: Verdict, credentials: Credentials): void {
+    if (credentials.kind !== 'basic') return;
+    this.#options.hooks.audit?.refused({
+      reason: verdict.kind === 'forbidden' ? 'permission' : 'credentials',
+      user: credentials.name,
+      remoteAddress: remoteAddress(exchange.request),
+      route,
+    });
+  }
+
+  #tellChanged(
+    exchange: Exchange,
+    { bound: { route } }: Match,
+    context: Context,
+    { body, answer }: { body: unknown; answer: Reply },
+  ): void {
+    const { path, query } = exchange.target;
+    const onlyAsked = route.justValidate !== undefined && query['just_validate'] === '1';
+    const failed = answer.kind === 'stream' || answer.status >= 400;
+    if (route.method === 'GET' || route.changesNothing || onlyAsked || failed) return;
+    const { identity, tls } = context;
+    const from = { identity, tls, remoteAddress: context.remoteAddress };
+    this.#options.hooks.audit?.changed({ route, path, query, body, ...from });
   }
 
   #logLine(exchange: Exchange, out: ServerResponse, started: number): void {

@@ -15,10 +15,12 @@ import type { Inbox, InboxFile } from '../../src/cluster/certificates/inbox.ts';
 import type { Issue, Issued } from '../../src/cluster/certificates/issue.ts';
 import type { PassphraseSources } from '../../src/cluster/certificates/passphrase.ts';
 import type { Edition, Vocabulary } from '../../src/cluster/config/cluster-state.ts';
+import type { OpenJournal } from '../../src/cluster/events/events.feature.ts';
 import { createClusterManager } from '../../src/cluster/manager.ts';
 import type { System } from '../../src/cluster/nodes/system.ts';
 import { aCluster } from './cluster.ts';
 import { ManualClock } from './manual-clock.ts';
+import { MemoryJournal } from './memory-journal.ts';
 
 const gib = 1024 ** 3;
 
@@ -104,6 +106,8 @@ export interface ManagerOptions {
   issue?: Issue;
   /** Default: every mail arrives nowhere. */
   mailer?: Mailer;
+  /** Default: events are kept in memory. */
+  journal?: OpenJournal;
   inbox?: Inbox;
   /** Where the clock stands. */
   startMs?: number;
@@ -151,6 +155,7 @@ export async function aManager(options: ManagerOptions = {}) {
     inbox: options.inbox ?? emptyInbox,
     passphrases: noPassphrases,
     issue: options.issue ?? (async () => issuedCertificates),
+    journal: options.journal ?? (() => new MemoryJournal()),
     ownNames: [],
     memoryBytes: () => 8 * gib,
     managerBytes: () => 50 * 1024 ** 2,

@@ -18,6 +18,7 @@ export const ChangeAlerts = defineRoute({
   path: '/settings/alerts',
   access: write,
   bodyKind: 'form',
+  justValidate: 'own',
   doc: 'Replaces the alert settings; what is left out falls back to its default.',
 });
 
@@ -30,6 +31,7 @@ export const TestAlerts = defineRoute({
   path: '/settings/alerts/testEmail',
   access: write,
   bodyKind: 'form',
+  changesNothing: true,
   doc: testDoc,
 });
 

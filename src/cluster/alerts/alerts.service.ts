@@ -22,6 +22,8 @@ export interface AlertSink {
 export interface AlertsDeps {
   store: AlertsStore;
   mailer: Mailer;
+  /** Told of a mail that will not be sent. */
+  lost(event: AlertEvent, reason: string): void;
   clock: Clock;
   log: Log;
 }
@@ -39,7 +41,6 @@ export class AlertsService implements AlertSink {
     this.#queue = new MailQueue({
       ...deps,
       deliver: (event, signal) => this.#deliver(event, signal),
-      lost: ({ kind }, reason) => deps.log.error('alert.mail_lost', { kind, reason }),
     });
   }
 

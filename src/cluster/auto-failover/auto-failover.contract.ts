@@ -8,7 +8,7 @@ const reading = (id: string, path: string, doc: string) =>
   defineRoute({ id, method: 'GET', path, access: read, doc });
 
 const changing = (id: string, path: string, doc: string) =>
-  defineRoute({ id, method: 'POST', path, access: write, bodyKind: 'form', doc });
+  defineRoute({ id, method: 'POST', path, access: write, bodyKind: 'form', justValidate: 'own', doc });
 
 const resetting = (id: string, path: string, doc: string) =>
   defineRoute({ id, method: 'POST', path, access: write, doc });

@@ -22,6 +22,7 @@ export const CreateBucket = defineRoute({
   path: '/pools/default/buckets',
   access: { kind: 'roles', roles: ['admin', 'cluster_admin'], permission: 'cluster.buckets!create' },
   bodyKind: 'form',
+  justValidate: 'own',
   doc: 'Creates a bucket. With `?just_validate=1` only judges the parameters.',
 });
 
@@ -43,6 +44,7 @@ export const EditBucket = defineRoute({
     permission: 'cluster.bucket[{bucket}].settings!write',
   },
   bodyKind: 'form',
+  justValidate: 'own',
   doc: 'Changes the parameters that are sent and keeps the others. With `?just_validate=1` only judges them.',
 });
 

@@ -83,6 +83,7 @@ export const EnsureManifest = defineRoute({
   path: `${scopes}/@ensureManifest/:uid`,
   access: { kind: 'permission', permission: 'cluster.collection[{bucket}:.:.].collections!read' },
   bodyKind: 'form',
+  changesNothing: true,
   doc: 'Waits until the data service knows this manifest or a newer one.',
 });
 

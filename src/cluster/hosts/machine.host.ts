@@ -8,6 +8,7 @@ import { issueInProcess } from '../certificates/hosts/issue.host.ts';
 import { RealPassphraseSources } from '../certificates/hosts/passphrase-sources.host.ts';
 import { FolderInbox } from '../certificates/inbox.adapter.ts';
 import { ownNames } from '../certificates/own-names.adapter.ts';
+import { FolderJournal } from '../events/journal.adapter.ts';
 import type { MachinePorts } from '../manager.ts';
 import { Machine, memoryLimit } from '../nodes/adapters/machine.adapter.ts';
 import { Surroundings } from '../provisioning/adapters/surroundings.adapter.ts';
@@ -26,6 +27,7 @@ export function machinePorts(options: {
     passphrases: new RealPassphraseSources(join(dataFolder, 'scripts')),
     issue: issueInProcess,
     mailer: (trusted) => new SmtpMailer({ trusted }),
+    journal: (name, bounds) => new FolderJournal(join(dataFolder, 'events'), name, bounds),
     ownNames: ownNames(listenHost),
     memoryBytes: memoryLimit,
     managerBytes: () => {

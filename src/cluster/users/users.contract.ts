@@ -156,6 +156,7 @@ export const CheckPermissions = defineRoute({
   path: '/pools/default/checkPermissions',
   access: { kind: 'anyone' },
   bodyKind: 'raw',
+  changesNothing: true,
   doc: 'Tells which of the permissions in the body, separated by commas, the caller has.',
 });
 

@@ -1,0 +1,65 @@
+// What happens to buckets on this node, noticed by comparing what is with what was.
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { DataService } from '../config/data-service.ts';
+import type { EventLog } from './event-log.ts';
+
+export interface ChronicleDeps {
+  events: EventLog;
+  view: Pick<ClusterView, 'liveBuckets' | 'onChange'>;
+  data: Pick<DataService, 'measured' | 'onChange'>;
+}
+
+interface Seen {
+  name: string;
+  state: string;
+  troubles: readonly string[];
+}
+
+export class Chronicle {
+  readonly #deps: ChronicleDeps;
+  readonly #seen = new Map<string, Seen>();
+  #subscriptions: { stop(): void }[] = [];
+
+  constructor(deps: ChronicleDeps) {
+    this.#deps = deps;
+  }
+
+  /** Buckets that are there already were created before. */
+  start(): void {
+    const { view, data } = this.#deps;
+    for (const { uuid, name } of view.liveBuckets()) this.#seen.set(uuid, { name, state: '', troubles: [] });
+    this.#subscriptions = [view.onChange(() => this.#look()), data.onChange(() => this.#look())];
+    this.#look();
+  }
+
+  stop(): void {
+    for (const subscription of this.#subscriptions.splice(0)) subscription.stop();
+  }
+
+  #look(): void {
+    const { view, events } = this.#deps;
+    const live = view.liveBuckets();
+    const uuids = new Set(live.map(({ uuid }) => uuid));
+    for (const [uuid, { name }] of this.#seen) {
+      if (uuids.has(uuid)) continue;
+      this.#seen.delete(uuid);
+      events.record('bucket_deleted', { bucket: name, bucket_uuid: uuid });
+    }
+    for (const { uuid, name } of live) this.#lookAt(uuid, name);
+  }
+
+  #lookAt(uuid: string, name: string): void {
+    const { data, events } = this.#deps;
+    const attributes = { bucket: name, bucket_uuid: uuid };
+    const before = this.#seen.get(uuid);
+    if (!before) events.record('bucket_created', attributes);
+    const now = data.measured(uuid);
+    const { state, troubles } = now ?? before ?? { state: '', troubles: [] };
+    this.#seen.set(uuid, { name, state, troubles });
+    if (state === 'ready' && before?.state !== 'ready') events.record('bucket_online', attributes);
+    const isGone = state === 'failed' || (state === 'warmup' && before?.state === 'ready');
+    if (isGone && before?.state !== state) events.record('bucket_offline', attributes);
+    for (const trouble of troubles)
+      if (!before?.troubles.includes(trouble)) events.record('bucket_trouble', { ...attributes, trouble });
+  }
+}

@@ -1,0 +1,95 @@
+// The events of this node: written when they happen, read back from where they are kept, told to who follows.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import { type Attributes, type EventName, eventKinds, isEventName, type JournalName } from './event-kinds.ts';
+import type { Journal } from './journal.ts';
+
+export interface EventRecord {
+  readonly atMs: number;
+  readonly uuid: string;
+  readonly name: EventName;
+  /** The node that it happened on. */
+  readonly otpNode: string;
+  readonly hostname: string;
+  readonly attributes: Attributes;
+}
+
+export interface EventQuery {
+  /** The first events since then; without it the newest. */
+  readonly sinceMs?: number | undefined;
+  readonly limit: number;
+  readonly sees: (record: EventRecord) => boolean;
+}
+
+export interface EventLogDeps {
+  journals: Readonly<Record<JournalName, Journal>>;
+  node: () => { otpNode: string; hostname: string };
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export class EventLog {
+  readonly #deps: EventLogDeps;
+  readonly #listeners = new Set<(record: EventRecord) => void>();
+
+  constructor(deps: EventLogDeps) {
+    this.#deps = deps;
+  }
+
+  /** Never throws: what happened has happened, whether or not it can be kept. */
+  record(name: EventName, attributes: Attributes = {}): void {
+    const { journals, node, clock, random, log } = this.#deps;
+    const { otpNode, hostname } = node();
+    const record = { atMs: clock.wallMs(), uuid: random.uuid(), name, otpNode, hostname, attributes };
+    try {
+      journals[eventKinds[name].journal].append(JSON.stringify(record));
+    } catch (error) {
+      log.error('event.not_kept', { event: name, reason: (error as Error).message });
+    }
+    for (const listener of [...this.#listeners]) listener(record);
+  }
+
+  /** The oldest first. */
+  async read(query: EventQuery): Promise<EventRecord[]> {
+    const found = await Promise.all(Object.values(this.#deps.journals).map((one) => matching(one, query)));
+    const ordered = found.flat().sort((a, b) => a.atMs - b.atMs);
+    return query.sinceMs === undefined ? ordered.slice(-query.limit) : ordered.slice(0, query.limit);
+  }
+
+  onEvent(listener: (record: EventRecord) => void): { stop(): void } {
+    this.#listeners.add(listener);
+    return { stop: () => void this.#listeners.delete(listener) };
+  }
+
+  close(): void {
+    for (const journal of Object.values(this.#deps.journals)) journal.close();
+  }
+}
+
+/** Reads no further back than the query asks. */
+async function matching(journal: Journal, { sinceMs, limit, sees }: EventQuery): Promise<EventRecord[]> {
+  const pieces: EventRecord[][] = [];
+  let count = 0;
+  for await (const lines of journal.pieces()) {
+    const records = lines.flatMap(parsed);
+    const wanted = records.filter((record) => record.atMs >= (sinceMs ?? 0) && sees(record));
+    pieces.unshift(wanted);
+    count += wanted.length;
+    const [oldest] = records;
+    const isEnough = sinceMs === undefined ? count >= limit : oldest !== undefined && oldest.atMs < sinceMs;
+    if (isEnough) break;
+  }
+  return pieces.flat();
+}
+
+/** A line that a crash cut off is none. */
+function parsed(line: string): EventRecord[] {
+  try {
+    const record = JSON.parse(line) as EventRecord;
+    return isEventName(record.name) ? [record] : [];
+  } catch {
+    return [];
+  }
+}

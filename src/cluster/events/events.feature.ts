@@ -1,0 +1,69 @@
+// Events put together: where they are kept, who tells of them, the routes that show them.
+//
+//   const events = createEvents({ journal, view, data, isUser, clock, random, log });
+//   events.start({ version });                      // the node started; buckets are watched from here
+//   createHttpServer({ hooks: { audit: events.audit, … }, routes: [...events.routes, …], … });
+//   events.log.record('mail_lost', { … });          // whoever notices something
+//   events.stop();
+import type { BoundRoute } from '#contract/route.ts';
+import type { Audit } from '#http/audit.ts';
+import { AuditTrail, type AuditTrailDeps } from './audit-trail.ts';
+import { Chronicle, type ChronicleDeps } from './chronicle.ts';
+import type { JournalName } from './event-kinds.ts';
+import { EventLog, type EventLogDeps } from './event-log.ts';
+import { eventRoutes } from './events.routes.ts';
+import type { Journal, JournalBounds } from './journal.ts';
+import { Refusals } from './refusals.ts';
+
+/** Opens a journal of that name; nothing is read or written yet. */
+export type OpenJournal = (name: JournalName, bounds: JournalBounds) => Journal;
+
+export interface Events {
+  readonly log: EventLog;
+  readonly audit: Audit;
+  readonly routes: readonly BoundRoute[];
+  start(node: { version: string }): void;
+  stop(): void;
+}
+
+export type EventsOptions = Omit<EventLogDeps, 'journals' | 'node'> &
+  Omit<ChronicleDeps, 'events' | 'view'> &
+  Pick<AuditTrailDeps, 'isUser'> & {
+    view: ChronicleDeps['view'] & { self: { otpNode: string; hostname?: string | null } };
+    journal: OpenJournal;
+  };
+
+const mebibyte = 1 << 20;
+
+export function createEvents(options: EventsOptions): Events {
+  const { journal, view, clock } = options;
+  const journals = {
+    events: journal('events', { pieceBytes: mebibyte, pieces: 8 }),
+    refusals: journal('refusals', { pieceBytes: mebibyte, pieces: 2 }),
+  };
+  const log = new EventLog({ ...options, journals, node: () => nodeOf(view.self) });
+  const refusals = new Refusals({ clock, record: (name, attributes) => log.record(name, attributes) });
+  let started = false;
+  const chronicle = new Chronicle({ ...options, events: log });
+  return {
+    log,
+    audit: new AuditTrail({ events: log, refusals, isUser: options.isUser }),
+    routes: eventRoutes(log),
+    start({ version }) {
+      started = true;
+      log.record('node_started', { version });
+      chronicle.start();
+    },
+    stop() {
+      chronicle.stop();
+      refusals.flush();
+      if (started) log.record('node_stopped');
+      log.close();
+    },
+  };
+}
+
+const nodeOf = ({ otpNode, hostname }: EventsOptions['view']['self']) => ({
+  otpNode,
+  hostname: hostname ?? (otpNode.split('@')[1] as string),
+});

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { BoundRoute } from '#contract/route.ts';
+import { aManager, type ManagerOptions, type Sent } from '../../../test/support/manager.ts';
+import { MemoryJournal } from '../../../test/support/memory-journal.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import { windowMs } from './refusals.ts';
+
+interface Shown {
+  event_id: number;
+  description: string;
+  extra_attributes?: Record<string, unknown>;
+}
+
+async function aNode(t: TestContext, options: ManagerOptions = {}) {
+  const node = await aManager(options);
+  t.after(() => node.manager.stop());
+  const events = async (query = '', sent: Sent = {}): Promise<Shown[]> =>
+    (await node.request(`/events${query}`, sent)).body.events;
+  const newest = async () => (await events('?limit=1'))[0];
+  /** Refused logins are answered late. */
+  const refused = async (as: string) => {
+    let answered = false;
+    const sent = node.request('/settings/alerts', { as, form: { enabled: 'true' } });
+    const answer = sent.finally(() => {
+      answered = true;
+    });
+    await eventually(() => {
+      node.clock.advance(10);
+      assert.ok(answered);
+    });
+    return await answer;
+  };
+  return { ...node, events, newest, refused };
+}
+
+const aBucket = { name: 'b', ramQuotaMB: 100 };
+
+describe('events', () => {
+  it('have the published form', async (t) => {
+    const { request, clock } = await aNode(t);
+    await request('/settings/stats', { form: { sendStats: 'false' } });
+    const [event] = (await request('/events?limit=1')).body.events;
+    const { uuid, ...rest } = event;
+    assert.match(uuid, /^[\da-f-]{36}$/);
+    assert.deepEqual(rest, {
+      ...{ timestamp: new Date(clock.wallMs()).toISOString(), event_id: 1000, component: 'ns_server' },
+      ...{
+        description: 'Administrative change',
+        severity: 'info',
+        node: 'cb.local',
+        otp_node: 'ns_1@cb.local',
+      },
+      extra_attributes: {
+        ...{ operation: 'provisioning.stats', method: 'POST', path: '/settings/stats' },
+        ...{ user: 'Administrator', domain: 'admin', from: '127.0.0.1', encrypted: false },
+        sent: { sendStats: 'false' },
+      },
+    });
+    const { list } = (await request('/logs?limit=1')).body;
+    assert.deepEqual(
+      list,
+      [
+        {
+          ...{
+            node: 'ns_1@cb.local',
+            type: 'info',
+            code: 10,
+            module: 'menelaus_web',
+            tstamp: clock.wallMs(),
+          },
+          ...{ shortText: 'Administrative change', serverTime: new Date(clock.wallMs()).toISOString() },
+          text: 'Administrator from 127.0.0.1: POST /settings/stats',
+        },
+      ].map((entry) => ({ ...entry })),
+    );
+  });
+
+  it('tell of the start of the node and of the life of a bucket', async (t) => {
+    const { request, events, kv } = await aNode(t);
+    await request('/pools/default/buckets', { form: aBucket });
+    kv.figures['b'] = { damaged: [{ path: '/data/b/2.db', reason: 'is damaged' } as never] };
+    await request('/pools/default');
+    await request('/pools/default/buckets/b', { method: 'DELETE' });
+    const told = (await events()).map(({ description }) => description);
+    assert.deepEqual(
+      told.filter((description) => description !== 'Administrative change'),
+      ['Service started', 'Bucket created', 'Bucket online', 'Bucket in trouble', 'Bucket deleted'],
+    );
+  });
+
+  it('tell of no change that was refused or only asked for', async (t) => {
+    const { request, newest } = await aNode(t);
+    const before = await newest();
+    await request('/settings/stats', { form: { sendStats: 'x' } });
+    await request('/settings/stats?just_validate=1', { form: { sendStats: 'true' } });
+    await request('/settings/alerts?just_validate=1', { form: { enabled: 'true', recipients: 'a@b' } });
+    await request('/settings/autoFailover?just_validate=1', { form: { enabled: 'false' } });
+    await request('/pools/default/buckets?just_validate=1', { form: aBucket });
+    await request('/settings/alerts/testEmail', { form: { enabled: 'true', recipients: 'a@b' } });
+    await request('/pools/default/checkPermissions', { method: 'POST' });
+    await request('/pools/default');
+    assert.deepEqual(await newest(), before);
+  });
+
+  it('tell of a change that pretends to be a question to a route that knows none', async (t) => {
+    const { request, newest } = await aNode(t);
+    await request('/settings/autoFailover/resetCount?just_validate=1', { method: 'POST' });
+    assert.equal((await newest())?.extra_attributes?.['operation'], 'auto_failover.reset');
+  });
+
+  it('tell of failed logins and refused permissions, and repeat no name that nobody has', async (t) => {
+    const { request, events, clock, refused } = await aNode(t);
+    const weak = { password: 'secret1', roles: 'data_reader[*]' };
+    await request('/settings/rbac/users/local/weak', { method: 'PUT', form: weak });
+    const since = clock.wallMs() + 1;
+    clock.advance(1000);
+    const attempts = ['Administrator:wrong-one', 'my-password-in-the-wrong-field:', 'weak:secret1'];
+    for (const as of attempts) await refused(as);
+    await request('/settings/alerts', { as: null });
+    const shown = await events(`?sinceTime=${new Date(since).toISOString()}`);
+    assert.deepEqual(
+      shown.map(({ event_id, extra_attributes }) => [
+        event_id,
+        extra_attributes?.['user'],
+        extra_attributes?.['count'],
+      ]),
+      [
+        [10200, 'Administrator', 1],
+        [10200, null, 1],
+        [10201, 'weak', 1],
+      ],
+    );
+    assert.doesNotMatch(JSON.stringify(shown), /wrong/);
+    for (let time = 0; time < 3; time++) await refused('Administrator:wrong-one');
+    clock.advance(windowMs);
+    assert.equal((await events('?limit=1'))[0]?.extra_attributes?.['count'], 3);
+  });
+
+  it('are the newest, or the first since a time, up to a limit', async (t) => {
+    const { request, events, clock } = await aNode(t);
+    const times: string[] = [];
+    for (let number = 0; number < 5; number++) {
+      clock.advance(1000);
+      times.push(new Date(clock.wallMs()).toISOString());
+      await request('/settings/stats', { form: { sendStats: number % 2 ? 'true' : 'false' } });
+    }
+    const at = (list: Shown[]) => list.map((event) => (event as unknown as { timestamp: string }).timestamp);
+    assert.deepEqual(at(await events('?limit=2')), times.slice(3));
+    assert.deepEqual(at(await events(`?limit=2&sinceTime=${times[1]}`)), times.slice(1, 3));
+    assert.deepEqual(at(await events(`?limit=-1&sinceTime=${times[2]}`)), times.slice(2));
+    const { list } = (await request(`/logs?limit=1&sinceTime=${Date.parse(times[4] as string)}`)).body;
+    assert.deepEqual(
+      list.map(({ serverTime }: { serverTime: string }) => serverTime),
+      [times[4]],
+    );
+  });
+
+  it('are asked for by sound parameters only', async (t) => {
+    const { request } = await aNode(t);
+    const limit = 'The value must be in range from';
+    for (const [url, key, text] of [
+      ['/logs?limit=0', 'limit', `${limit} 1 to 10000`],
+      ['/logs?limit=10001', 'limit', `${limit} 1 to 10000`],
+      ['/logs?limit=x', 'limit', 'The value must be an integer'],
+      ['/logs?sinceTime=-1', 'sinceTime', `${limit} 0 to 8640000000000000`],
+      ['/events?limit=-2', 'limit', `${limit} -1 to 10000`],
+      ['/events?limit=0', 'limit', 'The value must be -1 or in range from 1 to 10000'],
+      ['/events?limit=10001', 'limit', `${limit} -1 to 10000`],
+      ['/events?sinceTime=yesterday', 'sinceTime', 'The value must be a valid ISO 8601 UTC timestamp'],
+      [
+        '/events?sinceTime=2026-13-01T00:00:00Z',
+        'sinceTime',
+        'The value must be a valid ISO 8601 UTC timestamp',
+      ],
+    ] as const) {
+      const { status, body } = await request(url);
+      assert.deepEqual([status, body], [400, { errors: { [key]: text } }], url);
+    }
+    for (const url of ['/logs?limit=1', '/logs?limit=10000', '/events?limit=-1', '/events?limit=10000'])
+      assert.equal((await request(url)).status, 200, url);
+  });
+
+  it('show who changed what only to administrators of the cluster or its security', async (t) => {
+    const { request } = await aNode(t);
+    await request('/pools/default/buckets', { form: aBucket });
+    const roles = [
+      'admin',
+      'ro_admin',
+      'cluster_admin',
+      'security_admin_local',
+      'bucket_admin[b]',
+      'data_reader[b]',
+    ];
+    const seen: Record<string, string[]> = {};
+    for (const [index, role] of roles.entries()) {
+      const form = { password: 'secret1', roles: role };
+      await request(`/settings/rbac/users/local/u${index}`, { method: 'PUT', form });
+      const { status, body } = await request('/events', { as: `u${index}:secret1` });
+      const told: string[] =
+        status === 200 ? body.events.map((event: Shown) => event.description) : [`${status}`];
+      seen[role] = [...new Set(told)].sort();
+    }
+    const node = ['Bucket created', 'Bucket online', 'Service started'];
+    const all = ['Administrative change', ...node, 'User added or changed'];
+    assert.deepEqual(seen, {
+      admin: all,
+      ro_admin: all,
+      cluster_admin: all,
+      security_admin_local: all,
+      'bucket_admin[b]': node,
+      'data_reader[b]': ['403'],
+    });
+  });
+
+  it('are followed as they happen', async (t) => {
+    const { request, manager } = await aNode(t);
+    const { handler } = manager.routes.find(({ route }) => route.id === 'events.stream') as BoundRoute;
+    const input = { params: {}, query: { limit: 1 }, body: undefined, justValidate: false };
+    const answer = await handler(input as never, { may: () => true } as never);
+    assert.equal(answer.kind, 'stream');
+    if (answer.kind !== 'stream') return;
+    const abort = new AbortController();
+    const stream = answer.source(abort.signal)[Symbol.asyncIterator]();
+    const next = async () => ((await stream.next()).value as { events: Shown[] }).events;
+    assert.equal((await next()).length, 1);
+    const following = next();
+    await request('/settings/stats', { form: { sendStats: 'true' } });
+    assert.deepEqual(
+      (await following).map((event) => event.extra_attributes?.['operation']),
+      ['provisioning.stats'],
+    );
+    abort.abort();
+    assert.equal((await stream.next()).done, true);
+  });
+
+  it('hold up no change when they cannot be kept', async (t) => {
+    class FullDisk extends MemoryJournal {
+      override append(): never {
+        throw new Error('ENOSPC');
+      }
+    }
+    const { request } = await aNode(t, { journal: () => new FullDisk() });
+    assert.equal((await request('/settings/stats', { form: { sendStats: 'true' } })).status, 200);
+    assert.deepEqual((await request('/events')).body, { events: [] });
+  });
+
+  it('pass over lines that a crash cut off', async (t) => {
+    const journals = { events: new MemoryJournal(), refusals: new MemoryJournal() };
+    const { events } = await aNode(t, { journal: (name) => journals[name] });
+    const before = await events();
+    journals.events.lines.push('{"atMs":1,"name":"node_st', '{"atMs":1,"name":"of another version"}', 'null');
+    assert.deepEqual(await events(), before);
+  });
+
+  it('tell of an alert that could not be mailed', async (t) => {
+    const mailer = {
+      send: async () => ({ sent: false, reason: '550 no such user', lasting: true }) as const,
+    };
+    const { request, manager, newest } = await aNode(t, { mailer });
+    await request('/settings/alerts', { form: { enabled: 'true', recipients: 'a@b' } });
+    manager.alerts.raise({ kind: 'auto_failover_node', text: 'x' });
+    await eventually(async () => assert.equal((await newest())?.description, 'Alert not mailed'));
+  });
+});

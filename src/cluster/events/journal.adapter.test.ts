@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { FolderJournal } from './journal.adapter.ts';
+
+const bounds = { pieceBytes: 100, pieces: 3 };
+
+function aFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-journal-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, 'events');
+}
+
+function aJournal(t: TestContext, folder: string): FolderJournal {
+  const journal = new FolderJournal(folder, 'events', bounds);
+  t.after(() => journal.close());
+  return journal;
+}
+
+async function linesOf(journal: FolderJournal): Promise<string[]> {
+  const pieces: string[][] = [];
+  for await (const piece of journal.pieces()) pieces.unshift(piece);
+  return pieces.flat();
+}
+
+describe('a journal in a folder', () => {
+  it('has nothing before the first line, and then every line in order', async (t) => {
+    const journal = aJournal(t, aFolder(t));
+    assert.deepEqual(await linesOf(journal), []);
+    journal.append('a');
+    journal.append('b');
+    assert.deepEqual(await linesOf(journal), ['a', 'b']);
+  });
+
+  it('is read by another process though it was never closed', async (t) => {
+    const folder = aFolder(t);
+    aJournal(t, folder).append('a');
+    const next = aJournal(t, folder);
+    next.append('b');
+    assert.deepEqual(await linesOf(next), ['a', 'b']);
+  });
+
+  it('goes on with a new line after one that was cut off', async (t) => {
+    const folder = aFolder(t);
+    const journal = aJournal(t, folder);
+    journal.append('whole');
+    journal.close();
+    appendFileSync(join(folder, 'events.1.jsonl'), 'cut o');
+    journal.append('next');
+    assert.deepEqual(await linesOf(journal), ['whole', 'cut o', 'next']);
+  });
+
+  it('keeps no more than its bound, the newest lines', async (t) => {
+    const folder = aFolder(t);
+    const journal = aJournal(t, folder);
+    const line = (number: number) => `${number} ${'x'.repeat(30)}`;
+    for (let number = 0; number < 100; number++) journal.append(line(number));
+    const kept = await linesOf(journal);
+    assert.equal(kept.at(-1), line(99));
+    assert.deepEqual(
+      kept,
+      Array.from({ length: kept.length }, (_, index) => line(100 - kept.length + index)),
+    );
+    const files = readdirSync(folder);
+    assert.equal(files.length, bounds.pieces);
+    for (const file of files) assert.ok(statSync(join(folder, file)).size <= bounds.pieceBytes);
+  });
+
+  it('takes a line that is longer than a piece in a piece of its own', async (t) => {
+    const journal = aJournal(t, aFolder(t));
+    const long = 'x'.repeat(300);
+    for (const line of ['a', long, 'b']) journal.append(line);
+    assert.deepEqual(await linesOf(journal), ['a', long, 'b']);
+  });
+
+  it('lets nobody else read it and takes no other file for its own', async (t) => {
+    const folder = aFolder(t);
+    const journal = aJournal(t, folder);
+    journal.append('a');
+    writeFileSync(join(folder, 'events.9.jsonl.bak'), 'x\n');
+    writeFileSync(join(folder, 'refusals.9.jsonl'), 'x\n');
+    assert.deepEqual(await linesOf(journal), ['a']);
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    assert.equal(statSync(join(folder, 'events.1.jsonl')).mode & 0o777, 0o600);
+  });
+
+  it('says when it cannot keep a line', (t) => {
+    const folder = aFolder(t);
+    writeFileSync(folder, 'not a folder');
+    assert.throws(() => aJournal(t, folder).append('a'), { code: 'ENOTDIR' });
+  });
+});

@@ -1,0 +1,125 @@
+// A journal in numbered files of a folder. Every line is handed to the operating system before `append` returns, so the end
+// of the process loses none; it is synced to disk right afterwards.
+import {
+  closeSync,
+  fdatasync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Journal, JournalBounds } from './journal.ts';
+
+interface OpenFile {
+  fd: number;
+  number: number;
+  bytes: number;
+}
+
+export class FolderJournal implements Journal {
+  readonly #folder: string;
+  readonly #name: string;
+  readonly #bounds: JournalBounds;
+  #file: OpenFile | null = null;
+  #syncing = false;
+
+  constructor(folder: string, name: string, bounds: JournalBounds) {
+    this.#folder = folder;
+    this.#name = name;
+    this.#bounds = bounds;
+  }
+
+  append(line: string): void {
+    const bytes = Buffer.from(`${line}\n`);
+    const file = this.#fileFor(bytes.length);
+    try {
+      // A full disk may take a part: the next line must not go on from there.
+      if (writeSync(file.fd, bytes) < bytes.length) throw new Error('the line was not written whole');
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+    file.bytes += bytes.length;
+    this.#sync(file);
+  }
+
+  async *pieces(): AsyncGenerator<string[]> {
+    for (const number of this.#numbers().reverse()) {
+      const text = await readFile(this.#path(number), 'utf8').catch(absentIsEmpty);
+      yield text.split('\n').filter((line) => line !== '');
+    }
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file.fd);
+    this.#file = null;
+  }
+
+  #fileFor(bytes: number): OpenFile {
+    this.#file ??= this.#open(this.#numbers().at(-1) ?? 1);
+    if (this.#file.bytes > 0 && this.#file.bytes + bytes > this.#bounds.pieceBytes) {
+      const next = this.#file.number + 1;
+      this.close();
+      this.#file = this.#open(next);
+      this.#dropOld();
+    }
+    return this.#file;
+  }
+
+  #open(number: number): OpenFile {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const fd = openSync(this.#path(number), 'a+', 0o600);
+    const file = { fd, number, bytes: fstatSync(fd).size };
+    if (file.bytes > 0 && !endsLine(file)) file.bytes += writeSync(fd, '\n');
+    return file;
+  }
+
+  #dropOld(): void {
+    for (const number of this.#numbers().slice(0, -this.#bounds.pieces)) rmSync(this.#path(number));
+  }
+
+  #sync(file: OpenFile): void {
+    if (this.#syncing) return;
+    this.#syncing = true;
+    // A failed sync shows in the next write, or the disk has worse troubles than this journal.
+    fdatasync(file.fd, () => {
+      this.#syncing = false;
+    });
+  }
+
+  #numbers(): number[] {
+    const pattern = new RegExp(`^${this.#name}\\.(\\d+)\\.jsonl$`);
+    return filesOf(this.#folder)
+      .flatMap((file) => pattern.exec(file)?.[1] ?? [])
+      .map(Number)
+      .sort((a, b) => a - b);
+  }
+
+  #path(number: number): string {
+    return join(this.#folder, `${this.#name}.${number}.jsonl`);
+  }
+}
+
+function endsLine({ fd, bytes }: OpenFile): boolean {
+  const last = Buffer.alloc(1);
+  readSync(fd, last, 0, 1, bytes - 1);
+  return last.toString() === '\n';
+}
+
+function filesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    return absentIsEmpty(error as NodeJS.ErrnoException, []);
+  }
+}
+
+function absentIsEmpty<T = string>(error: NodeJS.ErrnoException, empty: T = '' as T): T {
+  if (error.code === 'ENOENT') return empty;
+  throw error;
+}

@@ -1,0 +1,28 @@
+// What was sent with a change, as an audit trail may keep it: nothing that could be a secret, and nothing long.
+
+const hidden = '********';
+const secretName = /pass|secret|token|cookie|credential|private|cert|pem|key|hash|salt|session|signature/i;
+const plainName = /^[\w.[\]-]{1,64}$/;
+const credentialsInAddress = /\/\/[^/\s@]*@/g;
+const fieldsMax = 50;
+const valueMax = 200;
+
+/** Names and values of what was sent; anything but fields shows only its size. */
+export function redacted(sent: unknown): Record<string, unknown> {
+  if (Buffer.isBuffer(sent)) return sent.length === 0 ? {} : { bytes: sent.length };
+  if (typeof sent !== 'object' || sent === null) return {};
+  if (Array.isArray(sent)) return { entries: sent.length };
+  const fields = Object.entries(sent).slice(0, fieldsMax);
+  return Object.fromEntries(fields.map(([name, value]) => [shownName(name), shownValue(name, value)]));
+}
+
+const shownName = (name: string): string => (plainName.test(name) ? name : '?');
+
+function shownValue(name: string, value: unknown): unknown {
+  if (!plainName.test(name) || secretName.test(name)) return hidden;
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
+  // A value that is an object may hold anything: its names and sizes are enough.
+  if (typeof value === 'object') return Array.isArray(value) ? { entries: value.length } : hidden;
+  const text = String(value).replaceAll(credentialsInAddress, `//${hidden}@`);
+  return text.length > valueMax ? `${text.slice(0, valueMax)}…` : text;
+}

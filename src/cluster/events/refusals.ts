@@ -1,0 +1,56 @@
+// Failed logins and refused permissions, counted together while they keep coming, so that whoever tries a thousand passwords
+// makes two entries a minute.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Attributes, EventName } from './event-kinds.ts';
+
+export const windowMs = 60_000;
+export const sendersMax = 100;
+
+export interface RefusalsDeps {
+  clock: Clock;
+  record(name: EventName, attributes: Attributes): void;
+}
+
+interface Counted {
+  name: EventName;
+  attributes: Attributes;
+  count: number;
+}
+
+export class Refusals {
+  readonly #deps: RefusalsDeps;
+  readonly #counted = new Map<string, Counted>();
+  #timer: Timer | null = null;
+
+  constructor(deps: RefusalsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The first of its kind is told of at once, the others at the end of the minute. */
+  note(name: EventName, attributes: Attributes): void {
+    const key = JSON.stringify([name, attributes['user'], attributes['from']]);
+    const known = this.#counted.get(key);
+    if (known) known.count++;
+    else if (this.#counted.size < sendersMax) {
+      this.#counted.set(key, { name, attributes, count: 0 });
+      this.#deps.record(name, { ...attributes, count: 1 });
+    } else this.#noteOther(name, attributes);
+    this.#timer ??= this.#deps.clock.after(windowMs, () => this.flush());
+  }
+
+  /** Tells of what was only counted. */
+  flush(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    for (const { name, attributes, count } of this.#counted.values())
+      if (count > 0) this.#deps.record(name, { ...attributes, count });
+    this.#counted.clear();
+  }
+
+  #noteOther(name: EventName, attributes: Attributes): void {
+    const key = `others ${name}`;
+    const others = this.#counted.get(key);
+    if (others) others.count++;
+    else this.#counted.set(key, { name, attributes: { ...attributes, user: null, from: 'many' }, count: 1 });
+  }
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { NodeProcess } from '../support/node-process.ts';
+
+test('keeps what happened and who did it over kill -9', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-events-'));
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }));
+  const eventsOf = async (node: NodeProcess) => {
+    const { events } = (await (await node.request('/events?limit=-1')).json()) as {
+      events: { uuid: string; description: string; extra_attributes?: Record<string, unknown> }[];
+    };
+    return events;
+  };
+  const first = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
+  t.after(() => first.stop('SIGKILL'));
+  await first.request('/settings/stats', 'POST', { sendStats: 'true' });
+  const before = await eventsOf(first);
+  await first.stop('SIGKILL');
+
+  const second = await NodeProcess.start({ dataDir });
+  t.after(() => second.stop('SIGKILL'));
+  const after = await eventsOf(second);
+  assert.deepEqual(after.slice(0, before.length), before);
+  const told = after.map(({ description }) => description);
+  for (const description of ['Service started', 'Bucket online'])
+    assert.equal(told.filter((one) => one === description).length, 2, description);
+  assert.equal(told.filter((one) => one === 'Bucket created').length, 1);
+  const change = after.find(
+    ({ extra_attributes }) => extra_attributes?.['operation'] === 'provisioning.stats',
+  );
+  assert.deepEqual(
+    [change?.extra_attributes?.['user'], change?.extra_attributes?.['from']],
+    ['Administrator', '127.0.0.1'],
+  );
+  const { list } = (await (await second.request('/logs')).json()) as { list: { text: string }[] };
+  assert.equal(list.length, after.length);
+  assert.ok(list.some(({ text }) => text === 'Bucket "b" is ready for clients.'));
+});

@@ -1,0 +1,16 @@
+// A journal that forgets when the test ends.
+import type { Journal } from '../../src/cluster/events/journal.ts';
+
+export class MemoryJournal implements Journal {
+  readonly lines: string[] = [];
+
+  append(line: string): void {
+    this.lines.push(line);
+  }
+
+  async *pieces(): AsyncGenerator<string[]> {
+    yield [...this.lines];
+  }
+
+  close(): void {}
+}
