@@ -8,11 +8,16 @@ import { Authenticator } from './access/authenticator.ts';
 import { RateLimit } from './access/rate-limit.ts';
 import { timestampHeader } from './access/signature.ts';
 import { type NewToken, TokenStore } from './access/tokens.store.ts';
+import { bucketOperations } from './buckets/buckets.routes.ts';
 import { cloudOperations } from './clouds/clouds.routes.ts';
 import { ClusterNodes } from './clusters/cluster-nodes.ts';
 import { ClustersService } from './clusters/clusters.service.ts';
+import { ReadyClusters } from './clusters/ready-cluster.ts';
 import { v2ClusterOperations } from './clusters/v2.routes.ts';
 import { v3ClusterOperations } from './clusters/v3.routes.ts';
+import { databaseUserOperations } from './database-users/database-users.routes.ts';
+import { DatabaseUsersService } from './database-users/database-users.service.ts';
+import { healthOperations } from './health/health.routes.ts';
 import { createApi } from './http/api.ts';
 import { memberOperations } from './members/members.routes.ts';
 import { createCluster } from './operations/create-cluster.ts';
@@ -64,6 +69,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   };
   const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
   const clusters = new ClustersService({ ...options, operations, nodes, wake: () => worker.wake() });
+  const ready = new ReadyClusters({ clusters, nodes, operations });
   const authenticator = new Authenticator(tokens, options.clock);
   const limit = new RateLimit(options.requestsPerSecond, options.clock);
   const api = createApi({
@@ -86,6 +92,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       ...memberOperations(store),
       ...v2ClusterOperations({ ...options, clusters, nodes, tenantId }),
       ...v3ClusterOperations({ ...options, clusters, nodes, tenantId }),
+      ...bucketOperations(ready),
+      ...databaseUserOperations(ready, new DatabaseUsersService(options)),
+      ...healthOperations(ready, nodes),
       ...operationOperations({ operations, plans }),
     ],
   });

@@ -98,6 +98,15 @@ const first: Migration = {
       .addColumn('created_at', 'bigint', (c) => c.notNull())
       .addColumn('updated_at', 'bigint', (c) => c.notNull())
       .execute();
+    await db.schema
+      .createTable('database_users')
+      .addColumn('cluster_id', 'text', (c) => c.notNull().references('clusters.id'))
+      .addColumn('username', 'text', (c) => c.notNull())
+      .addColumn('user_id', 'text', (c) => c.notNull())
+      .addColumn('access', 'text', (c) => c.notNull())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addPrimaryKeyConstraint('database_users_of_cluster', ['cluster_id', 'username'])
+      .execute();
     await db.schema.createIndex('clusters_by_project').on('clusters').columns(['project_id', 'id']).execute();
     await db.schema.createIndex('clusters_by_name').on('clusters').columns(['name', 'id']).execute();
     await db.schema.createIndex('projects_by_name').on('projects').columns(['name', 'id']).execute();

@@ -12,6 +12,7 @@ export interface Tables {
   clusters: ClusterRow;
   nodes: NodeRow;
   operations: OperationRow;
+  database_users: DatabaseUserRow;
 }
 
 export interface CloudRow {
@@ -99,6 +100,15 @@ export interface OperationRow {
   deadline: number;
   created_at: number;
   updated_at: number;
+}
+
+export interface DatabaseUserRow {
+  cluster_id: string;
+  username: string;
+  user_id: string;
+  /** `Access[]`, JSON. */
+  access: string;
+  created_at: number;
 }
 
 export type Store = Kysely<Tables>;

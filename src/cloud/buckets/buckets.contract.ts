@@ -1,0 +1,114 @@
+// Buckets of a cluster.
+import { z } from 'zod';
+import { component, integer, oneOf, text } from '../http/component.ts';
+import { defineOperation } from '../http/operation.ts';
+
+const bucketName = () => text(1, 100);
+const memoryQuota = () => integer(100);
+const replicasMax = 3;
+
+export const bucketSpec = component('BucketSpec', {
+  name: bucketName(),
+  memoryQuota: memoryQuota().describe('MB on each node'),
+  replicas: integer(0, replicasMax).default(1),
+  conflictResolution: oneOf(['lww', 'seqno']).default('seqno'),
+});
+export type BucketSpec = z.output<typeof bucketSpec>;
+
+/** In an edit, what is left out stays as it is. */
+const bucketEdit = z.strictObject({
+  name: bucketName(),
+  memoryQuota: memoryQuota(),
+  replicas: integer(0, replicasMax).optional(),
+  conflictResolution: oneOf(['lww', 'seqno']).optional(),
+});
+export type BucketEdit = z.output<typeof bucketEdit>;
+
+const bucketItem = component('ListBucketItem', {
+  id: z.string(),
+  name: z.string(),
+  memoryQuota: z.int(),
+  replicas: z.int(),
+  conflictResolution: z.string(),
+  status: z.string(),
+});
+export type BucketItem = z.output<typeof bucketItem>;
+
+const cluster = '/v2/clusters/{id}/buckets';
+const shared = { access: 'token', malformedId: 422 } as const;
+
+export const ListBuckets = defineOperation({
+  ...shared,
+  id: 'clusters/list-buckets',
+  method: 'GET',
+  path: cluster,
+  doc: 'Buckets, by name.',
+  replies: { 200: { doc: 'All', body: z.array(bucketItem).meta({ id: 'ListBucketsResponse' }) } },
+});
+
+export const ShowBucket = defineOperation({
+  ...shared,
+  id: 'clusters/show-bucket',
+  method: 'GET',
+  path: `${cluster}/{bucketId}`,
+  doc: 'One bucket; 404 once it is deleted.',
+  replies: { 200: { doc: 'The bucket', body: bucketItem } },
+});
+
+export const CreateBucket = defineOperation({
+  ...shared,
+  id: 'clusters/create-bucket',
+  method: 'POST',
+  path: cluster,
+  doc: 'Makes a bucket.',
+  body: bucketSpec,
+  replies: { 201: { doc: 'Made', body: bucketSpec, headers: { Location: 'the bucket' } } },
+});
+
+export const UpdateBuckets = defineOperation({
+  ...shared,
+  id: 'clusters/update-bucket',
+  method: 'PUT',
+  path: cluster,
+  doc: 'Changes each bucket that is named; others stay as they are.',
+  body: z.array(bucketEdit).min(1, 'must name at least one bucket').max(30).meta({ id: 'UpdateBucketSpec' }),
+  replies: { 201: { doc: 'Changed', body: z.array(bucketSpec) } },
+});
+
+export const DeleteBucket = defineOperation({
+  ...shared,
+  id: 'clusters/delete-bucket',
+  method: 'DELETE',
+  path: cluster,
+  doc: 'Deletes the bucket that is named, with its data.',
+  body: component('DeleteBucketRequest', { name: bucketName() }),
+  replies: { 202: { doc: 'Accepted', headers: { Location: 'the deleted bucket' } } },
+});
+
+export const UpdateBucket = defineOperation({
+  ...shared,
+  id: 'clusters/update-single-bucket',
+  method: 'PUT',
+  path: `${cluster}/{bucketId}`,
+  doc: 'Changes the memory of a bucket.',
+  body: component('UpdateBucketRequest', { memoryQuota: memoryQuota() }),
+  replies: { 202: { doc: 'Accepted' } },
+});
+
+export const DeleteSingleBucket = defineOperation({
+  ...shared,
+  id: 'clusters/delete-single-bucket',
+  method: 'DELETE',
+  path: `${cluster}/{bucketId}`,
+  doc: 'Deletes a bucket with its data.',
+  replies: { 202: { doc: 'Accepted', headers: { Location: 'the deleted bucket' } } },
+});
+
+/** URL-safe base64 of the name. */
+export const bucketIdOf = (name: string): string => Buffer.from(name).toString('base64url');
+
+/** Null for what is no bucket's id. */
+export function bucketNameOf(id: string): string | null {
+  const name = Buffer.from(id, 'base64url').toString();
+  return name !== '' && bucketIdOf(name) === id.replace(/=+$/, '') ? name : null;
+}

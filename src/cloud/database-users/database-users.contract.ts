@@ -1,0 +1,139 @@
+// Database users of a cluster: whom applications sign in as.
+import { z } from 'zod';
+import { component, oneOf, text, uuidField } from '../http/component.ts';
+import { defineOperation } from '../http/operation.ts';
+
+const role = () => oneOf(['data_writer', 'data_reader']);
+const username = () => text(1, 128);
+const password = () => text(1, 1024);
+
+const bucketRole = component('BucketRole', {
+  bucketName: text(1, 100),
+  bucketAccess: z.array(role()).min(1, 'must name at least one role'),
+});
+
+/** What a user may do: in one bucket, or in all (`*`); in one scope of it where one is named. */
+export interface Access {
+  readonly bucketName: string;
+  readonly scope?: string | undefined;
+  readonly bucketAccess: readonly ('data_writer' | 'data_reader')[];
+}
+
+const accessRules = { buckets: z.array(bucketRole).optional(), allBucketsAccess: role().optional() };
+
+export const createDatabaseUserRequest = component('CreateDatabaseUserRequest', {
+  userId: uuidField().optional(),
+  username: username(),
+  password: password(),
+  ...accessRules,
+});
+
+export const updateDatabaseUserRequest = component('UpdateDatabaseUserRequest', {
+  userId: uuidField().optional(),
+  username: username().optional(),
+  password: password().optional(),
+  ...accessRules,
+});
+
+const v3CreateClusterUserRequest = component('V3CreateClusterUserRequest', {
+  username: username(),
+  password: password(),
+  allBucketsAccess: role().optional(),
+  buckets: z
+    .array(
+      component('V3CreateClusterUserRequest_buckets', {
+        name: text(1, 100),
+        scope: text(1, 251),
+        access: role(),
+      }),
+    )
+    .optional(),
+});
+
+const userItem = component('ListDatabaseUsersResponseItem', {
+  userId: uuidField(),
+  username: z.string(),
+  access: z.array(
+    z.object({ bucketName: z.string(), scope: z.string().optional(), bucketAccess: z.array(z.string()) }),
+  ),
+});
+export type UserItem = z.output<typeof userItem>;
+
+const users = '/v2/clusters/{id}/users';
+const shared = { access: 'token', malformedId: 422 } as const;
+
+export const ListDatabaseUsers = defineOperation({
+  ...shared,
+  id: 'clusters/list-users',
+  method: 'GET',
+  path: users,
+  doc: 'Database users, in the order they were made.',
+  replies: { 200: { doc: 'All', body: z.array(userItem).meta({ id: 'ListDatabaseUsersResponse' }) } },
+});
+
+export const CreateDatabaseUser = defineOperation({
+  ...shared,
+  id: 'clusters/create-user',
+  method: 'POST',
+  path: users,
+  doc: 'Makes a database user.',
+  body: createDatabaseUserRequest,
+  replies: { 201: { doc: 'Made', headers: { Location: 'the user' } } },
+});
+
+export const V3CreateClusterUser = defineOperation({
+  ...shared,
+  id: 'clusters/v3create-user',
+  method: 'POST',
+  path: '/v3/clusters/{id}/users',
+  doc: 'Makes a database user with access to buckets and scopes.',
+  body: z.union([v3CreateClusterUserRequest, createDatabaseUserRequest]),
+  replies: { 201: { doc: 'Made', headers: { Location: 'the user' } } },
+});
+
+export const UpdateDatabaseUser = defineOperation({
+  ...shared,
+  id: 'clusters/update-user',
+  method: 'PUT',
+  path: `${users}/{username}`,
+  doc: 'Changes the password, the access, or both; what is left out stays.',
+  body: updateDatabaseUserRequest,
+  replies: { 204: { doc: 'Changed' } },
+});
+
+export const DeleteDatabaseUser = defineOperation({
+  ...shared,
+  malformedId: 404,
+  id: 'clusters/delete-user',
+  method: 'DELETE',
+  path: `${users}/{username}`,
+  doc: 'Deletes a database user, which ends its access.',
+  replies: { 204: { doc: 'Deleted' } },
+});
+
+type Given = {
+  buckets?:
+    | readonly (
+        | z.output<typeof bucketRole>
+        | { name: string; scope: string; access: 'data_writer' | 'data_reader' }
+      )[]
+    | undefined;
+  allBucketsAccess?: 'data_writer' | 'data_reader' | undefined;
+};
+
+/** Null when nothing is said about access. */
+export function accessOf({ buckets, allBucketsAccess }: Given): Access[] | null {
+  if (buckets === undefined && allBucketsAccess === undefined) return null;
+  const all: Access[] =
+    allBucketsAccess === undefined ? [] : [{ bucketName: '*', bucketAccess: [allBucketsAccess] }];
+  return [...all, ...(buckets ?? []).map(oneAccess)];
+}
+
+const oneAccess = (given: NonNullable<Given['buckets']>[number]): Access =>
+  'bucketName' in given
+    ? given
+    : {
+        bucketName: given.name,
+        ...(given.scope !== '*' && { scope: given.scope }),
+        bucketAccess: [given.access],
+      };

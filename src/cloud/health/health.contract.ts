@@ -1,0 +1,47 @@
+// How a cluster is, and the certificate that clients trust it by.
+import { z } from 'zod';
+import { component } from '../http/component.ts';
+import { defineOperation } from '../http/operation.ts';
+
+const bucketStats = component('BucketStats', {
+  status: z.string(),
+  totalCount: z.int(),
+  unhealthyCount: z.int(),
+  healthStats: z.record(z.string(), z.string()),
+});
+
+const nodeStats = component('NodeStats', {
+  status: z.string(),
+  totalCount: z.int(),
+  failedOverCount: z.int(),
+  unhealthyCount: z.int(),
+  serviceStats: z.array(
+    component('ServiceStats', { services: z.array(z.string()), nodeName: z.string(), status: z.string() }),
+  ),
+});
+
+const healthSchema = component('ClusterHealthResponse', {
+  status: z.string(),
+  health: z.enum(['healthy', 'unhealthy', 'degraded', 'failedOver', 'inactiveFailed', 'N/A']),
+  bucketStats: bucketStats.optional(),
+  nodeStats: nodeStats.optional(),
+});
+export type ClusterHealth = z.output<typeof healthSchema>;
+
+export const ShowHealth = defineOperation({
+  id: 'clusters/health',
+  method: 'GET',
+  path: '/v2/clusters/{id}/health',
+  doc: 'What the nodes say now; for a cluster that is not ready its status alone.',
+  access: 'token',
+  replies: { 200: { doc: 'Health', body: healthSchema } },
+});
+
+export const ShowCertificate = defineOperation({
+  id: 'clusters/get-certificate',
+  method: 'GET',
+  path: '/v2/clusters/{id}/certificate',
+  doc: 'The certificate authority of the cluster.',
+  access: 'token',
+  replies: { 200: { doc: 'PEM', body: component('GetCertificateResponse', { certificate: z.string() }) } },
+});

@@ -1,0 +1,76 @@
+// The health of a cluster from what its nodes say when asked; a node that does not answer is unhealthy.
+import type { NodeClient } from '../node-client/node-client.ts';
+import type { ClusterHealth } from './health.contract.ts';
+
+interface NodeSaid {
+  nodes: { hostname: string; status: string; services: string[]; clusterMembership: string }[];
+}
+interface BucketSaid {
+  name: string;
+  nodes: { status: string }[];
+}
+
+const serviceNames: Readonly<Record<string, string>> = {
+  kv: 'data',
+  n1ql: 'query',
+  fts: 'search',
+  cbas: 'analytics',
+};
+
+type Stats = Required<Pick<ClusterHealth, 'health' | 'bucketStats' | 'nodeStats'>>;
+
+export async function healthOf(client: NodeClient, nodeNames: readonly string[]): Promise<Stats> {
+  try {
+    const { nodes } = JSON.parse(await client.ask('GET', '/pools/default')) as NodeSaid;
+    const buckets = JSON.parse(await client.ask('GET', '/pools/default/buckets')) as BucketSaid[];
+    return said(nodes, buckets);
+  } catch {
+    return silent(nodeNames);
+  }
+}
+
+function said(nodes: NodeSaid['nodes'], buckets: readonly BucketSaid[]): Stats {
+  const bucketHealth = Object.fromEntries(buckets.map((bucket) => [bucket.name, bucketStatus(bucket)]));
+  const unhealthyBuckets = count(Object.values(bucketHealth), (status) => status !== 'healthy');
+  const unhealthyNodes = count(nodes, ({ status }) => status !== 'healthy');
+  const failedOver = count(nodes, ({ clusterMembership }) => clusterMembership === 'inactiveFailed');
+  const whole = (unhealthy: number): string => (unhealthy === 0 ? 'healthy' : 'unhealthy');
+  return {
+    health: unhealthyNodes > 0 ? 'degraded' : unhealthyBuckets > 0 ? 'degraded' : 'healthy',
+    bucketStats: {
+      status: whole(unhealthyBuckets),
+      totalCount: buckets.length,
+      unhealthyCount: unhealthyBuckets,
+      healthStats: bucketHealth,
+    },
+    nodeStats: {
+      status: whole(unhealthyNodes),
+      totalCount: nodes.length,
+      failedOverCount: failedOver,
+      unhealthyCount: unhealthyNodes,
+      serviceStats: nodes.map(({ hostname, status, services }) => ({
+        nodeName: hostname,
+        services: services.map((service) => serviceNames[service] ?? service),
+        status,
+      })),
+    },
+  };
+}
+
+function silent(nodeNames: readonly string[]): Stats {
+  return {
+    health: 'unhealthy',
+    bucketStats: { status: 'unknown', totalCount: 0, unhealthyCount: 0, healthStats: {} },
+    nodeStats: {
+      status: 'unhealthy',
+      totalCount: nodeNames.length,
+      failedOverCount: 0,
+      unhealthyCount: nodeNames.length,
+      serviceStats: nodeNames.map((nodeName) => ({ nodeName, services: [], status: 'unhealthy' })),
+    },
+  };
+}
+
+const bucketStatus = ({ nodes }: BucketSaid): string =>
+  nodes.find(({ status }) => status !== 'healthy')?.status ?? 'healthy';
+const count = <T>(all: readonly T[], is: (one: T) => boolean): number => all.filter(is).length;

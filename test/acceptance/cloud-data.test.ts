@@ -1,0 +1,146 @@
+// What is in a cluster of the cloud: buckets, database users, certificate and health, used by the official SDK.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import couchbase from 'couchbase';
+import { aCluster } from '../support/cloud-cluster.ts';
+import { CloudProcess } from '../support/cloud-process.ts';
+import { eventually } from '../support/node-process.ts';
+
+const orders = { name: 'orders', memoryQuota: 100, replicas: 0, conflictResolution: 'seqno' };
+
+test('lets a database user read and write documents within its rights, and not outside them', async () => {
+  await using cloud = await CloudProcess.start();
+  const { path, connectionString } = await aCluster(cloud);
+  for (const name of ['orders', 'secrets']) {
+    const made = await cloud.request('POST', `${path}/buckets`, { ...orders, name, memoryQuota: 100 });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    assert.deepEqual(made.body, { ...orders, name });
+  }
+  const password = 'correct-Horse-7';
+  const buckets = [{ bucketName: 'orders', bucketAccess: ['data_reader', 'data_writer'] }];
+  assert.equal(
+    (await cloud.request('POST', `${path}/users`, { username: 'app', password, buckets })).status,
+    201,
+  );
+  const app = await couchbase.connect(connectionString, { username: 'app', password });
+  try {
+    const collection = app.bucket('orders').defaultCollection();
+    await collection.upsert('o1', { total: 12 });
+    assert.deepEqual((await collection.get('o1')).content, { total: 12 });
+    await assert.rejects(app.bucket('secrets').defaultCollection().get('x', { timeout: 2_000 }));
+    const readOnly = { buckets: [{ bucketName: 'orders', bucketAccess: ['data_reader'] }] };
+    assert.equal((await cloud.request('PUT', `${path}/users/app`, readOnly)).status, 204);
+    await eventually(async () => assert.rejects(collection.upsert('o2', {}, { timeout: 1_000 })));
+    assert.deepEqual((await collection.get('o1')).content, { total: 12 });
+  } finally {
+    await app.close();
+  }
+  const listed = await cloud.request('GET', `${path}/users`);
+  assert.deepEqual(listed.body[0].access, [{ bucketName: 'orders', bucketAccess: ['data_reader'] }]);
+  assert.doesNotMatch(JSON.stringify(listed.body), /Horse/);
+  assert.equal((await cloud.request('DELETE', `${path}/users/app`)).status, 204);
+  await assert.rejects(
+    couchbase.connect(connectionString, { username: 'app', password, timeouts: { connectTimeout: 2_000 } }),
+  );
+});
+
+test('changes and deletes buckets in both forms', async () => {
+  await using cloud = await CloudProcess.start();
+  const { path } = await aCluster(cloud);
+  const buckets = `${path}/buckets`;
+  const made = await cloud.request('POST', buckets, { name: 'orders', memoryQuota: 100 });
+  assert.deepEqual(made.body, { ...orders, replicas: 1 });
+  const [listed] = (await cloud.request('GET', buckets)).body;
+  assert.deepEqual(listed, { ...orders, replicas: 1, id: 'b3JkZXJz', status: listed.status });
+  const one = made.headers.get('location') as string;
+  assert.equal(one, `${buckets}/b3JkZXJz`);
+  assert.equal((await cloud.request('PUT', one, { memoryQuota: 110 })).status, 202);
+  assert.equal((await cloud.request('GET', one)).body.memoryQuota, 110);
+  const changed = await cloud.request('PUT', buckets, [{ name: 'orders', memoryQuota: 120, replicas: 0 }]);
+  assert.equal(changed.status, 201);
+  assert.deepEqual(changed.body, [{ ...orders, memoryQuota: 120 }]);
+  const refusals: [method: string, path: string, body: unknown, status: number, message: RegExp][] = [
+    ['POST', buckets, { name: 'orders', memoryQuota: 100 }, 422, /name: .*already exists/],
+    ['POST', buckets, { name: 'b', memoryQuota: 99 }, 422, /memoryQuota: must be .* at least 100/],
+    ['POST', buckets, { name: 'b', memoryQuota: 100_000_000 }, 422, /memoryQuota/],
+    ['POST', buckets, { name: 'a b', memoryQuota: 100 }, 422, /name/],
+    ['POST', buckets, { name: 'b', memoryQuota: 100, replicas: 4 }, 422, /replicas: .*0 to 3/],
+    ['PUT', buckets, [{ name: 'nowhere', memoryQuota: 100 }], 404, /nowhere/],
+    [
+      'PUT',
+      buckets,
+      [{ name: 'orders', memoryQuota: 100, conflictResolution: 'lww' }],
+      422,
+      /conflictResolution/,
+    ],
+    ['DELETE', buckets, { name: 'nowhere' }, 404, /nowhere/],
+    ['DELETE', `${buckets}/xxxx`, undefined, 404, /bucket/],
+  ];
+  for (const [method, to, body, status, message] of refusals) {
+    const answer = await cloud.request(method, to, body);
+    assert.equal(
+      answer.status,
+      status,
+      `${method} ${to} ${JSON.stringify(body)}: ${JSON.stringify(answer.body)}`,
+    );
+    assert.match(answer.body.message, message);
+  }
+  const deleted = await cloud.request('DELETE', buckets, { name: 'orders' });
+  assert.equal(deleted.status, 202);
+  assert.equal((await cloud.request('GET', deleted.headers.get('location') as string)).status, 404);
+  assert.deepEqual((await cloud.request('GET', buckets)).body, []);
+});
+
+test('shows health from what the nodes say, and the certificate that they present', async () => {
+  await using cloud = await CloudProcess.start();
+  const { path } = await aCluster(cloud);
+  await cloud.request('POST', `${path}/buckets`, orders);
+  const healthy = await eventually(async () => {
+    const { body } = await cloud.request('GET', `${path}/health`);
+    assert.equal(body.health, 'healthy');
+    return body;
+  });
+  assert.deepEqual(healthy.bucketStats, {
+    status: 'healthy',
+    totalCount: 1,
+    unhealthyCount: 0,
+    healthStats: { orders: 'healthy' },
+  });
+  assert.equal(healthy.nodeStats.totalCount, 1);
+  const { certificate } = (await cloud.request('GET', `${path}/certificate`)).body;
+  assert.match(certificate, /BEGIN CERTIFICATE/);
+  for (const pid of cloud.nodePids()) process.kill(pid, 'SIGKILL');
+  await eventually(async () =>
+    assert.equal((await cloud.request('GET', `${path}/health`)).body.health, 'unhealthy'),
+  );
+  await eventually(async () =>
+    assert.equal((await cloud.request('GET', `${path}/health`)).body.health, 'healthy'),
+  );
+});
+
+test('takes users of v3, and keeps the password policy of the node', async () => {
+  await using cloud = await CloudProcess.start();
+  const { path, id } = await aCluster(cloud);
+  await cloud.request('POST', `${path}/buckets`, orders);
+  const users = `/v3/clusters/${id}/users`;
+  const access = [{ name: 'orders', scope: '_default', access: 'data_writer' }];
+  const made = await cloud.request('POST', users, {
+    username: 'w',
+    password: 'correct-Horse-7',
+    buckets: access,
+  });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  assert.deepEqual((await cloud.request('GET', users)).body[0].access, [
+    { bucketName: 'orders', scope: '_default', bucketAccess: ['data_writer'] },
+  ]);
+  const refused = await cloud.request('POST', users, { username: 'x', password: 'short', buckets: access });
+  assert.equal(refused.status, 422);
+  assert.match(refused.body.message, /password: /);
+  const unknown = await cloud.request('POST', users, {
+    username: 'x',
+    password: 'correct-Horse-7',
+    buckets: [{ ...access[0], name: 'nowhere' }],
+  });
+  assert.equal(unknown.status, 422, JSON.stringify(unknown.body));
+  assert.equal((await cloud.request('GET', users)).body.length, 1);
+});

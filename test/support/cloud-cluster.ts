@@ -1,0 +1,52 @@
+// A cluster that a cloud made, ready to be used.
+import assert from 'node:assert/strict';
+import type { CloudProcess } from './cloud-process.ts';
+
+export interface CloudCluster {
+  id: string;
+  projectId: string;
+  /** `/v2/clusters/<id>` */
+  path: string;
+  /** What SDKs connect to. */
+  connectionString: string;
+}
+
+const patienceMs = 30_000;
+
+export async function aCluster(cloud: CloudProcess, name = 'orders'): Promise<CloudCluster> {
+  const projectId = (await cloud.request('POST', '/v2/projects', { name: `project of ${name}` })).body
+    .id as string;
+  const cloudId = (await cloud.request('GET', '/v2/clouds?sortBy=name.asc')).body.data[0].id as string;
+  const created = await cloud.request('POST', '/v2/clusters', { name, cloudId, projectId });
+  assert.equal(created.status, 202, JSON.stringify(created.body));
+  const path = created.headers.get('location') as string;
+  const cluster = await untilStatus(cloud, path, 'ready');
+  return { id: cluster.id, projectId, path, connectionString: `couchbase://${cluster.endpointsURL[0]}` };
+}
+
+/** Watches a cluster until it has the status; fails at once when it ends in a failed one. */
+export async function untilStatus(
+  cloud: CloudProcess,
+  path: string,
+  status: string,
+): Promise<{ id: string; endpointsURL: string[] }> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    const { body } = await cloud.request('GET', path);
+    if (body.status === status) return body;
+    assert.doesNotMatch(String(body.status), /fail/i, JSON.stringify(body));
+    assert.ok(
+      performance.now() < deadline,
+      `${path} is ${body.status}, not ${status}, after ${patienceMs} ms`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+}
+
+export async function untilGone(cloud: CloudProcess, path: string): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  while ((await cloud.request('GET', path)).status !== 404) {
+    assert.ok(performance.now() < deadline, `${path} is still there after ${patienceMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+}
