@@ -9,13 +9,12 @@ import { handlers } from '../src/kv/commands/index.ts';
 import { Connection } from '../src/kv/connection/connection.ts';
 import { Directory } from '../src/kv/dispatch/directory.ts';
 import { Dispatcher } from '../src/kv/dispatch/dispatcher.ts';
-import { type BucketEngine, ServedBucket } from '../src/kv/dispatch/served-bucket.ts';
+import { ServedBucket } from '../src/kv/dispatch/served-bucket.ts';
 import { Now } from '../src/kv/vbucket/now.ts';
 import { realClock } from '../src/ports/clock.ts';
 import { silentLog } from '../src/ports/log.ts';
 import { realRandom } from '../src/ports/random.ts';
 import { encodeRequest, Output } from '../src/wire/output.ts';
-import { Status } from '../src/wire/status.ts';
 import { aBucket, aUser } from '../test/support/data-service.ts';
 
 const keyCount = 10_000;
@@ -34,6 +33,8 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
     version: 'bench',
     secret: Buffer.alloc(32),
     startedMs: 0,
+    connections: () => [],
+    limits: {},
   };
   const spec = aBucket('b', { type: 'ephemeral' });
   const rules = { quotaBytes: spec.quotaBytes, maxTtl: 0, durabilityMinLevel: 0, replicaNumber: 0 } as const;
@@ -42,15 +43,9 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
   const served = new ServedBucket(spec);
   const { documents, changes } = bucket;
   const figures = () => served.report();
-  const listKeys: BucketEngine['listKeys'] = (_wish, done) => done([]);
-  served.open({
-    documents,
-    changes,
-    figures,
-    findRandom: (_, done) => done(Status.keyNotFound),
-    evict: () => Status.keyNotFound,
-    listKeys,
-  });
+  const { compaction, keys, timings } = bucket;
+  const vbucketFigures = (vb: number) => bucket.vbucketFigures(vb);
+  served.open({ documents, changes, figures, keys, timings, compaction, vbucketFigures });
   const tick = () => now.set(realClock.wallMs(), realClock.monotonicMs());
   const host = {
     dispatcher: new Dispatcher(environment, output, handlers),

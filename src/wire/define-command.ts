@@ -52,6 +52,8 @@ export interface CommandSpec {
   streamId?: boolean;
   /** May be answered out of order once the client allows it. */
   reorderable?: boolean;
+  /** Runs without a bucket too, and asks about it itself. */
+  withoutBucket?: boolean;
   /** Runs on a bucket whose documents are still being loaded. */
   duringWarmup?: boolean;
   doc: string;
@@ -74,6 +76,7 @@ export interface Command {
   readonly preserveTtl: boolean;
   readonly streamId: boolean;
   readonly reorderable: boolean;
+  readonly withoutBucket: boolean;
   readonly duringWarmup: boolean;
   readonly doc: string;
   /** Bit n: extras of n bytes are allowed, for n up to 31; longer ones are looked up. */
@@ -97,6 +100,7 @@ export function defineCommand(spec: CommandSpec): Command {
     preserveTtl: spec.preserveTtl ?? false,
     streamId: spec.streamId ?? false,
     reorderable: spec.reorderable ?? false,
+    withoutBucket: spec.withoutBucket ?? false,
     duringWarmup: spec.duringWarmup ?? false,
     doc: spec.doc,
     extrasMask: extras.reduce((mask, bytes) => mask | (bytes > 31 ? 0 : 1 << bytes), 0),

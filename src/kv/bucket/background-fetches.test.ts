@@ -5,6 +5,7 @@ import { Status } from '#wire/status.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 import { BackgroundFetches } from './background-fetches.ts';
+import { Timings } from './timings.ts';
 
 test('whoever is sent away before the read begins is answered once', async () => {
   const disk = new MemoryDisk().engine();
@@ -14,6 +15,7 @@ test('whoever is sent away before the read begins is answered once', async () =>
     bucketUuid: 'f',
     fileCount: 1,
     clock: new ManualClock(),
+    timings: new Timings(),
     tick: () => {},
     take: () => true,
     noteAbsent: () => {},

@@ -4,6 +4,7 @@ import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import { type DiskEngine, type Fetched, fileOf } from '../disk/engine.ts';
 import { type CutItem, CutReader } from './cut.ts';
+import type { Timings } from './timings.ts';
 
 /** Keys that are waited for; more are told to come back later. */
 export const fetchLimit = 16_384;
@@ -17,6 +18,7 @@ export interface BackgroundFetchesOptions {
   bucketUuid: string;
   fileCount: number;
   clock: Clock;
+  timings: Timings;
   tick: () => void;
   /** Takes an item in; false when there is no memory for it. */
   take: (row: number, item: CutItem) => boolean;
@@ -27,6 +29,7 @@ export interface BackgroundFetchesOptions {
 interface Waiting {
   vb: number;
   key: Buffer;
+  sinceMs: number;
   done: WhenFetched[];
 }
 
@@ -58,7 +61,7 @@ export class BackgroundFetches {
     else if (this.count >= fetchLimit) done(Status.temporaryFailure);
     else {
       this.count++;
-      file.waiting.set(name, { vb, key, done: [done] });
+      file.waiting.set(name, { vb, key, sinceMs: this.options.clock.monotonicMs(), done: [done] });
       this.begin(file);
     }
   }
@@ -91,11 +94,15 @@ export class BackgroundFetches {
   }
 
   private async ask(file: FileQueue, batch: readonly Waiting[]): Promise<Fetched | null> {
-    const { disk, bucketUuid } = this.options;
+    const { bucketUuid, clock, disk, timings } = this.options;
+    const startedMs = clock.monotonicMs();
+    for (const { sinceMs } of batch) timings.fetchWait.add(startedMs - sinceMs);
     try {
       return await disk.fetchItems(bucketUuid, this.files.indexOf(file), batch);
     } catch {
       return null;
+    } finally {
+      timings.fetch.add(clock.monotonicMs() - startedMs);
     }
   }
 

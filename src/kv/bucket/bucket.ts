@@ -19,28 +19,29 @@ import { Collections } from '../vbucket/collections.ts';
 import { Cutter } from '../vbucket/cutter.ts';
 import { EventRecorder } from '../vbucket/event-recorder.ts';
 import { Expirer } from '../vbucket/expirer.ts';
+import { figuresOf, type VbucketFigures } from '../vbucket/figures.ts';
 import { Loader } from '../vbucket/loader.ts';
 import type { Now } from '../vbucket/now.ts';
 import { Residency } from '../vbucket/residency.ts';
 import { Sweeper } from '../vbucket/sweeper.ts';
 import { Vbuckets } from '../vbucket/vbuckets.ts';
 import { BackgroundFetches } from './background-fetches.ts';
+import { BucketKeys } from './bucket-keys.ts';
 import type { BucketStats } from './bucket-stats.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { CollectionSweep } from './collection-sweep.ts';
 import { Compaction } from './compaction.ts';
 import type { CutItem } from './cut.ts';
 import { DurableWrites } from './durable-writes.ts';
-import { evictKey } from './evict-key.ts';
 import { ExpiryPager, expiryPagerSecondsDefault } from './expiry-pager.ts';
 import { Flusher } from './flusher.ts';
-import { type KeyWish, listKeys, type ReadRows, type WhenListed } from './key-scan.ts';
+import type { ReadRows } from './key-scan.ts';
 import { collectionSpecs, defaultManifest, manifestState, manifestUid } from './manifest.ts';
 import { MemoryDocuments } from './memory-documents.ts';
 import { MemoryKeeper } from './memory-keeper.ts';
 import { PersistenceWaits } from './persistence-waits.ts';
-import { findRandomKey, type WhenFound } from './random-search.ts';
 import type { BucketRules } from './rules.ts';
+import { Timings } from './timings.ts';
 import { beginLife, warmUp } from './warm-up.ts';
 
 export const vbucketCountDefault = 1024;
@@ -70,6 +71,8 @@ export class Bucket {
   readonly changes: ChangeFeed;
   readonly rules: BucketRules;
   readonly compaction: Compaction;
+  readonly timings = new Timings();
+  readonly keys: BucketKeys;
   state: 'warmup' | 'ready' | 'failed' = 'warmup';
   damaged: DamagedFile[] = [];
   /** Why the bucket takes no writes, when it does not. */
@@ -130,6 +133,7 @@ export class Bucket {
     this.documents = this.makeDocuments();
     this.expiryPager = this.makeExpiryPager(policy);
     this.compaction = this.makeCompaction();
+    this.keys = this.makeKeys();
     this.sweep = this.makeSweep(policy);
     this.takeManifest(options.manifest ?? defaultManifest);
   }
@@ -221,32 +225,13 @@ export class Bucket {
     };
   }
 
+  vbucketFigures(vb: number): VbucketFigures {
+    return figuresOf(this.vbuckets.rows, vb);
+  }
+
   async diskSizes(): Promise<DiskSizes> {
     if (!this.files || !this.options.storage || !this.isOpen) return noSizes;
     return await this.options.storage.disk.sizes(this.files.bucketUuid);
-  }
-
-  /** The key of some live document of a collection, now or later. */
-  findRandom(collectionId: number, done: WhenFound): void {
-    const { clock, random, storage } = this.options;
-    const { collections, vbuckets } = this;
-    if ((collections.itemCounts().get(collectionId) ?? 0) === 0) done(Status.keyNotFound);
-    else {
-      const readRows = storage ? readerOf(storage) : null;
-      findRandomKey({ vbuckets, readRows, random, clock, tick: () => this.tick() }, collectionId, done);
-    }
-  }
-
-  /** Lets a document's value, or all of it, leave memory as the bucket's policy has it. */
-  evict(vb: number, key: Buffer): Status {
-    return evictKey(this.vbuckets, this.residency, vb, key);
-  }
-
-  /** The sorted keys of live documents, now or once the disk has been asked. */
-  listKeys(wish: KeyWish, done: WhenListed): void {
-    const { storage } = this.options;
-    const readRows = storage ? readerOf(storage) : null;
-    listKeys(this.vbuckets, readRows, wish, done);
   }
 
   private serve(): void {
@@ -304,6 +289,7 @@ export class Bucket {
       cutter: this.cutter,
       clock: this.options.clock,
       log: this.options.log,
+      timings: this.timings,
       priority: this.options.priority ?? 'low',
       onPersisted: (row, seqno) => {
         rows.persistedSeqno[row] = seqno;
@@ -334,6 +320,14 @@ export class Bucket {
           }
         : null;
     return new CollectionSweep({ sweeper, clock, tick: () => this.tick(), disk });
+  }
+
+  private makeKeys(): BucketKeys {
+    const { clock, random, storage } = this.options;
+    const { collections, residency, vbuckets } = this;
+    const readRows = storage ? readerOf(storage) : null;
+    const tick = () => this.tick();
+    return new BucketKeys({ vbuckets, residency, collections, readRows, random, clock, tick });
   }
 
   private makeCompaction(): Compaction {
@@ -369,6 +363,7 @@ export class Bucket {
       bucketUuid: files.bucketUuid,
       fileCount: files.fileCount,
       clock: this.options.clock,
+      timings: this.timings,
       tick: () => this.tick(),
       take: (row, item) => this.takeFetched(row, item),
       noteAbsent: (row, key) => this.residency.noteAbsent(row, key),

@@ -7,6 +7,7 @@ import { type CutBuffer, type DiskEngine, DiskFullError, fileOf } from '../disk/
 import type { Cutter } from '../vbucket/cutter.ts';
 import type { VbucketRows } from '../vbucket/rows.ts';
 import { CutWriter } from './cut.ts';
+import type { Timings } from './timings.ts';
 
 /** Wait this long for more changes of the same keys when nobody waits for the disk. */
 const lingerMs = { low: 20, high: 5 } as const;
@@ -25,6 +26,7 @@ export interface FlusherOptions {
   cutter: Cutter;
   clock: Clock;
   log: Log;
+  timings: Timings;
   priority: 'low' | 'high';
   /** Everything of the vbucket up to `seqno` survives from now on. */
   onPersisted: (row: number, seqno: number) => void;
@@ -190,7 +192,7 @@ export class Flusher {
   }
 
   private async write(file: FileState, { cuts, taken }: Batch): Promise<void> {
-    const { clock, disk, bucketUuid, onPersisted, priority } = this.options;
+    const { clock, disk, bucketUuid, onPersisted, priority, timings } = this.options;
     const { byteLength } = cuts;
     const startedMs = clock.monotonicMs();
     try {
@@ -202,7 +204,9 @@ export class Flusher {
     }
     this.inFlightBytes -= byteLength;
     if (file.unwritten !== null) this.endFull(file);
-    adapt(file, byteLength, clock.monotonicMs() - startedMs, targetCommitMs[priority]);
+    const tookMs = clock.monotonicMs() - startedMs;
+    timings.commit.add(tookMs);
+    adapt(file, byteLength, tookMs, targetCommitMs[priority]);
     for (const { row, seqno } of taken) onPersisted(row, seqno);
   }
 

@@ -11,5 +11,5 @@ export function evictKey(request: Request): Status {
   if (bucket.spec.type !== 'native' || !bucket.engine) return Status.notSupported;
   const status = documents.findMeta(frame.vb, key, keyStart, keyEnd, view);
   if (status !== Status.success) return status;
-  return bucket.engine.evict(frame.vb, Buffer.from(key.subarray(keyStart, keyEnd)));
+  return bucket.engine.keys.evict(frame.vb, Buffer.from(key.subarray(keyStart, keyEnd)));
 }

@@ -21,7 +21,7 @@ export function getKeys(request: Request): Status | Outcome {
     buffer.compare(from, 0, from.length, start, end) >= 0;
   const skipped = session.has(Feature.collections) ? 0 : collectionIdBytes(collection);
   return answer(request, (done) =>
-    bucket.engine?.listKeys({ vb: frame.vb, collection, accepts, seqno: 0, bytesMax }, (keys) =>
+    bucket.engine?.keys.list({ vb: frame.vb, collection, accepts, seqno: 0, bytesMax }, (keys) =>
       done(typeof keys === 'number' ? keys : encode(keys.slice(0, count), skipped)),
     ),
   );

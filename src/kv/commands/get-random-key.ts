@@ -43,7 +43,7 @@ function search(request: Request, wish: Wish): Status | Outcome {
   let settle = (found: FoundKey | Status): void => {
     status = typeof found === 'number' ? found : show(request, found, wish);
   };
-  request.bucket.engine?.findRandom(wish.collection, (found) => settle(found));
+  request.bucket.engine?.keys.findRandom(wish.collection, (found) => settle(found));
   if (status !== null) return status;
   const { frame } = request;
   const held = request.connection.later(request, false);

@@ -64,7 +64,7 @@ function makeScan(request: Request, plan: ScanPlan): Status | Outcome {
   const accepts = (buffer: Buffer, start: number, end: number): boolean =>
     range === null || isInRange(range, buffer, start + at, end);
   const seqno = plan.snapshot?.mustExist ? plan.snapshot.seqno : 0;
-  bucket.engine.listKeys({ vb: frame.vb, collection, accepts, seqno, bytesMax }, (keys) =>
+  bucket.engine.keys.list({ vb: frame.vb, collection, accepts, seqno, bytesMax }, (keys) =>
     settle(takeKeys(bucket.scans, scan, plan, keys)),
   );
   if (status !== null && status !== Status.success) return status;

@@ -2,7 +2,7 @@
 import { Status } from '#wire/status.ts';
 import type { CollectionEntry, ScopeEntry } from '../dispatch/collections.ts';
 import type { Request } from '../dispatch/request.ts';
-import type { Figures } from './stat.ts';
+import type { Figures } from './stat-figures.ts';
 
 const hex = (id: number): string => `0x${id.toString(16)}`;
 
@@ -21,6 +21,11 @@ export const statScopes = (request: Request, argument: string): Figures | Status
 /** `scopes-byid id`. */
 export const statScopesById = (request: Request, argument: string): Figures | Status =>
   scopeGroup(request, (scope) => argument === '' || isId(argument, scope.id));
+
+/** `manifest`. */
+export const statManifest = ({ bucket }: Request): Figures => [
+  ['manifest:uid', `0x${bucket.collections.uid}`],
+];
 
 const isId = (argument: string, id: number): boolean => argument === hex(id) || argument === id.toString(16);
 

@@ -4,23 +4,43 @@ import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import type { CollectionEntry } from '../dispatch/collections.ts';
 import type { Request } from '../dispatch/request.ts';
-import type { Figures } from './stat.ts';
+import type { Figures } from './stat-figures.ts';
 
 /** `<key> <vbucket> [scope.collection]`. */
 export function statKey(request: Request, argument: string): Figures | Status {
-  const { documents, collections } = request.bucket;
-  const [, name, vbText, path] = /^(\S+) (\d{1,5})(?: (\S+))?$/.exec(argument) ?? [];
+  const { collections } = request.bucket;
+  const [, name, vbText, path = '_default._default'] = /^(\S+) (\d{1,5})(?: (\S+))?$/.exec(argument) ?? [];
   if (!name || !vbText) return Status.invalidArguments;
+  const entry = [...collections.all()].find(
+    (candidate) => `${candidate.scope.name}.${candidate.name}` === path,
+  );
+  return keyFigures(request, entry, name, Number(vbText));
+}
+
+/** `<key> <vbucket> 0x<collection id>`. */
+export function statKeyById(request: Request, argument: string): Figures | Status {
+  const [, name, vbText, id] = /^(\S+) (\d{1,5}) (?:0x)?([0-9a-f]{1,8})$/i.exec(argument) ?? [];
+  if (!name || !vbText || !id) return Status.invalidArguments;
+  const entry = request.bucket.collections.get(Number.parseInt(id, 16));
+  return keyFigures(request, entry, name, Number(vbText));
+}
+
+function keyFigures(
+  request: Request,
+  entry: CollectionEntry | undefined,
+  name: string,
+  vb: number,
+): Figures | Status {
+  const { documents } = request.bucket;
   if (!documents) return Status.temporaryFailure;
-  const entry = find(collections.all(), path ?? '_default._default');
   const bits = entry ? (request.session.access?.of(entry.id) ?? 0) : 0;
   if (!entry || bits === 0) return Status.unknownCollection;
   if ((bits & Privilege.read) === 0) return Status.noAccess;
   const key = encodeKey(entry.id, name);
-  const vb = Number(vbText);
   const { view } = request;
-  const status = documents.find(vb, key, 0, key.length, view);
+  const status = documents.findMeta(vb, key, 0, key.length, view);
   if (status !== Status.success) return status;
+  if (view.deleted) return Status.keyNotFound;
   return [
     ['key_is_dirty', String(view.seqno > documents.persistedSeqno(vb))],
     ['key_exptime', view.expiry],
@@ -28,10 +48,6 @@ export function statKey(request: Request, argument: string): Figures | Status {
     ['key_cas', ((BigInt(view.casHi) << 32n) | BigInt(view.casLo)).toString()],
     ['key_vb_state', 'active'],
   ];
-}
-
-function find(entries: Iterable<CollectionEntry>, path: string): CollectionEntry | undefined {
-  return [...entries].find((entry) => `${entry.scope.name}.${entry.name}` === path);
 }
 
 function encodeKey(id: number, name: string): Buffer {

@@ -61,7 +61,7 @@ export class Connection {
   private readonly transport: Transport;
   private readonly reader = new FrameReader(connectionLimits.strangerFrameBytes);
   private readonly ready: HeldReply[] = [];
-  private readonly openedMs: number;
+  readonly openedMs: number;
   private waiting = false;
   private stalledAtMs = -1;
   private closingAtMs = -1;

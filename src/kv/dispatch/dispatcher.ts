@@ -230,7 +230,10 @@ function checkSession(request: Request, entry: Entry): Status {
 
 function checkBucket(request: Request, entry: Entry): Status {
   const { bucket, access } = request.session;
-  if (!bucket || !access) return request.refuse(Status.noBucket, 'No bucket selected');
+  if (!bucket || !access)
+    return entry.command.withoutBucket
+      ? Status.success
+      : request.refuse(Status.noBucket, 'No bucket selected');
   request.bucket = bucket;
   request.counters = bucket.counters;
   bucket.counters.ops++;

@@ -32,6 +32,10 @@ export class Scans {
   private readonly scans = new Map<string, Scan>();
   private keyBytes = 0;
 
+  all(): Iterable<Scan> {
+    return this.scans.values();
+  }
+
   /** Bytes that the keys of one scan more may take, 0 when no scan can be made. */
   room(nowMs: number): number {
     for (const scan of this.scans.values()) {

@@ -1,13 +1,14 @@
 // A bucket as the pipeline sees it: its documents once they are loaded, its collections, its configuration, and the
 // clients that wait for its durable writes.
 import { Status } from '#wire/status.ts';
-import type { BucketReport, BucketSpec } from '../admin.ts';
+import type { BucketReport, BucketSpec, CompactionReport } from '../admin.ts';
+import type { BucketKeys } from '../bucket/bucket-keys.ts';
 import type { Documents } from '../bucket/documents.ts';
-import type { KeyWish, WhenListed } from '../bucket/key-scan.ts';
-import type { WhenFound } from '../bucket/random-search.ts';
+import type { Timings } from '../bucket/timings.ts';
 import type { HeldReply } from '../connection/held-reply.ts';
 import { Producers } from '../stream/producers.ts';
 import type { ChangeSource } from '../stream/source.ts';
+import type { VbucketFigures } from '../vbucket/figures.ts';
 import { Collections } from './collections.ts';
 import { Scans } from './scans.ts';
 
@@ -33,12 +34,10 @@ export interface BucketEngine {
   /** Null in buckets that keep no history. */
   readonly changes: ChangeSource | null;
   figures(): EngineFigures;
-  /** The key of some live document of the collection, or the status to answer, now or later. */
-  findRandom(collectionId: number, done: WhenFound): void;
-  /** Lets a document leave memory; keyExists while it has to stay. */
-  evict(vb: number, key: Buffer): Status;
-  /** The sorted keys of the live documents that are wished for, now or later. */
-  listKeys(wish: KeyWish, done: WhenListed): void;
+  readonly keys: BucketKeys;
+  readonly timings: Timings;
+  readonly compaction: { readonly progress: CompactionReport | null };
+  vbucketFigures(vb: number): VbucketFigures;
 }
 
 /** What commands count since start. */

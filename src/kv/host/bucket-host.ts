@@ -181,9 +181,10 @@ export class BucketHost {
       documents: bucket.documents,
       changes: this.served.spec.type === 'cache' ? null : bucket.changes,
       figures: () => this.figures(),
-      findRandom: (collectionId, done) => bucket.findRandom(collectionId, done),
-      evict: (vb, key) => bucket.evict(vb, key),
-      listKeys: (wish, done) => bucket.listKeys(wish, done),
+      keys: bucket.keys,
+      timings: bucket.timings,
+      compaction: bucket.compaction,
+      vbucketFigures: (vb) => bucket.vbucketFigures(vb),
     });
   }
 

@@ -8,6 +8,7 @@ import { deferred } from '#base/deferred.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
+import { frameBytesMax } from '#wire/frame.ts';
 import { Output } from '#wire/output.ts';
 import type { Status } from '#wire/status.ts';
 import type {
@@ -88,6 +89,11 @@ export class DataService implements KvAdmin {
       version: options.version,
       secret: random.bytes(32),
       startedMs: clock.monotonicMs(),
+      connections: () => this.connections,
+      limits: {
+        maxconns: this.options.connectionsMax ?? connectionsMaxDefault,
+        max_packet_size: frameBytesMax,
+      },
     };
     const dispatcher = new Dispatcher(environment, output, handlers);
     this.connectionHost = {
@@ -117,7 +123,7 @@ export class DataService implements KvAdmin {
     const engine = this.directory.buckets.get(bucket)?.engine;
     if (!engine) return null;
     const { promise, resolve } = deferred<FoundKey | Status>();
-    engine.findRandom(0, resolve);
+    engine.keys.findRandom(0, resolve);
     const found = await promise;
     return typeof found === 'number' ? null : found.key.toString('utf8', 1);
   }

@@ -5,10 +5,10 @@ export const Stat = defineCommand({
   opcode: 0x10,
   name: 'STAT',
   session: 'bucket',
-  privilege: { any: ['simpleStats', 'read'] },
   request: { key: 'optional', value: 'optional' },
   duringWarmup: true,
-  doc: 'Statistics of a group, one packet each, closed by an empty one.',
+  withoutBucket: true,
+  doc: 'Statistics of a group, one packet each, closed by an empty one. Groups take simpleStats, those of a key read, those of the node an administrator.',
 });
 
 export const GetManifest = defineCommand({

@@ -1,0 +1,46 @@
+// What is asked about the keys of a bucket as a whole: those of a range, any one, and that one leaves memory.
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import { Status } from '#wire/status.ts';
+import type { Collections } from '../vbucket/collections.ts';
+import type { Residency } from '../vbucket/residency.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { evictKey } from './evict-key.ts';
+import { type KeyWish, listKeys, type ReadRows, type WhenListed } from './key-scan.ts';
+import { findRandomKey, type WhenFound } from './random-search.ts';
+
+export interface BucketKeysOptions {
+  vbuckets: Vbuckets;
+  residency: Residency;
+  collections: Collections;
+  /** Null where there is no disk. */
+  readRows: ReadRows | null;
+  random: Random;
+  clock: Clock;
+  tick: () => void;
+}
+
+export class BucketKeys {
+  private readonly options: BucketKeysOptions;
+
+  constructor(options: BucketKeysOptions) {
+    this.options = options;
+  }
+
+  /** The sorted keys of live documents, now or once the disk has been asked. */
+  list(wish: KeyWish, done: WhenListed): void {
+    listKeys(this.options.vbuckets, this.options.readRows, wish, done);
+  }
+
+  /** The key of some live document of a collection, now or later. */
+  findRandom(collectionId: number, done: WhenFound): void {
+    const { collections } = this.options;
+    if ((collections.itemCounts().get(collectionId) ?? 0) === 0) done(Status.keyNotFound);
+    else findRandomKey(this.options, collectionId, done);
+  }
+
+  /** Lets a document's value, or all of it, leave memory as the bucket's policy has it. */
+  evict(vb: number, key: Buffer): Status {
+    return evictKey(this.options.vbuckets, this.options.residency, vb, key);
+  }
+}

@@ -1,0 +1,121 @@
+// The groups of STAT about a bucket as a whole.
+import type { Histogram } from '#base/histogram.ts';
+import { highShare, lowShare } from '../bucket/memory-keeper.ts';
+import type { Request } from '../dispatch/request.ts';
+import { bodyBytesLimit } from '../value/xattrs.ts';
+import { activeVbuckets, type Figures } from './stat-figures.ts';
+import { statInfo } from './stat-node.ts';
+
+/** The group without a name. */
+export function* statTotals(request: Request): Figures {
+  const { bucket } = request;
+  const report = bucket.report();
+  yield* statInfo(request);
+  yield ['curr_items', report.items];
+  yield ['curr_items_tot', report.items];
+  yield ['vb_active_num', activeVbuckets(bucket.documents).length];
+  yield ['vb_active_curr_items', report.items];
+  yield* statMemory(request);
+  yield ['ep_num_non_resident', report.nonResident];
+  yield ['vb_active_num_non_resident', report.nonResident];
+  yield ['vb_active_perc_mem_resident', residentPercent(report)];
+  yield ['ep_num_value_ejects', report.evictions];
+  yield ['ep_bg_fetched', report.diskFetches];
+  yield ['ep_bucket_type', bucketType(request)];
+  yield ['ep_queue_size', report.dirtyItems];
+  yield ['ep_degraded_mode', bucket.documents ? 0 : 1];
+  yield ['ep_expired_access', report.expired];
+  yield ['cmd_get', report.gets];
+  yield ['cmd_set', report.sets];
+  yield ['get_hits', report.getHits];
+  yield ['get_misses', report.gets - report.getHits];
+  yield ['delete_hits', report.deletes];
+  yield ['ep_num_ops_get_meta', report.metaGets];
+  yield ['ep_num_ops_set_meta', report.metaSets];
+  yield ['ep_num_ops_del_meta', report.metaDeletes];
+  yield ['ep_num_ops_set_meta_res_fail', report.metaRejects];
+}
+
+/** `memory`. */
+export function* statMemory({ bucket }: Request): Figures {
+  const { memUsed } = bucket.report();
+  const { quotaBytes } = bucket.spec;
+  yield ['mem_used', memUsed];
+  yield ['ep_kv_size', memUsed];
+  yield ['ep_max_size', quotaBytes];
+  yield ['ep_mem_high_wat', Math.floor(quotaBytes * highShare)];
+  yield ['ep_mem_low_wat', Math.floor(quotaBytes * lowShare)];
+}
+
+/** `diskinfo`: as of the last report to the manager, which asks every few seconds. */
+export function* statDisk({ bucket }: Request): Figures {
+  const { dataBytes, diskBytes, freeDiskBytes } = bucket.report();
+  yield ['ep_db_data_size', dataBytes];
+  yield ['ep_db_file_size', diskBytes];
+  yield ['ep_db_free_size', freeDiskBytes];
+}
+
+const policies = {
+  valueOnly: 'value_only',
+  fullEviction: 'full_eviction',
+  noEviction: 'fail_new_data',
+  nruEviction: 'auto_delete',
+} as const;
+
+/** `config`: the settings that the bucket runs with. */
+export function* statConfig(request: Request): Figures {
+  const { bucket } = request;
+  const { spec } = bucket;
+  const isNative = spec.type === 'native';
+  yield ['ep_couch_bucket', bucket.name];
+  yield ['ep_uuid', bucket.uuid];
+  yield ['ep_bucket_type', bucketType(request)];
+  yield ['ep_max_size', spec.quotaBytes];
+  yield ['ep_max_item_size', bodyBytesLimit];
+  yield ['ep_max_ttl', spec.maxTtl];
+  yield ['ep_max_vbuckets', bucket.documents?.vbucketCount ?? 0];
+  yield [isNative ? 'ep_item_eviction_policy' : 'ep_ephemeral_full_policy', policies[spec.evictionPolicy]];
+  yield ['ep_compression_mode', spec.compressionMode];
+  yield ['ep_conflict_resolution_type', spec.conflictResolution];
+  yield ['ep_durability_min_level', spec.durabilityMinLevel];
+}
+
+/** `warmup`. */
+export function* statWarmUp({ bucket }: Request): Figures {
+  const isLoaded = bucket.documents !== null;
+  const { items, nonResident } = bucket.report();
+  yield ['ep_warmup', bucket.spec.type === 'native' ? 'enabled' : 'disabled'];
+  yield ['ep_warmup_state', isLoaded ? 'done' : 'loading data'];
+  yield ['ep_warmup_thread', isLoaded ? 'complete' : 'running'];
+  yield ['ep_warmup_key_count', items];
+  yield ['ep_warmup_value_count', items - Math.min(nonResident, items)];
+}
+
+/** `tasks`: what is under way in the background. */
+export function* statTasks({ bucket }: Request): Figures {
+  const compaction = bucket.engine?.compaction.progress;
+  const tasks = compaction
+    ? [{ name: 'Compaction', bucket: bucket.name, state: 'RUNNING', ...compaction }]
+    : [];
+  yield ['ep_tasks:tasks', JSON.stringify(tasks)];
+}
+
+/** `timings`: how often what took from so many to so many microseconds. */
+export function* statTimings({ bucket }: Request): Figures {
+  const timings = bucket.engine?.timings;
+  if (!timings) return;
+  yield* rangesOf('disk_commit', timings.commit);
+  yield* rangesOf('bg_wait', timings.fetchWait);
+  yield* rangesOf('bg_load', timings.fetch);
+}
+
+function* rangesOf(name: string, histogram: Histogram): Figures {
+  for (const { from, to, count } of histogram.ranges()) yield [`${name}_${from},${to}`, count];
+}
+
+const bucketType = ({ bucket }: Request): string =>
+  bucket.spec.type === 'native' ? 'persistent' : 'ephemeral';
+
+function residentPercent({ items, nonResident }: { items: number; nonResident: number }): number {
+  return items === 0 ? 100 : Math.floor((100 * (items - Math.min(nonResident, items))) / items);
+}

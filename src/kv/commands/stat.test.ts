@@ -1,0 +1,169 @@
+// Statistics, over a real socket: what was done is what is told.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fullGrants } from '#auth/grants.ts';
+import { Privilege } from '#auth/privileges.ts';
+import { Status } from '#wire/status.ts';
+import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
+import type { KvConnection } from '../../../test/support/kv-connection.ts';
+
+type Figures = Record<string, string>;
+
+const persisted = Buffer.from([0x11, 3]);
+const set = (name: string, value = '{}', rest: object = {}) => ({
+  ...{ opcode: 1, key: Buffer.from(`\0${name}`), extras: Buffer.alloc(8), value: Buffer.from(value) },
+  ...rest,
+});
+
+async function group(client: KvConnection, name: string): Promise<Figures> {
+  const figures: Figures = {};
+  client.send({ opcode: 0x10, key: Buffer.from(name) });
+  for (let reply = await client.next(); reply; reply = await client.next()) {
+    assert.equal(reply.status, Status.success, name);
+    if (reply.key.length === 0) return figures;
+    figures[reply.key.toString()] = reply.value.toString();
+  }
+  throw new Error('the connection ended');
+}
+
+const statusOf = async (client: KvConnection, name: string) =>
+  (await client.ask({ opcode: 0x10, key: Buffer.from(name) })).status;
+
+test('tells what a vbucket holds, has given out and still has to write', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const stored = await client.ask(set('k', '{}', { vb: 5 }));
+  await client.ask(set('gone', '{}', { vb: 5 }));
+  const deleted = await client.ask({ opcode: 4, key: Buffer.from('\0gone'), vb: 5, framing: persisted });
+  const seqno = deleted.extras.readBigUInt64BE(8).toString();
+  const details = await group(client, 'vbucket-details 5');
+  assert.equal(details['vb_5:max_cas'], String(deleted.cas));
+  assert.ok(BigInt(details['vb_5:max_cas'] as string) > stored.cas);
+  assert.deepEqual(
+    ['num_items', 'num_tombstones', 'num_non_resident', 'high_seqno', 'queue_size'].map(
+      (name) => details[`vb_5:${name}`],
+    ),
+    ['1', '1', '0', seqno, '0'],
+  );
+  const checkpoint = await group(client, 'checkpoint 5');
+  assert.deepEqual(
+    [checkpoint['vb_5:num_items_for_persistence'], checkpoint['vb_5:last_closed_checkpoint_seqno']],
+    ['0', seqno],
+  );
+});
+
+test('tells the settings that a bucket runs with', async () => {
+  const buckets = [
+    aBucket('b', {
+      evictionPolicy: 'fullEviction',
+      maxTtl: 77,
+      conflictResolution: 'lww',
+      compressionMode: 'active',
+    }),
+  ];
+  await using service = await startService(aDesired({ buckets }));
+  const client = await service.ready();
+  const config = await group(client, 'config');
+  assert.deepEqual(
+    ['ep_item_eviction_policy', 'ep_max_ttl', 'ep_conflict_resolution_type', 'ep_compression_mode'].map(
+      (name) => config[name],
+    ),
+    ['full_eviction', '77', 'lww', 'active'],
+  );
+  assert.equal(config['ep_max_size'], String(256 * 1024 * 1024));
+  assert.equal((await group(client, 'memory'))['ep_max_size'], config['ep_max_size']);
+  assert.equal((await group(client, 'warmup'))['ep_warmup_state'], 'done');
+  assert.deepEqual(JSON.parse((await group(client, 'tasks'))['ep_tasks:tasks'] as string), []);
+  assert.match((await group(client, 'info'))['version'] as string, /^7\.1\.0/);
+});
+
+test('counts commits and reads from disk by how long they took', async () => {
+  await using service = await startService(
+    aDesired({ buckets: [aBucket('b', { evictionPolicy: 'fullEviction' })] }),
+  );
+  const client = await service.ready();
+  assert.deepEqual(
+    Object.keys(await group(client, 'timings')).filter((name) => name.startsWith('bg_')),
+    [],
+  );
+  await client.ask(set('k', '{}', { framing: persisted }));
+  await client.ask({ opcode: 0x93, key: Buffer.from('\0k') });
+  await client.ask({ opcode: 0, key: Buffer.from('\0k') });
+  const timings = Object.entries(await group(client, 'timings'));
+  for (const name of ['disk_commit', 'bg_wait', 'bg_load']) {
+    const counted = timings.filter(([range]) => range.startsWith(`${name}_`));
+    const count = counted.reduce((sum, [, inRange]) => sum + Number(inRange), 0);
+    // Buckets commit by themselves too, when they begin.
+    assert.ok(name === 'disk_commit' ? count >= 1 : count === 1, `${name} ${count}`);
+    assert.match(counted[0]?.[0] as string, /_\d+,\d+$/);
+  }
+});
+
+test('tells administrators of connections, clocks and limits, on a bucket and on none', async () => {
+  const reader = aUser('reader', 'password', { ...fullGrants(), node: 0 });
+  await using service = await startService(aDesired({ users: [aUser('admin', 'password'), reader] }));
+  const onBucket = await service.ready();
+  const onNone = await service.connect();
+  await onNone.hello([0x07]);
+  await onNone.plain('admin', 'password');
+  for (const client of [onBucket, onNone]) {
+    const connections = Object.values(await group(client, 'connections')).map((text) => JSON.parse(text));
+    assert.deepEqual(connections.map(({ bucket }) => bucket).sort(), ['b', null].sort());
+    assert.ok(connections.every(({ user, agent_name }) => user.name === 'admin' && agent_name === 'test'));
+    assert.ok(Number((await group(client, 'clocks'))['clock_fine_overhead_ns']) >= 0);
+    assert.ok(Number((await group(client, 'settings'))['maxconns']) > 0);
+  }
+  assert.equal(await statusOf(onNone, 'vbucket'), Status.noBucket);
+  assert.equal(await statusOf(onNone, 'no-such-group'), Status.noBucket);
+  assert.equal(await statusOf(await service.ready({ user: 'reader' }), 'connections'), Status.noAccess);
+});
+
+test('tells who reads changes, alone and by the beginning of their names', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  await client.ask(set('k'));
+  const reader = await service.ready();
+  assert.equal((await reader.ask(openStreams('xdcr:first'))).status, Status.success);
+  const streams = await group(client, 'dcp');
+  assert.deepEqual([streams['xdcr:first:type'], streams['ep_dcp_count']], ['producer', '1']);
+  assert.equal(streams['xdcr:first:num_streams'], '0');
+  const sums = await group(client, 'dcpagg :');
+  assert.deepEqual([sums['xdcr:producer_count'], sums[':total:producer_count']], ['1', '1']);
+});
+
+const openStreams = (name: string) => ({
+  opcode: 0x50,
+  key: Buffer.from(name),
+  extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]),
+});
+
+test('tells of range scans that go on', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  await client.ask(set('k'));
+  const value = Buffer.from('{"range":{"start":"aw==","end":"bA=="},"key_only":true}');
+  const created = await client.ask({ opcode: 0xda, datatype: 1, value });
+  const prefix = `vb_0:${created.value.toString('hex')}`;
+  const scans = await group(client, 'range-scans');
+  assert.deepEqual([scans[`${prefix}:keys`], scans[`${prefix}:keys_done`]], ['1', '0']);
+  await client.ask({ opcode: 0xdc, extras: created.value });
+  assert.deepEqual(await group(client, 'range-scans'), {});
+});
+
+test('tells of a document by the name or the id of its collection, to who may read it', async () => {
+  const user = aUser('counter', 'password', {
+    node: 0,
+    buckets: { b: { privileges: Privilege.simpleStats } },
+  });
+  await using service = await startService(aDesired({ users: [aUser('admin', 'password'), user] }));
+  const client = await service.ready();
+  await client.ask({ ...set('k'), key: Buffer.from('\bk'), extras: Buffer.from([0, 0, 0, 7, 0, 0, 0, 0]) });
+  assert.equal((await group(client, 'key k 0 shop.orders'))['key_flags'], '7');
+  assert.equal((await group(client, 'key-byid k 0 0x8'))['key_flags'], '7');
+  assert.equal(await statusOf(client, 'key-byid k 0 0x9'), Status.keyNotFound);
+  assert.equal(await statusOf(client, 'key-byid k 0 0x77'), Status.unknownCollection);
+  assert.equal(await statusOf(client, 'key-byid k'), Status.invalidArguments);
+  const counter = await service.ready({ user: 'counter' });
+  assert.equal((await group(counter, ''))['curr_items'], '1');
+  assert.equal(await statusOf(counter, 'key k 0 shop.orders'), Status.noAccess);
+});

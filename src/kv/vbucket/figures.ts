@@ -1,0 +1,30 @@
+// What is known of one vbucket, for who looks after a bucket.
+import type { VbucketRows } from './rows.ts';
+
+export interface VbucketFigures {
+  items: number;
+  tombstones: number;
+  nonResident: number;
+  /** Not on disk yet. */
+  dirtyItems: number;
+  dirtyBytes: number;
+  /** What is known of deletions up to here may be gone. */
+  purgeSeqno: number;
+  /** The highest CAS ever given out. */
+  maxCas: bigint;
+  maxDeletedRev: number;
+}
+
+export function figuresOf(rows: VbucketRows, vb: number): VbucketFigures {
+  const of = (column: Uint32Array | Float64Array): number => column[vb] ?? 0;
+  return {
+    items: of(rows.items),
+    tombstones: of(rows.tombstones),
+    nonResident: of(rows.valuesAway) + of(rows.itemsAway),
+    dirtyItems: of(rows.dirtyCount),
+    dirtyBytes: of(rows.dirtyBytes),
+    purgeSeqno: of(rows.purgeSeqno),
+    maxCas: (BigInt(of(rows.casHi)) << 32n) | BigInt(of(rows.casLo)),
+    maxDeletedRev: of(rows.maxDeletedRev),
+  };
+}
