@@ -9,13 +9,13 @@ import { CleanFlag, type DataFileSpec, syncPath } from './file-format.ts';
 
 /** A page ends about here: a read transaction of the copy holds back a checkpoint, and on one disk commits wait. */
 const pageTargetMs = 15;
-const rowsPerPage = { first: 500, min: 50, max: 10_000 };
+const rowsPerPage = { first: 500, min: 500, max: 10_000 };
 /** This much is brought to disk at a time: one sync of it all at the end would stall commits. */
 const syncBytes = 32 * 1024 * 1024;
 /** The copy is close enough behind for the rest to be done between two commits. */
 const restSeqnosMax = 2_000;
-/** Commits that outrun the copy are stopped by the last pass in the end. */
-const passesMax = 12;
+/** Commits that outrun the copy are stopped by the last round in the end. */
+const roundsMax = 12;
 /** Memory for pages of the copy, in KiB. */
 const cacheKib = 16_000;
 /** Above every key. */
@@ -28,6 +28,7 @@ const copySql = {
   high: 'select high from old.vb where id = ?',
   rowCount: 'select sum(items + deleted) from old.vb',
   anyBig: 'select exists(select 1 from old.big)',
+  anyCopiedBig: 'select exists(select 1 from main.big)',
   anyOld: 'select exists(select 1 from old.doc indexed by doc_del where del is not null and del < ?)',
   keyBound: 'select key from old.doc where vb = ? and key > ? order by key limit 1 offset ?',
   seqnoBound: 'select seq from old.doc where vb = ? and seq > ? order by seq limit 1 offset ?',
@@ -79,7 +80,9 @@ export class FileCopy {
   /** Ids of large values whose rows are copied. */
   private bigs: number[] = [];
   private rows = rowsPerPage.first;
-  private passes = 0;
+  /** Vbuckets of which something was committed since, and how often those were looked for. */
+  private behind: number[] = [];
+  private rounds = 0;
   private rowsCopied = 0;
   private readonly rowsTotal: number;
   private syncedPages = 0;
@@ -113,7 +116,7 @@ export class FileCopy {
     let isFinished = false;
     if (this.bigs.length > 0) this.copyBigs(startedMs);
     else if (this.current !== null || this.waiting.length > 0) this.copyByKey();
-    else isFinished = this.catchUp(restSeqnosMax);
+    else isFinished = this.catchUp(restSeqnosMax, startedMs);
     this.adapt(this.monotonicMs() - startedMs);
     this.syncSome();
     const { rowsCopied, rowsTotal } = this;
@@ -130,7 +133,7 @@ export class FileCopy {
   finish(): PurgedVbucket[] {
     do {
       while (this.bigs.length > 0) this.copyBigs(this.monotonicMs());
-    } while (!this.catchUp(0) || this.bigs.length > 0);
+    } while (!this.catchUp(0, this.monotonicMs()) || this.bigs.length > 0);
     this.db.exec('begin');
     this.db.exec(copySql.copyStates);
     this.db.exec(copySql.copyCollections);
@@ -197,26 +200,37 @@ export class FileCopy {
     return rows;
   }
 
-  /** One page of what was committed since. True when no more than `rest` seqnos are left. */
-  private catchUp(rest: number): boolean {
-    const behind = this.vbuckets().map(([vb, high]) => ({ vb, left: high - (this.positions.get(vb) ?? 0) }));
-    const left = behind.reduce((sum, entry) => sum + entry.left, 0);
-    if (left <= rest || (rest > 0 && this.passes >= passesMax * behind.length)) return true;
-    this.passes++;
-    const furthest = behind.reduce((most, entry) => (entry.left > most.left ? entry : most));
-    this.copyBySeqno(furthest.vb, this.positions.get(furthest.vb) ?? 0);
+  /** One page of what was committed since, of many vbuckets if they lie little behind. True when it is time to end. */
+  private catchUp(rest: number, startedMs: number): boolean {
+    if (this.behind.length === 0 && !this.beginRound(rest)) return true;
+    this.db.exec('begin');
+    do this.copyBySeqno(this.behind.pop() as number);
+    while (this.behind.length > 0 && this.monotonicMs() - startedMs < pageTargetMs);
+    this.db.exec('commit');
     return false;
   }
 
-  private copyBySeqno(vb: number, after: number): void {
-    this.db.exec('begin');
+  /** False when no more than `rest` seqnos are left. Each round leaves less, unless commits outrun the copy. */
+  private beginRound(rest: number): boolean {
+    const lagOf = ([vb, high]: [number, number]): number => high - (this.positions.get(vb) ?? 0);
+    const behind = this.vbuckets().filter((vbucket) => lagOf(vbucket) > 0);
+    const left = behind.reduce((sum, vbucket) => sum + lagOf(vbucket), 0);
+    if (left <= rest || (rest > 0 && this.rounds >= roundsMax)) return false;
+    this.rounds++;
+    this.behind = behind.map(([vb]) => vb);
+    return true;
+  }
+
+  private copyBySeqno(vb: number): void {
+    const after = this.positions.get(vb) ?? 0;
     const high = this.number('high', vb) ?? 0;
-    const to = (this.value('seqnoBound', vb, after, this.rows - 1) as number | undefined) ?? high;
-    this.statement('dropBigs').run(vb, after, to);
+    const bound = this.value('seqnoBound', vb, after, this.rows - 1) as number | undefined;
+    const to = bound ?? high;
+    if (this.number('anyCopiedBig') === 1) this.statement('dropBigs').run(vb, after, to);
     this.statement('copySeqnos').run(vb, after, to);
-    this.bigs = this.numbers('bigBySeqno', vb, after, to);
+    if (this.number('anyBig') === 1) this.bigs.push(...this.numbers('bigBySeqno', vb, after, to));
     this.positions.set(vb, to);
-    this.db.exec('commit');
+    if (bound !== undefined && to < high) this.behind.push(vb);
   }
 
   /** A value that is gone belongs to a version that is gone: the version after it is copied later, with its value. */

@@ -1,13 +1,15 @@
 // The thread of a disk lane: takes requests in order, answers each. Imports as little as it can, since every import
 // costs memory and start time in every disk worker.
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import { SqliteLane } from '../adapters/sqlite-lane.ts';
 import { type CutBuffer, type DamagedFile, DamagedFileError, DiskFullError } from '../engine.ts';
-import type { LaneFailure, LaneReply, LaneRequest } from './messages.ts';
+import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messages.ts';
+import { yieldCpu } from './yield-cpu.host.ts';
 
 assert(parentPort !== null, 'the disk worker runs in a worker thread');
 const port = parentPort;
+if ((workerData as LaneSettings | null)?.isPatient) yieldCpu();
 const lane = new SqliteLane({ monotonicMs: () => performance.now() });
 
 port.on('message', (request: LaneRequest) => {

@@ -2,6 +2,11 @@
 import type { CutBuffer, DamagedFile } from '../engine.ts';
 import type { LaneOperation } from '../lane.ts';
 
+export interface LaneSettings {
+  /** Its work can wait where cores are short. */
+  isPatient: boolean;
+}
+
 export interface LaneRequest {
   id: number;
   operation: LaneOperation;

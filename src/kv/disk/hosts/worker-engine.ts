@@ -6,7 +6,7 @@ import { startWorker } from '#ports/worker.ts';
 import { DamagedFileError, type DiskEngine, DiskFullError } from '../engine.ts';
 import type { Lane, LaneArguments, LaneOperation, LaneResult } from '../lane.ts';
 import { LaneEngine } from '../lane-engine.ts';
-import type { LaneFailure, LaneReply, LaneRequest } from './messages.ts';
+import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messages.ts';
 
 /**
  * Each worker costs about 12 MB; files are spread over them by file number. One more starts at the first fetch, and one
@@ -14,14 +14,23 @@ import type { LaneFailure, LaneReply, LaneRequest } from './messages.ts';
  */
 export function workerDiskEngine(options: { workers?: number } = {}): DiskEngine {
   const more = Array.from({ length: (options.workers ?? 1) - 1 }, () => new WorkerLane());
-  return new LaneEngine([new WorkerLane(), ...more], new WorkerLane(), () => new WorkerLane());
+  return new LaneEngine(
+    [new WorkerLane(), ...more],
+    new WorkerLane(),
+    () => new WorkerLane({ isPatient: true }),
+  );
 }
 
 class WorkerLane implements Lane {
   private worker: Worker | null = null;
   private stopped: Error | null = null;
   private lastId = 0;
+  private readonly settings: LaneSettings;
   private readonly waiting = new Map<number, Deferred<unknown>>();
+
+  constructor(settings: LaneSettings = { isPatient: false }) {
+    this.settings = settings;
+  }
 
   /** The first call starts the thread. */
   call<K extends LaneOperation>(operation: K, ...args: LaneArguments<K>): Promise<LaneResult<K>> {
@@ -46,7 +55,9 @@ class WorkerLane implements Lane {
   }
 
   private start(): Worker {
-    const worker = startWorker(new URL('./disk-worker', import.meta.url), import.meta.url);
+    const worker = startWorker(new URL('./disk-worker', import.meta.url), import.meta.url, {
+      workerData: this.settings,
+    });
     worker.on('message', (reply: LaneReply) => this.receive(reply));
     worker.on('error', (error) => this.fail(new Error(`the disk worker failed: ${error.message}`)));
     worker.on('exit', (code) => this.fail(new Error(`the disk worker ended with code ${code}`)));
