@@ -43,7 +43,9 @@ test('opens before provisioning what provisioning and bootstrap need, and nothin
   assert.deepEqual(open, [
     'DELETE /node/controller/setupAlternateAddresses/external',
     'GET /',
+    'GET /docs/api',
     'GET /nodes/self',
+    'GET /openapi.json',
     'GET /pools',
     'GET /pools/default',
     'GET /pools/default/nodeServices',

@@ -37,6 +37,7 @@ import { createEvents, type Events, type OpenJournal } from './events/events.fea
 import { firstConfiguration, ownEntry } from './first-configuration.ts';
 import { requestThrottles } from './internal-settings/request-throttles.ts';
 import type { System } from './nodes/system.ts';
+import { withDescription } from './openapi/openapi.routes.ts';
 import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/password-policy.routes.ts';
 import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
 import { clusterRoutes } from './routes.ts';
@@ -127,13 +128,16 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
   });
   const parts = { ...options, view, product, data, certificates, alerts, administrators: users.service };
   return {
-    routes: [
-      ...clusterRoutes(parts),
-      ...users.routes,
-      ...passwordPolicyRoutes(policy),
-      ...security.routes,
-      ...events.routes,
-    ].sort(byPath),
+    routes: withDescription(
+      [
+        ...clusterRoutes(parts),
+        ...users.routes,
+        ...passwordPolicyRoutes(policy),
+        ...security.routes,
+        ...events.routes,
+      ],
+      product.version,
+    ).sort(byPath),
     capiRoutes: capiRoutes({ view, product }),
     throttles: requestThrottles({ ...options, view }),
     authority: users.authenticator,

@@ -1,6 +1,7 @@
 // Fields of queries and forms, with the texts of their refusals, which clients see and compare. A form made of these
 // refuses every wrong field at once: `{"errors":{field: text}}`.
 import { fieldText } from './field-text.ts';
+import type { JsonSchema } from './json-schema.ts';
 import type { Issue, Result, Schema } from './schema.ts';
 
 type Reading<T> = { readonly value: T } | { readonly problem: string };
@@ -8,6 +9,8 @@ type Reading<T> = { readonly value: T } | { readonly problem: string };
 export interface Field<T> {
   /** Values allowed, in words, for the reference page. */
   readonly doc: string;
+  readonly schema: JsonSchema;
+  readonly isRequired: boolean;
   /** `undefined` when the field was not sent. */
   read(sent: unknown): Reading<T>;
   optional(): Field<T | undefined>;
@@ -15,15 +18,21 @@ export interface Field<T> {
   refine(holds: (value: T) => boolean, problem: string): Field<T>;
 }
 
-function fieldOf<T>(doc: string, read: (sent: unknown) => Reading<T>): Field<T> {
+type About = Pick<Field<unknown>, 'doc' | 'schema' | 'isRequired'>;
+
+function fieldOf<T>(about: About, read: (sent: unknown) => Reading<T>): Field<T> {
+  const free = { ...about, isRequired: false };
   return {
-    doc,
+    ...about,
     read,
     optional: () =>
-      fieldOf<T | undefined>(doc, (sent) => (sent === undefined ? { value: sent } : read(sent))),
-    default: (value) => fieldOf(doc, (sent) => (sent === undefined ? { value } : read(sent))),
+      fieldOf<T | undefined>(free, (sent) => (sent === undefined ? { value: sent } : read(sent))),
+    default: (value) =>
+      fieldOf({ ...free, schema: { ...about.schema, default: value } }, (sent) =>
+        sent === undefined ? { value } : read(sent),
+      ),
     refine: (holds, problem) =>
-      fieldOf(doc, (sent) => {
+      fieldOf(about, (sent) => {
         const reading = read(sent);
         return 'value' in reading && !holds(reading.value) ? { problem } : reading;
       }),
@@ -31,31 +40,44 @@ function fieldOf<T>(doc: string, read: (sent: unknown) => Reading<T>): Field<T> 
 }
 
 /** A field that must be sent, as a string. */
-const sentField = <T>(doc: string, wrongType: string, read: (sent: string) => Reading<T>): Field<T> =>
-  fieldOf(doc, (sent) => {
+const sentField = <T>(
+  doc: string,
+  schema: JsonSchema,
+  wrongType: string,
+  read: (sent: string) => Reading<T>,
+): Field<T> =>
+  fieldOf({ doc, schema, isRequired: true }, (sent) => {
     if (sent === undefined) return { problem: fieldText.required };
     return typeof sent === 'string' ? read(sent) : { problem: wrongType };
   });
 
-const text = () => sentField<string>('text', fieldText.string, (sent) => ({ value: sent }));
+const text = () =>
+  sentField<string>('text', { type: 'string' }, fieldText.string, (sent) => ({ value: sent }));
 
 const oneOf = <const T extends readonly string[]>(values: T) => {
   const problem = fieldText.oneOf(values);
-  return sentField<T[number]>(`one of ${values.join(', ')}`, problem, (sent) =>
+  return sentField<T[number]>(`one of ${values.join(', ')}`, { enum: values }, problem, (sent) =>
     values.includes(sent) ? { value: sent } : { problem },
   );
 };
 
 const boolean = () => {
   const problem = fieldText.oneOf(['true', 'false']);
-  return sentField<boolean>('true or false', problem, (sent) =>
+  return sentField<boolean>('true or false', { type: 'boolean' }, problem, (sent) =>
     sent === 'true' || sent === 'false' ? { value: sent === 'true' } : { problem },
   );
 };
 
+/** Bounds that no number can pass are none. */
+const range = (minimum: number, maximum: number): JsonSchema => ({
+  type: 'integer',
+  ...(Number.isSafeInteger(minimum) && { minimum }),
+  ...(Number.isSafeInteger(maximum) && { maximum }),
+});
+
 /** Decimal digits with an optional sign; blanks around them are tolerated. */
 const integer = (min: number, max: number) =>
-  sentField<number>(`integer from ${min} to ${max}`, fieldText.integer, (sent) => {
+  sentField<number>(`integer from ${min} to ${max}`, range(min, max), fieldText.integer, (sent) => {
     if (!/^\s*[+-]?\d{1,18}\s*$/.test(sent)) return { problem: fieldText.integer };
     const value = Number(sent);
     return value >= min && value <= max ? { value } : { problem: fieldText.range(min, max) };

@@ -1,5 +1,6 @@
 // One declaration per REST route. From it come the router entry, the access check, validation, the reference page
 // and the tests of 401, 403, 404 and 405 over all routes.
+import type { JsonSchema } from './json-schema.ts';
 import type { Output, Schema } from './schema.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH';
@@ -50,8 +51,21 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   readonly justValidate?: boolean | 'own';
   /** A call that changes nothing though its method is not GET. Every other one is kept in the audit trail. */
   readonly changesNothing?: boolean;
+  /** What is answered when all is well; 200 without a body unless given. */
+  readonly answer?: Answer;
   /** One sentence for the reference page. */
   readonly doc: string;
+}
+
+/** The answer to a request that was fine. */
+export interface Answer {
+  /** Default 200. */
+  readonly status?: number;
+  /** Of a JSON body; a `stream` sends it again after each change. */
+  readonly json?: JsonSchema;
+  readonly stream?: boolean;
+  /** Of a body that is text. */
+  readonly text?: 'text/plain' | 'text/html';
 }
 
 /** Declares a route; exists so that the types of query and body are kept. */

@@ -1,5 +1,6 @@
 // Routes of the alert settings and of test mails.
 import { type Access, defineRoute } from '#contract/route.ts';
+import { alertsShape } from '../settings/settings.shapes.ts';
 import type { AlertSettings } from './alert-settings.ts';
 
 const write: Access = { kind: 'permission', permission: 'cluster.settings!write' };
@@ -9,6 +10,7 @@ export const GetAlerts = defineRoute({
   method: 'GET',
   path: '/settings/alerts',
   access: { kind: 'permission', permission: 'cluster.settings!read' },
+  answer: { json: alertsShape },
   doc: 'Who is told of which events by mail. The password of the mail server is never shown.',
 });
 

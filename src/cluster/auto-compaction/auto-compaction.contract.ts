@@ -1,7 +1,9 @@
 // Routes of the cluster's auto-compaction settings, and what they answer.
 import { AppError } from '#contract/errors.ts';
+import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import type { ClusterAutoCompaction } from '../config/cluster-state.ts';
+import { autoCompactionShape } from '../settings/settings.shapes.ts';
 import { shownClusterCompaction } from './settings.ts';
 
 const permission = 'cluster.settings.autocompaction';
@@ -21,6 +23,7 @@ export const GetAutoCompaction = defineRoute({
   method: 'GET',
   path: '/settings/autoCompaction',
   access: readers,
+  answer: { json: autoCompactionShape },
   doc: 'When buckets without settings of their own are compacted, and when deletions are forgotten.',
 });
 
@@ -31,6 +34,7 @@ export const SetAutoCompaction = defineRoute({
   access: writers,
   bodyKind: 'form',
   justValidate: true,
+  answer: { json: shape.array(shape.any) },
   doc: 'Sets when buckets without settings of their own are compacted, at once.',
 });
 

@@ -1,11 +1,13 @@
 // Routes of what the cluster may do by itself about nodes that fail.
+import type { JsonSchema } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
+import { autoFailoverShape, autoReprovisionShape, failoverShape } from '../settings/settings.shapes.ts';
 
 const read: Access = { kind: 'permission', permission: 'cluster.settings!read' };
 const write: Access = { kind: 'permission', permission: 'cluster.settings!write' };
 
-const reading = (id: string, path: string, doc: string) =>
-  defineRoute({ id, method: 'GET', path, access: read, doc });
+const reading = (id: string, path: string, json: JsonSchema, doc: string) =>
+  defineRoute({ id, method: 'GET', path, access: read, answer: { json }, doc });
 
 const changing = (id: string, path: string, doc: string) =>
   defineRoute({ id, method: 'POST', path, access: write, bodyKind: 'form', justValidate: 'own', doc });
@@ -16,6 +18,7 @@ const resetting = (id: string, path: string, doc: string) =>
 export const GetAutoFailover = reading(
   'auto_failover.read',
   '/settings/autoFailover',
+  autoFailoverShape,
   'When nodes that fail are failed over without being asked for.',
 );
 export const ChangeAutoFailover = changing(
@@ -31,6 +34,7 @@ export const ResetAutoFailover = resetting(
 export const GetAutoReprovision = reading(
   'auto_reprovision.read',
   '/settings/autoReprovision',
+  autoReprovisionShape,
   'When ephemeral buckets are activated elsewhere after their node restarted.',
 );
 export const ChangeAutoReprovision = changing(
@@ -46,6 +50,7 @@ export const ResetAutoReprovision = resetting(
 export const GetFailover = reading(
   'failover.read',
   '/settings/failover',
+  failoverShape,
   'Whether failover saves durable writes.',
 );
 export const ChangeFailover = defineRoute({

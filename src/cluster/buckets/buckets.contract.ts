@@ -1,5 +1,18 @@
 // Routes of buckets. The service owns the rules of their parameters.
+import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
+import {
+  bucketNodeLinkShape,
+  bucketNodesShape,
+  bucketShape,
+  designDocumentsShape,
+  nodeSeriesShape,
+  oneSeriesShape,
+  randomKeyShape,
+  seriesNamesShape,
+  seriesShape,
+  stillBucketShape,
+} from './buckets.shapes.ts';
 
 const readSettings: Access = { kind: 'permission', permission: 'cluster.bucket[{bucket}].settings!read' };
 const readStats: Access = { kind: 'permission', permission: 'cluster.bucket[{bucket}].stats!read' };
@@ -13,6 +26,7 @@ export const ListBuckets = defineRoute({
   method: 'GET',
   path: '/pools/default/buckets',
   access: { kind: 'permission', permission: 'cluster.bucket[.].settings!read' },
+  answer: { json: shape.array(bucketShape) },
   doc: 'All buckets that the caller may see, sorted by name.',
 });
 
@@ -23,6 +37,7 @@ export const CreateBucket = defineRoute({
   access: { kind: 'roles', roles: ['admin', 'cluster_admin'], permission: 'cluster.buckets!create' },
   bodyKind: 'form',
   justValidate: 'own',
+  answer: { status: 202 },
   doc: 'Creates a bucket. With `?just_validate=1` only judges the parameters.',
 });
 
@@ -31,6 +46,7 @@ export const GetBucket = defineRoute({
   method: 'GET',
   path: bucket,
   access: readSettings,
+  answer: { json: bucketShape },
   doc: 'One bucket with its figures.',
 });
 
@@ -69,6 +85,7 @@ export const StreamBucket = defineRoute({
   method: 'GET',
   path: '/pools/default/bucketsStreaming/:bucket',
   access: readSettings,
+  answer: { json: stillBucketShape, stream: true },
   doc: 'The bucket without its figures, again after each change; ends when the bucket is deleted.',
 });
 
@@ -80,6 +97,7 @@ export const RandomKey = defineRoute({
     kind: 'permission',
     permission: 'cluster.collection[{bucket}:_default:_default].data.docs!read',
   },
+  answer: { json: randomKeyShape },
   doc: 'The key of some document of the default collection.',
 });
 
@@ -88,6 +106,7 @@ export const ListDesignDocuments = defineRoute({
   method: 'GET',
   path: `${bucket}/ddocs`,
   access: { kind: 'permission', permission: 'cluster.bucket[{bucket}].views!read' },
+  answer: { json: designDocumentsShape },
   doc: 'View definitions: none, since this version serves no views.',
 });
 
@@ -96,6 +115,7 @@ export const ListBucketNodes = defineRoute({
   method: 'GET',
   path: `${bucket}/nodes`,
   access: readSettings,
+  answer: { json: bucketNodesShape },
   doc: 'The nodes that have statistics of the bucket.',
 });
 
@@ -104,6 +124,7 @@ export const GetBucketNode = defineRoute({
   method: 'GET',
   path: `${bucket}/nodes/:node`,
   access: readSettings,
+  answer: { json: bucketNodeLinkShape },
   doc: 'One node of a bucket, by host and port.',
 });
 
@@ -112,6 +133,7 @@ export const BucketStats = defineRoute({
   method: 'GET',
   path: `${bucket}/stats`,
   access: readStats,
+  answer: { json: seriesShape },
   doc: 'Sample series of a bucket: empty, since this version keeps no samples.',
 });
 
@@ -120,6 +142,7 @@ export const BucketStat = defineRoute({
   method: 'GET',
   path: `${bucket}/stats/:stat`,
   access: readStats,
+  answer: { json: oneSeriesShape },
   doc: 'One sample series of a bucket by node: empty, since this version keeps no samples.',
 });
 
@@ -128,6 +151,7 @@ export const BucketNodeStats = defineRoute({
   method: 'GET',
   path: `${bucket}/nodes/:node/stats`,
   access: readStats,
+  answer: { json: nodeSeriesShape },
   doc: 'Sample series of a bucket on one node: empty, since this version keeps no samples.',
 });
 
@@ -137,6 +161,7 @@ export const StatsDirectory = defineRoute({
   method: 'GET',
   path: `${bucket}/statsDirectory`,
   access: readStats,
+  answer: { json: seriesNamesShape },
   doc: 'Names of the sample series: none yet.',
 });
 export const NamedStatsDirectory = defineRoute({

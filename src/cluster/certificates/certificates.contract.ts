@@ -1,6 +1,15 @@
 // Routes of certificates.
+
 import { field, form } from '#contract/fields.ts';
+import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
+import {
+  authorityShape,
+  extendedRootShape,
+  nodeCertificateShape,
+  nodeCertificatesShape,
+  tlsPortsShape,
+} from './certificates.shapes.ts';
 
 const readSecurity: Access = { kind: 'permission', permission: 'cluster.admin.security!read' };
 const writeSecurity: Access = { kind: 'permission', permission: 'cluster.admin.security!write' };
@@ -10,6 +19,7 @@ export const GetCertificate = defineRoute({
   method: 'GET',
   path: '/pools/default/certificate',
   access: { kind: 'anyone' },
+  answer: { text: 'text/plain' },
   doc: "The cluster's root certificate as PEM, or with `?extended=true` as an object.",
 });
 
@@ -23,6 +33,7 @@ export const UploadAuthority = defineRoute({
     permission: 'cluster.admin.security!write',
   },
   bodyKind: 'raw',
+  answer: { json: extendedRootShape },
   doc: 'Makes the certificate of the body (PEM) the root of the cluster; from this machine only, unless allowed.',
 });
 
@@ -31,6 +42,7 @@ export const GetUploadFromElsewhere = defineRoute({
   method: 'GET',
   path: '/settings/security/allowNonLocalCACertUpload',
   access: readSecurity,
+  answer: { json: shape.boolean },
   doc: 'Whether other machines may upload a root certificate.',
 });
 
@@ -40,6 +52,7 @@ export const SetUploadFromElsewhere = defineRoute({
   path: '/settings/security/allowNonLocalCACertUpload',
   access: writeSecurity,
   bodyKind: 'raw',
+  answer: { json: shape.array(shape.any) },
   doc: 'Lets other machines upload a root certificate (body `true` or `false`); from this machine only.',
 });
 
@@ -52,6 +65,7 @@ export const Regenerate = defineRoute({
     forceResetCACertificate: field.boolean().default(true),
     dropUploadedCertificates: field.boolean().default(true),
   }),
+  answer: { text: 'text/plain' },
   doc: 'Makes a new authority and new certificates for the nodes, in the place of loaded ones too. `forceResetCACertificate=false` keeps the authority, `dropUploadedCertificates=false` keeps loaded certificates.',
 });
 
@@ -60,6 +74,7 @@ export const LoadAuthorities = defineRoute({
   method: 'POST',
   path: '/node/controller/loadTrustedCAs',
   access: writeSecurity,
+  answer: { json: shape.array(authorityShape) },
   doc: "Trusts every certificate in `inbox/CA` of this node's data folder.",
 });
 
@@ -68,6 +83,7 @@ export const GetTrustedAuthorities = defineRoute({
   method: 'GET',
   path: '/pools/default/trustedCAs',
   access: { kind: 'anyone' },
+  answer: { json: shape.array(authorityShape) },
   doc: 'All root certificates that the cluster trusts.',
 });
 
@@ -76,6 +92,7 @@ export const RemoveAuthority = defineRoute({
   method: 'DELETE',
   path: '/pools/default/trustedCAs/:authority',
   access: writeSecurity,
+  answer: { status: 204 },
   doc: 'Trusts an authority no longer, by its number; refused while a node uses it.',
 });
 
@@ -93,6 +110,7 @@ export const GetNodeCertificates = defineRoute({
   method: 'GET',
   path: '/pools/default/certificates',
   access: readSecurity,
+  answer: { json: nodeCertificatesShape },
   doc: 'The certificates of all nodes, with warnings.',
 });
 
@@ -101,6 +119,7 @@ export const GetNodeCertificate = defineRoute({
   method: 'GET',
   path: '/pools/default/certificate/node/:node',
   access: readSecurity,
+  answer: { json: nodeCertificateShape },
   doc: 'The certificate of one node, by its address (`host:port`).',
 });
 
@@ -109,5 +128,6 @@ export const GetTlsPorts = defineRoute({
   method: 'GET',
   path: '/nodes/self/xdcrSSLPorts',
   access: { kind: 'anyone' },
+  answer: { json: tlsPortsShape },
   doc: "This node's TLS ports.",
 });

@@ -1,7 +1,9 @@
 // Routes of scopes and collections.
+
 import { type Access, defineRoute, type Form } from '#contract/route.ts';
 import type { ManifestState } from '../config/cluster-state.ts';
 import { FormReader } from '../forms/form-reader.ts';
+import { manifestShape, manifestUidShape } from './collections.shapes.ts';
 import { maxTtlMax, nameProblem, type WantedScope } from './manifest.ts';
 
 const scopes = '/pools/default/buckets/:bucket/scopes';
@@ -19,6 +21,7 @@ export const GetManifest = defineRoute({
   method: 'GET',
   path: scopes,
   access: { kind: 'permission', permission: 'cluster.collection[{bucket}:.:.].collections!read' },
+  answer: { json: manifestShape },
   doc: 'Scopes and collections of a bucket that the caller may see.',
 });
 
@@ -28,6 +31,7 @@ export const PutManifest = defineRoute({
   path: scopes,
   access: { kind: 'permission', permission: 'cluster.collection[{bucket}:.:.].collections!write' },
   bodyKind: 'json',
+  answer: { json: manifestUidShape },
   doc: 'Replaces all scopes and collections of a bucket; `?validOnUid=` guards against changes in between.',
 });
 
@@ -38,6 +42,7 @@ export const AddScope = defineRoute({
   access: writeBucket,
   bodyKind: 'form',
   justValidate: true,
+  answer: { json: manifestUidShape },
   doc: 'Creates a scope.',
 });
 
@@ -46,6 +51,7 @@ export const DropScope = defineRoute({
   method: 'DELETE',
   path: `${scopes}/:scope`,
   access: writeScope,
+  answer: { json: manifestUidShape },
   doc: 'Drops a scope with its collections.',
 });
 
@@ -56,6 +62,7 @@ export const AddCollection = defineRoute({
   access: writeScope,
   bodyKind: 'form',
   justValidate: true,
+  answer: { json: manifestUidShape },
   doc: 'Creates a collection.',
 });
 
@@ -66,6 +73,7 @@ export const ChangeCollection = defineRoute({
   access: writeScope,
   bodyKind: 'form',
   justValidate: true,
+  answer: { json: manifestUidShape },
   doc: 'Changes the expiry of a collection.',
 });
 
@@ -74,6 +82,7 @@ export const DropCollection = defineRoute({
   method: 'DELETE',
   path: `${scopes}/:scope/collections/:collection`,
   access: writeScope,
+  answer: { json: manifestUidShape },
   doc: 'Drops a collection with its documents.',
 });
 

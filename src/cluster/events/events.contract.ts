@@ -1,6 +1,7 @@
 // Routes of what has happened: log entries for people, structured events for programs.
 
 import { field, openForm } from '#contract/fields.ts';
+import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import { type EventKind, eventKinds } from './event-kinds.ts';
 import type { EventRecord } from './event-log.ts';
@@ -9,6 +10,26 @@ const readLogs: Access = { kind: 'permission', permission: 'cluster.logs!read' }
 export const defaultLimit = 250;
 export const limitMax = 10_000;
 const latestMs = 8_640_000_000_000_000;
+
+const { object, each, array, string, integer, record, time } = shape;
+
+const entryShape = object({
+  ...each(string, 'node', 'type', 'module', 'shortText', 'text'),
+  ...each(integer, 'code', 'tstamp'),
+  serverTime: time,
+});
+
+const eventShape = shape.named(
+  'Event',
+  object(
+    {
+      timestamp: time,
+      event_id: integer,
+      ...each(string, 'component', 'description', 'severity', 'node', 'otp_node', 'uuid'),
+    },
+    { extra_attributes: record(shape.any) },
+  ),
+);
 
 export const GetLogs = defineRoute({
   id: 'events.logs',
@@ -19,6 +40,7 @@ export const GetLogs = defineRoute({
     sinceTime: field.integer(0, latestMs).optional(),
     limit: field.integer(1, limitMax).default(defaultLimit),
   }),
+  answer: { json: object({ list: array(entryShape) }) },
   doc: 'What happened, in words, the newest last: the last entries, or the first since `sinceTime` (milliseconds since 1970).',
 });
 
@@ -42,6 +64,7 @@ export const GetEvents = defineRoute({
   path: '/events',
   access: readLogs,
   query: eventsQuery,
+  answer: { json: object({ events: array(eventShape) }) },
   doc: 'What happened, structured, the oldest first: the last events, or the first since `sinceTime`; `limit=-1` is all that may be asked for.',
 });
 
@@ -51,6 +74,7 @@ export const StreamEvents = defineRoute({
   path: '/eventsStreaming',
   access: readLogs,
   query: eventsQuery,
+  answer: { json: object({ events: array(eventShape) }), stream: true },
   doc: 'The same, followed by each event as it happens.',
 });
 

@@ -1,4 +1,5 @@
 // Routes of the internal settings, and what they answer.
+import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import type { InternalSettings } from './internal-settings.ts';
 
@@ -10,6 +11,7 @@ export const GetInternalSettings = defineRoute({
   method: 'GET',
   path: '/internalSettings',
   access: { kind: 'permission', permission: 'cluster.admin.settings!read' },
+  answer: { json: shape.record(shape.either(shape.number, shape.boolean, shape.oneOf(''))) },
   doc: 'Limits on requests and buckets, and tuning of services that wait. Never refused by a limit on requests.',
 });
 
@@ -27,6 +29,7 @@ export const GetParallelIndexers = defineRoute({
   method: 'GET',
   path: '/settings/maxParallelIndexers',
   access: readIndexes,
+  answer: { json: shape.object({ globalValue: shape.integer, nodes: shape.record(shape.integer) }) },
   doc: 'How many indexers may run at once, kept until views are served.',
 });
 

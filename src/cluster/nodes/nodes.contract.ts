@@ -1,5 +1,7 @@
 // Routes that describe single nodes.
+
 import { type Access, defineRoute } from '#contract/route.ts';
+import { detailedNodeShape, nodeStatusesShape } from './nodes.shapes.ts';
 
 const readNodes: Access = { kind: 'permission', permission: 'cluster.nodes!read' };
 
@@ -8,6 +10,7 @@ export const GetNodeStatuses = defineRoute({
   method: 'GET',
   path: '/nodeStatuses',
   access: readNodes,
+  answer: { json: nodeStatusesShape },
   doc: 'Health of each node by address.',
 });
 
@@ -17,6 +20,7 @@ export const GetOwnNode = defineRoute({
   path: '/nodes/self',
   access: readNodes,
   openBeforeProvisioning: true,
+  answer: { json: detailedNodeShape },
   doc: 'This node with its storage.',
 });
 
@@ -25,5 +29,6 @@ export const GetNode = defineRoute({
   method: 'GET',
   path: '/nodes/:node',
   access: readNodes,
+  answer: { json: detailedNodeShape },
   doc: 'One node with its storage, by its node name.',
 });

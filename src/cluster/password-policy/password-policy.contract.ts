@@ -2,6 +2,7 @@
 import type { PasswordPolicy } from '#auth/identity-rules.ts';
 import { field, form } from '#contract/fields.ts';
 import { defineRoute } from '#contract/route.ts';
+import { passwordPolicyShape } from '../settings/settings.shapes.ts';
 
 const enforced = field.boolean().default(false);
 
@@ -10,6 +11,7 @@ export const GetPasswordPolicy = defineRoute({
   method: 'GET',
   path: '/settings/passwordPolicy',
   access: { kind: 'permission', permission: 'cluster.admin.security!read' },
+  answer: { json: passwordPolicyShape },
   doc: 'What a password must be like to be set.',
 });
 

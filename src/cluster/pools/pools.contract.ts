@@ -1,5 +1,17 @@
 // Routes that describe the cluster: what clients and tools read first, and the streams of it.
+
 import { type Access, defineRoute } from '#contract/route.ts';
+import {
+  nodeServicesShape,
+  poolShape,
+  poolsShape,
+  progressShape,
+  streamedPoolShape,
+  tasksShape,
+  terseBucketShape,
+  terseClusterShape,
+  versionsShape,
+} from './pools.shapes.ts';
 
 const readPools: Access = { kind: 'permission', permission: 'cluster.pools!read' };
 const readBucket: Access = { kind: 'permission', permission: 'cluster.bucket[{bucket}].settings!read' };
@@ -11,6 +23,7 @@ export const Root = defineRoute({
   path: '/',
   access: { kind: 'anyone' },
   openBeforeProvisioning: true,
+  answer: { text: 'text/plain' },
   doc: 'Says what this is.',
 });
 
@@ -20,6 +33,7 @@ export const GetPools = defineRoute({
   path: '/pools',
   access: readPools,
   openBeforeProvisioning: true,
+  answer: { json: poolsShape },
   doc: 'Edition, version and the one pool; answers before provisioning too.',
 });
 
@@ -29,6 +43,7 @@ export const GetVersions = defineRoute({
   path: '/versions',
   access: { kind: 'authenticated' },
   openBeforeProvisioning: true,
+  answer: { json: versionsShape },
   doc: 'Versions of the server and its parts.',
 });
 
@@ -38,6 +53,7 @@ export const GetPool = defineRoute({
   path: '/pools/default',
   access: readPools,
   openBeforeProvisioning: true,
+  answer: { json: poolShape },
   doc: 'The cluster: nodes, quotas, storage. With `?waitChange=MS&etag=E` waits for a change.',
 });
 
@@ -54,6 +70,7 @@ export const StreamPool = defineRoute({
   method: 'GET',
   path: '/poolsStreaming/default',
   access: readPools,
+  answer: { json: streamedPoolShape, stream: true },
   doc: 'The cluster, again after each change.',
 });
 
@@ -63,6 +80,7 @@ export const GetNodeServices = defineRoute({
   path: '/pools/default/nodeServices',
   access: readPools,
   openBeforeProvisioning: true,
+  answer: { json: nodeServicesShape },
   doc: 'Nodes with the ports of their services: what clients without a bucket bootstrap from.',
 });
 
@@ -71,6 +89,7 @@ export const StreamNodeServices = defineRoute({
   method: 'GET',
   path: '/pools/default/nodeServicesStreaming',
   access: readPools,
+  answer: { json: nodeServicesShape, stream: true },
   doc: 'Node services, again after each change.',
 });
 
@@ -83,6 +102,7 @@ export const GetTerseCluster = defineRoute({
     roles: ['admin', 'cluster_admin', 'ro_admin', 'security_admin_local', 'security_admin_external'],
     permission: 'cluster.pools!read',
   },
+  answer: { json: terseClusterShape },
   doc: 'Cluster uuid, orchestrator, balance and compatibility version.',
 });
 
@@ -91,6 +111,7 @@ export const GetTerseBucket = defineRoute({
   method: 'GET',
   path: '/pools/default/b/:bucket',
   access: readBucket,
+  answer: { json: terseBucketShape },
   doc: 'The configuration that clients route by.',
 });
 
@@ -99,6 +120,7 @@ export const StreamTerseBucket = defineRoute({
   method: 'GET',
   path: '/pools/default/bs/:bucket',
   access: readBucket,
+  answer: { json: terseBucketShape, stream: true },
   doc: 'The configuration that clients route by, again after each change; ends when the bucket is deleted.',
 });
 
@@ -107,6 +129,7 @@ export const GetTasks = defineRoute({
   method: 'GET',
   path: '/pools/default/tasks',
   access: readTasks,
+  answer: { json: tasksShape },
   doc: 'What runs in the background: rebalance (always listed), buckets that warm up.',
 });
 
@@ -115,5 +138,6 @@ export const GetRebalanceProgress = defineRoute({
   method: 'GET',
   path: '/pools/default/rebalanceProgress',
   access: readTasks,
+  answer: { json: progressShape },
   doc: 'Progress of the running rebalance: none while there is one node.',
 });

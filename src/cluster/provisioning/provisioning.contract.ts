@@ -1,5 +1,6 @@
 // Routes that set a node up. Those marked open need no credentials until the first administrator's are set.
 import { type Access, defineRoute, type Method } from '#contract/route.ts';
+import { indexSettingsShape, statsSettingsShape, webSettingsShape } from '../settings/settings.shapes.ts';
 
 const setup: Access = { kind: 'permission', permission: 'cluster.admin.setup!write' };
 const readSettings: Access = { kind: 'permission', permission: 'cluster.settings!read' };
@@ -76,6 +77,7 @@ export const GetWeb = defineRoute({
   method: 'GET',
   path: '/settings/web',
   access: readSettings,
+  answer: { json: webSettingsShape },
   doc: 'Port of the REST API and name of the administrator.',
 });
 
@@ -111,6 +113,7 @@ export const GetStatsSettings = defineRoute({
   method: 'GET',
   path: '/settings/stats',
   access: readSettings,
+  answer: { json: statsSettingsShape },
   doc: 'Whether statistics may be shared. None ever are.',
 });
 
@@ -128,6 +131,7 @@ export const GetIndexSettings = defineRoute({
   method: 'GET',
   path: '/settings/indexes',
   access: readIndexes,
+  answer: { json: indexSettingsShape },
   doc: 'Settings of the index service, kept until it runs.',
 });
 

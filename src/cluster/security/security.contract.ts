@@ -1,5 +1,7 @@
 // Security on the wire: settings for all services and for each, as one tree whose every node has a path.
+import { type JsonSchema, shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute, type Method } from '#contract/route.ts';
+import { securityPartShape, securityShape, securityValueShape } from './security.shapes.ts';
 import {
   commonTls,
   defaults,
@@ -17,22 +19,34 @@ const [all, part, key] = ['', '/:part', '/:part/:key'].map((rest) => `/settings/
   string,
 ];
 
-const route = (id: string, method: Method, path: string, doc: string) =>
-  defineRoute({ id: `security.${id}`, method, path, access: method === 'GET' ? read : write, doc });
+/** What every change answers. */
+const nothing = shape.array(shape.any);
+
+const route = (id: string, method: Method, path: string, json: JsonSchema, doc: string) =>
+  defineRoute({
+    id: `security.${id}`,
+    method,
+    path,
+    access: method === 'GET' ? read : write,
+    answer: { json },
+    doc,
+  });
 
 export const GetSecurity = route(
   'read',
   'GET',
   all,
+  securityShape,
   'Settings of security on the wire, with each service’s.',
 );
 export const GetPart = route(
   'read_part',
   'GET',
   part,
+  securityPartShape,
   'The settings of one service, or one setting for all.',
 );
-export const GetKey = route('read_key', 'GET', key, 'One setting of one service.');
+export const GetKey = route('read_key', 'GET', key, securityValueShape, 'One setting of one service.');
 
 /** Bodies are read as forms whatever their Content-Type says. */
 export const SetSecurity = defineRoute({
@@ -41,6 +55,7 @@ export const SetSecurity = defineRoute({
   path: all,
   access: write,
   bodyKind: 'anyForm',
+  answer: { json: nothing },
   doc: 'Changes settings of security on the wire, those of a service as `data.tlsMinVersion`; all or none.',
 });
 export const SetPart = defineRoute({
@@ -49,6 +64,7 @@ export const SetPart = defineRoute({
   path: part,
   access: write,
   bodyKind: 'raw',
+  answer: { json: nothing },
   doc: 'Changes settings of one service by a form; for one setting for all services the body is the value.',
 });
 export const SetKey = defineRoute({
@@ -57,17 +73,25 @@ export const SetKey = defineRoute({
   path: key,
   access: write,
   bodyKind: 'raw',
+  answer: { json: nothing },
   doc: 'Changes one setting of one service; the body is the value.',
 });
 
-export const ResetSecurity = route('reset', 'DELETE', all, 'Refused: what is to be reset must be named.');
+export const ResetSecurity = route(
+  'reset',
+  'DELETE',
+  all,
+  nothing,
+  'Refused: what is to be reset must be named.',
+);
 export const ResetPart = route(
   'reset_part',
   'DELETE',
   part,
+  nothing,
   'Resets a service, or one setting for all services.',
 );
-export const ResetKey = route('reset_key', 'DELETE', key, 'Resets one setting of one service.');
+export const ResetKey = route('reset_key', 'DELETE', key, nothing, 'Resets one setting of one service.');
 
 export interface SecurityView {
   state: SecurityState;

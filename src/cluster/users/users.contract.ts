@@ -1,11 +1,14 @@
 // Routes of identities: users, groups, roles, and what a caller may do.
+
 import { parsePermission } from '#auth/permission.ts';
 import type { GrantedRole } from '#auth/role-rules.ts';
 import type { RoleDefinition } from '#auth/roles/definition.ts';
 import { field, openForm } from '#contract/fields.ts';
+import { shape } from '#contract/json-schema.ts';
 import { defineRoute } from '#contract/route.ts';
 import type { Output } from '#contract/schema.ts';
 import type { OriginatedRole } from './identities.ts';
+import { groupShape, groupsShape, roleShape, userShape, usersShape, whoAmIShape } from './users.shapes.ts';
 import type { StoredGroup, StoredUser } from './users.store.ts';
 
 const reads = { kind: 'permission', permission: 'cluster.admin.security!read' } as const;
@@ -43,6 +46,7 @@ export const ListRoles = defineRoute({
   path: '/settings/rbac/roles',
   access: reads,
   query: openForm({ permission }),
+  answer: { json: shape.array(roleShape) },
   doc: 'Lists the roles that can be given, or those that grant a permission.',
 });
 
@@ -52,6 +56,7 @@ export const ListUsers = defineRoute({
   path: '/settings/rbac/users',
   access: reads,
   query: userListQuery,
+  answer: { json: usersShape },
   doc: 'Lists users, all or a page of them.',
 });
 
@@ -61,6 +66,7 @@ export const ListUsersOfDomain = defineRoute({
   path: '/settings/rbac/users/:domain',
   access: reads,
   query: userListQuery,
+  answer: { json: usersShape },
   doc: 'Lists the users of a domain, all or a page of them.',
 });
 
@@ -69,6 +75,7 @@ export const ReadUser = defineRoute({
   method: 'GET',
   path: '/settings/rbac/users/:domain/:user',
   access: reads,
+  answer: { json: userShape },
   doc: 'Reads a user.',
 });
 
@@ -104,6 +111,7 @@ export const ListGroups = defineRoute({
   path: '/settings/rbac/groups',
   access: reads,
   query: groupListQuery,
+  answer: { json: groupsShape },
   doc: 'Lists groups, all or a page of them.',
 });
 
@@ -112,6 +120,7 @@ export const ReadGroup = defineRoute({
   method: 'GET',
   path: '/settings/rbac/groups/:group',
   access: reads,
+  answer: { json: groupShape },
   doc: 'Reads a group.',
 });
 
@@ -147,6 +156,7 @@ export const WhoAmI = defineRoute({
   path: '/whoami',
   access: { kind: 'anyone' },
   openBeforeProvisioning: true,
+  answer: { json: whoAmIShape },
   doc: 'Tells callers who they are and which roles they have.',
 });
 
@@ -157,6 +167,7 @@ export const CheckPermissions = defineRoute({
   access: { kind: 'anyone' },
   bodyKind: 'raw',
   changesNothing: true,
+  answer: { json: shape.record(shape.boolean) },
   doc: 'Tells which of the permissions in the body, separated by commas, the caller has.',
 });
 

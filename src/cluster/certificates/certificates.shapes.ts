@@ -1,0 +1,32 @@
+// What the answers about certificates look like.
+import { shape } from '#contract/json-schema.ts';
+
+const { object, each, array, string, integer, oneOf, time, named } = shape;
+
+const warning = {
+  name: oneOf('self_signed', 'unused', 'mismatch', 'expires_soon', 'expired'),
+  message: string,
+  severity: integer,
+  severityName: oneOf('minimal', 'significant', 'serious'),
+};
+const warnings = array(named('CertificateWarning', object(warning, { expires: time })));
+const addressedWarnings = array(object(warning, { expires: time, node: string, ca: integer }));
+
+const type = oneOf('generated', 'uploaded');
+const root = { type, pem: string, subject: string, expires: time };
+
+export const extendedRootShape = object({ ...root, cert: object(root), warnings: addressedWarnings });
+
+export const authorityShape = named(
+  'TrustedAuthority',
+  object(
+    { id: integer, subject: string, notBefore: time, notAfter: time, pem: string },
+    { type, loadTimestamp: time, ...each(string, 'loadHost', 'loadFile'), warnings, nodes: array(string) },
+  ),
+);
+
+const ofNode = { ...root, warnings, privateKeyPassphrase: shape.record(shape.any) };
+export const nodeCertificateShape = object(ofNode);
+export const nodeCertificatesShape = array(object({ node: string, ...ofNode }));
+
+export const tlsPortsShape = object(each(integer, 'httpsMgmt', 'httpsCAPI'));

@@ -1,0 +1,45 @@
+// Serves the API's description. It is made when somebody first asks: a node that starts does not pay for it.
+import { type BoundRoute, bind, type RouteDefinition, reply } from '#contract/route.ts';
+import { GetApiPage, GetOpenApi } from './openapi.contract.ts';
+import type { OpenApiDocument } from './openapi.ts';
+
+/** The routes, and those that describe them all. */
+export function withDescription(described: readonly BoundRoute[], version: string): BoundRoute[] {
+  const all: BoundRoute[] = [
+    ...described,
+    ...openApiRoutes({ routes: () => all.map(({ route }) => route), version }),
+  ];
+  return all;
+}
+
+interface DescribedApi {
+  /** Of all that the REST port serves, these two among them. */
+  routes: () => readonly RouteDefinition[];
+  version: string;
+}
+
+function openApiRoutes(api: DescribedApi): BoundRoute[] {
+  let made: Promise<OpenApiDocument> | null = null;
+  const document = () => {
+    made ??= makeDocument(api);
+    return made;
+  };
+  return [
+    bind(GetOpenApi, async () => reply.json(await document())),
+    bind(GetApiPage, async () => {
+      const { contentPolicy, page } = await import('./page.ts');
+      return reply.text(page(await document()), 200, {
+        'Content-Type': 'text/html; charset=utf-8',
+        'Content-Security-Policy': contentPolicy,
+      });
+    }),
+  ];
+}
+
+async function makeDocument({ routes, version }: DescribedApi): Promise<OpenApiDocument> {
+  const [{ openApi }, { catalogue }] = await Promise.all([
+    import('./openapi.ts'),
+    import('../settings/catalogue.ts'),
+  ]);
+  return openApi({ routes: routes(), settings: catalogue, version });
+}

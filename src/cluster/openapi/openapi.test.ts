@@ -1,0 +1,181 @@
+// The API document: valid, complete, and true of what a node answers.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import type { JsonSchema } from '#contract/json-schema.ts';
+import type { RouteDefinition } from '#contract/route.ts';
+import { misfits } from '../../../test/support/json-schema.ts';
+import { aManager, type ManagerOptions } from '../../../test/support/manager.ts';
+import type { OpenApiDocument } from './openapi.ts';
+
+type Node = Awaited<ReturnType<typeof aManager>>;
+
+const lastWriteWins = { conflictResolutionType: 'lww' };
+
+/** A node with one of everything that answers differ by. */
+async function aFullNode(options: ManagerOptions = {}): Promise<Node> {
+  const node = await aManager(options);
+  const created = [
+    { name: 'b', ramQuotaMB: 100, flushEnabled: 1, ...(options.edition !== 'community' && lastWriteWins) },
+    { name: 'e', ramQuotaMB: 100, bucketType: 'ephemeral' },
+    { name: 'c', ramQuotaMB: 100, bucketType: 'cache' },
+    {
+      ...{ name: 'o', ramQuotaMB: 100, autoCompactionDefined: 'true', parallelDBAndViewCompaction: 'false' },
+      ...{ 'databaseFragmentationThreshold[percentage]': 40, purgeInterval: 2 },
+    },
+  ];
+  for (const form of created) {
+    assert.equal((await node.request('/pools/default/buckets', { form })).status, 202);
+  }
+  const put = (url: string, form: Record<string, string | number>) =>
+    node.request(url, { method: 'PUT', form });
+  await put('/settings/rbac/groups/g', { roles: 'ro_admin', description: 'readers' });
+  const granted =
+    options.edition === 'community' ? { roles: 'ro_admin' } : { roles: 'bucket_admin[b]', groups: 'g' };
+  await put('/settings/rbac/users/local/u', { password: 'secret1', ...granted });
+  await put('/node/controller/setupAlternateAddresses/external', { hostname: 'db.example.com', mgmt: 9999 });
+  await node.request('/pools/default/buckets/b/scopes', { form: { name: 's' } });
+  await node.request('/pools/default/buckets/b/scopes/s/collections', { form: { name: 'c', maxTTL: 5 } });
+  return node;
+}
+
+/** Values of path parameters, one request for each. */
+const places: Record<string, string[]> = {
+  bucket: ['b', 'e', 'c', 'o'],
+  node: ['127.0.0.1%3A8091'],
+  user: ['u'],
+  domain: ['local'],
+  group: ['g'],
+  stat: ['ops'],
+  part: ['data', 'tlsMinVersion'],
+  key: ['supportedCipherSuites'],
+};
+
+function urlsOf({ id, path }: RouteDefinition): string[] {
+  if (id === 'nodes.get') return ['/nodes/ns_1%40cb.local'];
+  return path
+    .split('/')
+    .reduce<string[]>(
+      (urls, token) => {
+        const values = token.startsWith(':') ? (places[token.slice(1)] ?? [token]) : [token];
+        return urls.flatMap((url) => values.map((value) => (url === '' ? value : `${url}/${value}`)));
+      },
+      [''],
+    )
+    .map((url) => `/${url.replace(/^\//, '')}`);
+}
+
+/** What several reads also answer. */
+const variants: Record<string, string[]> = {
+  'certificates.authority': ['?extended=true'],
+  'pools.terse': ['?all=true'],
+  'users.list': ['?pageSize=4'],
+  'groups.list': ['?pageSize=4'],
+};
+
+test('is valid OpenAPI 3.1', async () => {
+  const { request, manager } = await aManager();
+  const { status, body } = await request('/openapi.json', { as: null });
+  await manager.stop();
+  assert.equal(status, 200);
+  const validator = new Validator();
+  const result = await validator.validate(body);
+  assert.deepEqual(result.errors ?? [], []);
+  assert.equal(result.valid, true);
+  assert.equal(validator.version, '3.1');
+});
+
+test('describes every route that is served, and no other', async () => {
+  const { request, manager } = await aManager();
+  const document = (await request('/openapi.json')).body as OpenApiDocument;
+  await manager.stop();
+  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const served = manager.routes.map(
+    ({ route }) => `${route.method} ${route.path.replace(/:(\w+)/g, '{$1}')}`,
+  );
+  assert.deepEqual(described.sort(), served.sort());
+});
+
+test('answers every read as it is described', async (t) => {
+  const node = await aFullNode();
+  const reads = node.manager.routes.map(({ route }) => route).filter(({ method }) => method === 'GET');
+  const wrong: string[] = [];
+  for (const route of reads) wrong.push(...(await wrongAnswers(node, route)));
+  await node.manager.stop();
+  t.diagnostic(`${reads.length} reads`);
+  assert.deepEqual(wrong, []);
+});
+
+test('answers every read of a community node as it is described, or refuses it', async () => {
+  const node = await aFullNode({ edition: 'community' });
+  const reads = node.manager.routes.map(({ route }) => route).filter(({ method }) => method === 'GET');
+  const wrong: string[] = [];
+  for (const route of reads) wrong.push(...(await wrongAnswers(node, route, [400])));
+  await node.manager.stop();
+  assert.deepEqual(wrong, []);
+});
+
+async function wrongAnswers(node: Node, route: RouteDefinition, refusals: number[] = []): Promise<string[]> {
+  const { id, answer } = route;
+  if (!answer) return [`${id}: GET ${route.path} declares no answer`];
+  const urls = urlsOf(route);
+  const all = [...urls, ...(variants[id] ?? []).map((query) => `${urls[0]}${query}`)];
+  const found = all.map(async (url) => {
+    const sent = answer.stream ? await firstOf(node, route) : await node.request(url);
+    if (refusals.includes(sent.status)) return [];
+    // A bucket without documents has no key, a cache has no manifest, and a setting for all has no parts.
+    if (sent.status === 404 && /random_key|manifest|security.read_key/.test(id)) return [];
+    if (sent.status !== (answer.status ?? 200)) return [`${id}: ${url}: ${sent.status} ${sent.text}`];
+    if (sent.body === undefined) return answer.text ? [] : [`${id}: ${url}: no JSON`];
+    return answer.json ? misfits(sent.body, answer.json).map((one) => `${id}: ${url}: ${one}`) : [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** The first value of a stream. */
+async function firstOf({ manager }: Node, { id, path }: RouteDefinition) {
+  const bound = manager.routes.find(({ route }) => route.id === id);
+  const params = path.includes(':bucket') ? { bucket: 'b' } : {};
+  const local = { address: '127.0.0.1', port: 0 };
+  const context = { local, may: () => true } as never;
+  const reply = await bound?.handler(
+    { params, query: { limit: 1 }, body: undefined, justValidate: false } as never,
+    context,
+  );
+  assert(reply?.kind === 'stream');
+  const ended = new AbortController();
+  for await (const value of reply.source(ended.signal)) {
+    ended.abort();
+    return { status: 200, text: '', body: JSON.parse(JSON.stringify(value)) as unknown };
+  }
+  throw new Error(`${id} ends before it began`);
+}
+
+test('notices answers that are not as described', () => {
+  const schema: JsonSchema = {
+    type: 'object',
+    properties: { a: { type: 'integer' }, b: { enum: ['x'] } },
+    required: ['a'],
+    additionalProperties: false,
+  };
+  assert.deepEqual(misfits({ b: 'y', c: 1 }, schema), [
+    '$.a: missing',
+    '$.b: "y" is none of ["x"]',
+    '$.c: not described',
+  ]);
+  assert.deepEqual(misfits({ a: 1.5 }, schema), ['$.a: 1.5 is no integer']);
+  assert.deepEqual(misfits([1], { type: 'array', items: { type: 'string' } }), ['$[0]: 1 is no string']);
+});
+
+test('is a page that needs no scripts and nothing from elsewhere, open to all', async () => {
+  const { request, manager } = await aManager({ provisioned: false });
+  const { status, text, headers } = await request('/docs/api', { as: null });
+  await manager.stop();
+  assert.equal(status, 200);
+  assert.equal(headers['content-type'], 'text/html; charset=utf-8');
+  assert.match(String(headers['content-security-policy']), /^default-src 'none'; style-src 'sha256-/);
+  assert.doesNotMatch(text, /<script|https?:\/\//);
+  for (const { route } of manager.routes) assert.ok(text.includes(`id="${route.id}"`), route.id);
+});

@@ -1,0 +1,153 @@
+// The OpenAPI 3.1 document of the administration API, made from the declarations of its routes and of the settings.
+
+import type { JsonSchema } from '#contract/json-schema.ts';
+import type { Access, RouteDefinition } from '#contract/route.ts';
+import type { SettingGroup } from '../settings/setting.ts';
+import { parameterOf } from './parameters.ts';
+import { requestBody } from './request-body.ts';
+import { Schemas } from './schemas.ts';
+
+export interface OpenApiDocument {
+  openapi: '3.1.0';
+  info: { title: string; version: string; description: string };
+  servers: { url: string; description: string }[];
+  tags: { name: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { securitySchemes: Record<string, unknown>; schemas: Record<string, JsonSchema> };
+}
+
+export interface Operation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description: string;
+  parameters?: unknown[];
+  requestBody?: unknown;
+  responses: Record<string, ResponseObject>;
+  security: Record<string, string[]>[];
+}
+
+export interface ResponseObject {
+  description: string;
+  content?: Record<string, { schema: unknown }>;
+}
+
+const about =
+  'How a node and its cluster are set up, changed and watched. Forms are application/x-www-form-urlencoded. ' +
+  'The view port has an API of its own, which is not part of this.';
+
+export interface DocumentSource {
+  routes: readonly RouteDefinition[];
+  settings: readonly SettingGroup[];
+  version: string;
+}
+
+export function openApi({ routes, settings, version }: DocumentSource): OpenApiDocument {
+  const schemas = new Schemas();
+  const paths: OpenApiDocument['paths'] = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, settings, schemas) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Divan node administration', version, description: about },
+    servers: [{ url: '/', description: 'The REST ports of a node, plain and TLS' }],
+    tags: [...new Set(routes.map(tagOf))].sort().map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: { basic: { type: 'http', scheme: 'basic' } },
+      schemas: schemas.named,
+    },
+  };
+}
+
+export const tagOf = ({ id }: RouteDefinition): string => id.split('.')[0] as string;
+
+function operation(route: RouteDefinition, settings: readonly SettingGroup[], schemas: Schemas): Operation {
+  const body = requestBody(route, settings);
+  const parameters = [...pathParameters(route), ...queryParameters(route)];
+  return {
+    operationId: route.id,
+    tags: [tagOf(route)],
+    summary: route.doc,
+    description: accessText(route),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: body }),
+    responses: responses(route, schemas),
+    security: route.access.kind === 'anyone' ? [] : [{ basic: [] }],
+  };
+}
+
+const pathParameters = ({ path }: RouteDefinition) =>
+  [...path.matchAll(/:(\w+)/g)].map(([, name]) => parameterOf(name as string));
+
+function queryParameters({ query, justValidate }: RouteDefinition) {
+  const declared =
+    query && 'fields' in query ? Object.entries((query as { fields: QueryFields }).fields) : [];
+  const own = declared.map(([name, { schema, isRequired }]) => ({
+    name,
+    in: 'query',
+    required: isRequired,
+    schema,
+  }));
+  const judged = { name: 'just_validate', in: 'query', required: false, schema: { enum: ['1'] } };
+  const description = 'Judges the request and changes nothing.';
+  return justValidate ? [...own, { ...judged, description }] : own;
+}
+
+type QueryFields = Record<string, { schema: JsonSchema; isRequired: boolean }>;
+
+/** In words, as the reference page has it. */
+export function accessText({ access, openBeforeProvisioning = false }: RouteDefinition): string {
+  const open = openBeforeProvisioning ? ' Open to all until the node is provisioned.' : '';
+  return `${whoMay(access)}${open}`;
+}
+
+function whoMay(access: Access): string {
+  switch (access.kind) {
+    case 'anyone':
+      return 'Needs no credentials.';
+    case 'authenticated':
+      return 'Needs any identity.';
+    case 'permission':
+      return `Needs the permission \`${access.permission}\`.`;
+    case 'roles':
+      return `Needs one of the roles ${access.roles.map((role) => `\`${role}\``).join(', ')}.`;
+  }
+}
+
+function responses(route: RouteDefinition, schemas: Schemas): Operation['responses'] {
+  const { access, path, answer, bodyKind } = route;
+  const fine = { [answer?.status ?? 200]: { description: 'Done.', ...contentOf(route, schemas) } };
+  const isTold = access.kind === 'permission' || access.kind === 'roles';
+  return {
+    ...fine,
+    ...(bodyKind && {
+      '400': { description: 'Refused: the body names what is wrong. Nothing was changed.' },
+    }),
+    '401': { description: 'No credentials, or wrong ones.' },
+    ...(isTold && { '403': forbidden }),
+    ...(path.includes('/:') && { '404': { description: 'Not there.' } }),
+  };
+}
+
+function contentOf({ answer }: RouteDefinition, schemas: Schemas): Pick<ResponseObject, 'content'> {
+  if (answer?.text) return { content: { [answer.text]: { schema: { type: 'string' } } } };
+  return answer?.json ? { content: { 'application/json': { schema: schemas.hoist(answer.json) } } } : {};
+}
+
+const forbidden: ResponseObject = {
+  description: 'The roles of the caller do not grant it.',
+  content: {
+    'application/json': {
+      schema: {
+        type: 'object',
+        properties: {
+          message: { type: 'string' },
+          permissions: { type: 'array', items: { type: 'string' } },
+        },
+      },
+    },
+  },
+};

@@ -1,0 +1,88 @@
+// The API document as a page to read: plain HTML, no scripts, nothing from elsewhere.
+import { createHash } from 'node:crypto';
+import type { OpenApiDocument, Operation } from './openapi.ts';
+
+const style = `
+:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}
+body{max-width:62rem;margin:0 auto;padding:1rem}
+nav{columns:14rem;margin:1rem 0}
+details{border-top:1px solid #8884;padding:.4rem 0}
+summary{cursor:pointer}
+summary b{display:inline-block;min-width:4.5rem;font-family:ui-monospace,monospace}
+code,pre{font-family:ui-monospace,monospace;font-size:.92em}
+pre{overflow:auto;background:#8881;padding:.6rem}
+table{border-collapse:collapse;width:100%}
+td,th{border-top:1px solid #8883;padding:.2rem .6rem .2rem 0;text-align:left;vertical-align:top}
+`;
+
+/** Lets the page have its own style sheet and nothing else. */
+export const contentPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+
+export function page(document: OpenApiDocument): string {
+  const { info, tags } = document;
+  const links = tags.map(({ name }) => `<a href="#${escaped(name)}">${escaped(titleOf(name))}</a><br>`);
+  return [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width">',
+    `<title>${escaped(info.title)}</title><style>${style}</style></head><body>`,
+    `<h1>${escaped(info.title)}</h1><p>Version ${escaped(info.version)}. ${marked(info.description)} `,
+    'For programs: <a href="/openapi.json">openapi.json</a>.</p>',
+    `<nav>${links.join('')}</nav>`,
+    ...tags.map(({ name }) => section(document, name)),
+    '</body></html>\n',
+  ].join('');
+}
+
+function section(document: OpenApiDocument, tag: string): string {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, one]) => one.tags.includes(tag))
+      .map(([method, one]) => operationPart(method, path, one)),
+  );
+  return `<h2 id="${escaped(tag)}">${escaped(titleOf(tag))}</h2>${operations.join('')}`;
+}
+
+const titleOf = (tag: string): string => `${tag.charAt(0).toUpperCase()}${tag.slice(1).replaceAll('_', ' ')}`;
+
+function operationPart(method: string, path: string, operation: Operation): string {
+  const { summary, description, parameters, requestBody, responses } = operation;
+  return [
+    `<details id="${escaped(operation.operationId)}"><summary><b>${method.toUpperCase()}</b> <code>${escaped(path)}</code></summary>`,
+    `<p>${marked(summary)} ${marked(description)}</p>`,
+    parameters ? parameterTable(parameters as Parameter[]) : '',
+    requestBody ? `<p>Body:</p>${json(requestBody)}` : '',
+    responseTable(responses),
+    '</details>',
+  ].join('');
+}
+
+interface Parameter {
+  name: string;
+  in: string;
+  description?: string;
+  schema: unknown;
+}
+
+function parameterTable(parameters: readonly Parameter[]): string {
+  const rows = parameters.map(
+    (one) =>
+      `<tr><td><code>${escaped(one.name)}</code></td><td>${one.in}</td><td>${marked(one.description ?? '')} <code>${escaped(JSON.stringify(one.schema))}</code></td></tr>`,
+  );
+  return `<table><tr><th>parameter</th><th>in</th><th>meaning</th></tr>${rows.join('')}</table>`;
+}
+
+function responseTable(responses: Operation['responses']): string {
+  const rows = Object.entries(responses).map(([status, { description, content }]) => {
+    const shown = content ? json(content) : '';
+    return `<tr><td>${status}</td><td>${marked(description)}${shown}</td></tr>`;
+  });
+  return `<table><tr><th>status</th><th>answer</th></tr>${rows.join('')}</table>`;
+}
+
+const json = (value: unknown): string => `<pre>${escaped(JSON.stringify(value, null, 1))}</pre>`;
+
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+/** Text with code in backticks. */
+const marked = (text: string): string => escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>');

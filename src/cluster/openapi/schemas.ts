@@ -1,0 +1,34 @@
+// Shapes with a title, moved to where the document describes them once.
+import type { JsonSchema } from '#contract/json-schema.ts';
+
+export type Reference = { $ref: string } | JsonSchema;
+
+export class Schemas {
+  readonly named: Record<string, JsonSchema> = {};
+
+  /** The shape with references in the place of titled shapes in it. */
+  hoist(schema: JsonSchema): Reference {
+    const { title, ...rest } = schema;
+    if (title === undefined) return this.#inside(rest);
+    this.named[title] ??= this.#inside(rest);
+    return { $ref: `#/components/schemas/${title}` };
+  }
+
+  #inside(schema: JsonSchema): JsonSchema {
+    const { properties, items, anyOf, additionalProperties } = schema;
+    return {
+      ...schema,
+      ...(properties && { properties: this.#each(properties) }),
+      ...(items && { items: this.hoist(items) as JsonSchema }),
+      ...(anyOf && { anyOf: anyOf.map((one) => this.hoist(one) as JsonSchema) }),
+      ...(typeof additionalProperties === 'object' && {
+        additionalProperties: this.hoist(additionalProperties) as JsonSchema,
+      }),
+    };
+  }
+
+  #each(properties: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
+    const entries = Object.entries(properties);
+    return Object.fromEntries(entries.map(([name, one]) => [name, this.hoist(one) as JsonSchema]));
+  }
+}

@@ -1,0 +1,104 @@
+// What the descriptions of the cluster look like.
+import { shape } from '#contract/json-schema.ts';
+import { compactionShape, vbucketMap } from '../buckets/buckets.shapes.ts';
+import {
+  alternateAddresses,
+  nodeShape,
+  quotaNames,
+  stillNodeShape,
+  storageTotals,
+} from '../nodes/nodes.shapes.ts';
+
+const { object, each, array, record, string, integer, number, boolean, oneOf, either, named } = shape;
+
+const nothingYet = array(shape.any);
+
+export const versionsShape = object({ implementationVersion: string, componentsVersion: record(string) });
+
+export const poolsShape = object({
+  ...each(boolean, 'isAdminCreds', 'isROAdminCreds', 'isEnterprise', 'isDeveloperPreview'),
+  allowedServices: array(string),
+  packageVariant: string,
+  pools: array(object(each(string, 'name', 'uri', 'streamingUri'))),
+  settings: either(record(string), nothingYet),
+  uuid: either(string, nothingYet),
+  implementationVersion: string,
+  componentsVersion: record(string),
+});
+
+const link = object({ uri: string }, { validateURI: string });
+
+const still = {
+  name: string,
+  buckets: object(each(string, 'uri', 'terseBucketsBase', 'terseStreamingBucketsBase')),
+  bucketNames: array(object({ bucketName: string, uuid: string })),
+  controllers: record(shape.any),
+  rebalanceStatus: oneOf('none', 'running'),
+  ...each(string, 'rebalanceProgressUri', 'nodeStatusesUri', 'nodeServicesUri', 'trustedCAsURI'),
+  ...each(string, 'checkPermissionsURI', 'clusterName', 'clusterEncryptionLevel'),
+  tasks: link,
+  ...each(integer, 'maxBucketCount', 'maxCollectionCount', 'maxScopeCount'),
+  autoCompactionSettings: compactionShape,
+  counters: record(integer),
+  balanced: boolean,
+  ...quotaNames,
+};
+
+const alert = object({ msg: string, serverTime: shape.time, disableUIPopUp: boolean });
+
+export const poolShape = named(
+  'Pool',
+  object({ etag: string, ...still, alerts: array(alert), nodes: array(nodeShape), storageTotals }),
+);
+
+export const streamedPoolShape = named('PoolIdentity', object({ ...still, nodes: array(stillNodeShape) }));
+
+const nodesExt = array(
+  object({ services: record(integer) }, { thisNode: boolean, hostname: string, alternateAddresses }),
+);
+const capabilities = {
+  clusterCapabilitiesVer: array(integer),
+  clusterCapabilities: record(array(string)),
+};
+
+export const nodeServicesShape = named(
+  'NodeServices',
+  object({ rev: integer, revEpoch: integer, nodesExt, ...capabilities }),
+);
+
+export const terseBucketShape = named(
+  'BucketConfiguration',
+  object(
+    {
+      ...each(integer, 'rev', 'revEpoch'),
+      ...each(string, 'name', 'nodeLocator', 'bucketType', 'storageBackend', 'uuid', 'uri', 'streamingUri'),
+      bucketCapabilitiesVer: string,
+      bucketCapabilities: array(string),
+      nodes: array(object({ hostname: string, ports: record(integer) }, { couchApiBase: string })),
+      nodesExt,
+      ...capabilities,
+    },
+    { collectionsManifestUid: string, ddocs: object({ uri: string }), vBucketServerMap: vbucketMap },
+  ),
+);
+
+export const terseClusterShape = object(
+  {},
+  {
+    ...each(string, 'clusterUUID', 'orchestrator', 'clusterCompatVersion', 'master', 'clientCertAuthState'),
+    isBalanced: boolean,
+    autoFailover: object({ enabled: boolean, timeout: integer }),
+    autoReprovision: shape.any,
+    quotaInfo: object(quotaNames),
+    buckets: array(string),
+    nodes: array(string),
+  },
+);
+
+/** Each type of task has fields of its own. */
+export const tasksShape = array({
+  ...object({ type: string, status: string }, { recommendedRefreshPeriod: number }),
+  additionalProperties: true,
+});
+
+export const progressShape = { ...object({ status: oneOf('none', 'running') }), additionalProperties: true };

@@ -1,0 +1,44 @@
+// What reads of settings answer.
+import { shape } from '#contract/json-schema.ts';
+import { compactionShape } from '../buckets/buckets.shapes.ts';
+
+const { object, each, array, string, integer, number, boolean } = shape;
+
+export const alertsShape = object({
+  ...each(array(string), 'recipients', 'alerts'),
+  sender: string,
+  enabled: boolean,
+  emailServer: object({ ...each(string, 'user', 'pass', 'host'), port: integer, encrypt: boolean }),
+});
+
+export const autoCompactionShape = object({ autoCompactionSettings: compactionShape, purgeInterval: number });
+
+export const autoFailoverShape = object(
+  { enabled: boolean, timeout: integer, count: integer },
+  {
+    failoverOnDataDiskIssues: object({ enabled: boolean, timePeriod: integer }),
+    maxCount: integer,
+    canAbortRebalance: boolean,
+    failoverServerGroup: boolean,
+  },
+);
+
+export const autoReprovisionShape = object({ enabled: boolean, max_nodes: integer, count: integer });
+
+export const failoverShape = object({ preserveDurableMutations: boolean });
+
+export const indexSettingsShape = object({
+  ...each(boolean, 'redistributeIndexes', 'enablePageBloomFilter'),
+  ...each(integer, 'numReplica', 'indexerThreads', 'memorySnapshotInterval', 'stableSnapshotInterval'),
+  maxRollbackPoints: integer,
+  ...each(string, 'logLevel', 'storageMode'),
+});
+
+export const passwordPolicyShape = object({
+  minLength: integer,
+  ...each(boolean, 'enforceUppercase', 'enforceLowercase', 'enforceDigits', 'enforceSpecialChars'),
+});
+
+export const statsSettingsShape = object({ sendStats: boolean });
+
+export const webSettingsShape = object({ port: integer, username: string });

@@ -1,0 +1,56 @@
+// Shapes of what is sent and answered, as JSON Schema (json-schema.org, draft 2020-12): for the OpenAPI document, and for the
+// tests that hold answers against it.
+
+export interface JsonSchema {
+  readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'null';
+  /** Shapes with a title are described once, under that name. */
+  readonly title?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | JsonSchema;
+  readonly items?: JsonSchema;
+  readonly enum?: readonly (string | number | boolean | null)[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly default?: unknown;
+}
+
+type Properties = Readonly<Record<string, JsonSchema>>;
+
+/** These properties, all of them but the optional ones, and no others. */
+const object = (properties: Properties, optional: Properties = {}): JsonSchema => ({
+  type: 'object',
+  properties: { ...properties, ...optional },
+  required: Object.keys(properties),
+  additionalProperties: false,
+});
+
+/** Several properties of one shape. */
+const each = (schema: JsonSchema, ...names: string[]): Properties =>
+  Object.fromEntries(names.map((name) => [name, schema]));
+
+/** Any names, each with such a value. */
+const record = (value: JsonSchema): JsonSchema => ({ type: 'object', additionalProperties: value });
+
+export const shape = {
+  object,
+  each,
+  record,
+  array: (items: JsonSchema): JsonSchema => ({ type: 'array', items }),
+  string: { type: 'string' } as JsonSchema,
+  integer: { type: 'integer' } as JsonSchema,
+  number: { type: 'number' } as JsonSchema,
+  boolean: { type: 'boolean' } as JsonSchema,
+  nothing: { type: 'null' } as JsonSchema,
+  any: {} as JsonSchema,
+  time: { type: 'string', format: 'date-time' } as JsonSchema,
+  oneOf: (...values: (string | number | boolean | null)[]): JsonSchema => ({ enum: values }),
+  either: (...schemas: JsonSchema[]): JsonSchema => ({ anyOf: schemas }),
+  /** Described once, under this name. */
+  named: (title: string, schema: JsonSchema): JsonSchema => ({ ...schema, title }),
+  described: (description: string, schema: JsonSchema): JsonSchema => ({ ...schema, description }),
+};
