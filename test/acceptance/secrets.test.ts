@@ -1,0 +1,177 @@
+// Plants known secrets through everything that takes one, then reads everything that can be read and searches it, the log at
+// its most talkative, and every file that the node wrote. A part that takes a new secret adds a step to `plantings`.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { catalogue } from '../../src/cluster/settings/catalogue.ts';
+import { KvConnection } from '../support/kv-connection.ts';
+import { startMailServer } from '../support/mail-server.ts';
+import { encryptedKey, fillInbox, OpensslAuthority } from '../support/openssl.ts';
+import { WatchedNode } from '../support/secret-search.ts';
+
+const run = randomBytes(6).toString('hex');
+/** Long enough for every policy, with characters that forms, URLs and JSON write in other ways. */
+const aSecret = (title: string) => `Pl4nt "${title}" ${run}/+&=`;
+
+/** A part of a private key from its middle: its beginning is the same for all keys of a kind. */
+const heartOf = (pem: string): string => pem.split('\n')[1] as string;
+
+const alerts = { enabled: 'true', recipients: 'a@b', emailHost: '127.0.0.1', emailUser: 'u' };
+
+const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
+  async 'a new password of the administrator'(watched) {
+    const { password } = watched;
+    const next = watched.secret('administrator', aSecret('administrator'));
+    const form = { username: 'Administrator', password: next, port: 'SAME' };
+    const changed = await watched.call('/settings/web', { form });
+    assert.equal(changed.status, 200, changed.text);
+    watched.password = next;
+    await watched.call('/settings/web', { form: { ...form, port: '1' } });
+    await watched.call('/pools', { as: `Administrator:${password}` });
+  },
+  async 'passwords of users'(watched) {
+    const [first, second, third] = ['user 1', 'user 2', 'user 3'].map((title) =>
+      watched.secret(title, aSecret(title)),
+    ) as [string, string, string];
+    const path = '/settings/rbac/users/local/planted';
+    const put = await watched.call(path, {
+      method: 'PUT',
+      form: { password: first, roles: 'data_reader[b]' },
+    });
+    assert.equal(put.status, 200, put.text);
+    assert.equal((await watched.call(path, { method: 'PATCH', form: { password: second } })).status, 200);
+    const own = await watched.call('/controller/changePassword', {
+      as: `planted:${second}`,
+      form: { password: third },
+    });
+    assert.equal(own.status, 200, own.text);
+    await watched.call(path, { method: 'PUT', form: { password: first, roles: 'no_such_role' } });
+    await watched.call('/settings/rbac/users/local/%40bad', {
+      method: 'PUT',
+      form: { password: first, roles: 'admin' },
+    });
+    assert.equal((await watched.call('/pools', { as: `planted:${third}` })).status, 200);
+  },
+  async 'the password of the mail server'(watched) {
+    const password = watched.secret('mail server', aSecret('mail'));
+    await using smtp = await startMailServer({
+      credentials: { user: 'u', password: 'other' },
+      talkative: true,
+    });
+    const form = { ...alerts, emailPort: `${smtp.port}`, emailPass: password };
+    assert.equal((await watched.call('/settings/alerts', { form })).status, 200);
+    await watched.call('/settings/alerts', { form: { ...form, sender: 'x' } });
+    for (const path of ['/settings/alerts/testEmail', '/settings/alerts/sendTestEmail']) {
+      const refused = await watched.call(path, { form });
+      assert.match(refused.text, /Invalid login/);
+    }
+  },
+  async 'credentials that are wrong'(watched) {
+    const wrong = watched.secret('wrong password', aSecret('wrong'));
+    const asName = watched.secret('password in place of the name', aSecret('name').replaceAll(':', ''));
+    for (const as of [`Administrator:${wrong}`, `nobody:${wrong}`, asName, `${asName}:`])
+      assert.equal((await watched.call('/settings/alerts', { as, form: alerts })).status, 401);
+    await watched.call('/pools', { as: null, headers: { authorization: `Bearer ${wrong}` } });
+    await watched.call('/pools', { as: null, headers: { authorization: `Basic ${wrong}` } });
+  },
+  async 'credentials at the data port'(watched) {
+    const wrong = watched.secret('wrong password at the data port', aSecret('data port'));
+    const connection = await KvConnection.open(Number(watched.node.ready.node.kv.split(':')[1]));
+    await connection.plain('Administrator', wrong);
+    await connection.plain('Administrator', watched.password);
+    connection.close();
+  },
+  async 'tokens in cookies, headers and addresses'(watched) {
+    const token = watched.secret('token', `t0ken-${run}`);
+    await watched.call('/pools/default', {
+      headers: { cookie: `ui-auth=${token}`, 'ns-server-auth-token': token },
+    });
+    await watched.call(`/pools/default?password=${token}&token=${token}`);
+    await watched.call(`/no/such/path?password=${token}`);
+  },
+  async 'a private key and its passphrase'(watched) {
+    using authority = new OpensslAuthority();
+    const pair = authority.issue('/CN=localhost', { names: 'DNS:localhost,IP:127.0.0.1' });
+    watched.secret('private key', heartOf(pair.key));
+    const passphrase = watched.secret('passphrase', aSecret('passphrase').replaceAll('"', "'"));
+    const inbox = join(watched.node.dataDir, 'inbox');
+    fillInbox(inbox, {
+      'CA/ca.pem': authority.certificate,
+      'chain.pem': pair.certificate,
+      'pkey.key': encryptedKey(pair.key, passphrase),
+    });
+    const loaded = await watched.call('/node/controller/loadTrustedCAs', { method: 'POST' });
+    assert.equal(loaded.status, 200, loaded.text);
+    const reload = (password: string) =>
+      watched.call('/node/controller/reloadCertificate', {
+        raw: JSON.stringify({ privateKeyPassphrase: { type: 'plain', password } }),
+      });
+    assert.equal((await reload(`${passphrase}, but wrong`)).status, 400);
+    const taken = await reload(passphrase);
+    assert.equal(taken.status, 200, taken.text);
+  },
+  async 'secrets where none belong'(watched) {
+    const password = watched.secret('in the wrong form', aSecret('wrong form'));
+    const form = { password, emailPass: password, secret: password, token: password };
+    const paths = [
+      '/settings/stats',
+      '/settings/indexes',
+      '/settings/autoFailover',
+      '/settings/alerts',
+      '/pools/default',
+    ];
+    for (const path of [
+      ...paths,
+      '/controller/setAutoCompaction',
+      '/node/controller/doJoinCluster',
+      '/settings/security',
+    ])
+      await watched.call(path, { form });
+    await watched.call('/pools/default/buckets', {
+      form: { ...form, name: 'x', ramQuotaMB: '100', saslPassword: password },
+    });
+    await watched.call('/pools/default/buckets/b/scopes', {
+      raw: JSON.stringify({ password }),
+      method: 'PUT',
+    });
+  },
+};
+
+test('lets no secret out, in no form', async (t) => {
+  await using watched = await WatchedNode.start(aSecret('start'));
+  for (const [title, plant] of Object.entries(plantings)) {
+    await plant(watched);
+    t.diagnostic(`planted ${title}`);
+  }
+  const { otpNode } = JSON.parse((await watched.call('/nodes/self')).text) as { otpNode: string };
+  const named = {
+    bucket: 'b',
+    domain: 'local',
+    user: 'planted',
+    group: 'g',
+    part: 'data',
+    key: 'tlsMinVersion',
+  };
+  const answered = await watched.readAll({ ...named, node: encodeURIComponent(otpNode), stat: 'ops' });
+  assert.ok(answered > 40, `only ${answered} reads said something`);
+  watched.outputs.set('the settings page', JSON.stringify(catalogue));
+  await watched.node.stop();
+  t.diagnostic(`${watched.outputs.size} answers, ${watched.node.output.length} characters of log`);
+  assert.match(watched.node.output, /"msg":"request"/);
+  // What an operator put into the inbox stays there, and the node's key lies with its certificate.
+  assert.deepEqual(watched.found(/\/inbox\/|\/certificates\//), []);
+});
+
+test('would find a secret in an answer, in the log and in a file', async () => {
+  const value = `not-s3cret-${run}`;
+  await using watched = await WatchedNode.start(aSecret('control'));
+  await watched.call('/pools/default', { form: { clusterName: value } });
+  await watched.call('/pools/default');
+  await watched.call(`/no/${value}`);
+  await watched.node.stop();
+  watched.secret('control', value);
+  const found = watched.found(/\/certificates\//).join('\n');
+  for (const place of ['GET /pools/default ', 'the log', 'config.db', 'events.1.jsonl'])
+    assert.ok(found.includes(`control as text in`) && found.includes(place), `${place}: ${found}`);
+});
