@@ -1,0 +1,120 @@
+// How a compaction of a SQLite file ends early: called off between two pages, without room, or when room runs out.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { cutsOf, loaded } from '../../../../test/support/cuts.ts';
+import { needs } from '../../../../test/support/needs.ts';
+import type { BucketFiles, DiskEngine } from '../engine.ts';
+import { sqliteEngine } from './sqlite-engine.ts';
+
+const keepTombstones = { purgeBeforeSeconds: 0 };
+const oneFile = { bucketUuid: 'a'.repeat(32), incarnation: 1, fileCount: 1 };
+
+const namesIn = ({ folder }: BucketFiles): string[] => readdirSync(folder).sort();
+
+async function filled(
+  folder: string,
+  documents: number,
+): Promise<{ engine: DiskEngine; files: BucketFiles }> {
+  const files = { ...oneFile, folder };
+  const engine = sqliteEngine();
+  await engine.open(files);
+  for (let from = 0; from < documents; from += 1000) {
+    const docs = Array.from({ length: 1000 }, (_, i) => ({
+      ...{ vb: 4 * (i % 2), key: `key ${from + i}`, value: 'v'.repeat(1000), seqno: from + i + 1 },
+    }));
+    await engine.commit(files.bucketUuid, 0, cutsOf(docs));
+  }
+  return { engine, files };
+}
+
+/** What is there answers as before and takes commits, nothing else is left, and compaction works after all. */
+async function checkAsBefore(engine: DiskEngine, files: BucketFiles, names: string[]): Promise<void> {
+  assert.deepEqual(namesIn(files), names);
+  const { length } = await loaded(engine, files);
+  const seqno = 1_000_000;
+  await engine.commit(files.bucketUuid, 0, cutsOf([{ vb: 4, key: 'after', value: 'v', seqno }]));
+  await engine.compact(files.bucketUuid, 0, keepTombstones);
+  assert.equal((await loaded(engine, files)).length, length + 1);
+  const [database = ''] = namesIn(files);
+  assert.equal(database, 'data-0.2.db', 'the new generation has its place');
+  await engine.close(files.bucketUuid);
+  assert.deepEqual(namesIn(files), [database, 'files.json']);
+}
+
+test('called off after any page, a compaction leaves the old file as it was and nothing else', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-ends-'));
+  try {
+    const { engine, files } = await filled(join(folder, 'b'), 4000);
+    const names = namesIn(files);
+    const before = await loaded(engine, files);
+    for (const stopAfter of [1, 2, 3]) {
+      const callOff = new AbortController();
+      let pages = 0;
+      const progress = (): void => {
+        if (++pages === stopAfter) callOff.abort(new Error('enough'));
+      };
+      const options = { ...keepTombstones, progress, signal: callOff.signal };
+      await assert.rejects(engine.compact(files.bucketUuid, 0, options), /enough/);
+      assert.equal(pages, stopAfter);
+      assert.deepEqual(namesIn(files), names);
+      assert.deepEqual(await loaded(engine, files), before);
+    }
+    await checkAsBefore(engine, files, names);
+    await engine.stop();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('without room for the copy a compaction does not begin; when room runs out it ends', {
+  skip: needs('mount'),
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-room-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128m', 'divan-test', folder]);
+  const ballast = join(folder, 'ballast');
+  try {
+    const { engine, files } = await filled(join(folder, 'b'), 6000);
+    const names = namesIn(files);
+    fillUp(ballast, 60 << 20);
+    const compact = (progress = (): void => {}) =>
+      engine.compact(files.bucketUuid, 0, { ...keepTombstones, progress });
+    await assert.rejects(compact(), /needs \d+ MiB of free disk, there are \d+ MiB/);
+    assert.deepEqual(namesIn(files), names);
+    rmSync(ballast);
+    let pages = 0;
+    await assert.rejects(
+      compact(() => {
+        if (++pages === 1) fillUp(ballast, Infinity);
+      }),
+      /full/,
+    );
+    rmSync(ballast);
+    await checkAsBefore(engine, files, names);
+    await engine.stop();
+  } finally {
+    execFileSync('umount', ['--lazy', folder]);
+    rmSync(folder, { recursive: true });
+  }
+});
+
+function fillUp(path: string, limit: number): void {
+  const descriptor = openSync(path, 'w');
+  try {
+    let written = 0;
+    for (let bytes = 1 << 20; bytes >= 4096 && written < limit; ) {
+      try {
+        const count = writeSync(descriptor, Buffer.alloc(bytes));
+        written += count;
+        if (count < bytes) bytes >>= 1;
+      } catch {
+        bytes >>= 1;
+      }
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
