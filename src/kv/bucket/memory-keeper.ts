@@ -24,6 +24,8 @@ const idleCheckMs = 10_000;
 /** Sparse pages are emptied from these shares of memory on: under pressure, and without. */
 const sparseShareUnderPressure = 1 / 16;
 const sparseShareAtRest = 1 / 4;
+/** A round that leaves more than this share of the sparse bytes was not worth it. */
+const worthwhileShare = 15 / 16;
 /** Less is not worth a walk. */
 const sparseShareOfQuota = 1 / 32;
 
@@ -48,6 +50,9 @@ export class MemoryKeeper {
   private idleTimer: Timer | null = null;
   private isWorking = false;
   private isMoving = false;
+  private sparseBefore = 0;
+  /** What a round of moving left sparse all the same: another one for no more than that would not end. */
+  private futileBytes = 0;
   private isStopped = true;
 
   constructor(options: MemoryKeeperOptions) {
@@ -129,6 +134,7 @@ export class MemoryKeeper {
   /** From time to time, whether or not anything is written. */
   private look(): void {
     this.idleTimer = this.options.clock.after(idleCheckMs, () => this.look());
+    this.futileBytes = 0;
     this.press();
     if (!this.isWorking && this.isSparse(sparseShareAtRest)) this.work();
   }
@@ -162,17 +168,25 @@ export class MemoryKeeper {
   private moves(): boolean {
     if (this.isMoving) {
       this.isMoving = this.defragmenter.slice(sliceSteps);
+      if (!this.isMoving) this.noteRound();
       return true;
     }
     const isPressed = this.usedBytes > this.lowBytes;
     if (!this.isSparse(isPressed ? sparseShareUnderPressure : sparseShareAtRest)) return false;
     this.defragmenter.begin();
+    this.sparseBefore = this.sparseBytes;
     this.isMoving = true;
     return true;
   }
 
   private isSparse(share: number): boolean {
     const worth = this.options.rules.quotaBytes * sparseShareOfQuota;
-    return this.sparseBytes > Math.max(worth, this.vbuckets.heap.touchedBytes * share);
+    return this.sparseBytes > Math.max(worth, this.vbuckets.heap.touchedBytes * share, this.futileBytes);
+  }
+
+  /** Items that have to stay where they are, or new holes, may eat up what a round wins. */
+  private noteRound(): void {
+    const { sparseBefore, sparseBytes } = this;
+    this.futileBytes = sparseBytes < sparseBefore * worthwhileShare ? 0 : sparseBytes * (2 - worthwhileShare);
   }
 }

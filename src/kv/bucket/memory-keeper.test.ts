@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Status } from '#wire/status.ts';
+import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
+import { DurabilityLevel } from './documents.ts';
+
+class CountingClock extends ManualClock {
+  turns = 0;
+
+  override soon(fire: () => void): void {
+    this.turns++;
+    super.soon(fire);
+  }
+}
+
+const rules = { quotaBytes: 2 ** 30, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 };
+const files = { folder: '/k', bucketUuid: 'k', incarnation: 1, fileCount: 4 };
+
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+for (const kind of ['that cannot be written', 'of an ephemeral bucket'] as const) {
+  test(`rests when moving documents ${kind} gives no memory back`, async () => {
+    const disk = new MemoryDisk();
+    const clock = new CountingClock();
+    const storage = { disk: disk.engine(), files };
+    const isOnDisk = kind === 'that cannot be written';
+    const b = await new BucketUnderTest({ clock, rules, ...(isOnDisk && { storage }) }).start();
+    if (isOnDisk) disk.failNextCommit('broken');
+    // Holes everywhere, but no page that is worth emptying.
+    for (let i = 0; i < 4000; i++)
+      assert.equal(b.store(`k${i}`, { value: 'v'.repeat(1000) }), Status.success);
+    for (let i = 0; i < 4000; i += 8) assert.equal(b.remove(`k${i}`), Status.success);
+    b.tick(20);
+    await turns(10);
+    b.bucket.setRules({ quotaBytes: 1 });
+    await turns(100);
+    clock.turns = 0;
+    await turns(100);
+    assert.equal(clock.turns, 0, 'nothing is walked again and again');
+    b.tick(1000);
+    await turns(100);
+    assert.ok(clock.turns < 100, `${clock.turns} turns in a second`);
+    b.bucket.setRules({ quotaBytes: 2 ** 30 });
+    await b.bucket.stop();
+  });
+}
