@@ -15,6 +15,8 @@ export interface ReceivedMail {
 }
 
 export interface MailServerSettings {
+  /** Its certificate and key; one that nobody signed is made by default. */
+  pair?: { certificate: string; key: string };
   /** TLS from the first byte. Default: STARTTLS is offered. */
   implicitTls?: boolean;
   /** Offers no encryption at all. */
@@ -28,7 +30,7 @@ export interface MailServerSettings {
 }
 
 export async function startMailServer(settings: MailServerSettings = {}) {
-  const { certificate, key } = await makeCertificate();
+  const { certificate, key } = settings.pair ?? (await makeCertificate());
   const mails: ReceivedMail[] = [];
   const server = new SMTPServer({
     ...{

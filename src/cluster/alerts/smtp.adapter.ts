@@ -7,6 +7,8 @@ import type { Mail, Mailer, MailOutcome } from './mailer.ts';
 import { withoutSecrets } from './without-secrets.ts';
 
 const limitMs = 15_000;
+/** Less than the whole: what is looked up too late must not be connected to. */
+const lookupLimitMs = 10_000;
 const implicitTlsPort = 465;
 const responseBytesMax = 64 << 10;
 
@@ -64,7 +66,12 @@ export class SmtpMailer implements Mailer {
       ...(encrypt ? { requireTLS: true } : { opportunisticTLS: true }),
       ...(user !== '' && { auth: { user, pass: password } }),
       tls: encrypt ? { ca: await this.#authorities() } : { rejectUnauthorized: false },
-      ...{ connectionTimeout: limitMs, greetingTimeout: limitMs, socketTimeout: limitMs },
+      ...{
+        dnsTimeout: lookupLimitMs,
+        connectionTimeout: limitMs,
+        greetingTimeout: limitMs,
+        socketTimeout: limitMs,
+      },
       ...{ maxResponseSize: responseBytesMax, disableFileAccess: true, disableUrlAccess: true },
     });
     return await transport.sendMail({
