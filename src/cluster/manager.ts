@@ -33,6 +33,7 @@ import type { Edition, NodePorts, Vocabulary } from './config/cluster-state.ts';
 import { ClusterView } from './config/cluster-view.ts';
 import { type Product, productOf } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
+import { Listening } from './encryption/listening.ts';
 import { createEvents, type Events, type OpenJournal } from './events/events.feature.ts';
 import { firstConfiguration, ownEntry } from './first-configuration.ts';
 import { requestThrottles } from './internal-settings/request-throttles.ts';
@@ -92,6 +93,8 @@ export interface ClusterManager {
   readonly certificates: { readonly ready: Promise<void> };
   /** What the TLS listeners of both route tables are given. */
   readonly tls: ReturnType<SecurityParts['tlsFor']>;
+  /** To whom the ports are to be open; known from `open` on. */
+  readonly listening: Listening;
   readonly product: Product;
   /** Whoever notices what operators must be mailed says so here. */
   readonly alerts: AlertSink;
@@ -113,8 +116,15 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
   const policy = passwordPolicySetting(store);
   const users = createUsers({ ...options, targets: targetsOf(view), passwordPolicy: () => policy.value });
   const certificates = createCertificates({ ...options, view });
-  const security = securityParts({ ...options, certificates: certificates.service });
-  const data = new Agent({ ...options, view, users: users.identities, tls: security.tlsFor('data') });
+  const security = securityParts({ ...options, view, certificates: certificates.service });
+  const listening = new Listening({ view, security: security.service });
+  const data = new Agent({
+    ...options,
+    view,
+    users: users.identities,
+    tls: security.tlsFor('data'),
+    listening,
+  });
   const compactor = new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay });
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {}); // whoever awaits it is told
@@ -126,7 +136,16 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     store: new AlertsStore(new SettingsStore(store), options.secrets),
     mailer: options.mailer(() => certificates.service.trusted()),
   });
-  const parts = { ...options, view, product, data, certificates, alerts, administrators: users.service };
+  const parts = {
+    ...options,
+    view,
+    security: security.service,
+    product,
+    data,
+    certificates,
+    alerts,
+    administrators: users.service,
+  };
   return {
     routes: withDescription(
       [
@@ -149,6 +168,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     },
     certificates: { ready: ready.promise },
     tls: security.tlsFor('clusterManager'),
+    listening,
     product,
     alerts,
     events: events.log,

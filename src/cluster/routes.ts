@@ -22,6 +22,7 @@ import type { ClusterView } from './config/cluster-view.ts';
 import type { DataService } from './config/data-service.ts';
 import type { Product } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
+import { NetworkService } from './encryption/network.service.ts';
 import { internalSettingsRoutes } from './internal-settings/internal-settings.routes.ts';
 import { Moments } from './nodes/moments.ts';
 import { nodeRoutes } from './nodes/nodes.routes.ts';
@@ -33,12 +34,15 @@ import { provisioningRoutes } from './provisioning/provisioning.routes.ts';
 import { type Administrators, ProvisioningService } from './provisioning/provisioning.service.ts';
 import { IndexSettings, StatsSettings } from './provisioning/small-settings.ts';
 
+import type { SecurityService } from './security/security.service.ts';
+
 export interface ClusterParts {
   store: ConfigStore;
   view: ClusterView;
   data: DataService;
   system: System;
   surroundings: NodeSurroundings;
+  security: SecurityService;
   alerts: AlertsService;
   certificates: Certificates;
   administrators: Administrators;
@@ -84,6 +88,22 @@ function setUpRoutes(parts: ClusterParts, provisioned: () => boolean): BoundRout
   const memory = new MemoryService({ ...parts, cluster, buckets: new BucketsStore(parts.store) });
   const nodeSetup = new NodeSetupService({ ...parts, cluster, provisioned });
   const indexes = new IndexSettings(settings, parts.edition);
-  const provisioning = new ProvisioningService({ ...parts, cluster, memory, nodeSetup, stats, indexes });
-  return provisioningRoutes({ ...parts, provisioning, memory, nodeSetup, stats, indexes });
+  const network = new NetworkService({
+    ...parts,
+    cluster,
+    families: parts.surroundings.families,
+    encryptionLevel: () => parts.security.encryptionLevel,
+    failsOver: async () =>
+      provisioned() && (await new FailoverSettingsService(settings).autoFailover()).enabled,
+  });
+  const provisioning = new ProvisioningService({
+    ...parts,
+    cluster,
+    memory,
+    nodeSetup,
+    network,
+    stats,
+    indexes,
+  });
+  return provisioningRoutes({ ...parts, provisioning, memory, nodeSetup, network, stats, indexes });
 }

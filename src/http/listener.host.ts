@@ -26,27 +26,50 @@ export interface Listener {
   close(clock: Clock, deadlineMs: number): Promise<void>;
   /** TLS listeners only: new connections get this certificate, open ones keep theirs. */
   replaceTls(tls: TlsSpec): void;
+  /**
+   * Plain listeners only: takes new connections on these hosts and no others. Connections from before get their answers;
+   * the deadline ends those that have more to come.
+   */
+  moveTo(hosts: readonly string[], clock: Clock, deadlineMs: number): Promise<void>;
 }
 
 export async function openListener(
   handler: RequestListener,
   options: { host: string; port: number; tls?: TlsSpec },
 ): Promise<Listener> {
-  const server = options.tls ? tlsServer(handler, options.tls) : createServer(serverOptions, handler);
+  const server = makeServer(handler, options.tls);
+  await listen(server, options);
+  const open = new Set([server]);
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    async close(clock, deadlineMs) {
+      await Promise.all([...open].map((one) => close(one, clock, deadlineMs)));
+    },
+    replaceTls(tls) {
+      assert('setSecureContext' in server, 'only a TLS listener has a certificate');
+      server.setSecureContext(secureContextOptions(tls));
+    },
+    async moveTo(hosts, clock, deadlineMs) {
+      for (const one of open) void close(one, clock, deadlineMs);
+      open.clear();
+      for (const host of hosts) {
+        const next = makeServer(handler, options.tls);
+        await listen(next, { host, port });
+        open.add(next);
+      }
+    },
+  };
+}
+
+function makeServer(handler: RequestListener, tls: TlsSpec | undefined): Server | TlsServer {
+  const server = tls ? tlsServer(handler, tls) : createServer(serverOptions, handler);
   server.maxConnections = limits.connections;
   server.maxHeadersCount = limits.headerCount;
   server.on('clientError', answerBroken);
   server.on('connection', (socket: Socket) => socket.once('end', () => hangUpSoon(socket)));
   server.on('request', (_, response) => response.once('close', () => hangUpIfStopping(server)));
-  await listen(server, options);
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: (clock, deadlineMs) => close(server, clock, deadlineMs),
-    replaceTls(tls) {
-      assert('setSecureContext' in server, 'only a TLS listener has a certificate');
-      server.setSecureContext(secureContextOptions(tls));
-    },
-  };
+  return server;
 }
 
 const serverOptions = {

@@ -53,6 +53,8 @@ export interface KvDesired {
   /** Cluster-level configuration JSON for connections without a bucket, null before provisioning. */
   clusterConfig: { revEpoch: number; rev: number; json: string } | null;
   tls: TlsSpec | null;
+  /** The plain port is open to this machine alone. */
+  plainForThisMachineOnly?: boolean;
   /** How often all documents are looked through for expired ones; 600 s when left out. */
   expiryPagerSeconds?: number;
 }
@@ -62,6 +64,7 @@ export interface KvStartOptions {
   host: string;
   port: number;
   tlsPort: number;
+  plainForThisMachineOnly?: boolean;
   /** Version text of the VERSION command. */
   version: string;
   logLevel: string;

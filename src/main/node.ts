@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { realKdf } from '#auth/kdf.host.ts';
 import type { SecretBox } from '#auth/secret-box.ts';
+import { loopbackHosts } from '#base/loopback.ts';
 import type { NodePorts } from '#cluster/config/cluster-state.ts';
 import { DistPorts } from '#cluster/dist/dist-ports.host.ts';
 import { machinePorts } from '#cluster/hosts/machine.host.ts';
@@ -16,6 +17,7 @@ import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.ts';
 import type { NodeOptions } from './node-options.ts';
+import { OpenPorts } from './open-ports.ts';
 import { release } from './release.ts';
 import { opening } from './start-error.ts';
 
@@ -36,6 +38,7 @@ export class Node {
     ...{ mgmt: 0, mgmtSSL: 0, kv: 0, kvSSL: 0, capi: 0, capiSSL: 0, distTCP: 0, distTLS: 0 },
   };
   private readonly options: NodeOptions;
+  private readonly plain: Listener[] = [];
   private readonly stops: { name: string; stop: () => unknown }[] = [];
   private readonly log: Log;
   /** Accounts of the data port that this process makes for itself and keeps nowhere. */
@@ -58,19 +61,28 @@ export class Node {
   /** Opens every port. The REST port answers first; the rest follows as its needs are there. */
   async start(): Promise<void> {
     const { manager, ports } = this;
-    const data = this.startData();
     await manager.open();
+    const data = this.startData();
     const rest = await this.serve(manager.routes, manager.throttles.rest);
     const capi = await this.serve(manager.capiRoutes, manager.throttles.capi);
     const dist = this.distPorts();
-    ports.mgmt = (await this.listen(rest, 'rest-port')).port;
-    ports.capi = (await this.listen(capi, 'capi-port')).port;
+    ports.mgmt = (await this.listenPlain(rest, 'rest-port')).port;
+    ports.capi = (await this.listenPlain(capi, 'capi-port')).port;
     ports.distTCP = await this.opening('dist-port', dist.startPlain());
     await manager.certificates.ready;
     await this.startTls(rest, capi, dist);
     const { port, tlsPort } = await data;
     Object.assign(ports, { kv: port, kvSSL: tlsPort });
+    await this.followListening(dist);
     await manager.start(ports);
+  }
+
+  /** An address that reaches the plain ports from this machine. */
+  get localHost(): string {
+    const { host } = this.options;
+    if (this.manager.listening.isPlainForThisMachineOnly) return loopbackHosts(host)[0] as string;
+    if (host === '0.0.0.0') return '127.0.0.1';
+    return host === '::' ? '::1' : host;
   }
 
   /** True once the data service does what the configuration says. */
@@ -141,6 +153,7 @@ export class Node {
       host: options.host,
       port: options['kv-port'],
       tlsPort: options['kv-tls-port'],
+      plainForThisMachineOnly: this.manager.listening.isPlainForThisMachineOnly,
       version: this.manager.product.version,
       logLevel: options['log-level'],
     });
@@ -163,6 +176,30 @@ export class Node {
     const server = await createHttpServer({ routes, authority, hooks, log, clock: realClock, throttle });
     this.stops.push({ name: 'rest', stop: () => server.stop(drainMs) });
     return server;
+  }
+
+  /** Never open to others, not for a moment, where they must encrypt. */
+  private async listenPlain(server: HttpServer, option: PortOption): Promise<Listener> {
+    const isOnly = this.manager.listening.isPlainForThisMachineOnly;
+    const [host = this.options.host] = isOnly ? loopbackHosts(this.options.host) : [];
+    const where = { host, port: this.options[option] };
+    const listener = await this.opening(option, server.listen(where));
+    this.plain.push(listener);
+    return listener;
+  }
+
+  private async followListening(dist: DistPorts): Promise<void> {
+    const { manager, plain, options, log } = this;
+    const following = new OpenPorts({
+      listening: manager.listening,
+      plain,
+      dist,
+      host: options.host,
+      log,
+      clock: realClock,
+    });
+    this.stops.push({ name: 'listening', stop: () => following.stop() });
+    await following.start();
   }
 
   private listen(server: HttpServer, option: PortOption, tls?: TlsSpec): Promise<Listener> {

@@ -100,8 +100,8 @@ async function becomeReady({ node, options, folder, plan, credentials, made }: R
     await setUp(firstStartOf(node, options, plan, credentials), isNew ? credentials : null);
     folder.endFirstStart();
   }
-  await checkReady(node, options);
-  const ready = readyFile(node, options, await valid(node, options, credentials));
+  await checkReady(node);
+  const ready = readyFile(node, await valid(node, credentials));
   if (options['ready-file'] !== undefined) writeReadyFile(options['ready-file'], ready);
   const { damages } = await node.health();
   process.stdout.write(
@@ -122,7 +122,7 @@ const firstStartOf = (
   plan: InitPlan,
   credentials: Credentials,
 ): FirstStart => {
-  const host = dialled(options.host);
+  const host = node.localHost;
   return {
     rest: { host, port: node.ports.mgmt, ...credentials },
     kv: { host, port: node.ports.kv },
@@ -141,34 +141,26 @@ async function setUp(start: FirstStart, administrator: Credentials | null): Prom
   }
 }
 
-async function checkReady(node: Node, options: NodeOptions): Promise<void> {
+async function checkReady(node: Node): Promise<void> {
   if (!(await node.settled()))
     throw new StartError('the data service did not follow its configuration in time');
   const account = node.manager.authority.provisioned() ? await makeOwnAccount() : null;
   await node.setOwnAccounts(account === null ? [] : [account.spec]);
   const { readable } = await node.health();
-  const target = { host: dialled(options.host), restPort: node.ports.mgmt, kvPort: node.ports.kv };
+  const target = { host: node.localHost, restPort: node.ports.mgmt, kvPort: node.ports.kv };
   await untilReady({ ...target, account, buckets: readable }, realClock);
   await node.setOwnAccounts([]);
 }
 
 /** The credentials, unless they were changed since they were given or made. */
-async function valid(
-  node: Node,
-  options: NodeOptions,
-  credentials: Credentials | null,
-): Promise<Credentials | null> {
+async function valid(node: Node, credentials: Credentials | null): Promise<Credentials | null> {
   if (credentials === null) return null;
-  const target = { host: dialled(options.host), port: node.ports.mgmt, ...credentials };
+  const target = { host: node.localHost, port: node.ports.mgmt, ...credentials };
   return (await rest(target, 'GET', '/pools')).status === 200 ? credentials : null;
 }
 
-function readyFile(
-  node: Node,
-  options: NodeOptions,
-  credentials: Credentials | null,
-): ReadyFile & { node: NodeAddresses } {
-  const host = bracketed(dialled(options.host));
+function readyFile(node: Node, credentials: Credentials | null): ReadyFile & { node: NodeAddresses } {
+  const host = bracketed(node.localHost);
   const { ports } = node;
   return {
     node: {
@@ -181,12 +173,6 @@ function readyFile(
     },
     ...credentials,
   };
-}
-
-/** An address that reaches this node from its own machine. */
-function dialled(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  return host === '::' ? '::1' : host;
 }
 
 const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);

@@ -145,6 +145,7 @@ export async function aManager(options: ManagerOptions = {}) {
       nameProblem: async (name) =>
         name === 'elsewhere' ? 'Could not listen on address "elsewhere": eaddrnotavail' : null,
       usableFolder: async (path) => path.startsWith('/ours'),
+      families: ['inet'],
       isLoopback: (name) => name === '127.0.0.1' || name === 'localhost',
     },
     certificateFiles: {

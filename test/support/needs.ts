@@ -2,11 +2,21 @@
 // nothing goes untested unseen.
 import { execFileSync } from 'node:child_process';
 
-const probes: Record<'mount' | 'compiler' | 'openssl', { reason: string; works: () => unknown }> = {
+const probes: Record<
+  'mount' | 'compiler' | 'namespaces' | 'openssl',
+  { reason: string; works: () => unknown }
+> = {
   mount: {
     reason: 'needs the right to mount (root on Linux)',
     works: () =>
       execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt'], { stdio: 'ignore' }),
+  },
+  namespaces: {
+    reason: 'needs network namespaces (root on Linux, iproute2)',
+    works: () => {
+      execFileSync('ip', ['netns', 'add', 'divan-probe'], { stdio: 'ignore' });
+      execFileSync('ip', ['netns', 'del', 'divan-probe'], { stdio: 'ignore' });
+    },
   },
   openssl: {
     reason: 'needs the openssl command',

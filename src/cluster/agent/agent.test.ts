@@ -63,6 +63,7 @@ function anAgentOn(cluster: Awaited<ReturnType<typeof memoryCluster>>, kv: FakeK
     kv,
     users: { ...never, specs: () => [] },
     tls: { ...never, current: () => null },
+    listening: { isPlainForThisMachineOnly: false },
     log: silentLog,
   });
   const buckets = new BucketsService({

@@ -29,6 +29,8 @@ export interface AgentDeps {
   kv: Pick<KvAdmin, 'apply' | 'report' | 'randomKey' | 'compact' | 'cancelCompaction'>;
   users: DataUsers;
   tls: Changing & { current(): TlsSpec | null };
+  /** Goes by the configuration and by what `tls` goes by: a change of those is a change of this. */
+  listening: { readonly isPlainForThisMachineOnly: boolean };
   clock: Clock;
   log: Log;
 }
@@ -132,14 +134,17 @@ export class Agent implements DataService {
   }
 
   async #apply(): Promise<void> {
-    const { view, kv, users, tls, clock } = this.#deps;
+    const { view, kv, users, tls, listening, clock } = this.#deps;
     const wanted = this.#wanted;
     const revision = view.latestRevision();
     const leaving = view.leavingBuckets();
     const manifests = new Map(
       view.liveBuckets().map((bucket) => [bucket.name, view.manifest(bucket.uuid)] as const),
     );
-    const report = await kv.apply(desiredState(view, users.specs(manifests), tls.current()));
+    const report = await kv.apply({
+      ...desiredState(view, users.specs(manifests), tls.current()),
+      plainForThisMachineOnly: listening.isPlainForThisMachineOnly,
+    });
     this.#samples.take(report, clock.monotonicMs());
     for (const bucket of leaving) await this.#forget(bucket.uuid);
     this.#applied = wanted;

@@ -1,5 +1,7 @@
 // What the configuration store holds about the cluster, key by key. One invariant lives in one key.
 
+import type { NodeNetwork } from '../encryption/network-state.ts';
+
 export type Edition = 'enterprise' | 'community';
 /** Whether bucket types are spoken of as `native` and `cache`, or by the names that published clients send. */
 export type Vocabulary = 'neutral' | 'branded';
@@ -42,6 +44,8 @@ export interface NodeState {
   paths: NodePaths;
   /** What clients behind a port mapping or another network use instead. */
   alternate: AlternateAddresses | null;
+  /** Absent until somebody changes it. */
+  network?: NodeNetwork;
 }
 
 /** Names as in client bootstrap, except the two ports between nodes. */

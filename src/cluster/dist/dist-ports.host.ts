@@ -17,26 +17,27 @@ const idleMs = 10_000;
 
 export class DistPorts {
   readonly #options: DistPortsOptions;
-  readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
+  readonly #plain: Server;
   #secure: TlsServer | null = null;
+  /** Ports are kept while nothing listens there. */
+  readonly #ports = new Map<Server, number>();
 
   constructor(options: DistPortsOptions) {
     this.#options = options;
+    this.#plain = this.#prepared(createServer((socket) => this.#greet(socket)));
   }
 
   /** Answers the port that listens. */
   startPlain(): Promise<number> {
-    return this.#listen(
-      createServer((socket) => this.#greet(socket)),
-      this.#options.port,
-    );
+    return this.#listen(this.#plain, this.#options.port);
   }
 
   /** Once there is a certificate. */
   startTls(tls: TlsSpec): Promise<number> {
-    this.#secure = createTlsServer(secureContextOptions(tls), (socket) => this.#greet(socket));
-    this.#secure.on('tlsClientError', () => {}); // whoever spoke no TLS has been told by the handshake
+    const secure = createTlsServer(secureContextOptions(tls), (socket) => this.#greet(socket));
+    secure.on('tlsClientError', () => {}); // whoever spoke no TLS has been told by the handshake
+    this.#secure = this.#prepared(secure);
     return this.#listen(this.#secure, this.#options.tlsPort);
   }
 
@@ -44,12 +45,24 @@ export class DistPorts {
     this.#secure?.setSecureContext(secureContextOptions(tls));
   }
 
+  /** Opens and closes the ports that have been started. */
+  async follow(wanted: { plain: boolean; tls: boolean }): Promise<void> {
+    await this.#open(this.#plain, wanted.plain);
+    if (this.#secure) await this.#open(this.#secure, wanted.tls);
+  }
+
   async stop(): Promise<void> {
-    const closed = this.#servers.map(
-      (server) => new Promise<void>((resolve) => server.close(() => resolve())),
-    );
+    const open = [...this.#ports.keys()].filter((server) => server.listening);
+    const closed = open.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
     for (const socket of this.#sockets) socket.destroy();
     await Promise.all(closed);
+  }
+
+  async #open(server: Server, wanted: boolean): Promise<void> {
+    const port = this.#ports.get(server);
+    if (port === undefined || wanted === server.listening) return;
+    if (wanted) await this.#listen(server, port);
+    else server.close();
   }
 
   #greet(socket: Socket): void {
@@ -57,8 +70,7 @@ export class DistPorts {
     socket.end(this.#options.greeting);
   }
 
-  #listen(server: Server, port: number): Promise<number> {
-    const { promise, resolve, reject } = Promise.withResolvers<number>();
+  #prepared<S extends Server>(server: S): S {
     server.maxConnections = connectionsMax;
     server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
@@ -66,10 +78,17 @@ export class DistPorts {
       socket.on('error', () => {}); // reset while we said hello
       socket.on('close', () => this.#sockets.delete(socket));
     });
+    return server;
+  }
+
+  #listen(server: Server, port: number): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
     server.once('error', reject);
     server.listen({ host: this.#options.host, port }, () => {
-      this.#servers.push(server);
-      resolve((server.address() as AddressInfo).port);
+      server.removeListener('error', reject);
+      const opened = (server.address() as AddressInfo).port;
+      this.#ports.set(server, opened);
+      resolve(opened);
     });
     return promise;
   }

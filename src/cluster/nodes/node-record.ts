@@ -1,8 +1,10 @@
 // Node records, as `/pools/default`, `/nodes/...` and bucket records carry them.
+
 import { capiPath, shownAlternate, urlHost } from '../bootstrap/terse-config.ts';
 import type { BucketsState, NodeState, StoredBucket } from '../config/cluster-state.ts';
 import type { MeasuredBucket } from '../config/data-service.ts';
 import { clusterCompatibility, type Product } from '../config/product.ts';
+import { networkOf } from '../encryption/network-state.ts';
 import type { SystemFigures } from './system.ts';
 
 export type NodeStatus = 'healthy' | 'warmup' | 'unhealthy';
@@ -72,6 +74,7 @@ export function identity(moment: StillMoment, capi: string): Record<string, unkn
   const { node, product, os } = moment;
   const { ports } = node;
   const host = nodeHost(moment);
+  const network = networkOf(node);
   return {
     couchApiBase: `http://${host}:${ports.capi}${capi}`,
     couchApiBaseHTTPS: `https://${host}:${ports.capiSSL}${capi}`,
@@ -94,10 +97,10 @@ export function identity(moment: StillMoment, capi: string): Record<string, unkn
       distTLS: ports.distTLS,
     },
     services: node.services ?? ['kv'],
-    nodeEncryption: false,
-    addressFamily: 'inet',
-    addressFamilyOnly: false,
-    externalListeners: [{ afamily: 'inet', nodeEncryption: false }],
+    nodeEncryption: network.nodeEncryption,
+    addressFamily: network.afamily,
+    addressFamilyOnly: network.afamilyOnly,
+    externalListeners: network.listeners.map(({ afamily, nodeEncryption }) => ({ afamily, nodeEncryption })),
     ...(node.alternate && { alternateAddresses: shownAlternate(node.alternate) }),
   };
 }

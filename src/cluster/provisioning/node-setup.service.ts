@@ -4,8 +4,7 @@ import type { Form } from '#contract/route.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { NodePaths } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import { FormReader } from '../forms/form-reader.ts';
-import type { Problems } from '../forms/problems.ts';
+import type { Family } from '../encryption/network-state.ts';
 import { alternateHostProblem, alternatePorts } from './alternate-addresses.ts';
 
 /** The outside world, for names and folders. */
@@ -14,6 +13,8 @@ export interface NodeSurroundings {
   nameProblem(hostname: string): Promise<string | null>;
   /** Makes the folder if need be; false when it cannot be written. */
   usableFolder(path: string): Promise<boolean>;
+  /** Address families of the addresses that the node was started on. */
+  readonly families: readonly Family[];
   /** True for names that only this machine knows itself by. */
   isLoopback(hostname: string): boolean;
 }
@@ -119,42 +120,6 @@ export class NodeSetupService {
 
   async removeAlternate(): Promise<void> {
     await this.#deps.cluster.changeSelf((node) => ({ ...node, alternate: null }));
-  }
-
-  /** Accepts what is so already; nothing else can be had in this version. */
-  checkNetwork(form: Form, listener: 'on' | 'off' | 'any'): void {
-    const reader = new FormReader(form);
-    reader.only([
-      'afamily',
-      'afamilyOnly',
-      'nodeEncryption',
-      ...(listener === 'any' ? ['clusterEncryption'] : []),
-    ]);
-    const family = reader.oneOf('afamily', ['ipv4', 'ipv6']);
-    const encryption = reader.oneOf('nodeEncryption', ['on', 'off']);
-    const only = reader.boolean('afamilyOnly');
-    networkProblems({ family, encryption, only, listener }, reader.problems);
-    reader.settle();
-  }
-}
-
-interface NetworkWish {
-  family: 'ipv4' | 'ipv6' | undefined;
-  encryption: 'on' | 'off' | undefined;
-  only: boolean | undefined;
-  listener: 'on' | 'off' | 'any';
-}
-
-function networkProblems({ family, encryption, only, listener }: NetworkWish, problems: Problems): void {
-  if (encryption === 'on' && listener !== 'off') {
-    problems.add('nodeEncryption', 'Encryption between nodes is not available in this version');
-  }
-  if (only)
-    problems.add('afamilyOnly', 'Restricting a node to one address family is not available in this version');
-  if (listener === 'off' && family !== 'ipv6' && encryption !== 'on') {
-    problems.add('afamily', 'The ipv4 listener cannot be disabled in this version');
-  } else if (listener !== 'off' && family === 'ipv6') {
-    problems.add('afamily', 'Address family ipv6 between nodes is not available in this version');
   }
 }
 

@@ -149,7 +149,7 @@ export const SetupNetwork = openForm(
   'POST',
   '/node/controller/setupNetConfig',
   setup,
-  'Accepts address family ipv4 without encryption between nodes, which is what this version does.',
+  'Chooses address family and encryption of the traffic between nodes.',
   true,
 );
 
@@ -166,12 +166,17 @@ const listener = (id: string, name: string, doc: string) =>
 export const EnableListener = listener(
   'provisioning.enable_listener',
   'enableExternalListener',
-  'Accepts the ipv4 listener without encryption, which is on.',
+  'Opens a listener for other nodes, by address family and encryption.',
 );
 export const DisableListener = listener(
   'provisioning.disable_listener',
   'disableExternalListener',
-  'Accepts what is off already: the ipv6 and encrypted listeners between nodes.',
+  'Closes a listener for other nodes that the node does not use itself.',
+);
+export const DisableUnusedListeners = listener(
+  'provisioning.disable_unused_listeners',
+  'disableUnusedExternalListeners',
+  'Closes all listeners for other nodes but the one that the node uses itself.',
 );
 
 export const Join = openForm(

@@ -2,6 +2,7 @@
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import type { NetworkService } from '../encryption/network.service.ts';
 import type { MemoryService } from './memory.service.ts';
 import type { NodeSetupService } from './node-setup.service.ts';
 import * as contract from './provisioning.contract.ts';
@@ -14,6 +15,7 @@ export interface ProvisioningRoutesDeps {
   provisioning: ProvisioningService;
   memory: MemoryService;
   nodeSetup: NodeSetupService;
+  network: NetworkService;
   administrators: Administrators;
   stats: StatsSettings;
   indexes: IndexSettings;
@@ -33,16 +35,18 @@ export const provisioningRoutes = (deps: ProvisioningRoutesDeps): BoundRoute[] =
   ...settingsRoutes(deps),
 ];
 
-function nodeRoutes({ nodeSetup, provisioning, view }: ProvisioningRoutesDeps): BoundRoute[] {
+function nodeRoutes({ nodeSetup, provisioning, network, view }: ProvisioningRoutesDeps): BoundRoute[] {
   const setPaths = async (body: Form) => {
     const texts = await nodeSetup.setPaths(body, settingsPaths);
     if (texts.length > 0) throw refuse.list(texts);
     return reply.empty();
   };
-  const network = (kind: 'on' | 'off' | 'any') => (input: { body: Form }) => {
-    nodeSetup.checkNetwork(input.body, kind);
-    return reply.empty();
-  };
+  const networked =
+    (call: 'setUp' | 'enable' | 'disable' | 'disableUnused') =>
+    async ({ body, justValidate }: { body: Form; justValidate: boolean }) => {
+      await network[call](body, justValidate);
+      return reply.empty();
+    };
   return [
     bind(contract.SetNodePaths, ({ body }) => setPaths(body)),
     bind(contract.SetNamedNodePaths, ({ params, body }) => {
@@ -57,9 +61,10 @@ function nodeRoutes({ nodeSetup, provisioning, view }: ProvisioningRoutesDeps): 
       await provisioning.initNode(body, justValidate);
       return reply.empty();
     }),
-    bind(contract.SetupNetwork, network('any')),
-    bind(contract.EnableListener, network('on')),
-    bind(contract.DisableListener, network('off')),
+    bind(contract.SetupNetwork, networked('setUp')),
+    bind(contract.EnableListener, networked('enable')),
+    bind(contract.DisableListener, networked('disable')),
+    bind(contract.DisableUnusedListeners, networked('disableUnused')),
     bind(contract.SetAlternate, async ({ body }) => {
       await nodeSetup.setAlternate(body);
       return reply.empty();

@@ -4,6 +4,7 @@ import type { Form } from '#contract/route.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import type { NetworkService, NetworkWish } from '../encryption/network.service.ts';
 import { FormReader } from '../forms/form-reader.ts';
 import type { Problems } from '../forms/problems.ts';
 import { type MemoryService, poolFields } from './memory.service.ts';
@@ -26,6 +27,7 @@ export interface ProvisioningDeps {
   administrators: Administrators;
   memory: MemoryService;
   nodeSetup: NodeSetupService;
+  network: NetworkService;
   stats: StatsSettings;
   indexes: IndexSettings;
   random: Random;
@@ -38,11 +40,14 @@ export const initPaths = {
   eventing: 'eventingPath',
   javaHome: 'javaHome',
 };
-const nodeInitFields = [...Object.values(initPaths), 'hostname', 'afamily', 'afamilyOnly'];
+const nodeInitFields = [
+  ...Object.values(initPaths),
+  ...['hostname', 'afamily', 'afamilyOnly', 'nodeEncryption'],
+];
 const credentialFields = ['port', 'username', 'password'];
 const clusterInitFields = [
   ...[...nodeInitFields, ...poolFields, ...credentialFields],
-  ...['sendStats', 'services', 'nodeEncryption', 'indexerStorageMode', 'allowedHosts', 'setDefaultMemQuotas'],
+  ...['sendStats', 'services', 'indexerStorageMode', 'allowedHosts', 'setDefaultMemQuotas'],
 ];
 
 export class ProvisioningService {
@@ -120,12 +125,12 @@ export class ProvisioningService {
     const reader = new FormReader(form);
     reader.filled();
     reader.only(nodeInitFields);
-    this.#readFamilies(reader);
+    const network = this.#deps.network.read(reader);
     reader.settle();
-    if (!justValidate) await this.#initNode(form);
+    if (!justValidate) await this.#initNode(form, network);
   }
 
-  async #initNode(form: Form): Promise<void> {
+  async #initNode(form: Form, network: NetworkWish): Promise<void> {
     const { nodeSetup } = this.#deps;
     const { hostname } = form;
     const unnamable = hostname === undefined ? null : await nodeSetup.renameProblem(hostname);
@@ -133,16 +138,7 @@ export class ProvisioningService {
     const texts = await nodeSetup.setPaths(form, initPaths);
     if (texts.length > 0) throw refuse.fields({ _: texts.join(' ') });
     if (hostname !== undefined) await nodeSetup.rename(hostname);
-  }
-
-  #readFamilies(reader: FormReader): void {
-    if (reader.oneOf('afamily', ['ipv4', 'ipv6']) === 'ipv6') {
-      reader.problems.add('afamily', 'Address family ipv6 between nodes is not available in this version');
-    }
-    if (reader.boolean('afamilyOnly')) {
-      const text = 'Restricting a node to one address family is not available in this version';
-      reader.problems.add('afamilyOnly', text);
-    }
+    await this.#deps.network.apply(network);
   }
 
   /** Everything in one call. */
@@ -154,13 +150,13 @@ export class ProvisioningService {
     const credentials = this.#readCredentials(reader);
     const pool = this.#deps.memory.read(reader);
     const sendStats = reader.boolean('sendStats');
-    this.#readFamilies(reader);
-    readIdle(reader);
+    const network = this.#deps.network.read(reader);
+    readHosts(reader);
     const storageMode = this.#deps.indexes.readStorageMode(reader, 'indexerStorageMode');
     const defaults = reader.boolean('setDefaultMemQuotas');
     reader.settle();
     if (justValidate) return;
-    await this.#initNode(form);
+    await this.#initNode(form, network);
     await this.#deps.cluster.changeSelf((node) => ({ ...node, services }));
     if (defaults) await this.#deps.memory.applyDefaults();
     await this.#deps.memory.apply(pool);
@@ -170,12 +166,8 @@ export class ProvisioningService {
   }
 }
 
-/** Fields whose effect this version does not have: only what is so already is accepted. */
-function readIdle(reader: FormReader): void {
-  if (reader.oneOf('nodeEncryption', ['on', 'off']) === 'on') {
-    const text = 'Encryption between nodes is not available in this version';
-    reader.problems.add('nodeEncryption', text);
-  }
+/** Only what is so already is accepted. */
+function readHosts(reader: FormReader): void {
   const hosts = reader.text('allowedHosts');
   if (hosts !== undefined && hosts !== '*') {
     reader.problems.add(

@@ -334,17 +334,6 @@ describe('the node itself', () => {
     assert.equal((await request('/pools/default')).body.nodes[0].alternateAddresses, undefined);
   });
 
-  it('accepts of the network only what is so', async () => {
-    const { request } = await aManager();
-    const status = async (call: string, form: Record<string, string>) =>
-      (await request(`/node/controller/${call}`, { form })).status;
-    assert.equal(await status('setupNetConfig', { afamily: 'ipv4', nodeEncryption: 'off' }), 200);
-    assert.equal(await status('setupNetConfig', { afamily: 'ipv6' }), 400);
-    assert.equal(await status('enableExternalListener', { nodeEncryption: 'on' }), 400);
-    assert.equal(await status('disableExternalListener', { afamily: 'ipv6' }), 200);
-    assert.equal(await status('disableExternalListener', { afamily: 'ipv4', nodeEncryption: 'off' }), 400);
-  });
-
   it('does not join clusters, and says so after what is wrong with the request', async () => {
     const { request } = await fresh();
     const join = async (form: Record<string, string>) =>

@@ -5,8 +5,10 @@ import type { Log } from '#ports/log.ts';
 import { runtimeCiphers, type TlsSpec } from '#ports/tls.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import type { Edition } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
 import type { Changing } from '../config/until.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
+import { networkOf } from '../encryption/network-state.ts';
 import { CipherNames } from './cipher-names.ts';
 import { headersOf } from './security.contract.ts';
 import { securityRoutes } from './security.routes.ts';
@@ -16,6 +18,7 @@ import { ServiceTls } from './service-tls.ts';
 
 export interface SecurityOptions {
   store: ConfigStore;
+  view: ClusterView;
   certificates: Changing & { current(): TlsSpec | null };
   edition: Edition;
   log: Log;
@@ -36,7 +39,7 @@ export function securityParts(options: SecurityOptions): SecurityParts {
     ...options,
     setting,
     ciphers: new CipherNames(runtimeCiphers),
-    encryptsBetweenNodes: () => false,
+    encryptsBetweenNodes: () => options.view.cluster.nodes.every((node) => networkOf(node).nodeEncryption),
     demandsClientCertificates: () => false,
   });
   const tls = new ServiceTls(options.certificates, service);

@@ -39,10 +39,10 @@ export const constantFields: readonly { field: string; where: string; value: str
     meaning: 'what the data service may be given, not what it uses; that is `mem_used`',
   },
   {
-    field: 'recoveryType, nodeEncryption, addressFamily, externalListeners',
+    field: 'recoveryType',
     where: 'node',
-    value: '`none`, `false`, `inet`, one entry',
-    meaning: 'the only ones in this version',
+    value: '`none`',
+    meaning: 'the only one in this version',
   },
   {
     field: 'couch_views_*, couch_spatial_*, index_*',

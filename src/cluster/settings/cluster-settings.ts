@@ -6,6 +6,7 @@ import { internalParameters } from './internal-parameters.ts';
 import { type SettingGroup, setting } from './setting.ts';
 
 const whole = 'provisioning.init_cluster';
+const between = 'opens the encrypted port between nodes, which carries nothing before there is another node';
 const unsent = 'no statistics ever leave the node';
 
 export const clusterSettings: readonly SettingGroup[] = [
@@ -124,9 +125,9 @@ export const clusterSettings: readonly SettingGroup[] = [
     title: 'Network between nodes',
     routes: ['provisioning.network', 'provisioning.enable_listener', 'provisioning.disable_listener'],
     settings: [
-      setting('afamily', '`ipv4`', '`ipv4`', 'live', 'fixed'),
-      setting('afamilyOnly', '`false`', '`false`', 'live', 'fixed'),
-      setting('nodeEncryption', '`off`', '`off`', 'live', 'fixed'),
+      setting('afamily', '`ipv4`', '`ipv4`, `ipv6`: a family that `--host` is of', 'live', 'acts'),
+      setting('afamilyOnly', '`false`', '`true`, `false`; `true` not with both families', 'live', 'acts'),
+      setting('nodeEncryption', '`off`', '`on`, `off`', 'live', 'acts', between),
     ],
   },
   {
@@ -139,8 +140,9 @@ export const clusterSettings: readonly SettingGroup[] = [
       setting('eventingPath', 'the data folder', 'as `eventing_path`', 'before provisioning', 'eventing'),
       setting('javaHome', 'empty', 'as `java_home`', 'live', 'analytics'),
       setting('hostname', 'none', 'as above', 'live', 'acts'),
-      setting('afamily', '`ipv4`', '`ipv4`', 'live', 'fixed'),
-      setting('afamilyOnly', '`false`', '`false`', 'live', 'fixed'),
+      setting('afamily', '`ipv4`', '`ipv4`, `ipv6`: a family that `--host` is of', 'live', 'acts'),
+      setting('afamilyOnly', '`false`', '`true`, `false`; `true` not with both families', 'live', 'acts'),
+      setting('nodeEncryption', '`off`', '`on`, `off`', 'live', 'acts', between),
     ],
   },
   {
@@ -148,7 +150,6 @@ export const clusterSettings: readonly SettingGroup[] = [
     routes: [whole],
     settings: [
       setting('sendStats', '`false`', '`true`, `false`', 'live', 'kept', unsent),
-      setting('nodeEncryption', '`off`', '`off`', 'live', 'fixed'),
       setting('indexerStorageMode', 'absent', 'as `storageMode` of the index service', 'live', 'index'),
       setting('allowedHosts', '`*`', '`*`', 'live', 'fixed'),
     ],

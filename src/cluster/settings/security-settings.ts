@@ -46,6 +46,14 @@ export const securitySettings: readonly SettingGroup[] = [
       setting('tlsMinVersion', '`tlsv1.2`', versions, 'live', 'acts', 'open connections stay as they are'),
       setting('cipherSuites', '`[]`: the runtime’s own', suites, 'live', 'acts'),
       setting('honorCipherOrder', '`true`', truth, 'live', 'acts'),
+      setting(
+        'clusterEncryptionLevel',
+        '`control`, once traffic between nodes is encrypted',
+        '`control`, `all`, `strict`',
+        'live',
+        'acts',
+        '`strict` closes the plain REST, CAPI and data ports to other machines; the others concern traffic between nodes',
+      ),
     ],
   },
   {

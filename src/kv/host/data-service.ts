@@ -5,6 +5,7 @@ import type { Kdf } from '#auth/kdf.ts';
 import { LoginThrottle } from '#auth/login-throttle.ts';
 import { Turns } from '#auth/turns.ts';
 import { deferred } from '#base/deferred.ts';
+import { isLoopback } from '#base/loopback.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -54,6 +55,8 @@ export class DataService implements KvAdmin {
   private readonly hosts = new Map<string, BucketHost>();
   private readonly connections = new Set<Connection>();
   private readonly awake = new Set<Connection>();
+  /** Those of other machines that are not encrypted. */
+  private readonly exposed = new Set<Connection>();
   private readonly listener: Listener;
   private connectionHost!: ConnectionHost;
   private bucketOptions!: BucketHostOptions;
@@ -161,12 +164,14 @@ export class DataService implements KvAdmin {
 
   private forget(connection: Connection): void {
     this.connections.delete(connection);
+    this.exposed.delete(connection);
     if (this.connections.size === 0) this.allGone();
   }
 
   private async listen(options: KvStartOptions): Promise<KvPorts> {
     try {
-      const port = await this.listener.listen(options.host, options.port);
+      const forThisMachineOnly = options.plainForThisMachineOnly ?? false;
+      const port = await this.listener.listen(options.host, options.port, { forThisMachineOnly });
       const tlsPort = await this.listener.listenTls(options.host, options.tlsPort);
       this.sweepTimer = this.options.clock.after(sweepMs, () => this.sweep());
       return { port, tlsPort };
@@ -184,6 +189,7 @@ export class DataService implements KvAdmin {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     const connection = new Connection(this.connectionHost, new SocketTransport(socket), peer);
     this.connections.add(connection);
+    if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.exposed.add(connection);
     return connection;
   }
 
@@ -217,6 +223,9 @@ export class DataService implements KvAdmin {
     this.tick();
     const { directory } = this;
     if (desired.tls) this.listener.useTls(desired.tls);
+    const isPlainForThisMachineOnly = desired.plainForThisMachineOnly ?? false;
+    if (isPlainForThisMachineOnly !== this.listener.isPlainForThisMachineOnly)
+      await this.openPlainTo(isPlainForThisMachineOnly);
     const { clusterConfig } = desired;
     directory.clusterConfig = clusterConfig && { ...clusterConfig, json: Buffer.from(clusterConfig.json) };
     const removed = [...this.hosts.values()].filter((host) => !isWanted(host, desired.buckets));
@@ -228,6 +237,12 @@ export class DataService implements KvAdmin {
     directory.replaceUsers(desired.users);
     await Promise.all(followed);
     return await this.report();
+  }
+
+  /** A port that cannot be opened again is tried again with the whole wanted state, as the manager does after a failure. */
+  private async openPlainTo(isForThisMachineOnly: boolean): Promise<void> {
+    await this.listener.listenForThisMachineOnly(isForThisMachineOnly);
+    if (isForThisMachineOnly) for (const connection of this.exposed) connection.hangUp();
   }
 
   private async followBucket(spec: BucketSpec): Promise<void> {

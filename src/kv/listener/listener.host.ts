@@ -1,6 +1,7 @@
 // The data ports: accepts, limits the number of connections, and takes the certificate that is to be used from now on.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import { loopbackHosts } from '#base/loopback.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { type Intake, readEvents, readShared } from './socket-transport.host.ts';
 
@@ -20,7 +21,9 @@ export interface ListenerOptions {
 export class Listener {
   private readonly options: ListenerOptions;
   private readonly shared = Buffer.allocUnsafeSlow(sharedReadBytes);
-  private readonly servers: Server[] = [];
+  private readonly servers = new Set<Server>();
+  private plain: { host: string; port: number; servers: Server[] } | null = null;
+  isPlainForThisMachineOnly = false;
   private tlsServer: TlsServer | null = null;
 
   constructor(options: ListenerOptions) {
@@ -28,13 +31,43 @@ export class Listener {
   }
 
   /** Listens for plain connections; answers the port. */
-  async listen(host: string, port: number): Promise<number> {
+  async listen(host: string, port: number, { forThisMachineOnly = false } = {}): Promise<number> {
+    this.plain = { host, port, servers: [] };
+    await this.openPlain(this.plain, forThisMachineOnly);
+    return this.plain.port;
+  }
+
+  /** Opens the plain port to this machine alone, or to everybody that its host lets in. Open connections are left alone. */
+  async listenForThisMachineOnly(isOnly: boolean): Promise<void> {
+    const { plain } = this;
+    if (plain === null) return;
+    for (const server of plain.servers.splice(0)) {
+      this.servers.delete(server);
+      server.close();
+    }
+    await this.openPlain(plain, isOnly);
+  }
+
+  private async openPlain(
+    plain: { host: string; port: number; servers: Server[] },
+    isForThisMachineOnly: boolean,
+  ): Promise<void> {
+    const hosts = isForThisMachineOnly ? loopbackHosts(plain.host) : [plain.host];
+    for (const host of hosts) {
+      const server = this.plainServer();
+      plain.port = await this.open(server, host, plain.port);
+      plain.servers.push(server);
+    }
+    this.isPlainForThisMachineOnly = isForThisMachineOnly;
+  }
+
+  private plainServer(): Server {
     const server = createServer({ pauseOnConnect: true, ...socketOptions }, (socket) => {
       if (this.isFull) socket.destroy();
       else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.intake);
       else readShared(socket, server, this.shared, this.options.intake);
     });
-    return await this.open(server, host, port);
+    return server;
   }
 
   /** Listens for TLS connections, which are refused until there is a certificate; answers the port. */
@@ -59,10 +92,10 @@ export class Listener {
 
   /** Accepts nothing more. Resolves once every connection is closed. */
   async close(): Promise<void> {
-    const closed = this.servers.map(
+    const closed = [...this.servers].map(
       (server) => new Promise<void>((resolve) => server.close(() => resolve())),
     );
-    this.servers.length = 0;
+    this.servers.clear();
     await Promise.all(closed);
   }
 
@@ -80,7 +113,7 @@ export class Listener {
     });
     // A server that cannot accept (no descriptors left) tries again with the next connection.
     server.on('error', () => {});
-    this.servers.push(server);
+    this.servers.add(server);
     const address = server.address();
     return typeof address === 'object' && address ? address.port : port;
   }

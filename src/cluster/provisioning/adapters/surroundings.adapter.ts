@@ -5,6 +5,7 @@ import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
 import { createServer, isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
+import type { Family } from '../../encryption/network-state.ts';
 import type { NodeSurroundings } from '../node-setup.service.ts';
 
 /** A node that listens everywhere is found by any of its addresses. */
@@ -12,9 +13,11 @@ const everywhere = ['0.0.0.0', '::'];
 
 export class Surroundings implements NodeSurroundings {
   readonly #listenHost: string;
+  readonly families: readonly Family[];
 
   constructor(listenHost: string) {
     this.#listenHost = listenHost;
+    this.families = familiesOf(listenHost);
   }
 
   async nameProblem(hostname: string): Promise<string | null> {
@@ -50,6 +53,12 @@ export class Surroundings implements NodeSurroundings {
     if ('problem' in own) return false;
     return own.address === address || (this.isLoopback(own.address) && this.isLoopback(address));
   }
+}
+
+/** `::` takes connections of both. A name is taken for one of IPv4, which is what its first address nearly always is. */
+function familiesOf(host: string): Family[] {
+  if (host === '::') return ['inet', 'inet6'];
+  return [isIP(host) === 6 ? 'inet6' : 'inet'];
 }
 
 /** One by one: Node's own recursion never ends below a folder that denies new entries by ENOENT, as /proc does. */

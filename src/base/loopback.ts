@@ -1,0 +1,12 @@
+// Addresses that only this machine reaches.
+
+/** An IPv4 address of a dual-stack socket may carry its IPv6 prefix. */
+export const isLoopback = (address: string): boolean =>
+  address === '::1' || address === 'localhost' || /^(::ffff:)?127\.\d+\.\d+\.\d+$/.test(address);
+
+/** Where a listener on `host` can still be reached when only this machine may: on itself, where that is so anyway. */
+export function loopbackHosts(host: string): string[] {
+  if (isLoopback(host)) return [host];
+  if (host === '::') return ['127.0.0.1', '::1'];
+  return [host.includes(':') ? '::1' : '127.0.0.1'];
+}

@@ -1,0 +1,41 @@
+// What of the node's ports is to be open to whom: plain ones to everybody or to this machine alone, those between nodes
+// as their listeners say. Whoever opens listeners follows.
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { Changing } from '../config/until.ts';
+import type { EncryptionLevel } from '../security/security-state.ts';
+import { networkOf } from './network-state.ts';
+
+export interface ListeningDeps {
+  view: ClusterView;
+  security: Changing & { readonly encryptionLevel: EncryptionLevel | null };
+}
+
+export class Listening implements Changing {
+  readonly #deps: ListeningDeps;
+
+  constructor(deps: ListeningDeps) {
+    this.#deps = deps;
+  }
+
+  /** Everybody else must encrypt. */
+  get isPlainForThisMachineOnly(): boolean {
+    return this.#deps.security.encryptionLevel === 'strict';
+  }
+
+  get betweenNodes(): { plain: boolean; tls: boolean } {
+    const { listeners } = networkOf(this.#deps.view.self);
+    return {
+      plain: !this.isPlainForThisMachineOnly && listeners.some((one) => !one.nodeEncryption),
+      tls: listeners.some((one) => one.nodeEncryption),
+    };
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    const following = [this.#deps.view.onChange(listener), this.#deps.security.onChange(listener)];
+    return {
+      stop() {
+        for (const one of following) one.stop();
+      },
+    };
+  }
+}

@@ -1,0 +1,38 @@
+// How nodes reach each other: address family, encryption, and the listeners for that.
+import type { NodeState } from '../config/cluster-state.ts';
+
+export type Family = 'inet' | 'inet6';
+
+export interface NodeListener {
+  afamily: Family;
+  nodeEncryption: boolean;
+}
+
+export interface NodeNetwork extends NodeListener {
+  afamilyOnly: boolean;
+  listeners: readonly NodeListener[];
+}
+
+/** What a node has until somebody changes it. */
+const untouched: NodeNetwork = {
+  afamily: 'inet',
+  nodeEncryption: false,
+  afamilyOnly: false,
+  listeners: [{ afamily: 'inet', nodeEncryption: false }],
+};
+
+export const networkOf = (node: NodeState): NodeNetwork => node.network ?? untouched;
+
+export const sameListener = (a: NodeListener, b: NodeListener): boolean =>
+  a.afamily === b.afamily && a.nodeEncryption === b.nodeEncryption;
+
+export function withListener(network: NodeNetwork, { afamily, nodeEncryption }: NodeListener): NodeNetwork {
+  const added = { afamily, nodeEncryption };
+  const isThere = network.listeners.some((one) => sameListener(one, added));
+  return isThere ? network : { ...network, listeners: [...network.listeners, added] };
+}
+
+export const withoutListener = (network: NodeNetwork, gone: NodeListener): NodeNetwork => ({
+  ...network,
+  listeners: network.listeners.filter((one) => !sameListener(one, gone)),
+});

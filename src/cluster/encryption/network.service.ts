@@ -1,0 +1,166 @@
+// The network between nodes: which listeners a node has for others, and which of them its own traffic goes by.
+import { refuse } from '#contract/errors.ts';
+import type { Form } from '#contract/route.ts';
+import type { ClusterStore } from '../config/cluster.store.ts';
+import type { Edition } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { FormReader } from '../forms/form-reader.ts';
+import type { Problems } from '../forms/problems.ts';
+import type { EncryptionLevel } from '../security/security-state.ts';
+import {
+  type Family,
+  type NodeListener,
+  type NodeNetwork,
+  networkOf,
+  sameListener,
+  withListener,
+  withoutListener,
+} from './network-state.ts';
+
+export interface NetworkDeps {
+  view: ClusterView;
+  cluster: ClusterStore;
+  edition: Edition;
+  /** Address families that the node listens on, by its start. */
+  families: readonly Family[];
+  /** Null while traffic between nodes is not encrypted. */
+  encryptionLevel: () => EncryptionLevel | null;
+  /** Nodes that are out of reach for a moment would be taken for dead ones. */
+  failsOver: () => Promise<boolean>;
+}
+
+/** What a form asks for. */
+export interface NetworkWish {
+  afamily?: Family;
+  afamilyOnly?: boolean;
+  nodeEncryption?: boolean;
+}
+
+const spoken: Readonly<Record<Family, string>> = { inet: 'ipv4', inet6: 'ipv6' };
+const fields = ['afamily', 'afamilyOnly', 'nodeEncryption'];
+
+export class NetworkService {
+  readonly #deps: NetworkDeps;
+
+  constructor(deps: NetworkDeps) {
+    this.#deps = deps;
+  }
+
+  /** Chooses by what the node's own traffic goes; the listener for it is there from then on. */
+  async setUp(form: Form, justValidate: boolean): Promise<void> {
+    const reader = this.#reader(form);
+    const wish = this.read(reader);
+    if (await this.#deps.failsOver()) {
+      reader.problems.add('_', "Can't change network configuration when auto-failover is enabled.");
+    }
+    reader.settle();
+    if (!justValidate) await this.apply(wish);
+  }
+
+  /** The network's fields of any form, judged. */
+  read(reader: FormReader): NetworkWish {
+    const wish = readWish(reader);
+    this.#judge(wish, reader.problems);
+    return wish;
+  }
+
+  async apply(wish: NetworkWish): Promise<void> {
+    if (Object.keys(wish).length === 0) return;
+    await this.#change((network) => {
+      const next = { ...network, ...wish };
+      return withListener(next, next);
+    });
+  }
+
+  async enable(form: Form, justValidate: boolean): Promise<void> {
+    const reader = this.#reader(form);
+    const wish = readWish(reader);
+    this.#judgeHost(wish, reader.problems);
+    this.#judgeEdition(wish, reader.problems);
+    reader.settle();
+    if (!justValidate) await this.#change((network) => withListener(network, listenerOf(network, wish)));
+  }
+
+  async disable(form: Form, justValidate: boolean): Promise<void> {
+    const reader = this.#reader(form);
+    const wish = readWish(reader);
+    reader.settle();
+    const disabled = (network: NodeNetwork) => {
+      const gone = listenerOf(network, wish);
+      if (!sameListener(network, gone)) return withoutListener(network, gone);
+      const name = `${spoken[gone.afamily]}, ${gone.nodeEncryption ? 'encrypted' : 'not encrypted'}`;
+      throw refuse.fields({ _: `The listener (${name}) is in use. Choose another by setupNetConfig first.` });
+    };
+    if (justValidate) disabled(networkOf(this.#deps.view.self));
+    else await this.#change(disabled);
+  }
+
+  async disableUnused(form: Form, justValidate: boolean): Promise<void> {
+    const reader = new FormReader(form);
+    reader.only([]);
+    reader.settle();
+    if (justValidate) return;
+    await this.#change((network) => ({ ...network, listeners: [listenerOf(network, {})] }));
+  }
+
+  #reader(form: Form): FormReader {
+    const reader = new FormReader(form);
+    reader.filled();
+    reader.only(fields);
+    return reader;
+  }
+
+  #judge(wish: NetworkWish, problems: Problems): void {
+    const level = this.#deps.encryptionLevel();
+    this.#judgeHost(wish, problems);
+    this.#judgeEdition(wish, problems);
+    if (wish.nodeEncryption === false && (level === 'all' || level === 'strict')) {
+      const reason = `the cluster encryption level has been set to ${level}`;
+      problems.add('nodeEncryption', `Can't disable nodeEncryption when ${reason}`);
+    }
+  }
+
+  #judgeEdition({ nodeEncryption, afamily }: NetworkWish, problems: Problems): void {
+    if (this.#deps.edition === 'enterprise') return;
+    if (nodeEncryption) {
+      problems.add('nodeEncryption', 'Node encryption is not supported in community edition');
+    }
+    if (afamily === 'inet6') problems.add('afamily', 'IPv6 is not supported in community edition');
+  }
+
+  /** The addresses of a running node are those it was started on. */
+  #judgeHost({ afamily, afamilyOnly }: NetworkWish, problems: Problems): void {
+    const { families, view } = this.#deps;
+    if (afamily && !families.includes(afamily)) {
+      const text = `The node was started on an address of another family (--host), so ${spoken[afamily]} is not available`;
+      problems.add('afamily', text);
+    }
+    if (afamilyOnly && families.length > 1) {
+      const family = spoken[afamily ?? networkOf(view.self).afamily];
+      problems.add(
+        'afamilyOnly',
+        `The node was started on both families; start it on an ${family} address (--host)`,
+      );
+    }
+  }
+
+  async #change(change: (network: NodeNetwork) => NodeNetwork): Promise<void> {
+    await this.#deps.cluster.changeSelf((node) => ({ ...node, network: change(networkOf(node)) }));
+  }
+}
+
+const listenerOf = (network: NodeNetwork, wish: NetworkWish): NodeListener => ({
+  afamily: wish.afamily ?? network.afamily,
+  nodeEncryption: wish.nodeEncryption ?? network.nodeEncryption,
+});
+
+function readWish(reader: FormReader): NetworkWish {
+  const family = reader.oneOf('afamily', ['ipv4', 'ipv6']);
+  const afamilyOnly = reader.boolean('afamilyOnly');
+  const encryption = reader.oneOf('nodeEncryption', ['on', 'off']);
+  return {
+    ...(family && { afamily: family === 'ipv6' ? 'inet6' : 'inet' }),
+    ...(afamilyOnly !== undefined && { afamilyOnly }),
+    ...(encryption && { nodeEncryption: encryption === 'on' }),
+  };
+}

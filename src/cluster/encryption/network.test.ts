@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { aManager } from '../../../test/support/manager.ts';
+import { checkSettings, managerTarget, refusals } from '../../../test/support/settings-suite.ts';
+
+const at = (call: string) => `/node/controller/${call}`;
+const words = (list: string) => `The value must be one of the following: [${list}]`;
+const plain = { afamily: 'inet', nodeEncryption: false };
+const encrypted = { afamily: 'inet', nodeEncryption: true };
+
+interface NodeAnswer {
+  addressFamily: string;
+  addressFamilyOnly: boolean;
+  nodeEncryption: boolean;
+  externalListeners: unknown;
+}
+
+async function aNetwork(options: Parameters<typeof aManager>[0] = {}) {
+  const made = await aManager(options);
+  const { request } = made;
+  if (options.provisioned !== false) await request('/settings/autoFailover', { form: { enabled: 'false' } });
+  const post = async (call: string, form: Record<string, string> = {}) => {
+    const { status, body, text } = await request(at(call), { form });
+    return [status, body ?? text];
+  };
+  const node = async () => {
+    const { nodeEncryption, externalListeners } = (await request('/nodes/self')).body as NodeAnswer;
+    return [nodeEncryption, externalListeners];
+  };
+  const level = (clusterEncryptionLevel: string) =>
+    request('/settings/security', { form: { clusterEncryptionLevel } });
+  return { ...made, post, node, level };
+}
+
+const refused = (fields: Record<string, string>) => [400, { errors: fields }];
+
+describe('the network between nodes', () => {
+  it('takes, keeps and refuses what the calls say of each field', async (t) => {
+    await using target = await managerTarget();
+    await target.send('POST', '/settings/autoFailover', { enabled: 'false' });
+    await checkSettings(t, target, {
+      write: at('setupNetConfig'),
+      read: '/nodes/self',
+      base: { afamily: 'ipv4' },
+      refusal: refusals.fields,
+      parameters: [
+        {
+          name: 'nodeEncryption',
+          good: [
+            ['on', true],
+            ['off', false],
+          ],
+          bad: ['true', 'ON', ''].map((sent) => [sent, words('on,off')] as const),
+          missing: { reads: false },
+        },
+        {
+          name: 'afamily',
+          good: [['ipv4', 'inet']],
+          bad: [
+            ['ipv5', words('ipv4,ipv6')],
+            [
+              'ipv6',
+              'The node was started on an address of another family (--host), so ipv6 is not available',
+            ],
+          ],
+          missing: { key: '_', text: 'Request should have parameters' },
+          find: (answer: NodeAnswer) => answer.addressFamily,
+        },
+        {
+          name: 'afamilyOnly',
+          good: [
+            ['true', true],
+            ['false', false],
+          ],
+          bad: [['1', words('true,false')]],
+          missing: { reads: false },
+          find: (answer: NodeAnswer) => answer.addressFamilyOnly,
+        },
+        { name: 'strange', bad: [['1', 'Unsupported key']], missing: { reads: undefined } },
+      ],
+    });
+  });
+
+  it('is encrypted by the published three steps, and not any more by the same', async () => {
+    const { post, node } = await aNetwork();
+    assert.deepEqual(await node(), [false, [plain]]);
+    assert.deepEqual(await post('enableExternalListener', { nodeEncryption: 'on' }), [200, '']);
+    assert.deepEqual(await node(), [false, [plain, encrypted]]);
+    assert.deepEqual(await post('setupNetConfig', { nodeEncryption: 'on' }), [200, '']);
+    assert.deepEqual(await node(), [true, [plain, encrypted]]);
+    assert.deepEqual(await post('disableUnusedExternalListeners'), [200, '']);
+    assert.deepEqual(await node(), [true, [encrypted]]);
+    await post('enableExternalListener', { nodeEncryption: 'off' });
+    await post('setupNetConfig', { nodeEncryption: 'off' });
+    assert.deepEqual(await post('disableExternalListener', { nodeEncryption: 'on' }), [200, '']);
+    assert.deepEqual(await node(), [false, [plain]]);
+  });
+
+  it('keeps the listener that it uses, and says so', async () => {
+    const { post, node } = await aNetwork();
+    const _ = 'The listener (ipv4, not encrypted) is in use. Choose another by setupNetConfig first.';
+    assert.deepEqual(await post('disableExternalListener', { afamily: 'ipv4' }), refused({ _ }));
+    assert.deepEqual(
+      await post('disableExternalListener?just_validate=1', { afamily: 'ipv4' }),
+      refused({ _ }),
+    );
+    assert.deepEqual(await post('disableExternalListener', { afamily: 'ipv6' }), [200, '']);
+    const strange = { strange: 'Unsupported key' };
+    assert.deepEqual(await post('disableUnusedExternalListeners', { strange: '1' }), refused(strange));
+    assert.deepEqual(await post('enableExternalListener'), refused({ _: 'Request should have parameters' }));
+    assert.deepEqual(await post('enableExternalListener?just_validate=1', { nodeEncryption: 'on' }), [
+      200,
+      { errors: {} },
+    ]);
+    assert.deepEqual(await node(), [false, [plain]]);
+  });
+
+  it('is left alone while nodes are failed over on their own', async () => {
+    const { request } = await aManager();
+    const { status, body } = await request(at('setupNetConfig'), { form: { nodeEncryption: 'on' } });
+    const _ = "Can't change network configuration when auto-failover is enabled.";
+    assert.deepEqual([status, body], refused({ _ }));
+  });
+
+  it('can be chosen while the node is set up', async () => {
+    const { post, node, request } = await aNetwork({ provisioned: false });
+    assert.deepEqual(await post('setupNetConfig', { nodeEncryption: 'on' }), [200, '']);
+    assert.deepEqual(await node(), [true, [plain, encrypted]]);
+    const form = { nodeEncryption: 'off', port: 'SAME', username: 'a', password: 'password' };
+    assert.equal((await request('/clusterInit', { form })).status, 200);
+    const { body } = await request('/nodes/self', { as: 'a:password' });
+    assert.equal(body.nodeEncryption, false);
+  });
+
+  it('is a matter of the enterprise edition', async () => {
+    const { post } = await aNetwork({ edition: 'community' });
+    const nodeEncryption = 'Node encryption is not supported in community edition';
+    assert.deepEqual(await post('setupNetConfig', { nodeEncryption: 'on' }), refused({ nodeEncryption }));
+    assert.deepEqual(
+      await post('enableExternalListener', { nodeEncryption: 'on' }),
+      refused({ nodeEncryption }),
+    );
+  });
+});
+
+describe('the level of encryption in a cluster', () => {
+  it('is there while traffic between nodes is encrypted, and keeps that so', async (t) => {
+    const { post, level, request } = await aNetwork();
+    const shown = async () => (await request('/settings/security')).body.clusterEncryptionLevel;
+    await post('setupNetConfig', { nodeEncryption: 'on' });
+    assert.equal(await shown(), 'control');
+    for (const name of ['all', 'strict']) {
+      assert.equal((await level(name)).status, 200);
+      assert.equal(await shown(), name);
+      const nodeEncryption = `Can't disable nodeEncryption when the cluster encryption level has been set to ${name}`;
+      assert.deepEqual(await post('setupNetConfig', { nodeEncryption: 'off' }), refused({ nodeEncryption }));
+    }
+    const bad = await level('none');
+    const reason = 'Cluster encryption level must be one of ["control","all","strict"]';
+    assert.deepEqual(bad.body, { errors: [`clusterEncryptionLevel - ${reason}`] });
+    assert.equal(
+      (await request('/settings/security/clusterEncryptionLevel', { method: 'DELETE' })).status,
+      200,
+    );
+    assert.equal(await shown(), 'control');
+    assert.deepEqual(await post('setupNetConfig', { nodeEncryption: 'off' }), [200, '']);
+    assert.equal(await shown(), undefined);
+    t.assert.equal((await request('/settings/security/clusterEncryptionLevel')).status, 404);
+  });
+
+  it('closes plain ports to other machines when it is strict', async () => {
+    const { post, level, manager, kv } = await aNetwork();
+    await post('enableExternalListener', { nodeEncryption: 'on' });
+    await post('setupNetConfig', { nodeEncryption: 'on' });
+    assert.deepEqual(manager.listening.betweenNodes, { plain: true, tls: true });
+    let told = 0;
+    manager.listening.onChange(() => told++);
+    await level('strict');
+    assert.ok(told > 0);
+    assert.equal(manager.listening.isPlainForThisMachineOnly, true);
+    assert.deepEqual(manager.listening.betweenNodes, { plain: false, tls: true });
+    await manager.settled(1_000);
+    assert.equal(kv.desired?.plainForThisMachineOnly, true);
+    await level('all');
+    assert.equal(manager.listening.isPlainForThisMachineOnly, false);
+  });
+});

@@ -1,0 +1,88 @@
+// Keeps the ports of a running node open to whom the configuration says: plain ones to everybody or to this machine alone,
+// and those between nodes as their listeners are enabled.
+import { loopbackHosts } from '#base/loopback.ts';
+import type { DistPorts } from '#cluster/dist/dist-ports.host.ts';
+import type { Listening } from '#cluster/encryption/listening.ts';
+import type { Listener } from '#http/listener.host.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+
+export interface OpenPortsOptions {
+  listening: Pick<Listening, 'isPlainForThisMachineOnly' | 'betweenNodes' | 'onChange'>;
+  /** Open on the first of their hosts. */
+  plain: readonly Listener[];
+  dist: Pick<DistPorts, 'follow'>;
+  /** Of the node's start. */
+  host: string;
+  log: Log;
+  clock: Clock;
+}
+
+const drainMs = 2_000;
+const retryMs = 1_000;
+
+export class OpenPorts {
+  readonly #options: OpenPortsOptions;
+  readonly #stopped = new AbortController();
+  #subscription: { stop(): void } | null = null;
+  #hosts: string;
+  #wanted = 0;
+  #done = 0;
+  #running: Promise<void> | null = null;
+
+  constructor(options: OpenPortsOptions) {
+    this.#options = options;
+    this.#hosts = this.#wantedHosts()[0] as string;
+  }
+
+  /** Resolves when all is as wanted for the first time. */
+  async start(): Promise<void> {
+    this.#subscription = this.#options.listening.onChange(() => this.#want());
+    this.#want();
+    await this.#running;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort(new Error('the node stops'));
+    this.#subscription?.stop();
+    await this.#running;
+  }
+
+  #want(): void {
+    this.#wanted++;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  /** What changes meanwhile is seen by the next round. */
+  async #run(): Promise<void> {
+    const { log, clock } = this.#options;
+    while (this.#done !== this.#wanted && !this.#stopped.signal.aborted) {
+      const wanted = this.#wanted;
+      try {
+        await this.#follow();
+        this.#done = wanted;
+      } catch (error) {
+        log.error('ports.open_failed', { reason: (error as Error).message });
+        await clock.sleep(retryMs, this.#stopped.signal).catch(() => {}); // stopped: the loop sees it
+      }
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const { listening, dist, plain, clock } = this.#options;
+    const hosts = this.#wantedHosts();
+    if (hosts.join() !== this.#hosts) {
+      this.#hosts = '';
+      await Promise.all(plain.map((listener) => listener.moveTo(hosts, clock, drainMs)));
+      this.#hosts = hosts.join();
+    }
+    await dist.follow(listening.betweenNodes);
+  }
+
+  #wantedHosts(): string[] {
+    const { listening, host } = this.#options;
+    return listening.isPlainForThisMachineOnly ? loopbackHosts(host) : [host];
+  }
+}

@@ -1,0 +1,115 @@
+// `strict` as another machine meets it: a network namespace of its own stands for that machine.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, it } from 'node:test';
+import { needs } from '../support/needs.ts';
+import { eventually, NodeProcess } from '../support/node-process.ts';
+
+const suffix = process.pid % 10_000;
+const [here, there] = ['169.254.77.1', '169.254.77.2'];
+
+/** Another machine, joined to this one by a cable. */
+class OtherMachine implements Disposable {
+  readonly #name = `divan${suffix}`;
+  readonly #cable = [`dvh${suffix}`, `dvn${suffix}`] as const;
+
+  constructor() {
+    const [ours, theirs] = this.#cable;
+    this.#ip('netns', 'add', this.#name);
+    this.#ip('link', 'add', ours, 'type', 'veth', 'peer', 'name', theirs, 'netns', this.#name);
+    this.#ip('addr', 'add', `${here}/30`, 'dev', ours);
+    this.#ip('link', 'set', ours, 'up');
+    this.#ip('-n', this.#name, 'addr', 'add', `${there}/30`, 'dev', theirs);
+    this.#ip('-n', this.#name, 'link', 'set', theirs, 'up');
+  }
+
+  async reachesPlainPorts(node: NodeProcess, how: string): Promise<void> {
+    const answers = await Promise.all(plainPorts(node).map((port) => this.#reach(port, 'plain')));
+    assert.deepEqual(answers, all(how));
+  }
+
+  async reachesSecurePorts({ ready }: NodeProcess): Promise<void> {
+    const { restTls, kvTls, capiTls } = ready.node;
+    const ports = [restTls, kvTls, capiTls].map(portOf);
+    assert.deepEqual(await Promise.all(ports.map((port) => this.#reach(port, 'tls'))), all('open'));
+  }
+
+  /** `open` (for TLS after the handshake), or the reason why a connection from there cannot be made. */
+  async #reach(port: number, how: 'plain' | 'tls'): Promise<string> {
+    const script = `
+      const options = { host: '${here}', port: ${port}, rejectUnauthorized: false };
+      const said = (text) => { console.log(text); process.exit(); };
+      const socket = require('${how === 'tls' ? 'tls' : 'net'}').connect(options, () => said('open'));
+      socket.on('error', (error) => said(error.code)).setTimeout(5000, () => said('no answer'));`;
+    return await this.#run(script);
+  }
+
+  /** A connection from there that stays open; `ended` resolves when this side ends it. */
+  hold(port: number): { held: Promise<void>; ended: Promise<string> } {
+    const script = `
+      const socket = require('net').connect({ host: '${here}', port: ${port} }, () => console.log('held'));
+      socket.on('close', () => { console.log('ended'); process.exit(); });`;
+    const child = spawn('ip', ['netns', 'exec', this.#name, process.execPath, '-e', script]);
+    const held = Promise.withResolvers<void>();
+    child.stdout.once('data', () => held.resolve());
+    return { held: held.promise, ended: text(child.stdout) };
+  }
+
+  [Symbol.dispose](): void {
+    this.#ip('netns', 'del', this.#name);
+  }
+
+  async #run(script: string): Promise<string> {
+    const child = spawn('ip', ['netns', 'exec', this.#name, process.execPath, '-e', script]);
+    return (await text(child.stdout)).trim();
+  }
+
+  #ip(...args: string[]): void {
+    execFileSync('ip', args);
+  }
+}
+
+function reachHere(port: number): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const socket = connect(port, '127.0.0.1', () => resolve('open'));
+  socket.on('error', (error: NodeJS.ErrnoException) => resolve(String(error.code)));
+  return promise.finally(() => socket.destroy());
+}
+
+const all = (what: string) => [what, what, what];
+const plainPorts = ({ ready }: NodeProcess) => [ready.node.rest, ready.node.kv, ready.node.capi].map(portOf);
+const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
+
+async function post(node: NodeProcess, path: string, fields: Record<string, string>): Promise<void> {
+  const response = await node.request(path, 'POST', fields);
+  assert.equal(response.status, 200, await response.text());
+}
+
+describe('the level strict', { skip: needs('namespaces') }, () => {
+  it('leaves other machines the encrypted ports only, at once and after a restart, until it is lifted', async () => {
+    using other = new OtherMachine();
+    await using first = await NodeProcess.start({ args: ['--host', '0.0.0.0', '--bucket', 'b'] });
+    await other.reachesPlainPorts(first, 'open');
+    const { rest, kv } = first.ready.node;
+    const held = [rest, kv].map((address) => other.hold(portOf(address)));
+    await Promise.all(held.map((one) => one.held));
+
+    await post(first, '/settings/autoFailover', { enabled: 'false' });
+    await post(first, '/node/controller/enableExternalListener', { nodeEncryption: 'on' });
+    await post(first, '/node/controller/setupNetConfig', { nodeEncryption: 'on' });
+    await post(first, '/settings/security', { clusterEncryptionLevel: 'strict' });
+    await eventually(() => other.reachesPlainPorts(first, 'ECONNREFUSED'));
+    await other.reachesSecurePorts(first);
+    assert.deepEqual(await Promise.all(plainPorts(first).map(reachHere)), all('open'), 'on this machine');
+    for (const { ended } of held) assert.match(await ended, /ended/, 'was open before');
+
+    await first.stop('SIGKILL');
+    await using again = await NodeProcess.start({ dataDir: first.dataDir, args: ['--host', '0.0.0.0'] });
+    await other.reachesPlainPorts(again, 'ECONNREFUSED');
+    await other.reachesSecurePorts(again);
+    await post(again, '/settings/security', { clusterEncryptionLevel: 'all' });
+    await eventually(() => other.reachesPlainPorts(again, 'open'));
+  });
+});
