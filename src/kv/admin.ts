@@ -91,6 +91,19 @@ export interface CompactionReport {
   total: number;
 }
 
+/** How far a bucket's start is: it is read and written from `values` on. */
+export interface WarmUpReport {
+  state: 'opening' | 'keys' | 'values' | 'done';
+  /** Documents and tombstones whose key is in memory, or known to be on disk; of them those with their value. */
+  keys: number;
+  values: number;
+  /** How many the files hold. */
+  expected: number;
+  /** Time until all keys were there, and until the end; both so far while it lasts. */
+  keysMs: number;
+  ms: number;
+}
+
 export interface BucketReport {
   name: string;
   uuid: string;
@@ -108,6 +121,8 @@ export interface BucketReport {
   /** Of the bytes on disk, what compaction would give back. */
   freeDiskBytes: number;
   compaction: CompactionReport | null;
+  /** Null in buckets without a disk. */
+  warmUp: WarmUpReport | null;
   dirtyItems: number;
   /** Counters since start. */
   ops: number;
@@ -134,7 +149,10 @@ export interface KvReport {
 
 export interface KvAdmin {
   start(options: KvStartOptions): Promise<KvPorts>;
-  /** Makes it so. Resolves when every bucket of the wanted state is ready or failed, and removed ones are gone with their files. */
+  /**
+   * Makes it so. Resolves when removed buckets are gone with their files, and new ones are ready or failed; large ones
+   * may go on warming up, as their report says.
+   */
   apply(desired: KvDesired): Promise<KvReport>;
   report(): Promise<KvReport>;
   /** A key of the default collection, or null when it has none. */

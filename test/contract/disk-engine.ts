@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { CutBits, CutReader, CutWriter } from '#kv/bucket/cut.ts';
-import type { BucketFiles, DiskEngine, OpenResult } from '#kv/disk/engine.ts';
-import { aState, brief, cutsOf, loaded, someFailover } from '../support/cuts.ts';
+import type { BucketFiles, DiskEngine, LargeItems, OpenResult } from '#kv/disk/engine.ts';
+import { aState, brief, cutsOf, docsOf, loaded, someFailover } from '../support/cuts.ts';
 
 /** A disk that outlives its engines. */
 export interface DiskUnderTest {
@@ -239,6 +239,37 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     assert.ok(batches >= 4, `${batches} batches`);
     const expected = docs.map(({ vb, seqno }) => nameOf(vb, seqno)).sort();
     assert.deepEqual(seen, expected);
+    await engine.stop();
+  });
+
+  it('leaves out of a load the values that are not asked for, and gives large ones later', async (disk) => {
+    const files = aBucket(disk);
+    const engine = disk.engine();
+    await engine.open(files);
+    const large = 'v'.repeat(100_000);
+    const docs = Array.from({ length: 12 }, (_, i) => ({
+      key: `k${i + 10}`,
+      value: i % 3 === 0 ? large : i === 1 ? '' : 'small',
+      seqno: i + 1,
+      vb: (i % 2) * 2,
+    }));
+    await engine.commit(files.bucketUuid, 0, cutsOf(docs));
+    for (const values of ['small', 'none'] as const) {
+      const seen = await loaded(engine, files, 0, values);
+      for (const { key, value, bits } of seen) {
+        const { value: stored = '' } = docs.find((doc) => doc.key === key) ?? {};
+        const isLeft = stored.length > 0 && (values === 'none' || stored === large);
+        assert.deepEqual([bits, value], isLeft ? [CutBits.valueAway, ''] : [0, stored], key);
+      }
+      assert.equal(seen.length, docs.length);
+    }
+    const found: string[] = [];
+    for (let after: number | null = 0; after !== null; ) {
+      const page: LargeItems = await engine.largeItems(files.bucketUuid, 0, after);
+      found.push(...brief(docsOf(page.batch)));
+      after = page.next;
+    }
+    assert.deepEqual(found.sort(), brief(docs.filter(({ value }) => value === large)).sort());
     await engine.stop();
   });
 

@@ -73,6 +73,7 @@ export class FakeDataService implements DataService {
 export const figures = (changes: Partial<MeasuredBucket> = {}): MeasuredBucket => ({
   state: 'ready',
   troubles: [],
+  warmUp: null,
   items: 0,
   memUsedBytes: 0,
   dataBytes: 0,

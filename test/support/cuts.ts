@@ -1,7 +1,7 @@
 // Documents as cuts, and cuts loaded from a disk engine as documents.
 import assert from 'node:assert/strict';
 import { type CutItem, CutReader, type CutState, CutWriter } from '#kv/bucket/cut.ts';
-import type { BucketFiles, DiskEngine } from '#kv/disk/engine.ts';
+import type { BucketFiles, DiskEngine, LoadedValues } from '#kv/disk/engine.ts';
 
 export interface Doc {
   vb?: number;
@@ -66,14 +66,23 @@ export function cutsOf(docs: readonly Doc[], state: Partial<CutState> = {}): Uin
 }
 
 /** What a load gives, as plain values. */
-export async function loaded(engine: DiskEngine, files: BucketFiles, file = 0): Promise<Required<Doc>[]> {
+export async function loaded(
+  engine: DiskEngine,
+  files: BucketFiles,
+  file = 0,
+  values: LoadedValues = 'all',
+): Promise<Required<Doc>[]> {
   const docs: Required<Doc>[] = [];
-  await engine.load(files.bucketUuid, file, (batch) => {
-    const reader = new CutReader(batch);
-    while (reader.nextCut()) {
-      while (reader.nextItem()) docs.push(docOf(reader.state.vb, reader.item));
-    }
-  });
+  const take = (batch: Uint8Array): void => void docs.push(...docsOf(batch));
+  await engine.load(files.bucketUuid, file, take, () => values);
+  return docs;
+}
+
+/** The items of cuts as plain values. */
+export function docsOf(batch: Uint8Array): Required<Doc>[] {
+  const docs: Required<Doc>[] = [];
+  const reader = new CutReader(batch);
+  while (reader.nextCut()) while (reader.nextItem()) docs.push(docOf(reader.state.vb, reader.item));
   return docs;
 }
 

@@ -13,7 +13,7 @@ import { desiredState } from './desired-state.ts';
 import { Samples } from './samples.ts';
 
 /** Rates are fresh while somebody reads them; a node that nobody asks hardly works for them. */
-const sampleStepMs = { asked: 1_000, idle: 10_000 };
+const sampleStepMs = { warming: 250, asked: 1_000, idle: 10_000 };
 const askedForMs = 30_000;
 const retryMs = 1_000;
 const refreshTimeoutMs = 500;
@@ -146,6 +146,7 @@ export class Agent implements DataService {
       plainForThisMachineOnly: listening.isPlainForThisMachineOnly,
     });
     this.#samples.take(report, clock.monotonicMs());
+    if (this.#samples.isWarming()) this.#scheduleSample();
     for (const bucket of leaving) await this.#forget(bucket.uuid);
     this.#applied = wanted;
     this.#settledRevision = Math.max(this.#settledRevision, revision);
@@ -165,11 +166,17 @@ export class Agent implements DataService {
 
   #scheduleSample(): void {
     const { clock } = this.#deps;
+    this.#sampler?.cancel();
     if (this.#stopped.signal.aborted) return;
-    const asked = clock.monotonicMs() - this.#askedAtMs < askedForMs;
-    this.#sampler = clock.after(asked ? sampleStepMs.asked : sampleStepMs.idle, () => {
+    this.#sampler = clock.after(this.#sampleStepMs(), () => {
       void this.#takeReport().finally(() => this.#scheduleSample());
     });
+  }
+
+  #sampleStepMs(): number {
+    if (this.#samples.isWarming()) return sampleStepMs.warming;
+    const asked = this.#deps.clock.monotonicMs() - this.#askedAtMs < askedForMs;
+    return asked ? sampleStepMs.asked : sampleStepMs.idle;
   }
 
   async #takeReport(): Promise<void> {

@@ -33,6 +33,11 @@ export class Samples {
     );
   }
 
+  /** Some bucket is on its way, so that there will be news soon. */
+  isWarming(): boolean {
+    return [...this.#byUuid.values()].some(({ report }) => report.state === 'warmup');
+  }
+
   connections(): number {
     return this.#connections;
   }
@@ -51,6 +56,7 @@ export class Samples {
       freeDiskBytes: report.freeDiskBytes,
       fragmentationPercent: fragmentationPercent(report),
       compaction: report.compaction,
+      warmUp: report.warmUp,
       dirtyItems: report.dirtyItems,
       nonResident: report.nonResident,
       collectionItems: report.collectionItems,

@@ -25,6 +25,15 @@ export interface CompactOrder {
   origin: CompactionOrigin;
 }
 
+export interface WarmUpFigures {
+  state: 'opening' | 'keys' | 'values' | 'done';
+  keys: number;
+  values: number;
+  expected: number;
+  keysMs: number;
+  ms: number;
+}
+
 export interface MeasuredBucket {
   state: 'warmup' | 'ready' | 'failed';
   /** What an operator must know: files that cannot be read, why no writes are taken. */
@@ -39,6 +48,8 @@ export interface MeasuredBucket {
   fragmentationPercent: number;
   /** Under way: documents copied of about how many. */
   compaction: { origin: string; done: number; total: number } | null;
+  /** While a bucket with a disk starts: documents of which the key, and the value, are in memory, of how many on disk. */
+  warmUp: WarmUpFigures | null;
   dirtyItems: number;
   nonResident: number;
   /** Live items per collection id in lower-case hex. */

@@ -4,7 +4,7 @@ import type { Form } from '#contract/route.ts';
 import { bucketUri } from '../bootstrap/terse-config.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import type { DataService, MeasuredBucket } from '../config/data-service.ts';
+import type { DataService, MeasuredBucket, WarmUpFigures } from '../config/data-service.ts';
 import { statusOf } from '../nodes/node-record.ts';
 
 const timeoutMs = { min: 1_000, max: 120_000 };
@@ -13,14 +13,18 @@ const refreshSeconds = 2;
 export function tasks(view: ClusterView, data: DataService, query: Form): Record<string, unknown>[] {
   checkTimeout(query['rebalanceStatusTimeout']);
   const { otpNode } = view.self;
-  const warming = view.liveBuckets().filter(({ uuid }) => statusOf(data.measured(uuid)) === 'warmup');
   const leaving = view.leavingBuckets();
   const common = { recommendedRefreshPeriod: refreshSeconds, status: 'running' };
   return [
     ...leaving.map(({ name }) => ({ type: 'orphanBucket', bucket: name, nodes: [otpNode], ...common })),
     { type: 'rebalance', status: 'notRunning', statusIsStale: false, masterRequestTimedOut: false },
     ...view.liveBuckets().flatMap((bucket) => compactionTask(bucket, data.measured(bucket.uuid)) ?? []),
-    ...warming.map(({ name }) => ({ type: 'warming_up', bucket: name, node: otpNode, stats: {}, ...common })),
+    ...view.liveBuckets().flatMap(({ name, uuid }) => {
+      const measured = data.measured(uuid);
+      if (!isWarming(measured)) return [];
+      const stats = measured?.warmUp ? warmUpStats(measured.warmUp) : {};
+      return [{ type: 'warming_up', bucket: name, node: otpNode, stats, ...common }];
+    }),
   ];
 }
 
@@ -40,6 +44,31 @@ function compactionTask({ name }: StoredBucket, measured: MeasuredBucket | null)
     ...(cancel !== undefined && { cancelURI: uri + cancel }),
   };
 }
+
+/** Also once its documents can be used, as long as values are read that nobody asked for. */
+const isWarming = (measured: MeasuredBucket | null): boolean =>
+  statusOf(measured) === 'warmup' || measured?.warmUp?.state === 'values';
+
+/** Named as the statistics group `warmup` of the data port. */
+function warmUpStats({ state, keys, values, expected, keysMs }: WarmUpFigures): Record<string, string> {
+  return {
+    ep_warmup: 'enabled',
+    ep_warmup_state: warmUpStates[state],
+    ep_warmup_thread: state === 'done' ? 'complete' : 'running',
+    ep_warmup_key_count: String(keys),
+    ep_warmup_value_count: String(values),
+    ep_warmup_estimated_key_count: String(expected),
+    ep_warmup_estimated_value_count: String(expected),
+    ep_warmup_keys_time: String(Math.round(keysMs * 1000)),
+  };
+}
+
+const warmUpStates = {
+  opening: 'initialize',
+  keys: 'loading keys',
+  values: 'loading data',
+  done: 'done',
+} as const;
 
 /** Only what somebody asked for can be called off. */
 const cancelCalls: Record<string, string | undefined> = {

@@ -1,4 +1,6 @@
 // What a bucket's engine counts.
+import type { Collections } from '../vbucket/collections.ts';
+import type { VbucketRows } from '../vbucket/rows.ts';
 
 export interface BucketStats {
   items: number;
@@ -13,4 +15,20 @@ export interface BucketStats {
   expired: number;
   /** Live items by collection id in lower-case hex. */
   collectionItems: Record<string, number>;
+}
+
+/** Until the keys are read there are at least as many items as the files say. */
+export function countsOf(
+  rows: VbucketRows,
+  collections: Collections,
+  expectedItems: number,
+): Pick<BucketStats, 'items' | 'tombstones' | 'dirtyItems' | 'collectionItems'> {
+  const sum = (column: Uint32Array): number => column.reduce((total, value) => total + value, 0);
+  const counts = [...collections.itemCounts()].map(([id, count]) => [id.toString(16), count] as const);
+  return {
+    items: Math.max(sum(rows.items), expectedItems),
+    tombstones: sum(rows.tombstones),
+    dirtyItems: sum(rows.dirtyCount),
+    collectionItems: Object.fromEntries(counts),
+  };
 }

@@ -5,29 +5,20 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
-import type { BucketType, EvictionPolicy, Manifest } from '../admin.ts';
-import {
-  type BucketFiles,
-  type CollectionKeysOrder,
-  type DamagedFile,
-  type DiskEngine,
-  type DiskSizes,
-  fileOf,
-  noSizes,
-} from '../disk/engine.ts';
+import type { BucketType, EvictionPolicy, Manifest, WarmUpReport } from '../admin.ts';
+import { type BucketFiles, type DamagedFile, type DiskSizes, noSizes } from '../disk/engine.ts';
 import { Collections } from '../vbucket/collections.ts';
 import { Cutter } from '../vbucket/cutter.ts';
 import { EventRecorder } from '../vbucket/event-recorder.ts';
 import { Expirer } from '../vbucket/expirer.ts';
 import { figuresOf, type VbucketFigures } from '../vbucket/figures.ts';
-import { Loader } from '../vbucket/loader.ts';
 import type { Now } from '../vbucket/now.ts';
 import { Residency } from '../vbucket/residency.ts';
 import { Sweeper } from '../vbucket/sweeper.ts';
 import { Vbuckets } from '../vbucket/vbuckets.ts';
 import { BackgroundFetches } from './background-fetches.ts';
 import { BucketKeys } from './bucket-keys.ts';
-import type { BucketStats } from './bucket-stats.ts';
+import { type BucketStats, countsOf } from './bucket-stats.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { CollectionSweep } from './collection-sweep.ts';
 import { Compaction } from './compaction.ts';
@@ -35,14 +26,14 @@ import type { CutItem } from './cut.ts';
 import { DurableWrites } from './durable-writes.ts';
 import { ExpiryPager, expiryPagerSecondsDefault } from './expiry-pager.ts';
 import { Flusher } from './flusher.ts';
-import type { ReadRows } from './key-scan.ts';
 import { collectionSpecs, defaultManifest, manifestState, manifestUid } from './manifest.ts';
 import { MemoryDocuments } from './memory-documents.ts';
 import { MemoryKeeper } from './memory-keeper.ts';
 import { PersistenceWaits } from './persistence-waits.ts';
+import { collectionKeysOf, expiredKeysOf, readerOf, type Storage } from './read-rows.ts';
 import type { BucketRules } from './rules.ts';
 import { Timings } from './timings.ts';
-import { beginLife, warmUp } from './warm-up.ts';
+import { beginLife, WarmUp } from './warm-up.ts';
 
 export const vbucketCountDefault = 1024;
 
@@ -57,7 +48,7 @@ export interface BucketOptions {
   /** The collections at start; without it the default collection alone. */
   manifest?: Manifest;
   /** Native buckets only. */
-  storage?: { disk: DiskEngine; files: BucketFiles };
+  storage?: Storage;
   vbucketCount?: number;
   /** Shared by all buckets of a thread; the host sets it before it hands over input. */
   now: Now;
@@ -90,13 +81,17 @@ export class Bucket {
   private readonly keeper: MemoryKeeper;
   private readonly expirer: Expirer;
   private readonly fetches: BackgroundFetches | null;
+  private readonly warmUp: WarmUp | null;
   private readonly expiryPager: ExpiryPager;
   private files: BucketFiles | null;
   private isOpen = false;
   private isServing = false;
+  /** What the files tell of an unclean stop is written to them: they may be closed as clean ones. */
+  private isSettled = false;
   private isDiskLost = false;
   private readable: number[] = [];
   private manifest: Manifest = defaultManifest;
+  private starting: Promise<void> = Promise.resolve();
 
   constructor(options: BucketOptions) {
     const { clock, now, random, storage, type } = options;
@@ -130,6 +125,7 @@ export class Bucket {
     this.keeper = this.makeKeeper(policy);
     this.expirer = new Expirer(this.vbuckets, (row) => this.flusher?.dirtied(row, false));
     this.fetches = storage ? this.makeFetches(storage) : null;
+    this.warmUp = storage ? this.makeWarmUp(storage) : null;
     this.documents = this.makeDocuments();
     this.expiryPager = this.makeExpiryPager(policy);
     this.compaction = this.makeCompaction();
@@ -138,31 +134,30 @@ export class Bucket {
     this.takeManifest(options.manifest ?? defaultManifest);
   }
 
-  /** Reads what is stored and begins to serve. */
-  async start(): Promise<void> {
-    const { random, storage } = this.options;
-    if (storage) await this.warmUp(storage.disk);
-    else for (const row of (this.readable = this.allRows())) beginLife(this.vbuckets, row, random);
-    this.serve();
+  /** Reads the keys of what is stored and begins to serve. Ends early, without serving, when the bucket is stopped. */
+  start(): Promise<void> {
+    const started = this.begin();
+    this.starting = started.catch(() => {});
+    return started;
+  }
+
+  /** How far the start is; null without a disk. */
+  get warmUpReport(): WarmUpReport | null {
+    return this.warmUp?.report() ?? null;
   }
 
   /** Writes everything and closes the files; the bucket answers nothing any more. */
   async stop(): Promise<void> {
-    this.refuseAll();
-    this.sweep.stop();
-    await this.compaction.stop();
-    await this.flusher?.pause();
+    await this.halt();
     await this.flusher?.drain();
     this.abandonWaiters();
-    if (this.files && this.isOpen) await this.options.storage?.disk.close(this.files.bucketUuid);
+    if (this.files && this.isOpen)
+      await this.options.storage?.disk.close(this.files.bucketUuid, this.isSettled);
   }
 
   /** Stops without saving and deletes the files. */
   async destroy(): Promise<void> {
-    this.refuseAll();
-    this.sweep.stop();
-    await this.compaction.stop();
-    await this.flusher?.pause();
+    await this.halt();
     this.abandonWaiters();
     this.vbuckets.clear();
     if (this.files) await this.options.storage?.disk.destroy(this.files);
@@ -170,11 +165,8 @@ export class Bucket {
 
   /** Forgets every document, in memory and on disk. */
   async flush(incarnation: number): Promise<void> {
-    this.refuseAll();
-    await this.compaction.stop();
-    await this.flusher?.pause();
+    await this.halt();
     this.abandonWaiters();
-    this.sweep.stop();
     this.vbuckets.clear();
     this.events.clear();
     this.collections.clearCounts();
@@ -205,23 +197,19 @@ export class Bucket {
   applyManifest(manifest: Manifest): void {
     const gone = this.takeManifest(manifest);
     if (this.isServing) this.tellManifest();
-    if (gone.length > 0) this.sweep.begin(gone);
+    // While keys are read, what is still to come of them is met when all is there.
+    if (this.state === 'warmup') for (const id of gone) this.warmUp?.gone.add(id);
+    else if (gone.length > 0) this.sweep.begin(gone);
   }
 
   stats(): BucketStats {
-    const { rows } = this.vbuckets;
-    const sum = (column: Uint32Array): number => column.reduce((total, value) => total + value, 0);
-    const counts = [...this.collections.itemCounts()].map(([id, count]) => [id.toString(16), count] as const);
     return {
-      items: sum(rows.items),
-      tombstones: sum(rows.tombstones),
+      ...countsOf(this.vbuckets.rows, this.collections, this.expectedItems),
       memUsed: this.documents.memUsed,
-      dirtyItems: sum(rows.dirtyCount),
       nonResident: this.residency.nonResident,
       diskFetches: this.fetches?.fetched ?? 0,
       evictions: this.keeper.evictions,
       expired: this.expirer.expired,
-      collectionItems: Object.fromEntries(counts),
     };
   }
 
@@ -229,9 +217,38 @@ export class Bucket {
     return figuresOf(this.vbuckets.rows, vb);
   }
 
+  private get expectedItems(): number {
+    return this.state === 'warmup' ? (this.warmUp?.expectedItems ?? 0) : 0;
+  }
+
   async diskSizes(): Promise<DiskSizes> {
     if (!this.files || !this.options.storage || !this.isOpen) return noSizes;
     return await this.options.storage.disk.sizes(this.files.bucketUuid);
+  }
+
+  private async begin(): Promise<void> {
+    const { warmUp } = this;
+    try {
+      if (warmUp) await this.readFiles(warmUp);
+      else
+        for (const row of (this.readable = this.allRows()))
+          beginLife(this.vbuckets, row, this.options.random);
+    } catch (error) {
+      if (!warmUp?.isStopped) throw error;
+    }
+    if (warmUp?.isStopped) return;
+    this.serve();
+    warmUp?.readValues();
+  }
+
+  /** Nothing goes on from then on but what others wait for. */
+  private async halt(): Promise<void> {
+    this.refuseAll();
+    this.sweep.stop();
+    await this.warmUp?.stop();
+    await this.starting;
+    await this.compaction.stop();
+    await this.flusher?.pause();
   }
 
   private serve(): void {
@@ -253,6 +270,7 @@ export class Bucket {
     if (!this.files) return;
     await this.options.storage?.disk.reset(this.files.bucketUuid, incarnation);
     this.files = { ...this.files, incarnation };
+    this.isSettled = true;
     this.flusher?.forgetFailures();
     this.damaged = [];
     this.isDiskLost = false;
@@ -260,26 +278,27 @@ export class Bucket {
     this.documents.writeRefusal = Status.success;
   }
 
-  private async warmUp(disk: DiskEngine): Promise<void> {
-    const { random } = this.options;
-    const loader = new Loader({
-      vbuckets: this.vbuckets,
-      collections: this.collections,
-      residency: this.residency,
-      events: this.events,
-      isFull: () => this.keeper.usedBytes > this.keeper.lowBytes,
-    });
-    const files = this.files as BucketFiles;
-    const found = await disk.open(files);
+  private async readFiles(warmUp: WarmUp): Promise<void> {
+    const found = await warmUp.open();
     this.isOpen = true;
-    const result = await warmUp({ ...found, disk, files, vbuckets: this.vbuckets, loader, random });
-    this.damaged = result.damaged;
-    this.readable = result.readable;
-    await this.flusher?.writeStates(result.changed);
-    if (loader.gone.size > 0) this.sweep.begin([...loader.gone]);
+    this.isSettled = found.opened.every(({ clean }) => clean);
+    const { changed, damaged, readable } = await warmUp.readKeys(found);
+    this.damaged = damaged;
+    this.readable = readable;
+    await this.flusher?.writeStates(changed);
+    this.isSettled = true;
+    if (warmUp.gone.size > 0) this.sweep.begin([...warmUp.gone]);
   }
 
-  private makeFlusher(storage: { disk: DiskEngine; files: BucketFiles }): Flusher {
+  private makeWarmUp({ disk, files }: Storage): WarmUp {
+    const { clock, log, random } = this.options;
+    const { collections, events, keeper, residency, vbuckets } = this;
+    const isFull = (): boolean => keeper.usedBytes > keeper.lowBytes;
+    const memory = { vbuckets, collections, residency, events, isFull };
+    return new WarmUp({ ...memory, disk, files, random, clock, log });
+  }
+
+  private makeFlusher(storage: Storage): Flusher {
     const { rows } = this.vbuckets;
     return new Flusher({
       disk: storage.disk,
@@ -311,14 +330,7 @@ export class Bucket {
       isPersistent: () => this.flusher !== null && !this.isDiskLost,
       onDirty: (row) => this.flusher?.dirtied(row, false),
     });
-    const disk =
-      storage && policy === 'fullEviction'
-        ? {
-            fileCount: storage.files.fileCount,
-            keys: (file: number, order: CollectionKeysOrder) =>
-              storage.disk.collectionKeys(storage.files.bucketUuid, file, order),
-          }
-        : null;
+    const disk = storage && policy === 'fullEviction' ? collectionKeysOf(storage) : null;
     return new CollectionSweep({ sweeper, clock, tick: () => this.tick(), disk });
   }
 
@@ -357,7 +369,7 @@ export class Bucket {
     });
   }
 
-  private makeFetches({ disk, files }: NonNullable<BucketOptions['storage']>): BackgroundFetches {
+  private makeFetches({ disk, files }: Storage): BackgroundFetches {
     return new BackgroundFetches({
       disk,
       bucketUuid: files.bucketUuid,
@@ -398,14 +410,7 @@ export class Bucket {
         vb: items.row(address),
         key: items.page(address).subarray(items.keyStart(address), items.valueStart(address)),
       }),
-      disk:
-        storage && policy === 'fullEviction'
-          ? {
-              fileCount: storage.files.fileCount,
-              expiredKeys: (file, limit) =>
-                storage.disk.expiredKeys(storage.files.bucketUuid, file, now.seconds, limit),
-            }
-          : null,
+      disk: storage && policy === 'fullEviction' ? expiredKeysOf(storage, now) : null,
     });
   }
 
@@ -478,10 +483,4 @@ export class Bucket {
     this.fetches?.clear();
     this.residency.forgetAbsent();
   }
-}
-
-/** Reads the rows of a vbucket by the page. */
-function readerOf({ disk, files }: NonNullable<BucketOptions['storage']>): ReadRows {
-  const { bucketUuid, fileCount } = files;
-  return (vb, afterSeqno) => disk.backfill(bucketUuid, fileOf(vb, fileCount), vb, afterSeqno);
 }

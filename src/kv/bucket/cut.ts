@@ -10,7 +10,8 @@ import { assert } from '#base/assert.ts';
 
 export const cutHeaderBytes = 60;
 export const cutItemBytes = 36;
-export const CutBits = { deleted: 1, expired: 2 } as const;
+/** `valueAway`: the item has a value that was left out. */
+export const CutBits = { deleted: 1, expired: 2, valueAway: 4 } as const;
 
 /** State of a vbucket at the end of a cut. */
 export interface CutState {
@@ -128,6 +129,14 @@ export class CutWriter {
     this.itemStart = this.end;
     this.end += encoded.length;
     this.count++;
+  }
+
+  /** Takes the value of the item written last out again. */
+  dropValue(): void {
+    const { buffer, itemStart } = this;
+    this.end -= buffer.readUInt32BE(itemStart + 32);
+    buffer.writeUInt32BE(0, itemStart + 32);
+    buffer[itemStart + 29] = (buffer[itemStart + 29] as number) | CutBits.valueAway;
   }
 
   /** The encoded form of the item written last; valid until the next call. */

@@ -1,30 +1,43 @@
 // Fills a bucket's memory from its files and gives its vbuckets their history. A file that can't be read to its end
 // is not served, the others are.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
+import type { WarmUpReport } from '../admin.ts';
 import {
   type BucketFiles,
+  type CutBuffer,
   type DamagedFile,
   DamagedFileError,
   type DiskEngine,
   fileOf,
+  type LargeItems,
   type OpenedFile,
   type OpenResult,
   type VbucketRecord,
 } from '../disk/engine.ts';
 import { raiseCas } from '../vbucket/cas-clock.ts';
-import type { Loader } from '../vbucket/loader.ts';
+import type { Collections } from '../vbucket/collections.ts';
+import type { EventRecorder } from '../vbucket/event-recorder.ts';
+import { Loader } from '../vbucket/loader.ts';
+import type { Residency } from '../vbucket/residency.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 
 /** After a crash CAS values may have been given out that no file tells of: stay above any of them. */
 const casJumpAfterCrash = 2 ** 24;
 
-/** What `open` found, and where it goes. */
-export interface WarmUpOptions extends OpenResult {
+export interface WarmUpOptions {
   disk: DiskEngine;
   files: BucketFiles;
   vbuckets: Vbuckets;
-  loader: Loader;
+  collections: Collections;
+  residency: Residency;
+  events: EventRecorder;
   random: Random;
+  clock: Clock;
+  log: Log;
+  /** Memory holds as much as it should of what nobody asked for. */
+  isFull: () => boolean;
 }
 
 export interface WarmUpResult {
@@ -35,29 +48,139 @@ export interface WarmUpResult {
   changed: number[];
 }
 
-export async function warmUp(options: WarmUpOptions): Promise<WarmUpResult> {
-  const { opened, damaged } = options;
-  const result: WarmUpResult = { damaged: [...damaged], readable: [], changed: [] };
-  await Promise.all(opened.map((file) => warmUpFile(options, file, result)));
-  return result;
-}
+/**
+ * First every key with its metadata, and the value where it lies beside them; then the bucket can be served. Large
+ * values come after that, as long as there is room; who asks earlier has them read one by one.
+ */
+export class WarmUp {
+  state: WarmUpReport['state'] = 'opening';
+  private readonly options: WarmUpOptions;
+  private readonly loader: Loader;
+  private readonly startedMs: number;
+  private keysMs: number | null = null;
+  private doneMs: number | null = null;
+  /** Live documents that the files say they hold. */
+  expectedItems = 0;
+  private expectedKeys = 0;
+  private readonly stopping = new AbortController();
+  private running: Promise<unknown> = Promise.resolve();
 
-async function warmUpFile(options: WarmUpOptions, file: OpenedFile, result: WarmUpResult): Promise<void> {
-  const { disk, files, loader, vbuckets } = options;
-  const rows = Array.from({ length: vbuckets.rows.count }, (_, row) => row);
-  const mine = rows.filter((row) => fileOf(row, files.fileCount) === file.file);
-  const records = new Map(file.vbuckets.map((record) => [record.vb, record]));
-  const changed = mine.filter((row) => restoreState(options, row, records.get(row), file.clean));
-  try {
-    await disk.load(files.bucketUuid, file.file, (batch) => loader.load(batch));
-  } catch (error) {
-    for (const row of mine) vbuckets.drop(row);
-    if (!(error instanceof DamagedFileError)) throw error;
-    result.damaged.push({ file: error.file, path: error.path, reason: error.reason });
-    return;
+  constructor(options: WarmUpOptions) {
+    this.options = options;
+    this.loader = new Loader(options);
+    this.startedMs = options.clock.monotonicMs();
   }
-  result.readable.push(...mine);
-  result.changed.push(...changed);
+
+  /** Ids of dropped collections of which there may be documents. */
+  get gone(): Set<number> {
+    return this.loader.gone;
+  }
+
+  get isStopped(): boolean {
+    return this.stopping.signal.aborted;
+  }
+
+  report(): WarmUpReport {
+    const { loader } = this;
+    const elapsed = (endMs: number | null): number =>
+      (endMs ?? this.options.clock.monotonicMs()) - this.startedMs;
+    return {
+      state: this.state,
+      keys: loader.keys,
+      values: loader.values,
+      expected: this.expectedKeys,
+      keysMs: elapsed(this.keysMs),
+      ms: elapsed(this.doneMs),
+    };
+  }
+
+  /** Ends it before its time: what is under way comes to its end first. */
+  async stop(): Promise<void> {
+    this.stopping.abort(new Error('the bucket stops'));
+    await this.running;
+  }
+
+  open(): Promise<OpenResult> {
+    return this.options.disk.open(this.options.files);
+  }
+
+  /** All keys. Throws when it is stopped meanwhile. */
+  readKeys({ opened, damaged }: OpenResult): Promise<WarmUpResult> {
+    const records = opened.flatMap((file) => file.vbuckets);
+    this.state = 'keys';
+    this.expectedItems = records.reduce((sum, { items }) => sum + items, 0);
+    this.expectedKeys = records.reduce((sum, { deleted }) => sum + deleted, this.expectedItems);
+    const result: WarmUpResult = { damaged: [...damaged], readable: [], changed: [] };
+    const read = Promise.all(opened.map((file) => this.readFile(file, result))).then(() => {
+      this.keysMs = this.options.clock.monotonicMs();
+      return result;
+    });
+    this.running = read.catch(() => {});
+    return read;
+  }
+
+  /** What `readKeys` left on disk because it is large. A file that cannot be read is told of, and the next one begun. */
+  readValues(): void {
+    this.state = 'values';
+    this.running = this.loader.left > 0 ? this.readAllValues() : this.end();
+  }
+
+  private async readAllValues(): Promise<void> {
+    const { files, log } = this.options;
+    for (let file = 0; file < files.fileCount && !this.isStopped; file++) {
+      try {
+        await this.readValuesOf(file);
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        log.error('bucket.values_not_read', { bucketUuid: files.bucketUuid, file, reason });
+      }
+    }
+    await this.end();
+  }
+
+  private async end(): Promise<void> {
+    this.state = 'done';
+    this.doneMs = this.options.clock.monotonicMs();
+  }
+
+  private async readValuesOf(file: number): Promise<void> {
+    const { disk, files, isFull } = this.options;
+    let after: number | null = 0;
+    while (after !== null && !isFull()) {
+      const page: LargeItems = await disk.largeItems(files.bucketUuid, file, after);
+      if (this.isStopped) return;
+      this.loader.loadValues(page.batch);
+      after = page.next;
+    }
+  }
+
+  private async readFile(file: OpenedFile, result: WarmUpResult): Promise<void> {
+    const { files, vbuckets } = this.options;
+    const rows = Array.from({ length: vbuckets.rows.count }, (_, row) => row);
+    const mine = rows.filter((row) => fileOf(row, files.fileCount) === file.file);
+    const records = new Map(file.vbuckets.map((record) => [record.vb, record]));
+    const changed = mine.filter((row) => restoreState(this.options, row, records.get(row), file.clean));
+    for (const { vb, items, deleted } of file.vbuckets) this.loader.expect(vb, items + deleted);
+    try {
+      await this.load(file.file);
+    } catch (error) {
+      for (const row of mine) vbuckets.drop(row);
+      if (!(error instanceof DamagedFileError)) throw error;
+      result.damaged.push({ file: error.file, path: error.path, reason: error.reason });
+      return;
+    }
+    result.readable.push(...mine);
+    result.changed.push(...changed);
+  }
+
+  private async load(file: number): Promise<void> {
+    const { disk, files, isFull } = this.options;
+    const take = (batch: CutBuffer): void => {
+      this.stopping.signal.throwIfAborted();
+      this.loader.load(batch);
+    };
+    await disk.load(files.bucketUuid, file, take, () => (isFull() ? 'none' : 'small'));
+  }
 }
 
 /**
@@ -65,7 +188,7 @@ async function warmUpFile(options: WarmUpOptions, file: OpenedFile, result: Warm
  * first cut carries it, and before that nothing happened that a client could hold against us.
  */
 function restoreState(
-  options: WarmUpOptions,
+  options: Pick<WarmUpOptions, 'random' | 'vbuckets'>,
   row: number,
   record: VbucketRecord | undefined,
   isClean: boolean,

@@ -80,6 +80,16 @@ export interface OpenResult {
   damaged: DamagedFile[];
 }
 
+/** What of the values a load brings: all, those that lie in their rows, or none. */
+export type LoadedValues = 'all' | 'small' | 'none';
+
+export interface LargeItems {
+  /** Cuts that carry no state of their vbuckets. */
+  batch: CutBuffer;
+  /** Null after the last page. */
+  next: number | null;
+}
+
 /** Part of a vbucket's rows, as one moment of the file had them. */
 export interface BackfillPage {
   /** One cut with the rows in seqno order, or nothing when there are none. */
@@ -117,11 +127,19 @@ export interface DiskEngine {
   /**
    * All rows of one file in batches of encoded cuts, in the order of their keys within a vbucket: a key keeps its place
    * there, so that none is left out when commits come in between. `consume` is awaited: its promise is the back-pressure.
-   * A cut of a batch carries the vbucket's final state.
+   * A cut of a batch carries the vbucket's final state. `values` is asked at each batch; values that are left out are
+   * marked so, and large ones that are left out are not compared with their checksum.
    * Rejects with DamagedFileError when a row cannot be read as it was written; the file then takes no commits, and
    * what was consumed before stands.
    */
-  load(bucketUuid: string, file: number, consume: (batch: CutBuffer) => void | Promise<void>): Promise<void>;
+  load(
+    bucketUuid: string,
+    file: number,
+    consume: (batch: CutBuffer) => void | Promise<void>,
+    values?: () => LoadedValues,
+  ): Promise<void>;
+  /** Items whose value is large, some at a time: `after` is 0 and then `next` of the page before. */
+  largeItems(bucketUuid: string, file: number, after: number): Promise<LargeItems>;
   /**
    * Resolves after the fsynced commit. Rejects on any error; the file then takes no further commits until reopened,
    * unless the error is a DiskFullError.
@@ -154,8 +172,11 @@ export interface DiskEngine {
    * `close`, `reset`, `destroy` and `stop` call it off.
    */
   compact(bucketUuid: string, file: number, options: CompactOptions): Promise<CompactResult>;
-  /** Sets the clean flag after the last commit and closes the files. A file that failed stays marked unclean. */
-  close(bucketUuid: string): Promise<void>;
+  /**
+   * Sets the clean flag after the last commit and closes the files. A file that failed stays marked unclean; all do when
+   * not `clean`: what an unclean stop asks for is still to be done.
+   */
+  close(bucketUuid: string, clean?: boolean): Promise<void>;
   /** Closes and deletes the folder. */
   destroy(files: BucketFiles): Promise<void>;
   /** Ends the engine. Buckets that were not closed count as not stopped cleanly. */

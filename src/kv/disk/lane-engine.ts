@@ -15,6 +15,8 @@ import {
   type DiskEngine,
   type DiskSizes,
   type Fetched,
+  type LargeItems,
+  type LoadedValues,
   type OpenResult,
 } from './engine.ts';
 import type { Lane } from './lane.ts';
@@ -62,11 +64,12 @@ export class LaneEngine implements DiskEngine {
     bucketUuid: string,
     file: number,
     consume: (batch: CutBuffer) => void | Promise<void>,
+    values: () => LoadedValues = () => 'all',
   ): Promise<void> {
     const lane = this.laneOf(file);
-    let page = await lane.call('loadPage', bucketUuid, file, firstPage);
+    let page = await lane.call('loadPage', bucketUuid, file, firstPage, values());
     for (;;) {
-      const following = page.next && lane.call('loadPage', bucketUuid, file, page.next);
+      const following = page.next && lane.call('loadPage', bucketUuid, file, page.next, values());
       // Its rejection is seen below, unless `consume` throws first.
       following?.catch(() => {});
       if (page.batch.length > 0) await consume(page.batch);
@@ -101,6 +104,10 @@ export class LaneEngine implements DiskEngine {
     );
   }
 
+  async largeItems(bucketUuid: string, file: number, after: number): Promise<LargeItems> {
+    return await this.read(bucketUuid, file, (spec) => this.readLane.call('largeItems', spec, after));
+  }
+
   async backfill(bucketUuid: string, file: number, vb: number, afterSeqno: number): Promise<BackfillPage> {
     return await this.read(bucketUuid, file, (spec) =>
       this.readLane.call('backfillPage', spec, vb, afterSeqno),
@@ -129,12 +136,12 @@ export class LaneEngine implements DiskEngine {
     return result;
   }
 
-  async close(bucketUuid: string): Promise<void> {
+  async close(bucketUuid: string, clean = true): Promise<void> {
     this.filesOf(bucketUuid);
     this.buckets.delete(bucketUuid);
     await this.compactions.callOff(bucketUuid);
     await this.closeReaders(bucketUuid);
-    await this.eachLane((lane) => lane.call('close', bucketUuid, true));
+    await this.eachLane((lane) => lane.call('close', bucketUuid, clean));
   }
 
   async destroy(files: BucketFiles): Promise<void> {

@@ -11,6 +11,7 @@ export type LaneOperation =
   | 'fetchItems'
   | 'expiredKeys'
   | 'collectionKeys'
+  | 'largeItems'
   | 'closeReaders'
   | 'sizes'
   | 'fileBytes'

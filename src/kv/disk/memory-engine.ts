@@ -13,6 +13,8 @@ import {
   DiskFullError,
   type DiskSizes,
   type Fetched,
+  type LargeItems,
+  type LoadedValues,
   type OpenResult,
   type PurgedVbucket,
 } from './engine.ts';
@@ -132,6 +134,7 @@ class MemoryEngine implements DiskEngine {
     bucketUuid: string,
     file: number,
     consume: (batch: CutBuffer) => void | Promise<void>,
+    values: () => LoadedValues = () => 'all',
   ): Promise<void> {
     const handle = this.usable(bucketUuid, file);
     const { damage } = handle.stored;
@@ -139,7 +142,11 @@ class MemoryEngine implements DiskEngine {
       handle.failure = damage;
       throw new DamagedFileError({ file, path: handle.path, reason: damage });
     }
-    for (const batch of handle.stored.batches()) await consume(batch);
+    for (const batch of handle.stored.batches(values)) await consume(batch);
+  }
+
+  async largeItems(bucketUuid: string, file: number, after: number): Promise<LargeItems> {
+    return this.usable(bucketUuid, file).stored.largeItems(after);
   }
 
   async commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<void> {
@@ -205,13 +212,13 @@ class MemoryEngine implements DiskEngine {
     return { bytesBefore, bytesAfter: stored.dataBytes(), purged };
   }
 
-  async close(bucketUuid: string): Promise<void> {
+  async close(bucketUuid: string, clean = true): Promise<void> {
     this.refuseWhenDead();
     const { handles } = this.find(bucketUuid);
     this.buckets.delete(bucketUuid);
     for (const handle of handles.values()) {
       await handle.last;
-      handle.stored.clean = handle.failure === null && !handle.isFull;
+      handle.stored.clean = clean && handle.failure === null && !handle.isFull;
     }
   }
 

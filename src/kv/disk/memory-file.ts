@@ -13,10 +13,13 @@ import {
   type BackfillPage,
   type CollectionKeysOrder,
   type CutBuffer,
+  type LargeItems,
+  type LoadedValues,
   type PurgedVbucket,
   purgedRecord,
   type VbucketRecord,
 } from './engine.ts';
+import { smallValueMax } from './schema.ts';
 import { recordOf, stateOf } from './vb-row.ts';
 import type { Want } from './wants.ts';
 
@@ -96,7 +99,7 @@ export class MemoryFile {
     return own.filter((want) => after === null || isLater(want, after)).slice(0, limit);
   }
 
-  *batches(): Generator<CutBuffer> {
+  *batches(values: () => LoadedValues = () => 'all'): Generator<CutBuffer> {
     const writer = new CutWriter();
     for (const vbucket of this.sorted()) {
       const { record } = vbucket;
@@ -105,12 +108,22 @@ export class MemoryFile {
       while (from < items.length) {
         const to = endOfBatch(items, from, writer.bytes);
         const part = items.slice(from, to);
-        writeCut(writer, stateOf(record), part);
+        writeCut(writer, stateOf(record), part, values());
         if (writer.bytes >= batchTargetBytes) yield writer.take();
         from = to;
       }
     }
     if (writer.bytes > 0) yield writer.take();
+  }
+
+  /** All of them in one page. */
+  largeItems(after: number): LargeItems {
+    const writer = new CutWriter();
+    for (const vbucket of after === 0 ? this.sorted() : []) {
+      const large = itemsByKey(vbucket).filter(({ encoded }) => isLarge(encoded));
+      if (large.length > 0) writeCut(writer, stateOfVbucket(vbucket.record.vb), large);
+    }
+    return { batch: writer.take(), next: after === 0 ? 1 : null };
   }
 
   backfill(vb: number, afterSeqno: number): BackfillPage {
@@ -213,10 +226,17 @@ function writeCut(
   writer: CutWriter,
   state: CutState,
   items: readonly { seqno: number; encoded: Buffer }[],
+  values: LoadedValues = 'all',
 ): void {
   writer.begin(state.failover.length);
-  for (const { encoded } of items) writer.encodedItem(encoded);
+  for (const { encoded } of items) {
+    writer.encodedItem(encoded);
+    const hasValue = encoded.readUInt32BE(32) > 0 && !isEventKey(encoded, cutItemBytes);
+    if (hasValue && (values === 'none' || (values === 'small' && isLarge(encoded)))) writer.dropValue();
+  }
   writer.finish(state);
 }
+
+const isLarge = (encoded: Buffer): boolean => encoded.readUInt32BE(32) > smallValueMax;
 
 const keyOf = (item: CutItem): string => item.buffer.toString('latin1', item.keyStart, item.keyEnd);

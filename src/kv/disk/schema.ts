@@ -76,6 +76,10 @@ export const sql = {
   rowsByKey: `select cast(group_concat(meta || key || ifnull(val, x''), '') as blob),
     group_concat(seq || ',' || ifnull(del, exp) || ',' || length(key) || ',' || ifnull(length(val), -1))
     from (select key, seq, exp, del, meta, val from doc where vb = ? and key > ? order by key limit ?)`,
+  /** By the place of the value, which is made of vbucket and seqno. */
+  largeRows: `select b.id, d.vb, d.key, d.seq, d.exp, d.del, d.meta, b.val from big b
+    cross join doc d on d.vb = b.id / ${bigVbFactor} and d.seq = b.id % ${bigVbFactor}
+    where b.id > ? order by b.id limit ?`,
   rowOf: 'select key, seq, exp, del, meta, val from doc where vb = ? and key = ?',
   expired: 'select vb, key from doc where exp > 0 and exp <= ? and del is null order by exp limit ?',
   collectionKeys: `select key from doc where vb = ? and key > ? and key < ? and del is null order by key limit ?`,

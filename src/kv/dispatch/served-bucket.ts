@@ -1,7 +1,7 @@
 // A bucket as the pipeline sees it: its documents once they are loaded, its collections, its configuration, and the
 // clients that wait for its durable writes.
 import { Status } from '#wire/status.ts';
-import type { BucketReport, BucketSpec, CompactionReport } from '../admin.ts';
+import type { BucketReport, BucketSpec, CompactionReport, WarmUpReport } from '../admin.ts';
 import type { BucketKeys } from '../bucket/bucket-keys.ts';
 import type { Documents } from '../bucket/documents.ts';
 import type { Timings } from '../bucket/timings.ts';
@@ -89,6 +89,8 @@ export class ServedBucket {
   /** Null until the documents can be read. */
   documents: Documents | null = null;
   engine: BucketEngine | null = null;
+  /** How far the start is, also before `engine` is there; null in buckets without a disk. */
+  warmUp: () => WarmUpReport | null = () => null;
   readonly counters: Counters = noCounts();
   readonly producers = new Producers();
   readonly scans = new Scans();

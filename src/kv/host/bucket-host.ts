@@ -42,6 +42,8 @@ export class BucketHost {
   readonly served: ServedBucket;
   private bucket: Bucket;
   private readonly options: BucketHostOptions;
+  /** Resolves when the present start is through. */
+  started: Promise<void> = Promise.resolve();
   /** Of the next start. */
   private expiryPagerSeconds = expiryPagerSecondsDefault;
   private readonly log: Log;
@@ -55,13 +57,21 @@ export class BucketHost {
     this.incarnation = spec.incarnation;
     this.options = options;
     this.bucket = this.makeBucket(spec);
+    this.served.warmUp = () => this.bucket.warmUpReport;
   }
 
-  /** Loads the documents and serves them. A bucket that cannot be loaded says so in its report. */
-  async start(): Promise<void> {
+  /** Begins to load the documents, and serves them as soon as it may. Resolves then, or when that is not to be. */
+  start(): Promise<void> {
+    this.started = this.load();
+    return this.started;
+  }
+
+  /** A bucket that cannot be loaded says so in its report. */
+  private async load(): Promise<void> {
     const { bucket, served } = this;
     try {
       await bucket.start();
+      if (bucket !== this.bucket) return;
       for (const damage of bucket.damaged)
         this.log.error('bucket.damaged', { bucket: served.name, ...damage });
       if (bucket.state === 'ready') this.open();
@@ -125,6 +135,7 @@ export class BucketHost {
       damaged,
       writeFailure: this.failure ?? bucket.writeFailure,
       compaction: bucket.compaction.progress,
+      warmUp: bucket.warmUpReport,
       ...served.report(),
       ...this.figures(),
     };
@@ -161,7 +172,7 @@ export class BucketHost {
     this.failure = null;
     this.incarnation = spec.incarnation;
     this.bucket = this.makeBucket(spec);
-    await this.start();
+    void this.start();
   }
 
   private async flush(incarnation: number): Promise<void> {

@@ -47,6 +47,8 @@ export interface DataServiceOptions {
 const connectionsMaxDefault = 10_000;
 const sweepMs = 5_000;
 const drainMs = 2_000;
+/** Small buckets are ready by then; large ones go on warming up while the next order is followed. */
+const startPatienceMs = 2_000;
 
 export class DataService implements KvAdmin {
   private readonly options: DataServiceOptions;
@@ -233,9 +235,11 @@ export class DataService implements KvAdmin {
     await Promise.all(desired.leaving.map((uuid) => this.removeLeftovers(uuid)));
     this.expiryPagerSeconds = desired.expiryPagerSeconds ?? expiryPagerSecondsDefault;
     for (const host of this.hosts.values()) host.expireEvery(this.expiryPagerSeconds);
+    const begun = new Set([...this.hosts.values()].map(({ started }) => started));
     const followed = desired.buckets.map((spec) => this.followBucket(spec));
     directory.replaceUsers(desired.users);
     await Promise.all(followed);
+    await this.waitForStarts(begun);
     return await this.report();
   }
 
@@ -255,7 +259,18 @@ export class DataService implements KvAdmin {
     host.expireEvery(this.expiryPagerSeconds);
     this.hosts.set(spec.name, host);
     this.directory.buckets.set(spec.name, host.served);
-    await host.start();
+    void host.start();
+  }
+
+  /** Those that were under way `before` have been waited for. */
+  private async waitForStarts(before: ReadonlySet<Promise<void>>): Promise<void> {
+    const starts = [...this.hosts.values()].map(({ started }) => started);
+    const fresh = starts.filter((started) => !before.has(started));
+    if (fresh.length === 0) return;
+    const late = deferred<void>();
+    const timer = this.options.clock.after(startPatienceMs, late.resolve);
+    await Promise.race([Promise.all(fresh), late.promise]);
+    timer.cancel();
   }
 
   /** Connections on the bucket end with it. */

@@ -36,6 +36,16 @@ export class KeyIndex {
     return this.counts[row] as number;
   }
 
+  /** Makes room in an empty row for so many keys at once. */
+  reserve(row: number, count: number): void {
+    if (count === 0 || this.tables[row] !== noTable) return;
+    let length = firstSlots * 2;
+    while (count * 32 > length * 13) length *= 2;
+    const table = new Uint32Array(new SharedArrayBuffer(length * 4));
+    this.tables[row] = table;
+    this.totals[0] = this.bytes + table.byteLength;
+  }
+
   /** The slot of a key, or -1. */
   locate(row: number, hash: number, key: Buffer, start: number, end: number): number {
     const table = this.tables[row] as Uint32Array;

@@ -18,9 +18,17 @@ export interface LoaderOptions {
   isFull: () => boolean;
 }
 
+/** Memory is looked at from time to time only. */
+const itemsPerLook = 64;
+
 export class Loader {
   /** Ids of dropped collections of which documents came: there is something to sweep. */
   readonly gone = new Set<number>();
+  /** Documents and tombstones seen so far, and how many of them came with their value. */
+  keys = 0;
+  values = 0;
+  /** Values that are on disk only. */
+  left = 0;
   private readonly vbuckets: Vbuckets;
   private readonly collections: Collections;
   private readonly residency: Residency;
@@ -36,12 +44,31 @@ export class Loader {
     this.isFull = options.isFull;
   }
 
-  load(batch: CutBuffer): void {
-    const reader = new CutReader(batch);
-    while (reader.nextCut()) while (reader.nextItem()) this.loadItem(reader.state.vb, reader.item);
+  /** Before the items of a row come, told by its file to be so many. */
+  expect(row: number, count: number): void {
+    if (this.residency.policy !== 'fullEviction') this.vbuckets.index.reserve(row, count);
   }
 
-  private loadItem(row: number, item: CutItem): void {
+  load(batch: CutBuffer): void {
+    const reader = new CutReader(batch);
+    let isFull = this.isFull();
+    while (reader.nextCut()) {
+      while (reader.nextItem()) {
+        if (this.keys++ % itemsPerLook === 0) isFull = this.isFull();
+        this.loadItem(reader.state.vb, reader.item, isFull);
+      }
+    }
+  }
+
+  /** Values that warm-up left on disk because they are large. */
+  loadValues(batch: CutBuffer): void {
+    const reader = new CutReader(batch);
+    while (reader.nextCut()) {
+      while (reader.nextItem()) if (this.residency.bringValue(reader.state.vb, reader.item)) this.values++;
+    }
+  }
+
+  private loadItem(row: number, item: CutItem, isFull: boolean): void {
     if (isEventKey(item.buffer, item.keyStart)) {
       this.events.noteStored(row, item);
       return;
@@ -55,12 +82,16 @@ export class Loader {
     if (address !== 0 && vbuckets.items.seqno(address) >= item.seqno) return;
     draftOfStored(item, draft);
     vbuckets.countStored(draft);
-    if (address !== 0 || !this.isFull()) this.keep(item);
-    else if (this.residency.policy === 'fullEviction' && !isGone) this.residency.leaveAway(draft, hash);
+    const isWhole = (item.bits & CutBits.valueAway) === 0;
+    if (!isWhole) this.left++;
+    if (isWhole && (address !== 0 || !isFull)) this.keep(item);
+    else if (isFull && this.residency.policy === 'fullEviction' && !isGone)
+      this.residency.leaveAway(draft, hash);
     else this.residency.keepKey(draft, item);
   }
 
   private keep(item: CutItem): void {
     if (!this.vbuckets.restore(this.draft, item)) throw new RangeError('no memory for the stored documents');
+    this.values++;
   }
 }

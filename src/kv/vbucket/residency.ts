@@ -2,7 +2,7 @@
 // change that anyone sees. Only what the disk holds for certain may leave.
 
 import type { EvictionPolicy } from '../admin.ts';
-import type { CutItem } from '../bucket/cut.ts';
+import { CutBits, type CutItem } from '../bucket/cut.ts';
 import { Bit, headerBytes, keyBytesIn, Word } from '../memory/layout.ts';
 import { draftOfStored } from './drafts.ts';
 import { type Draft, emptyDraft } from './items.ts';
@@ -105,6 +105,16 @@ export class Residency {
     return !isWanted || this.takeValue(address, stored);
   }
 
+  /** Takes in the value only, if it is of the version in memory and still away. Answers whether it did. */
+  bringValue(row: number, stored: CutItem): boolean {
+    const { buffer, keyStart, keyEnd } = stored;
+    const { items } = this.vbuckets;
+    const hash = this.vbuckets.hash(buffer, keyStart, keyEnd);
+    const address = this.vbuckets.look(row, hash, buffer, keyStart, keyEnd);
+    if (address === 0 || (items.state(address) & Bit.valueAway) === 0) return false;
+    return items.seqno(address) === stored.seqno && this.takeValue(address, stored);
+  }
+
   /** At warm-up, when memory is full: the item stays on disk. `place` was looked up for its key. */
   leaveAway(draft: Draft, hash: number): void {
     const { away, place, rows } = this.vbuckets;
@@ -114,7 +124,7 @@ export class Residency {
 
   /** At warm-up, when memory is full: only the key comes in. `place` was looked up for it. */
   keepKey(draft: Draft, stored: CutItem): void {
-    const hasValue = draft.valueEnd > draft.valueStart;
+    const hasValue = draft.valueEnd > draft.valueStart || (stored.bits & CutBits.valueAway) !== 0;
     draft.valueEnd = draft.valueStart;
     if (!this.vbuckets.restore(draft, stored)) throw new RangeError('no memory for the stored keys');
     if (!hasValue) return;

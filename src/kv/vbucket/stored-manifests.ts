@@ -25,7 +25,7 @@ export class StoredManifests {
     for (const [id, state] of firstState.collections) this.column(this.collections, id, state).fill(0);
   }
 
-  /** Events of a row come in the order of their seqnos. */
+  /** Events of a row come in the order of their keys: the beginning of a collection before its changes. */
   note(row: number, event: SystemEvent): void {
     const isScope = isScopeEvent(event.kind);
     const column = isScope

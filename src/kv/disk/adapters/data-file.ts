@@ -2,7 +2,13 @@
 // never tried again. What was committed stays; what came after is refused with the first error's reason.
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { DamagedFileError, DiskFullError, type DiskSizes, type OpenedFile } from '../engine.ts';
+import {
+  DamagedFileError,
+  DiskFullError,
+  type DiskSizes,
+  type LoadedValues,
+  type OpenedFile,
+} from '../engine.ts';
 import { connectionSql, pageBytes, sql } from '../schema.ts';
 import { CleanFlag, checkFormat, checkHeader, type DataFileSpec } from './file-format.ts';
 import { type LoadCursor, type LoadPage, PageReader } from './page-reader.ts';
@@ -75,10 +81,10 @@ export class DataFile {
     }
   }
 
-  loadPage(cursor: LoadCursor): LoadPage {
+  loadPage(cursor: LoadCursor, values: LoadedValues): LoadPage {
     this.refuseAfterFailure();
     try {
-      const page = this.reader.readPage(cursor, this.commits);
+      const page = this.reader.readPage(cursor, this.commits, values);
       // What was read is in the caller's memory now: two megabytes of page cache a file are not worth keeping.
       if (page.next === null) this.db.exec('pragma shrink_memory');
       return page;

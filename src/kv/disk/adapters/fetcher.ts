@@ -2,13 +2,16 @@
 // waits for a commit, nor a commit for it.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CutWriter, stateOfVbucket } from '#kv/bucket/cut.ts';
-import type { Fetched } from '../engine.ts';
+import type { Fetched, LargeItems } from '../engine.ts';
 import { readerSql, sql } from '../schema.ts';
 import { decodeWants, encodeWants, endOfPrefix, type Want } from '../wants.ts';
 import { arraysOf, type DocRow, RowReader } from './row-reader.ts';
 
 /** A fetch is one read transaction; above this many keys it is several, so that none holds back a checkpoint. */
 const keysPerRead = 512;
+/** Large values in one page: at least this one, more while they are small enough. */
+const largePageRows = 16;
+const largePageBytes = 256 * 1024;
 
 export class Fetcher {
   private readonly db: DatabaseSync;
@@ -16,6 +19,7 @@ export class Fetcher {
   private readonly expired: StatementSync;
   private readonly keys: StatementSync;
   private readonly vbucketIds: StatementSync;
+  private readonly large: StatementSync;
   private readonly reader: RowReader;
 
   constructor(path: string) {
@@ -25,6 +29,7 @@ export class Fetcher {
     this.expired = arraysOf(this.db, sql.expired);
     this.keys = arraysOf(this.db, sql.collectionKeys);
     this.vbucketIds = arraysOf(this.db, sql.vbucketIds);
+    this.large = arraysOf(this.db, sql.largeRows);
     this.reader = new RowReader(this.db);
   }
 
@@ -53,6 +58,21 @@ export class Fetcher {
       if (found.length >= limit) break;
     }
     return encodeWants(found);
+  }
+
+  /** Throws when a row is not what was written. */
+  largeItems(after: number): LargeItems {
+    const writer = new CutWriter();
+    let next: number | null = null;
+    for (const found of this.large.iterate(after, largePageRows)) {
+      const [id, vb, ...row] = found as unknown as [number, number, ...unknown[]];
+      writer.begin(0);
+      this.reader.write(vb, row, writer);
+      writer.finish(stateOfVbucket(vb));
+      next = id;
+      if (writer.bytes >= largePageBytes) break;
+    }
+    return { batch: writer.take(), next };
   }
 
   close(): void {

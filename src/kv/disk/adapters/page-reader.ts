@@ -2,8 +2,9 @@
 // or a commit for long. Every row is compared with its checksum.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { CutWriter } from '#kv/bucket/cut.ts';
-import type { VbucketRecord } from '../engine.ts';
+import { type CutItem, CutWriter } from '#kv/bucket/cut.ts';
+import { isEventKey } from '#kv/vbucket/system-events.ts';
+import type { LoadedValues, VbucketRecord } from '../engine.ts';
 import { sql } from '../schema.ts';
 import { readVbRow, stateOf } from '../vb-row.ts';
 import { PackedRows } from './packed-rows.ts';
@@ -40,6 +41,7 @@ export class PageReader {
   private readonly monotonicMs: () => number;
   private readonly packed: PackedRows;
   private readonly rowReader: RowReader;
+  private values: LoadedValues = 'all';
 
   constructor(db: DatabaseSync, monotonicMs: () => number) {
     this.vbuckets = arraysOf(db, sql.vbucketsFrom);
@@ -55,12 +57,13 @@ export class PageReader {
   }
 
   /** `commits` counts the file's commits: while it stands still, rows by seqno and rows by key must agree. */
-  readPage(cursor: LoadCursor, commits: number): LoadPage {
+  readPage(cursor: LoadCursor, commits: number, values: LoadedValues): LoadPage {
     if (cursor.commits < 0) this.refuseStrayRows();
     const writer = new CutWriter(2 * pageTargetBytes);
     const deadlineMs = this.monotonicMs() + pageTargetMs;
     const isFull = (): boolean => writer.bytes >= pageTargetBytes || this.monotonicMs() > deadlineMs;
     const at = { ...cursor };
+    this.values = values;
     do {
       const row = this.vbuckets.get(at.vb) as unknown as unknown[] | undefined;
       if (row === undefined) return { batch: writer.take(), next: null };
@@ -112,12 +115,14 @@ export class PageReader {
   }
 
   private writeRow(at: LoadCursor, writer: CutWriter): void {
-    const { item, isBig } = this.packed;
-    if (isBig) this.rowReader.writeBig(at.vb, item, writer);
+    const { checksum, item, isBig } = this.packed;
+    if (isBig && this.values === 'all') this.rowReader.writeBig(at.vb, item, writer);
     else writer.item(item);
-    if (crc32(writer.lastItem(), at.vb) !== this.packed.checksum) {
+    const isWhole = !isBig || this.values === 'all';
+    if (isWhole && crc32(writer.lastItem(), at.vb) !== checksum) {
       throw new Error(`the row at vbucket ${at.vb}, seqno ${item.seqno} differs from its checksum`);
     }
+    if (!isWhole || (this.values === 'none' && mayLeave(item))) writer.dropValue();
     at.rows++;
     at.seqnos += item.seqno >>> 0;
   }
@@ -134,6 +139,10 @@ export class PageReader {
     if (stray !== undefined) throw new Error(`vbucket ${stray[0]} has rows but no state`);
   }
 }
+
+/** What system events say is what a load is for, among other things. */
+const mayLeave = (item: CutItem): boolean =>
+  item.valueEnd > item.valueStart && !isEventKey(item.buffer, item.keyStart);
 
 function toRecord(row: readonly unknown[]): VbucketRecord {
   const record = readVbRow(row);

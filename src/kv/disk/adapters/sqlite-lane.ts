@@ -9,6 +9,8 @@ import {
   DamagedFileError,
   type DiskSizes,
   type Fetched,
+  type LargeItems,
+  type LoadedValues,
   type OpenedFile,
   type OpenResult,
   type PurgedVbucket,
@@ -89,8 +91,8 @@ export class SqliteLane {
     this.unsettled.clear();
   }
 
-  loadPage(bucketUuid: string, file: number, cursor: LoadCursor): LoadPage {
-    return this.find(bucketUuid, file).loadPage(cursor);
+  loadPage(bucketUuid: string, file: number, cursor: LoadCursor, values: LoadedValues): LoadPage {
+    return this.find(bucketUuid, file).loadPage(cursor, values);
   }
 
   /** Over a connection that only reads, opened when it is first needed. The file is written by another lane or this. */
@@ -106,6 +108,11 @@ export class SqliteLane {
   /** Over the connection of `fetchItems`. `after` is one encoded place, the start of the first vbucket to begin with. */
   collectionKeys(spec: DataFileSpec, prefix: Uint8Array, after: Uint8Array, limit: number): Uint8Array {
     return this.fetcherOf(spec).collectionKeys(prefix, after, limit);
+  }
+
+  /** Over the connection of `fetchItems`. */
+  largeItems(spec: DataFileSpec, after: number): LargeItems {
+    return this.fetcherOf(spec).largeItems(after);
   }
 
   /** As `fetchItems`, over another connection: a broken row fails its backfill and nothing else. */

@@ -1,0 +1,35 @@
+// What is asked of a bucket's files beside single documents.
+import {
+  type BackfillPage,
+  type BucketFiles,
+  type CollectionKeysOrder,
+  type DiskEngine,
+  fileOf,
+} from '../disk/engine.ts';
+import type { Now } from '../vbucket/now.ts';
+
+export interface Storage {
+  disk: DiskEngine;
+  files: BucketFiles;
+}
+
+/** Reads the rows of a vbucket by the page. */
+export function readerOf({
+  disk,
+  files,
+}: Storage): (vb: number, afterSeqno: number) => Promise<BackfillPage> {
+  const { bucketUuid, fileCount } = files;
+  return (vb, afterSeqno) => disk.backfill(bucketUuid, fileOf(vb, fileCount), vb, afterSeqno);
+}
+
+/** Keys of expired documents, by file. */
+export const expiredKeysOf = ({ disk, files }: Storage, now: Now) => ({
+  fileCount: files.fileCount,
+  expiredKeys: (file: number, limit: number) => disk.expiredKeys(files.bucketUuid, file, now.seconds, limit),
+});
+
+/** Keys of the documents of a collection, by file. */
+export const collectionKeysOf = ({ disk, files }: Storage) => ({
+  fileCount: files.fileCount,
+  keys: (file: number, order: CollectionKeysOrder) => disk.collectionKeys(files.bucketUuid, file, order),
+});

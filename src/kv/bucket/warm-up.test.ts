@@ -1,0 +1,116 @@
+// The start of a bucket with documents on disk: keys first, large values later, and an end at any time.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import { Status } from '#wire/status.ts';
+import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import type { DiskEngine } from '../disk/engine.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
+
+const files = { folder: '/w', bucketUuid: 'w', incarnation: 1, fileCount: 4 };
+const large = 'L'.repeat(5000);
+
+const aBucketOn = (disk: DiskEngine): BucketUnderTest => new BucketUnderTest({ storage: { disk, files } });
+
+/** Forty documents, every other one large, and a tombstone. */
+async function fill(disk: MemoryDisk): Promise<void> {
+  const b = await aBucketOn(disk.engine()).start();
+  for (let i = 0; i < 40; i++) b.store(`k${i}`, { vb: i, value: i % 2 ? large : 'small' });
+  b.store('gone');
+  b.remove('gone');
+  await b.bucket.stop();
+}
+
+/** A disk on which some calls wait. */
+function held(engine: DiskEngine, ...names: ('load' | 'largeItems')[]) {
+  const gate = deferred<void>();
+  const disk: DiskEngine = Object.create(engine);
+  for (const name of names) {
+    const act = engine[name].bind(engine) as (...args: unknown[]) => Promise<unknown>;
+    Object.assign(disk, { [name]: (...args: unknown[]) => gate.promise.then(() => act(...args)) });
+  }
+  return { disk, release: () => gate.resolve() };
+}
+
+test('serves once all keys are there, reads large values for who asks, and brings the others by itself', async () => {
+  const stored = new MemoryDisk();
+  await fill(stored);
+  const { disk, release } = held(stored.engine(), 'largeItems');
+  const b = await aBucketOn(disk).start();
+  assert.equal(b.bucket.state, 'ready');
+  assert.equal(b.bucket.stats().items, 40);
+  assert.equal(b.bucket.stats().nonResident, 20);
+  const { state, keys, values, expected } = b.bucket.warmUpReport ?? {};
+  assert.deepEqual(
+    { state, keys, values, expected },
+    { state: 'values', keys: 41, values: 21, expected: 41 },
+  );
+  assert.equal(await b.whenResident(() => b.find('k1', 1)), Status.success);
+  assert.equal(b.value, large);
+  assert.equal(b.store('k3', { vb: 3, value: 'newer' }), Status.success);
+  release();
+  await eventually(() => assert.equal(b.bucket.warmUpReport?.state, 'done'));
+  assert.equal(b.bucket.stats().nonResident, 0);
+  assert.equal(b.find('k3', 3), Status.success);
+  assert.equal(b.value, 'newer');
+  for (const i of [2, 5, 39]) {
+    assert.equal(b.find(`k${i}`, i), Status.success);
+    assert.equal(b.value, i % 2 ? large : 'small');
+  }
+  await b.bucket.stop();
+});
+
+test('knows the counts before the keys, and answers nothing till then', async () => {
+  const stored = new MemoryDisk();
+  await fill(stored);
+  const { disk, release } = held(stored.engine(), 'load');
+  const b = aBucketOn(disk);
+  const started = b.bucket.start();
+  await eventually(() => assert.equal(b.bucket.stats().items, 40));
+  assert.equal(b.bucket.state, 'warmup');
+  assert.equal(b.find('k0'), Status.temporaryFailure);
+  release();
+  await started;
+  assert.equal(b.bucket.stats().items, 40);
+  await b.bucket.stop();
+});
+
+for (const unclean of [false, true]) {
+  test(`a stop in the middle leaves ${unclean ? 'an unclean' : 'a clean'} bucket as it was`, async () => {
+    const stored = new MemoryDisk();
+    await fill(stored);
+    if (unclean) {
+      await aBucketOn(stored.engine()).start();
+      stored.crash();
+    }
+    const { disk, release } = held(stored.engine(), 'load');
+    const b = aBucketOn(disk);
+    const started = b.bucket.start();
+    await eventually(() => assert.equal(b.bucket.warmUpReport?.state, 'keys'));
+    const stopped = b.bucket.stop();
+    release();
+    await Promise.all([started, stopped]);
+    assert.equal(b.bucket.state, 'warmup');
+    const { opened } = await stored.engine().open(files);
+    assert.deepEqual(
+      opened.map(({ clean }) => clean),
+      opened.map(() => !unclean),
+    );
+  });
+}
+
+test('a flush in the middle leaves an empty bucket that serves', async () => {
+  const stored = new MemoryDisk();
+  await fill(stored);
+  const { disk, release } = held(stored.engine(), 'load');
+  const b = aBucketOn(disk);
+  const started = b.bucket.start();
+  await eventually(() => assert.equal(b.bucket.warmUpReport?.state, 'keys'));
+  const flushed = b.bucket.flush(2);
+  release();
+  await Promise.all([started, flushed]);
+  assert.deepEqual([b.bucket.state, b.bucket.stats().items], ['ready', 0]);
+  assert.equal(b.store('k'), Status.success);
+  await b.bucket.stop();
+});
