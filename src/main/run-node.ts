@@ -5,6 +5,7 @@ import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { DataFolder } from './data-folder.ts';
+import { keepReserve, useReserve } from './disk-reserve.ts';
 import { applyPlan, type FirstStart, provision } from './first-start.ts';
 import { type InitPlan, isEmptyPlan, planOf } from './init-plan.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
@@ -35,6 +36,7 @@ export async function runNode(
   if (wanted === null && !makePassword && !isEmptyPlan(plan)) {
     throw new UsageError('--bucket and --init need --username and --password');
   }
+  useReserve(options['data-dir']);
   const folder = DataFolder.open(options['data-dir'], realRandom);
   const held = lockDataFolder(options['data-dir']);
   const log = pinoLog(options['log-level']);
@@ -51,6 +53,7 @@ export async function runNode(
     await node.start();
     const credentials = wanted ?? folder.madeAdministrator() ?? (makePassword ? madeUp() : null);
     await becomeReady({ node, options, folder, plan, credentials, made: wanted === null });
+    keepReserve(options['data-dir']);
   } catch (error) {
     await node.stop();
     throw error;

@@ -71,6 +71,39 @@ test('a full disk refuses writes for a while, and nothing is lost', { skip: need
   }
 });
 
+test('a node starts on a full disk: it reads, says why it takes no writes, and does again once there is space', {
+  skip: needs('mount'),
+}, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-full-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'divan-test', dataDir]);
+  const ballast = join(dataDir, 'ballast');
+  const value = Buffer.alloc(50_000, 'v');
+  try {
+    await using node = await NodeProcess.start({ dataDir, args });
+    const b = await client(node);
+    for (let i = 0; i < 20; i++) assert.equal(await set(b, `k${i}`, value), success);
+    b.close();
+    assert.equal(await node.stop(), 0);
+    fillUp(ballast);
+    await using again = await NodeProcess.start({ dataDir });
+    const c = await client(again);
+    for (let i = 0; i < 20; i++) assert.equal((await get(c, `k${i}`)).value.length, value.length);
+    await eventually(async () => {
+      const status = await set(c, 'more', Buffer.alloc(1_000_000, 'v'));
+      assert.equal(status, temporaryFailure);
+    });
+    await eventually(() => assert.match(again.output, /disk\.full/));
+    assert.equal((await get(c, 'k0')).value.length, value.length);
+    rmSync(ballast);
+    await eventually(async () => assert.equal(await set(c, 'after', value), success));
+    c.close();
+    assert.equal(await again.stop(), 0);
+  } finally {
+    execFileSync('umount', ['--lazy', dataDir]);
+    rmSync(dataDir, { recursive: true });
+  }
+});
+
 test('after a failed sync a bucket takes no more writes, says why, and reads go on', {
   skip: needs('compiler'),
 }, async () => {
