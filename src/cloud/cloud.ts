@@ -100,11 +100,12 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   });
   await startNodes(options, nodes);
   await worker.start();
-  await tokens.revoke({ origin: 'start' });
+  const origin = `start:${options.home}`;
+  await tokens.revoke({ origin });
   const startToken = await tokens.issue({
     role: 'organizationOwner',
     projectId: null,
-    origin: 'start',
+    origin,
     expiresAt: null,
   });
   return {

@@ -33,6 +33,8 @@ const startTimeoutMs = 30_000;
 
 export class CloudProcess {
   readonly dataDir: string;
+  /** The flags it was given beside its folder and port. */
+  readonly args: string[];
   readonly ready: CloudReady;
   private readonly child: ChildProcess;
   private readonly keepData: boolean;
@@ -41,11 +43,17 @@ export class CloudProcess {
   private constructor(
     child: ChildProcess,
     printed: { text: string },
-    { dataDir, keepData, ready }: { dataDir: string; keepData: boolean; ready: CloudReady },
+    {
+      dataDir,
+      args,
+      keepData,
+      ready,
+    }: { dataDir: string; args: string[]; keepData: boolean; ready: CloudReady },
   ) {
     this.child = child;
     this.printed = printed;
     this.dataDir = dataDir;
+    this.args = args;
     this.keepData = keepData;
     this.ready = ready;
   }
@@ -65,7 +73,12 @@ export class CloudProcess {
     }
     const ready = await whenReady(child, readyFile, printed);
     rmSync(readyFile);
-    return new CloudProcess(child, printed, { dataDir, keepData: settings.dataDir !== undefined, ready });
+    return new CloudProcess(child, printed, {
+      dataDir,
+      args: settings.args ?? [],
+      keepData: settings.dataDir !== undefined,
+      ready,
+    });
   }
 
   get pid(): number {

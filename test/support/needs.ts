@@ -1,9 +1,10 @@
 // What a test needs of the machine: without it the test is skipped with the reason, but fails where CI is set, so that
 // nothing goes untested unseen.
 import { execFileSync } from 'node:child_process';
+import { postgresPrograms } from './postgres.ts';
 
 const probes: Record<
-  'mount' | 'compiler' | 'namespaces' | 'openssl',
+  'mount' | 'compiler' | 'namespaces' | 'openssl' | 'postgresql',
   { reason: string; works: () => unknown }
 > = {
   mount: {
@@ -21,6 +22,10 @@ const probes: Record<
   openssl: {
     reason: 'needs the openssl command',
     works: () => execFileSync('openssl', ['version'], { stdio: 'ignore' }),
+  },
+  postgresql: {
+    reason: 'needs a PostgreSQL server as Debian packages it',
+    works: () => postgresPrograms() !== null,
   },
   compiler: {
     reason: 'needs a C compiler (cc) and Linux',

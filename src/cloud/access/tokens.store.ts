@@ -23,7 +23,8 @@ export interface NewToken {
 export interface TokenWish {
   readonly role: Role;
   readonly projectId: string | null;
-  readonly origin: 'start' | 'operator';
+  /** See the row. */
+  readonly origin: string;
   readonly expiresAt: number | null;
 }
 
@@ -102,7 +103,7 @@ export class TokenStore {
     return this.options.secrets.open(purpose, row.secret_sealed);
   }
 
-  async revoke(which: { id: string } | { origin: 'start' }): Promise<number> {
+  async revoke(which: { id: string } | { origin: string }): Promise<number> {
     const now = this.options.clock.wallMs();
     const update = this.options.store
       .updateTable('tokens')

@@ -2,6 +2,7 @@
 // whatever is refused is a goof.
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import type { ApiDocument } from '#contract/api-document.ts';
 import type { Log } from '#ports/log.ts';
 import type { Caller } from '../access/caller.ts';
 import { Goof, invalid, notFound } from './goof.ts';
@@ -28,7 +29,24 @@ export function createApi(options: ApiOptions): FastifyInstance {
   app.setErrorHandler((error, _request, reply) => refuse(reply, goofOf(error as Error, options.log)));
   app.setNotFoundHandler((request, reply) => refuse(reply, unrouted(request, options.operations)));
   for (const bound of options.operations) addRoute(app, bound, options);
+  addDescription(
+    app,
+    options.operations.map(({ operation }) => operation),
+  );
   return app;
+}
+
+/** Made when somebody first asks. */
+function addDescription(app: FastifyInstance, operations: readonly Operation[]): void {
+  let made: Promise<ApiDocument> | null = null;
+  const document = (): Promise<ApiDocument> =>
+    (made ??= import('../openapi/openapi.ts').then(({ describeApi }) => describeApi(operations)));
+  app.get('/openapi.json', document);
+  app.get('/docs/api', async (_request, reply) => {
+    const { contentPolicy, page } = await import('#contract/api-page.ts');
+    reply.headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': contentPolicy });
+    return page(await document());
+  });
 }
 
 function addRoute(

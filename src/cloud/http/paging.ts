@@ -12,9 +12,17 @@ const positive = (max: number) =>
     .transform(Number)
     .refine((value) => value >= 1 && value <= max, `must be from 1 to ${max}`);
 
+const told = (description: string, max: number) => ({
+  description,
+  type: 'integer',
+  minimum: 1,
+  maximum: max,
+  pattern: undefined,
+});
+
 export const pageQuery = {
-  page: positive(pageMax).default(1).describe('which page, from 1'),
-  perPage: positive(perPageMax).default(perPageDefault).describe('how many items on a page'),
+  page: positive(pageMax).default(1).meta(told('which page, from 1', pageMax)),
+  perPage: positive(perPageMax).default(perPageDefault).meta(told('how many items on a page', perPageMax)),
 };
 
 export interface Page {

@@ -40,7 +40,7 @@ export interface TokenRow {
   secret_sealed: string;
   role: string;
   project_id: string | null;
-  /** `start`: issued by a process for its ready file and revoked by the next one; `operator`: made by command. */
+  /** `start:<home>`: issued by a process for its ready file and revoked by the next one there; `operator`: made by command. */
   origin: string;
   created_at: number;
   expires_at: number | null;

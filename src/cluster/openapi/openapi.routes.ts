@@ -27,7 +27,7 @@ function openApiRoutes(api: DescribedApi): BoundRoute[] {
   return [
     bind(GetOpenApi, async () => reply.json(await document())),
     bind(GetApiPage, async () => {
-      const { contentPolicy, page } = await import('./page.ts');
+      const { contentPolicy, page } = await import('#contract/api-page.ts');
       return reply.text(page(await document()), 200, {
         'Content-Type': 'text/html; charset=utf-8',
         'Content-Security-Policy': contentPolicy,

@@ -1,5 +1,6 @@
 // The OpenAPI 3.1 document of the administration API, made from the declarations of its routes and of the settings.
 
+import type { ApiDocument, ApiOperation, ApiResponse } from '#contract/api-document.ts';
 import type { JsonSchema } from '#contract/json-schema.ts';
 import type { Access, RouteDefinition } from '#contract/route.ts';
 import type { SettingGroup } from '../settings/setting.ts';
@@ -7,29 +8,15 @@ import { parameterOf } from './parameters.ts';
 import { requestBody } from './request-body.ts';
 import { Schemas } from './schemas.ts';
 
-export interface OpenApiDocument {
-  openapi: '3.1.0';
-  info: { title: string; version: string; description: string };
+export interface OpenApiDocument extends ApiDocument {
   servers: { url: string; description: string }[];
-  tags: { name: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { securitySchemes: Record<string, unknown>; schemas: Record<string, JsonSchema> };
 }
 
-export interface Operation {
-  operationId: string;
-  tags: string[];
-  summary: string;
+export interface Operation extends ApiOperation {
   description: string;
-  parameters?: unknown[];
-  requestBody?: unknown;
-  responses: Record<string, ResponseObject>;
   security: Record<string, string[]>[];
-}
-
-export interface ResponseObject {
-  description: string;
-  content?: Record<string, { schema: unknown }>;
 }
 
 const about =
@@ -132,12 +119,12 @@ function responses(route: RouteDefinition, schemas: Schemas): Operation['respons
   };
 }
 
-function contentOf({ answer }: RouteDefinition, schemas: Schemas): Pick<ResponseObject, 'content'> {
+function contentOf({ answer }: RouteDefinition, schemas: Schemas): Pick<ApiResponse, 'content'> {
   if (answer?.text) return { content: { [answer.text]: { schema: { type: 'string' } } } };
   return answer?.json ? { content: { 'application/json': { schema: schemas.hoist(answer.json) } } } : {};
 }
 
-const forbidden: ResponseObject = {
+const forbidden: ApiResponse = {
   description: 'The roles of the caller do not grant it.',
   content: {
     'application/json': {

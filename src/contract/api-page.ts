@@ -1,6 +1,6 @@
 // The API document as a page to read: plain HTML, no scripts, nothing from elsewhere.
 import { createHash } from 'node:crypto';
-import type { OpenApiDocument, Operation } from './openapi.ts';
+import type { ApiDocument, ApiOperation } from './api-document.ts';
 
 const style = `
 :root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}
@@ -18,7 +18,7 @@ td,th{border-top:1px solid #8883;padding:.2rem .6rem .2rem 0;text-align:left;ver
 /** Lets the page have its own style sheet and nothing else. */
 export const contentPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-export function page(document: OpenApiDocument): string {
+export function page(document: ApiDocument): string {
   const { info, tags } = document;
   const links = tags.map(({ name }) => `<a href="#${escaped(name)}">${escaped(titleOf(name))}</a><br>`);
   return [
@@ -33,7 +33,7 @@ export function page(document: OpenApiDocument): string {
   ].join('');
 }
 
-function section(document: OpenApiDocument, tag: string): string {
+function section(document: ApiDocument, tag: string): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, one]) => one.tags.includes(tag))
@@ -44,11 +44,11 @@ function section(document: OpenApiDocument, tag: string): string {
 
 const titleOf = (tag: string): string => `${tag.charAt(0).toUpperCase()}${tag.slice(1).replaceAll('_', ' ')}`;
 
-function operationPart(method: string, path: string, operation: Operation): string {
+function operationPart(method: string, path: string, operation: ApiOperation): string {
   const { summary, description, parameters, requestBody, responses } = operation;
   return [
     `<details id="${escaped(operation.operationId)}"><summary><b>${method.toUpperCase()}</b> <code>${escaped(path)}</code></summary>`,
-    `<p>${marked(summary)} ${marked(description)}</p>`,
+    `<p>${marked(summary)} ${marked(description ?? '')}</p>`,
     parameters ? parameterTable(parameters as Parameter[]) : '',
     requestBody ? `<p>Body:</p>${json(requestBody)}` : '',
     responseTable(responses),
@@ -71,7 +71,7 @@ function parameterTable(parameters: readonly Parameter[]): string {
   return `<table><tr><th>parameter</th><th>in</th><th>meaning</th></tr>${rows.join('')}</table>`;
 }
 
-function responseTable(responses: Operation['responses']): string {
+function responseTable(responses: ApiOperation['responses']): string {
   const rows = Object.entries(responses).map(([status, { description, content }]) => {
     const shown = content ? json(content) : '';
     return `<tr><td>${status}</td><td>${marked(description)}${shown}</td></tr>`;

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { silentLog } from '#ports/log.ts';
+import { createApi } from '../http/api.ts';
+import { projectOperations } from '../projects/projects.routes.ts';
+import type { ProjectsService } from '../projects/projects.service.ts';
+import { statusOperations } from '../status/status.routes.ts';
+
+function anApi() {
+  const projects = projectOperations({} as ProjectsService, 'tenant');
+  const callerOf = () => Promise.reject(new Error('nobody'));
+  return createApi({ operations: [...statusOperations, ...projects], callerOf, log: silentLog });
+}
+
+test('describes the operations in a valid document, with the published names of schemas', async () => {
+  const document = (await anApi().inject('/openapi.json')).json();
+  const { valid, errors } = await new Validator().validate(structuredClone(document));
+  assert.ok(valid, JSON.stringify(errors));
+  assert.deepEqual(Object.keys(document.paths), ['/v2/status', '/v2/projects', '/v2/projects/{id}']);
+  assert.equal(document.info.version, '2.0.0');
+  assert.deepEqual(document.paths['/v2/status'].get.security, []);
+  const { post, get } = document.paths['/v2/projects'];
+  assert.equal(
+    post.requestBody.content['application/json'].schema.$ref,
+    '#/components/schemas/CreateProjectRequest',
+  );
+  assert.deepEqual(Object.keys(post.responses), ['201', '401', '403', '422', '429', '500']);
+  assert.equal(get.parameters[0].schema.type, 'integer');
+  const references = JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
+  for (const [, name] of references) assert.ok(document.components.schemas[name as string], name);
+});
+
+test('shows them on a page that loads nothing from elsewhere', async () => {
+  const page = await anApi().inject('/docs/api');
+  assert.match(page.body, /projects\/create|\/v2\/projects/);
+  assert.match(String(page.headers['content-security-policy']), /default-src 'none'/);
+});

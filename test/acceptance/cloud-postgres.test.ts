@@ -1,0 +1,46 @@
+// The cloud over PostgreSQL: the same, and several API servers on one database.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { CloudProcess } from '../support/cloud-process.ts';
+import { cloudSuite } from '../support/cloud-suite.ts';
+import { needs } from '../support/needs.ts';
+import { Postgres } from '../support/postgres.ts';
+
+describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
+  let server: Postgres;
+  let count = 0;
+  const database = async (): Promise<string[]> => ['--database', await server.database(`cloud_${++count}`)];
+  before(async () => {
+    server = await Postgres.start();
+  });
+  after(() => server[Symbol.asyncDispose]());
+
+  cloudSuite(database);
+
+  test('serves one organization from several API servers', async () => {
+    const args = await database();
+    await using one = await CloudProcess.start({ args });
+    await using other = await CloudProcess.start({ args });
+    const made = await one.request('POST', '/v2/projects', { name: 'shared' });
+    assert.deepEqual((await other.request('GET', `/v2/projects/${made.body.id}`)).body, made.body);
+    const names = Array.from({ length: 20 }, (_, i) => `p${i}`);
+    await Promise.all(
+      names.map((name, i) => (i % 2 ? one : other).request('POST', '/v2/projects', { name })),
+    );
+    const pages = await Promise.all(
+      [one, other].map((cloud) => cloud.request('GET', '/v2/projects?perPage=100&sortBy=name.asc')),
+    );
+    assert.equal(pages[0]?.body.data.length, 21);
+    assert.deepEqual(pages[0]?.body.data, pages[1]?.body.data);
+  });
+
+  test('answers 500 while the database is away, and goes on when it is back', async () => {
+    await using cloud = await CloudProcess.start({ args: await database() });
+    await server.stop();
+    const { status, body } = await cloud.request('GET', '/v2/projects');
+    assert.deepEqual([status, body.errorType], [500, 'InternalServerError']);
+    assert.equal((await cloud.request('GET', '/v2/status', undefined, '')).status, 200);
+    await server.restart();
+    assert.equal((await cloud.request('GET', '/v2/projects')).status, 200);
+  });
+});

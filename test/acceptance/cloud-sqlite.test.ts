@@ -1,0 +1,4 @@
+// The cloud over its own file.
+import { cloudSuite } from '../support/cloud-suite.ts';
+
+cloudSuite(async () => []);

@@ -1,0 +1,131 @@
+// The cloud from outside: real clusters of real nodes, over HTTP. The same tests over each database.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { CloudProcess, type CloudSettings } from './cloud-process.ts';
+import { eventually } from './node-process.ts';
+
+async function aProject(cloud: CloudProcess): Promise<string> {
+  const { status, body } = await cloud.request('POST', '/v2/projects', { name: 'shop' });
+  assert.equal(status, 201);
+  return body.id;
+}
+
+const hosted = (projectId: string, change: object = {}) => ({
+  environment: 'hosted',
+  clusterName: 'catalog',
+  projectId,
+  description: 'what we sell',
+  place: { singleAZ: true, hosted: { provider: 'aws', region: 'us-east-1', CIDR: '10.0.16.0/20' } },
+  servers: [
+    { size: 1, compute: 'm5.xlarge', services: ['data'], storage: { type: 'GP3', IOPS: 3000, size: 50 } },
+  ],
+  supportPackage: { timezone: 'GMT', type: 'Basic' },
+  ...change,
+});
+
+/** `databaseArgs` gives each test the flags for a database of its own. */
+export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
+  const start = async (settings: CloudSettings = {}): Promise<CloudProcess> =>
+    CloudProcess.start({ args: await databaseArgs(), ...settings });
+
+  test('tells that it is up without credentials, and asks for them elsewhere', async () => {
+    await using cloud = await start();
+    assert.deepEqual((await cloud.request('GET', '/v2/status', undefined, '')).body, { status: 'ok' });
+    const refused = await cloud.request('GET', '/v2/projects', undefined, '');
+    assert.equal(refused.status, 401);
+    assert.equal(refused.body.errorType, 'Unauthorized');
+  });
+
+  test('makes a cluster that serves documents, and leaves nothing of it when it is deleted', async () => {
+    await using cloud = await start();
+    const projectId = await aProject(cloud);
+    const clouds = await cloud.request('GET', '/v2/clouds');
+    const cloudId = clouds.body.data[0].id;
+    const created = await cloud.request('POST', '/v2/clusters', { name: 'orders', cloudId, projectId });
+    assert.equal(created.status, 202);
+    const location = created.headers.get('location') as string;
+    const cluster = await eventually(async () => {
+      const { body } = await cloud.request('GET', location);
+      assert.equal(body.status, 'ready');
+      return body;
+    });
+    assert.equal(cluster.name, 'orders');
+    assert.equal(cluster.endpointsURL.length, 1);
+    assert.equal(cloud.nodePids().length, 1);
+    assert.equal((await cloud.request('DELETE', location)).status, 202);
+    await eventually(async () => assert.equal((await cloud.request('GET', location)).status, 404));
+    assert.deepEqual(cloud.nodePids(), []);
+    const folder = join(cloud.dataDir, 'nodes');
+    assert.deepEqual(existsSync(folder) ? readdirSync(folder) : [], []);
+  });
+
+  test('finds its nodes again after it was killed', async () => {
+    const first = await start();
+    const projectId = await aProject(first);
+    const cloudId = (await first.request('GET', '/v2/clouds')).body.data[0].id;
+    const { headers } = await first.request('POST', '/v2/clusters', { name: 'orders', cloudId, projectId });
+    const location = headers.get('location') as string;
+    await eventually(async () => assert.equal((await first.request('GET', location)).body.status, 'ready'));
+    const pids = first.nodePids();
+    await first.stop('SIGKILL');
+    const second = await start({ dataDir: first.dataDir, args: first.args });
+    assert.equal((await second.request('GET', location)).body.status, 'ready');
+    assert.deepEqual(second.nodePids(), pids);
+    assert.equal((await second.request('DELETE', location)).status, 202);
+    await eventually(async () => assert.equal((await second.request('GET', location)).status, 404));
+    assert.deepEqual(second.nodePids(), []);
+    await second.stop();
+    await first[Symbol.asyncDispose]();
+  });
+
+  test('makes a hosted cluster, whose operation tells how far it is, and which v2 does not know', async () => {
+    await using cloud = await start();
+    const projectId = await aProject(cloud);
+    const created = await cloud.request('POST', '/v3/clusters', hosted(projectId));
+    assert.equal(created.status, 202);
+    const location = created.headers.get('location') as string;
+    const operation = created.headers.get('divan-operation') as string;
+    await eventually(async () => assert.equal((await cloud.request('GET', operation)).body.state, 'done'));
+    const { body } = await cloud.request('GET', location);
+    assert.equal(body.status, 'healthy');
+    assert.deepEqual(body.servers, hosted(projectId).servers);
+    assert.deepEqual(body.place, hosted(projectId).place.hosted);
+    assert.equal((await cloud.request('PUT', `${location}/meta`, { name: 'goods' })).status, 204);
+    assert.equal((await cloud.request('GET', location)).body.name, 'goods');
+    const underV2 = await cloud.request('GET', location.replace('v3', 'v2'));
+    assert.equal(underV2.status, 404);
+    assert.match(underV2.body.message, /v3/);
+    const listed = await cloud.request('GET', '/v3/clusters');
+    assert.deepEqual(
+      listed.body.data.items.map(({ name }: { name: string }) => name),
+      ['goods'],
+    );
+    assert.equal((await cloud.request('GET', '/v2/clusters')).body.cursor.pages.totalItems, 0);
+    const project = await cloud.request('DELETE', `/v2/projects/${projectId}`);
+    assert.equal(project.status, 422);
+    assert.match(project.body.message, /goods/);
+  });
+
+  test('refuses what it cannot make, naming the field', async () => {
+    await using cloud = await start();
+    const projectId = await aProject(cloud);
+    const [server] = hosted(projectId).servers;
+    const refusals: [object, RegExp][] = [
+      [{ servers: [{ ...server, size: 3 }] }, /servers\.size/],
+      [{ servers: [{ ...server, services: ['query'] }] }, /servers\.services: nodes do not offer "query"/],
+      [{ servers: [{ ...server, compute: 'huge' }] }, /servers\.compute/],
+      [{ clusterName: 'x' }, /clusterName: must have 2 to 128/],
+      [{ environment: 'vpc' }, /environment/],
+      [{ unheardOf: 1 }, /unheardOf: unknown field/],
+      [{ projectId: '6cd5a4de-3c06-4c9b-8a3c-000000000000' }, /projectId: there is no project/],
+    ];
+    for (const [change, message] of refusals) {
+      const { status, body } = await cloud.request('POST', '/v3/clusters', hosted(projectId, change));
+      assert.equal(status, 422, JSON.stringify(change));
+      assert.match(body.message, message);
+    }
+    assert.deepEqual(cloud.nodePids(), []);
+  });
+}
