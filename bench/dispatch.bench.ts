@@ -34,6 +34,7 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
     secret: Buffer.alloc(32),
     startedMs: 0,
     connections: () => [],
+    loginRefused: () => {},
     limits: {},
   };
   const spec = aBucket('b', { type: 'ephemeral' });

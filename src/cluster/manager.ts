@@ -100,6 +100,8 @@ export interface ClusterManager {
   readonly alerts: AlertSink;
   /** Whoever notices what happened says so here. */
   readonly events: Events['log'];
+  /** Told by the data service of a login that failed there. */
+  loginRefused(login: { user: string | null; from: string }): void;
   /** Reads the configuration, or writes the first one. */
   open(): Promise<void>;
   /** Tells clients where this node really listens, and starts the agent. */
@@ -172,6 +174,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     product,
     alerts,
     events: events.log,
+    loginRefused: (login) => events.audit.loginRefused(login),
     async open() {
       await firstConfiguration(options);
       await view.start();

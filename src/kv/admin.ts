@@ -142,6 +142,12 @@ export interface BucketReport {
   collectionItems: Record<string, number>;
 }
 
+export interface RefusedLogin {
+  /** Null for a name that nobody has: it may be a password in the wrong field. */
+  user: string | null;
+  from: string;
+}
+
 export interface KvReport {
   buckets: BucketReport[];
   connections: number;

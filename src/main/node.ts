@@ -51,7 +51,13 @@ export class Node {
   constructor(options: NodeOptions, { secrets, log, onLost }: NodeDeps) {
     this.options = options;
     this.log = log;
-    this.kv = this.stopping('data service', new WorkerKvAdmin({ log: log.child('kv'), onLost }));
+    this.kv = this.stopping(
+      'data service',
+      new WorkerKvAdmin({
+        ...{ log: log.child('kv'), onLost },
+        onLoginRefused: (login) => this.manager.loginRefused(login),
+      }),
+    );
     const dataFolder = options['data-dir'];
     this.store = new EmbeddedConfigStore(join(dataFolder, 'config.db'));
     this.stops.push({ name: 'configuration', stop: () => this.store[Symbol.asyncDispose]() });

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { KvConnection } from '../support/kv-connection.ts';
 import { NodeProcess } from '../support/node-process.ts';
 
 test('keeps what happened and who did it over kill -9', async (t) => {
@@ -17,7 +18,14 @@ test('keeps what happened and who did it over kill -9', async (t) => {
   const first = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
   t.after(() => first.stop('SIGKILL'));
   await first.request('/settings/stats', 'POST', { sendStats: 'true' });
+  const connection = await KvConnection.open(Number(first.ready.node.kv.split(':')[1]));
+  await connection.plain('Administrator', 'wrong-one');
+  connection.close();
   const before = await eventsOf(first);
+  const refused = before.find(({ description }) => description === 'Login failed');
+  assert.deepEqual(refused?.extra_attributes, {
+    ...{ user: 'Administrator', from: '127.0.0.1', service: 'data', count: 1 },
+  });
   await first.stop('SIGKILL');
 
   const second = await NodeProcess.start({ dataDir });

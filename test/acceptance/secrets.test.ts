@@ -77,10 +77,19 @@ const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
   },
   async 'credentials at the data port'(watched) {
     const wrong = watched.secret('wrong password at the data port', aSecret('data port'));
-    const connection = await KvConnection.open(Number(watched.node.ready.node.kv.split(':')[1]));
+    const port = Number(watched.node.ready.node.kv.split(':')[1]);
+    const connection = await KvConnection.open(port);
     await connection.plain('Administrator', wrong);
-    await connection.plain('Administrator', watched.password);
     connection.close();
+    const asName = watched.secret('password in place of the name at the data port', aSecret('data name'));
+    for (const attempt of [
+      (one: KvConnection) => one.plain(asName, 'x'),
+      (one: KvConnection) => one.scram('SCRAM-SHA256', asName, 'x'),
+    ]) {
+      const another = await KvConnection.open(port);
+      await attempt(another);
+      another.close();
+    }
   },
   async 'tokens in cookies, headers and addresses'(watched) {
     const token = watched.secret('token', `t0ken-${run}`);

@@ -28,6 +28,11 @@ export class AuditTrail implements Audit {
     });
   }
 
+  /** At the data port. */
+  loginRefused({ user, from }: { user: string | null; from: string }): void {
+    this.#deps.refusals.note('login_failed', { user, from, service: 'data' });
+  }
+
   refused({ reason, user, remoteAddress, route }: RequestRefused): void {
     const name = reason === 'permission' ? 'permission_refused' : 'login_failed';
     this.#deps.refusals.note(name, {

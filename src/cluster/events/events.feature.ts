@@ -6,7 +6,6 @@
 //   events.log.record('mail_lost', { … });          // whoever notices something
 //   events.stop();
 import type { BoundRoute } from '#contract/route.ts';
-import type { Audit } from '#http/audit.ts';
 import { AuditTrail, type AuditTrailDeps } from './audit-trail.ts';
 import { Chronicle, type ChronicleDeps } from './chronicle.ts';
 import type { JournalName } from './event-kinds.ts';
@@ -20,7 +19,7 @@ export type OpenJournal = (name: JournalName, bounds: JournalBounds) => Journal;
 
 export interface Events {
   readonly log: EventLog;
-  readonly audit: Audit;
+  readonly audit: AuditTrail;
   readonly routes: readonly BoundRoute[];
   start(node: { version: string }): void;
   stop(): void;

@@ -103,6 +103,14 @@ describe('events', () => {
     assert.deepEqual(await newest(), before);
   });
 
+  it('tell of every call whose method is not GET but for these', async (t) => {
+    const { manager } = await aNode(t);
+    const silent = manager.routes.filter(({ route }) => route.changesNothing).map(({ route }) => route.id);
+    assert.deepEqual(silent.sort(), [
+      ...['alerts.send_test', 'alerts.test', 'collections.ensure', 'users.check_permissions'],
+    ]);
+  });
+
   it('tell of a change that pretends to be a question to a route that knows none', async (t) => {
     const { request, newest } = await aNode(t);
     await request('/settings/autoFailover/resetCount?just_validate=1', { method: 'POST' });

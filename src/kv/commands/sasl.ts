@@ -103,8 +103,12 @@ function refuseLogin(request: Request, user: string): Outcome {
   return Outcome.later;
 }
 
-function holdBack({ log, throttle }: Environment, peer: string, user: string, held: HeldReply): void {
-  log.warn('login.refused', { user, peer });
+function holdBack(environment: Environment, peer: string, user: string, held: HeldReply): void {
+  const { log, throttle, directory } = environment;
+  // A name that nobody has may be a password in the wrong field.
+  const known = directory.user(user) === undefined ? null : user;
+  log.warn('login.refused', { user: known, peer });
+  environment.loginRefused({ user: known, from: sourceOf(peer) });
   const tell = () => held.settle(Status.authError);
   throttle.failed(sourceOf(peer), user).then(tell, tell);
 }

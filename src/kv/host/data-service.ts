@@ -20,6 +20,7 @@ import type {
   KvPorts,
   KvReport,
   KvStartOptions,
+  RefusedLogin,
 } from '../admin.ts';
 import { expiryPagerSecondsDefault } from '../bucket/expiry-pager.ts';
 import type { FoundKey } from '../bucket/random-search.ts';
@@ -40,6 +41,7 @@ export interface DataServiceOptions {
   log: Log;
   kdf: Kdf;
   disk: DiskEngine;
+  loginRefused?: (login: RefusedLogin) => void;
   connectionsMax?: number;
   withoutSharedBuffer?: boolean;
 }
@@ -94,6 +96,7 @@ export class DataService implements KvAdmin {
       version: options.version,
       secret: random.bytes(32),
       startedMs: clock.monotonicMs(),
+      loginRefused: this.options.loginRefused ?? (() => {}),
       connections: () => this.connections,
       limits: {
         maxconns: this.options.connectionsMax ?? connectionsMaxDefault,

@@ -27,6 +27,7 @@ const service = new DataService({
   log: logTo('kv'),
   kdf: realKdf,
   disk: workerDiskEngine(),
+  loginRefused: (login) => say({ kind: 'login refused', login }),
 });
 
 port.on('message', (call: DoorCall) => void answer(call));

@@ -3,13 +3,22 @@ import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Log } from '#ports/log.ts';
 import { startWorker } from '#ports/worker.ts';
-import type { CompactOrder, KvAdmin, KvDesired, KvPorts, KvReport, KvStartOptions } from '../admin.ts';
+import type {
+  CompactOrder,
+  KvAdmin,
+  KvDesired,
+  KvPorts,
+  KvReport,
+  KvStartOptions,
+  RefusedLogin,
+} from '../admin.ts';
 import type { DoorFailure, ThreadMessage } from './thread-messages.ts';
 
 export interface WorkerKvAdminOptions {
   log: Log;
   /** The thread ended without being asked to: nothing is served any more. */
   onLost: (reason: Error) => void;
+  onLoginRefused?: (login: RefusedLogin) => void;
 }
 
 export class WorkerKvAdmin implements KvAdmin {
@@ -70,6 +79,10 @@ export class WorkerKvAdmin implements KvAdmin {
   private receive(message: ThreadMessage): void {
     if (message.kind === 'log') {
       this.options.log[message.level](message.event, message.fields);
+      return;
+    }
+    if (message.kind === 'login refused') {
+      this.options.onLoginRefused?.(message.login);
       return;
     }
     const answer = this.waiting.get(message.id);
