@@ -50,6 +50,11 @@ export class Authenticator implements Authority {
     return this.#source.provisioned();
   }
 
+  certified(name: string): Caller | null {
+    const known = this.#source.find(name);
+    return known && callerOf(known.identity, known.roles);
+  }
+
   async authenticate(attempt: Attempt): Promise<Caller | null> {
     const known = this.#source.find(attempt.name);
     const right = await this.#isRight(known, attempt);

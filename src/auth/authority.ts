@@ -15,6 +15,8 @@ export interface Authority {
   /** False until the first administrator's credentials are set. */
   provisioned(): boolean;
   readonly anonymous: Caller;
+  /** Whoever goes by the name in a certificate that was believed; null when nobody does. */
+  certified(name: string): Caller | null;
   /** Answers null for credentials that are not right, after a delay that grows with each failure. */
   authenticate(attempt: { name: string; password: string; remoteAddress: string }): Promise<Caller | null>;
 }

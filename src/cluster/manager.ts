@@ -178,7 +178,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     async open() {
       await firstConfiguration(options);
       await view.start();
-      await Promise.all([users.start(), policy.start(), security.start()]);
+      await Promise.all([users.start(), policy.start(), certificates.clientAuth.start(), security.start()]);
       certificates.service.start().then(ready.resolve, ready.reject);
       ready.promise.then(() => certificates.expiry.start(), ready.reject);
     },
@@ -198,6 +198,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
       await certificates.service.stop();
       users.stop();
       policy.stop();
+      certificates.clientAuth.stop();
       security.stop();
       view.stop();
       log.debug('cluster.stopped');

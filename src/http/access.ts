@@ -53,6 +53,11 @@ export class AccessGate {
   async #identify(credentials: Credentials, remoteAddress: string): Promise<Caller | null> {
     if (credentials.kind === 'none') return this.#authority.anonymous;
     if (credentials.kind === 'unusable') return null;
+    if (credentials.kind === 'certificate') {
+      const { user, otherwise } = credentials;
+      const certified = user === null ? null : this.#authority.certified(user);
+      return certified ?? (otherwise && this.#identify(otherwise, remoteAddress));
+    }
     const { name, password } = credentials;
     return await this.#authority.authenticate({ name, password, remoteAddress });
   }

@@ -1,9 +1,28 @@
-// The Authorization header. Basic is the only scheme.
+// Who a request says it is from: by the certificate of its connection, or by the Authorization header, where Basic is the only
+// scheme.
+import type { ShownCertificate } from '#ports/client-certificate.ts';
 
 export type Credentials =
   | { readonly kind: 'none' }
   | { readonly kind: 'basic'; readonly name: string; readonly password: string }
-  | { readonly kind: 'unusable' };
+  | { readonly kind: 'unusable' }
+  /** `otherwise`: what counts when nobody goes by that name; null where certificates are demanded. */
+  | { readonly kind: 'certificate'; readonly user: string | null; readonly otherwise: Credentials | null };
+
+/** A certificate goes before a header. */
+export function credentialsOf(header: string | undefined, shown: ShownCertificate | null): Credentials {
+  if (!shown) return parseAuthorization(header);
+  const otherwise = shown.demanded ? null : parseAuthorization(header);
+  return { kind: 'certificate', user: shown.user, otherwise };
+}
+
+/** Who the sender says to be; null when that is nobody. */
+export function claimedName(credentials: Credentials): string | null {
+  if (credentials.kind === 'basic') return credentials.name;
+  if (credentials.kind !== 'certificate') return null;
+  const { user, otherwise } = credentials;
+  return user ?? (otherwise && claimedName(otherwise));
+}
 
 export function parseAuthorization(header: string | undefined): Credentials {
   if (header === undefined || header.trim() === '') return { kind: 'none' };

@@ -18,6 +18,7 @@ const anyone: Caller = {
 const authority: Authority = {
   provisioned: () => true,
   anonymous: anyone,
+  certified: () => null,
   authenticate: async () => anyone,
 };
 

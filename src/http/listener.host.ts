@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { assert } from '#base/assert.ts';
 import type { Clock } from '#ports/clock.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
+import { PeerCertificates } from './peer-certificates.host.ts';
 
 const limits = {
   headerBytes: 64 << 10,
@@ -38,6 +39,7 @@ export async function openListener(
   options: { host: string; port: number; tls?: TlsSpec },
 ): Promise<Listener> {
   const server = makeServer(handler, options.tls);
+  const certificates = options.tls && new PeerCertificates(server as TlsServer, options.tls);
   await listen(server, options);
   const open = new Set([server]);
   const { port } = server.address() as AddressInfo;
@@ -49,6 +51,7 @@ export async function openListener(
     replaceTls(tls) {
       assert('setSecureContext' in server, 'only a TLS listener has a certificate');
       server.setSecureContext(secureContextOptions(tls));
+      certificates?.follow(server, tls);
     },
     async moveTo(hosts, clock, deadlineMs) {
       for (const one of open) void close(one, clock, deadlineMs);

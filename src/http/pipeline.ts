@@ -11,9 +11,10 @@ import { AccessGate, type Verdict } from './access.ts';
 import type { Audit } from './audit.ts';
 import { ClientGone, readBody } from './body.ts';
 import { contextOf, remoteAddress } from './context.ts';
-import { type Credentials, parseAuthorization } from './credentials.ts';
+import { type Credentials, claimedName, credentialsOf } from './credentials.ts';
 import { malformedPath, noRoute, renderError, unauthenticated, unexpected } from './errors.ts';
 import { parseTarget, type Target } from './path.ts';
+import { certificateOf } from './peer-certificates.host.ts';
 import { type Match, Router } from './router.ts';
 import { sendReply } from './send.ts';
 import type { Throttle } from './throttle.ts';
@@ -137,7 +138,7 @@ export class Pipeline {
     const { request, abort } = exchange;
     const { authority } = this.#options;
     const provisioned = authority.provisioned();
-    const credentials = parseAuthorization(request.headers.authorization);
+    const credentials = credentialsOf(request.headers.authorization, certificateOf(request.socket));
     const { route } = match.bound;
     const verdict = await this.#gate.judge(route, match.params, credentials, remoteAddress(request));
     exchange.user = verdict.caller?.identity.name ?? '';
@@ -186,10 +187,11 @@ export class Pipeline {
 
   /** A caller without credentials may just ask for the challenge: that is no attempt. */
   #tellRefused(exchange: Exchange, route: RouteDefinition, verdict: Verdict, credentials: Credentials): void {
-    if (credentials.kind !== 'basic') return;
+    const user = claimedName(credentials);
+    if (user === null) return;
     this.#options.hooks.audit?.refused({
       reason: verdict.kind === 'forbidden' ? 'permission' : 'credentials',
-      user: credentials.name,
+      user,
       remoteAddress: remoteAddress(exchange.request),
       route,
     });

@@ -20,6 +20,7 @@ function authority(provisioned = true): Authority {
   return {
     provisioned: () => provisioned,
     anonymous: caller('', () => false),
+    certified: () => null,
     authenticate: async ({ name, password }) =>
       password === 'right' ? caller(name, ({ operation }) => name === 'admin' || operation === 'read') : null,
   };

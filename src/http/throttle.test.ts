@@ -44,6 +44,7 @@ async function limited(wording: 'text' | 'json' = 'text') {
         ...{ identity: { name: '', domain: 'anonymous' }, hasRoles: false },
         ...{ permits: () => false, holds: () => false },
       },
+      certified: () => null,
       authenticate: async () => {
         judged++;
         return null;

@@ -59,6 +59,7 @@ test('serves plain and TLS side by side, and takes a new certificate without a r
         permits: () => false,
         holds: () => false,
       },
+      certified: () => null,
       authenticate: async () => null,
     },
     hooks: { clusterUuid: () => '', bucketUuid: () => null },

@@ -1,6 +1,7 @@
 // What a TLS listener is given, and what that means to the runtime's TLS: one place for all listeners, in every thread.
 import { randomBytes } from 'node:crypto';
 import { DEFAULT_CIPHERS, getCiphers, type SecureContextOptions } from 'node:tls';
+import type { ClientCertificates } from './client-certificate.ts';
 
 export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
 
@@ -12,6 +13,8 @@ export interface TlsSpec {
   /** OpenSSL names, the best first, of TLS 1.3 too; without it the runtime's own list holds. */
   readonly ciphers?: readonly string[];
   readonly honorCipherOrder: boolean;
+  /** Without it no client is asked for a certificate. */
+  readonly clients?: ClientCertificates;
 }
 
 const ticketKeyBytes = 48;
@@ -25,6 +28,7 @@ export function secureContextOptions(tls: TlsSpec): SecureContextOptions & { tic
     key: tls.key,
     minVersion,
     honorCipherOrder: tls.honorCipherOrder,
+    ...(tls.clients && { ca: [...tls.clients.authorities] }),
     // The hashes that TLS 1.0 and 1.1 sign with are below the level that OpenSSL 3 starts with.
     ciphers: hasOldVersions ? `${list}:@SECLEVEL=0` : list,
     // Without a name for it, TLS 1.3 would keep its own suites.

@@ -5,6 +5,7 @@ import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import {
   authorityShape,
+  clientAuthShape,
   extendedRootShape,
   nodeCertificateShape,
   nodeCertificatesShape,
@@ -121,6 +122,25 @@ export const GetNodeCertificate = defineRoute({
   access: readSecurity,
   answer: { json: nodeCertificateShape },
   doc: 'The certificate of one node, by its address (`host:port`).',
+});
+
+export const GetClientAuth = defineRoute({
+  id: 'certificates.client_auth_read',
+  method: 'GET',
+  path: '/settings/clientCertAuth',
+  access: readSecurity,
+  answer: { json: clientAuthShape },
+  doc: 'Whether clients of the TLS ports show who they are by certificates.',
+});
+
+export const SetClientAuth = defineRoute({
+  id: 'certificates.client_auth',
+  method: 'POST',
+  path: '/settings/clientCertAuth',
+  access: writeSecurity,
+  bodyKind: 'raw',
+  answer: { status: 202 },
+  doc: 'Asks clients of the TLS ports for certificates (`enable`) or lets nobody in without one (`mandatory`), and says where in them user names are: `{"state":"enable","prefixes":[{"path":"subject.cn","prefix":"","delimiter":""}]}`. Answers 200 when nothing changed.',
 });
 
 export const GetTlsPorts = defineRoute({

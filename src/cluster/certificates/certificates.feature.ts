@@ -9,6 +9,7 @@ import { SettingsStore } from '../config/settings.store.ts';
 import { CertificateReport } from './certificate-report.ts';
 import { type CertificateFiles, CertificatesService } from './certificates.service.ts';
 import { CertificatesStore } from './certificates.store.ts';
+import { clientAuthSetting } from './client-auth.ts';
 import { ExpiryWatch } from './expiry-watch.ts';
 import type { Inbox } from './inbox.ts';
 import type { Issue } from './issue.ts';
@@ -35,13 +36,15 @@ export type Certificates = ReturnType<typeof createCertificates>;
 
 export function createCertificates(options: CertificatesOptions) {
   const store = new CertificatesStore(options.store, options.secrets);
-  const parts = { ...options, store, files: options.certificateFiles };
+  const clientAuth = clientAuthSetting(options.store);
+  const parts = { ...options, store, clientAuth, files: options.certificateFiles };
   const report = new CertificateReport(parts);
   return {
     service: new CertificatesService(parts),
     authorities: new TrustedAuthorities(parts),
     node: new NodeCertificate(parts),
     report,
+    clientAuth,
     expiry: new ExpiryWatch({ ...options, report }),
     uploadFromElsewhere: new UploadFromElsewhere(new SettingsStore(options.store)),
     passphrases: options.passphrases,

@@ -6,6 +6,7 @@ import type { ClusterView } from '../config/cluster-view.ts';
 import { nodeAddress } from '../nodes/node-record.ts';
 import * as contract from './certificates.contract.ts';
 import type { Certificates } from './certificates.feature.ts';
+import { readClientAuth } from './client-auth.ts';
 import { readPassphrase } from './passphrase.ts';
 
 interface Deps {
@@ -18,7 +19,7 @@ const noSuchNode =
   'Node is not found, make sure the ip address/hostname matches the ip address/hostname used by Divan';
 
 export function certificateRoutes(deps: Deps): BoundRoute[] {
-  const routes = [...rootRoutes(deps), ...authorityRoutes(deps), ...nodeRoutes(deps)];
+  const routes = [...rootRoutes(deps), ...authorityRoutes(deps), ...nodeRoutes(deps), ...clientRoutes(deps)];
   const served = deps.edition === 'enterprise' ? routes : routes.map(refused);
   return [
     ...served,
@@ -67,6 +68,18 @@ function rootRoutes({ certificates }: Deps): BoundRoute[] {
         loaded: dropUploadedCertificates,
       });
       return reply.text(made.pem);
+    }),
+  ];
+}
+
+function clientRoutes({ certificates: { clientAuth } }: Deps): BoundRoute[] {
+  return [
+    bind(contract.GetClientAuth, () => reply.json(clientAuth.value)),
+    bind(contract.SetClientAuth, async ({ body }) => {
+      const wanted = readClientAuth(body.toString('utf8'));
+      const isNew = JSON.stringify(wanted) !== JSON.stringify(clientAuth.value);
+      if (isNew) await clientAuth.change(() => wanted);
+      return reply.empty(isNew ? 202 : 200);
     }),
   ];
 }

@@ -15,6 +15,7 @@ import { ClusterStore } from '../config/cluster.store.ts';
 import { FolderCertificates } from './certificate-files.adapter.ts';
 import { CertificatesService } from './certificates.service.ts';
 import { CertificatesStore } from './certificates.store.ts';
+import { clientAuthSetting } from './client-auth.ts';
 import { issueInProcess } from './hosts/issue.host.ts';
 
 const secrets = new SecretBox(Buffer.alloc(secretKeyBytes, 1), realRandom);
@@ -23,9 +24,12 @@ async function aService(folder: string, kept?: ConfigStore) {
   const cluster = await memoryCluster();
   const files = new FolderCertificates(join(folder, 'certificates'));
   const certificates = new CertificatesStore(kept ?? cluster.store, secrets);
+  const clientAuth = clientAuthSetting(cluster.store);
+  await clientAuth.start();
   const service = new CertificatesService({
     ...cluster,
     store: certificates,
+    clientAuth,
     files,
     issue: issueInProcess,
     log: silentLog,

@@ -1,11 +1,13 @@
 // The certificate of this node and the authority that made it: made on first start, the node's again whenever the names
 // that clients reach it by change. What an operator brings instead is in trusted-authorities.ts and node-certificate.ts.
 import { assert } from '#base/assert.ts';
+import type { ClientCertificates } from '#ports/client-certificate.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { Changing } from '../config/until.ts';
+import type { WatchedSetting } from '../config/watched-setting.ts';
 import type { CertificatesStore } from './certificates.store.ts';
 import {
   type CertificatesState,
@@ -13,6 +15,7 @@ import {
   signerOf,
   withAuthority,
 } from './certificates-state.ts';
+import { asked, type ClientAuth } from './client-auth.ts';
 import type { AlternativeName, Issue, Issued, KeyedCertificate } from './issue.ts';
 
 export interface KeptCertificates {
@@ -33,6 +36,7 @@ export interface NodeTls {
   key: string;
   minVersion: 'TLSv1.2';
   honorCipherOrder: boolean;
+  clients?: ClientCertificates;
 }
 
 export interface CertificatesDeps {
@@ -43,6 +47,8 @@ export interface CertificatesDeps {
   random: Random;
   clock: Clock;
   log: Log;
+  /** What clients are asked for. */
+  clientAuth: WatchedSetting<ClientAuth>;
   /** Names and addresses that the node has whatever it is called: those it listens on, this machine's name. */
   ownNames: readonly string[];
 }
@@ -60,6 +66,7 @@ export class CertificatesService implements Changing {
   readonly #deps: CertificatesDeps;
   readonly #listeners = new Set<() => void>();
   #subscription: { stop(): void } | null = null;
+  #following: { stop(): void } | null = null;
   #current: NodeTls | null = null;
   /** What `#current` was made from. */
   #shown = '';
@@ -78,8 +85,9 @@ export class CertificatesService implements Changing {
   }
 
   async #start(): Promise<void> {
-    const { store, view } = this.#deps;
+    const { store, view, clientAuth } = this.#deps;
     await store.start(() => this.#changed());
+    this.#following = clientAuth.onChange(() => this.#changed());
     if (store.state.authorities.length === 0) await this.#import();
     await this.#renew();
     this.#subscription = view.onChange(() => this.#want());
@@ -87,6 +95,7 @@ export class CertificatesService implements Changing {
 
   async stop(): Promise<void> {
     this.#subscription?.stop();
+    this.#following?.stop();
     await this.#running;
     this.#deps.store.stop();
   }
@@ -123,13 +132,19 @@ export class CertificatesService implements Changing {
   }
 
   #changed(): void {
-    const { store, view } = this.#deps;
+    const { store, view, clientAuth } = this.#deps;
     const node = store.state.nodes[view.self.uuid];
-    const shown = node ? node.chain + node.key : '';
-    if (!node || shown === this.#shown) return;
+    if (!node) return;
+    const clients = asked(
+      clientAuth.value,
+      store.state.authorities.map(({ pem }) => pem),
+    );
+    const shown = JSON.stringify([node.chain, node.key, clients]);
+    if (shown === this.#shown) return;
     this.#shown = shown;
     const key = store.open(node.key);
-    this.#current = { certificate: node.chain, key, minVersion: 'TLSv1.2', honorCipherOrder: true };
+    const own = { certificate: node.chain, key, minVersion: 'TLSv1.2', honorCipherOrder: true } as const;
+    this.#current = { ...own, ...(clients && { clients }) };
     for (const listener of [...this.#listeners]) listener();
   }
 

@@ -29,4 +29,14 @@ const ofNode = { ...root, warnings, privateKeyPassphrase: shape.record(shape.any
 export const nodeCertificateShape = object(ofNode);
 export const nodeCertificatesShape = array(object({ node: string, ...ofNode }));
 
+export const clientAuthShape = object({
+  state: oneOf('disable', 'enable', 'mandatory'),
+  prefixes: array(
+    object({
+      path: oneOf('subject.cn', 'san.uri', 'san.dnsname', 'san.email'),
+      ...each(string, 'prefix', 'delimiter'),
+    }),
+  ),
+});
+
 export const tlsPortsShape = object(each(integer, 'httpsMgmt', 'httpsCAPI'));

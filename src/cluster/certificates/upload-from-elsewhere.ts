@@ -1,4 +1,6 @@
-// Whether other machines may upload a root certificate, and who counts as this machine.
+// Whether other machines may upload a root certificate. Who is this machine is told by the address that a connection came from;
+// what a request says of itself does not count.
+import { isLoopback } from '#base/loopback.ts';
 import { refuse } from '#contract/errors.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
 
@@ -21,7 +23,7 @@ export class UploadFromElsewhere {
 
   /** Refuses a change by another machine, whatever is allowed. */
   async set(text: string, remoteAddress: string): Promise<void> {
-    if (!isThisMachine(remoteAddress)) throw refuse.text(localOnly);
+    if (!isLoopback(remoteAddress)) throw refuse.text(localOnly);
     const wanted = text.trim();
     if (wanted !== 'true' && wanted !== 'false') {
       throw refuse.errorList(["allowNonLocalCACertUpload - Accepted values are 'true' and 'false'."]);
@@ -30,10 +32,7 @@ export class UploadFromElsewhere {
   }
 
   async check(remoteAddress: string): Promise<void> {
-    if (isThisMachine(remoteAddress) || (await this.allowed())) return;
+    if (isLoopback(remoteAddress) || (await this.allowed())) return;
     throw refuse.text(`${localOnly} (${wayOut})`);
   }
 }
-
-/** By the address that the connection came from; what a request says of itself does not count. */
-export const isThisMachine = (address: string): boolean => address === '::1' || /^127\./.test(address);

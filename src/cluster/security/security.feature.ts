@@ -40,7 +40,7 @@ export function securityParts(options: SecurityOptions): SecurityParts {
     setting,
     ciphers: new CipherNames(runtimeCiphers),
     encryptsBetweenNodes: () => options.view.cluster.nodes.every((node) => networkOf(node).nodeEncryption),
-    demandsClientCertificates: () => false,
+    demandsClientCertificates: () => options.certificates.current()?.clients?.demanded ?? false,
   });
   const tls = new ServiceTls(options.certificates, service);
   return {

@@ -31,6 +31,7 @@ export function saslListMechanisms(request: Request): Outcome {
 /** SASL_AUTH: whoever was logged in before no longer is. */
 export function saslAuth(request: Request): Status | Outcome {
   const { frame, session, connection } = request;
+  if (session.isCertified) return request.refuse(Status.notSupported, 'The certificate says who this is');
   session.reset();
   connection.trust(false);
   if (frame.end - frame.valueStart > challengeBytesMax) return Status.invalidArguments;

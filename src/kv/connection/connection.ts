@@ -4,6 +4,7 @@ import { emptyFrame, FrameResult, frameBytesMax } from '#wire/frame.ts';
 import { FrameReader } from '#wire/frame-reader.ts';
 import type { Output } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
+import type { Directory, UserEntry } from '../dispatch/directory.ts';
 import { type Dispatcher, Verdict } from '../dispatch/dispatcher.ts';
 import { replyHeld } from '../dispatch/reply-held.ts';
 import type { Request } from '../dispatch/request.ts';
@@ -130,6 +131,12 @@ export class Connection {
     if (this.closed) return;
     this.ready.push(held);
     if (this.ready.length === 1) this.host.wake(this);
+  }
+
+  /** The client has shown who it is before its first frame. */
+  certify(user: UserEntry, directory: Directory): void {
+    this.session.certify(user, directory);
+    this.trust(true);
   }
 
   /** From now on the client may send large frames. */

@@ -13,6 +13,8 @@ export class Session {
   bucket: ServedBucket | null = null;
   access: BucketAccess | null = null;
   exchange: ScramExchange | null = null;
+  /** By its certificate: then no password says otherwise. */
+  isCertified = false;
   /** Revision of the configuration that the last NOT_MY_VBUCKET carried. */
   sentConfigRevision = '';
   private revision = 0;
@@ -39,6 +41,11 @@ export class Session {
     this.revision = directory.revision;
   }
 
+  certify(user: UserEntry, directory: Directory): void {
+    this.authenticate(user, directory);
+    this.isCertified = true;
+  }
+
   select(bucket: ServedBucket | null): void {
     this.bucket = bucket;
     this.access = bucket && this.user ? accessTo(bucket, this.user) : null;
@@ -49,7 +56,8 @@ export class Session {
   refresh(directory: Directory): boolean {
     if (this.revision === directory.revision || !this.user) return true;
     const user = directory.user(this.user.spec.name);
-    if (!user || user.spec.credentialId !== this.user.spec.credentialId) return false;
+    const isSame = this.isCertified || user?.spec.credentialId === this.user.spec.credentialId;
+    if (!user || !isSame) return false;
     this.user = user;
     this.access = this.bucket ? accessTo(this.bucket, user) : null;
     this.revision = directory.revision;

@@ -6,6 +6,7 @@ import { LoginThrottle } from '#auth/login-throttle.ts';
 import { Turns } from '#auth/turns.ts';
 import { deferred } from '#base/deferred.ts';
 import { isLoopback } from '#base/loopback.ts';
+import type { ShownCertificate } from '#ports/client-certificate.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -74,7 +75,7 @@ export class DataService implements KvAdmin {
   constructor(options: DataServiceOptions) {
     this.options = options;
     this.listener = new Listener({
-      intake: { connect: (socket) => this.connect(socket) },
+      intake: { connect: (socket, shown) => this.connect(socket, shown) },
       connectionsMax: options.connectionsMax ?? connectionsMaxDefault,
       connectionCount: () => this.connections.size,
       withoutSharedBuffer: options.withoutSharedBuffer ?? false,
@@ -190,12 +191,23 @@ export class DataService implements KvAdmin {
     return [...this.hosts.values()].find(({ served }) => served.uuid === bucketUuid);
   }
 
-  private connect(socket: Socket): Connection {
+  private connect(socket: Socket, shown: ShownCertificate | null): Connection {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     const connection = new Connection(this.connectionHost, new SocketTransport(socket), peer);
     this.connections.add(connection);
     if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.exposed.add(connection);
+    if (shown) this.certify(connection, shown);
     return connection;
+  }
+
+  /** Whom nobody goes by the name of may still log in, unless certificates are demanded. */
+  private certify(connection: Connection, { user, demanded }: ShownCertificate): void {
+    const known = user === null ? undefined : this.directory.user(user);
+    if (known) connection.certify(known, this.directory);
+    else if (demanded) {
+      this.options.log.warn('login.refused', { user: user ?? '', peer: connection.peer });
+      connection.destroy();
+    }
   }
 
   /** Reads the clock for everything that happens until the next call. */

@@ -1,7 +1,8 @@
 // The data ports: accepts, limits the number of connections, and takes the certificate that is to be used from now on.
-import { createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import { createServer, type Server } from 'node:net';
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { loopbackHosts } from '#base/loopback.ts';
+import { askForCertificates, type ClientCertificates, shownCertificate } from '#ports/client-certificate.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { type Intake, readEvents, readShared } from './socket-transport.host.ts';
 
@@ -25,6 +26,7 @@ export class Listener {
   private plain: { host: string; port: number; servers: Server[] } | null = null;
   isPlainForThisMachineOnly = false;
   private tlsServer: TlsServer | null = null;
+  private clients: ClientCertificates | undefined;
 
   constructor(options: ListenerOptions) {
     this.options = options;
@@ -64,7 +66,7 @@ export class Listener {
   private plainServer(): Server {
     const server = createServer({ pauseOnConnect: true, ...socketOptions }, (socket) => {
       if (this.isFull) socket.destroy();
-      else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.intake);
+      else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.intake, null);
       else readShared(socket, server, this.shared, this.options.intake);
     });
     return server;
@@ -74,9 +76,10 @@ export class Listener {
   async listenTls(host: string, port: number): Promise<number> {
     const server = createTlsServer(
       { handshakeTimeout: handshakeTimeoutMs, ...socketOptions },
-      (socket: Socket) => {
-        if (this.isFull) socket.destroy();
-        else readEvents(socket, this.options.intake);
+      (socket: TLSSocket) => {
+        const shown = shownCertificate(socket, this.clients);
+        if (this.isFull || shown === 'refused') socket.destroy();
+        else readEvents(socket, this.options.intake, shown);
       },
     );
     // A failed handshake is the client's affair, and its socket is closed already.
@@ -87,7 +90,10 @@ export class Listener {
 
   /** The certificate of connections from now on. */
   useTls(spec: TlsSpec): void {
-    this.tlsServer?.setSecureContext(secureContextOptions(spec));
+    if (!this.tlsServer) return;
+    this.clients = spec.clients;
+    this.tlsServer.setSecureContext(secureContextOptions(spec));
+    askForCertificates(this.tlsServer, spec.clients);
   }
 
   /** Accepts nothing more. Resolves once every connection is closed. */

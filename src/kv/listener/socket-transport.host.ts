@@ -1,6 +1,7 @@
 // A connection's socket. Plain sockets are read into one buffer that all connections of the thread share; where that
 // cannot be had (TLS), each arrival comes in a buffer of its own.
 import { type Server, Socket } from 'node:net';
+import type { ShownCertificate } from '#ports/client-certificate.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Transport } from '../connection/transport.ts';
 
@@ -41,8 +42,8 @@ export class SocketTransport implements Transport {
 
 /** How sockets hand over what arrives. */
 export interface Intake {
-  /** Makes the connection for an accepted socket. */
-  connect(socket: Socket): Connection;
+  /** Makes the connection for an accepted socket, of whoever its certificate names. */
+  connect(socket: Socket, shown: ShownCertificate | null): Connection;
 }
 
 /** The private part of sockets that lets one be made anew around an accepted handle. */
@@ -61,7 +62,7 @@ export function readShared(accepted: Socket, server: Server, shared: Buffer, int
   const internals = accepted as unknown as SocketInternals;
   const handle = internals._handle;
   if (!handle) {
-    readEvents(accepted, intake);
+    readEvents(accepted, intake, null);
     return;
   }
   internals._handle = null;
@@ -74,21 +75,21 @@ export function readShared(accepted: Socket, server: Server, shared: Buffer, int
   const socket = new Socket(options as unknown as ConstructorParameters<typeof Socket>[0]);
   // The server counts its sockets: the count must go down when this one closes.
   Object.assign(socket, { _server: server, server });
-  connection = watch(socket, intake);
+  connection = watch(socket, intake, null);
   socket.resume();
 }
 
 /** Reads through public events; each chunk is memory of its own. */
-export function readEvents(socket: Socket, intake: Intake): void {
-  const connection = watch(socket, intake);
+export function readEvents(socket: Socket, intake: Intake, shown: ShownCertificate | null): void {
+  const connection = watch(socket, intake, shown);
   socket.on('data', (chunk: Buffer) => {
     if (!connection.received(chunk, 0, chunk.length)) socket.pause();
   });
   socket.resume();
 }
 
-function watch(socket: Socket, intake: Intake): Connection {
-  const connection = intake.connect(socket);
+function watch(socket: Socket, intake: Intake, shown: ShownCertificate | null): Connection {
+  const connection = intake.connect(socket, shown);
   socket.on('drain', () => connection.drained());
   // Clients vanish in many ways; each ends in `close`, which is all that matters here.
   socket.on('error', () => socket.destroy());

@@ -1,0 +1,95 @@
+// Whether clients show who they are by certificates, and where in them the names of users are.
+import { refuse } from '#contract/errors.ts';
+import type { CertificateNameRule, CertificatePath, ClientCertificates } from '#ports/client-certificate.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import { WatchedSetting } from '../config/watched-setting.ts';
+
+export interface ClientAuth {
+  state: 'disable' | 'enable' | 'mandatory';
+  prefixes: CertificateNameRule[];
+}
+
+const states = ['disable', 'enable', 'mandatory'];
+const paths = ['subject.cn', 'san.uri', 'san.dnsname', 'san.email'];
+const prefixesMax = 10;
+const partLengthMax = 1_000;
+
+export const clientAuthSetting = (store: ConfigStore): WatchedSetting<ClientAuth> =>
+  new WatchedSetting<ClientAuth>(store, 'clientCertAuth', { state: 'disable', prefixes: [] });
+
+/** What listeners ask for. */
+export const asked = (
+  { state, prefixes }: ClientAuth,
+  authorities: readonly string[],
+): ClientCertificates | undefined =>
+  state === 'disable' ? undefined : { demanded: state === 'mandatory', authorities, names: prefixes };
+
+/** Reads a request; the texts of refusals are those that clients know. */
+export function readClientAuth(body: string): ClientAuth {
+  const given = parsed(body);
+  const { state, prefixes } = given;
+  if (state === undefined || prefixes === undefined) {
+    throw refuse.json("Unsupported format: Must contain 'state' and 'prefixes' fields");
+  }
+  if (Object.keys(given).length > 2) {
+    throw refuse.json("Unsupported fields: Must contain 'state' and 'prefixes' fields only");
+  }
+  if (!isText(state) || !Array.isArray(prefixes)) throw refuse.json('Invalid JSON');
+  if (prefixes.length > prefixesMax) {
+    throw refuse.json(`Maximum number of prefixes supported is ${prefixesMax}`);
+  }
+  const problems = [...stateProblems(state, prefixes.length), ...prefixes.flatMap(prefixProblems)];
+  if (problems.length === 0) problems.push(...repeated(prefixes as CertificateNameRule[]));
+  if (problems.length > 0) throw refuse.list(problems);
+  return { state: state as ClientAuth['state'], prefixes: prefixes.map(ruleOf) };
+}
+
+function parsed(body: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (isRecord(value)) return value;
+  } catch {
+    // The same refusal as for what is JSON of another kind.
+  }
+  throw refuse.json('Invalid JSON');
+}
+
+function stateProblems(state: string, prefixes: number): string[] {
+  if (!states.includes(state)) return [`Invalid value '${state}' for key 'state'`];
+  return state !== 'disable' && prefixes === 0
+    ? [`'prefixes' cannot be empty when the 'state' is '${state}'`]
+    : [];
+}
+
+function prefixProblems(prefix: unknown): string[] {
+  const isWhole =
+    isRecord(prefix) &&
+    Object.keys(prefix).sort().join() === 'delimiter,path,prefix' &&
+    Object.values(prefix).every((part) => isText(part) && part.length <= partLengthMax);
+  if (!isWhole) {
+    const shown = JSON.stringify(prefix).slice(0, 200);
+    return [`Invalid prefixes entry (${shown}). Must contain 'path', 'prefix' & 'delimiter' fields.`];
+  }
+  const path = prefix['path'] as string;
+  return paths.includes(path) ? [] : [`Invalid value '${path}' for key 'path'`];
+}
+
+function repeated(prefixes: readonly CertificateNameRule[]): string[] {
+  const seen = new Set<string>();
+  return prefixes.flatMap(({ path, prefix }) => {
+    const key = JSON.stringify([path, prefix]);
+    if (seen.has(key)) return [`Multiple entries with same path & prefix (${key}) are not allowed`];
+    seen.add(key);
+    return [];
+  });
+}
+
+const ruleOf = (rule: Record<string, unknown>): CertificateNameRule => ({
+  path: rule['path'] as CertificatePath,
+  prefix: rule['prefix'] as string,
+  delimiter: rule['delimiter'] as string,
+});
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,32 @@
+// Which connections have shown a certificate, and whose. A connection is judged once, by what held when it was made.
+import type { Socket } from 'node:net';
+import type { Server, TLSSocket } from 'node:tls';
+import { askForCertificates, type ShownCertificate, shownCertificate } from '#ports/client-certificate.ts';
+import type { TlsSpec } from '#ports/tls.ts';
+
+const shown = new WeakMap<Socket, ShownCertificate>();
+
+/** Null for a connection that showed none. */
+export const certificateOf = (socket: Socket): ShownCertificate | null => shown.get(socket) ?? null;
+
+export class PeerCertificates {
+  private tls: TlsSpec;
+
+  constructor(server: Server, tls: TlsSpec) {
+    this.tls = tls;
+    askForCertificates(server, tls.clients);
+    // Before any request of the connection: this listener comes ahead of the one that serves.
+    server.prependListener('secureConnection', (socket) => this.judge(socket));
+  }
+
+  follow(server: Server, tls: TlsSpec): void {
+    this.tls = tls;
+    askForCertificates(server, tls.clients);
+  }
+
+  private judge(socket: TLSSocket): void {
+    const found = shownCertificate(socket, this.tls.clients);
+    if (found === 'refused') socket.destroy();
+    else if (found) shown.set(socket, found);
+  }
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { test } from 'node:test';
+import { OpensslAuthority } from '../../test/support/openssl.ts';
+import { certificateUser } from './client-certificate.ts';
+
+const rule = (path: string, prefix = '', delimiter = '') => ({ path, prefix, delimiter }) as never;
+
+test('finds the user in the place and form that the rules name', () => {
+  using authority = new OpensslAuthority();
+  const { certificate } = authority.issue('/O=Example/CN=www.alice;rest', {
+    names: 'URI:urn:user:bob/extra,DNS:carol.example.com,email:dave@example.com,DNS:second.example.com',
+  });
+  const { subject, subjectAltName } = new X509Certificate(certificate);
+  const found = (...rules: never[]) => certificateUser({ subject, subjectAltName }, rules);
+  assert.equal(found(rule('subject.cn')), 'www.alice;rest');
+  assert.equal(found(rule('subject.cn', 'www.', ';')), 'alice');
+  assert.equal(found(rule('san.uri', 'urn:user:', '/#')), 'bob');
+  assert.equal(found(rule('san.dnsname', '', '.')), 'carol');
+  assert.equal(found(rule('san.dnsname', 'second', 'x')), '.e');
+  assert.equal(found(rule('san.email', '', '@')), 'dave');
+  assert.equal(found(rule('san.email', 'x'), rule('subject.cn', 'www.', ';')), 'alice');
+  assert.equal(found(rule('san.email', 'x')), null);
+  assert.equal(found(rule('subject.cn', 'www.alice;rest')), null);
+});
+
+test('takes no part of a quoted name for another', () => {
+  using authority = new OpensslAuthority();
+  const { certificate } = authority.issue('/CN=x', {
+    names: '@all\n[all]\nURI.1=http://x/?a=, email:root@example.com',
+  });
+  const { subject, subjectAltName } = new X509Certificate(certificate);
+  assert.equal(certificateUser({ subject, subjectAltName }, [rule('san.email', '', '@')]), null);
+});

@@ -1,0 +1,197 @@
+// Certificates of an operator on a real node: taken into use without dropping connections, kept through kill -9, and clients that
+// show who they are by theirs.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, it } from 'node:test';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { CertificateAuthenticator, connect } from 'couchbase';
+import { eventually, NodeProcess } from '../support/node-process.ts';
+import { fillInbox, OpensslAuthority, type Pair } from '../support/openssl.ts';
+
+const names = 'DNS:localhost,IP:127.0.0.1';
+const portOf = (address: string): number => Number(address.split(':').at(-1));
+
+async function handshake(port: number, options: { ca: string; pair?: Pair }): Promise<TLSSocket> {
+  const { ca, pair } = options;
+  const socket = connectTls({
+    ...{ host: '127.0.0.1', port, ca, servername: 'localhost' },
+    ...(pair && { cert: pair.certificate, key: pair.key }),
+  });
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+async function subjectAt(port: number, ca: string): Promise<string | undefined> {
+  const socket = await handshake(port, { ca });
+  const subject = socket.getPeerX509Certificate()?.subject;
+  socket.destroy();
+  return subject;
+}
+
+interface Asked {
+  status: number;
+  body: string;
+}
+
+/** A request over TLS, with a certificate or a password or neither. */
+function ask(
+  node: NodeProcess,
+  path: string,
+  options: { ca: string; pair?: Pair | undefined; auth?: string; agent?: Agent },
+): Promise<Asked> {
+  const { ca, pair, auth, agent } = options;
+  return new Promise((resolve, reject) => {
+    const sent = request(`${node.ready.node.restTls}${path}`, {
+      ...{ ca, servername: 'localhost', agent: agent ?? false },
+      ...(pair && { cert: pair.certificate, key: pair.key }),
+      ...(auth !== undefined && { auth }),
+    });
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
+    });
+    sent.end();
+  });
+}
+
+const setClientAuth = async (node: NodeProcess, state: string, path = 'subject.cn'): Promise<void> => {
+  const prefixes = state === 'disable' ? [] : [{ path, prefix: '', delimiter: '@' }];
+  const { username, password } = { username: 'Administrator', password: 'password' };
+  const answer = await fetch(`${node.ready.node.rest}/settings/clientCertAuth`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` },
+    body: JSON.stringify({ state, prefixes }),
+  });
+  assert.equal(answer.status, 202, await answer.text());
+};
+
+async function withAuthority(node: NodeProcess, authority: OpensslAuthority, subject: string): Promise<void> {
+  const { certificate, key } = authority.issue(subject, { names });
+  fillInbox(join(node.dataDir, 'inbox'), {
+    'CA/root.pem': authority.certificate,
+    'chain.pem': certificate,
+    'pkey.key': key,
+  });
+  assert.equal((await node.request('/node/controller/loadTrustedCAs', 'POST')).status, 200);
+  const reloaded = await node.request('/node/controller/reloadCertificate', 'POST');
+  assert.equal(reloaded.status, 200, await reloaded.text());
+}
+
+describe('certificates of a node', () => {
+  it('are replaced on every TLS port while connections stay open, and outlast kill -9', async () => {
+    using authority = new OpensslAuthority('/CN=Own root');
+    let node = await NodeProcess.start();
+    const { dataDir } = node;
+    const generated = await (await node.request('/pools/default/certificate')).text();
+    const open = new Agent({ keepAlive: true, maxSockets: 1 });
+    const before = await ask(node, '/pools', { ca: generated, auth: 'Administrator:password', agent: open });
+    assert.equal(before.status, 200);
+    const data = await handshake(portOf(node.ready.node.kvTls), { ca: generated });
+    await withAuthority(node, authority, '/CN=one');
+    const { restTls, capiTls, kvTls } = node.ready.node;
+    const ca = authority.certificate;
+    await eventually(async () => {
+      for (const port of [restTls, capiTls, kvTls].map(portOf)) {
+        assert.equal(await subjectAt(port, ca), 'CN=one');
+      }
+    });
+    // The agent's one connection was made with the certificate from before, which it still shows.
+    const during = await ask(node, '/pools', { ca: generated, auth: 'Administrator:password', agent: open });
+    assert.equal(during.status, 200);
+    // HELLO of the data port, on the connection from before.
+    data.write(Buffer.from([0x80, 0x1f, ...new Array(22).fill(0)]));
+    const [answer] = (await once(data, 'data')) as [Buffer];
+    assert.equal(answer[1], 0x1f);
+    data.destroy();
+    open.destroy();
+    await node.stop('SIGKILL');
+    node = await NodeProcess.start({ dataDir });
+    assert.equal(await subjectAt(portOf(node.ready.node.kvTls), ca), 'CN=one');
+    const shown = (await (await node.request('/pools/default/certificates')).json()) as { subject: string }[];
+    assert.deepEqual(
+      shown.map(({ subject }) => subject),
+      ['CN=one'],
+    );
+    await node.stop();
+    await node[Symbol.asyncDispose]();
+  });
+});
+
+describe('client certificates', () => {
+  it('name the user of REST requests, within that user’s roles', async () => {
+    using authority = new OpensslAuthority('/CN=Own root');
+    using stranger = new OpensslAuthority('/CN=Stranger');
+    await using node = await NodeProcess.start();
+    const user = { password: 'secret1', roles: 'ro_admin' };
+    await node.request('/settings/rbac/users/local/reader', 'PUT', user);
+    await withAuthority(node, authority, '/CN=one');
+    const ca = authority.certificate;
+    const reader = authority.issue('/CN=reader@example.com');
+    const nobody = authority.issue('/CN=nobody');
+    const forged = stranger.issue('/CN=reader');
+    const past = authority.issue('/CN=reader', { fromDays: -9, toDays: -1 });
+    const get = (pair?: Pair, auth?: string, path = '/whoami') =>
+      ask(node, path, { ca, pair, ...(auth !== undefined && { auth }) });
+    const whoAmI = async (pair?: Pair, auth?: string) => {
+      const { status, body } = await get(pair, auth);
+      return status === 200 ? (JSON.parse(body) as { id: string }).id : status;
+    };
+    await eventually(async () => assert.equal((await get(undefined, 'reader:secret1')).status, 200));
+    assert.equal(await whoAmI(reader), '', 'certificates count only once they are asked for');
+    await setClientAuth(node, 'enable');
+    await eventually(async () => assert.equal(await whoAmI(reader), 'reader'));
+    assert.equal((await get(reader, undefined, '/settings/web')).status, 200);
+    assert.equal((await get(reader, undefined, '/internalSettings')).status, 403);
+    assert.equal(await whoAmI(undefined, 'Administrator:password'), 'Administrator');
+    assert.equal(await whoAmI(nobody, 'Administrator:password'), 'Administrator');
+    for (const bad of [forged, past]) await assert.rejects(get(bad, 'Administrator:password'));
+    await setClientAuth(node, 'mandatory');
+    await eventually(async () => assert.rejects(get(undefined, 'Administrator:password')));
+    assert.equal(await whoAmI(reader), 'reader');
+    assert.equal(await whoAmI(nobody, 'Administrator:password'), 401);
+    await node.request('/settings/rbac/users/local/reader', 'DELETE');
+    assert.equal(await whoAmI(reader), 401);
+    await setClientAuth(node, 'disable');
+    await eventually(async () =>
+      assert.equal(await whoAmI(undefined, 'Administrator:password'), 'Administrator'),
+    );
+  });
+
+  it('let the official SDK in to the data port, and are demanded there', { timeout: 60_000 }, async () => {
+    using authority = new OpensslAuthority('/CN=Own root');
+    await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+    const user = { password: 'secret1', roles: 'bucket_full_access[b]' };
+    await node.request('/settings/rbac/users/local/writer', 'PUT', user);
+    await withAuthority(node, authority, '/CN=one');
+    await setClientAuth(node, 'mandatory', 'san.email');
+    const pair = authority.issue('/CN=x', { names: 'email:writer@example.com' });
+    const file = (name: string, contents: string) => {
+      writeFileSync(join(authority.folder, name), contents);
+      return join(authority.folder, name);
+    };
+    const trustStorePath = file('trust.pem', authority.certificate);
+    const certificates = new CertificateAuthenticator(
+      file('client.pem', pair.certificate),
+      file('client.key', pair.key),
+    );
+    const address = `couchbases://127.0.0.1:${portOf(node.ready.node.kvTls)}`;
+    const cluster = await connect(address, { authenticator: certificates, security: { trustStorePath } });
+    const documents = cluster.bucket('b').defaultCollection();
+    await documents.upsert('k', { by: 'certificate' });
+    assert.deepEqual((await documents.get('k')).content, { by: 'certificate' });
+    await cluster.close();
+    const byName = { username: 'writer', password: 'secret1' };
+    const timeouts = { connectTimeout: 3_000, bootstrapTimeout: 3_000 };
+    await assert.rejects(connect(address, { ...byName, security: { trustStorePath }, timeouts }));
+    const plain = `couchbase://127.0.0.1:${portOf(node.ready.node.kv)}`;
+    const byPassword = await connect(plain, byName);
+    assert.deepEqual((await byPassword.bucket('b').defaultCollection().get('k')).content, {
+      by: 'certificate',
+    });
+    await byPassword.close();
+  });
+});
