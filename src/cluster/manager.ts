@@ -117,7 +117,10 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
   const product = productOf(options.release, edition);
   const policy = passwordPolicySetting(store);
   const users = createUsers({ ...options, targets: targetsOf(view), passwordPolicy: () => policy.value });
-  const certificates = createCertificates({ ...options, view });
+  const certificates = createCertificates({
+    ...{ ...options, view },
+    expiring: (text) => events.log.record('certificate_expiring', { text }),
+  });
   const security = securityParts({ ...options, view, certificates: certificates.service });
   const listening = new Listening({ view, security: security.service });
   const data = new Agent({

@@ -27,6 +27,8 @@ export interface CertificatesOptions {
   passphrases: PassphraseSources;
   issue: Issue;
   ownNames: readonly string[];
+  /** Told daily of each certificate that ends soon. */
+  expiring(text: string): void;
   clock: Clock;
   random: Random;
   log: Log;

@@ -143,7 +143,15 @@ test('loads authorities from the inbox, all or none, and tells of no single root
     assert.match(root.text, /GET \/pools\/default\/trustedCAs/);
   }
   const pool = await node.request('/pools/default');
-  assert.match(pool.body.alerts[0].msg, /^Root certificate 2 \(CN=Two\) will expire at /);
+  const { msg } = pool.body.alerts[0];
+  assert.match(msg, /^Root certificate 2 \(CN=Two\) will expire at /);
+  node.clock.advance(24 * 3_600_000);
+  const { list } = (await node.request('/logs')).body;
+  const told = list.filter(({ module }: { module: string }) => module === 'cert_manager');
+  assert.deepEqual(
+    told.map(({ type, text }: Record<string, string>) => [type, text]),
+    [['warning', msg]],
+  );
 });
 
 test('tells of no single root once two were uploaded', async () => {

@@ -1,21 +1,32 @@
-// Says in the log, once a day, which certificates end soon or have ended.
+// Says in the log and among the events, once a day, which certificates end soon or have ended.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { CertificateReport } from './certificate-report.ts';
 
 const dayMs = 24 * 3_600_000;
 
+export interface ExpiryWatchDeps {
+  report: CertificateReport;
+  clock: Clock;
+  log: Log;
+  /** Told of each that ends soon. */
+  expiring(text: string): void;
+}
+
 export class ExpiryWatch {
-  readonly #deps: { report: CertificateReport; clock: Clock; log: Log };
+  readonly #deps: ExpiryWatchDeps;
   #timer: Timer | null = null;
 
-  constructor(deps: { report: CertificateReport; clock: Clock; log: Log }) {
+  constructor(deps: ExpiryWatchDeps) {
     this.#deps = deps;
   }
 
   start(): void {
-    const { report, clock, log } = this.#deps;
-    for (const text of report.expiring()) log.warn('certificates.expiring', { text });
+    const { report, clock, log, expiring } = this.#deps;
+    for (const text of report.expiring()) {
+      log.warn('certificates.expiring', { text });
+      expiring(text);
+    }
     this.#timer = clock.after(dayMs, () => this.start());
   }
 

@@ -89,6 +89,11 @@ export const eventKinds = {
     text: (attributes) =>
       `Not allowed: ${who(attributes)}, ${attributes['method']} ${attributes['path']}${times(attributes)}.`,
   },
+  certificate_expiring: {
+    ...{ ...plain, component: 'security', eventId: 10202, description: 'Certificate ends soon', code: 1 },
+    ...{ severity: 'warn', module: 'cert_manager' },
+    text: ({ text }) => String(text),
+  },
   changed: change,
   scope_created: changeTo('data', 8194, 'Scope created'),
   scope_deleted: changeTo('data', 8195, 'Scope deleted'),
