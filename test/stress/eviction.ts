@@ -17,13 +17,66 @@ import { Status } from '#wire/status.ts';
 import { aRequest, keyOf } from '../support/a-bucket.ts';
 
 const count = Number(process.argv[2] ?? 1_000_000);
+const wished = process.argv[3];
 const quotaBytes = 100 * 1024 * 1024;
 const vbOf = (i: number): number => i % 1024;
 const textOf = (i: number): string => `${i} `.padEnd(1000 + (i % 50), 'x');
 const view = emptyItemView();
 const result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
 
-for (const policy of ['valueOnly', 'fullEviction'] as const) await run(policy);
+for (const policy of ['valueOnly', 'fullEviction', 'noEviction'] as const) {
+  if (wished !== undefined && wished !== policy) continue;
+  await (policy === 'noEviction' ? fill() : run(policy));
+}
+if (wished === undefined || wished === 'nruEviction') await overfill();
+
+/** Refuses at last, and has everything that it took, also after a restart. */
+async function fill(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'divan-eviction-'));
+  try {
+    const disk = workerDiskEngine();
+    const bucket = await open('noEviction', folder, disk);
+    let taken = 0;
+    while (taken < count && (await tryPut(bucket, taken))) taken++;
+    assert.ok(taken > 50_000 && taken < count, `${taken} documents`);
+    console.log(`noEviction: took ${taken} documents, then refused; ${memory(bucket)}`);
+    for (let i = 0; i < taken; i++) assert.equal(find(bucket, i), Status.success);
+    await bucket.stop();
+    await disk.stop();
+    const again = workerDiskEngine();
+    const restarted = await open('noEviction', folder, again);
+    for (let i = 0; i < taken; i++) await read(restarted, i);
+    await restarted.stop();
+    await again.stop();
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** A bucket in memory only stays inside its quota by deleting. */
+async function overfill(): Promise<void> {
+  const bucket = await open('nruEviction', '', null);
+  await timed('nruEviction: write', () => inParallel((i) => put(bucket, i)));
+  console.log(`nruEviction: kept ${bucket.stats().items} documents; ${memory(bucket)}`);
+  assert.ok(bucket.stats().memUsed <= quotaBytes);
+  await bucket.stop();
+}
+
+/** False when it is refused for two seconds. */
+async function tryPut(bucket: Bucket, i: number): Promise<boolean> {
+  const request = aRequest(`k${i}`, { vb: vbOf(i), value: textOf(i) });
+  for (let tries = 0; tries < 1000; tries++) {
+    if (bucket.documents.store(request, result) === Status.success) return true;
+    await realClock.sleep(2);
+  }
+  return false;
+}
+
+function memory(bucket: Bucket): string {
+  const mib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
+  const { rss, heapTotal, external, arrayBuffers } = process.memoryUsage();
+  return `mem_used ${mib(bucket.stats().memUsed)}, rss ${mib(rss)}, heap ${mib(heapTotal)}, external ${mib(external)}, buffers ${mib(arrayBuffers)}`;
+}
 
 async function run(policy: EvictionPolicy): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'divan-eviction-'));
@@ -32,7 +85,7 @@ async function run(policy: EvictionPolicy): Promise<void> {
     let bucket = await open(policy, folder, disk);
     await timed(`${policy}: write`, () => inParallel((i) => put(bucket, i)));
     await timed(`${policy}: read`, () => inParallel((i) => read(bucket, i)));
-    console.log(bucket.stats(), `rss ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB`);
+    console.log(bucket.stats(), memory(bucket));
     await timed(`${policy}: stop`, () => bucket.stop());
     await disk.stop();
     disk = workerDiskEngine();
@@ -46,14 +99,19 @@ async function run(policy: EvictionPolicy): Promise<void> {
   }
 }
 
-async function open(evictionPolicy: EvictionPolicy, folder: string, disk: DiskEngine): Promise<Bucket> {
+async function open(
+  evictionPolicy: EvictionPolicy,
+  folder: string,
+  disk: DiskEngine | null,
+): Promise<Bucket> {
+  const files = { folder: join(folder, 'b'), bucketUuid: 'e', incarnation: 1, fileCount: 4 };
   const now = new Now();
   now.set(realClock.wallMs(), realClock.monotonicMs());
   const bucket = new Bucket({
-    type: 'native',
+    type: disk ? 'native' : 'ephemeral',
     rules: { quotaBytes, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 },
     evictionPolicy,
-    storage: { disk, files: { folder: join(folder, 'b'), bucketUuid: 'e', incarnation: 1, fileCount: 4 } },
+    ...(disk ? { storage: { disk, files } } : {}),
     now,
     clock: realClock,
     random: realRandom,
@@ -88,20 +146,21 @@ async function put(bucket: Bucket, i: number): Promise<void> {
 }
 
 async function read(bucket: Bucket, i: number): Promise<void> {
-  const key = keyOf(`k${i}`);
-  // The view holds for this stretch only.
-  const find = (): Status => {
-    const status = bucket.documents.find(vbOf(i), key, 0, key.length, view);
-    const text = view.buffer.toString('latin1', view.valueStart, view.valueEnd);
-    assert.ok(status !== Status.success || text === textOf(i), `document ${i}`);
-    return status;
-  };
   for (;;) {
-    const status = await whenResident(bucket, find);
+    const status = await whenResident(bucket, () => find(bucket, i));
     if (status === Status.success) return;
     assert.equal(status, Status.temporaryFailure);
     await realClock.sleep(2);
   }
+}
+
+/** The view holds for this stretch only. */
+function find(bucket: Bucket, i: number): Status {
+  const key = keyOf(`k${i}`);
+  const status = bucket.documents.find(vbOf(i), key, 0, key.length, view);
+  const text = view.buffer.toString('latin1', view.valueStart, view.valueEnd);
+  assert.ok(status !== Status.success || text === textOf(i), `document ${i}`);
+  return status;
 }
 
 async function whenResident(bucket: Bucket, act: () => Status): Promise<Status> {

@@ -8,7 +8,7 @@ import type { Expirer } from '../vbucket/expirer.ts';
 export const expiryPagerSecondsDefault = 600;
 
 /** Items a slice looks at, and the pause after it. */
-const sliceSteps = 5000;
+const sliceSteps = 2000;
 const slicePauseMs = 1;
 /** Keys taken from a file at once, and the time for the disk to learn that they are gone. */
 export const expiredKeysLimit = 2000;

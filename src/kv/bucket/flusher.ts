@@ -16,7 +16,9 @@ const targetCommitMs = { low: 50, high: 100 } as const;
 /** A full disk is tried again this often. */
 const fullRetryMs = 500;
 const smallestBatch = 64 * 1024;
-const largestBatch = 16 * 1024 * 1024;
+const largestBatch = 4 * 1024 * 1024;
+/** Bytes of cuts that are encoded before clients are served again: about a millisecond. */
+const sliceBytes = 256 * 1024;
 
 export interface FlusherOptions {
   disk: DiskEngine;
@@ -43,6 +45,7 @@ interface Batch {
 
 interface FileState {
   readonly rows: number[];
+  readonly writer: CutWriter;
   /** Where the next batch begins, so that a busy vbucket starves no other. */
   cursor: number;
   batchBytes: number;
@@ -57,7 +60,6 @@ interface FileState {
 export class Flusher {
   private readonly options: FlusherOptions;
   private readonly files: FileState[];
-  private readonly writer = new CutWriter();
   private paused = true;
   private inFlightBytes = 0;
 
@@ -65,6 +67,7 @@ export class Flusher {
     this.options = options;
     this.files = Array.from({ length: options.fileCount }, (_, file) => ({
       rows: rowsOfFile(file, options.fileCount, options.rows.count),
+      writer: new CutWriter(),
       cursor: 0,
       batchBytes: 1024 * 1024,
       timer: null,
@@ -77,7 +80,7 @@ export class Flusher {
 
   /** Bytes of cuts that are on their way to disk. */
   get bytes(): number {
-    return this.inFlightBytes;
+    return this.files.reduce((sum, { writer }) => sum + writer.bytes, this.inFlightBytes);
   }
 
   /** Called at every change. */
@@ -121,7 +124,7 @@ export class Flusher {
   private async writeFileStates(file: FileState, rows: readonly number[]): Promise<void> {
     const mine = rows.filter((row) => fileOf(row, this.files.length) === this.files.indexOf(file));
     if (mine.length === 0 || file.failure !== null) return;
-    const ends = mine.map((row) => ({ row, seqno: this.options.cutter.take(row, this.writer, Infinity) }));
+    const ends = mine.map((row) => ({ row, seqno: this.options.cutter.take(row, file.writer, Infinity) }));
     await this.commit(file, ends);
   }
 
@@ -168,25 +171,41 @@ export class Flusher {
   private async commitNext(file: FileState): Promise<void> {
     if (file.failure !== null) return;
     const { unwritten } = file;
-    if (unwritten === null) await this.commit(file, this.takeBatch(file));
+    if (unwritten === null) await this.commit(file, await this.takeBatch(file));
     else await this.write(file, unwritten);
   }
 
-  private takeBatch(file: FileState): { row: number; seqno: number }[] {
-    const { cutter } = this.options;
-    const taken: { row: number; seqno: number }[] = [];
-    for (let i = 0; i < file.rows.length && this.writer.bytes < file.batchBytes; i++) {
-      const row = file.rows[file.cursor] as number;
-      if (cutter.isNeeded(row)) taken.push({ row, seqno: cutter.take(row, this.writer, file.batchBytes) });
-      // A vbucket that was cut short goes on in the next batch.
-      if (!cutter.isNeeded(row)) file.cursor = (file.cursor + 1) % file.rows.length;
+  /** Slice by slice: each cut is of one moment, a batch need not be. */
+  private async takeBatch(file: FileState): Promise<Batch['taken']> {
+    const { writer } = file;
+    const taken: Batch['taken'] = [];
+    let left = file.rows.length;
+    for (;;) {
+      left = this.takeSlice(file, taken, left, Math.min(writer.bytes + sliceBytes, file.batchBytes));
+      if (left === 0 || writer.bytes >= file.batchBytes) return taken;
+      await new Promise<void>((resolve) => this.options.clock.soon(resolve));
     }
-    return taken;
+  }
+
+  /** Goes on until the batch has `limitBytes`, or `left` vbuckets have been looked at. Answers how many are left. */
+  private takeSlice(file: FileState, taken: Batch['taken'], left: number, limitBytes: number): number {
+    const { cutter } = this.options;
+    const { rows, writer } = file;
+    let still = left;
+    while (still > 0 && writer.bytes < limitBytes) {
+      const row = rows[file.cursor] as number;
+      if (cutter.isNeeded(row)) taken.push({ row, seqno: cutter.take(row, writer, limitBytes) });
+      // A vbucket that was cut short goes on in the next slice, or batch.
+      if (cutter.isNeeded(row) && writer.bytes >= limitBytes) break;
+      file.cursor = (file.cursor + 1) % rows.length;
+      still--;
+    }
+    return still;
   }
 
   private async commit(file: FileState, taken: Batch['taken']): Promise<void> {
     if (taken.length === 0) return;
-    const cuts = this.writer.take();
+    const cuts = file.writer.take();
     this.inFlightBytes += cuts.byteLength;
     await this.write(file, { cuts, taken });
   }

@@ -80,15 +80,26 @@ export function* statConfig(request: Request): Figures {
   yield ['ep_durability_min_level', spec.durabilityMinLevel];
 }
 
+const warmUpStates = {
+  opening: 'initialize',
+  keys: 'loading keys',
+  values: 'loading data',
+  done: 'done',
+} as const;
+
 /** `warmup`. */
 export function* statWarmUp({ bucket }: Request): Figures {
-  const isLoaded = bucket.documents !== null;
-  const { items, nonResident } = bucket.report();
-  yield ['ep_warmup', bucket.spec.type === 'native' ? 'enabled' : 'disabled'];
-  yield ['ep_warmup_state', isLoaded ? 'done' : 'loading data'];
-  yield ['ep_warmup_thread', isLoaded ? 'complete' : 'running'];
-  yield ['ep_warmup_key_count', items];
-  yield ['ep_warmup_value_count', items - Math.min(nonResident, items)];
+  const warmUp = bucket.warmUp();
+  yield ['ep_warmup', warmUp ? 'enabled' : 'disabled'];
+  yield ['ep_warmup_state', warmUpStates[warmUp?.state ?? 'done']];
+  yield ['ep_warmup_thread', (warmUp?.state ?? 'done') === 'done' ? 'complete' : 'running'];
+  yield ['ep_warmup_key_count', warmUp?.keys ?? 0];
+  yield ['ep_warmup_value_count', warmUp?.values ?? 0];
+  if (!warmUp) return;
+  yield ['ep_warmup_estimated_key_count', warmUp.expected];
+  yield ['ep_warmup_estimated_value_count', warmUp.expected];
+  yield ['ep_warmup_keys_time', Math.round(warmUp.keysMs * 1000)];
+  yield ['ep_warmup_time', Math.round(warmUp.ms * 1000)];
 }
 
 /** `tasks`: what is under way in the background. */
