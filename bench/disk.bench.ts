@@ -1,5 +1,5 @@
 // What the disk engine costs over plain SQLite: small fsynced commits, large commits, loading, beside a loop of
-// inserts of the same rows into a bare node:sqlite table in the same run.
+// inserts of the same rows into a bare node:sqlite table in the same run; and how fast a bucket's changes come to disk.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { type CutItem, CutWriter } from '../src/kv/bucket/cut.ts';
 import { sqliteEngine } from '../src/kv/disk/adapters/sqlite-engine.ts';
 import type { DiskEngine } from '../src/kv/disk/engine.ts';
 import { workerDiskEngine } from '../src/kv/disk/hosts/worker-engine.ts';
+import { benchFlush } from './support/flush.ts';
 
 const bucketUuid = 'b'.repeat(32);
 const valueBytes = 256;
@@ -30,6 +31,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   await inFolder((folder) => bareSqlite(folder, sizes));
   await inFolder((folder) => measure('engine, same thread', sqliteEngine(), folder, sizes));
   await inFolder((folder) => measure('engine, worker', workerDiskEngine(), folder, sizes));
+  await inFolder((folder) => benchFlush(folder, smoke ? 10_000 : 500_000));
 }
 
 async function measure(name: string, engine: DiskEngine, folder: string, sizes: Sizes): Promise<void> {

@@ -1,7 +1,7 @@
 // Kills a node with SIGKILL in the middle of a write load, again and again on one data folder, and checks after each restart
 // that every write acknowledged with `persistToMajority` is there. `node test/stress/kill.ts [rounds]`, default 50.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, type Collection, connect, DurabilityLevel } from 'couchbase';
@@ -14,6 +14,8 @@ const documents = 400;
 class Ledger {
   readonly acknowledged = new Map<string, number>();
   readonly sent = new Map<string, number>();
+  /** Kills that left a data file which was to take another one's place. */
+  killedInCompaction = 0;
 }
 
 /** `compacting`: the bucket is compacted all the time, so that most kills fall into a compaction. */
@@ -29,13 +31,21 @@ export async function killRounds(
       const before = ledger.acknowledged.size;
       await oneRound(dataDir, ledger, round, compacting);
       report(
-        `round ${round}: ${ledger.acknowledged.size} documents acknowledged (${before} before), all there`,
+        `round ${round}: ${ledger.acknowledged.size} documents acknowledged (${before} before), all there; ` +
+          `${ledger.killedInCompaction} kills with a file half compacted`,
       );
     }
     await check(dataDir, ledger);
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
+}
+
+/** Whether there are data files that no `files.json` names. */
+function isHalfCompacted(dataDir: string): boolean {
+  const layouts = globSync(`${dataDir}/**/files.json`).map((path) => JSON.parse(readFileSync(path, 'utf8')));
+  const named = layouts.reduce((sum, { generations }) => sum + generations.length, 0);
+  return globSync(`${dataDir}/**/data-*.db`).length > named;
 }
 
 async function compactForever(node: NodeProcess, stopped: { now: boolean }): Promise<void> {
@@ -54,9 +64,10 @@ async function oneRound(dataDir: string, ledger: Ledger, round: number, compacti
     const stopped = { now: false };
     const load = Array.from({ length: writers }, (_, i) => write(collection, ledger, round, i, stopped));
     if (compacting) load.push(compactForever(node, stopped));
-    await new Promise((resolve) => setTimeout(resolve, 150 + ((round * 97) % 400)));
+    await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 400));
     await node.stop('SIGKILL');
     stopped.now = true;
+    if (isHalfCompacted(dataDir)) ledger.killedInCompaction++;
     await Promise.all(load);
   } finally {
     await closeSoon(cluster);
