@@ -43,6 +43,8 @@ import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/p
 import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
 import { clusterRoutes } from './routes.ts';
 import { type SecurityParts, securityParts } from './security/security.feature.ts';
+import { uiRoutes } from './ui/ui.routes.ts';
+import { readUiFile } from './ui/ui-files.adapter.ts';
 import { targetsOf } from './users/role-targets.ts';
 import { createUsers } from './users/users.feature.ts';
 
@@ -158,6 +160,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
         ...users.routes,
         ...passwordPolicyRoutes(policy),
         ...security.routes,
+        ...uiRoutes({ security: security.service, readFile: readUiFile }),
         ...events.routes,
       ],
       product.version,

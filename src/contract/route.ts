@@ -65,7 +65,7 @@ export interface Answer {
   readonly json?: JsonSchema;
   readonly stream?: boolean;
   /** Of a body that is text. */
-  readonly text?: 'text/plain' | 'text/html';
+  readonly text?: 'text/plain' | 'text/html' | 'text/css' | 'text/javascript';
 }
 
 /** Declares a route; exists so that the types of query and body are kept. */

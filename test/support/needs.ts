@@ -1,10 +1,13 @@
 // What a test needs of the machine: without it the test is skipped with the reason, but fails where CI is set, so that
 // nothing goes untested unseen.
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { postgresPrograms } from './postgres.ts';
 
+export const chromium = '/usr/bin/chromium';
+
 const probes: Record<
-  'mount' | 'compiler' | 'namespaces' | 'openssl' | 'postgresql',
+  'mount' | 'compiler' | 'chromium' | 'namespaces' | 'openssl' | 'postgresql',
   { reason: string; works: () => unknown }
 > = {
   mount: {
@@ -18,6 +21,10 @@ const probes: Record<
       execFileSync('ip', ['netns', 'add', 'divan-probe'], { stdio: 'ignore' });
       execFileSync('ip', ['netns', 'del', 'divan-probe'], { stdio: 'ignore' });
     },
+  },
+  chromium: {
+    reason: `needs Chromium at ${chromium}`,
+    works: () => existsSync(chromium),
   },
   openssl: {
     reason: 'needs the openssl command',

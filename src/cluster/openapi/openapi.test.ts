@@ -128,7 +128,7 @@ async function wrongAnswers(node: Node, route: RouteDefinition, refusals: number
     // A bucket without documents has no key, a cache has no manifest, and a setting for all has no parts.
     if (sent.status === 404 && /random_key|manifest|security.read_key/.test(id)) return [];
     if (sent.status !== (answer.status ?? 200)) return [`${id}: ${url}: ${sent.status} ${sent.text}`];
-    if (sent.body === undefined) return answer.text ? [] : [`${id}: ${url}: no JSON`];
+    if (sent.body === undefined) return answer.json ? [`${id}: ${url}: no JSON`] : [];
     return answer.json ? misfits(sent.body, answer.json).map((one) => `${id}: ${url}: ${one}`) : [];
   });
   return (await Promise.all(found)).flat();

@@ -17,16 +17,6 @@ const readPools: Access = { kind: 'permission', permission: 'cluster.pools!read'
 const readBucket: Access = { kind: 'permission', permission: 'cluster.bucket[{bucket}].settings!read' };
 const readTasks: Access = { kind: 'permission', permission: 'cluster.tasks!read' };
 
-export const Root = defineRoute({
-  id: 'pools.root',
-  method: 'GET',
-  path: '/',
-  access: { kind: 'anyone' },
-  openBeforeProvisioning: true,
-  answer: { text: 'text/plain' },
-  doc: 'Says what this is.',
-});
-
 export const GetPools = defineRoute({
   id: 'pools.list',
   method: 'GET',

@@ -38,9 +38,6 @@ export const poolRoutes = (deps: PoolRoutesDeps): BoundRoute[] => [
 
 function greetings({ view, product, provisioned }: PoolRoutesDeps): BoundRoute[] {
   return [
-    bind(contract.Root, () =>
-      reply.text(`Divan ${product.version}. The administration API starts at /pools.\n`),
-    ),
     bind(contract.GetPools, () => reply.json(poolsRecord(view, provisioned(), product))),
     bind(contract.GetVersions, () => reply.json(versions(product))),
   ];

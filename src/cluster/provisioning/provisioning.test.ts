@@ -10,7 +10,7 @@ const post = (form: Sent['form'] = {}): Sent => ({ form: form as Record<string, 
 describe('a new node', () => {
   it('answers what may be asked without credentials, and 401 to the rest', async () => {
     const { request } = await fresh();
-    for (const url of ['/pools', '/versions', '/nodes/self', '/pools/default/nodeServices', '/']) {
+    for (const url of ['/pools', '/versions', '/nodes/self', '/pools/default/nodeServices', '/ui/']) {
       assert.equal((await request(url, { as: null })).status, 200, url);
     }
     const pool = await request('/pools/default', { as: 'any:thing' });

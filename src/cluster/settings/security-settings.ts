@@ -34,6 +34,8 @@ export const securitySettings: readonly SettingGroup[] = [
     title: 'Security on the wire, for all services',
     routes,
     settings: [
+      setting('disableUIOverHttp', '`false`', truth, 'live', 'acts', 'switches off `/ui/`'),
+      setting('disableUIOverHttps', '`false`', truth, 'live', 'acts', 'switches off `/ui/`'),
       setting(
         'disableWWWAuthenticate',
         '`false`',

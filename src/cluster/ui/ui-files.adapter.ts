@@ -1,0 +1,12 @@
+// The files of the page, read when somebody first asks for them and kept: they are a few kilobytes.
+import { readFile } from 'node:fs/promises';
+
+export type UiFile = 'index.html' | 'style.css' | 'app.js';
+
+const kept = new Map<UiFile, Promise<string>>();
+
+export function readUiFile(name: UiFile): Promise<string> {
+  const text = kept.get(name) ?? readFile(new URL(`./page/${name}`, import.meta.url), 'utf8');
+  kept.set(name, text);
+  return text;
+}
