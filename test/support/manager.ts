@@ -34,7 +34,7 @@ const system: System = {
   os: 'x86_64-unknown-linux',
   figures: async () => ({
     memory: { total: 8 * gib, free: 4 * gib, limit: 8 * gib, swapTotal: gib, swapUsed: 0 },
-    cpu: { utilization: 12.5, stolen: 0, cores: 2 },
+    cpu: { utilization: 12.5, stolen: 0, cores: 2, count: 2 },
     allocationStalls: 0,
     disk: await system.disk(),
   }),

@@ -109,7 +109,7 @@ function figures(moment: NodeMoment, buckets: ReadonlyMap<string, MeasuredBucket
   const { memory, cpu, allocationStalls } = moment.system;
   const reserved = Math.floor((memory.total * 4) / 5 / mib);
   return {
-    cpuCount: cpu.cores,
+    cpuCount: cpu.count,
     uptime: String(Math.floor(moment.uptimeSeconds)),
     memoryTotal: memory.total,
     memoryFree: memory.free,
@@ -198,7 +198,7 @@ export function storageTotals(moment: NodeMoment, buckets: BucketsState) {
       total: memory.limit,
       quotaTotal,
       quotaUsed,
-      used: Math.max(memory.total - memory.free, memUsed),
+      used: Math.max(memory.limit - memory.free, memUsed),
       usedByData: memUsed,
       quotaUsedPerNode: quotaUsed,
       quotaTotalPerNode: quotaTotal,

@@ -3,8 +3,11 @@
 export interface SystemFigures {
   /** Bytes. `limit` is what this process may have: the container's limit where there is one. */
   memory: { total: number; free: number; limit: number; swapTotal: number; swapUsed: number };
-  /** Percentages of all cores; `stolen` by the hypervisor. */
-  cpu: { utilization: number; stolen: number; cores: number };
+  /**
+   * Percentages of all cores that the node may use; `stolen` by the hypervisor. `cores` is what a container's quota leaves
+   * of the machine's `count`, and may be a fraction.
+   */
+  cpu: { utilization: number; stolen: number; cores: number; count: number };
   /** Times that an allocation had to wait for memory, since the machine started. */
   allocationStalls: number;
   disk: DiskFigures;

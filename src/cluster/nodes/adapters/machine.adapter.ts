@@ -4,6 +4,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { arch, availableParallelism, cpus, freemem, platform, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import type { DiskFigures, System, SystemFigures } from '../system.ts';
+import { Cgroup, type CgroupFigures } from './cgroup.adapter.ts';
 
 interface CpuTimes {
   total: number;
@@ -23,17 +24,25 @@ export class Machine implements System {
   #timesAtMs: number;
   #utilization = { utilization: 0, stolen: 0 };
   #mountPoint: string | null = null;
+  readonly #cgroup = new Cgroup();
+  #groupSeconds = 0;
 
   constructor(dataFolder: string, monotonicMs: () => number) {
     this.#dataFolder = resolve(dataFolder);
     this.#monotonicMs = monotonicMs;
     this.#timesAtMs = monotonicMs();
+    this.#groupSeconds = this.#cgroup.figures().cpu?.usedSeconds ?? 0;
   }
 
   async figures(): Promise<SystemFigures> {
+    const group = this.#cgroup.figures();
     return {
-      memory: memory(),
-      cpu: { ...this.#cpu(), cores: availableParallelism() },
+      memory: memory(group.memory),
+      cpu: {
+        ...this.#cpu(group.cpu),
+        cores: group.cpu?.cores ?? availableParallelism(),
+        count: cpus().length,
+      },
       allocationStalls: allocationStalls(),
       disk: await this.disk(),
     };
@@ -51,17 +60,21 @@ export class Machine implements System {
   }
 
   /** Since the last time somebody asked, but over one step at least: many readers at once see the same figure. */
-  #cpu(): { utilization: number; stolen: number } {
+  #cpu(group: CgroupFigures['cpu']): { utilization: number; stolen: number } {
     const nowMs = this.#monotonicMs();
-    if (nowMs - this.#timesAtMs < cpuStepMs) return this.#utilization;
+    const stepSeconds = (nowMs - this.#timesAtMs) / 1000;
+    if (stepSeconds * 1000 < cpuStepMs) return this.#utilization;
     const times = readCpuTimes();
     const total = times.total - this.#times.total;
     const share = (part: number) => (total > 0 ? (100 * part) / total : 0);
     this.#utilization = {
-      utilization: share(total - (times.idle - this.#times.idle)),
+      utilization: group
+        ? Math.min((100 * (group.usedSeconds - this.#groupSeconds)) / (stepSeconds * group.cores), 100)
+        : share(total - (times.idle - this.#times.idle)),
       stolen: share(times.stolen - this.#times.stolen),
     };
     this.#times = times;
+    this.#groupSeconds = group?.usedSeconds ?? 0;
     this.#timesAtMs = nowMs;
     return this.#utilization;
   }
@@ -73,14 +86,16 @@ export function memoryLimit(): number {
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
-function memory(): SystemFigures['memory'] {
+/** What is free to a container is what its limit leaves, if the machine has that much. */
+function memory(group: CgroupFigures['memory']): SystemFigures['memory'] {
   const known = table('/proc/meminfo');
   const kib = (name: string) => (known.get(name) ?? 0) * 1024;
   const swapTotal = kib('SwapTotal');
+  const free = known.has('MemAvailable') ? kib('MemAvailable') : freemem();
   return {
     total: totalmem(),
-    free: known.has('MemAvailable') ? kib('MemAvailable') : freemem(),
-    limit: memoryLimit(),
+    free: group ? Math.min(free, Math.max(group.limit - group.used, 0)) : free,
+    limit: Math.min(group?.limit ?? Number.POSITIVE_INFINITY, memoryLimit()),
     swapTotal,
     swapUsed: swapTotal - kib('SwapFree'),
   };

@@ -1,0 +1,107 @@
+// What the container of this process allows and uses, from the control groups of Linux (kernel.org, cgroup-v2 and cgroup-v1).
+// Elsewhere, and where nothing is limited, it says so by null.
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+export interface CgroupFigures {
+  /** Bytes that the group may have, and those in use that cannot be given back at once. */
+  memory: { limit: number; used: number } | null;
+  /** Cores that the group may use, and the seconds of them that it has used. */
+  cpu: { cores: number; usedSeconds: number } | null;
+}
+
+/** Groups without a limit of version 1 say a number near 2^63. */
+const unlimitedBytes = 2 ** 60;
+
+interface Group {
+  /** From the group of this process up to the highest one that is seen. */
+  folders: string[];
+  files: typeof version1 | typeof version2;
+}
+
+const version2 = {
+  limit: 'memory.max',
+  used: 'memory.current',
+  inactive: /^inactive_file (\d+)/m,
+  quota: (folder: string) => pair(read(join(folder, 'cpu.max'))),
+  usedSeconds: (folder: string) =>
+    Number(/^usage_usec (\d+)/m.exec(read(join(folder, 'cpu.stat')))?.[1]) / 1e6,
+};
+const version1 = {
+  limit: 'memory.limit_in_bytes',
+  used: 'memory.usage_in_bytes',
+  inactive: /^total_inactive_file (\d+)/m,
+  quota: (folder: string) =>
+    pair(`${read(join(folder, 'cpu.cfs_quota_us'))} ${read(join(folder, 'cpu.cfs_period_us'))}`),
+  usedSeconds: (folder: string) => Number(read(join(folder, 'cpuacct.usage')) || Number.NaN) / 1e9,
+};
+
+/** `root` is that of the file system, but for tests. */
+export class Cgroup {
+  readonly #memory: Group | null;
+  readonly #cpu: Group | null;
+
+  constructor(root = '/') {
+    this.#memory = groupOf(root, 'memory');
+    this.#cpu = groupOf(root, 'cpu');
+  }
+
+  figures(): CgroupFigures {
+    return { memory: this.#memory && memoryOf(this.#memory), cpu: this.#cpu && cpuOf(this.#cpu) };
+  }
+}
+
+/** The lowest limit on the way up holds, for all below the folder that sets it. */
+function memoryOf({ folders, files }: Group): CgroupFigures['memory'] {
+  const limits = folders.flatMap((folder) => {
+    const limit = Number.parseInt(read(join(folder, files.limit)), 10);
+    return limit > 0 && limit < unlimitedBytes ? [{ folder, limit }] : [];
+  });
+  const [tightest] = limits.sort((a, b) => a.limit - b.limit);
+  if (!tightest) return null;
+  const { folder, limit } = tightest;
+  const used = Number.parseInt(read(join(folder, files.used)), 10) || 0;
+  const inactive = Number(files.inactive.exec(read(join(folder, 'memory.stat')))?.[1] ?? 0);
+  return { limit, used: Math.max(used - inactive, 0) };
+}
+
+function cpuOf({ folders, files }: Group): CgroupFigures['cpu'] {
+  const quotas = folders.flatMap((folder) => {
+    const quota = files.quota(folder);
+    return quota && quota[0] > 0 && quota[1] > 0 ? [{ folder, cores: quota[0] / quota[1] }] : [];
+  });
+  const [tightest] = quotas.sort((a, b) => a.cores - b.cores);
+  if (!tightest) return null;
+  const usedSeconds = files.usedSeconds(tightest.folder);
+  return Number.isNaN(usedSeconds) ? null : { cores: tightest.cores, usedSeconds };
+}
+
+/** Lines of `/proc/self/cgroup` are `number:controllers:path`; version 2 names none. */
+function groupOf(root: string, controller: string): Group | null {
+  const lines = [...read(join(root, 'proc/self/cgroup')).matchAll(/^\d+:([^:]*):(.*)$/gm)];
+  const old = lines.find(([, controllers]) => controllers?.split(',').includes(controller));
+  const [mount, path, files] = old
+    ? ([join(root, 'sys/fs/cgroup', old[1] as string), old[2] as string, version1] as const)
+    : ([join(root, 'sys/fs/cgroup'), lines.find(([, none]) => none === '')?.[2] ?? '', version2] as const);
+  return lines.length > 0 ? { folders: upwards(mount, path), files } : null;
+}
+
+/** In a container the path may be the host's: then only the mount itself is there. */
+function upwards(mount: string, path: string): string[] {
+  const folders: string[] = [];
+  for (let at = path; at !== '/' && at !== '.' && at !== ''; at = dirname(at)) folders.push(join(mount, at));
+  return [...folders, mount];
+}
+
+function pair(text: string): [number, number] | null {
+  const [first, second] = text.trim().split(/\s+/).map(Number);
+  return first === undefined || second === undefined || Number.isNaN(first + second) ? null : [first, second];
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // not Linux, or not set up there
+  }
+}
