@@ -1,0 +1,172 @@
+// Who may call what: each sentence about roles that the specification has, and every route with every administrative role by
+// a table of permissions that is written here by hand.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteDefinition } from '#contract/route.ts';
+import { AccessGate } from '#http/access.ts';
+import { aManager, type Sent } from '../../test/support/manager.ts';
+
+const roles = {
+  full: 'admin',
+  readOnly: 'ro_admin',
+  cluster: 'cluster_admin',
+  local: 'security_admin_local',
+  external: 'security_admin_external',
+  bucket: 'bucket_admin[b]',
+  xdcr: 'replication_admin',
+  backup: 'backup_admin',
+  eventing: 'eventing_admin',
+} as const;
+type Who = keyof typeof roles;
+const everyone = Object.keys(roles) as Who[];
+const security: Who[] = ['local', 'external'];
+
+const password = 'secret1';
+const as = (who: Who): string => `${who}:${password}`;
+
+async function aNode() {
+  const node = await aManager();
+  for (const name of ['b', 'other']) {
+    await node.request('/pools/default/buckets', { form: { name, ramQuotaMB: 100 } });
+  }
+  for (const who of everyone) {
+    const form = { password, roles: roles[who] };
+    const made = await node.request(`/settings/rbac/users/local/${who}`, { method: 'PUT', form });
+    assert.equal(made.status, 200, made.text);
+  }
+  return node;
+}
+
+/** What a sentence says: who may, and a request that shows it. */
+const sentences: { sentence: string; may: readonly Who[]; url: string; sent?: Sent }[] = [
+  {
+    sentence: '4.2, rule 7: Full Admin and Cluster Admin set',
+    may: ['full', 'cluster'],
+    url: '/controller/setAutoCompaction',
+    sent: { form: { parallelDBAndViewCompaction: 'false' } },
+  },
+  {
+    sentence: '4.2, rule 7: Read-Only Admin reads',
+    may: ['full', 'cluster', 'readOnly'],
+    url: '/settings/autoCompaction',
+  },
+  {
+    sentence: '4.3: Full Admin and Cluster Admin create buckets',
+    may: ['full', 'cluster'],
+    url: '/pools/default/buckets',
+    sent: { form: { name: 'b', ramQuotaMB: 100 } },
+  },
+  {
+    sentence: '4.3: Bucket Admin may edit its bucket',
+    may: ['full', 'cluster', 'bucket'],
+    url: '/pools/default/buckets/b',
+    sent: { form: { ramQuotaMB: 100 } },
+  },
+  {
+    sentence: '4.3: and no other',
+    may: ['full', 'cluster'],
+    url: '/pools/default/buckets/other',
+    sent: { form: { ramQuotaMB: 100 } },
+  },
+  {
+    sentence: '4.8: Full Admin or Security Admin set the password policy',
+    may: ['full', ...security],
+    url: '/settings/passwordPolicy',
+    sent: { form: { minLength: 6 } },
+  },
+  {
+    sentence: '4.10: Full, Cluster, Read Only or Security Admin read terse cluster info',
+    may: ['full', 'cluster', 'readOnly', ...security],
+    url: '/pools/default/terseClusterInfo',
+  },
+  {
+    sentence: '4.11: Full Admin or Security Admin upload the root certificate',
+    may: ['full', ...security],
+    url: '/controller/uploadClusterCA',
+    sent: { raw: 'none' },
+  },
+  { sentence: '4.11: all roles read it', may: everyone, url: '/pools/default/certificate' },
+];
+
+test('lets in whom the sentences of the specification name, and nobody else', async (t) => {
+  const { request, manager } = await aNode();
+  t.plan(sentences.length * everyone.length);
+  for (const { sentence, may, url, sent } of sentences) {
+    for (const who of everyone) {
+      const { status } = await request(url, { ...sent, as: as(who) });
+      const isIn = status !== 403 && status !== 401;
+      t.assert.equal(isIn, may.includes(who), `${sentence}: ${who}: ${status}`);
+    }
+  }
+  await manager.stop();
+});
+
+const managers: readonly Who[] = ['full', 'cluster', 'backup'];
+const bucketChangers: readonly Who[] = ['full', 'cluster', 'bucket', 'backup', 'eventing'];
+
+/** The first row that fits decides. Bucket permissions are those of bucket `b`. */
+const table: [RegExp, readonly Who[]][] = [
+  [/^cluster\.pools!read$/, everyone],
+  [/^cluster\.pools!write$/, managers],
+  [/^cluster\.buckets!create$/, ['full', 'cluster', 'backup', 'eventing']],
+  [/^cluster\.bucket\[.*\]\.recovery!write$/, bucketChangers],
+  [/^cluster\.bucket\[.*\]\.(settings|stats|collections)!read$/, everyone],
+  [/^cluster\.(bucket|scope|collection)\[.*\]\.(settings|collections)!write$/, bucketChangers],
+  [/^cluster\.bucket\[.*\]!(delete|flush|compact)$/, bucketChangers],
+  [/^cluster\.collection\[.*\]\.collections!read$/, everyone],
+  [/^cluster\.settings(\.\w+)?!read$/, everyone],
+  [/^cluster\.settings(\.\w+)?!write$/, managers],
+  [/^cluster\.admin\.settings!read$/, ['full', 'cluster', 'local']],
+  [/^cluster\.admin\.settings!write$/, ['full', 'cluster']],
+  [/^cluster\.admin\.security!read$/, ['full', 'readOnly', ...security]],
+  [/^cluster\.admin\.security!write$/, ['full', ...security]],
+  [/^cluster\.admin\.setup!write$/, ['full', 'cluster']],
+  [/^cluster\.admin\.memcached!read$/, ['full', 'cluster', ...security]],
+  [/^cluster\.admin\.memcached!write$/, ['full', 'cluster']],
+  [/^cluster\.(tasks|nodes|logs)!read$/, everyone],
+];
+
+/** Permissions that the table says nothing of: who reads documents and views is told by roles of the data. */
+const others = /\.data\.|\.views!/;
+
+test('lets every administrative role call the routes that its permissions grant, and no other', async (t) => {
+  const { manager } = await aNode();
+  const routes = manager.routes.map(({ route }) => route);
+  const gate = new AccessGate(manager.authority, routes);
+  const wrong: string[] = [];
+  let tried = 0;
+  for (const route of routes) {
+    const may = expected(route);
+    for (const who of may === null ? [] : everyone) {
+      tried++;
+      const credentials = { kind: 'basic', name: who, password } as const;
+      const verdict = await gate.judge(route, paramsOf(route), credentials, '127.0.0.1');
+      const isIn = verdict.kind === 'passed';
+      if (isIn !== may?.includes(who)) wrong.push(`${who}: ${route.method} ${route.path}: ${verdict.kind}`);
+    }
+  }
+  await manager.stop();
+  t.diagnostic(`${routes.length} routes, ${tried} judgements`);
+  assert.deepEqual(wrong, []);
+});
+
+/** Null: not for this table. */
+function expected({ id, access }: RouteDefinition): readonly Who[] | null {
+  if (access.kind === 'anyone' || access.kind === 'authenticated') return everyone;
+  if (access.kind === 'roles') {
+    return everyone.filter((who) => access.roles.some((role) => isRole(roles[who], role)));
+  }
+  if (others.test(access.permission)) return null;
+  const row = table.find(([pattern]) => pattern.test(access.permission));
+  assert(row, `${id}: the table says nothing of ${access.permission}`);
+  return row[1];
+}
+
+const isRole = (held: string, named: string): boolean =>
+  held.split('[')[0] === named.split('[')[0] ||
+  (named === 'security_admin' && held.startsWith('security_admin_'));
+
+const paramsOf = ({ path }: RouteDefinition): Record<string, string> =>
+  Object.fromEntries(
+    [...path.matchAll(/:(\w+)/g)].map(([, name]) => [name, name === 'bucket' ? 'b' : 'absent']),
+  );
