@@ -9,6 +9,7 @@ import { deferred } from '#base/deferred.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import { DcpClient } from '../../../test/support/dcp-client.ts';
 import { KvConnection } from '../../../test/support/kv-connection.ts';
 
 const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
@@ -334,6 +335,23 @@ test('statistics come by group, closed by an empty packet', async () => {
   assert.equal(Object.keys((await group('vbucket')) as object).length, 1024);
   assert.equal(((await group('failovers 0')) as Record<string, string>)['vb_0:num_entries'], '1');
   assert.equal(((await group('collections')) as Record<string, string>)['0x0:0x0:items'], '1');
+  const streams = await new DcpClient(await service.ready()).open('kind:name', 1, {
+    connection_buffer_size: '1000000',
+  });
+  await streams.stream(0);
+  await streams.reach([[0, 6]]);
+  const dcp = (await group('dcp')) as Record<string, string>;
+  assert.equal(dcp['eq_dcpq:kind:name:num_streams'], '1');
+  assert.equal(dcp['eq_dcpq:kind:name:unacked_bytes'], `${streams.unacked}`);
+  assert.equal(dcp['eq_dcpq:kind:name:stream_0_last_sent_seqno'], '6');
+  assert.equal(dcp['ep_dcp_items_remaining'], '0');
+  const totals = (await group('dcpagg :')) as Record<string, string>;
+  assert.deepEqual([totals['kind:count'], totals[':total:items_sent']], ['1', '6']);
+  const takeover = (await group('dcp-vbtakeover 0 kind:name')) as Record<string, string>;
+  assert.deepEqual([takeover['status'], takeover['estimate']], ['in-memory', '0']);
+  const absent = (await group('dcp-vbtakeover 1 kind:name')) as Record<string, string>;
+  assert.equal(absent['status'], 'does_not_exist');
+  assert.equal(await group('dcp-vbtakeover 0'), 0x04);
   assert.equal(((await group('key k 0')) as Record<string, string>)['key_is_dirty'], 'false');
   assert.equal(((await group('collections-byid 0x8')) as Record<string, string>)['0x8:0x8:name'], 'orders');
   assert.equal(((await group('scopes shop')) as Record<string, string>)['0x8:collections'], '2');

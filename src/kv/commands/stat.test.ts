@@ -125,8 +125,8 @@ test('tells who reads changes, alone and by the beginning of their names', async
   const reader = await service.ready();
   assert.equal((await reader.ask(openStreams('xdcr:first'))).status, Status.success);
   const streams = await group(client, 'dcp');
-  assert.deepEqual([streams['xdcr:first:type'], streams['ep_dcp_count']], ['producer', '1']);
-  assert.equal(streams['xdcr:first:num_streams'], '0');
+  assert.deepEqual([streams['eq_dcpq:xdcr:first:type'], streams['ep_dcp_count']], ['producer', '1']);
+  assert.equal(streams['eq_dcpq:xdcr:first:num_streams'], '0');
   const sums = await group(client, 'dcpagg :');
   assert.deepEqual([sums['xdcr:producer_count'], sums[':total:producer_count']], ['1', '1']);
 });

@@ -22,7 +22,7 @@ import {
 import type { Group } from './stat-figures.ts';
 import { statKey, statKeyById } from './stat-key.ts';
 import { statClocks, statConnections, statInfo, statSettings } from './stat-node.ts';
-import { statRangeScans, statStreams, statStreamTotals } from './stat-streams.ts';
+import { statRangeScans, statStreams, statStreamTotals, statTakeover } from './stat-streams.ts';
 import { statCheckpoints, statDetails, statFailovers, statSeqnos, statStates } from './stat-vbuckets.ts';
 
 /** STAT. */
@@ -84,6 +84,7 @@ const ofBucket = new Map<string, Group>(
     checkpoint: statCheckpoints,
     dcp: statStreams,
     dcpagg: statStreamTotals,
+    'dcp-vbtakeover': statTakeover,
     'range-scans': statRangeScans,
     collections: statCollections,
     'collections-byid': statCollectionsById,

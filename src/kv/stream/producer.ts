@@ -59,6 +59,8 @@ export class Producer implements StreamHost, Streamer {
   private revision: number;
   private timer: Timer;
   private lastNoopMs: number;
+  private readonly opened: number;
+  private lastSent: number;
   private noopsOpen = 0;
   private noopOpaque = 0;
 
@@ -69,8 +71,31 @@ export class Producer implements StreamHost, Streamer {
     this.source = options.source;
     this.writer = new MessageWriter(options.output);
     this.revision = options.directory.revision;
-    this.lastNoopMs = options.clock.monotonicMs();
+    this.lastNoopMs = this.opened = this.lastSent = options.clock.monotonicMs();
     this.timer = options.clock.after(tickMs, () => this.tick());
+  }
+
+  /** When it was opened, and when it last sent something. */
+  get openedMs(): number {
+    return this.opened;
+  }
+  get lastSentMs(): number {
+    return this.lastSent;
+  }
+
+  /** The client has not acknowledged enough, or its socket takes no more. */
+  get isHeldUp(): boolean {
+    const { bufferBytes } = this.controls;
+    const isFull = bufferBytes > 0 && this.figures.bytesUnacked >= bufferBytes;
+    return isFull || this.options.connection.unsentBytes > producerLimits.unsentBytes;
+  }
+
+  get isAwaitingNoop(): boolean {
+    return this.noopsOpen > 0;
+  }
+
+  all(): Stream[] {
+    return [...this.streams.values()];
   }
 
   get streamCount(): number {
@@ -228,6 +253,7 @@ export class Producer implements StreamHost, Streamer {
       connection.hangUp();
       return;
     }
+    this.lastSent = this.nowMs();
     connection.send(() => this.fill());
     // With the client's buffer full its next acknowledgement goes on, with the socket's full its being drained.
     if (this.stretchLeft <= 0) this.schedule();

@@ -87,6 +87,16 @@ export class Stream implements Follower {
     this.host.ready(this);
   }
 
+  /** Seqnos that were not sent yet. */
+  get remaining(): number {
+    const end = Math.min(this.host.source.highSeqno(this.options.address.vb), this.options.endSeqno);
+    return Math.max(0, end - this.position);
+  }
+
+  get isBackfilling(): boolean {
+    return this.page !== null || this.isFetching;
+  }
+
   /** Sends what can be sent; false when there is nothing more to do for now. */
   step(): boolean {
     if (this.isEnded) return false;
