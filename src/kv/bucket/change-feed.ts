@@ -12,8 +12,6 @@ import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from './cut.ts'
 import type { FailoverEntry } from './documents.ts';
 import type { DurableWrites } from './durable-writes.ts';
 
-/** Changes gather this long before streams are told: many then share one snapshot. */
-const gatherMs = 1;
 const pageTargetBytes = 512 * 1024;
 
 export interface ChangeFeedOptions {
@@ -33,7 +31,8 @@ export class ChangeFeed implements ChangeSource {
   constructor(options: ChangeFeedOptions) {
     this.options = options;
     this.vbuckets = options.vbuckets;
-    this.vbuckets.recent.onChange = () => void options.clock.after(gatherMs, () => this.tell());
+    // Once the input at hand is worked off: what came together shares a snapshot, and nobody waits for a timer.
+    this.vbuckets.recent.onChange = () => options.clock.soon(() => this.tell());
   }
 
   /** Bytes that remembering takes. */

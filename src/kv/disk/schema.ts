@@ -48,6 +48,9 @@ pragma query_only=on;
 pragma cell_size_check=on;
 `;
 
+const packedColumns = `cast(group_concat(meta || key || ifnull(val, x''), '') as blob),
+  group_concat(seq || ',' || ifnull(del, exp) || ',' || length(key) || ',' || ifnull(length(val), -1))`;
+
 export const sql = {
   header: 'select k, v from file',
   setClean: "insert or replace into file values('clean', ?)",
@@ -67,15 +70,16 @@ export const sql = {
     items=excluded.items, deleted=excluded.deleted, checksum=excluded.checksum`,
   vbucketsFrom: `select id, high, purge, max_cas, max_deleted_rev, failover, manifest_uid, items, deleted,
     checksum from vb where id >= ? order by id`,
-  rowsFrom: 'select key, seq, exp, del, meta, val from doc where vb = ? and seq > ? order by seq limit ?',
   /**
    * Rows after a key as one blob (meta, key, value of each) and one list of numbers (seqno, expiry or time of deletion,
    * length of the key, length of the value or -1 when it lies in `big`). A row that lacks something is left out of
    * either, so that the two do not fit.
    */
-  rowsByKey: `select cast(group_concat(meta || key || ifnull(val, x''), '') as blob),
-    group_concat(seq || ',' || ifnull(del, exp) || ',' || length(key) || ',' || ifnull(length(val), -1))
+  rowsByKey: `select ${packedColumns}
     from (select key, seq, exp, del, meta, val from doc where vb = ? and key > ? order by key limit ?)`,
+  /** The same after a seqno. */
+  rowsBySeqno: `select ${packedColumns}
+    from (select key, seq, exp, del, meta, val from doc where vb = ? and seq > ? order by seq limit ?)`,
   /** By the place of the value, which is made of vbucket and seqno. */
   largeRows: `select b.id, d.vb, d.key, d.seq, d.exp, d.del, d.meta, b.val from big b
     cross join doc d on d.vb = b.id / ${bigVbFactor} and d.seq = b.id % ${bigVbFactor}

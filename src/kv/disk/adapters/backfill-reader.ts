@@ -1,32 +1,35 @@
 // Reads a vbucket's rows in seqno order over a connection of its own, which only reads: it never waits for a commit,
 // nor a commit for it. Each page is one short transaction, so that none holds back a checkpoint.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
 import { CutWriter } from '#kv/bucket/cut.ts';
 import type { BackfillPage, VbucketRecord } from '../engine.ts';
 import { readerSql, sql } from '../schema.ts';
 import { readVbRow, stateOf } from '../vb-row.ts';
-import { arraysOf, type DocRow, RowReader } from './row-reader.ts';
+import { PackedRows } from './packed-rows.ts';
+import { arraysOf, RowReader } from './row-reader.ts';
 
 /** A page ends after this many bytes: some 2,000 small rows, read in about 10 ms. */
 const pageTargetBytes = 512 * 1024;
-/** Values in rows are small, so this many take less than a page. */
-const rowsPerRead = 256;
 
 export class BackfillReader {
   private readonly db: DatabaseSync;
   private readonly vbuckets: StatementSync;
-  private readonly rows: StatementSync;
+  private readonly packed: PackedRows;
   private readonly reader: RowReader;
+  private writer = new CutWriter(0);
 
   constructor(path: string) {
     this.db = new DatabaseSync(path, { readOnly: true });
     this.db.exec(readerSql);
     this.vbuckets = arraysOf(this.db, sql.vbucketsFrom);
-    this.rows = arraysOf(this.db, sql.rowsFrom);
+    this.packed = new PackedRows(this.db, 'bySeqno');
     this.reader = new RowReader(this.db);
   }
 
   readPage(vb: number, afterSeqno: number): BackfillPage {
+    // A page that failed leaves its cut open: each begins with a writer of its own.
+    this.writer = new CutWriter(pageTargetBytes + (pageTargetBytes >> 3));
     this.db.exec('begin');
     try {
       const record = this.recordOf(vb);
@@ -50,23 +53,29 @@ export class BackfillReader {
   }
 
   private readRows(record: VbucketRecord, afterSeqno: number): BackfillPage {
-    const { highSeqno: endSeqno, purgeSeqno } = record;
-    const writer = new CutWriter(pageTargetBytes + (pageTargetBytes >> 3));
+    const { highSeqno: endSeqno, purgeSeqno, vb } = record;
+    const { packed, writer } = this;
     const state = stateOf(record);
     writer.begin(state.failover.length);
     let toSeqno = afterSeqno;
-    let rows: DocRow[];
-    do {
-      rows = this.rows.all(record.vb, toSeqno, rowsPerRead) as unknown as DocRow[];
-      for (const row of rows) {
-        if (writer.bytes >= pageTargetBytes) break;
-        toSeqno = this.reader.write(record.vb, row, writer);
-      }
-    } while (rows.length === rowsPerRead && writer.bytes < pageTargetBytes);
-    const isLast = writer.bytes < pageTargetBytes;
+    let isLast = false;
+    while (!isLast && writer.bytes < pageTargetBytes) {
+      packed.read(vb, toSeqno);
+      let isLeft = false;
+      while (writer.bytes < pageTargetBytes && (isLeft = packed.next(vb))) toSeqno = this.writeRow(vb);
+      isLast = !isLeft && packed.isLast;
+    }
     state.startSeqno = Math.min(afterSeqno + 1, endSeqno);
     state.endSeqno = isLast ? endSeqno : toSeqno;
     writer.finish(state);
     return { batch: writer.take(), toSeqno: state.endSeqno, endSeqno, purgeSeqno };
+  }
+
+  private writeRow(vb: number): number {
+    const { item, isBig, checksum } = this.packed;
+    if (isBig) this.reader.writeBig(vb, item, this.writer);
+    else this.writer.item(item);
+    if (crc32(this.writer.lastItem(), vb) === checksum) return item.seqno;
+    throw new Error(`the row at vbucket ${vb}, seqno ${item.seqno} differs from its checksum`);
   }
 }

@@ -1,4 +1,4 @@
-// Reads rows of `doc` in the order of their keys, many at a time: SQLite joins them to one blob and one text, which
+// Reads rows of `doc` in the order of their keys or seqnos, many at a time: SQLite joins them to one blob and one text, which
 // costs a fifth of a JavaScript value for each column. Nothing is trusted before it is compared with its checksum.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type CutItem, emptyCutItem } from '#kv/bucket/cut.ts';
@@ -21,13 +21,13 @@ export class PackedRows {
   private row = 0;
   private at = 0;
 
-  constructor(db: DatabaseSync) {
-    this.rows = arraysOf(db, sql.rowsByKey);
+  constructor(db: DatabaseSync, order: 'byKey' | 'bySeqno') {
+    this.rows = arraysOf(db, order === 'byKey' ? sql.rowsByKey : sql.rowsBySeqno);
   }
 
-  /** Reads the next rows of a vbucket after a key. Answers how many; fewer than `rowsPerRead` are the last ones. */
-  read(vb: number, afterKey: Uint8Array): number {
-    const [packed, numbers] = this.rows.get(vb, afterKey, rowsPerRead) as unknown as unknown[];
+  /** Reads the next rows of a vbucket after a key or seqno, as the order is. Answers how many; fewer than `rowsPerRead` are the last ones. */
+  read(vb: number, after: Uint8Array | number): number {
+    const [packed, numbers] = this.rows.get(vb, after, rowsPerRead) as unknown as unknown[];
     this.row = 0;
     this.at = 0;
     if (packed === null && numbers === null) return (this.numbers.length = 0);

@@ -45,7 +45,7 @@ export class PageReader {
 
   constructor(db: DatabaseSync, monotonicMs: () => number) {
     this.vbuckets = arraysOf(db, sql.vbucketsFrom);
-    this.packed = new PackedRows(db);
+    this.packed = new PackedRows(db, 'byKey');
     this.rowReader = new RowReader(db);
     this.countBySeqno = arraysOf(db, sql.countBySeqno);
     this.stray = arraysOf(db, sql.strayVbuckets);

@@ -5,7 +5,7 @@ import { type CutItem, type CutWriter, emptyCutItem } from '#kv/bucket/cut.ts';
 import { metaBytes, readMeta } from '../row.ts';
 import { bigVbFactor, sql } from '../schema.ts';
 
-/** Columns in the order of `sql.rowsFrom`: key, seq, exp, del, meta, val. */
+/** Columns in the order of `sql.rowOf`: key, seq, exp, del, meta, val. */
 export type DocRow = readonly unknown[];
 
 export class RowReader {
