@@ -148,6 +148,8 @@ export interface Documents {
   peekNext(vb: number, result: MutationResult): void;
 
   highSeqno(vb: number): number;
+  /** Of the latest change of a collection; 0 where there is none, or it was purged before the start. */
+  collectionSeqno(vb: number, collection: number): number;
   persistedSeqno(vb: number): number;
   /** Failover log, newest first. */
   failoverLog(vb: number): readonly FailoverEntry[];

@@ -241,6 +241,10 @@ export class MemoryDocuments implements Documents {
     return this.vbuckets.rows.highSeqno[vb] ?? 0;
   }
 
+  collectionSeqno(vb: number, collection: number): number {
+    return this.collections.highSeqno(collection, vb);
+  }
+
   persistedSeqno(vb: number): number {
     return this.vbuckets.rows.persistedSeqno[vb] ?? 0;
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
-import { startService } from '../../../test/support/data-service.ts';
+import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { snappyCompress, snappyInflate } from '../value/snappy.ts';
 import { observeKeysMax } from './observe.ts';
@@ -249,6 +249,31 @@ test('a locked document is locked for counters too, whatever it holds', async ()
   await client.ask({ opcode: 0x94, key: key('n') });
   const counted = await client.ask({ opcode: 5, key: key('n'), extras: u32(0, 1, 0, 1, 0) });
   assert.equal(counted.status, Status.locked);
+});
+
+test('lists for a collection the seqnos of its own latest changes, and after a restart too', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const inOrders = { key: key('k', 8), framing: Buffer.from([0x11, 3]) };
+  const stored = await client.ask(set('k', '1', inOrders));
+  const later = await client.ask(set('k', '1', { framing: Buffer.from([0x11, 3]) }));
+  const seqnoOf = ({ extras }: { extras: Buffer }) => extras.readBigUInt64BE(8);
+  const seqnos = async (from: KvConnection, ...extras: number[]) =>
+    (await from.ask({ opcode: 0x48, extras: u32(...extras) })).value.readBigUInt64BE(2);
+  const check = async (from: KvConnection) => {
+    assert.equal(await seqnos(from, 1, 8), seqnoOf(stored));
+    assert.equal(await seqnos(from, 1, 9), 0n);
+    assert.equal(await seqnos(from, 1, 0), seqnoOf(later));
+    assert.equal(await seqnos(from), seqnoOf(later));
+  };
+  await check(client);
+  const removed = await client.ask({ opcode: 4, ...inOrders });
+  assert.equal(await seqnos(client, 1, 8), seqnoOf(removed));
+  const plain = await service.ready({ features: [0x07] });
+  assert.equal(await seqnos(plain), seqnoOf(later));
+  await service.service.apply(aDesired({ buckets: [aBucket('b', { evictionPolicy: 'fullEviction' })] }));
+  assert.equal(await seqnos(client, 1, 8), seqnoOf(removed), 'after a restart of the bucket');
+  assert.equal(await seqnos(plain), seqnoOf(later));
 });
 
 test('lists the seqnos of a collection that is there for the user, and of no other', async () => {

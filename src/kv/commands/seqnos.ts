@@ -1,4 +1,5 @@
 // Seqnos and histories of vbuckets.
+import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { beginReply, replyValue, writeSeqno } from '../dispatch/reply.ts';
@@ -36,7 +37,8 @@ export function getAllVbSeqnos(request: Request): Status | Outcome {
   const hasState = frame.keyStart > frame.extrasStart;
   const state = hasState ? frame.buffer.readUInt32BE(frame.extrasStart) : VbucketState.alive;
   if (state > VbucketState.dead) return request.refuse(Status.invalidArguments, 'Unknown vbucket state');
-  const status = checkCollection(request);
+  const collection = readCollection(request);
+  const status = collection === null ? Status.success : checkCollection(request, collection);
   if (status !== Status.success) return status;
   const active: number[] = [];
   if (state === VbucketState.alive || state === VbucketState.active) {
@@ -46,17 +48,22 @@ export function getAllVbSeqnos(request: Request): Status | Outcome {
   const { buffer } = request.output;
   for (const vb of active) {
     buffer.writeUInt16BE(vb, at);
-    writeSeqno(buffer, at + 2, documents.highSeqno(vb));
+    const seqno = collection === null ? documents.highSeqno(vb) : documents.collectionSeqno(vb, collection);
+    writeSeqno(buffer, at + 2, seqno);
     at += 10;
   }
   return Outcome.replied;
 }
 
-/** A collection that is named must be there for the user to see; its vbuckets' seqnos bound its own. */
-function checkCollection({ frame, session }: Request): Status {
-  if (frame.keyStart - frame.extrasStart < 8) return Status.success;
-  const bits = session.access?.of(frame.buffer.readUInt32BE(frame.extrasStart + 4)) ?? 0;
-  if (bits === 0) return Status.unknownCollection;
+/** The collection that is asked about, null for all: who does not know of collections asks about the default one. */
+function readCollection({ frame, session }: Request): number | null {
+  if (frame.keyStart - frame.extrasStart === 8) return frame.buffer.readUInt32BE(frame.extrasStart + 4);
+  return session.has(Feature.collections) ? null : 0;
+}
+
+function checkCollection(request: Request, collection: number): Status {
+  const bits = request.session.access?.of(collection) ?? 0;
+  if (bits === 0) return request.refuse(Status.unknownCollection, 'Unknown collection');
   return (bits & Privilege.read) === 0 ? Status.noAccess : Status.success;
 }
 

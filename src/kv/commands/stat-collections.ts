@@ -2,7 +2,7 @@
 import { Status } from '#wire/status.ts';
 import type { CollectionEntry, ScopeEntry } from '../dispatch/collections.ts';
 import type { Request } from '../dispatch/request.ts';
-import type { Figures } from './stat-figures.ts';
+import { type Figures, forVbuckets } from './stat-figures.ts';
 
 const hex = (id: number): string => `0x${id.toString(16)}`;
 
@@ -21,6 +21,17 @@ export const statScopes = (request: Request, argument: string): Figures | Status
 /** `scopes-byid id`. */
 export const statScopesById = (request: Request, argument: string): Figures | Status =>
   scopeGroup(request, (scope) => argument === '' || isId(argument, scope.id));
+
+/** `collections-details [vb]`: the latest change of each collection in each vbucket. */
+export const statCollectionDetails = forVbuckets(function* (vb, documents, request): Figures {
+  for (const entry of request.bucket.collections.all()) {
+    if (!isVisible(request, entry)) continue;
+    const prefix = `vb_${vb}:${hex(entry.id)}`;
+    yield [`${prefix}:name`, entry.name];
+    yield [`${prefix}:scope`, hex(entry.scope.id)];
+    yield [`${prefix}:high_seqno`, documents.collectionSeqno(vb, entry.id)];
+  }
+});
 
 /** `manifest`. */
 export const statManifest = ({ bucket }: Request): Figures => [

@@ -45,6 +45,9 @@ test('tells what a vbucket holds, has given out and still has to write', async (
     ),
     ['1', '1', '0', seqno, '0'],
   );
+  const collections = await group(client, 'collections-details 5');
+  assert.equal(collections['vb_5:0x0:high_seqno'], seqno);
+  assert.equal(collections['vb_5:0x8:name'], 'orders');
   const checkpoint = await group(client, 'checkpoint 5');
   assert.deepEqual(
     [checkpoint['vb_5:num_items_for_persistence'], checkpoint['vb_5:last_closed_checkpoint_seqno']],

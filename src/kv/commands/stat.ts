@@ -13,6 +13,7 @@ import {
   statWarmUp,
 } from './stat-bucket.ts';
 import {
+  statCollectionDetails,
   statCollections,
   statCollectionsById,
   statManifest,
@@ -88,6 +89,7 @@ const ofBucket = new Map<string, Group>(
     'range-scans': statRangeScans,
     collections: statCollections,
     'collections-byid': statCollectionsById,
+    'collections-details': statCollectionDetails,
     scopes: statScopes,
     'scopes-byid': statScopesById,
     manifest: statManifest,

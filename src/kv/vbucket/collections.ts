@@ -1,6 +1,8 @@
 // What a bucket knows of its collections: which ids live, their maximum times to live, how many items each holds.
 // Counts are rows of shared arrays; an id is looked up in a small table, or a map when it is large.
 
+import { maxRows } from '../memory/layout.ts';
+
 const smallIds = 1024;
 const slotLimit = 2048;
 
@@ -15,6 +17,8 @@ export class Collections {
   private readonly large = new Map<number, number>();
   private readonly maxTtls = new Int32Array(new SharedArrayBuffer(4 * slotLimit));
   private readonly counts = new Float64Array(new SharedArrayBuffer(8 * slotLimit));
+  /** By slot: the latest seqno in each vbucket; none until something is written. */
+  private readonly highSeqnos: (Float64Array | undefined)[] = [];
   private readonly freeSlots: number[] = [];
   private usedSlots = 0;
   private readonly slots = new Map<number, number>();
@@ -38,6 +42,23 @@ export class Collections {
     if (slot >= 0) (this.counts[slot] as number) += count;
   }
 
+  /** A change of the collection whose id leads the key got this seqno. */
+  noteSeqno(key: Buffer, keyStart: number, row: number, seqno: number): void {
+    const slot = this.slotOf(key, keyStart);
+    if (slot < 0) return;
+    const seqnos = this.highSeqnos[slot] ?? this.beginSeqnos(slot);
+    if (seqno > (seqnos[row] as number)) seqnos[row] = seqno;
+  }
+
+  /** Of the latest change of the collection in a vbucket, 0 where there is none known. */
+  highSeqno(id: number, row: number): number {
+    return this.highSeqnos[this.slotOfId(id)]?.[row] ?? 0;
+  }
+
+  forgetSeqnos(row: number): void {
+    for (const seqnos of this.highSeqnos) if (seqnos) seqnos[row] = 0;
+  }
+
   /** Makes the live ids exactly these; answers the ids that are gone. */
   apply(specs: readonly CollectionSpec[]): number[] {
     const wanted = new Set(specs.map((spec) => spec.id));
@@ -56,6 +77,12 @@ export class Collections {
     this.counts.fill(0);
   }
 
+  private beginSeqnos(slot: number): Float64Array {
+    const seqnos = new Float64Array(new SharedArrayBuffer(8 * maxRows));
+    this.highSeqnos[slot] = seqnos;
+    return seqnos;
+  }
+
   private slotOfId(id: number): number {
     return id < smallIds ? (this.small[id] as number) : (this.large.get(id) ?? -1);
   }
@@ -67,6 +94,7 @@ export class Collections {
     if (id < smallIds) this.small[id] = slot;
     else this.large.set(id, slot);
     this.counts[slot] = 0;
+    this.highSeqnos[slot] = undefined;
     return slot;
   }
 

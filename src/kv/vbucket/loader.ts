@@ -82,6 +82,7 @@ export class Loader {
     if (address !== 0 && vbuckets.items.seqno(address) >= item.seqno) return;
     draftOfStored(item, draft);
     vbuckets.countStored(draft);
+    this.collections.noteSeqno(item.buffer, item.keyStart, row, item.seqno);
     const isWhole = (item.bits & CutBits.valueAway) === 0;
     if (!isWhole) this.left++;
     if (isWhole && (address !== 0 || !isFull)) this.keep(item);

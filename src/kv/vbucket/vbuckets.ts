@@ -270,6 +270,7 @@ export class Vbuckets {
     this.away.clear(row);
     this.failovers.clear(row);
     this.rows.clear(row);
+    this.collections.forgetSeqnos(row);
   }
 
   private noteValueReplaced(row: number, old: number): void {
@@ -301,6 +302,7 @@ export class Vbuckets {
     items.setSeqnoAndRev(address, seqno, rev);
     if (this.persistent) appendDirty(rows, items, row, address);
     this.recent.note(row, seqno, this.hashAtPlace());
+    this.collections.noteSeqno(items.page(address), items.keyStart(address), row, seqno);
     result.casHi = casHi;
     result.casLo = casLo;
     result.seqno = seqno;

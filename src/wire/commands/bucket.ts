@@ -52,7 +52,7 @@ export const GetAllVbSeqnos = defineCommand({
   privilege: { all: ['read'] },
   request: { extras: [0, 4, 8] },
   reorderable: true,
-  doc: 'The high seqno of every vbucket in a state.',
+  doc: 'The latest seqno of every vbucket in a state, or that of a collection in it.',
 });
 
 export const SeqnoPersistence = defineCommand({
