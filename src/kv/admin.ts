@@ -130,6 +130,10 @@ export interface BucketReport {
   getHits: number;
   sets: number;
   deletes: number;
+  /** What replication from other clusters asked for and wrote. */
+  metaGets: number;
+  metaSets: number;
+  metaDeletes: number;
   /** Documents read from disk because a client asked for them. */
   diskFetches: number;
   /** Values, items or documents that were let go to stay inside the quota. */

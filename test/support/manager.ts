@@ -92,6 +92,7 @@ export class FakeKv {
     return {
       ...{ name, uuid, incarnation: 0, state: 'ready', damaged: [], writeFailure: null },
       ...{ items: 0, memUsed: 0, dataBytes: 0, diskBytes: 0, dirtyItems: 0, ops: 0, gets: 0 },
+      ...{ metaGets: 0, metaSets: 0, metaDeletes: 0 },
       ...{ getHits: 0, sets: 0, deletes: 0, diskFetches: 0, nonResident: 0, collectionItems: {} },
       ...{ evictions: 0, expired: 0, freeDiskBytes: 0, compaction: null, warmUp: null },
       ...this.figures[name],

@@ -145,7 +145,7 @@ export class Agent implements DataService {
       ...desiredState(view, users.specs(manifests), tls.current()),
       plainForThisMachineOnly: listening.isPlainForThisMachineOnly,
     });
-    this.#samples.take(report, clock.monotonicMs());
+    this.#samples.take(report, momentOf(clock));
     if (this.#samples.isWarming()) this.#scheduleSample();
     for (const bucket of leaving) await this.#forget(bucket.uuid);
     this.#applied = wanted;
@@ -182,7 +182,7 @@ export class Agent implements DataService {
   async #takeReport(): Promise<void> {
     try {
       const report = await this.#deps.kv.report();
-      if (this.#samples.take(report, this.#deps.clock.monotonicMs())) this.#tell();
+      if (this.#samples.take(report, momentOf(this.#deps.clock))) this.#tell();
     } catch (error) {
       this.#deps.log.warn('agent.report_failed', { reason: (error as Error).message });
     }
@@ -192,3 +192,5 @@ export class Agent implements DataService {
     for (const listener of [...this.#listeners]) listener();
   }
 }
+
+const momentOf = (clock: Clock) => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });

@@ -1,35 +1,47 @@
-// The newest figures of the data service, and rates from the figures before.
+// The newest figures of the data service, rates from the figures before, and both of the last minute.
 import type { BucketReport, KvReport } from '#kv/admin.ts';
-import type { MeasuredBucket } from '../config/data-service.ts';
+import type { MeasuredBucket, SeriesPoint } from '../config/data-service.ts';
 
-type Counter = 'ops' | 'gets' | 'getHits' | 'diskFetches';
-const counters: readonly Counter[] = ['ops', 'gets', 'getHits', 'diskFetches'];
-const noRates: Record<Counter, number> = { ops: 0, gets: 0, getHits: 0, diskFetches: 0 };
+type Counter = (typeof counters)[number];
+type Rates = Record<Counter, number>;
+const counters = [
+  ...(['ops', 'gets', 'getHits', 'sets', 'deletes', 'diskFetches'] as const),
+  ...(['evictions', 'expired', 'metaGets', 'metaSets', 'metaDeletes'] as const),
+] as const;
+const noRates = Object.fromEntries(counters.map((name) => [name, 0])) as Rates;
 
 interface Sample {
   report: BucketReport;
-  rates: Record<Counter, number>;
+  rates: Rates;
   /** What rates are taken against. */
   base: { atMs: number; report: BucketReport };
+  /** Oldest first. */
+  series: readonly SeriesPoint[];
+}
+
+interface Moment {
+  monotonicMs: number;
+  wallMs: number;
 }
 
 /** Over less, a rate says nothing. */
 const shortestStepMs = 900;
+const seriesLimit = 60;
 
 export class Samples {
   #byUuid = new Map<string, Sample>();
   #connections = 0;
 
-  /** Takes a report; answers whether the condition of any bucket changed. Rates are those since the report before. */
-  take(report: KvReport, nowMs: number): boolean {
+  /** Takes a report; answers whether the state of any bucket changed. Rates are those since the report before. */
+  take(report: KvReport, now: Moment): boolean {
     const before = this.#byUuid;
     this.#connections = report.connections;
     this.#byUuid = new Map(
-      report.buckets.map((bucket) => [bucket.uuid, next(before.get(bucket.uuid), bucket, nowMs)]),
+      report.buckets.map((bucket) => [bucket.uuid, next(before.get(bucket.uuid), bucket, now)]),
     );
     return (
       before.size !== this.#byUuid.size ||
-      report.buckets.some((bucket) => conditionOf(bucket) !== conditionOf(before.get(bucket.uuid)?.report))
+      report.buckets.some(({ uuid, state }) => before.get(uuid)?.report.state !== state)
     );
   }
 
@@ -45,7 +57,7 @@ export class Samples {
   measured(uuid: string): MeasuredBucket | null {
     const sample = this.#byUuid.get(uuid);
     if (!sample) return null;
-    const { report, rates } = sample;
+    const { report, rates, series } = sample;
     return {
       state: report.state,
       troubles: troublesOf(report),
@@ -61,6 +73,7 @@ export class Samples {
       nonResident: report.nonResident,
       collectionItems: report.collectionItems,
       rates,
+      series,
     };
   }
 }
@@ -71,9 +84,6 @@ function fragmentationPercent({ dataBytes, freeDiskBytes }: BucketReport): numbe
   return pageBytes === 0 ? 0 : Math.round((100 * freeDiskBytes) / pageBytes);
 }
 
-const conditionOf = (report: BucketReport | undefined): string =>
-  report ? [report.state, ...troublesOf(report)].join('\n') : '';
-
 function troublesOf({ name, damaged, writeFailure }: BucketReport): string[] {
   return [
     ...damaged.map(
@@ -83,17 +93,44 @@ function troublesOf({ name, damaged, writeFailure }: BucketReport): string[] {
   ];
 }
 
-function next(before: Sample | undefined, report: BucketReport, nowMs: number): Sample {
-  if (!before) return { report, rates: noRates, base: { atMs: nowMs, report } };
-  if (nowMs - before.base.atMs < shortestStepMs) return { ...before, report };
-  const seconds = (nowMs - before.base.atMs) / 1000;
-  return { report, rates: rates(before.base.report, report, seconds), base: { atMs: nowMs, report } };
+function next(before: Sample | undefined, report: BucketReport, now: Moment): Sample {
+  const base = { atMs: now.monotonicMs, report };
+  if (!before) return { report, rates: noRates, base, series: [] };
+  if (now.monotonicMs - before.base.atMs < shortestStepMs) return { ...before, report };
+  const rates = ratesOf(before.base.report, report, (now.monotonicMs - before.base.atMs) / 1000);
+  const series = [...before.series, pointOf(report, rates, now.wallMs)].slice(-seriesLimit);
+  return { report, rates, base, series };
 }
 
 /** Counters start anew when a bucket does; then there is no rate for one step. */
-function rates(from: BucketReport, to: BucketReport, seconds: number): Record<Counter, number> {
+function ratesOf(from: BucketReport, to: BucketReport, seconds: number): Rates {
   if (seconds <= 0) return noRates;
   return Object.fromEntries(
     counters.map((name) => [name, Math.max(to[name] - from[name], 0) / seconds]),
-  ) as Record<Counter, number>;
+  ) as Rates;
+}
+
+/** By the names that clients know. */
+function pointOf(report: BucketReport, rates: Rates, atMs: number): SeriesPoint {
+  const figures = {
+    ops: rates.ops,
+    cmd_get: rates.gets,
+    get_hits: rates.getHits,
+    get_misses: rates.gets - rates.getHits,
+    cmd_set: rates.sets,
+    delete_hits: rates.deletes,
+    evictions: rates.evictions,
+    ep_bg_fetched: rates.diskFetches,
+    ep_num_ops_get_meta: rates.metaGets,
+    ep_num_ops_set_meta: rates.metaSets,
+    ep_num_ops_del_meta: rates.metaDeletes,
+    xdc_ops: rates.metaGets + rates.metaSets + rates.metaDeletes,
+    curr_items: report.items,
+    mem_used: report.memUsed,
+    ep_queue_size: report.dirtyItems,
+    vb_active_num_non_resident: report.nonResident,
+    couch_docs_data_size: report.dataBytes,
+    couch_docs_actual_disk_size: report.diskBytes,
+  };
+  return { atMs, figures };
 }

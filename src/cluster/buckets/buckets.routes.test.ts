@@ -282,8 +282,16 @@ describe('bucket requests', () => {
     assert.deepEqual((await request(`${buckets}/b/localRandomKey`)).body, { ok: true, key: 'k' });
   });
 
-  it('answer empty series and refuse unknown zooms', async () => {
-    const { request } = await aBucket();
+  it('answer what was sampled in the last minute, nothing older, and refuse unknown zooms', async () => {
+    const { request, kv, clock } = await aBucket();
+    await request(`${buckets}/b/stats`);
+    kv.figures['b'] = { metaSets: 20, items: 7 };
+    clock.advance(2000);
+    const recent = (await request(`${buckets}/b/stats`)).body.op;
+    assert.deepEqual([Math.max(...recent.samples.xdc_ops) > 0, recent.samples.curr_items.at(-1)], [true, 7]);
+    assert.equal(recent.samples.timestamp.length, recent.samplesCount);
+    const named = (await request(`${buckets}/b/stats/xdc_ops`)).body;
+    assert.deepEqual(named.nodeStats, { '127.0.0.1:8091': recent.samples.xdc_ops });
     const { op } = (await request(`${buckets}/b/stats?zoom=hour`)).body;
     assert.deepEqual([op.samples, op.samplesCount], [{ timestamp: [] }, 0]);
     const wrong = await request(`${buckets}/b/stats?zoom=second`);

@@ -210,6 +210,36 @@ test('pushes a new configuration to clients that asked for it', async () => {
   assert.equal((await client.ask({ opcode: 0x0a })).status, Status.success);
 });
 
+test('pushes only the revision to clients that asked for the brief form', async () => {
+  await using service = await startService();
+  const client = await service.ready({ features: [0x07, 0x0b, 0x0c, 0x1f] });
+  const silent = await service.ready({ features: [0x07, 0x0b, 0x0c] });
+  const bucket = aBucket('b', { clusterConfig: { revEpoch: 3, rev: 2, json: '{"rev":2}' } });
+  await service.service.apply(aDesired({ buckets: [bucket] }));
+  const pushed = await client.next();
+  assert.deepEqual(
+    [pushed?.magic, pushed?.opcode, pushed?.key.toString(), pushed?.value.length],
+    [0x82, 1, 'b', 0],
+  );
+  assert.deepEqual([pushed?.extras.readBigInt64BE(0), pushed?.extras.readBigInt64BE(8)], [3n, 2n]);
+  assert.equal((await silent.ask({ opcode: 0x0a })).opcode, 0x0a);
+});
+
+test('tells a client once where to go, when it asked to be told once for each configuration', async () => {
+  await using service = await startService();
+  const client = await service.ready({ features: [0x07, 0x0b, 0x12, 0x1e] });
+  const elsewhere = async () => (await client.ask({ ...get('k'), vb: 5000 })).value.toString();
+  assert.match(await elsewhere(), /"rev":1/);
+  assert.equal(await elsewhere(), '');
+  const bucket = aBucket('b', { clusterConfig: { revEpoch: 1, rev: 2, json: '{"rev":2}' } });
+  await service.service.apply(aDesired({ buckets: [bucket] }));
+  assert.equal(await elsewhere(), '{"rev":2}');
+  assert.equal(await elsewhere(), '');
+  const every = await service.ready();
+  for (let i = 0; i < 2; i++)
+    assert.match((await every.ask({ ...get('k'), vb: 5000 })).value.toString(), /"rev":2/);
+});
+
 test('finds ids of collections and scopes, and lists the manifest', async () => {
   await using service = await startService();
   const client = await service.ready();
