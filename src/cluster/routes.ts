@@ -22,6 +22,7 @@ import type { ClusterView } from './config/cluster-view.ts';
 import type { DataService } from './config/data-service.ts';
 import type { Product } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
+import { dataSettingsRoutes } from './data-settings/data-settings.routes.ts';
 import { NetworkService } from './encryption/network.service.ts';
 import { internalSettingsRoutes } from './internal-settings/internal-settings.routes.ts';
 import { Moments } from './nodes/moments.ts';
@@ -74,6 +75,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...bucketRoutes({ ...parts, moments, service: buckets }),
     ...collectionRoutes({ ...parts, service: new CollectionsService(parts) }),
     ...alertRoutes(parts.alerts),
+    ...dataSettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
     ...internalSettingsRoutes(new SettingsStore(parts.store), parts.view),
     ...autoCompactionRoutes(new AutoCompactionService(new SettingsStore(parts.store), parts.edition)),
     ...autoFailoverRoutes({ ...parts, service: new FailoverSettingsService(new SettingsStore(parts.store)) }),

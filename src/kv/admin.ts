@@ -57,6 +57,18 @@ export interface KvDesired {
   plainForThisMachineOnly?: boolean;
   /** How often all documents are looked through for expired ones; 600 s when left out. */
   expiryPagerSeconds?: number;
+  /** As on a fresh node when left out. */
+  limits?: KvLimits;
+}
+
+/** Limits of the data ports, and how disk work is spread. */
+export interface KvLimits {
+  /** Clients above this many are hung up on. */
+  connectionsMax: number;
+  /** Clients that ask for nothing this long are hung up on; 0: never. */
+  idleSeconds: number;
+  /** Log everything, and connections as they come and go. */
+  logsConnections: boolean;
 }
 
 export interface KvStartOptions {

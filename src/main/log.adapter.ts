@@ -15,6 +15,6 @@ function adapt(logger: Logger): Log {
     info: (event, fields) => logger.info(fields ?? {}, event),
     warn: (event, fields) => logger.warn(fields ?? {}, event),
     error: (event, fields) => logger.error(fields ?? {}, event),
-    child: (component) => adapt(logger.child({ component })),
+    child: (component, level) => adapt(logger.child({ component }, level === undefined ? {} : { level })),
   };
 }

@@ -8,7 +8,8 @@ export interface Log {
   info(event: string, fields?: Record<string, unknown>): void;
   warn(event: string, fields?: Record<string, unknown>): void;
   error(event: string, fields?: Record<string, unknown>): void;
-  child(component: string): Log;
+  /** With a level, lines from that level up are kept, whatever the rest of the log keeps. */
+  child(component: string, level?: LogLevel): Log;
 }
 
 export const silentLog: Log = {

@@ -1,8 +1,9 @@
 // From the cluster's configuration to what this node's data service should run.
-import type { BucketSpec, KvDesired, Manifest, TlsSpec, UserSpec } from '#kv/admin.ts';
+import type { BucketSpec, KvDesired, KvLimits, Manifest, TlsSpec, UserSpec } from '#kv/admin.ts';
 import { nodeServices, revisionEpoch, terseBucketConfig } from '../bootstrap/terse-config.ts';
 import type { ManifestState, StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { effectiveDataSettings } from '../data-settings/data-settings.ts';
 
 const mib = 1024 * 1024;
 
@@ -16,6 +17,16 @@ export function desiredState(view: ClusterView, users: UserSpec[], tls: TlsSpec 
       ? { revEpoch: revisionEpoch, rev: view.clusterRevision(), json: JSON.stringify(nodeServices(view)) }
       : null,
     tls,
+    limits: limits(view),
+  };
+}
+
+function limits(view: ClusterView): KvLimits {
+  const settings = effectiveDataSettings(view);
+  return {
+    connectionsMax: Number(settings['max_connections']),
+    idleSeconds: Number(settings['connection_idle_time']),
+    logsConnections: Number(settings['verbosity']) > 0,
   };
 }
 

@@ -1,6 +1,7 @@
 // Settings of the cluster and of its nodes.
 import { alertParameters } from './alert-parameters.ts';
 import { autoCompaction } from './compaction-settings.ts';
+import { dataParameters } from './data-parameters.ts';
 import { failoverParameters } from './failover-parameters.ts';
 import { internalParameters } from './internal-parameters.ts';
 import { type SettingGroup, setting } from './setting.ts';
@@ -31,6 +32,7 @@ export const clusterSettings: readonly SettingGroup[] = [
   },
   autoCompaction,
   ...internalParameters,
+  dataParameters,
   {
     title: 'Administrator',
     routes: ['provisioning.web', whole],

@@ -65,6 +65,9 @@ export class Connection {
   readonly openedMs: number;
   private waiting = false;
   private stalledAtMs = -1;
+  /** Something arrived since the last sweep; the sweep then notes the time, so that no request has to. */
+  private isUsed = false;
+  private usedAtMs: number;
   private closingAtMs = -1;
   private closed = false;
 
@@ -73,6 +76,7 @@ export class Connection {
     this.transport = transport;
     this.peer = peer;
     this.openedMs = host.nowMs();
+    this.usedAtMs = this.openedMs;
   }
 
   /** A held reply forbids that any other overtakes it. */
@@ -84,6 +88,7 @@ export class Connection {
   received(chunk: Buffer, start: number, end: number): boolean {
     // Who is hung up on is still read from, to notice when it closes its side.
     if (this.closed || this.closingAtMs >= 0) return true;
+    this.isUsed = true;
     this.host.tick();
     this.reader.feed(chunk, start, end);
     if (this.isBlocked) this.reader.keep();
@@ -161,13 +166,21 @@ export class Connection {
     if (!this.closed && this.closingAtMs < 0 && this.stalledAtMs < 0) this.transport.write(bytes);
   }
 
-  /** Hangs up on clients that keep us waiting. */
-  sweep(nowMs: number): void {
+  /** Hangs up on clients that keep us waiting, and on those that ask for nothing for so long (0: never). */
+  sweep(nowMs: number, idleMs = 0): void {
     const { lingerMs, stalledMs, authenticationMs } = connectionLimits;
     const isLingering = this.closingAtMs >= 0 && nowMs - this.closingAtMs > lingerMs;
     const isStalled = this.stalledAtMs >= 0 && nowMs - this.stalledAtMs > stalledMs;
     const isStranger = this.session.user === null && nowMs - this.openedMs > authenticationMs;
     if (isLingering || isStalled || isStranger) this.transport.destroy();
+    else if (this.isIdle(nowMs, idleMs)) this.hangUp();
+  }
+
+  /** Who waits for a reply, or has a stream, is not idle. */
+  private isIdle(nowMs: number, idleMs: number): boolean {
+    if (this.isUsed || this.heldCount > 0 || this.waiting || this.streamer !== null) this.usedAtMs = nowMs;
+    this.isUsed = false;
+    return idleMs > 0 && nowMs - this.usedAtMs >= idleMs;
   }
 
   /** Sends what is written and closes. */

@@ -18,6 +18,7 @@ import type {
   CompactOrder,
   KvAdmin,
   KvDesired,
+  KvLimits,
   KvPorts,
   KvReport,
   KvStartOptions,
@@ -43,12 +44,14 @@ export interface DataServiceOptions {
   kdf: Kdf;
   disk: DiskEngine;
   loginRefused?: (login: RefusedLogin) => void;
+  /** Stands above the wanted state's. */
   connectionsMax?: number;
   withoutSharedBuffer?: boolean;
 }
 
-const connectionsMaxDefault = 10_000;
-const sweepMs = 5_000;
+const freshLimits: KvLimits = { connectionsMax: 65_000, idleSeconds: 0, logsConnections: false };
+/** Idle clients are looked for more often. */
+const sweepMs = { usual: 5_000, forIdle: 1_000 };
 const drainMs = 2_000;
 /** Small buckets are ready by then; large ones go on warming up while the next order is followed. */
 const startPatienceMs = 2_000;
@@ -67,6 +70,7 @@ export class DataService implements KvAdmin {
   private bucketOptions!: BucketHostOptions;
   private sweepTimer: Timer | null = null;
   private expiryPagerSeconds = expiryPagerSecondsDefault;
+  private limits = freshLimits;
   private stopping = false;
   private allGone: () => void = () => {};
   /** Changes are made one after the other. */
@@ -76,8 +80,9 @@ export class DataService implements KvAdmin {
     this.options = options;
     this.listener = new Listener({
       intake: { connect: (socket, shown) => this.connect(socket, shown) },
-      connectionsMax: options.connectionsMax ?? connectionsMaxDefault,
+      connectionsMax: () => options.connectionsMax ?? this.limits.connectionsMax,
       connectionCount: () => this.connections.size,
+      refused: (socket) => this.logConnection('connection.refused', peerOf(socket)),
       withoutSharedBuffer: options.withoutSharedBuffer ?? false,
     });
   }
@@ -100,7 +105,7 @@ export class DataService implements KvAdmin {
       loginRefused: this.options.loginRefused ?? (() => {}),
       connections: () => this.connections,
       limits: {
-        maxconns: this.options.connectionsMax ?? connectionsMaxDefault,
+        maxconns: this.options.connectionsMax ?? this.limits.connectionsMax,
         max_packet_size: frameBytesMax,
       },
     };
@@ -171,6 +176,7 @@ export class DataService implements KvAdmin {
   private forget(connection: Connection): void {
     this.connections.delete(connection);
     this.exposed.delete(connection);
+    this.logConnection('connection.closed', connection.peer);
     if (this.connections.size === 0) this.allGone();
   }
 
@@ -179,7 +185,7 @@ export class DataService implements KvAdmin {
       const forThisMachineOnly = options.plainForThisMachineOnly ?? false;
       const port = await this.listener.listen(options.host, options.port, { forThisMachineOnly });
       const tlsPort = await this.listener.listenTls(options.host, options.tlsPort);
-      this.sweepTimer = this.options.clock.after(sweepMs, () => this.sweep());
+      this.planSweep();
       return { port, tlsPort };
     } catch (error) {
       await this.listener.close();
@@ -192,10 +198,11 @@ export class DataService implements KvAdmin {
   }
 
   private connect(socket: Socket, shown: ShownCertificate | null): Connection {
-    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    const peer = peerOf(socket);
     const connection = new Connection(this.connectionHost, new SocketTransport(socket), peer);
     this.connections.add(connection);
     if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.exposed.add(connection);
+    this.logConnection('connection.opened', peer);
     if (shown) this.certify(connection, shown);
     return connection;
   }
@@ -208,6 +215,11 @@ export class DataService implements KvAdmin {
       this.options.log.warn('login.refused', { user: user ?? '', peer: connection.peer });
       connection.destroy();
     }
+  }
+
+  private logConnection(event: string, peer: string): void {
+    if (!this.limits.logsConnections) return;
+    this.options.log.info(event, { peer, connections: this.connections.size });
   }
 
   /** Reads the clock for everything that happens until the next call. */
@@ -231,14 +243,28 @@ export class DataService implements KvAdmin {
   private sweep(): void {
     this.tick();
     const nowMs = this.options.clock.monotonicMs();
-    for (const connection of this.connections) connection.sweep(nowMs);
-    if (!this.stopping) this.sweepTimer = this.options.clock.after(sweepMs, () => this.sweep());
+    const idleMs = this.limits.idleSeconds * 1000;
+    for (const connection of this.connections) connection.sweep(nowMs, idleMs);
+    if (!this.stopping) this.planSweep();
+  }
+
+  private planSweep(): void {
+    const delayMs = this.limits.idleSeconds > 0 ? sweepMs.forIdle : sweepMs.usual;
+    this.sweepTimer?.cancel();
+    this.sweepTimer = this.options.clock.after(delayMs, () => this.sweep());
+  }
+
+  private setLimits(limits: KvLimits): void {
+    const hasNewIdleTime = limits.idleSeconds !== this.limits.idleSeconds;
+    this.limits = limits;
+    if (hasNewIdleTime) this.planSweep();
   }
 
   private async follow(desired: KvDesired): Promise<KvReport> {
     if (this.stopping) throw new Error('the data service is stopping');
     this.tick();
     const { directory } = this;
+    this.setLimits(desired.limits ?? freshLimits);
     if (desired.tls) this.listener.useTls(desired.tls);
     const isPlainForThisMachineOnly = desired.plainForThisMachineOnly ?? false;
     if (isPlainForThisMachineOnly !== this.listener.isPlainForThisMachineOnly)
@@ -314,3 +340,5 @@ export class DataService implements KvAdmin {
 /** A bucket of the same name with another uuid is another bucket. */
 const isWanted = ({ served }: BucketHost, specs: readonly BucketSpec[]): boolean =>
   specs.some((spec) => spec.name === served.name && spec.uuid === served.uuid);
+
+const peerOf = (socket: Socket): string => `${socket.remoteAddress}:${socket.remotePort}`;

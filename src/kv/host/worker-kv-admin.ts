@@ -24,6 +24,7 @@ export interface WorkerKvAdminOptions {
 export class WorkerKvAdmin implements KvAdmin {
   private readonly options: WorkerKvAdminOptions;
   private readonly worker: Worker;
+  private log: Log;
   private readonly waiting = new Map<number, Deferred<unknown>>();
   private lastId = 0;
   private lost: Error | null = null;
@@ -31,6 +32,7 @@ export class WorkerKvAdmin implements KvAdmin {
 
   constructor(options: WorkerKvAdminOptions) {
     this.options = options;
+    this.log = options.log;
     this.worker = startWorker(new URL('./data-thread', import.meta.url), import.meta.url);
     this.worker.on('message', (message: ThreadMessage) => this.receive(message));
     this.worker.on('error', (error) => this.lose(error));
@@ -42,6 +44,8 @@ export class WorkerKvAdmin implements KvAdmin {
   }
 
   apply(desired: KvDesired): Promise<KvReport> {
+    const { log } = this.options;
+    this.log = desired.limits?.logsConnections ? log.child('kv', 'debug') : log;
     return this.call('apply', [desired]);
   }
 
@@ -78,7 +82,7 @@ export class WorkerKvAdmin implements KvAdmin {
 
   private receive(message: ThreadMessage): void {
     if (message.kind === 'log') {
-      this.options.log[message.level](message.event, message.fields);
+      this.log[message.level](message.event, message.fields);
       return;
     }
     if (message.kind === 'login refused') {

@@ -1,5 +1,5 @@
 // The data ports: accepts, limits the number of connections, and takes the certificate that is to be used from now on.
-import { createServer, type Server } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { loopbackHosts } from '#base/loopback.ts';
 import { askForCertificates, type ClientCertificates, shownCertificate } from '#ports/client-certificate.ts';
@@ -10,11 +10,16 @@ export const sharedReadBytes = 256 * 1024;
 const keepAliveDelayMs = 30_000;
 const handshakeTimeoutMs = 10_000;
 const backlog = 1024;
+/** For a client that is turned away to close its side; so many may take that time at once. */
+const turnAwayMs = 1_000;
+const turnedAwayMax = 256;
 
 export interface ListenerOptions {
   intake: Intake;
-  connectionsMax: number;
+  connectionsMax(): number;
   connectionCount(): number;
+  /** A client was hung up on for want of room. */
+  refused?(socket: Socket): void;
   /** Read through public events only. */
   withoutSharedBuffer?: boolean;
 }
@@ -27,6 +32,7 @@ export class Listener {
   isPlainForThisMachineOnly = false;
   private tlsServer: TlsServer | null = null;
   private clients: ClientCertificates | undefined;
+  private turnedAway = 0;
 
   constructor(options: ListenerOptions) {
     this.options = options;
@@ -65,7 +71,7 @@ export class Listener {
 
   private plainServer(): Server {
     const server = createServer({ pauseOnConnect: true, ...socketOptions }, (socket) => {
-      if (this.isFull) socket.destroy();
+      if (this.isFull) this.turnAway(socket);
       else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.intake, null);
       else readShared(socket, server, this.shared, this.options.intake);
     });
@@ -78,7 +84,8 @@ export class Listener {
       { handshakeTimeout: handshakeTimeoutMs, ...socketOptions },
       (socket: TLSSocket) => {
         const shown = shownCertificate(socket, this.clients);
-        if (this.isFull || shown === 'refused') socket.destroy();
+        if (shown === 'refused') socket.destroy();
+        else if (this.isFull) this.turnAway(socket);
         else readEvents(socket, this.options.intake, shown);
       },
     );
@@ -106,7 +113,22 @@ export class Listener {
   }
 
   private get isFull(): boolean {
-    return this.options.connectionCount() >= this.options.connectionsMax;
+    return this.options.connectionCount() >= this.options.connectionsMax();
+  }
+
+  /** Closes our side, and reads off what the client sent: else it would see a reset instead of an end. */
+  private turnAway(socket: Socket): void {
+    this.options.refused?.(socket);
+    socket.on('error', () => socket.destroy());
+    if (this.turnedAway >= turnedAwayMax) {
+      socket.destroy();
+      return;
+    }
+    this.turnedAway++;
+    socket.once('close', () => this.turnedAway--);
+    socket.setTimeout(turnAwayMs, () => socket.destroy());
+    socket.resume();
+    socket.end();
   }
 
   private async open(server: Server, host: string, port: number): Promise<number> {

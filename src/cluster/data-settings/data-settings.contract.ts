@@ -1,0 +1,64 @@
+// Routes of the data service's settings: the cluster's, a node's own, and what holds in the end.
+import { type Access, defineRoute } from '#contract/route.ts';
+
+const reading: Access = { kind: 'permission', permission: 'cluster.admin.memcached!read' };
+const writing: Access = { kind: 'permission', permission: 'cluster.admin.memcached!write' };
+const base = '/pools/default/settings/memcached';
+
+export const GetGlobal = defineRoute({
+  id: 'data_settings.read',
+  method: 'GET',
+  path: `${base}/global`,
+  access: reading,
+  doc: 'Settings of the data service that were set for all nodes.',
+});
+
+export const SetGlobal = defineRoute({
+  id: 'data_settings.change',
+  method: 'POST',
+  path: `${base}/global`,
+  access: writing,
+  bodyKind: 'form',
+  doc: 'Sets settings of the data service on all nodes, at once; those left out stay as they are.',
+});
+
+export const GetNode = defineRoute({
+  id: 'data_settings.node_read',
+  method: 'GET',
+  path: `${base}/node/:node`,
+  access: reading,
+  doc: 'Settings of the data service that were set for one node, `self` or by name.',
+});
+
+export const SetNode = defineRoute({
+  id: 'data_settings.node_change',
+  method: 'POST',
+  path: `${base}/node/:node`,
+  access: writing,
+  bodyKind: 'form',
+  doc: 'Sets settings of the data service on one node, in place of those for all.',
+});
+
+export const GetNodeSetting = defineRoute({
+  id: 'data_settings.node_read_one',
+  method: 'GET',
+  path: `${base}/node/:node/setting/:setting`,
+  access: reading,
+  doc: 'One setting that was set for the node.',
+});
+
+export const RemoveNodeSetting = defineRoute({
+  id: 'data_settings.node_remove',
+  method: 'DELETE',
+  path: `${base}/node/:node/setting/:setting`,
+  access: writing,
+  doc: 'Goes back from a node’s own value to the one for all nodes.',
+});
+
+export const GetEffective = defineRoute({
+  id: 'data_settings.effective',
+  method: 'GET',
+  path: `${base}/effective/:node`,
+  access: reading,
+  doc: 'Settings of the data service as they hold on the node, defaults among them.',
+});

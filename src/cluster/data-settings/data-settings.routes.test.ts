@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { describe, it, test } from 'node:test';
+import { aManager } from '../../../test/support/manager.ts';
+import {
+  checkSettings,
+  managerTarget,
+  type Parameter,
+  refusals,
+} from '../../../test/support/settings-suite.ts';
+
+const base = '/pools/default/settings/memcached';
+const path = `${base}/global`;
+const intMax = 2_147_483_647;
+
+const integer = (name: string, min: number): Parameter => ({
+  name,
+  good: [
+    [`${min}`, min],
+    [`${intMax}`, intMax],
+  ],
+  bad: [
+    [`${min - 1}`, 'too_small'],
+    [`${intMax + 1}`, 'too_large'],
+    ['x', 'invalid'],
+    ['', 'invalid'],
+    ['1.5', 'invalid'],
+  ],
+  missing: { reads: intMax },
+});
+const threads = (name: string, ...words: string[]): Parameter => ({
+  name,
+  good: [
+    ...words.map((word) => [word, word] as const),
+    ...([
+      ['1', 1],
+      ['64', 64],
+    ] as const),
+  ],
+  bad: [
+    ['0', 'too_small'],
+    ['65', 'too_large'],
+    ['many', 'invalid'],
+    ['', 'invalid'],
+  ],
+  missing: { reads: 64 },
+});
+const flag = (name: string): Parameter => ({
+  name,
+  good: [
+    ['true', true],
+    ['false', false],
+  ],
+  bad: ['', '1', 'TRUE'].map((sent) => [sent, 'must be either true or false'] as const),
+  missing: { reads: false },
+});
+const text = (name: string): Parameter => ({
+  name,
+  good: [
+    ['', ''],
+    ['HIGH', 'HIGH'],
+  ],
+  bad: [['x'.repeat(1001), 'invalid']],
+  missing: { reads: 'HIGH' },
+});
+
+const parameters: Parameter[] = [
+  integer('max_connections', 2000),
+  integer('system_connections', 1000),
+  integer('connection_idle_time', 0),
+  integer('verbosity', 0),
+  threads('num_reader_threads', 'default', 'disk_io_optimized'),
+  threads('num_writer_threads', 'default', 'disk_io_optimized'),
+  threads('num_auxio_threads', 'default'),
+  threads('num_nonio_threads', 'default'),
+  threads('num_storage_threads', 'default'),
+  ...['privilege_debug', 'dedupe_nmvb_maps', 'breakpad_enabled', 'tracing_enabled', 'datatype_snappy'].map(
+    flag,
+  ),
+  ...['ssl_cipher_list', 'breakpad_minidump_dir_path'].map(text),
+  ...['threads', 'default_reqs_per_event'].map((name) => integer(name, 0)),
+  ...['high', 'med', 'low'].map((priority) => integer(`reqs_per_event_${priority}_priority`, 0)),
+];
+
+describe("the data service's settings", () => {
+  test('hold every edge, over restarts, and refuse what lies past it', async (t) => {
+    await using target = await managerTarget();
+    await checkSettings(t, target, {
+      write: path,
+      read: path,
+      status: 202,
+      refusal: refusals.bare,
+      parameters,
+    });
+  });
+
+  test('of one node do too', async (t) => {
+    await using target = await managerTarget();
+    const own = `${base}/node/self`;
+    await checkSettings(t, target, {
+      write: own,
+      read: own,
+      status: 202,
+      refusal: refusals.bare,
+      parameters,
+    });
+  });
+
+  it('show only what was set, and answer a change with all that is', async () => {
+    const { request } = await aManager();
+    assert.deepEqual((await request(path)).body, {});
+    await request(path, { form: { verbosity: 1 } });
+    const { status, body } = await request(path, { form: { max_connections: 3000 } });
+    assert.deepEqual([status, body], [202, { verbosity: 1, max_connections: 3000 }]);
+  });
+
+  it('refuse names that nobody knows, and change nothing then', async () => {
+    const { request } = await aManager();
+    const { status, body } = await request(path, { form: { verbosity: 1, x: 1 } });
+    assert.deepEqual([status, body], [400, { _: 'Unknown POST parameters: ["x"]' }]);
+    assert.deepEqual((await request(path)).body, {});
+  });
+
+  it('of a node stand before those of the cluster until they are taken back', async () => {
+    const { request } = await aManager();
+    await request(path, { form: { max_connections: 3000, verbosity: 2 } });
+    await request(`${base}/node/ns_1@cb.local`, { form: { max_connections: 4000 } });
+    const effective = async () => (await request(`${base}/effective/self`)).body;
+    const { max_connections, verbosity, system_connections, num_reader_threads } = await effective();
+    assert.deepEqual(
+      [max_connections, verbosity, system_connections, num_reader_threads],
+      [4000, 2, 5000, 'default'],
+    );
+    const one = `${base}/node/self/setting/max_connections`;
+    assert.deepEqual((await request(one)).body, { value: 4000 });
+    const removed = await request(one, { method: 'DELETE' });
+    assert.deepEqual([removed.status, removed.body], [202, []]);
+    assert.equal((await effective()).max_connections, 3000);
+  });
+
+  it('are not there for nodes and names that are not', async () => {
+    const { request } = await aManager();
+    const paths = [
+      'node/other',
+      'effective/other',
+      'node/self/setting/verbosity',
+      'node/self/setting/constructor',
+    ];
+    for (const one of paths) {
+      const { status, body } = await request(`${base}/${one}`);
+      assert.deepEqual([status, body], [404, []], one);
+    }
+    const gone = await request(`${base}/node/self/setting/verbosity`, { method: 'DELETE' });
+    assert.deepEqual([gone.status, gone.body], [404, []]);
+  });
+
+  it('reach the data service at once', async () => {
+    const { request, kv } = await aManager();
+    assert.deepEqual(kv.desired?.limits, { connectionsMax: 65_000, idleSeconds: 0, logsConnections: false });
+    await request(path, { form: { max_connections: 2000, connection_idle_time: 7, verbosity: 1 } });
+    assert.deepEqual(kv.desired?.limits, { connectionsMax: 2000, idleSeconds: 7, logsConnections: true });
+  });
+});

@@ -1,0 +1,65 @@
+// From requests about the data service's settings to the keys that hold them. The answer to a change goes out once the
+// data service goes by it, in all but rare cases.
+import { refuse } from '#contract/errors.ts';
+import { type BoundRoute, bind, type Form, reply } from '#contract/route.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { DataService } from '../config/data-service.ts';
+import type { SettingsStore } from '../config/settings.store.ts';
+import * as contract from './data-settings.contract.ts';
+import {
+  type DataSettings,
+  effectiveDataSettings,
+  globalDataSetting,
+  nodeDataSetting,
+  readDataForm,
+} from './data-settings.ts';
+
+/** A change acts right after the answer in all but rare cases; it never delays a caller for longer. */
+const courtesyMs = 2_000;
+
+export interface DataSettingsDeps {
+  settings: SettingsStore;
+  view: ClusterView;
+  data: Pick<DataService, 'settled'>;
+}
+
+export function dataSettingsRoutes({ settings, view, data }: DataSettingsDeps): BoundRoute[] {
+  const read = (name: string): Promise<DataSettings> => settings.read<DataSettings>(name, {});
+  const replace = async (name: string, next: (before: DataSettings) => DataSettings): Promise<void> => {
+    await data.settled(await settings.replace<DataSettings>(name, {}, next), courtesyMs);
+  };
+  const change = async (name: string, form: Form) => {
+    const { changes, problems } = readDataForm(form);
+    if (Object.keys(problems).length > 0) throw refuse.bare(problems);
+    await replace(name, (before) => ({ ...before, ...changes }));
+    return reply.json(await read(name), 202);
+  };
+  const own = (node: string | undefined): string => {
+    if (node !== 'self' && node !== view.self.otpNode) throw refuse.json([], 404);
+    return nodeDataSetting(view.self.uuid);
+  };
+  const oneOf = async (node: string | undefined, name = '') => {
+    const all = await read(own(node));
+    if (!Object.hasOwn(all, name)) throw refuse.json([], 404);
+    return { name, value: all[name] };
+  };
+  return [
+    bind(contract.GetGlobal, async () => reply.json(await read(globalDataSetting))),
+    bind(contract.SetGlobal, ({ body }) => change(globalDataSetting, body)),
+    bind(contract.GetNode, async ({ params }) => reply.json(await read(own(params['node'])))),
+    bind(contract.SetNode, ({ params, body }) => change(own(params['node']), body)),
+    bind(contract.GetNodeSetting, async ({ params }) => {
+      const { value } = await oneOf(params['node'], params['setting']);
+      return reply.json({ value });
+    }),
+    bind(contract.RemoveNodeSetting, async ({ params }) => {
+      const { name } = await oneOf(params['node'], params['setting']);
+      await replace(own(params['node']), ({ [name]: _gone, ...rest }) => rest);
+      return reply.json([], 202);
+    }),
+    bind(contract.GetEffective, ({ params }) => {
+      own(params['node']);
+      return reply.json(effectiveDataSettings(view));
+    }),
+  ];
+}

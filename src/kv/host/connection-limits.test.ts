@@ -1,0 +1,93 @@
+// What the limits on connections do to clients, over real sockets.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, it } from 'node:test';
+import type { KvLimits } from '#kv/admin.ts';
+import { type Log, silentLog } from '#ports/log.ts';
+import { aDesired, startService } from '../../../test/support/data-service.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+
+const limits = (changes: Partial<KvLimits>): { limits: KvLimits } => ({
+  limits: { connectionsMax: 65_000, idleSeconds: 0, logsConnections: false, ...changes },
+});
+const noop = { opcode: 0x0a };
+
+describe('the limit on connections', () => {
+  it('closes those above it with an end, not a reset, and follows changes at once', async () => {
+    await using started = await startService(aDesired(limits({ connectionsMax: 2 })));
+    const { service, port } = started;
+    const first = await started.connect();
+    const second = await started.connect();
+    await second.ask(noop);
+    const third = connect(port, '127.0.0.1');
+    third.write(Buffer.alloc(24, 0x80));
+    third.resume();
+    const [hadError] = (await once(third, 'close')) as [boolean];
+    assert.equal(hadError, false);
+    assert.equal((await first.ask(noop)).status, 0);
+    assert.equal((await second.ask(noop)).status, 0);
+    await service.apply(aDesired(limits({ connectionsMax: 3 })));
+    const fourth = await started.connect();
+    assert.equal((await fourth.ask(noop)).status, 0);
+  });
+
+  it('lets another in when one has gone', async () => {
+    await using started = await startService(aDesired(limits({ connectionsMax: 1 })));
+    const first = await started.connect();
+    await first.ask(noop);
+    first.close();
+    await eventually(async () => assert.equal((await started.service.report()).connections, 0));
+    const second = await started.connect();
+    assert.equal((await second.ask(noop)).status, 0);
+  });
+});
+
+describe('the limit on idle time', () => {
+  it('hangs up on clients that ask for nothing, and on nobody else', async () => {
+    const clock = new ManualClock();
+    const desired = aDesired(limits({ idleSeconds: 10 }));
+    await using started = await startService(desired, { clock });
+    const idle = await started.ready();
+    const busy = await started.ready();
+    for (let second = 0; second < 12; second++) {
+      assert.equal((await busy.ask(noop)).status, 0);
+      clock.advance(1_000);
+    }
+    assert.equal(await idle.next(), null);
+    assert.equal((await busy.ask(noop)).status, 0);
+  });
+
+  it('does not count while there is none, and begins when it is set', async () => {
+    const clock = new ManualClock();
+    await using started = await startService(aDesired(), { clock });
+    const client = await started.ready();
+    clock.advance(3_600_000);
+    assert.equal((await client.ask(noop)).status, 0);
+    await started.service.apply(aDesired(limits({ idleSeconds: 5 })));
+    clock.advance(4_000);
+    assert.equal((await client.ask(noop)).status, 0);
+    clock.advance(8_000);
+    assert.equal(await client.next(), null);
+  });
+});
+
+it('connections are logged as they come and go where that is asked for', async () => {
+  const events: string[] = [];
+  const log: Log = { ...silentLog, info: (event) => void events.push(event), child: () => log };
+  const desired = aDesired(limits({ logsConnections: true, connectionsMax: 1 }));
+  await using started = await startService(desired, { log });
+  const client = await started.connect();
+  await client.ask(noop);
+  const refused = connect(started.port, '127.0.0.1').resume();
+  await once(refused, 'close');
+  client.close();
+  const expected = ['connection.opened', 'connection.refused', 'connection.closed'];
+  await eventually(() =>
+    assert.deepEqual(
+      events.filter((event) => event.startsWith('connection.')),
+      expected,
+    ),
+  );
+});
