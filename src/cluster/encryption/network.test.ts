@@ -168,6 +168,23 @@ describe('the level of encryption in a cluster', () => {
     t.assert.equal((await request('/settings/security/clusterEncryptionLevel')).status, 404);
   });
 
+  it('stays at control while clients must show certificates', async () => {
+    const { post, level, request, manager } = await aNetwork();
+    await manager.certificates.ready;
+    await post('setupNetConfig', { nodeEncryption: 'on' });
+    const prefixes = [{ path: 'subject.cn', prefix: '', delimiter: '' }];
+    const demanded = await request('/settings/clientCertAuth', {
+      method: 'POST',
+      json: { state: 'mandatory', prefixes },
+    });
+    assert.ok(demanded.status < 300, demanded.text);
+    const { status, body } = await level('strict');
+    const state = "client certificate authentication state is set to 'mandatory'";
+    const text = `clusterEncryptionLevel - Can't set cluster encryption level to 'strict' when ${state}.`;
+    assert.deepEqual([status, body], [400, { errors: [text] }]);
+    assert.equal((await level('control')).status, 200);
+  });
+
   it('closes plain ports to other machines when it is strict', async () => {
     const { post, level, manager, kv } = await aNetwork();
     await post('enableExternalListener', { nodeEncryption: 'on' });
