@@ -11,8 +11,9 @@ const allowed: Record<string, readonly string[]> = {
   replog: ['base', 'ports'],
   auth: ['base', 'ports', 'contract'],
   http: ['base', 'ports', 'contract', 'auth'],
+  metrics: ['base', 'ports', 'contract'],
   kv: ['base', 'ports', 'wire', 'auth'],
-  cluster: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http'],
+  cluster: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http', 'metrics'],
   cli: ['base', 'ports', 'contract', 'wire'],
   // Clients of a node's own ports, for whoever starts nodes: the process itself and the cloud.
   client: ['base', 'ports'],
@@ -25,6 +26,7 @@ const allowed: Record<string, readonly string[]> = {
     'replog',
     'auth',
     'http',
+    'metrics',
     'kv',
     'cluster',
     'cli',
@@ -39,7 +41,8 @@ const doors: readonly { from: RegExp; to: RegExp }[] = [
 ];
 
 /** Folders without input, output, timers and promises: time is an argument. */
-const pureFolders = /^src\/(base|contract|wire|cluster\/topology|kv\/(vbucket|memory|subdoc|value))\//;
+const pureFolders =
+  /^src\/(base|contract|wire|cluster\/topology|metrics\/query|kv\/(vbucket|memory|subdoc|value))\//;
 
 /** Where the real world may be touched. */
 const outsideWorld = /^src\/(ports|main)\/|\/(host|adapter)s?\/|\.(host|adapter)\.ts$/;

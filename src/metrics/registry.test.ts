@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Log, silentLog } from '#ports/log.ts';
+import { flatten, MetricsRegistry } from './registry.ts';
+import type { MetricSample } from './sample.ts';
+
+const sample = (name: string): MetricSample => ({ name, labels: {}, kind: 'gauge', value: 1 });
+
+test('collects from all sources, also from those that need time', async () => {
+  const registry = new MetricsRegistry({ log: silentLog });
+  registry.add('one', { collect: () => [sample('a')] });
+  registry.add('two', { collect: async () => [sample('b'), sample('c')] });
+  assert.deepEqual(
+    (await registry.collect()).map(({ name }) => name),
+    ['a', 'b', 'c'],
+  );
+});
+
+test('leaves out a source that fails and says so once', async () => {
+  const warned: unknown[] = [];
+  const log: Log = { ...silentLog, warn: (event, fields) => void warned.push({ event, ...fields }) };
+  const registry = new MetricsRegistry({ log });
+  registry.add('broken', { collect: () => Promise.reject(new Error('gone')) });
+  registry.add('fine', { collect: () => [sample('a')] });
+  for (let round = 0; round < 2; round++) {
+    assert.deepEqual(
+      (await registry.collect()).map(({ name }) => name),
+      ['a'],
+    );
+  }
+  assert.deepEqual(warned, [{ event: 'metrics.sourceFailed', source: 'broken', reason: 'Error: gone' }]);
+});
+
+test('makes a series of each bound of a histogram, of its sum and its count', () => {
+  const histogram: MetricSample = {
+    name: 'took_seconds',
+    labels: { op: 'get' },
+    kind: 'histogram',
+    value: { bounds: [0.1, 1], counts: [3, 5, 6], sum: 4.5 },
+  };
+  assert.deepEqual(
+    [...flatten([histogram])],
+    [
+      { name: 'took_seconds_bucket', labels: { op: 'get', le: '0.1' }, value: 3 },
+      { name: 'took_seconds_bucket', labels: { op: 'get', le: '1' }, value: 5 },
+      { name: 'took_seconds_bucket', labels: { op: 'get', le: '+Inf' }, value: 6 },
+      { name: 'took_seconds_sum', labels: { op: 'get' }, value: 4.5 },
+      { name: 'took_seconds_count', labels: { op: 'get' }, value: 6 },
+    ],
+  );
+});
