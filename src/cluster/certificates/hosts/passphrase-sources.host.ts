@@ -51,7 +51,9 @@ export class RealPassphraseSources implements PassphraseSources {
     const shown = withoutSecrets(url);
     return new Promise((resolve, reject) => {
       const get = url.startsWith('https:') ? getSecure : getPlain;
-      const options = { headers, signal: AbortSignal.timeout(timeoutMs), rejectUnauthorized: verifyPeer };
+      const signal = AbortSignal.timeout(timeoutMs);
+      // Asked once: no connection is kept for a next time.
+      const options = { headers, signal, rejectUnauthorized: verifyPeer, agent: false } as const;
       const failed = (error: Error) => reject(new Error(`REST API call ${shown} failed (${error.message})`));
       get(url, options, (response) => {
         if (response.statusCode === 200) {
