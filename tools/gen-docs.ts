@@ -174,8 +174,24 @@ function commandRow(command: Command): string {
   return `| 0x${hex} | ${name} | ${session} | ${needs} | ${frames} | ${doc} |`;
 }
 
+/** What a read answers is part of the API document: a test holds the node against it. The view ports have a document of none. */
+async function undescribed(): Promise<RouteDefinition[]> {
+  const files = globSync('src/cluster/**/*.contract.ts', { exclude: ['src/cluster/capi/**'] });
+  const modules = await Promise.all(
+    files.map((file) => import(`../${file}`) as Promise<Record<string, unknown>>),
+  );
+  const routes = modules.flatMap((module) => Object.values(module).filter(isRoute));
+  return routes.filter(({ method, answer }) => method === 'GET' && !answer);
+}
+
 const check = process.argv.includes('--check');
 let stale = 0;
+for (const { id, path } of await undescribed()) {
+  console.error(
+    `route ${id} (GET ${path}) declares no answer: add \`answer: { json: shape… }\` to its declaration`,
+  );
+  stale++;
+}
 for (const [path, write] of Object.entries(pages)) {
   const text = generated + (await write());
   if (check && read(path) !== text) {

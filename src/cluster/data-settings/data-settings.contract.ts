@@ -1,8 +1,11 @@
 // Routes of the data service's settings: the cluster's, a node's own, and what holds in the end.
+import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 
 const reading: Access = { kind: 'permission', permission: 'cluster.admin.memcached!read' };
 const writing: Access = { kind: 'permission', permission: 'cluster.admin.memcached!write' };
+/** Only those that were set, by name. */
+const settings = shape.record(shape.either(shape.number, shape.boolean, shape.string));
 const base = '/pools/default/settings/memcached';
 
 export const GetGlobal = defineRoute({
@@ -10,6 +13,7 @@ export const GetGlobal = defineRoute({
   method: 'GET',
   path: `${base}/global`,
   access: reading,
+  answer: { json: settings },
   doc: 'Settings of the data service that were set for all nodes.',
 });
 
@@ -19,6 +23,7 @@ export const SetGlobal = defineRoute({
   path: `${base}/global`,
   access: writing,
   bodyKind: 'form',
+  answer: { status: 202, json: settings },
   doc: 'Sets settings of the data service on all nodes, at once; those left out stay as they are.',
 });
 
@@ -27,6 +32,7 @@ export const GetNode = defineRoute({
   method: 'GET',
   path: `${base}/node/:node`,
   access: reading,
+  answer: { json: settings },
   doc: 'Settings of the data service that were set for one node, `self` or by name.',
 });
 
@@ -36,6 +42,7 @@ export const SetNode = defineRoute({
   path: `${base}/node/:node`,
   access: writing,
   bodyKind: 'form',
+  answer: { status: 202, json: settings },
   doc: 'Sets settings of the data service on one node, in place of those for all.',
 });
 
@@ -44,6 +51,7 @@ export const GetNodeSetting = defineRoute({
   method: 'GET',
   path: `${base}/node/:node/setting/:setting`,
   access: reading,
+  answer: { json: settings },
   doc: 'One setting that was set for the node.',
 });
 
@@ -52,6 +60,7 @@ export const RemoveNodeSetting = defineRoute({
   method: 'DELETE',
   path: `${base}/node/:node/setting/:setting`,
   access: writing,
+  answer: { status: 202, json: shape.array(shape.any) },
   doc: 'Goes back from a node’s own value to the one for all nodes.',
 });
 
@@ -60,5 +69,6 @@ export const GetEffective = defineRoute({
   method: 'GET',
   path: `${base}/effective/:node`,
   access: reading,
+  answer: { json: settings },
   doc: 'Settings of the data service as they hold on the node, defaults among them.',
 });

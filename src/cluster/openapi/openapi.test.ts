@@ -34,6 +34,7 @@ async function aFullNode(options: ManagerOptions = {}): Promise<Node> {
     options.edition === 'community' ? { roles: 'ro_admin' } : { roles: 'bucket_admin[b]', groups: 'g' };
   await put('/settings/rbac/users/local/u', { password: 'secret1', ...granted });
   await put('/node/controller/setupAlternateAddresses/external', { hostname: 'db.example.com', mgmt: 9999 });
+  await node.request('/pools/default/settings/memcached/node/self', { form: { verbosity: 1 } });
   await node.request('/pools/default/buckets/b/scopes', { form: { name: 's' } });
   await node.request('/pools/default/buckets/b/scopes/s/collections', { form: { name: 'c', maxTTL: 5 } });
   return node;
@@ -52,7 +53,10 @@ const places: Record<string, string[]> = {
 };
 
 function urlsOf({ id, path }: RouteDefinition): string[] {
+  // Some reads know nodes by name, some by address.
   if (id === 'nodes.get') return ['/nodes/ns_1%40cb.local'];
+  if (id.startsWith('data_settings.'))
+    return [path.replace(':node', 'self').replace(':setting', 'verbosity')];
   return path
     .split('/')
     .reduce<string[]>(
