@@ -29,6 +29,8 @@ import type { CertificateFiles } from './certificates/certificates.service.ts';
 import type { Inbox } from './certificates/inbox.ts';
 import type { Issue } from './certificates/issue.ts';
 import type { PassphraseSources } from './certificates/passphrase.ts';
+import { clientAllowlistRoutes } from './client-allowlist/client-allowlist.routes.ts';
+import { ClientAllowlist } from './client-allowlist/client-allowlist.ts';
 import type { Edition, NodePorts, Vocabulary } from './config/cluster-state.ts';
 import { ClusterView } from './config/cluster-view.ts';
 import { type Product, productOf } from './config/product.ts';
@@ -82,6 +84,8 @@ export interface ClusterManagerOptions extends MachinePorts {
   /** Our own version: `0.1.0`. */
   release: string;
   dataFolder: string;
+  /** Whoever connects from here is always let in; see the allowlist of clients. */
+  operatorAddress?: string | undefined;
 }
 
 export interface ClusterManager {
@@ -97,6 +101,8 @@ export interface ClusterManager {
   readonly tls: ReturnType<SecurityParts['tlsFor']>;
   /** To whom the ports are to be open; known from `open` on. */
   readonly listening: Listening;
+  /** Whom connections are taken from; known from `open` on. */
+  readonly clients: Pick<ClientAllowlist, 'admitted' | 'onChange'>;
   readonly product: Product;
   /** Whoever notices what operators must be mailed says so here. */
   readonly alerts: AlertSink;
@@ -124,6 +130,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     expiring: (text) => events.log.record('certificate_expiring', { text }),
   });
   const security = securityParts({ ...options, view, certificates: certificates.service });
+  const clients = new ClientAllowlist(store, options.operatorAddress);
   const listening = new Listening({ view, security: security.service });
   const data = new Agent({
     ...options,
@@ -131,6 +138,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     users: users.identities,
     tls: security.tlsFor('data'),
     listening,
+    clients,
   });
   const compactor = new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay });
   const ready = Promise.withResolvers<void>();
@@ -159,6 +167,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
         ...clusterRoutes(parts),
         ...users.routes,
         ...passwordPolicyRoutes(policy),
+        ...clientAllowlistRoutes(clients),
         ...security.routes,
         ...uiRoutes({ security: security.service, readFile: readUiFile }),
         ...events.routes,
@@ -177,6 +186,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     certificates: { ready: ready.promise },
     tls: security.tlsFor('clusterManager'),
     listening,
+    clients,
     product,
     alerts,
     events: events.log,
@@ -184,7 +194,13 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     async open() {
       await firstConfiguration(options);
       await view.start();
-      await Promise.all([users.start(), policy.start(), certificates.clientAuth.start(), security.start()]);
+      await Promise.all([
+        users.start(),
+        policy.start(),
+        certificates.clientAuth.start(),
+        security.start(),
+        clients.start(),
+      ]);
       certificates.service.start().then(ready.resolve, ready.reject);
       ready.promise.then(() => certificates.expiry.start(), ready.reject);
     },
@@ -205,6 +221,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
       users.stop();
       policy.stop();
       certificates.clientAuth.stop();
+      clients.stop();
       security.stop();
       view.stop();
       log.debug('cluster.stopped');

@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { assert } from '#base/assert.ts';
+import type { ClientGate } from '#ports/client-gate.ts';
 import type { Clock } from '#ports/clock.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { PeerCertificates } from './peer-certificates.host.ts';
@@ -20,6 +21,14 @@ const limits = {
   keepAliveDelayMs: 30_000,
 };
 
+export interface ListenOptions {
+  host: string;
+  port: number;
+  tls?: TlsSpec;
+  /** Absent: everybody may connect. */
+  gate?: ClientGate;
+}
+
 export interface Listener {
   /** The port that really listens. */
   readonly port: number;
@@ -34,11 +43,8 @@ export interface Listener {
   moveTo(hosts: readonly string[], clock: Clock, deadlineMs: number): Promise<void>;
 }
 
-export async function openListener(
-  handler: RequestListener,
-  options: { host: string; port: number; tls?: TlsSpec },
-): Promise<Listener> {
-  const server = makeServer(handler, options.tls);
+export async function openListener(handler: RequestListener, options: ListenOptions): Promise<Listener> {
+  const server = makeServer(handler, options);
   const certificates = options.tls && new PeerCertificates(server as TlsServer, options.tls);
   await listen(server, options);
   const open = new Set([server]);
@@ -57,7 +63,7 @@ export async function openListener(
       for (const one of open) void close(one, clock, deadlineMs);
       open.clear();
       for (const host of hosts) {
-        const next = makeServer(handler, options.tls);
+        const next = makeServer(handler, options);
         await listen(next, { host, port });
         open.add(next);
       }
@@ -65,12 +71,14 @@ export async function openListener(
   };
 }
 
-function makeServer(handler: RequestListener, tls: TlsSpec | undefined): Server | TlsServer {
+function makeServer(handler: RequestListener, { tls, gate }: ListenOptions): Server | TlsServer {
   const server = tls ? tlsServer(handler, tls) : createServer(serverOptions, handler);
   server.maxConnections = limits.connections;
   server.maxHeadersCount = limits.headerCount;
   server.on('clientError', answerBroken);
-  server.on('connection', (socket: Socket) => socket.once('end', () => hangUpSoon(socket)));
+  server.on('connection', (socket: Socket) => {
+    if (gate === undefined || gate.pass(socket)) socket.once('end', () => hangUpSoon(socket));
+  });
   server.on('request', (_, response) => response.once('close', () => hangUpIfStopping(server)));
   return server;
 }

@@ -10,13 +10,12 @@
 import type { RequestListener } from 'node:http';
 import type { InjectOptions, Response } from 'light-my-request';
 import type { BoundRoute, RouteDefinition } from '#contract/route.ts';
-import type { TlsSpec } from '#ports/tls.ts';
-import { type Listener, openListener } from './listener.host.ts';
+import { type Listener, type ListenOptions, openListener } from './listener.host.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 
 export interface HttpServer {
   readonly routes: readonly RouteDefinition[];
-  listen(options: { host: string; port: number; tls?: TlsSpec }): Promise<Listener>;
+  listen(options: ListenOptions): Promise<Listener>;
   inject(request: InjectOptions): Promise<Response>;
   /** Closes the listeners, ends streams, lets running requests finish until the deadline. */
   stop(deadlineMs: number): Promise<void>;

@@ -55,6 +55,8 @@ export interface KvDesired {
   tls: TlsSpec | null;
   /** The plain port is open to this machine alone. */
   plainForThisMachineOnly?: boolean;
+  /** Addresses and networks that connections are taken from; null or left out: everywhere. */
+  clients?: readonly string[] | null;
   /** How often all documents are looked through for expired ones; 600 s when left out. */
   expiryPagerSeconds?: number;
   /** As on a fresh node when left out. */
@@ -77,6 +79,8 @@ export interface KvStartOptions {
   port: number;
   tlsPort: number;
   plainForThisMachineOnly?: boolean;
+  /** As in the wanted state, from the first connection on. */
+  clients?: readonly string[] | null;
   /** Version text of the VERSION command. */
   version: string;
   logLevel: string;

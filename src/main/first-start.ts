@@ -7,7 +7,7 @@ import type { InitPlan, PlannedBucket } from './init-plan.ts';
 
 export interface FirstStart {
   rest: RestTarget;
-  kv: { host: string; port: number };
+  kv: { host: string; port: number; localAddress: string | undefined };
   services: string;
   memoryQuotaMb: number | undefined;
   plan: InitPlan;
@@ -66,7 +66,7 @@ async function make(start: FirstStart, path: string, fields: RestFields): Promis
 }
 
 async function storeDocuments(start: FirstStart, bucket: PlannedBucket): Promise<void> {
-  const client = await KvClient.open(start.kv.host, start.kv.port, kvTimeoutMs);
+  const client = await KvClient.open(start.kv.host, start.kv.port, kvTimeoutMs, start.kv.localAddress);
   try {
     await client.login(start.rest.username ?? '', start.rest.password ?? '');
     await client.select(bucket.name, kvTimeoutMs);

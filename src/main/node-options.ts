@@ -26,6 +26,10 @@ export const nodeOptions = {
   'capi-tls-port': { kind: kinds.port, default: 18092, doc: 'CAPI over TLS' },
   'dist-port': { kind: kinds.port, default: 21100, doc: 'node to node' },
   'dist-tls-port': { kind: kinds.port, default: 21150, doc: 'node to node over TLS' },
+  'operator-address': {
+    kind: kinds.host,
+    doc: 'address whose connections are always taken; without a client allowlist no others are',
+  },
   username: { kind: kinds.text, doc: 'administrator to provision with on first start (with --password)' },
   password: { kind: kinds.text, doc: 'password of that administrator; better given by environment' },
   services: { kind: onlyKv, default: 'kv', doc: 'services to run; this version runs kv' },

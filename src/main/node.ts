@@ -12,6 +12,7 @@ import { createHttpServer, type HttpServer } from '#http/server.ts';
 import type { Throttle } from '#http/throttle.ts';
 import type { KvAdmin, KvDesired, KvPorts, TlsSpec, UserSpec } from '#kv/admin.ts';
 import { WorkerKvAdmin } from '#kv/host/worker-kv-admin.ts';
+import { ClientGate } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -39,11 +40,14 @@ export class Node {
   };
   private readonly options: NodeOptions;
   private readonly plain: Listener[] = [];
+  /** Before every port but the data service's, which has its own. */
+  private readonly gate = new ClientGate();
   private readonly stops: { name: string; stop: () => unknown }[] = [];
   private readonly log: Log;
   /** Accounts of the data port that this process makes for itself and keeps nowhere. */
   private ownAccounts: UserSpec[] = [];
   private desired: KvDesired | null = null;
+  private isStarting = true;
   private readonly kv: KvAdmin;
   private readonly store: EmbeddedConfigStore;
   readonly manager: ClusterManager;
@@ -68,6 +72,7 @@ export class Node {
   async start(): Promise<void> {
     const { manager, ports } = this;
     await manager.open();
+    this.followClients();
     const data = this.startData();
     const rest = await this.serve(manager.routes, manager.throttles.rest);
     const capi = await this.serve(manager.capiRoutes, manager.throttles.capi);
@@ -100,6 +105,13 @@ export class Node {
   async setOwnAccounts(accounts: UserSpec[]): Promise<void> {
     this.ownAccounts = accounts;
     if (this.desired !== null) await this.apply(this.desired);
+  }
+
+  /** The checks of this process are over: its accounts and its connections are no others' from now on. */
+  async endStart(): Promise<void> {
+    this.isStarting = false;
+    this.gate.admitOnly(this.admitted(this.manager.clients.admitted));
+    await this.setOwnAccounts([]);
   }
 
   /** Buckets whose documents can all be read, and what is wrong with the others. */
@@ -144,12 +156,27 @@ export class Node {
       wireNames: options['wire-names'],
       release,
       dataFolder,
+      operatorAddress: options['operator-address'],
     });
+  }
+
+  private followClients(): void {
+    const { clients } = this.manager;
+    this.gate.admitOnly(this.admitted(clients.admitted));
+    const changes = clients.onChange(() => this.gate.admitOnly(this.admitted(clients.admitted)));
+    this.stops.push({ name: 'clients', stop: () => changes.stop() });
   }
 
   private apply(desired: KvDesired) {
     this.desired = desired;
-    return this.kv.apply({ ...desired, users: [...desired.users, ...this.ownAccounts] });
+    const clients = this.admitted(desired.clients ?? null);
+    return this.kv.apply({ ...desired, clients, users: [...desired.users, ...this.ownAccounts] });
+  }
+
+  /** This process checks itself before it is ready; an operator does so from an address that is admitted anyway. */
+  private admitted(clients: readonly string[] | null): readonly string[] | null {
+    const isOwnNeeded = this.isStarting && this.options['operator-address'] === undefined;
+    return clients === null || !isOwnNeeded ? clients : [...clients, '127.0.0.0/8', '::1', this.localHost];
   }
 
   private startData(): Promise<KvPorts> {
@@ -160,6 +187,7 @@ export class Node {
       port: options['kv-port'],
       tlsPort: options['kv-tls-port'],
       plainForThisMachineOnly: this.manager.listening.isPlainForThisMachineOnly,
+      clients: this.admitted(this.manager.clients.admitted),
       version: this.manager.product.version,
       logLevel: options['log-level'],
     });
@@ -188,7 +216,7 @@ export class Node {
   private async listenPlain(server: HttpServer, option: PortOption): Promise<Listener> {
     const isOnly = this.manager.listening.isPlainForThisMachineOnly;
     const [host = this.options.host] = isOnly ? loopbackHosts(this.options.host) : [];
-    const where = { host, port: this.options[option] };
+    const where = { host, port: this.options[option], gate: this.gate };
     const listener = await this.opening(option, server.listen(where));
     this.plain.push(listener);
     return listener;
@@ -209,7 +237,12 @@ export class Node {
   }
 
   private listen(server: HttpServer, option: PortOption, tls?: TlsSpec): Promise<Listener> {
-    const where = { host: this.options.host, port: this.options[option], ...(tls && { tls }) };
+    const where = {
+      host: this.options.host,
+      port: this.options[option],
+      gate: this.gate,
+      ...(tls && { tls }),
+    };
     return this.opening(option, server.listen(where));
   }
 
@@ -241,6 +274,7 @@ export class Node {
         port: options['dist-port'],
         tlsPort: options['dist-tls-port'],
         greeting,
+        gate: this.gate,
       }),
     );
   }

@@ -26,6 +26,8 @@ export interface ProbeTarget {
   host: string;
   restPort: number;
   kvPort: number;
+  /** The address to come from. */
+  localAddress: string | undefined;
   /** An account that may read every bucket, null before provisioning. */
   account: { username: string; password: string } | null;
   buckets: readonly string[];
@@ -51,11 +53,12 @@ export async function untilReady(target: ProbeTarget, clock: Clock): Promise<voi
 }
 
 async function probe(target: ProbeTarget): Promise<void> {
-  const answer = await rest({ host: target.host, port: target.restPort }, 'GET', '/whoami');
+  const { host, restPort, localAddress } = target;
+  const answer = await rest({ host, port: restPort, localAddress }, 'GET', '/whoami');
   // 503: a limit on requests that an operator set, and that is at work.
   if (answer.status !== 200 && answer.status !== 503)
     throw new Error(`GET /whoami answered ${answer.status}`);
-  const client = await KvClient.open(target.host, target.kvPort, kvTimeoutMs);
+  const client = await KvClient.open(target.host, target.kvPort, kvTimeoutMs, target.localAddress);
   try {
     await client.expect({ opcode: Opcode.noop });
     if (target.account === null) return;

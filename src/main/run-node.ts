@@ -103,8 +103,9 @@ async function becomeReady({ node, options, folder, plan, credentials, made }: R
     await setUp(firstStartOf(node, options, plan, credentials), isNew ? credentials : null);
     folder.endFirstStart();
   }
-  await checkReady(node);
-  const ready = readyFile(node, await valid(node, credentials));
+  await checkReady(node, options['operator-address']);
+  const ready = readyFile(node, await valid(node, options['operator-address'], credentials));
+  await node.endStart();
   if (options['ready-file'] !== undefined) writeReadyFile(options['ready-file'], ready);
   const { damages } = await node.health();
   process.stdout.write(
@@ -125,10 +126,10 @@ const firstStartOf = (
   plan: InitPlan,
   credentials: Credentials,
 ): FirstStart => {
-  const host = node.localHost;
+  const own = { host: node.localHost, localAddress: options['operator-address'] };
   return {
-    rest: { host, port: node.ports.mgmt, ...credentials },
-    kv: { host, port: node.ports.kv },
+    rest: { ...own, port: node.ports.mgmt, ...credentials },
+    kv: { ...own, port: node.ports.kv },
     services: options.services,
     memoryQuotaMb: options['memory-quota'],
     plan,
@@ -144,21 +145,24 @@ async function setUp(start: FirstStart, administrator: Credentials | null): Prom
   }
 }
 
-async function checkReady(node: Node): Promise<void> {
+async function checkReady(node: Node, localAddress: string | undefined): Promise<void> {
   if (!(await node.settled()))
     throw new StartError('the data service did not follow its configuration in time');
   const account = node.manager.authority.provisioned() ? await makeOwnAccount() : null;
   await node.setOwnAccounts(account === null ? [] : [account.spec]);
   const { readable } = await node.health();
-  const target = { host: node.localHost, restPort: node.ports.mgmt, kvPort: node.ports.kv };
+  const target = { host: node.localHost, restPort: node.ports.mgmt, kvPort: node.ports.kv, localAddress };
   await untilReady({ ...target, account, buckets: readable }, realClock);
-  await node.setOwnAccounts([]);
 }
 
 /** The credentials, unless they were changed since they were given or made. */
-async function valid(node: Node, credentials: Credentials | null): Promise<Credentials | null> {
+async function valid(
+  node: Node,
+  localAddress: string | undefined,
+  credentials: Credentials | null,
+): Promise<Credentials | null> {
   if (credentials === null) return null;
-  const target = { host: node.localHost, port: node.ports.mgmt, ...credentials };
+  const target = { host: node.localHost, localAddress, port: node.ports.mgmt, ...credentials };
   return (await rest(target, 'GET', '/pools')).status === 200 ? credentials : null;
 }
 

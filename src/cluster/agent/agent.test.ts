@@ -64,6 +64,7 @@ function anAgentOn(cluster: Awaited<ReturnType<typeof memoryCluster>>, kv: FakeK
     kv,
     users: { ...never, specs: () => [] },
     tls: { ...never, current: () => null },
+    clients: { ...never, admitted: null },
     listening: { isPlainForThisMachineOnly: false },
     log: silentLog,
   });

@@ -31,6 +31,8 @@ export interface AgentDeps {
   tls: Changing & { current(): TlsSpec | null };
   /** Goes by the configuration and by what `tls` goes by: a change of those is a change of this. */
   listening: { readonly isPlainForThisMachineOnly: boolean };
+  /** Whom connections are taken from. */
+  clients: Changing & { readonly admitted: readonly string[] | null };
   clock: Clock;
   log: Log;
 }
@@ -58,8 +60,8 @@ export class Agent implements DataService {
 
   /** From here on the data service follows. Does not wait for it; `settled` does. */
   start(): void {
-    const { view, users, tls } = this.#deps;
-    for (const source of [view, users, tls]) {
+    const { view, users, tls, clients } = this.#deps;
+    for (const source of [view, users, tls, clients]) {
       this.#subscriptions.push(source.onChange(() => this.#want()));
     }
     this.#want();
@@ -134,7 +136,7 @@ export class Agent implements DataService {
   }
 
   async #apply(): Promise<void> {
-    const { view, kv, users, tls, listening, clock } = this.#deps;
+    const { view, kv, users, tls, listening, clients, clock } = this.#deps;
     const wanted = this.#wanted;
     const revision = view.latestRevision();
     const leaving = view.leavingBuckets();
@@ -144,6 +146,7 @@ export class Agent implements DataService {
     const report = await kv.apply({
       ...desiredState(view, users.specs(manifests), tls.current()),
       plainForThisMachineOnly: listening.isPlainForThisMachineOnly,
+      clients: clients.admitted,
     });
     this.#samples.take(report, momentOf(clock));
     if (this.#samples.isWarming()) this.#scheduleSample();

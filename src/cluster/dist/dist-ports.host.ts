@@ -1,6 +1,7 @@
 // The ports between nodes. Until clusters of several nodes come they say what listens here, and nothing else.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import type { ClientGate } from '#ports/client-gate.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 
 export interface DistPortsOptions {
@@ -10,6 +11,8 @@ export interface DistPortsOptions {
   tlsPort: number;
   /** One line for whoever connects. */
   greeting: string;
+  /** Absent: everybody may connect. */
+  gate?: ClientGate;
 }
 
 const connectionsMax = 64;
@@ -66,6 +69,7 @@ export class DistPorts {
   }
 
   #greet(socket: Socket): void {
+    if (this.#options.gate?.admits(socket.remoteAddress) === false) return; // the gate closes it
     socket.on('error', () => {}); // whoever looked has gone
     socket.end(this.#options.greeting);
   }
@@ -73,6 +77,7 @@ export class DistPorts {
   #prepared<S extends Server>(server: S): S {
     server.maxConnections = connectionsMax;
     server.on('connection', (socket: Socket) => {
+      if (this.#options.gate?.pass(socket) === false) return;
       this.#sockets.add(socket);
       socket.setTimeout(idleMs, () => socket.destroy());
       socket.on('error', () => {}); // reset while we said hello

@@ -7,6 +7,7 @@ import { Turns } from '#auth/turns.ts';
 import { deferred } from '#base/deferred.ts';
 import { isLoopback } from '#base/loopback.ts';
 import type { ShownCertificate } from '#ports/client-certificate.ts';
+import { ClientGate } from '#ports/client-gate.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -65,6 +66,7 @@ export class DataService implements KvAdmin {
   private readonly awake = new Set<Connection>();
   /** Those of other machines that are not encrypted. */
   private readonly exposed = new Set<Connection>();
+  private readonly gate = new ClientGate();
   private readonly listener: Listener;
   private connectionHost!: ConnectionHost;
   private bucketOptions!: BucketHostOptions;
@@ -79,6 +81,7 @@ export class DataService implements KvAdmin {
   constructor(options: DataServiceOptions) {
     this.options = options;
     this.listener = new Listener({
+      gate: this.gate,
       intake: { connect: (socket, shown) => this.connect(socket, shown) },
       connectionsMax: () => options.connectionsMax ?? this.limits.connectionsMax,
       connectionCount: () => this.connections.size,
@@ -89,6 +92,7 @@ export class DataService implements KvAdmin {
 
   async start(options: KvStartOptions): Promise<KvPorts> {
     const { clock, random, log, kdf, disk } = this.options;
+    this.gate.admitOnly(options.clients ?? null);
     this.tick();
     const output = new Output();
     const environment = {
@@ -123,6 +127,8 @@ export class DataService implements KvAdmin {
   }
 
   apply(desired: KvDesired): Promise<KvReport> {
+    // Who may come at all waits for nothing.
+    this.gate.admitOnly(desired.clients ?? null);
     const done = this.last.then(() => this.follow(desired));
     this.last = done.catch(() => {});
     return done;
@@ -201,6 +207,7 @@ export class DataService implements KvAdmin {
     const peer = peerOf(socket);
     const connection = new Connection(this.connectionHost, new SocketTransport(socket), peer);
     this.connections.add(connection);
+    this.gate.follow(socket);
     if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.exposed.add(connection);
     this.logConnection('connection.opened', peer);
     if (shown) this.certify(connection, shown);

@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { loopbackHosts } from '#base/loopback.ts';
 import { askForCertificates, type ClientCertificates, shownCertificate } from '#ports/client-certificate.ts';
+import type { ClientGate } from '#ports/client-gate.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { type Intake, readEvents, readShared } from './socket-transport.host.ts';
 
@@ -16,6 +17,7 @@ const turnedAwayMax = 256;
 
 export interface ListenerOptions {
   intake: Intake;
+  gate: ClientGate;
   connectionsMax(): number;
   connectionCount(): number;
   /** A client was hung up on for want of room. */
@@ -71,6 +73,7 @@ export class Listener {
 
   private plainServer(): Server {
     const server = createServer({ pauseOnConnect: true, ...socketOptions }, (socket) => {
+      if (this.options.gate.refuses(socket)) return;
       if (this.isFull) this.turnAway(socket);
       else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.intake, null);
       else readShared(socket, server, this.shared, this.options.intake);
@@ -89,6 +92,8 @@ export class Listener {
         else readEvents(socket, this.options.intake, shown);
       },
     );
+    // Before the handshake.
+    server.on('connection', (socket: Socket) => void this.options.gate.refuses(socket));
     // A failed handshake is the client's affair, and its socket is closed already.
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     this.tlsServer = server;

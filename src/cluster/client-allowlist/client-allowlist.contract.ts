@@ -1,0 +1,41 @@
+// From where clients may connect: an extension of ours, which the hosted management API builds on.
+import { shape } from '#contract/json-schema.ts';
+import { defineRoute } from '#contract/route.ts';
+
+const access = { kind: 'roles', roles: ['admin'], permission: 'cluster.admin.security!write' } as const;
+const path = '/settings/clientAllowlist';
+const answer = {
+  json: shape.object({ enabled: shape.boolean, entries: shape.array(shape.string) }),
+} as const;
+
+export const GetClientAllowlist = defineRoute({
+  id: 'client_allowlist.read',
+  method: 'GET',
+  path,
+  access,
+  answer,
+  doc: 'Addresses and networks that connections are taken from; `enabled` false: from everywhere.',
+});
+
+export const SetClientAllowlist = defineRoute({
+  id: 'client_allowlist.set',
+  method: 'PUT',
+  path,
+  access,
+  bodyKind: 'json',
+  answer,
+  doc: 'Takes connections from these addresses and networks only, on every port: `{"entries":["10.1.0.0/16"]}`; others are closed before a byte is read.',
+});
+
+export const ClearClientAllowlist = defineRoute({
+  id: 'client_allowlist.clear',
+  method: 'DELETE',
+  path,
+  access,
+  doc: 'Takes connections from everywhere again.',
+});
+
+export const allowlistRecord = (entries: readonly string[] | null) => ({
+  enabled: entries !== null,
+  entries: entries ?? [],
+});

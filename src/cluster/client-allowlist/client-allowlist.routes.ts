@@ -1,0 +1,37 @@
+// Requests about the list. One that would lock its own sender out is refused: nobody could take it back.
+import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
+import { ClientGate } from '#ports/client-gate.ts';
+import {
+  allowlistRecord,
+  ClearClientAllowlist,
+  GetClientAllowlist,
+  SetClientAllowlist,
+} from './client-allowlist.contract.ts';
+import { type ClientAllowlist, problemOf } from './client-allowlist.ts';
+
+export const clientAllowlistRoutes = (allowlist: ClientAllowlist): BoundRoute[] => [
+  bind(GetClientAllowlist, () => reply.json(allowlistRecord(allowlist.entries))),
+  bind(SetClientAllowlist, async ({ body }, context) => {
+    const problem = problemOf(body) ?? lockedOut(allowlist, body as { entries: string[] }, context);
+    if (problem !== null) return reply.json({ errors: { entries: problem } }, 400);
+    const { entries } = body as { entries: string[] };
+    await allowlist.set(entries);
+    return reply.json(allowlistRecord(allowlist.entries));
+  }),
+  bind(ClearClientAllowlist, async () => {
+    await allowlist.set(null);
+    return reply.empty();
+  }),
+];
+
+function lockedOut(
+  allowlist: ClientAllowlist,
+  { entries }: { entries: string[] },
+  context: Context,
+): string | null {
+  if (allowlist.hasOperator) return null;
+  const gate = new ClientGate();
+  gate.admitOnly(entries);
+  if (gate.admits(context.remoteAddress)) return null;
+  return `must hold the address that this request comes from, ${context.remoteAddress}, or it would lock you out`;
+}

@@ -1,0 +1,65 @@
+// The setting of whom connections are taken from, and what the gates of this node's ports go by.
+import { isAddressRange } from '#ports/client-gate.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import type { Changing } from '../config/until.ts';
+import { WatchedSetting } from '../config/watched-setting.ts';
+
+interface Kept {
+  /** Null: everybody. */
+  entries: string[] | null;
+}
+
+export const entriesMax = 1_000;
+
+export class ClientAllowlist implements Changing {
+  readonly #setting: WatchedSetting<Kept>;
+  readonly #operatorAddress: string | undefined;
+
+  /** Whoever operates this node from `operatorAddress` is always admitted, and without a list nobody else is. */
+  constructor(store: ConfigStore, operatorAddress: string | undefined) {
+    this.#setting = new WatchedSetting<Kept>(store, 'clientAllowlist', { entries: null });
+    this.#operatorAddress = operatorAddress;
+  }
+
+  start(): Promise<void> {
+    return this.#setting.start();
+  }
+
+  stop(): void {
+    this.#setting.stop();
+  }
+
+  /** As it was set. */
+  get entries(): readonly string[] | null {
+    return this.#setting.value.entries;
+  }
+
+  /** What gates admit; null: everybody. */
+  get admitted(): readonly string[] | null {
+    const { entries } = this;
+    if (this.#operatorAddress === undefined) return entries;
+    return [...(entries ?? []), this.#operatorAddress];
+  }
+
+  get hasOperator(): boolean {
+    return this.#operatorAddress !== undefined;
+  }
+
+  async set(entries: readonly string[] | null): Promise<void> {
+    await this.#setting.change(() => ({ entries: entries === null ? null : [...new Set(entries)] }));
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    return this.#setting.onChange(listener);
+  }
+}
+
+/** Null when the body is right. */
+export function problemOf(body: unknown): string | null {
+  const entries = (body as { entries?: unknown } | null)?.entries;
+  if (!Array.isArray(entries)) return 'must be an array of addresses and networks';
+  if (entries.length > entriesMax) return `must have at most ${entriesMax} entries`;
+  const wrong = entries.find((entry) => typeof entry !== 'string' || !isAddressRange(entry));
+  if (wrong === undefined) return null;
+  return `${JSON.stringify(wrong)} is not an IPv4 or IPv6 address or network such as 10.1.0.0/16`;
+}

@@ -1,0 +1,71 @@
+// From which addresses connections are taken. A connection from elsewhere is closed before any byte of it is read, and those
+// that are open when their address leaves the list are closed then.
+import { BlockList, isIP, type Socket } from 'node:net';
+
+/** IPv4 or IPv6, alone or with the length of a prefix: `10.1.0.0/16`. */
+export const isAddressRange = (text: string): boolean => parse(text) !== null;
+
+interface Range {
+  readonly address: string;
+  readonly prefix: number;
+  readonly family: 'ipv4' | 'ipv6';
+}
+
+function parse(text: string): Range | null {
+  const [address = '', length, ...more] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || more.length > 0 || address.includes('%')) return null;
+  const bits = version === 4 ? 32 : 128;
+  const prefix = length === undefined ? bits : /^\d{1,3}$/.test(length) ? Number(length) : Number.NaN;
+  return prefix <= bits ? { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } : null;
+}
+
+export class ClientGate {
+  /** Null: everybody may come. */
+  #admitted: BlockList | null = null;
+  readonly #open = new Set<Socket>();
+
+  /** The ranges from now on; null opens the gate to everybody. */
+  admitOnly(ranges: readonly string[] | null): void {
+    this.#admitted = ranges === null ? null : listOf(ranges);
+    for (const socket of this.#open) if (!this.admits(socket.remoteAddress)) socket.destroy();
+  }
+
+  admits(address: string | undefined): boolean {
+    if (this.#admitted === null) return true;
+    // A dual-stack socket tells of an IPv4 client by an IPv6 address.
+    const plain = address?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
+    const version = isIP(plain);
+    return version !== 0 && this.#admitted.check(plain, version === 4 ? 'ipv4' : 'ipv6');
+  }
+
+  /** False when the socket has been closed for where it comes from; else it is followed. */
+  pass(socket: Socket): boolean {
+    if (this.refuses(socket)) return false;
+    this.follow(socket);
+    return true;
+  }
+
+  /** True when the socket has been closed for where it comes from. */
+  refuses(socket: Socket): boolean {
+    if (this.admits(socket.remoteAddress)) return false;
+    socket.on('error', () => {}); // nobody listens to it any more
+    socket.destroy();
+    return true;
+  }
+
+  /** Closes the socket when its address leaves the list. */
+  follow(socket: Socket): void {
+    this.#open.add(socket);
+    socket.once('close', () => this.#open.delete(socket));
+  }
+}
+
+function listOf(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const text of ranges) {
+    const range = parse(text);
+    if (range !== null) list.addSubnet(range.address, range.prefix, range.family);
+  }
+  return list;
+}

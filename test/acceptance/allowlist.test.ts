@@ -1,0 +1,94 @@
+// The allowlist of clients, from outside: every port, before a byte is read, live and after a restart.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+
+const onLinux = process.platform === 'linux' ? false : 'needs addresses beside 127.0.0.1 (Linux)';
+const [inside, outside] = ['127.0.0.1', '127.9.9.9'];
+
+function from(localAddress: string, address: string): Socket {
+  const { hostname, port } = new URL(address.includes('://') ? address : `tcp://${address}`);
+  const socket = connect({ host: hostname, port: Number(port), localAddress });
+  socket.on('error', () => {});
+  return socket;
+}
+
+/** Whether a connection is closed at once, with nothing said. */
+async function isRefused(localAddress: string, address: string): Promise<boolean> {
+  const socket = from(localAddress, address);
+  const said = once(socket, 'data').then(() => false);
+  const closed = once(socket, 'close').then(() => true);
+  const open = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 300));
+  try {
+    return await Promise.race([said, closed, open]);
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function put(node: NodeProcess, entries: unknown): Promise<Response> {
+  const { username, password } = administrator;
+  return fetch(`${node.ready.node.rest}/settings/clientAllowlist`, {
+    method: 'PUT',
+    headers: {
+      authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ entries }),
+  });
+}
+
+test('closes connections from elsewhere on every port, those that are open too', {
+  skip: onLinux,
+}, async () => {
+  const first = await NodeProcess.start();
+  const ports = Object.values(first.ready.node);
+  for (const port of ports) assert.equal(await isRefused(outside, port), false, port);
+  const held = from(outside, first.ready.node.kv);
+  await once(held, 'connect');
+  assert.equal((await put(first, [`${inside}/32`])).status, 200);
+  if (!held.destroyed) await once(held.resume(), 'close');
+  await eventually(async () => assert.equal(await isRefused(outside, first.ready.node.kv), true));
+  for (const port of ports) {
+    assert.equal(await isRefused(outside, port), true, port);
+    assert.equal(await isRefused(inside, port), false, port);
+  }
+  await first.stop();
+  await using again = await NodeProcess.start({ dataDir: first.dataDir });
+  for (const port of Object.values(again.ready.node))
+    assert.equal(await isRefused(outside, port), true, port);
+  assert.deepEqual(await (await again.request('/settings/clientAllowlist')).json(), {
+    enabled: true,
+    entries: [`${inside}/32`],
+  });
+  assert.equal((await again.request('/settings/clientAllowlist', 'DELETE')).status, 200);
+  await eventually(async () => assert.equal(await isRefused(outside, again.ready.node.kv), false));
+  await first[Symbol.asyncDispose]();
+});
+
+test('refuses a list that is malformed, or that would lock its sender out', { skip: onLinux }, async () => {
+  await using node = await NodeProcess.start();
+  for (const [entries, message] of [
+    ['127.0.0.1', /must be an array/],
+    [['127.0.0.1/33'], /"127\.0\.0\.1\/33" is not/],
+    [[7], /7 is not/],
+    [Array.from({ length: 1_001 }, () => inside), /at most 1000/],
+    [['10.0.0.0/8'], /127\.0\.0\.1, or it would lock you out/],
+  ] as const) {
+    const answer = await put(node, entries);
+    assert.equal(answer.status, 400);
+    assert.match(((await answer.json()) as { errors: { entries: string } }).errors.entries, message);
+  }
+  assert.equal(await isRefused(outside, node.ready.node.kv), false);
+});
+
+test('takes nobody but its operator until it has a list', { skip: onLinux }, async () => {
+  const operator = '127.255.0.1';
+  await using node = await NodeProcess.start({ args: ['--operator-address', operator] });
+  for (const port of Object.values(node.ready.node)) {
+    assert.equal(await isRefused(inside, port), true, port);
+    assert.equal(await isRefused(operator, port), false, port);
+  }
+});
