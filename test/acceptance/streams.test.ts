@@ -1,42 +1,164 @@
-// Change streams of a real node with real files: a client goes on where it was after a clean restart, and after a
-// kill rolls back exactly when it claims what the node has lost.
+// Change streams of a real node with real files, over its sockets: a client reads a bucket from nothing, goes on where
+// it was cut off, and after a kill of the node rolls back exactly when it claims what the node has lost.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { DcpClient, liveDocuments } from '../support/dcp-client.ts';
 import { KvConnection } from '../support/kv-connection.ts';
-import { administrator, NodeProcess } from '../support/node-process.ts';
+import { needs } from '../support/needs.ts';
+import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 
 const args = ['--bucket', 'b'];
 const vb = 7;
+const vbuckets = 1024;
+const success = 0x00;
+const rollback = 0x23;
 
 async function connect(node: NodeProcess): Promise<KvConnection> {
   const kv = await KvConnection.open(Number(node.ready.node.kv.split(':').at(-1)));
   await kv.hello([0x04, 0x06, 0x07, 0x0b, 0x10, 0x11, 0x12]);
   await kv.plain(administrator.username, administrator.password);
-  assert.equal((await kv.select('b')).status, 0);
+  assert.equal((await kv.select('b')).status, success);
   return kv;
 }
+
+const follow = async (
+  node: NodeProcess,
+  name: string,
+  last?: DcpClient,
+  buffer?: string,
+): Promise<DcpClient> => {
+  const client = new DcpClient(await connect(node));
+  if (last) client.resume(last);
+  return await client.open(name, 0x05, buffer === undefined ? {} : { connection_buffer_size: buffer });
+};
 
 async function store(kv: KvConnection, key: string, isDurable: boolean): Promise<number> {
   const framing = isDurable ? { framing: Buffer.from([0x11, 0x03]) } : {};
   const body = { key: Buffer.from(`\0${key}`), value: Buffer.from(key), extras: Buffer.alloc(8) };
   const reply = await kv.ask({ opcode: 0x01, vb, ...body, ...framing });
-  assert.equal(reply.status, 0);
+  assert.equal(reply.status, success);
   return Number(reply.extras.readBigUInt64BE(8));
 }
 
-test('a stream goes on after a clean stop, and after a kill rolls back exactly when it must', async (t) => {
+/** Sets that a model knows of, sent at once. */
+async function storeAll(
+  kv: KvConnection,
+  model: Map<string, string>,
+  sets: readonly [number, string, string][],
+) {
+  const requests = sets.map(([to, key, value]) => {
+    model.set(`${to}/\0${key}`, value);
+    return {
+      opcode: 0x01,
+      vb: to,
+      key: Buffer.from(`\0${key}`),
+      value: Buffer.from(value),
+      extras: Buffer.alloc(8),
+    };
+  });
+  kv.send(...requests);
+  for (const _ of requests) assert.equal((await kv.next())?.status, success);
+}
+
+async function highSeqnos(kv: KvConnection): Promise<Map<number, number>> {
+  const { value } = await kv.ask({ opcode: 0x48 });
+  const seqnos = new Map<number, number>();
+  for (let at = 0; at < value.length; at += 10) {
+    seqnos.set(value.readUInt16BE(at), Number(value.readBigUInt64BE(at + 2)));
+  }
+  return seqnos;
+}
+
+const highSeqno = async (node: NodeProcess): Promise<number> =>
+  (await highSeqnos(await connect(node))).get(vb) ?? -1;
+
+/** Newest first. */
+async function failoverLog(node: NodeProcess): Promise<{ uuid: bigint; seqno: number }[]> {
+  const { value } = await (await connect(node)).ask({ opcode: 0x96, vb });
+  return Array.from({ length: value.length / 16 }, (_, i) => ({
+    uuid: value.readBigUInt64BE(16 * i),
+    seqno: Number(value.readBigUInt64BE(16 * i + 8)),
+  }));
+}
+
+/** What the client must roll back to; -1 when it may go on. */
+async function rollbackOf(client: DcpClient): Promise<number> {
+  const { status, value } = await client.stream(vb);
+  assert.ok(status === success || status === rollback, `status ${status}`);
+  return status === success ? -1 : Number(value.readBigUInt64BE(0));
+}
+
+function copiesOf(client: DcpClient): Map<string, string> {
+  const entries = [...client.copies].flatMap(([at, copy]) =>
+    [...liveDocuments(copy)].map(([key, value]) => [`${at}/${key}`, value] as const),
+  );
+  return new Map(entries.sort());
+}
+
+const sorted = (model: Map<string, string>): Map<string, string> => new Map([...model].sort());
+
+test('a client reads a bucket from nothing, is cut off in the middle of a snapshot, and goes on from there', async () => {
+  await using node = await NodeProcess.start({ args });
+  const kv = await connect(node);
+  const model = new Map<string, string>();
+  // The large one last, or it would be through before all streams are there.
+  const all = Array.from({ length: vbuckets }, (_, i) => (i + vb + 1) % vbuckets);
+  await storeAll(
+    kv,
+    model,
+    all.map((to) => [to, 'first', `${to}`]),
+  );
+  const many = Array.from({ length: 2000 }, (_, i) => i);
+  await storeAll(
+    kv,
+    model,
+    many.map((i) => [vb, `k${i}`, `old ${i}`]),
+  );
+  await store(kv, 'durable', true);
+  model.set(`${vb}/\0durable`, 'durable');
+
+  const first = await follow(node, 'first', undefined, '2000');
+  first.ackBytes = 1000;
+  for (const at of all) assert.equal((await first.stream(at)).status, success);
+  const cut = first.copyOf(vb);
+  await first.until(() => cut.position > 1000);
+  first.connection.close();
+  assert.ok(cut.snapStart < cut.position && cut.position < cut.snapEnd, 'in the middle of a snapshot');
+
+  // Keys on both sides of the cut move to seqnos behind the snapshot that the client has a half of.
+  await storeAll(
+    kv,
+    model,
+    many.filter((i) => i % 3 === 0).map((i) => [vb, `k${i}`, `new ${i}`]),
+  );
+  const second = await follow(node, 'second', first, '20000');
+  second.ackBytes = 5000;
+  const before = cut.position;
+  for (const at of all) assert.equal((await second.stream(at)).status, success, `vbucket ${at}`);
+  await second.reach([...(await highSeqnos(kv))]);
+  assert.deepEqual(copiesOf(second), sorted(model));
+  assert.ok(
+    second.changes.every((change) => change.vb !== vb || change.seqno > before),
+    'what it had did not come again',
+  );
+});
+
+test('a stream goes on after a clean stop, and after a kill amid writes ends with what the node has', async (t) => {
   await using first = await NodeProcess.start({ args });
   const kv = await connect(first);
   for (let i = 0; i < 20; i++) await store(kv, `k${i}`, i === 19);
-  const client = await new DcpClient(await connect(first)).open();
+  const client = await follow(first, 'client');
   await client.stream(vb);
   await client.reach([[vb, 20]]);
   await first.stop();
 
   await using second = await NodeProcess.start({ args, dataDir: first.dataDir });
-  const again = await new DcpClient(await connect(second)).resume(client).open();
-  assert.equal((await again.stream(vb)).status, 0, 'nothing was lost by a clean stop');
+  const again = await follow(second, 'client', client);
+  assert.equal(await rollbackOf(again), -1, 'nothing was lost by a clean stop');
   const writer = await connect(second);
   assert.equal(await store(writer, 'durable', true), 21);
   await again.reach([[vb, 21]]);
@@ -49,49 +171,104 @@ test('a stream goes on after a clean stop, and after a kill rolls back exactly w
   const seen = again.copyOf(vb).position;
 
   await using third = await NodeProcess.start({ args, dataDir: first.dataDir });
-  const whole = await new DcpClient(await connect(third)).open('whole');
-  Object.assign(whole.copyOf(vb), kept);
-  assert.equal((await whole.stream(vb)).status, 0, 'what it has was on disk');
-  const high = await highSeqno(await connect(third));
-  await whole.reach([[vb, high]]);
-
-  const claims = await new DcpClient(await connect(third)).resume(again).open('claims');
-  const reply = await claims.stream(vb);
+  const high = await highSeqno(third);
   t.diagnostic(`lost ${seen - high} of ${seen}`);
-  if (high >= seen) assert.equal(reply.status, 0, 'nothing was lost');
-  else {
-    assert.equal(reply.status, 0x23);
-    const seqno = Number(reply.value.readBigUInt64BE(0));
-    assert.ok(seqno <= high, 'not above what is left');
-    assert.equal((await claims.stream(vb, { start: seqno })).status, 0);
-  }
-  const fresh = await new DcpClient(await connect(third)).open('fresh');
+  const whole = await follow(third, 'whole');
+  Object.assign(whole.copyOf(vb), kept);
+  assert.equal(await rollbackOf(whole), -1, 'what it has was on disk');
+  await whole.reach([[vb, high]]);
+  const seqno = await rollbackOf(await follow(third, 'claims', again));
+  assert.ok(high < seen ? seqno >= 0 && seqno <= high : seqno === -1, `${seqno} at ${high}`);
+  const fresh = await follow(third, 'fresh');
   await fresh.stream(vb);
   await fresh.reach([[vb, high]]);
-  assert.deepEqual(sorted(whole), sorted(fresh));
+  assert.deepEqual(copiesOf(whole), copiesOf(fresh));
 });
 
 async function storeUntilClosed(kv: KvConnection): Promise<void> {
   const extras = Buffer.alloc(8);
   let isOpen = true;
   for (let i = 0; isOpen; i++) {
-    kv.send({
-      opcode: 0x01,
-      vb,
-      key: Buffer.from(`\0fleeting${i % 3000}`),
-      value: Buffer.from(`${i}`),
-      extras,
-    });
+    const key = Buffer.from(`\0fleeting${i % 3000}`);
+    kv.send({ opcode: 0x01, vb, key, value: Buffer.from(`${i}`), extras });
     isOpen = i < 50 || (await kv.next()) !== null;
   }
 }
 
-async function highSeqno(kv: KvConnection): Promise<number> {
-  const { value } = await kv.ask({ opcode: 0x48 });
-  for (let at = 0; at < value.length; at += 10) {
-    if (value.readUInt16BE(at) === vb) return Number(value.readBigUInt64BE(at + 2));
-  }
-  throw new Error('the vbucket is not there');
-}
+test('after a kill each client rolls back to what the node shares with it, and one that lost nothing does not', {
+  skip: needs('compiler'),
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-hold-'));
+  const library = join(folder, 'failing-sync.so');
+  const source = new URL('../support/failing-sync.c', import.meta.url).pathname;
+  execFileSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl']);
+  const holdSync = join(folder, 'hold');
+  try {
+    const environment = { LD_PRELOAD: library, DIVAN_HOLD_SYNC: holdSync };
+    await using first = await NodeProcess.start({ args, environment });
+    const kv = await connect(first);
+    for (let i = 1; i <= 20; i++) await store(kv, `k${i}`, i === 20);
+    const [ahead, modest, torn] = [
+      await follow(first, 'a'),
+      await follow(first, 'm'),
+      await follow(first, 't', undefined, '500'),
+    ];
+    for (const client of [ahead, modest, torn]) assert.equal(await rollbackOf(client), -1);
+    for (const client of [ahead, modest]) await client.reach([[vb, 20]]);
+    // All that is there fills this one's buffer; what comes next waits and is one snapshot.
+    const halfway = await follow(first, 'h', undefined, `${modest.unacked}`);
+    assert.equal(await rollbackOf(halfway), -1);
+    await halfway.reach([[vb, 20]]);
+    await torn.until(() => torn.copyOf(vb).position > 2);
+    // The disk holds on in the middle of the commit of 21: what is acknowledged after that is in memory only.
+    writeFileSync(holdSync, '');
+    await store(kv, 'in doubt', false);
+    await eventually(() => assert.ok(existsSync(`${holdSync}.held`)));
+    for (let i = 22; i <= 40; i++) await store(kv, `lost${i}`, false);
+    await ahead.reach([[vb, 40]]);
+    const { position, snapEnd } = torn.copyOf(vb);
+    assert.ok(position < 20 && snapEnd === 20, 'has a part of a snapshot that will stay');
+    const copy = halfway.copyOf(vb);
+    halfway.acknowledge();
+    await halfway.until(() => copy.position >= 22);
+    assert.deepEqual([copy.snapStart, copy.snapEnd], [21, 40], 'has a part of a snapshot that will be lost');
+    await first.stop('SIGKILL');
+    rmSync(holdSync);
 
-const sorted = (client: DcpClient): [string, string][] => [...liveDocuments(client.copyOf(vb))].sort();
+    await using second = await NodeProcess.start({ args, dataDir: first.dataDir });
+    const high = await highSeqno(second);
+    assert.ok(high === 20 || high === 21, `${high}: the commit under way may be there, nothing after it`);
+    const log = await failoverLog(second);
+    assert.deepEqual(
+      log.map(({ seqno }) => seqno),
+      [high, 0],
+    );
+    assert.equal(log[1]?.uuid, ahead.copyOf(vb).uuid);
+    assert.notEqual(log[0]?.uuid, log[1]?.uuid);
+    // Other changes take the lost seqnos: only the history tells them apart.
+    const writer = await connect(second);
+    for (let i = high + 1; i <= 45; i++) assert.equal(await store(writer, `new${i}`, i === 45), i);
+    assert.equal(await rollbackOf(await follow(second, 'a', ahead)), high, 'it has lost changes');
+    assert.equal(await rollbackOf(await follow(second, 'h', halfway)), high, 'it has some of what was lost');
+    assert.equal(await rollbackOf(await follow(second, 't', torn)), -1, 'the rest of its snapshot is there');
+    const kept = await follow(second, 'm', modest);
+    assert.equal(await rollbackOf(kept), -1, 'all it has was on disk');
+    await kept.reach([[vb, 45]]);
+    await second.stop('SIGKILL');
+
+    await using third = await NodeProcess.start({ args, dataDir: first.dataDir });
+    assert.equal(await highSeqno(third), 45);
+    assert.deepEqual(
+      (await failoverLog(third)).map(({ seqno }) => seqno),
+      [45, high, 0],
+    );
+    const again = await follow(third, 'm', kept);
+    assert.equal(await rollbackOf(again), -1, 'everything was on disk');
+    const fresh = await follow(third, 'f');
+    assert.equal(await rollbackOf(fresh), -1);
+    await fresh.reach([[vb, 45]]);
+    assert.deepEqual(copiesOf(again), copiesOf(fresh));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
