@@ -19,13 +19,16 @@ const timeoutMs = 30_000;
 
 export type RestFields = Readonly<Record<string, string | number | boolean>>;
 
+/** Fields of a form, or JSON text. */
+export type RestContent = RestFields | string;
+
 export function rest(
   target: RestTarget,
   method: string,
   path: string,
-  fields?: RestFields,
+  content?: RestContent,
 ): Promise<RestReply> {
-  const body = fields === undefined ? undefined : new URLSearchParams(texts(fields)).toString();
+  const { type, body } = encoded(content);
   const { promise, resolve, reject } = Promise.withResolvers<RestReply>();
   const outgoing = request({
     host: target.host,
@@ -37,7 +40,7 @@ export function rest(
     ...(target.localAddress !== undefined && { localAddress: target.localAddress }),
     headers: {
       ...(target.username !== undefined && { authorization: basic(target.username, target.password ?? '') }),
-      ...(body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+      ...(type !== undefined && { 'content-type': type }),
       ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
     },
   });
@@ -62,9 +65,9 @@ export async function restOk(
   target: RestTarget,
   method: string,
   path: string,
-  fields?: RestFields,
+  content?: RestContent,
 ): Promise<RestReply> {
-  const answer = await rest(target, method, path, fields);
+  const answer = await rest(target, method, path, content);
   if (answer.status < 300) return answer;
   throw refusal(method, path, answer);
 }
@@ -84,6 +87,12 @@ function refusedFields(body: string): string | null {
   } catch {
     return null;
   }
+}
+
+function encoded(content: RestContent | undefined): { type?: string; body?: string } {
+  if (content === undefined) return {};
+  if (typeof content === 'string') return { type: 'application/json', body: content };
+  return { type: 'application/x-www-form-urlencoded', body: new URLSearchParams(texts(content)).toString() };
 }
 
 const texts = (fields: RestFields): Record<string, string> =>

@@ -8,6 +8,9 @@ import { Authenticator } from './access/authenticator.ts';
 import { RateLimit } from './access/rate-limit.ts';
 import { timestampHeader } from './access/signature.ts';
 import { type NewToken, TokenStore } from './access/tokens.store.ts';
+import { allowlistOperations } from './allowlist/allowlist.routes.ts';
+import { AllowlistService } from './allowlist/allowlist.service.ts';
+import { AllowlistStore } from './allowlist/allowlist.store.ts';
 import { bucketOperations } from './buckets/buckets.routes.ts';
 import { cloudOperations } from './clouds/clouds.routes.ts';
 import { ClusterNodes } from './clusters/cluster-nodes.ts';
@@ -63,9 +66,10 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const tokens = new TokenStore(options);
   const operations = new OperationsStore(options);
   const nodes = new ClusterNodes(options);
+  const allowlist = new AllowlistService({ ...options, nodes, entries: new AllowlistStore(options) });
   const plans = {
-    create: createCluster({ ...options, nodes }),
-    delete: deleteCluster({ ...options, nodes }),
+    create: createCluster({ ...options, nodes, allowlist }),
+    delete: deleteCluster({ ...options, nodes, allowlist }),
   };
   const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
   const clusters = new ClustersService({ ...options, operations, nodes, wake: () => worker.wake() });
@@ -94,12 +98,14 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       ...v3ClusterOperations({ ...options, clusters, nodes, tenantId }),
       ...bucketOperations(ready),
       ...databaseUserOperations(ready, new DatabaseUsersService(options)),
+      ...allowlistOperations(ready, allowlist),
       ...healthOperations(ready, nodes),
       ...operationOperations({ operations, plans }),
     ],
   });
   await startNodes(options, nodes);
   await worker.start();
+  allowlist.start();
   const origin = `start:${options.home}`;
   await tokens.revoke({ origin });
   const startToken = await tokens.issue({
@@ -114,6 +120,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     async stop() {
       await api.close();
       await worker.stop();
+      await allowlist.stop();
       await provisioner.close();
       await store.destroy();
     },

@@ -167,7 +167,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
         ...clusterRoutes(parts),
         ...users.routes,
         ...passwordPolicyRoutes(policy),
-        ...clientAllowlistRoutes(clients),
+        ...clientAllowlistRoutes({ allowlist: clients, data }),
         ...security.routes,
         ...uiRoutes({ security: security.service, readFile: readUiFile }),
         ...events.routes,

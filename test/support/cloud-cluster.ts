@@ -13,7 +13,11 @@ export interface CloudCluster {
 
 const patienceMs = 30_000;
 
-export async function aCluster(cloud: CloudProcess, name = 'orders'): Promise<CloudCluster> {
+/** One that takes connections from 127.0.0.1, unless `isOpen` is false. */
+export async function aCluster(
+  cloud: CloudProcess,
+  { name = 'orders', isOpen = true } = {},
+): Promise<CloudCluster> {
   const projectId = (await cloud.request('POST', '/v2/projects', { name: `project of ${name}` })).body
     .id as string;
   const cloudId = (await cloud.request('GET', '/v2/clouds?sortBy=name.asc')).body.data[0].id as string;
@@ -21,6 +25,10 @@ export async function aCluster(cloud: CloudProcess, name = 'orders'): Promise<Cl
   assert.equal(created.status, 202, JSON.stringify(created.body));
   const path = created.headers.get('location') as string;
   const cluster = await untilStatus(cloud, path, 'ready');
+  if (isOpen) {
+    const here = { cidrBlock: '127.0.0.1/32', ruleType: 'permanent' };
+    assert.equal((await cloud.request('POST', `${path}/allowlist`, here)).status, 202);
+  }
   return { id: cluster.id, projectId, path, connectionString: `couchbase://${cluster.endpointsURL[0]}` };
 }
 

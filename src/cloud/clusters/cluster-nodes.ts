@@ -56,14 +56,18 @@ export class ClusterNodes {
     ) as Administrator;
   }
 
+  /** One for each node. */
+  async clients(cluster: ClusterRow): Promise<NodeClient[]> {
+    const { operatorAddress: localAddress, clock } = this.options;
+    const nodes = await this.of(cluster.id);
+    return nodes.map((node) => new NodeClient(this.spec(cluster, node), { localAddress, clock }));
+  }
+
   /** Speaks to the first node. */
   async client(cluster: ClusterRow): Promise<NodeClient> {
-    const [node] = await this.of(cluster.id);
-    if (node === undefined) throw new Error(`cluster ${cluster.id} has no nodes`);
-    return new NodeClient(this.spec(cluster, node), {
-      localAddress: this.options.operatorAddress,
-      clock: this.options.clock,
-    });
+    const [client] = await this.clients(cluster);
+    if (client === undefined) throw new Error(`cluster ${cluster.id} has no nodes`);
+    return client;
   }
 }
 

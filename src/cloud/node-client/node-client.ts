@@ -41,6 +41,10 @@ export class NodeClient {
     return (await restOk(this.target, method, path, fields)).body;
   }
 
+  async put(path: string, json: unknown): Promise<void> {
+    await restOk(this.target, 'PUT', path, JSON.stringify(json));
+  }
+
   async certificate(): Promise<string> {
     return this.ask('GET', '/pools/default/certificate');
   }

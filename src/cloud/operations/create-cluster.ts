@@ -10,6 +10,8 @@ export interface PlanParts {
   store: Store;
   nodes: ClusterNodes;
   provisioner: Provisioner;
+  /** Tells nodes whom to take connections from: nobody at first. */
+  allowlist: { tell(cluster: ClusterRow): Promise<void> };
   clock: Clock;
 }
 
@@ -17,6 +19,7 @@ export const createCluster = (parts: PlanParts): Plan => ({
   steps: [
     { name: 'place', run: (cluster) => place(parts, cluster) },
     { name: 'start', run: (cluster) => start(parts, cluster) },
+    { name: 'admit', run: (cluster) => parts.allowlist.tell(cluster) },
     { name: 'certificate', run: (cluster) => keepCertificate(parts, cluster) },
     { name: 'probe', run: async (cluster) => (await parts.nodes.client(cluster)).probeDocument() },
     {

@@ -23,6 +23,7 @@ async function remove({ nodes, provisioner }: PlanParts, cluster: ClusterRow): P
 
 async function free({ store }: PlanParts, { id }: ClusterRow): Promise<void> {
   await store.transaction().execute(async (transaction) => {
+    await transaction.deleteFrom('allowlist').where('cluster_id', '=', id).execute();
     await transaction.deleteFrom('database_users').where('cluster_id', '=', id).execute();
     await transaction.deleteFrom('nodes').where('cluster_id', '=', id).execute();
     await transaction.deleteFrom('clusters').where('id', '=', id).execute();

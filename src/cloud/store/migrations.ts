@@ -107,6 +107,19 @@ const first: Migration = {
       .addColumn('created_at', 'bigint', (c) => c.notNull())
       .addPrimaryKeyConstraint('database_users_of_cluster', ['cluster_id', 'username'])
       .execute();
+    await db.schema
+      .createTable('allowlist')
+      .addColumn('cluster_id', 'text', (c) => c.notNull().references('clusters.id'))
+      .addColumn('cidr', 'text', (c) => c.notNull())
+      .addColumn('duration', 'text')
+      .addColumn('comment', 'text')
+      .addColumn('state', 'text', (c) => c.notNull())
+      .addColumn('created_at', 'bigint', (c) => c.notNull())
+      .addColumn('updated_at', 'bigint', (c) => c.notNull())
+      .addColumn('expires_at', 'bigint')
+      .addPrimaryKeyConstraint('allowlist_of_cluster', ['cluster_id', 'cidr'])
+      .execute();
+    await db.schema.createIndex('allowlist_due').on('allowlist').columns(['state', 'expires_at']).execute();
     await db.schema.createIndex('clusters_by_project').on('clusters').columns(['project_id', 'id']).execute();
     await db.schema.createIndex('clusters_by_name').on('clusters').columns(['name', 'id']).execute();
     await db.schema.createIndex('projects_by_name').on('projects').columns(['name', 'id']).execute();

@@ -13,6 +13,7 @@ export interface Tables {
   nodes: NodeRow;
   operations: OperationRow;
   database_users: DatabaseUserRow;
+  allowlist: AllowlistRow;
 }
 
 export interface CloudRow {
@@ -109,6 +110,19 @@ export interface DatabaseUserRow {
   /** `Access[]`, JSON. */
   access: string;
   created_at: number;
+}
+
+export interface AllowlistRow {
+  cluster_id: string;
+  cidr: string;
+  /** As it was written; null: the entry is permanent. */
+  duration: string | null;
+  comment: string | null;
+  /** `pending`, `active`, `failed`, `expired`. */
+  state: string;
+  created_at: number;
+  updated_at: number;
+  expires_at: number | null;
 }
 
 export type Store = Kysely<Tables>;

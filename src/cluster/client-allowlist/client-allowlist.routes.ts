@@ -1,6 +1,7 @@
 // Requests about the list. One that would lock its own sender out is refused: nobody could take it back.
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import { ClientGate } from '#ports/client-gate.ts';
+import type { DataService } from '../config/data-service.ts';
 import {
   allowlistRecord,
   ClearClientAllowlist,
@@ -9,17 +10,25 @@ import {
 } from './client-allowlist.contract.ts';
 import { type ClientAllowlist, problemOf } from './client-allowlist.ts';
 
-export const clientAllowlistRoutes = (allowlist: ClientAllowlist): BoundRoute[] => [
+const settleMs = 5_000;
+
+export interface AllowlistRouteParts {
+  allowlist: ClientAllowlist;
+  /** The data service has ports of its own: an answer comes when those, too, go by the list. */
+  data: Pick<DataService, 'settled'>;
+}
+
+export const clientAllowlistRoutes = ({ allowlist, data }: AllowlistRouteParts): BoundRoute[] => [
   bind(GetClientAllowlist, () => reply.json(allowlistRecord(allowlist.entries))),
   bind(SetClientAllowlist, async ({ body }, context) => {
     const problem = problemOf(body) ?? lockedOut(allowlist, body as { entries: string[] }, context);
     if (problem !== null) return reply.json({ errors: { entries: problem } }, 400);
     const { entries } = body as { entries: string[] };
-    await allowlist.set(entries);
+    await data.settled(await allowlist.set(entries), settleMs);
     return reply.json(allowlistRecord(allowlist.entries));
   }),
   bind(ClearClientAllowlist, async () => {
-    await allowlist.set(null);
+    await data.settled(await allowlist.set(null), settleMs);
     return reply.empty();
   }),
 ];

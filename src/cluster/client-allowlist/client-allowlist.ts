@@ -1,6 +1,7 @@
 // The setting of whom connections are taken from, and what the gates of this node's ports go by.
 import { isAddressRange } from '#ports/client-gate.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
+import { SettingsStore } from '../config/settings.store.ts';
 import type { Changing } from '../config/until.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
 
@@ -9,15 +10,20 @@ interface Kept {
   entries: string[] | null;
 }
 
+const name = 'clientAllowlist';
+const nobodySaid: Kept = { entries: null };
+
 export const entriesMax = 1_000;
 
 export class ClientAllowlist implements Changing {
   readonly #setting: WatchedSetting<Kept>;
+  readonly #settings: SettingsStore;
   readonly #operatorAddress: string | undefined;
 
   /** Whoever operates this node from `operatorAddress` is always admitted, and without a list nobody else is. */
   constructor(store: ConfigStore, operatorAddress: string | undefined) {
-    this.#setting = new WatchedSetting<Kept>(store, 'clientAllowlist', { entries: null });
+    this.#setting = new WatchedSetting<Kept>(store, name, nobodySaid);
+    this.#settings = new SettingsStore(store);
     this.#operatorAddress = operatorAddress;
   }
 
@@ -45,8 +51,10 @@ export class ClientAllowlist implements Changing {
     return this.#operatorAddress !== undefined;
   }
 
-  async set(entries: readonly string[] | null): Promise<void> {
-    await this.#setting.change(() => ({ entries: entries === null ? null : [...new Set(entries)] }));
+  /** Answers the revision that holds it. */
+  set(entries: readonly string[] | null): Promise<number> {
+    const kept = entries === null ? null : [...new Set(entries)];
+    return this.#settings.replace<Kept>(name, nobodySaid, () => ({ entries: kept }));
   }
 
   onChange(listener: () => void): { stop(): void } {

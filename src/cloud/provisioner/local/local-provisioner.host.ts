@@ -53,17 +53,20 @@ export class LocalProvisioner implements Provisioner {
   }
 
   async start(spec: NodeSpec): Promise<void> {
-    const { clock, log } = this.options;
+    const { clock, log, operatorAddress } = this.options;
     const known = this.nodes.get(spec.id);
-    const node = known ?? new NodeProcess({ spec, folder: this.folderOf(spec.id), clock, log });
+    const node =
+      known ?? new NodeProcess({ spec, folder: this.folderOf(spec.id), operatorAddress, clock, log });
     this.nodes.set(spec.id, node);
     await node.start();
   }
 
   async remove(nodeId: string): Promise<void> {
-    const { clock, log } = this.options;
+    const { clock, log, operatorAddress } = this.options;
     const folder = this.folderOf(nodeId);
-    const node = this.nodes.get(nodeId) ?? new NodeProcess({ spec: nobody(nodeId), folder, clock, log });
+    const node =
+      this.nodes.get(nodeId) ??
+      new NodeProcess({ spec: nobody(nodeId), folder, operatorAddress, clock, log });
     await node.stop('SIGKILL');
     this.nodes.delete(nodeId);
     await rm(folder, { recursive: true, force: true });

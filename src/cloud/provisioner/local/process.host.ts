@@ -28,6 +28,8 @@ const restartMaxMs = 30_000;
 export interface NodeProcessOptions {
   readonly spec: NodeSpec;
   readonly folder: string;
+  /** Always let in by the node, and nobody else without an allowlist; undefined where there is no such address. */
+  readonly operatorAddress: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -94,7 +96,7 @@ export class NodeProcess {
   }
 
   private launch(): void {
-    const { folder } = this.options;
+    const { folder, operatorAddress } = this.options;
     const { address, ports, memoryMb, administrator } = this.spec;
     rmSync(join(folder, 'ready.json'), { force: true });
     const output = openLog(join(folder, 'node.log'));
@@ -112,6 +114,7 @@ export class NodeProcess {
       'memory-quota': memoryMb,
       'wire-names': 'branded',
       'ready-file': join(folder, 'ready.json'),
+      ...(operatorAddress !== undefined && { 'operator-address': operatorAddress }),
     };
     const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
     this.child = spawn(process.execPath, [launcher, 'node', ...args], {

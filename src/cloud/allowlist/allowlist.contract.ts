@@ -1,0 +1,122 @@
+// From where a cluster takes connections.
+import { z } from 'zod';
+import { isAddressRange } from '#ports/client-gate.ts';
+import { component, dateOf, dateTime, oneOf, text } from '../http/component.ts';
+import { defineOperation } from '../http/operation.ts';
+import type { AllowlistRow } from '../store/tables.ts';
+import { durationMs } from './duration.ts';
+
+const commentMax = 1_024;
+const durationMaxMs = 10 * 366 * 86_400_000;
+export const entriesMax = 500;
+
+const cidrBlock = () =>
+  z
+    .string('must be a string')
+    .refine(isAddressRange, 'must be an IPv4 or IPv6 address or network such as 10.1.0.0/16');
+
+const duration = () =>
+  text(2, 64).refine((value) => {
+    const ms = durationMs(value);
+    return ms !== null && ms >= 1_000 && ms <= durationMaxMs;
+  }, 'must be a time such as 1h0m0s, from one second to ten years');
+
+const rules = { cidrBlock: cidrBlock(), ruleType: oneOf(['temporary', 'permanent']) };
+const optional = { comment: text(0, commentMax).optional(), duration: duration().optional() };
+
+const hasItsDuration = ({
+  ruleType,
+  duration: given,
+}: {
+  ruleType: string;
+  duration?: string | undefined;
+}): boolean => (ruleType === 'temporary') === (given !== undefined);
+const durationRule = { path: ['duration'], error: 'is needed for a temporary entry, and only for one' };
+
+export const appendAllowListRequest = component('AppendAllowListRequest', { ...rules, ...optional }).refine(
+  hasItsDuration,
+  durationRule,
+);
+
+/** What a list shows may be sent back: times and states are taken and not kept. */
+const replacement = z
+  .strictObject({
+    ...rules,
+    ...optional,
+    createdAt: z.string().optional(),
+    expiresAt: z.string().optional(),
+    updatedAt: z.string().optional(),
+    state: z.string().optional(),
+  })
+  .refine(hasItsDuration, durationRule);
+
+export const updateAllowListRequest = z
+  .array(replacement)
+  .max(entriesMax, `must have at most ${entriesMax} entries`)
+  .refine(
+    (list) => new Set(list.map(({ cidrBlock: block }) => block)).size === list.length,
+    'must name each cidrBlock once',
+  )
+  .meta({ id: 'UpdateAllowListRequest' });
+
+export type EntryWish = z.output<typeof appendAllowListRequest>;
+
+const entrySchema = component('AllowListEntry', {
+  cidrBlock: z.string(),
+  ruleType: z.enum(['temporary', 'permanent']),
+  state: z.enum(['active', 'pending', 'failed', 'expired']),
+  createdAt: dateTime(),
+  updatedAt: dateTime(),
+  duration: z.string().optional(),
+  expiresAt: dateTime().optional(),
+  comment: z.string().optional(),
+});
+
+const path = '/v2/clusters/{id}/allowlist';
+const shared = { access: 'token', malformedId: 422, path } as const;
+
+export const ListAllowlist = defineOperation({
+  ...shared,
+  id: 'clusters/get-allowlist',
+  method: 'GET',
+  doc: 'Addresses and networks that the cluster takes connections from, in the order they were added.',
+  replies: { 200: { doc: 'All', body: z.array(entrySchema).meta({ id: 'ListAllowListResponse' }) } },
+});
+
+export const AppendAllowlist = defineOperation({
+  ...shared,
+  id: 'clusters/create-allowlist-entry',
+  method: 'POST',
+  doc: 'Adds an entry.',
+  body: appendAllowListRequest,
+  replies: { 202: { doc: 'Accepted' } },
+});
+
+export const ReplaceAllowlist = defineOperation({
+  ...shared,
+  id: 'clusters/update-allowlist',
+  method: 'PUT',
+  doc: 'Replaces the whole list.',
+  body: updateAllowListRequest,
+  replies: { 202: { doc: 'Accepted' } },
+});
+
+export const DeleteAllowlistEntry = defineOperation({
+  ...shared,
+  id: 'clusters/delete-allowlist-entry',
+  method: 'DELETE',
+  doc: 'Removes the entry of a block; connections from there end.',
+  body: component('DeleteAllowListEntryRequest', { cidrBlock: cidrBlock() }),
+  replies: { 204: { doc: 'Removed' } },
+});
+
+export const entryReply = (row: AllowlistRow): z.output<typeof entrySchema> => ({
+  cidrBlock: row.cidr,
+  ruleType: row.duration === null ? 'permanent' : 'temporary',
+  state: row.state as z.output<typeof entrySchema>['state'],
+  createdAt: dateOf(row.created_at),
+  updatedAt: dateOf(row.updated_at),
+  ...(row.duration !== null && { duration: row.duration }),
+  ...(row.expires_at !== null && { expiresAt: dateOf(row.expires_at) }),
+  ...(row.comment !== null && { comment: row.comment }),
+});

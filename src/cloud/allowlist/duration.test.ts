@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { durationMs } from './duration.ts';
+
+test('reads times as Go writes them', () => {
+  for (const [text, ms] of [
+    ['1h0m0s', 3_600_000],
+    ['90m', 5_400_000],
+    ['1.5h', 5_400_000],
+    ['2s500ms', 2_500],
+    ['0s', 0],
+  ] as const) {
+    assert.equal(durationMs(text), ms, text);
+  }
+});
+
+test('knows what is no time', () => {
+  for (const text of ['', '1', 'h', '-1h', '1 h', '1h ', '1d', '1e3s', '1h,5m', '9999999999h']) {
+    assert.equal(durationMs(text), null, text);
+  }
+});

@@ -1,0 +1,137 @@
+// Allowlists of the cloud, enforced by the nodes: seen with the official SDK and with bare sockets.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import couchbase from 'couchbase';
+import { aCluster, type CloudCluster } from '../support/cloud-cluster.ts';
+import { CloudProcess } from '../support/cloud-process.ts';
+import { eventually } from '../support/node-process.ts';
+
+const onLinux = process.platform === 'linux' ? false : 'needs addresses beside 127.0.0.1 (Linux)';
+const here = { cidrBlock: '127.0.0.1/32', ruleType: 'permanent' };
+const kvPort = 11210;
+
+async function isAdmitted({ connectionString }: CloudCluster, localAddress = '127.0.0.1'): Promise<boolean> {
+  const [, host] = connectionString.split('://');
+  const socket = connect({ host: host as string, port: kvPort, localAddress });
+  socket.on('error', () => {});
+  const closed = once(socket.resume(), 'close').then(() => false);
+  const open = new Promise<boolean>((resolve) => setTimeout(() => resolve(true), 200));
+  try {
+    return await Promise.race([closed, open]);
+  } finally {
+    socket.destroy();
+  }
+}
+
+test('admits nobody until an entry does, and then the SDK', { skip: onLinux }, async () => {
+  await using cloud = await CloudProcess.start();
+  const cluster = await aCluster(cloud, { isOpen: false });
+  const { path, connectionString } = cluster;
+  assert.deepEqual((await cloud.request('GET', `${path}/allowlist`)).body, []);
+  assert.equal(await isAdmitted(cluster), false);
+  const bucket = { name: 'b', memoryQuota: 100, replicas: 0 };
+  assert.equal((await cloud.request('POST', `${path}/buckets`, bucket)).status, 201);
+  const user = { username: 'app', password: 'correct-Horse-7', allBucketsAccess: 'data_writer' };
+  assert.equal((await cloud.request('POST', `${path}/users`, user)).status, 201);
+  const timeouts = { connectTimeout: 1_500, bootstrapTimeout: 1_500 };
+  await assert.rejects(couchbase.connect(connectionString, { ...user, timeouts }));
+  assert.equal((await cloud.request('POST', `${path}/allowlist`, { ...here, comment: 'me' })).status, 202);
+  const [entry] = (await cloud.request('GET', `${path}/allowlist`)).body;
+  assert.deepEqual(
+    [entry.cidrBlock, entry.ruleType, entry.state, entry.comment],
+    ['127.0.0.1/32', 'permanent', 'active', 'me'],
+  );
+  const app = await couchbase.connect(connectionString, user);
+  await app.bucket('b').defaultCollection().upsert('d', 1);
+  assert.equal(
+    (await cloud.request('DELETE', `${path}/allowlist`, { cidrBlock: '127.0.0.1/32' })).status,
+    204,
+  );
+  await assert.rejects(app.bucket('b').defaultCollection().upsert('d', 2, { timeout: 1_000 }));
+  await app.close();
+  assert.equal(await isAdmitted(cluster), false);
+});
+
+test('replaces the list at once, and lets temporary entries run out by themselves', {
+  skip: onLinux,
+}, async () => {
+  await using cloud = await CloudProcess.start();
+  const cluster = await aCluster(cloud);
+  const list = `${cluster.path}/allowlist`;
+  assert.equal(await isAdmitted(cluster), true);
+  assert.equal(await isAdmitted(cluster, '127.3.3.3'), false);
+  const replaced = await cloud.request('PUT', list, [
+    { cidrBlock: '127.3.0.0/16', ruleType: 'temporary', duration: '0h0m3s' },
+    { cidrBlock: 'fd00::/8', ruleType: 'permanent' },
+  ]);
+  assert.equal(replaced.status, 202, JSON.stringify(replaced.body));
+  assert.equal(await isAdmitted(cluster), false);
+  assert.equal(await isAdmitted(cluster, '127.3.3.3'), true);
+  const { body } = await cloud.request('GET', list);
+  assert.deepEqual(
+    body.map(({ cidrBlock, duration, state }: Record<string, string>) => [cidrBlock, duration, state]),
+    [
+      ['127.3.0.0/16', '0h0m3s', 'active'],
+      ['fd00::/8', undefined, 'active'],
+    ],
+  );
+  await eventually(async () => assert.equal(await isAdmitted(cluster, '127.3.3.3'), false));
+  assert.equal((await cloud.request('GET', list)).body[0].state, 'expired');
+  const again = { cidrBlock: '127.3.0.0/16', ruleType: 'permanent' };
+  assert.equal((await cloud.request('POST', list, again)).status, 202);
+  assert.equal(await isAdmitted(cluster, '127.3.3.3'), true);
+});
+
+test('keeps the list through the death of nodes and of the cloud', { skip: onLinux }, async () => {
+  const cloud = await CloudProcess.start();
+  const cluster = await aCluster(cloud);
+  for (const pid of cloud.nodePids()) process.kill(pid, 'SIGKILL');
+  await eventually(async () => assert.equal(await isAdmitted(cluster), true));
+  assert.equal(await isAdmitted(cluster, '127.3.3.3'), false);
+  await cloud.stop('SIGKILL');
+  assert.equal(await isAdmitted(cluster), true);
+  await using again = await CloudProcess.start({ dataDir: cloud.dataDir });
+  assert.equal((await again.request('PUT', `${cluster.path}/allowlist`, [])).status, 202);
+  assert.equal(await isAdmitted(cluster), false);
+  await again.stop();
+  await cloud[Symbol.asyncDispose]();
+});
+
+test('refuses entries that are malformed, doubled or without their duration', async () => {
+  await using cloud = await CloudProcess.start();
+  const { path } = await aCluster(cloud);
+  const list = `${path}/allowlist`;
+  const refusals: [method: string, body: unknown, status: number, message: RegExp][] = [
+    ['POST', { ...here, cidrBlock: '1.2.3' }, 422, /cidrBlock: must be an IPv4 or IPv6 address/],
+    ['POST', { ...here, cidrBlock: '1.2.3.4/33' }, 422, /cidrBlock/],
+    ['POST', here, 422, /cidrBlock: there is an entry/],
+    ['POST', { cidrBlock: '1.2.3.4/32' }, 422, /ruleType: must be one of temporary, permanent/],
+    [
+      'POST',
+      { cidrBlock: '1.2.3.4/32', ruleType: 'temporary' },
+      422,
+      /duration: is needed for a temporary entry/,
+    ],
+    ['POST', { cidrBlock: '1.2.3.4/32', ruleType: 'permanent', duration: '1h' }, 422, /duration: /],
+    [
+      'POST',
+      { cidrBlock: '1.2.3.4/32', ruleType: 'temporary', duration: '1d' },
+      422,
+      /duration: must be a time such as 1h0m0s/,
+    ],
+    ['PUT', [here, here], 422, /cidrBlock once/],
+    ['PUT', here, 422, /array/],
+    ['DELETE', { cidrBlock: '9.9.9.9/32' }, 404, /9\.9\.9\.9/],
+    ['DELETE', {}, 422, /cidrBlock: must be a string/],
+  ];
+  for (const [method, body, status, message] of refusals) {
+    const answer = await cloud.request(method, list, body);
+    assert.equal(answer.status, status, `${method} ${JSON.stringify(body)}: ${JSON.stringify(answer.body)}`);
+    assert.match(answer.body.message, message);
+  }
+  const entries = (await cloud.request('GET', list)).body;
+  assert.equal(entries.length, 1);
+  assert.equal((await cloud.request('PUT', list, entries)).status, 202);
+});
