@@ -96,7 +96,7 @@ export const usualFeatures = [0x04, 0x06, 0x07, 0x08, 0x0a, 0x0b, 0x10, 0x11, 0x
 
 export async function startService(
   desired: KvDesired = aDesired(),
-  options: Partial<DataServiceOptions> = {},
+  { dataDir = '/data', ...options }: Partial<DataServiceOptions> & { dataDir?: string } = {},
 ): Promise<TestService> {
   const disk = new MemoryDisk();
   const service = new DataService({
@@ -108,7 +108,7 @@ export async function startService(
     ...options,
   });
   const ports = await service.start({
-    dataDir: '/data',
+    dataDir,
     host: '127.0.0.1',
     port: 0,
     tlsPort: 0,

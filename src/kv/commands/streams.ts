@@ -17,8 +17,7 @@ const nameBytesMax = 200;
 export function openStreams(request: Request): Status {
   const { frame, bucket, connection, session, environment } = request;
   const flags = frame.buffer.readUInt32BE(frame.extrasStart + 4);
-  const source = bucket.engine?.changes;
-  if (!source) return request.refuse(Status.notSupported, 'The bucket has no change streams');
+  if (!bucket.engine?.changes) return request.refuse(Status.notSupported, 'The bucket has no change streams');
   if ((flags & ~openFlagsKnown) !== 0) return request.refuse(Status.invalidArguments, 'Unknown flags');
   if ((flags & OpenFlag.producer) === 0) {
     return request.refuse(Status.notSupported, 'Only connections that ask for streams are served');
@@ -36,7 +35,7 @@ export function openStreams(request: Request): Status {
   const name = frame.buffer.toString('utf8', frame.keyStart, frame.valueStart);
   const { clock, directory } = environment;
   const { output } = request;
-  const producer = new Producer({ name, flags, connection, bucket, source, directory, output, clock });
+  const producer = new Producer({ name, flags, connection, bucket, directory, output, clock });
   connection.streamer = producer;
   bucket.producers.add(producer);
   return Status.success;
@@ -61,8 +60,8 @@ export function requestStream(request: Request): Status | Outcome {
   const producer = producerOf(request);
   if (!producer) return notOpen(request);
   const { frame, session } = request;
-  const { source } = producer;
-  if (!source.isActive(frame.vb)) return Status.notMyVbucket;
+  const source = request.bucket.engine?.changes;
+  if (!source?.isActive(frame.vb)) return Status.notMyVbucket;
   const value = parseStreamValue(frame.buffer.toString('utf8', frame.valueStart, frame.end));
   if (!value) return request.refuse(Status.invalidArguments, 'The value is no description of a stream');
   if (!session.has(Feature.collections)) {
@@ -73,7 +72,7 @@ export function requestStream(request: Request): Status | Outcome {
   }
   const status = checkRequest(request, producer, value);
   if (status !== Status.success) return status;
-  return beginStream(request, producer, value);
+  return beginStream(request, producer, source, value);
 }
 
 function checkRequest(request: Request, producer: Producer, value: StreamValue): Status {
@@ -100,9 +99,13 @@ function checkRequest(request: Request, producer: Producer, value: StreamValue):
   return Status.success;
 }
 
-function beginStream(request: Request, producer: Producer, value: StreamValue): Status | Outcome {
+function beginStream(
+  request: Request,
+  producer: Producer,
+  source: ChangeSource,
+  value: StreamValue,
+): Status | Outcome {
   const { frame } = request;
-  const { source } = producer;
   const flags = frame.buffer.readUInt32BE(frame.extrasStart);
   const highSeqno = source.highSeqno(frame.vb);
   const client = resumptionOf(request);
@@ -121,6 +124,7 @@ function beginStream(request: Request, producer: Producer, value: StreamValue): 
   const { vb, opaque } = frame;
   getFailoverLog(request);
   producer.add({
+    source,
     address: { vb, opaque, streamId: value.streamId },
     filter: value.filter,
     form: producer.form((flags & StreamFlag.noValue) !== 0),

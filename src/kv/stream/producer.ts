@@ -11,7 +11,6 @@ import { type Controls, defaultControls } from './controls.ts';
 import { isBarred } from './filter.ts';
 import { type ItemForm, MessageWriter } from './message-writer.ts';
 import { EndReason, type MarkerVersion, OpenFlag } from './messages.ts';
-import type { ChangeSource } from './source.ts';
 import { Stream, type StreamHost, type StreamOptions } from './stream.ts';
 
 export const streamPrivileges = Privilege.dcpProducer | Privilege.dcpStream;
@@ -36,7 +35,6 @@ export interface ProducerOptions {
   flags: number;
   connection: Connection;
   bucket: ServedBucket;
-  source: ChangeSource;
   directory: Directory;
   output: Output;
   clock: Clock;
@@ -45,7 +43,6 @@ export interface ProducerOptions {
 export class Producer implements StreamHost, Streamer {
   readonly name: string;
   readonly bucket: ServedBucket;
-  readonly source: ChangeSource;
   readonly writer: MessageWriter;
   readonly controls: Controls = defaultControls();
   readonly figures = { itemsSent: 0, bytesSent: 0, bytesUnacked: 0, pages: 0 };
@@ -68,7 +65,6 @@ export class Producer implements StreamHost, Streamer {
     this.options = options;
     this.name = options.name;
     this.bucket = options.bucket;
-    this.source = options.source;
     this.writer = new MessageWriter(options.output);
     this.revision = options.directory.revision;
     this.lastNoopMs = this.opened = this.lastSent = options.clock.monotonicMs();

@@ -16,7 +16,6 @@ import type { ChangeSource, Follower } from './source.ts';
 
 /** What a stream needs of its connection. */
 export interface StreamHost {
-  readonly source: ChangeSource;
   readonly writer: MessageWriter;
   readonly collections: Collections;
   readonly markerVersion: MarkerVersion;
@@ -35,6 +34,8 @@ export interface StreamHost {
 }
 
 export interface StreamOptions {
+  /** Of the bucket's present life: after a restart the bucket has another one. */
+  source: ChangeSource;
   address: Address;
   filter: Filter;
   form: ItemForm;
@@ -67,6 +68,8 @@ export class Stream implements Follower {
   private stalledAtMs = -1;
   /** Seqno last told to the client by a document or otherwise. */
   private toldSeqno: number;
+  /** Deletions purged up to here were gone before the client could have missed them. */
+  private purgeSeqno: number;
   private isEnded = false;
   private endReason: EndReason | null = null;
 
@@ -75,6 +78,7 @@ export class Stream implements Follower {
     this.options = options;
     this.position = this.toldSeqno = options.startSeqno;
     this.snapStart = options.snapStart;
+    this.purgeSeqno = options.source.purgeSeqno(options.address.vb);
   }
 
   changed(): void {
@@ -83,13 +87,13 @@ export class Stream implements Follower {
 
   /** Begins to watch the vbucket. */
   start(): void {
-    this.host.source.follow(this.options.address.vb, this);
+    this.options.source.follow(this.options.address.vb, this);
     this.host.ready(this);
   }
 
   /** Seqnos that were not sent yet. */
   get remaining(): number {
-    const end = Math.min(this.host.source.highSeqno(this.options.address.vb), this.options.endSeqno);
+    const end = Math.min(this.options.source.highSeqno(this.options.address.vb), this.options.endSeqno);
     return Math.max(0, end - this.position);
   }
 
@@ -105,8 +109,8 @@ export class Stream implements Follower {
     if (this.position >= this.options.endSeqno) return this.end(EndReason.finished);
     if (this.page !== null) return this.sendPage(this.page);
     if (this.options.diskOnly) return this.beginBackfill();
-    const { source } = this.host;
-    const { vb } = this.options.address;
+    const { source, address } = this.options;
+    const { vb } = address;
     if (this.position >= source.visibleSeqno(vb)) return false;
     return source.remembers(vb, this.position) ? this.sendRecent() : this.beginBackfill();
   }
@@ -130,7 +134,7 @@ export class Stream implements Follower {
     if (this.isEnded) return;
     this.isEnded = true;
     this.dropPage();
-    this.host.source.unfollow(this.options.address.vb, this);
+    this.options.source.unfollow(this.options.address.vb, this);
     this.host.ended(this);
   }
 
@@ -142,8 +146,7 @@ export class Stream implements Follower {
   }
 
   private sendRecent(): boolean {
-    const { source } = this.host;
-    const { address, endSeqno } = this.options;
+    const { source, address, endSeqno } = this.options;
     const end = source.wholeEnd(address.vb, this.position);
     if (end === this.position) return this.stall();
     this.stalledAtMs = -1;
@@ -162,7 +165,7 @@ export class Stream implements Follower {
 
   private sendPage(page: BackfillPage): boolean {
     // The rows were read before their durable writes were settled here.
-    if (page.endSeqno > this.host.source.visibleSeqno(this.options.address.vb)) return false;
+    if (page.endSeqno > this.options.source.visibleSeqno(this.options.address.vb)) return false;
     const reader = (this.reader ??= openPage(page));
     while (reader.nextItem()) {
       if (reader.item.seqno > this.options.endSeqno) return this.pass(this.options.endSeqno);
@@ -215,9 +218,9 @@ export class Stream implements Follower {
   private announce(end: number, flag: number): void {
     if (this.isOpen && end <= this.announcedEnd) return;
     const { host, snapStart } = this;
-    const { address } = this.options;
+    const { address, source } = this.options;
     const flags = this.isOpen ? flag : flag | SnapshotFlag.checkpoint;
-    const purge = host.source.purgeSeqno(address.vb);
+    const purge = source.purgeSeqno(address.vb);
     host.writer.marker(address, { start: snapStart, end, flags, version: host.markerVersion, purge });
     host.sent(false);
     this.isOpen = true;
@@ -244,8 +247,9 @@ export class Stream implements Follower {
 
   private beginBackfill(): false {
     const { host } = this;
-    const { vb } = this.options.address;
-    if (!this.options.diskOnly && host.source.storedSeqno(vb) <= this.position) return false;
+    const { source, diskOnly, address } = this.options;
+    const { vb } = address;
+    if (!diskOnly && source.storedSeqno(vb) <= this.position) return false;
     if (host.mayBackfill(this)) void this.readPage(vb);
     return false;
   }
@@ -253,7 +257,7 @@ export class Stream implements Follower {
   private async readPage(vb: number): Promise<void> {
     this.isFetching = true;
     try {
-      this.take(await this.host.source.backfill(vb, this.position));
+      this.take(await this.options.source.backfill(vb, this.position));
     } catch {
       // Why the file cannot be read is the bucket's to report; the client is told that it cannot.
       this.host.backfillDone();
@@ -275,7 +279,10 @@ export class Stream implements Follower {
 
   /** Deletions after what the client has were purged before they could be sent. */
   private missesTombstones({ purgeSeqno }: BackfillPage): boolean {
-    return !this.options.ignorePurged && this.position > 0 && this.position < purgeSeqno;
+    const isNews = purgeSeqno > this.purgeSeqno;
+    this.purgeSeqno = Math.max(this.purgeSeqno, purgeSeqno);
+    // Who had nothing yet misses no deletion, and what was purged before the stream began was asked about then.
+    return isNews && !this.options.ignorePurged && this.position > 0 && this.position < purgeSeqno;
   }
 
   private dropPage(): void {

@@ -1,0 +1,252 @@
+// Streams while their bucket is restarted, emptied, taken away, compacted, purged, and short of memory.
+import assert from 'node:assert/strict';
+import { globSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { makeCertificate } from '../../../test/support/certificate.ts';
+import {
+  aBucket,
+  aDesired,
+  startService,
+  type TestService,
+  usualFeatures,
+} from '../../../test/support/data-service.ts';
+import { DcpClient, liveDocuments } from '../../../test/support/dcp-client.ts';
+import { KvConnection } from '../../../test/support/kv-connection.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import type { BucketSpec, KvDesired } from '../admin.ts';
+import { defaultManifest } from '../bucket/manifest.ts';
+import { sqliteEngine } from '../disk/adapters/sqlite-engine.ts';
+
+const plain = (changes: Partial<BucketSpec> = {}): KvDesired =>
+  aDesired({ buckets: [aBucket('b', { manifest: defaultManifest, ...changes })] });
+const { uuid } = aBucket('b');
+const stateChanged = 2;
+const rolledBack = 6;
+const temporaryFailure = 0x86;
+const persisted = Buffer.from([0x11, 0x03]);
+
+const requestOf = (key: string, value: string, vb: number) => ({
+  ...{ opcode: 0x01, vb, key: Buffer.from(`\0${key}`), value: Buffer.from(value), extras: Buffer.alloc(8) },
+});
+
+/** Stores all, and comes again with what finds no room. */
+async function storeAll(kv: KvConnection, texts: Iterable<[string, string]>, vb = 0): Promise<void> {
+  for (let left = [...texts]; left.length > 0; ) {
+    const batch = left.splice(0, 500);
+    kv.send(...batch.map(([key, value]) => requestOf(key, value, vb)));
+    for (const entry of batch) if ((await kv.next())?.status === temporaryFailure) left.push(entry);
+  }
+}
+
+/** When this is answered everything before it in the vbucket is on disk. */
+async function settle(kv: KvConnection, vb = 0): Promise<number> {
+  const reply = await kv.ask({ ...requestOf('settled', 'x', vb), framing: persisted });
+  assert.equal(reply.status, 0);
+  return Number(reply.extras.readBigUInt64BE(8));
+}
+
+const texts = (count: number, bytes: number, from = 0): Map<string, string> =>
+  new Map(
+    Array.from(
+      { length: count },
+      (_, i) => [`k${from + i}`, `${from + i} `.padEnd(bytes, `${i % 10}`)] as const,
+    ),
+  );
+
+function assertCopy(client: DcpClient, expected: Map<string, string>, vb = 0): void {
+  const live = liveDocuments(client.copyOf(vb));
+  live.delete('\0settled');
+  assert.equal(live.size, expected.size);
+  for (const [key, value] of expected) assert.equal(live.get(`\0${key}`), value, key);
+}
+
+const follow = async (service: TestService, name: string, bufferBytes = 0): Promise<DcpClient> =>
+  await new DcpClient(await service.ready()).open(
+    name,
+    0x05,
+    bufferBytes > 0 ? { connection_buffer_size: `${bufferBytes}` } : {},
+  );
+
+/** Takes all that the client's buffer has room for. */
+async function takeBuffer(client: DcpClient, bytes: number): Promise<void> {
+  await client.until(() => client.unacked >= bytes);
+}
+
+test('a restart of the bucket ends its streams; they go on over the same connection afterwards', async () => {
+  await using service = await startService(plain());
+  await storeAll(await service.ready(), texts(10, 10));
+  const client = await follow(service, 'restart');
+  await client.stream(0);
+  await client.reach([[0, 10]]);
+  const applied = service.service.apply(plain({ evictionPolicy: 'fullEviction' }));
+  await client.until(() => client.copyOf(0).endReason === stateChanged);
+  await applied;
+  while ((await client.stream(0)).status === temporaryFailure);
+  assert.equal(client.copyOf(0).endReason, null, 'it goes on without a rollback');
+  const kv = await service.ready();
+  await storeAll(kv, texts(5, 10, 10));
+  await client.reach([[0, 15]]);
+  assertCopy(client, texts(15, 10));
+  assert.equal(client.changes.length, 15, 'nothing came twice');
+});
+
+test('the connections of streams are closed when their bucket is deleted', async () => {
+  await using service = await startService(plain());
+  await storeAll(await service.ready(), texts(2000, 1000));
+  const [idle, stuck] = [await follow(service, 'idle'), await follow(service, 'stuck', 1000)];
+  for (const client of [idle, stuck]) await client.stream(0);
+  await idle.reach([[0, 2000]]);
+  await takeBuffer(stuck, 1000);
+  await service.service.apply(aDesired({ buckets: [] }));
+  await Promise.all([idle, stuck].map(({ connection }) => connection.closed));
+});
+
+test('a flush ends a stream in the middle of its backfill, and its client starts from nothing', async () => {
+  await using service = await startService(plain());
+  const kv = await service.ready();
+  await storeAll(kv, texts(2000, 1000));
+  await settle(kv);
+  const client = await follow(service, 'flush', 50_000);
+  await client.stream(0);
+  await takeBuffer(client, 50_000);
+  await service.service.apply(plain({ incarnation: 2 }));
+  client.ackBytes = 10_000;
+  client.acknowledge();
+  await client.until(() => client.copyOf(0).endReason === stateChanged);
+  const reply = await client.stream(0);
+  assert.deepEqual([reply.status, reply.value.readBigUInt64BE(0)], [0x23, 0n]);
+  client.copies.delete(0);
+  await storeAll(await service.ready(), texts(3, 10));
+  assert.equal((await client.stream(0)).status, 0);
+  await client.reach([[0, 3]]);
+  assertCopy(client, texts(3, 10));
+});
+
+for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
+  test(`${evictionPolicy}: streams bring what memory had no room for, from the start and to those behind`, async () => {
+    await using service = await startService(plain({ evictionPolicy, quotaBytes: 8 * 1024 * 1024 }));
+    const kv = await service.ready();
+    const slow = await follow(service, 'slow', 20_000);
+    await slow.stream(0);
+    const expected = texts(14_000, 1000);
+    await storeAll(kv, expected);
+    const end = await settle(kv);
+    const { nonResident = 0 } = (await service.service.report()).buckets[0] ?? {};
+    assert.ok(nonResident > 5000, `${nonResident} are on disk only`);
+    const fresh = await follow(service, 'fresh');
+    await fresh.stream(0);
+    await fresh.reach([[0, end]]);
+    assertCopy(fresh, expected);
+    slow.ackBytes = 10_000;
+    await slow.reach([[0, end]]);
+    assertCopy(slow, expected);
+  });
+}
+
+test('streams over TLS bring everything to clients that read and to those that pause', async () => {
+  const { certificate, key } = await makeCertificate();
+  const tls = { minVersion: 'TLSv1.2', honorCipherOrder: true, certificate, key } as const;
+  await using service = await startService({ ...plain(), tls });
+  const expected = texts(8000, 1000);
+  const kv = await service.ready();
+  await storeAll(kv, expected);
+  const end = await settle(kv);
+  const connection = await KvConnection.open(service.tlsPort, { ca: certificate });
+  await connection.hello(usualFeatures);
+  await connection.plain('admin', 'password');
+  await connection.select('b');
+  const client = await new DcpClient(connection).open('tls', 0x05);
+  await client.stream(0);
+  await client.until(() => client.copyOf(0).position > 100);
+  connection.socket.pause();
+  await storeAll(kv, texts(10, 1000, 8000));
+  connection.socket.resume();
+  await client.reach([[0, end + 10]]);
+  assertCopy(client, texts(8010, 1000));
+  connection.close();
+});
+
+test('a backfill goes on while its file is compacted and written to', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-streams-'));
+  try {
+    await using service = await startService(plain(), { disk: sqliteEngine(), dataDir });
+    const kv = await service.ready();
+    const expected = texts(6000, 1000);
+    await storeAll(kv, expected);
+    await settle(kv);
+    const client = await follow(service, 'compacted', 100_000);
+    await client.stream(0);
+    await takeBuffer(client, 100_000);
+    assert.ok(client.copyOf(0).position < 1000);
+    await service.service.compact(uuid, { origin: 'bucket', purgeBeforeSeconds: 0 });
+    // Half of it moves behind the snapshot, some of it while the file is copied.
+    for (const [key] of texts(3000, 1000)) expected.set(key, `${key} again`);
+    await storeAll(kv, [...expected].slice(0, 3000));
+    const end = await settle(kv);
+    await eventually(() => assert.equal(globSync(`${dataDir}/**/data-0.2.db`).length, 1));
+    client.ackBytes = 50_000;
+    client.acknowledge();
+    await client.reach([[0, end]]);
+    assertCopy(client, expected);
+    assert.equal(client.copyOf(0).endReason, null);
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+});
+
+test('who may have missed purged deletions rolls back to nothing, and nobody else', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-streams-'));
+  try {
+    await using service = await startService(plain(), { disk: sqliteEngine(), dataDir });
+    const kv = await service.ready();
+    await storeAll(kv, texts(2000, 1000));
+    const clients = await Promise.all(['fresh', 'early', 'at', 'past'].map((name) => follow(service, name)));
+    const [fresh, early, at, past] = clients as [DcpClient, DcpClient, DcpClient, DcpClient];
+    for (const client of [early, at, past]) await client.stream(0);
+    await early.reach([[0, 2000]]);
+    early.connection.close();
+    for (let i = 0; i < 10; i++) await kv.ask({ opcode: 0x04, key: Buffer.from(`\0k${i}`) });
+    await at.reach([[0, 2010]]);
+    at.connection.close();
+    const end = await settle(kv);
+    await past.reach([[0, end]]);
+    past.connection.close();
+    const live = await follow(service, 'live');
+    await live.resume(past).stream(0);
+    const middle = await follow(service, 'middle', 100_000);
+    await middle.stream(0);
+    await takeBuffer(middle, 100_000);
+    assert.ok(middle.copyOf(0).position > 0);
+
+    await service.service.compact(uuid, { origin: 'bucket', purgeBeforeSeconds: 'all' });
+    await eventually(() => assert.equal(globSync(`${dataDir}/**/data-3.2.db`).length, 1));
+    await eventually(async () => {
+      assert.equal((await service.service.report()).buckets[0]?.compaction, null);
+    });
+    const again = async (client: DcpClient, flags = 0): Promise<number> => {
+      const next = await follow(service, `again ${Math.random()}`);
+      const { status, value } = await next.resume(client).stream(0, { flags });
+      if (status === 0x23) assert.equal(value.readBigUInt64BE(0), 0n);
+      next.connection.close();
+      return status;
+    };
+    assert.equal(await again(early), 0x23, 'ten deletions are missing');
+    assert.equal(await again(early, 0x80), 0, 'it does not mind');
+    assert.equal(await again(at), 0, 'it has the last of them');
+    assert.equal(await again(past), 0);
+    middle.ackBytes = 50_000;
+    middle.acknowledge();
+    await middle.until(() => middle.copyOf(0).endReason === rolledBack);
+    assert.ok(middle.copyOf(0).position < 2010, 'not told that it has everything');
+    assert.equal(await again(middle), 0x23);
+    await storeAll(kv, texts(1, 10, 5000));
+    await live.reach([[0, end + 1]]);
+    await fresh.stream(0);
+    await fresh.reach([[0, end + 1]]);
+    assertCopy(fresh, new Map([...texts(1990, 1000, 10), ...texts(1, 10, 5000)]));
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+});
