@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CloudDescription, type CloudDocument } from './cloud-description.ts';
 import { eventually } from './node-process.ts';
 
 export interface CloudReady {
@@ -111,7 +112,10 @@ export class CloudProcess {
     await eventually(() => rmSync(this.dataDir, { recursive: true, force: true }));
   }
 
-  /** A request with the start token, or with `token`; JSON when a body is given. */
+  /**
+   * A request with the start token, or with `token`; JSON when a body is given. Throws when the answer is none that the
+   * description of the API declares.
+   */
   async request(method: string, path: string, body?: unknown, token = this.ready.token): Promise<Answer> {
     const response = await fetch(new URL(path, this.ready.api), {
       method,
@@ -122,13 +126,25 @@ export class CloudProcess {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    return {
+    const answer = {
       status: response.status,
       headers: response.headers,
       body: text === '' ? undefined : JSON.parse(text),
     };
+    (await this.description()).check(method, path, answer);
+    return answer;
+  }
+
+  /** The same for every cloud: it is asked for once. */
+  async description(): Promise<CloudDescription> {
+    described ??= fetch(new URL('/openapi.json', this.ready.api)).then(
+      async (response) => new CloudDescription((await response.json()) as CloudDocument),
+    );
+    return described;
   }
 }
+
+let described: Promise<CloudDescription> | undefined;
 
 /** Ends the nodes that a killed cloud left running. */
 export function endNodes(dataDir: string): void {

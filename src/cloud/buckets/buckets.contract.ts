@@ -1,17 +1,19 @@
 // Buckets of a cluster.
 import { z } from 'zod';
-import { component, integer, oneOf, text } from '../http/component.ts';
+import { choice, component, integer, text } from '../http/component.ts';
 import { defineOperation } from '../http/operation.ts';
 
 const bucketName = () => text(1, 100);
 const memoryQuota = () => integer(100);
 const replicasMax = 3;
+const bucketsMax = 30;
+const conflictResolution = choice('conflictResolution', ['lww', 'seqno']);
 
 export const bucketSpec = component('BucketSpec', {
   name: bucketName(),
   memoryQuota: memoryQuota().describe('MB on each node'),
   replicas: integer(0, replicasMax).default(1),
-  conflictResolution: oneOf(['lww', 'seqno']).default('seqno'),
+  conflictResolution: conflictResolution.default('seqno'),
 });
 export type BucketSpec = z.output<typeof bucketSpec>;
 
@@ -20,7 +22,7 @@ const bucketEdit = z.strictObject({
   name: bucketName(),
   memoryQuota: memoryQuota(),
   replicas: integer(0, replicasMax).optional(),
-  conflictResolution: oneOf(['lww', 'seqno']).optional(),
+  conflictResolution: conflictResolution.optional(),
 });
 export type BucketEdit = z.output<typeof bucketEdit>;
 
@@ -29,7 +31,7 @@ const bucketItem = component('ListBucketItem', {
   name: z.string(),
   memoryQuota: z.int(),
   replicas: z.int(),
-  conflictResolution: z.string(),
+  conflictResolution,
   status: z.string(),
 });
 export type BucketItem = z.output<typeof bucketItem>;
@@ -42,7 +44,8 @@ export const ListBuckets = defineOperation({
   id: 'clusters/list-buckets',
   method: 'GET',
   path: cluster,
-  doc: 'Buckets, by name.',
+  doc: 'Buckets, by name: all of them.',
+  query: z.strictObject({}),
   replies: { 200: { doc: 'All', body: z.array(bucketItem).meta({ id: 'ListBucketsResponse' }) } },
 });
 
@@ -71,7 +74,11 @@ export const UpdateBuckets = defineOperation({
   method: 'PUT',
   path: cluster,
   doc: 'Changes each bucket that is named; others stay as they are.',
-  body: z.array(bucketEdit).min(1, 'must name at least one bucket').max(30).meta({ id: 'UpdateBucketSpec' }),
+  body: z
+    .array(bucketEdit, 'must be a list of buckets')
+    .min(1, 'must name at least one bucket')
+    .max(bucketsMax, `must name at most ${bucketsMax} buckets`)
+    .meta({ id: 'UpdateBucketSpec' }),
   replies: { 201: { doc: 'Changed', body: z.array(bucketSpec) } },
 });
 

@@ -84,7 +84,7 @@ const itemOf = (bucket: NodeBucket): BucketItem => ({
   name: bucket.name,
   memoryQuota: bucket.quota.rawRAM / mb,
   replicas: bucket.replicaNumber,
-  conflictResolution: bucket.conflictResolutionType,
+  conflictResolution: bucket.conflictResolutionType as BucketItem['conflictResolution'],
   status: bucket.nodes[0]?.status ?? 'unknown',
 });
 
@@ -92,5 +92,5 @@ const specOf = ({ name, memoryQuota, replicas, conflictResolution }: BucketItem)
   name,
   memoryQuota,
   replicas,
-  conflictResolution: conflictResolution as BucketSpec['conflictResolution'],
+  conflictResolution,
 });

@@ -1,16 +1,44 @@
 // Clouds: the providers' networks that v2 clusters live in. The operator adds them; the API lists them.
 import { z } from 'zod';
-import { component, dateOf, dateTime, uuidField } from '../http/component.ts';
+import { choice, component, dateOf, dateTime, uuidField } from '../http/component.ts';
 import { defineOperation } from '../http/operation.ts';
 import { cursorSchema, pageQuery, sortBy } from '../http/paging.ts';
 import type { CloudRow } from '../store/tables.ts';
 
+const cloudStatus = choice('cloudStatus', [
+  'needs_bootstrap',
+  'preflight_started',
+  'preflight_failed',
+  'preflight_succeeded',
+  'bootstrap_succeeded',
+  'deploying',
+  'deploy_failed',
+  'deploy_succeeded',
+  'ready',
+  'destroying',
+  'destroy_failed',
+  'destroy_succeeded',
+  'needs_cleanup',
+  'management_blocked',
+  'upgrading',
+]);
+const provider = choice('provider', ['aws', 'gcp', 'azure']);
+/** Of aws and azure one of those published; of gcp, which has none, whatever the operator named. */
+const regions = z.string().meta({ id: 'Regions' });
+
+const cloudProviderSettings = z
+  .union([
+    component('AWSProviderSettings', { region: regions, vpcCidr: z.string(), vpcId: z.string() }),
+    component('AzureProviderSettings', { region: regions, vNetCidr: z.string() }),
+  ])
+  .meta({ id: 'CloudProviderSettings' });
+
 const cloudSummary = component('CloudSummary', {
   id: uuidField(),
   name: z.string(),
-  status: z.string(),
-  provider: z.string(),
-  region: z.string(),
+  status: cloudStatus,
+  provider,
+  region: regions,
   virtualNetworkID: z.string(),
   virtualNetworkCIDR: z.string(),
 });
@@ -19,11 +47,11 @@ const cloudSchema = component('Cloud', {
   id: uuidField(),
   name: z.string(),
   tenantId: uuidField(),
-  status: z.string(),
-  provider: z.string(),
+  status: cloudStatus,
+  provider,
   createdAt: dateTime(),
   updatedAt: dateTime(),
-  providerSettings: z.record(z.string(), z.string()).meta({ id: 'CloudProviderSettings' }),
+  providerSettings: cloudProviderSettings,
   version: component('CloudVersion', { name: z.string(), components: z.record(z.string(), z.string()) }),
 });
 
@@ -65,8 +93,8 @@ export const ShowCloud = defineOperation({
 export const cloudSummaryReply = (row: CloudRow): z.output<typeof cloudSummary> => ({
   id: row.id,
   name: row.name,
-  status: row.status,
-  provider: row.provider,
+  status: row.status as z.output<typeof cloudStatus>,
+  provider: row.provider as z.output<typeof provider>,
   region: row.region,
   virtualNetworkID: row.id,
   virtualNetworkCIDR: row.cidr,
@@ -81,8 +109,8 @@ export function cloudReply(
     id: row.id,
     name: row.name,
     tenantId,
-    status: row.status,
-    provider: row.provider,
+    status: row.status as z.output<typeof cloudStatus>,
+    provider: row.provider as z.output<typeof provider>,
     createdAt: dateOf(row.created_at),
     updatedAt: dateOf(row.created_at),
     providerSettings: { region: row.region, ...network },

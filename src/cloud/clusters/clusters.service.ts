@@ -173,11 +173,11 @@ export class ClustersService {
     });
   }
 
-  async changeSupport(caller: Caller, id: string, support: unknown): Promise<void> {
-    const { spec } = await this.show(caller, id);
-    await this.update(caller, id, {
-      spec: JSON.stringify({ ...(JSON.parse(spec) as ClusterSpec), support }),
-    });
+  /** What is left out stays. */
+  async changeSupport(caller: Caller, id: string, change: object): Promise<void> {
+    const spec = JSON.parse((await this.show(caller, id)).spec) as ClusterSpec;
+    const support = { ...(spec.support ?? {}), ...change };
+    await this.update(caller, id, { spec: JSON.stringify({ ...spec, support }) });
   }
 
   /** Nodes do not join each other yet, so that only what is there can be asked for. */

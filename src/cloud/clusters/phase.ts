@@ -1,4 +1,6 @@
 // Where a cluster stands, and how the two API versions call that. Health decides between a v3 cluster's last two.
+import type { z } from 'zod';
+import { choice } from '../http/component.ts';
 
 export const phases = [
   'scheduled',
@@ -10,8 +12,45 @@ export const phases = [
 ] as const;
 export type Phase = (typeof phases)[number];
 
+export const clusterStatus = choice('clusterStatus', [
+  'draft',
+  'needs_deploy',
+  'job_scheduled',
+  'deploying',
+  'deploy_failed',
+  'deploy_succeeded',
+  'ready',
+  'destroying',
+  'destroy_failed',
+  'destroy_succeeded',
+  'metrics_failed',
+  'preflight_started',
+  'preflight_failed',
+  'preflight_succeeded',
+  'management_blocked',
+  'upgrading',
+]);
+
+export const v3ClusterStatus = choice('v3ClusterStatus', [
+  'draft',
+  'deploying',
+  'scaling',
+  'upgrading',
+  'rebalancing',
+  'peering',
+  'destroying',
+  'healthy',
+  'degraded',
+  'deploymentFailed',
+  'scaleFailed',
+  'upgradeFailed',
+  'rebalanceFailed',
+  'peeringFailed',
+  'destroyFailed',
+]);
+
 /** The published statuses of v2 that a cluster here goes through. */
-export const v2Status: Readonly<Record<Phase, string>> = {
+export const v2Status: Readonly<Record<Phase, z.output<typeof clusterStatus>>> = {
   scheduled: 'job_scheduled',
   deploying: 'deploying',
   deploy_failed: 'deploy_failed',
@@ -20,7 +59,7 @@ export const v2Status: Readonly<Record<Phase, string>> = {
   destroy_failed: 'destroy_failed',
 };
 
-export const v3Status: Readonly<Record<Phase, string>> = {
+export const v3Status: Readonly<Record<Phase, z.output<typeof v3ClusterStatus>>> = {
   scheduled: 'deploying',
   deploying: 'deploying',
   deploy_failed: 'deploymentFailed',

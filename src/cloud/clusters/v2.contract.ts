@@ -1,25 +1,27 @@
 // Clusters in a customer's cloud: v2.
 import { z } from 'zod';
-import { component, dateOf, dateTime, integer, oneOf, uuidField } from '../http/component.ts';
+import { choice, component, dateOf, dateTime, integer, uuidField } from '../http/component.ts';
 import { defineOperation } from '../http/operation.ts';
 import { cursorSchema, pageQuery, sortBy } from '../http/paging.ts';
 import type { ClusterRow } from '../store/tables.ts';
-import { clusterName, operationHeader, serversMax, serviceName } from './common.ts';
+import { clusterName, operationHeader, serversMax, services } from './common.ts';
 import { awsInstances, azureInstances } from './instances.ts';
-import { type Phase, v2Status } from './phase.ts';
+import { clusterStatus, type Phase, v2Status } from './phase.ts';
 
-const instance = (known: Readonly<Record<string, number>>) => oneOf(Object.keys(known));
+const couchbaseServices = choice('couchbaseServices', services);
+const groupsMin = 'must have at least one group of servers';
+const volumeTypes = ['P4', 'P6', 'P10', 'P15', 'P20', 'P30', 'P40', 'P50', 'P60', 'P70'] as const;
 
 export const serverSchema = component('Server', {
   size: integer(1, serversMax),
-  services: z.array(serviceName()).min(1, 'must name at least one service'),
+  services: z.array(couchbaseServices, 'must be a list of services').min(1, 'must name at least one service'),
   aws: component('Server_aws', {
-    instanceSize: instance(awsInstances),
+    instanceSize: choice('awsInstances', Object.keys(awsInstances)),
     ebsSizeGib: integer(50, 16384),
   }).optional(),
   azure: component('Server_azure', {
-    instanceSize: instance(azureInstances),
-    volumeType: oneOf(['P4', 'P6', 'P10', 'P15', 'P20', 'P30', 'P40', 'P50', 'P60', 'P70']),
+    instanceSize: choice('azureInstances', Object.keys(azureInstances)),
+    volumeType: choice('azureVolumeTypes', volumeTypes),
   }).optional(),
 });
 export type V2Server = z.output<typeof serverSchema>;
@@ -28,12 +30,17 @@ export const createClusterRequest = component('CreateClusterRequest', {
   name: clusterName(),
   cloudId: uuidField(),
   projectId: uuidField(),
-  servers: z.array(serverSchema).min(1, 'must have at least one group of servers').optional(),
+  servers: z.array(serverSchema, 'must be a list of groups of servers').min(1, groupsMin).optional(),
   supportPackage: component('CreateClusterRequest_supportPackage', {
-    type: oneOf(['enterprise', 'developerPro', 'forumSupport']),
-    timezone: oneOf(['ET', 'GMT', 'IST', 'PT']),
+    type: choice('supportPackageType', ['enterprise', 'developerPro', 'forumSupport']),
+    timezone: choice('supportTimezones', ['ET', 'GMT', 'IST', 'PT']),
   }).optional(),
-  version: oneOf(['latest', 'enterprise-6.5.0', 'enterprise-6.5.1', 'enterprise-6.6.0']).optional(),
+  version: choice('clusterVersions', [
+    'latest',
+    'enterprise-6.5.0',
+    'enterprise-6.5.1',
+    'enterprise-6.6.0',
+  ]).optional(),
 });
 export type CreateClusterRequest = z.output<typeof createClusterRequest>;
 
@@ -43,7 +50,7 @@ export const clusterSchema = component('Cluster', {
   tenantId: uuidField(),
   cloudId: uuidField(),
   projectId: uuidField(),
-  status: z.string(),
+  status: clusterStatus,
   resourceIdentifier: z.string(),
   createdAt: dateTime(),
   updatedAt: dateTime(),
@@ -51,6 +58,8 @@ export const clusterSchema = component('Cluster', {
   version: component('ClusterVersion', { name: z.string(), components: z.record(z.string(), z.string()) }),
   endpointsURL: z.array(z.string()),
   privateEndpointURL: z.array(z.string()),
+  endpointsSrv: z.string().optional(),
+  privateEndpointsSrv: z.string().optional(),
 });
 
 const clusterSummary = component('ClusterSummary', {
@@ -59,7 +68,7 @@ const clusterSummary = component('ClusterSummary', {
   tenantId: uuidField(),
   cloudId: uuidField(),
   projectId: uuidField(),
-  services: z.array(z.string()),
+  services: z.array(couchbaseServices),
   nodes: z.int(),
 });
 
@@ -124,7 +133,9 @@ export const ShowClusterStatus = defineOperation({
   path: '/v2/clusters/{id}/status',
   doc: 'The status of a cluster.',
   access: 'token',
-  replies: { 200: { doc: 'The status', body: component('ClusterStatusResponse', { status: z.string() }) } },
+  replies: {
+    200: { doc: 'The status', body: component('ClusterStatusResponse', { status: clusterStatus }) },
+  },
 });
 
 /** What the API shows of a cluster beside its row. */
@@ -162,6 +173,6 @@ export const clusterSummaryReply = (
   tenantId,
   cloudId: row.cloud_id as string,
   projectId: row.project_id,
-  services,
+  services: services as z.output<typeof couchbaseServices>[],
   nodes,
 });

@@ -1,22 +1,25 @@
 // Clusters of either kind: v3. Creation is for hosted ones only.
 import { z } from 'zod';
-import { component, dateOf, dateTime, integer, oneOf, text, uuidField } from '../http/component.ts';
+import { choice, component, dateOf, dateTime, integer, text, uuidField } from '../http/component.ts';
 import { defineOperation } from '../http/operation.ts';
 import { cursorSchema, pageQuery } from '../http/paging.ts';
 import type { ClusterRow } from '../store/tables.ts';
-import { clusterName, operationHeader, serversMax, serviceName } from './common.ts';
+import { clusterName, operationHeader, serversMax, services } from './common.ts';
+import { v3ClusterStatus } from './phase.ts';
 
-const timezone = () => oneOf(['ET', 'GMT', 'IST', 'PT']);
-const supportType = () => oneOf(['Basic', 'DeveloperPro', 'Enterprise']);
+const timezone = choice('v3SupportPackageTimezones', ['ET', 'GMT', 'IST', 'PT']);
+const supportType = choice('v3SupportPackageType', ['Basic', 'DeveloperPro', 'Enterprise']);
+const environment = choice('v3Environment', ['hosted', 'vpc']);
+const v3Services = choice('v3CouchbaseServices', services);
 const descriptionMax = 1024;
 
 export const v3Servers = component('V3Servers', {
   size: integer(1, serversMax),
   compute: text(1, 128),
-  services: z.array(serviceName()).min(1, 'must name at least one service'),
+  services: z.array(v3Services, 'must be a list of services').min(1, 'must name at least one service'),
   storage: component('V3Servers_storage', {
-    type: oneOf(['GP3', 'IO2', 'PD-SSD']),
-    IOPS: integer(1).optional(),
+    type: choice('v3StorageType', ['GP3', 'IO2', 'PD-SSD']),
+    IOPS: integer(0).optional(),
     size: integer(50, 16384),
   }),
 });
@@ -25,22 +28,24 @@ export type V3Server = z.output<typeof v3Servers>;
 const v3Place = component('V3Place', {
   singleAZ: z.boolean('must be true or false'),
   hosted: component('V3Place_hosted', {
-    provider: oneOf(['aws', 'azure', 'gcp']),
+    provider: choice('v3Provider', ['aws', 'azure', 'gcp']),
     region: text(1, 64),
     CIDR: z.cidrv4('must be an IPv4 network such as 10.0.16.0/20'),
   }).optional(),
 });
 export type V3Place = z.output<typeof v3Place>;
 
-const v3SupportPackage = component('V3SupportPackage', { timezone: timezone(), type: supportType() });
+const v3SupportPackage = component('V3SupportPackage', { timezone: timezone, type: supportType });
 
 export const v3CreateClusterRequest = component('V3CreateClusterRequest', {
-  environment: oneOf(['hosted', 'vpc']),
+  environment,
   clusterName: clusterName(),
   projectId: uuidField(),
   description: text(0, descriptionMax).optional(),
   place: v3Place,
-  servers: z.array(v3Servers).min(1, 'must have at least one group of servers'),
+  servers: z
+    .array(v3Servers, 'must be a list of groups of servers')
+    .min(1, 'must have at least one group of servers'),
   supportPackage: v3SupportPackage,
   // Published clients send it; there is one version.
   version: z.unknown().optional(),
@@ -63,12 +68,13 @@ const v3Cluster = component('V3Cluster', {
   projectId: uuidField(),
   createdAt: dateTime(),
   updatedAt: dateTime(),
-  status: z.string(),
+  status: v3ClusterStatus,
   version: component('V3Cluster_version', {
     name: z.string(),
     components: component('V3Cluster_version_components', { cbServerVersion: z.string() }),
   }),
   endpointsURL: z.array(z.string()),
+  endpointsSrv: z.string().optional(),
   environment: z.string(),
   place: component('V3Cluster_place', { provider: z.string(), region: z.string(), CIDR: z.string() }),
   servers: z.array(
@@ -81,6 +87,9 @@ const v3Cluster = component('V3Cluster', {
   ),
   availabilityZones: z.array(z.string()),
   support: z.string(),
+  /** Beyond what is published: so that what was asked for reads back whole. */
+  supportPackage: z.strictObject({ timezone: z.string().optional(), type: z.string() }).optional(),
+  singleAZ: z.boolean().optional(),
 });
 export type V3Cluster = z.output<typeof v3Cluster>;
 
@@ -142,7 +151,9 @@ export const V3ShowClusterStatus = defineOperation({
   path: '/v3/clusters/{id}/status',
   doc: 'The status of a cluster.',
   access: 'token',
-  replies: { 200: { doc: 'The status', body: component('V3ClusterStatusResponse', { status: z.string() }) } },
+  replies: {
+    200: { doc: 'The status', body: component('V3ClusterStatusResponse', { status: v3ClusterStatus }) },
+  },
 });
 
 export const V3UpdateClusterMeta = defineOperation({
@@ -167,7 +178,9 @@ export const V3UpdateClusterServers = defineOperation({
   access: 'token',
   malformedId: 422,
   body: component('V3UpdateClusterServersRequest', {
-    servers: z.array(v3Servers).min(1, 'must have at least one group of servers'),
+    servers: z
+      .array(v3Servers, 'must be a list of groups of servers')
+      .min(1, 'must have at least one group of servers'),
   }),
   replies: { 202: accepted },
 });
@@ -181,8 +194,8 @@ export const V3UpdateClusterSupport = defineOperation({
   malformedId: 422,
   body: component('V3UpdateClusterSupportRequest', {
     supportPackage: component('V3UpdateClusterSupportRequest_supportPackage', {
-      timezone: timezone().optional(),
-      type: supportType(),
+      timezone: timezone.optional(),
+      type: supportType,
     }),
   }),
   replies: { 204: { doc: 'Changed' } },
@@ -199,7 +212,15 @@ export const clusterItemReply = (row: ClusterRow): z.output<typeof clusterItem> 
 /** What of a v3 cluster is not in its row. */
 export type V3ClusterFacts = Pick<
   V3Cluster,
-  'tenantId' | 'status' | 'endpointsURL' | 'place' | 'servers' | 'support' | 'availabilityZones'
+  | 'tenantId'
+  | 'status'
+  | 'endpointsURL'
+  | 'place'
+  | 'servers'
+  | 'support'
+  | 'supportPackage'
+  | 'availabilityZones'
+  | 'singleAZ'
 > & {
   divanVersion: string;
 };

@@ -102,20 +102,25 @@ function groupOf(server: V3Server, provider: keyof typeof instances): ServerGrou
 }
 
 async function shown({ clusters, nodes, tenantId, version }: ClusterRouteParts, row: ClusterRow) {
-  const { servers, place, support } = JSON.parse(row.spec) as ClusterSpec;
-  const hosted = (place as V3Place | undefined)?.hosted;
-  const own = hosted ?? (await clusters.placeOf(row));
+  const { servers, place, support } = JSON.parse(row.spec) as ClusterSpec & { place?: V3Place };
+  const own = place?.hosted ?? (await clusters.placeOf(row));
+  const supportPackage = support as { timezone?: string; type: string } | null;
   return v3ClusterReply(row, {
     tenantId,
     divanVersion: version,
     status: v3Status[row.phase as Phase],
     endpointsURL: (await nodes.of(row.id)).filter(({ address }) => address !== '').map(endpointOf),
     place: own,
-    availabilityZones: [`${own.region}a`],
+    availabilityZones: zonesOf(own.region, place?.singleAZ ?? true),
+    ...(place !== undefined && { singleAZ: place.singleAZ }),
     servers: servers.map(serverReply),
-    support: (support as { type?: string } | null)?.type ?? '',
+    support: supportPackage?.type ?? '',
+    ...(supportPackage !== null && { supportPackage }),
   });
 }
+
+const zonesOf = (region: string, single: boolean): string[] =>
+  (single ? ['a'] : ['a', 'b', 'c']).map((zone) => `${region}${zone}`);
 
 /** As it was asked for; a v2 group in v3's words. */
 function serverReply({ size, services, asked }: ServerGroup) {

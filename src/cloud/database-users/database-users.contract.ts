@@ -1,15 +1,18 @@
 // Database users of a cluster: whom applications sign in as.
 import { z } from 'zod';
-import { component, oneOf, text, uuidField } from '../http/component.ts';
+import { choice, component, text, uuidField } from '../http/component.ts';
 import { defineOperation } from '../http/operation.ts';
 
-const role = () => oneOf(['data_writer', 'data_reader']);
+const roles = ['data_writer', 'data_reader'] as const;
+const role = choice('bucketRoleTypes', roles);
+const v3Role = choice('v3BucketRoles', roles);
+const bucketsRight = 'must be a list of buckets with roles';
 const username = () => text(1, 128);
 const password = () => text(1, 1024);
 
 const bucketRole = component('BucketRole', {
   bucketName: text(1, 100),
-  bucketAccess: z.array(role()).min(1, 'must name at least one role'),
+  bucketAccess: z.array(role, 'must be a list of roles').min(1, 'must name at least one role'),
 });
 
 /** What a user may do: in one bucket, or in all (`*`); in one scope of it where one is named. */
@@ -19,7 +22,10 @@ export interface Access {
   readonly bucketAccess: readonly ('data_writer' | 'data_reader')[];
 }
 
-const accessRules = { buckets: z.array(bucketRole).optional(), allBucketsAccess: role().optional() };
+const accessRules = {
+  buckets: z.array(bucketRole, bucketsRight).optional(),
+  allBucketsAccess: role.optional(),
+};
 
 export const createDatabaseUserRequest = component('CreateDatabaseUserRequest', {
   userId: uuidField().optional(),
@@ -36,16 +42,22 @@ export const updateDatabaseUserRequest = component('UpdateDatabaseUserRequest', 
 });
 
 const v3CreateClusterUserRequest = component('V3CreateClusterUserRequest', {
+  // As v2 takes it.
+  userId: uuidField().optional(),
   username: username(),
   password: password(),
-  allBucketsAccess: role().optional(),
+  allBucketsAccess: v3Role.optional(),
   buckets: z
     .array(
-      component('V3CreateClusterUserRequest_buckets', {
-        name: text(1, 100),
-        scope: text(1, 251),
-        access: role(),
-      }),
+      z.union([
+        component('V3CreateClusterUserRequest_buckets', {
+          name: text(1, 100),
+          scope: text(1, 251),
+          access: v3Role,
+        }),
+        bucketRole,
+      ]),
+      bucketsRight,
     )
     .optional(),
 });
@@ -54,7 +66,12 @@ const userItem = component('ListDatabaseUsersResponseItem', {
   userId: uuidField(),
   username: z.string(),
   access: z.array(
-    z.object({ bucketName: z.string(), scope: z.string().optional(), bucketAccess: z.array(z.string()) }),
+    // A BucketRole; the scope is there where a user of v3 was given one.
+    z.strictObject({
+      bucketName: z.string(),
+      scope: z.string().optional(),
+      bucketAccess: z.array(role),
+    }),
   ),
 });
 export type UserItem = z.output<typeof userItem>;
@@ -67,7 +84,8 @@ export const ListDatabaseUsers = defineOperation({
   id: 'clusters/list-users',
   method: 'GET',
   path: users,
-  doc: 'Database users, in the order they were made.',
+  doc: 'Database users, in the order they were made: all of them.',
+  query: z.strictObject({}),
   replies: { 200: { doc: 'All', body: z.array(userItem).meta({ id: 'ListDatabaseUsersResponse' }) } },
 });
 
@@ -78,7 +96,7 @@ export const CreateDatabaseUser = defineOperation({
   path: users,
   doc: 'Makes a database user.',
   body: createDatabaseUserRequest,
-  replies: { 201: { doc: 'Made', headers: { Location: 'the user' } } },
+  replies: { 201: { doc: 'Made', headers: { Location: 'the users of the cluster' } } },
 });
 
 export const V3CreateClusterUser = defineOperation({
@@ -87,8 +105,8 @@ export const V3CreateClusterUser = defineOperation({
   method: 'POST',
   path: '/v3/clusters/{id}/users',
   doc: 'Makes a database user with access to buckets and scopes.',
-  body: z.union([v3CreateClusterUserRequest, createDatabaseUserRequest]),
-  replies: { 201: { doc: 'Made', headers: { Location: 'the user' } } },
+  body: v3CreateClusterUserRequest,
+  replies: { 201: { doc: 'Made', headers: { Location: 'the users of the cluster' } } },
 });
 
 export const UpdateDatabaseUser = defineOperation({

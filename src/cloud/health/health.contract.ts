@@ -1,6 +1,7 @@
 // How a cluster is, and the certificate that clients trust it by.
 import { z } from 'zod';
-import { component } from '../http/component.ts';
+import { clusterStatus, v3ClusterStatus } from '../clusters/phase.ts';
+import { choice, component } from '../http/component.ts';
 import { defineOperation } from '../http/operation.ts';
 
 const bucketStats = component('BucketStats', {
@@ -21,8 +22,16 @@ const nodeStats = component('NodeStats', {
 });
 
 const healthSchema = component('ClusterHealthResponse', {
-  status: z.string(),
-  health: z.enum(['healthy', 'unhealthy', 'degraded', 'failedOver', 'inactiveFailed', 'N/A']),
+  // Of v2 or v3, by the version that is asked.
+  status: z.union([clusterStatus, v3ClusterStatus]),
+  health: choice('clusterHealth', [
+    'healthy',
+    'unhealthy',
+    'degraded',
+    'failedOver',
+    'inactiveFailed',
+    'N/A',
+  ]),
   bucketStats: bucketStats.optional(),
   nodeStats: nodeStats.optional(),
 });

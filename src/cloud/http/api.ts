@@ -6,10 +6,16 @@ import type { ApiDocument } from '#contract/api-document.ts';
 import type { Log } from '#ports/log.ts';
 import type { Caller } from '../access/caller.ts';
 import { Goof, invalid, notFound } from './goof.ts';
+import { takeJsonOnly } from './json-body.ts';
+import { refuseMalformed } from './malformed.ts';
 import type { BoundOperation, Operation, Request } from './operation.ts';
+import { problemsOf } from './problems.ts';
 
 const bodyLimitBytes = 1024 * 1024;
 const requestTimeoutMs = 30_000;
+const timeoutCheckMs = 1_000;
+/** An encoded name of 128 characters, each of up to twelve. */
+const paramLengthMax = 2_048;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export interface ApiOptions {
@@ -17,15 +23,23 @@ export interface ApiOptions {
   /** Throws a goof when the request bears no valid credentials. */
   callerOf(request: FastifyRequest): Promise<Caller>;
   log: Log;
+  /** For a whole request to arrive. */
+  requestTimeoutMs?: number;
 }
 
 export function createApi(options: ApiOptions): FastifyInstance {
+  const patienceMs = options.requestTimeoutMs ?? requestTimeoutMs;
   const app = Fastify({
     bodyLimit: bodyLimitBytes,
-    requestTimeout: requestTimeoutMs,
-    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
+    requestTimeout: patienceMs,
+    http: { headersTimeout: patienceMs, connectionsCheckingInterval: Math.min(timeoutCheckMs, patienceMs) },
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: paramLengthMax },
     forceCloseConnections: 'idle',
+    clientErrorHandler: refuseMalformed,
+    // A path that cannot be decoded, or too long a part of one.
+    frameworkErrors: (_error, request, reply) => refuse(reply as FastifyReply, nowhere(request.url)),
   });
+  takeJsonOnly(app);
   app.setErrorHandler((error, _request, reply) => refuse(reply, goofOf(error as Error, options.log)));
   app.setNotFoundHandler((request, reply) => refuse(reply, unrouted(request, options.operations)));
   for (const bound of options.operations) addRoute(app, bound, options);
@@ -74,14 +88,24 @@ function addRoute(
 function readRequest(operation: Operation, request: FastifyRequest): Request {
   const params = request.params as Record<string, string>;
   if (params['id'] !== undefined && !uuid.test(params['id'])) throw malformedId(operation, params['id']);
+  if (Object.values(params).some((value) => value.includes('\0'))) throw nowhere(request.url);
   return {
     params,
     query:
       operation.query === undefined ? undefined : parse(operation.query, request.query, 'query parameter'),
     body: operation.body === undefined ? undefined : parse(operation.body, request.body, 'field'),
     caller: request.caller as Caller,
-    url: new URL(request.url, `${request.protocol}://${request.host}`),
+    get url() {
+      return urlOf(request);
+    },
   };
+}
+
+/** A Host header can hold anything, and be absent. */
+function urlOf({ url, protocol, host }: FastifyRequest): URL {
+  const base = `${protocol}://${host}`;
+  if (URL.canParse(url, base)) return new URL(url, base);
+  return new URL(url.replace(/^[a-z]+:\/\/[^/]*/i, ''), 'http://localhost');
 }
 
 function malformedId(operation: Operation, id: string): Goof {
@@ -93,14 +117,7 @@ function malformedId(operation: Operation, id: string): Goof {
 function parse(schema: z.ZodType, value: unknown, kind: string): unknown {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw invalid(parsed.error.issues.map((issue) => describe(issue, kind)).join('; '));
-}
-
-function describe(issue: z.core.$ZodIssue, kind: string): string {
-  const path = issue.path.map(String).join('.');
-  if (issue.code === 'unrecognized_keys')
-    return `${[...issue.path, ''].join('.')}${issue.keys.join(', ')}: unknown ${kind}`;
-  return path === '' ? `body: ${issue.message}` : `${path}: ${issue.message}`;
+  throw invalid(problemsOf(parsed.error.issues, value, kind));
 }
 
 function goofOf(error: Error & { code?: string; statusCode?: number }, log: Log): Goof {
@@ -130,9 +147,12 @@ function unrouted(request: FastifyRequest, operations: readonly BoundOperation[]
   const methods = operations
     .filter(({ operation }) => matches(operation.path, path))
     .map(({ operation }) => operation.method);
-  if (methods.length === 0) return notFound(`there is no ${path}`);
+  if (methods.length === 0) return nowhere(path);
   return new Goof('MethodNotAllowed', `${path} takes ${methods.join(', ')}`, { allow: methods.join(', ') });
 }
+
+const nowhere = (path: string): Goof =>
+  notFound(`there is no ${path.split('?')[0]}; see /docs/api for what there is`);
 
 function matches(pattern: string, path: string): boolean {
   const [wanted, given] = [pattern.split('/'), path.split('/')];

@@ -1,4 +1,5 @@
-// Helpers of the published schemas: strict objects under their published names, and the forms of common fields.
+// Helpers of the published schemas: strict objects under their published names, and the forms of common fields. Every message
+// says what would be right, after the name of the field.
 import { z } from 'zod';
 
 /** An object that is known by name in the API description and takes no unknown fields. */
@@ -6,13 +7,24 @@ export const component = <S extends z.ZodRawShape>(id: string, shape: S) =>
   z.strictObject(shape).meta({ id });
 
 export const uuidField = () => z.guid('must be a uuid');
+
+/** What both databases keep as it is: neither null characters nor halves of characters. */
+const keepable = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
+
+/** Any text that can be kept. */
+export const anyText = () =>
+  z.string('must be a string').refine(keepable, 'must be without null characters and halves of characters');
 export const text = (min: number, max: number) =>
   z
-    .string('must be a string')
+    .string(`must be a string of ${min} to ${max} characters`)
     .min(min, `must have ${min} to ${max} characters`)
-    .max(max, `must have ${min} to ${max} characters`);
+    .max(max, `must have ${min} to ${max} characters`)
+    .refine(keepable, 'must be without null characters and halves of characters');
 export const oneOf = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` });
+/** A choice that is known by name in the API description. */
+export const choice = <const T extends readonly string[]>(id: string, values: T) =>
+  oneOf(values).meta({ id });
 export const integer = (min: number, max?: number) => {
   const right =
     max === undefined

@@ -2,13 +2,16 @@
 
 /** The kinds, each with its status. */
 export const goofs = {
+  BadRequest: 400,
   Unauthorized: 401,
   AccessForbidden: 403,
   NotFound: 404,
   MethodNotAllowed: 405,
+  RequestTimeout: 408,
   PayloadTooLarge: 413,
   ValidationError: 422,
   TooManyRequests: 429,
+  HeadersTooLarge: 431,
   InternalServerError: 500,
 } as const;
 

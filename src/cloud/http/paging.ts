@@ -7,7 +7,7 @@ const pageMax = 1_000_000;
 
 const positive = (max: number) =>
   z
-    .string()
+    .string('must be given once')
     .regex(/^\d{1,7}$/, `must be a number from 1 to ${max}`)
     .transform(Number)
     .refine((value) => value >= 1 && value <= max, `must be from 1 to ${max}`);
@@ -38,7 +38,7 @@ export interface Sort<Key extends string = string> {
 /** `sortBy=<key>.<asc|desc>` over the keys given. */
 export const sortBy = <const Key extends string>(keys: readonly Key[]) =>
   z
-    .string()
+    .string('must be given once')
     .transform((text, context): Sort<Key> => {
       const [, name, direction] = /^(\w+)\.(asc|desc)$/.exec(text) ?? [];
       const key = keys.find((each) => each === name);
