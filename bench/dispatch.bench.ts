@@ -4,6 +4,7 @@ import { fullGrants } from '../src/auth/grants.ts';
 import { realKdf } from '../src/auth/kdf.host.ts';
 import { LoginThrottle } from '../src/auth/login-throttle.ts';
 import { Turns } from '../src/auth/turns.ts';
+import { noTraffic } from '../src/kv/activity.ts';
 import { Bucket } from '../src/kv/bucket/bucket.ts';
 import { handlers } from '../src/kv/commands/index.ts';
 import { Connection } from '../src/kv/connection/connection.ts';
@@ -34,6 +35,7 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
     secret: Buffer.alloc(32),
     startedMs: 0,
     connections: () => [],
+    traffic: noTraffic(),
     loginRefused: () => {},
     limits: {},
   };
@@ -46,11 +48,13 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
   const figures = () => served.report();
   const { compaction, keys, timings } = bucket;
   const vbucketFigures = (vb: number) => bucket.vbucketFigures(vb);
-  served.open({ documents, changes, figures, keys, timings, compaction, vbucketFigures });
+  const activity = () => bucket.activity();
+  served.open({ documents, changes, figures, activity, keys, timings, compaction, vbucketFigures });
   const tick = () => now.set(realClock.wallMs(), realClock.monotonicMs());
   const host = {
     dispatcher: new Dispatcher(environment, output, handlers),
     output,
+    traffic: noTraffic(),
     tick,
     nowMs: () => realClock.monotonicMs(),
     wake: () => {},

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Histogram } from './histogram.ts';
+import { durationBounds, Histogram } from './histogram.ts';
 
 test('counts durations in the range of powers of two that holds them', () => {
   const histogram = new Histogram();
@@ -18,4 +18,15 @@ test('counts durations in the range of powers of two that holds them', () => {
       [2 ** 30, 2 ** 31, 1],
     ],
   );
+});
+
+test('tells how many took less than each bound, and the sum', () => {
+  const histogram = new Histogram();
+  for (const milliseconds of [0.01, 0.02, 3, 3, 60_000]) histogram.add(milliseconds);
+  const { counts, sum } = histogram.figures();
+  assert.equal(counts.length, durationBounds.length + 1);
+  const below = (seconds: number) => counts[durationBounds.indexOf(seconds)];
+  assert.deepEqual([below(0.000016), below(0.000064), below(0.004096), below(16.777216)], [1, 2, 4, 4]);
+  assert.equal(counts.at(-1), 5);
+  assert.ok(Math.abs(sum - 60.00603) < 1e-9);
 });

@@ -3,6 +3,7 @@
 
 import type { UserSpec } from '#auth/privileges.ts';
 import type { TlsSpec } from '#ports/tls.ts';
+import type { BucketActivity, DocumentCounts, TrafficFigures } from './activity.ts';
 
 export {
   type BucketGrant,
@@ -12,6 +13,15 @@ export {
   type UserSpec,
 } from '#auth/privileges.ts';
 export type { TlsSpec } from '#ports/tls.ts';
+export {
+  type BucketActivity,
+  type DocumentCounts,
+  type DurationFigures,
+  noCounts,
+  noTraffic,
+  type StreamFigures,
+  type TrafficFigures,
+} from './activity.ts';
 
 export type BucketType = 'native' | 'ephemeral' | 'cache';
 export type EvictionPolicy = 'valueOnly' | 'fullEviction' | 'noEviction' | 'nruEviction';
@@ -120,7 +130,7 @@ export interface WarmUpReport {
   ms: number;
 }
 
-export interface BucketReport {
+export interface BucketReport extends DocumentCounts {
   name: string;
   uuid: string;
   incarnation: number;
@@ -140,16 +150,8 @@ export interface BucketReport {
   /** Null in buckets without a disk. */
   warmUp: WarmUpReport | null;
   dirtyItems: number;
-  /** Counters since start. */
+  /** All operations on documents since start, as clients count them. */
   ops: number;
-  gets: number;
-  getHits: number;
-  sets: number;
-  deletes: number;
-  /** What replication from other clusters asked for and wrote. */
-  metaGets: number;
-  metaSets: number;
-  metaDeletes: number;
   /** Documents read from disk because a client asked for them. */
   diskFetches: number;
   /** Values, items or documents that were let go to stay inside the quota. */
@@ -160,6 +162,7 @@ export interface BucketReport {
   nonResident: number;
   /** Live items per collection id in lower-case hex. */
   collectionItems: Record<string, number>;
+  activity: BucketActivity;
 }
 
 export interface RefusedLogin {
@@ -171,6 +174,7 @@ export interface RefusedLogin {
 export interface KvReport {
   buckets: BucketReport[];
   connections: number;
+  traffic: TrafficFigures;
 }
 
 export interface KvAdmin {

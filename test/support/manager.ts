@@ -19,6 +19,7 @@ import type { OpenJournal } from '../../src/cluster/events/events.feature.ts';
 import { createClusterManager } from '../../src/cluster/manager.ts';
 import type { System } from '../../src/cluster/nodes/system.ts';
 import { aCluster } from './cluster.ts';
+import { aBucketReport, aKvReport } from './kv-reports.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryJournal } from './memory-journal.ts';
 
@@ -77,7 +78,7 @@ export class FakeKv {
   }
   async report(): Promise<KvReport> {
     const buckets = this.desired?.buckets ?? [];
-    return { buckets: buckets.map(({ name, uuid }) => this.#reportOf(name, uuid)), connections: 0 };
+    return aKvReport({ buckets: buckets.map(({ name, uuid }) => this.#reportOf(name, uuid)) });
   }
   async randomKey(): Promise<string | null> {
     return this.key;
@@ -89,14 +90,7 @@ export class FakeKv {
     this.compactions.push([uuid, `cancel ${origin}`]);
   }
   #reportOf(name: string, uuid: string): BucketReport {
-    return {
-      ...{ name, uuid, incarnation: 0, state: 'ready', damaged: [], writeFailure: null },
-      ...{ items: 0, memUsed: 0, dataBytes: 0, diskBytes: 0, dirtyItems: 0, ops: 0, gets: 0 },
-      ...{ metaGets: 0, metaSets: 0, metaDeletes: 0 },
-      ...{ getHits: 0, sets: 0, deletes: 0, diskFetches: 0, nonResident: 0, collectionItems: {} },
-      ...{ evictions: 0, expired: 0, freeDiskBytes: 0, compaction: null, warmUp: null },
-      ...this.figures[name],
-    };
+    return aBucketReport({ name, uuid, ...this.figures[name] });
   }
 }
 

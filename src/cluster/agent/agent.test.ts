@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { BucketReport, CompactOrder, KvDesired, KvReport } from '#kv/admin.ts';
 import { silentLog } from '#ports/log.ts';
 import { memoryCluster } from '../../../test/support/cluster.ts';
+import { aBucketReport, aKvReport } from '../../../test/support/kv-reports.ts';
 import { BucketsService } from '../buckets/buckets.service.ts';
 import { BucketsStore } from '../buckets/buckets.store.ts';
 import { Agent } from './agent.ts';
@@ -27,7 +28,7 @@ class FakeKv {
   async report(): Promise<KvReport> {
     this.reports++;
     const buckets = (this.asked.at(-1)?.buckets ?? []).map((bucket) => this.#reportOf(bucket.uuid));
-    return { buckets, connections: 0 };
+    return aKvReport({ buckets });
   }
   async randomKey(): Promise<string | null> {
     return null;
@@ -39,13 +40,7 @@ class FakeKv {
     this.compactions.push([uuid, `cancel ${origin}`]);
   }
   #reportOf(uuid: string): BucketReport {
-    return {
-      ...{ name: uuid, uuid, incarnation: 0, state: 'ready', damaged: [], writeFailure: null },
-      ...{ items: 0, memUsed: 0, dataBytes: 0, diskBytes: 0, dirtyItems: 0, ops: this.ops, gets: 0 },
-      ...{ metaGets: 0, metaSets: 0, metaDeletes: 0 },
-      ...{ getHits: 0, sets: 0, deletes: 0, diskFetches: 0, nonResident: 0, collectionItems: {} },
-      ...{ evictions: 0, expired: 0, freeDiskBytes: 0, compaction: null, warmUp: null },
-    };
+    return aBucketReport({ name: uuid, uuid, ops: this.ops });
   }
 }
 

@@ -2,22 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BucketReport } from '#kv/admin.ts';
+import { aBucketReport, aKvReport } from '../../../test/support/kv-reports.ts';
 import { Samples } from './samples.ts';
-
-const aReport = (changes: Partial<BucketReport>): BucketReport => ({
-  ...{ name: 'b', uuid: 'u', incarnation: 0, state: 'ready', damaged: [], writeFailure: null },
-  ...{ items: 0, memUsed: 0, dataBytes: 0, diskBytes: 0, dirtyItems: 0, ops: 0, gets: 0 },
-  ...{ getHits: 0, sets: 0, deletes: 0, diskFetches: 0, nonResident: 0, collectionItems: {} },
-  ...{ evictions: 0, expired: 0, freeDiskBytes: 0, compaction: null, warmUp: null },
-  ...{ metaGets: 0, metaSets: 0, metaDeletes: 0 },
-  ...changes,
-});
 
 function taker() {
   const samples = new Samples();
   const take = (second: number, changes: Partial<BucketReport>): boolean => {
     const now = { monotonicMs: second * 1000, wallMs: 5_000_000 + second * 1000 };
-    return samples.take({ buckets: [aReport(changes)], connections: 3 }, now);
+    return samples.take(aKvReport({ buckets: [aBucketReport(changes)], connections: 3 }), now);
   };
   return { samples, take };
 }

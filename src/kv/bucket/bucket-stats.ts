@@ -1,6 +1,10 @@
 // What a bucket's engine counts.
+import type { EngineActivity } from '../activity.ts';
 import type { Collections } from '../vbucket/collections.ts';
 import type { VbucketRows } from '../vbucket/rows.ts';
+import type { Flusher } from './flusher.ts';
+import type { MemoryDocuments } from './memory-documents.ts';
+import type { Timings } from './timings.ts';
 
 export interface BucketStats {
   items: number;
@@ -32,3 +36,17 @@ export function countsOf(
     collectionItems: Object.fromEntries(counts),
   };
 }
+
+export const activityOf = (
+  rows: VbucketRows,
+  documents: MemoryDocuments,
+  flusher: Flusher | null,
+  { commit, fetch, fetchWait }: Timings,
+): EngineActivity => ({
+  tombstones: rows.tombstones.reduce((sum, count) => sum + count, 0),
+  queued: flusher?.queued ?? 0,
+  memoryRefusals: documents.memoryRefusals,
+  commit: commit.figures(),
+  fetchWait: fetchWait.figures(),
+  fetch: fetch.figures(),
+});

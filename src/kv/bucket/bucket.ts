@@ -5,6 +5,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
+import type { EngineActivity } from '../activity.ts';
 import type { BucketType, EvictionPolicy, Manifest, WarmUpReport } from '../admin.ts';
 import { type BucketFiles, type DamagedFile, type DiskSizes, noSizes } from '../disk/engine.ts';
 import { Collections } from '../vbucket/collections.ts';
@@ -18,7 +19,7 @@ import { Sweeper } from '../vbucket/sweeper.ts';
 import { Vbuckets } from '../vbucket/vbuckets.ts';
 import { BackgroundFetches } from './background-fetches.ts';
 import { BucketKeys } from './bucket-keys.ts';
-import { type BucketStats, countsOf } from './bucket-stats.ts';
+import { activityOf, type BucketStats, countsOf } from './bucket-stats.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { CollectionSweep } from './collection-sweep.ts';
 import { Compaction } from './compaction.ts';
@@ -211,6 +212,10 @@ export class Bucket {
       evictions: this.keeper.evictions,
       expired: this.expirer.expired,
     };
+  }
+
+  activity(): EngineActivity {
+    return activityOf(this.vbuckets.rows, this.documents, this.flusher, this.timings);
   }
 
   vbucketFigures(vb: number): VbucketFigures {

@@ -62,6 +62,8 @@ export class Flusher {
   private readonly files: FileState[];
   private paused = true;
   private inFlightBytes = 0;
+  /** Changes since the start. */
+  queued = 0;
 
   constructor(options: FlusherOptions) {
     this.options = options;
@@ -85,6 +87,7 @@ export class Flusher {
 
   /** Called at every change. */
   dirtied(row: number, isUrgent: boolean): void {
+    this.queued++;
     const file = this.files[fileOf(row, this.files.length)] as FileState;
     if (isUrgent && !file.isUrgent) this.hurry(file);
     else if (file.timer === null && file.running === null) this.linger(file);

@@ -56,6 +56,8 @@ export class MemoryDocuments implements Documents {
   onSettled: (token: number, status: Status) => void = () => {};
   /** Answered to every change while not success: persistence is lost. */
   writeRefusal: Status = Status.success;
+  /** Writes that found no room. */
+  memoryRefusals = 0;
   private readonly type: BucketType;
   private readonly rules: BucketRules;
   private readonly vbuckets: Vbuckets;
@@ -390,7 +392,9 @@ export class MemoryDocuments implements Documents {
   /** Whether the draft fits; deletions need no room. */
   private checkRoom(): Status {
     const isUpdate = (this.draft.bits & Bit.deleted) === 0;
-    return isUpdate && this.isFull() ? Status.temporaryFailure : checkSize(this.draft);
+    if (!isUpdate || !this.isFull()) return checkSize(this.draft);
+    this.memoryRefusals++;
+    return Status.temporaryFailure;
   }
 
   private isFull(): boolean {

@@ -10,14 +10,23 @@ import { bodyOf, plainValue } from './values.ts';
 const doNotCreate = 0xffffffff;
 
 /** INCR and its quiet twin: wraps at 2^64. */
-export const increment = (request: Request): Status | Outcome => count(request, add64);
+export const increment = (request: Request): Status | Outcome =>
+  count(request, add64, 'increments', 'incrementMisses');
 /** DECR and its quiet twin: stops at 0. */
-export const decrement = (request: Request): Status | Outcome => count(request, subtract64);
+export const decrement = (request: Request): Status | Outcome =>
+  count(request, subtract64, 'decrements', 'decrementMisses');
 
-function count(request: Request, change: (hi: number, lo: number) => void): Status | Outcome {
+type Counted = 'increments' | 'incrementMisses' | 'decrements' | 'decrementMisses';
+
+function count(
+  request: Request,
+  change: (hi: number, lo: number) => void,
+  hits: Counted,
+  misses: Counted,
+): Status | Outcome {
   const { view, frame } = request;
   const found = request.documents.find(frame.vb, request.key, request.keyStart, request.keyEnd, view);
-  if (found === Status.keyNotFound) return create(request);
+  if (found === Status.keyNotFound) return create(request, misses);
   if (found !== Status.success) return found;
   if (view.locked) return Status.locked;
   const value = plainValue(view);
@@ -30,20 +39,23 @@ function count(request: Request, change: (hi: number, lo: number) => void): Stat
   mutation.flags = view.flags;
   mutation.preserveExpiry = true;
   mutation.keepXattrs = true;
-  return storeNumber(request);
+  return storeNumber(request, hits);
 }
 
-function create(request: Request): Status | Outcome {
+function create(request: Request, misses: Counted): Status | Outcome {
   const { buffer, extrasStart } = request.frame;
   const expiry = buffer.readUInt32BE(extrasStart + 16);
-  if (expiry === doNotCreate) return Status.keyNotFound;
+  if (expiry === doNotCreate) {
+    request.counters[misses]++;
+    return Status.keyNotFound;
+  }
   number64.hi = buffer.readUInt32BE(extrasStart + 8);
   number64.lo = buffer.readUInt32BE(extrasStart + 12);
   beginMutation(request, StoreMode.add).expiry = expiry;
-  return storeNumber(request);
+  return storeNumber(request, misses);
 }
 
-function storeNumber(request: Request): Status | Outcome {
+function storeNumber(request: Request, counted: Counted): Status | Outcome {
   const { mutation, result, output } = request;
   mutation.value = request.scratch.room(decimalBytesMax);
   mutation.valueStart = 0;
@@ -51,7 +63,7 @@ function storeNumber(request: Request): Status | Outcome {
   mutation.datatype = Datatype.json;
   const status = request.documents.store(mutation, result);
   if (status !== Status.success) return status;
-  request.counters.sets++;
+  request.counters[counted]++;
   const at = replyMutation(request, result, 8);
   output.buffer.writeUInt32BE(number64.hi, at);
   output.buffer.writeUInt32BE(number64.lo, at + 4);

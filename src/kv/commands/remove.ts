@@ -5,9 +5,11 @@ import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 
 /** DELETE and its quiet twin. */
 export function remove(request: Request): Status | Outcome {
+  const { counters } = request;
   const status = request.documents.remove(beginMutation(request, StoreMode.remove), request.result);
+  if (status === Status.keyNotFound) counters.deleteMisses++;
   if (status !== Status.success) return status;
-  request.counters.deletes++;
+  counters.deletes++;
   replyMutation(request, request.result);
   return Outcome.replied;
 }

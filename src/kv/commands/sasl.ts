@@ -92,6 +92,7 @@ function stillValid(
 }
 
 function logIn(request: Request, user: UserEntry): void {
+  request.environment.traffic.logins++;
   request.session.authenticate(user, request.environment.directory);
   request.connection.trust(true);
 }
@@ -109,6 +110,7 @@ function holdBack(environment: Environment, peer: string, user: string, held: He
   // A name that nobody has may be a password in the wrong field.
   const known = directory.user(user) === undefined ? null : user;
   log.warn('login.refused', { user: known, peer });
+  environment.traffic.refusedLogins++;
   environment.loginRefused({ user: known, from: sourceOf(peer) });
   const tell = () => held.settle(Status.authError);
   throttle.failed(sourceOf(peer), user).then(tell, tell);
@@ -167,6 +169,7 @@ function settlePlain(
     return;
   }
   user.passwordDigest = digest;
+  environment.traffic.logins++;
   session.authenticate(user, environment.directory);
   held.connection.trust(true);
   held.settle(Status.success);

@@ -22,8 +22,16 @@ function store(request: Request, mode: StoreMode): Status | Outcome {
   // A client that sends attributes means these; one that sends only a body leaves those that are there alone.
   mutation.keepXattrs = (mutation.datatype & Datatype.xattr) === 0;
   const status = request.documents.store(mutation, result);
+  if (frame.casLo !== 0 || frame.casHi !== 0) countVersion(request, status);
   if (status !== Status.success) return status;
   request.counters.sets++;
   replyMutation(request, result);
   return Outcome.replied;
+}
+
+/** For writes that name the version they replace. */
+function countVersion({ counters }: Request, status: Status): void {
+  if (status === Status.success) counters.casHits++;
+  else if (status === Status.keyNotFound) counters.casMisses++;
+  else if (status === Status.keyExists) counters.casBadValues++;
 }

@@ -4,6 +4,7 @@ import { emptyFrame, FrameResult, frameBytesMax } from '#wire/frame.ts';
 import { FrameReader } from '#wire/frame-reader.ts';
 import type { Output } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
+import type { TrafficFigures } from '../activity.ts';
 import type { Directory, UserEntry } from '../dispatch/directory.ts';
 import { type Dispatcher, Verdict } from '../dispatch/dispatcher.ts';
 import { replyHeld } from '../dispatch/reply-held.ts';
@@ -30,6 +31,7 @@ export const connectionLimits = {
 export interface ConnectionHost {
   readonly dispatcher: Dispatcher;
   readonly output: Output;
+  readonly traffic: TrafficFigures;
   /** Reads the clock for what is done with the bytes that arrived. */
   tick(): void;
   nowMs(): number;
@@ -89,6 +91,7 @@ export class Connection {
     // Who is hung up on is still read from, to notice when it closes its side.
     if (this.closed || this.closingAtMs >= 0) return true;
     this.isUsed = true;
+    this.host.traffic.readBytes += end - start;
     this.host.tick();
     this.reader.feed(chunk, start, end);
     if (this.isBlocked) this.reader.keep();
@@ -163,7 +166,9 @@ export class Connection {
 
   /** Sends bytes that answer nothing. */
   push(bytes: Buffer): void {
-    if (!this.closed && this.closingAtMs < 0 && this.stalledAtMs < 0) this.transport.write(bytes);
+    if (this.closed || this.closingAtMs >= 0 || this.stalledAtMs >= 0) return;
+    this.host.traffic.writtenBytes += bytes.length;
+    this.transport.write(bytes);
   }
 
   /** Hangs up on clients that keep us waiting, and on those that ask for nothing for so long (0: never). */
@@ -254,8 +259,9 @@ export class Connection {
   }
 
   private flush(): void {
-    const { output } = this.host;
+    const { output, traffic } = this.host;
     if (output.end === 0) return;
+    traffic.writtenBytes += output.end;
     const taken = this.closed || this.transport.write(output.bytes());
     output.clear(!taken);
     if (this.transport.unsentBytes > connectionLimits.unsentBytes && this.stalledAtMs < 0) {

@@ -92,7 +92,9 @@ export class Dispatcher {
       if (checked !== Status.success || !entry) return checked;
       request.result.pending = 0;
       request.getsBefore = request.counters.gets;
-      return entry.handler(request);
+      const outcome = entry.handler(request);
+      if (outcome === Status.locked) request.counters.lockErrors++;
+      return outcome;
     } catch (error) {
       request.output.end = before;
       request.environment.log.error('command.failed', {
@@ -149,7 +151,6 @@ export class Dispatcher {
 function awaitDisk(request: Request, before: number): Verdict {
   const { connection, counters, documents, frame, framing, output, session } = request;
   output.end = before;
-  counters.ops--;
   counters.gets = request.getsBefore;
   const mayBeOvertaken =
     !framing.barrier &&
@@ -235,8 +236,6 @@ function checkBucket(request: Request, entry: Entry): Status {
       ? Status.success
       : request.refuse(Status.noBucket, 'No bucket selected');
   request.bucket = bucket;
-  request.counters = bucket.counters;
-  bucket.counters.ops++;
   if (bucket.documents) request.documents = bucket.documents;
   else if (!entry.command.duringWarmup)
     return request.refuse(Status.temporaryFailure, 'The bucket is warming up');
@@ -248,6 +247,7 @@ function checkBucket(request: Request, entry: Entry): Status {
   if (status !== Status.success) return status;
   request.privileges = access.of(request.collection);
   if (request.privileges === 0) return hiddenCollection(request);
+  request.counters = bucket.tally.of(request.collection);
   return checkPrivileges(request, entry);
 }
 

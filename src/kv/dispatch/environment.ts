@@ -5,6 +5,7 @@ import type { Turns } from '#auth/turns.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
+import type { TrafficFigures } from '../activity.ts';
 import type { RefusedLogin } from '../admin.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Directory } from './directory.ts';
@@ -27,6 +28,8 @@ export interface Environment {
   /** Told of each; returns at once. */
   loginRefused(login: RefusedLogin): void;
   connections(): Iterable<Connection>;
+  /** Counted here, by whoever sees it. */
+  readonly traffic: TrafficFigures;
   /** Limits of the data port as it runs, by the names that clients know. */
   readonly limits: Readonly<Record<string, number>>;
 }

@@ -4,6 +4,7 @@ import { emptyFrame, type Frame } from '#wire/frame.ts';
 import { emptyFraming, type Framing } from '#wire/framing.ts';
 import type { Output } from '#wire/output.ts';
 import type { Status } from '#wire/status.ts';
+import { type DocumentCounts, noCounts } from '../activity.ts';
 import {
   type Documents,
   emptyItemView,
@@ -17,7 +18,7 @@ import type { Connection } from '../connection/connection.ts';
 import type { Session } from '../connection/session.ts';
 import type { Environment } from './environment.ts';
 import { Scratch } from './scratch.ts';
-import { type Counters, noCounts, type ServedBucket } from './served-bucket.ts';
+import type { ServedBucket } from './served-bucket.ts';
 
 /** What a command answers instead of a status: it wrote its reply itself; or the reply comes later. */
 export const Outcome = { replied: -1, later: -2, close: -3 } as const;
@@ -36,7 +37,8 @@ export class Request {
   /** Set for commands that need a bucket. */
   bucket!: ServedBucket;
   documents!: Documents;
-  counters: Counters = noCounts();
+  /** Of the collection of the key. */
+  counters: DocumentCounts = noCounts();
   /** The document key with its collection id in front, and the id. */
   key: Buffer = Buffer.alloc(0);
   keyStart = 0;

@@ -1,6 +1,8 @@
 // A bucket as the pipeline sees it: its documents once they are loaded, its collections, its configuration, and the
 // clients that wait for its durable writes.
+import { Histogram } from '#base/histogram.ts';
 import { Status } from '#wire/status.ts';
+import { type BucketActivity, type DocumentCounts, type EngineActivity, operationsOf } from '../activity.ts';
 import type { BucketReport, BucketSpec, CompactionReport, WarmUpReport } from '../admin.ts';
 import type { BucketKeys } from '../bucket/bucket-keys.ts';
 import type { Documents } from '../bucket/documents.ts';
@@ -11,6 +13,7 @@ import type { ChangeSource } from '../stream/source.ts';
 import type { VbucketFigures } from '../vbucket/figures.ts';
 import { Collections } from './collections.ts';
 import { Scans } from './scans.ts';
+import { Tally } from './tally.ts';
 
 /** What counts in a bucket's statistics beside what commands count. */
 export type EngineFigures = Pick<
@@ -34,37 +37,12 @@ export interface BucketEngine {
   /** Null in buckets that keep no history. */
   readonly changes: ChangeSource | null;
   figures(): EngineFigures;
+  activity(): EngineActivity;
   readonly keys: BucketKeys;
   readonly timings: Timings;
   readonly compaction: { readonly progress: CompactionReport | null };
   vbucketFigures(vb: number): VbucketFigures;
 }
-
-/** What commands count since start. */
-export interface Counters {
-  ops: number;
-  gets: number;
-  getHits: number;
-  sets: number;
-  deletes: number;
-  /** What replication from other clusters asked for and wrote; the last: versions that lost a conflict. */
-  metaGets: number;
-  metaSets: number;
-  metaDeletes: number;
-  metaRejects: number;
-}
-
-export const noCounts = (): Counters => ({
-  ops: 0,
-  gets: 0,
-  getHits: 0,
-  sets: 0,
-  deletes: 0,
-  metaGets: 0,
-  metaSets: 0,
-  metaDeletes: 0,
-  metaRejects: 0,
-});
 
 const noFigures: EngineFigures = {
   items: 0,
@@ -80,6 +58,16 @@ const noFigures: EngineFigures = {
   collectionItems: {},
 };
 
+const noEngineActivity = (): EngineActivity => ({
+  tombstones: 0,
+  queued: 0,
+  memoryRefusals: 0,
+  commit: noDurations(),
+  fetchWait: noDurations(),
+  fetch: noDurations(),
+});
+const noDurations = () => new Histogram().figures();
+
 export class ServedBucket {
   readonly name: string;
   readonly uuid: string;
@@ -91,7 +79,7 @@ export class ServedBucket {
   engine: BucketEngine | null = null;
   /** How far the start is, also before `engine` is there; null in buckets without a disk. */
   warmUp: () => WarmUpReport | null = () => null;
-  readonly counters: Counters = noCounts();
+  readonly tally = new Tally();
   readonly producers = new Producers();
   readonly scans = new Scans();
   private readonly waiting = new Map<number, HeldReply>();
@@ -109,7 +97,10 @@ export class ServedBucket {
   /** Takes over a changed specification; answers whether the cluster configuration is another one. */
   update(spec: BucketSpec): boolean {
     const { json } = this.spec.clusterConfig;
-    if (spec.manifest.uid !== this.spec.manifest.uid) this.collections = new Collections(spec.manifest);
+    if (spec.manifest.uid !== this.spec.manifest.uid) {
+      this.collections = new Collections(spec.manifest);
+      this.tally.keepOnly(this.collections);
+    }
     this.spec = spec;
     if (spec.clusterConfig.json === json) return false;
     this.config = Buffer.from(spec.clusterConfig.json);
@@ -147,8 +138,17 @@ export class ServedBucket {
     return this.uuids[2 * vb + 1] ?? 0;
   }
 
-  report(): EngineFigures & Counters {
-    return { ...(this.engine?.figures() ?? noFigures), ...this.counters };
+  report(): EngineFigures & DocumentCounts & { ops: number } {
+    const counts = this.tally.total();
+    return { ...(this.engine?.figures() ?? noFigures), ...counts, ops: operationsOf(counts) };
+  }
+
+  activity(): BucketActivity {
+    return {
+      ...(this.engine?.activity() ?? noEngineActivity()),
+      collections: this.tally.collections(),
+      streams: this.producers.figures(),
+    };
   }
 
   /** It changes only while the documents are closed, so once is enough. */

@@ -138,6 +138,7 @@ export class BucketHost {
       warmUp: bucket.warmUpReport,
       ...served.report(),
       ...this.figures(),
+      activity: served.activity(),
     };
   }
 
@@ -192,6 +193,7 @@ export class BucketHost {
       documents: bucket.documents,
       changes: this.served.spec.type === 'cache' ? null : bucket.changes,
       figures: () => this.figures(),
+      activity: () => bucket.activity(),
       keys: bucket.keys,
       timings: bucket.timings,
       compaction: bucket.compaction,

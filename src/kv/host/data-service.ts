@@ -14,6 +14,7 @@ import type { Random } from '#ports/random.ts';
 import { frameBytesMax } from '#wire/frame.ts';
 import { Output } from '#wire/output.ts';
 import type { Status } from '#wire/status.ts';
+import { noTraffic } from '../activity.ts';
 import type {
   BucketSpec,
   CompactOrder,
@@ -73,6 +74,7 @@ export class DataService implements KvAdmin {
   private sweepTimer: Timer | null = null;
   private expiryPagerSeconds = expiryPagerSecondsDefault;
   private limits = freshLimits;
+  private readonly traffic = noTraffic();
   private stopping = false;
   private allGone: () => void = () => {};
   /** Changes are made one after the other. */
@@ -85,7 +87,10 @@ export class DataService implements KvAdmin {
       intake: { connect: (socket, shown) => this.connect(socket, shown) },
       connectionsMax: () => options.connectionsMax ?? this.limits.connectionsMax,
       connectionCount: () => this.connections.size,
-      refused: (socket) => this.logConnection('connection.refused', peerOf(socket)),
+      refused: (socket) => {
+        this.traffic.rejected++;
+        this.logConnection('connection.refused', peerOf(socket));
+      },
       withoutSharedBuffer: options.withoutSharedBuffer ?? false,
     });
   }
@@ -108,6 +113,7 @@ export class DataService implements KvAdmin {
       startedMs: clock.monotonicMs(),
       loginRefused: this.options.loginRefused ?? (() => {}),
       connections: () => this.connections,
+      traffic: this.traffic,
       limits: {
         maxconns: this.options.connectionsMax ?? this.limits.connectionsMax,
         max_packet_size: frameBytesMax,
@@ -117,6 +123,7 @@ export class DataService implements KvAdmin {
     this.connectionHost = {
       dispatcher,
       output,
+      traffic: this.traffic,
       tick: () => this.tick(),
       nowMs: () => clock.monotonicMs(),
       wake: (connection) => this.wake(connection),
@@ -136,7 +143,7 @@ export class DataService implements KvAdmin {
 
   async report(): Promise<KvReport> {
     const buckets = await Promise.all([...this.hosts.values()].map((host) => host.report()));
-    return { buckets, connections: this.connections.size };
+    return { buckets, connections: this.connections.size, traffic: { ...this.traffic } };
   }
 
   async randomKey(bucket: string): Promise<string | null> {
@@ -208,6 +215,7 @@ export class DataService implements KvAdmin {
     const connection = new Connection(this.connectionHost, new SocketTransport(socket), peer);
     this.connections.add(connection);
     this.gate.follow(socket);
+    this.traffic.connections++;
     if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.exposed.add(connection);
     this.logConnection('connection.opened', peer);
     if (shown) this.certify(connection, shown);

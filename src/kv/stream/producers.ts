@@ -1,4 +1,5 @@
 // The connections of change streams on one bucket, by the names they gave themselves.
+import type { StreamFigures } from '../activity.ts';
 import type { Producer } from './producer.ts';
 
 /** Each may hold some megabytes of pages. */
@@ -26,8 +27,27 @@ export class Producers {
     if (this.byName.get(name) === producer) this.byName.delete(name);
   }
 
+  /** By kind of connection. */
+  figures(): Record<string, StreamFigures> {
+    const byKind: Record<string, StreamFigures> = {};
+    for (const producer of this.byName.values()) {
+      const kind = kindOf(producer.name);
+      byKind[kind] ??= { connections: 0, itemsSent: 0, bytesSent: 0, itemsRemaining: 0 };
+      const sum = byKind[kind];
+      sum.connections++;
+      sum.itemsSent += producer.figures.itemsSent;
+      sum.bytesSent += producer.figures.bytesSent;
+      sum.itemsRemaining += producer.all().reduce((left, { remaining }) => left + remaining, 0);
+    }
+    return byKind;
+  }
+
   /** The documents cannot be read any more. */
   sourceGone(): void {
     for (const producer of this.byName.values()) producer.sourceGone();
   }
 }
+
+/** Names are for clients to choose, but the services of a cluster begin theirs with their kind. */
+const kinds = ['replication', 'xdcr', 'fts', 'cbas', 'secidx', 'eventing', 'mapreduce_view', 'backup'];
+const kindOf = (name: string): string => kinds.find((kind) => name.startsWith(`${kind}:`)) ?? 'other';

@@ -1,0 +1,45 @@
+// What clients did in a bucket, counted once: by collection. The bucket's own figures are the sums.
+import { addCounts, type DocumentCounts, noCounts } from '../activity.ts';
+import type { Collections } from './collections.ts';
+
+export class Tally {
+  /** What was done in collections that are gone: sums never fall. */
+  private readonly rest = noCounts();
+  private readonly byCollection = new Map<number, DocumentCounts>();
+  private lastId = -1;
+  private last = this.rest;
+
+  /** Where to count what is done in a collection, which must be there. */
+  of(collection: number): DocumentCounts {
+    if (collection === this.lastId) return this.last;
+    let counts = this.byCollection.get(collection);
+    if (!counts) {
+      counts = noCounts();
+      this.byCollection.set(collection, counts);
+    }
+    this.lastId = collection;
+    this.last = counts;
+    return counts;
+  }
+
+  /** Those that are not among the collections any more count as the rest. */
+  keepOnly(collections: Collections): void {
+    for (const [id, counts] of this.byCollection) {
+      if (collections.get(id)) continue;
+      addCounts(this.rest, counts);
+      this.byCollection.delete(id);
+    }
+    this.lastId = -1;
+  }
+
+  total(): DocumentCounts {
+    const sum = { ...this.rest };
+    for (const counts of this.byCollection.values()) addCounts(sum, counts);
+    return sum;
+  }
+
+  /** By id in lower-case hex. */
+  collections(): Record<string, DocumentCounts> {
+    return Object.fromEntries([...this.byCollection].map(([id, counts]) => [id.toString(16), { ...counts }]));
+  }
+}

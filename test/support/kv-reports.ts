@@ -1,0 +1,25 @@
+// Reports of a data service that does nothing, for stand-ins.
+import { type BucketReport, type KvReport, noCounts, noTraffic } from '#kv/admin.ts';
+import { Histogram } from '../../src/base/histogram.ts';
+
+const noDurations = () => new Histogram().figures();
+
+export const aBucketReport = (changes: Partial<BucketReport>): BucketReport => ({
+  ...{ name: 'b', uuid: 'u', incarnation: 0, state: 'ready', damaged: [], writeFailure: null },
+  ...{ items: 0, memUsed: 0, dataBytes: 0, diskBytes: 0, dirtyItems: 0, ops: 0, nonResident: 0 },
+  ...{ diskFetches: 0, evictions: 0, expired: 0, freeDiskBytes: 0, collectionItems: {} },
+  ...{ compaction: null, warmUp: null },
+  ...noCounts(),
+  activity: {
+    ...{ tombstones: 0, queued: 0, memoryRefusals: 0, collections: {}, streams: {} },
+    ...{ commit: noDurations(), fetchWait: noDurations(), fetch: noDurations() },
+  },
+  ...changes,
+});
+
+export const aKvReport = (changes: Partial<KvReport> = {}): KvReport => ({
+  buckets: [],
+  connections: 0,
+  traffic: noTraffic(),
+  ...changes,
+});
