@@ -12,6 +12,8 @@ import { createHttpServer, type HttpServer } from '#http/server.ts';
 import type { Throttle } from '#http/throttle.ts';
 import type { KvAdmin, KvDesired, KvPorts, TlsSpec, UserSpec } from '#kv/admin.ts';
 import { WorkerKvAdmin } from '#kv/host/worker-kv-admin.ts';
+import { createMetrics, type Metrics } from '#metrics/metrics.feature.ts';
+import { FolderStoreFiles } from '#metrics/store/files.adapter.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -51,6 +53,7 @@ export class Node {
   private readonly kv: KvAdmin;
   private readonly store: EmbeddedConfigStore;
   readonly manager: ClusterManager;
+  readonly metrics: Metrics;
 
   constructor(options: NodeOptions, { secrets, log, onLost }: NodeDeps) {
     this.options = options;
@@ -65,6 +68,7 @@ export class Node {
     const dataFolder = options['data-dir'];
     this.store = new EmbeddedConfigStore(join(dataFolder, 'config.db'));
     this.stops.push({ name: 'configuration', stop: () => this.store[Symbol.asyncDispose]() });
+    this.metrics = this.stopping('metrics', metricsIn(join(dataFolder, 'metrics'), log.child('metrics')));
     this.manager = this.stopping('manager', this.createManager(dataFolder, secrets));
   }
 
@@ -94,6 +98,11 @@ export class Node {
     if (this.manager.listening.isPlainForThisMachineOnly) return loopbackHosts(host)[0] as string;
     if (host === '0.0.0.0') return '127.0.0.1';
     return host === '::' ? '::1' : host;
+  }
+
+  /** Once the node is ready: figures are kept, and what is kept is read, beside its work. */
+  startMetrics(): void {
+    this.metrics.start();
   }
 
   /** True once the data service does what the configuration says. */
@@ -288,3 +297,13 @@ export class Node {
     return part;
   }
 }
+
+const metricsIn = (folder: string, log: Log): Metrics =>
+  createMetrics({
+    files: {
+      fine: new FolderStoreFiles(join(folder, 'ten-seconds')),
+      coarse: new FolderStoreFiles(join(folder, 'five-minutes')),
+    },
+    clock: realClock,
+    log,
+  });

@@ -54,6 +54,7 @@ export async function runNode(
     const credentials = wanted ?? folder.madeAdministrator() ?? (makePassword ? madeUp() : null);
     await becomeReady({ node, options, folder, plan, credentials, made: wanted === null });
     keepReserve(options['data-dir']);
+    node.startMetrics();
   } catch (error) {
     await node.stop();
     throw error;

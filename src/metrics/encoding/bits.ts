@@ -1,0 +1,62 @@
+// Bits one after the other in a growing buffer, highest bit of a number first.
+
+const firstBytes = 32;
+
+export class BitWriter {
+  #bytes: Uint8Array = new Uint8Array(firstBytes);
+  #bits = 0;
+
+  /** The lowest `count` bits of the number, at most 32. */
+  write(value: number, count: number): void {
+    if (this.#bits + count > this.#bytes.length * 8) this.#grow();
+    const bytes = this.#bytes;
+    let left = count;
+    while (left > 0) {
+      const free = 8 - (this.#bits & 7);
+      const take = Math.min(free, left);
+      const part = (value >>> (left - take)) & ((1 << take) - 1);
+      bytes[this.#bits >>> 3] = (bytes[this.#bits >>> 3] as number) | (part << (free - take));
+      this.#bits += take;
+      left -= take;
+    }
+  }
+
+  get byteLength(): number {
+    return (this.#bits + 7) >>> 3;
+  }
+
+  /** What was written; a view that later writes change. */
+  view(): Uint8Array {
+    return this.#bytes.subarray(0, this.byteLength);
+  }
+
+  #grow(): void {
+    const grown = new Uint8Array(this.#bytes.length * 2);
+    grown.set(this.#bytes);
+    this.#bytes = grown;
+  }
+}
+
+export class BitReader {
+  readonly #bytes: Uint8Array;
+  #bits = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** The next `count` bits, at most 32, as an unsigned number. Past the end everything is zero. */
+  read(count: number): number {
+    let value = 0;
+    let left = count;
+    while (left > 0) {
+      const free = 8 - (this.#bits & 7);
+      const take = Math.min(free, left);
+      const byte = this.#bytes[this.#bits >>> 3] ?? 0;
+      value = (value << take) | ((byte >>> (free - take)) & ((1 << take) - 1));
+      this.#bits += take;
+      left -= take;
+    }
+    return value >>> 0;
+  }
+}

@@ -1,0 +1,101 @@
+// Records of an index and a log: numbers of seven bits a byte, texts and doubles, in a growing buffer.
+
+const more = 0x80;
+const firstBytes = 256;
+
+export class RecordWriter {
+  #bytes = Buffer.allocUnsafe(firstBytes);
+  #length = 0;
+
+  /** A whole number from 0 on. */
+  number(value: number): this {
+    this.#room(8);
+    let left = value;
+    while (left >= more) {
+      this.#bytes[this.#length++] = (left % more) | more;
+      left = Math.floor(left / more);
+    }
+    this.#bytes[this.#length++] = left;
+    return this;
+  }
+
+  double(value: number): this {
+    this.#room(8);
+    this.#length = this.#bytes.writeDoubleLE(value, this.#length);
+    return this;
+  }
+
+  text(value: string): this {
+    return this.blob(Buffer.from(value, 'utf8'));
+  }
+
+  /** Its length, then the bytes. */
+  blob(bytes: Uint8Array): this {
+    this.number(bytes.length);
+    this.#room(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+    return this;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** What was written; the writer is empty afterwards and its buffer new. */
+  take(): Buffer {
+    const taken = this.#bytes.subarray(0, this.#length);
+    this.#bytes = Buffer.allocUnsafe(firstBytes);
+    this.#length = 0;
+    return taken;
+  }
+
+  #room(bytes: number): void {
+    if (this.#length + bytes <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + bytes));
+    grown.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = grown;
+  }
+}
+
+/** Reads in the order of writing; throws a RangeError past the end. */
+export class RecordReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get done(): boolean {
+    return this.#at >= this.#bytes.length;
+  }
+
+  number(): number {
+    let value = 0;
+    for (let factor = 1; ; factor *= more) {
+      const byte = this.#bytes.readUInt8(this.#at++);
+      value += (byte % more) * factor;
+      if (byte < more) return value;
+    }
+  }
+
+  double(): number {
+    const value = this.#bytes.readDoubleLE(this.#at);
+    this.#at += 8;
+    return value;
+  }
+
+  text(): string {
+    return this.blob().toString('utf8');
+  }
+
+  blob(): Buffer {
+    const length = this.number();
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw new RangeError('the record ends early');
+    const bytes = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return bytes;
+  }
+}

@@ -1,0 +1,49 @@
+// The node's metrics put together: who measures, when it is asked, where it is kept.
+//
+//   const metrics = createMetrics({ files, clock, log });
+//   metrics.registry.add('data', { collect: () => [...] });   // anybody who measures, at any time
+//   metrics.start();                                          // once the node is ready
+//   await metrics.stop();
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { MetricsRegistry } from './registry.ts';
+import { Sampler } from './sampler.ts';
+import { type StoreOptions, TimeSeriesStore } from './store/store.ts';
+
+export interface Metrics {
+  readonly registry: MetricsRegistry;
+  readonly store: TimeSeriesStore;
+  /** Begins to sample; what is on disk is read meanwhile. */
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export function createMetrics({
+  files,
+  clock,
+  log,
+}: {
+  files: StoreOptions['files'];
+  clock: Clock;
+  log: Log;
+}): Metrics {
+  const registry = new MetricsRegistry({ log });
+  const store = new TimeSeriesStore({ files, clock, log });
+  const sampler = new Sampler({ registry, sink: store, clock });
+  let opened: Promise<void> | null = null;
+  return {
+    registry,
+    store,
+    start() {
+      opened = store
+        .open()
+        .catch((error: unknown) => log.error('metrics.openFailed', { reason: String(error) }));
+      sampler.start();
+    },
+    async stop() {
+      sampler.stop();
+      await opened;
+      await store.close();
+    },
+  };
+}

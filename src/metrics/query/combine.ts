@@ -1,0 +1,131 @@
+// Several series made into one at each moment: sums and the like, and quantiles of histograms.
+import type { Labels } from '../sample.ts';
+import type { Combiner, Step } from './plan.ts';
+import { isInfinite } from './window-functions.ts';
+
+/** Values of a series at each moment of a query; `has` is 0 where there is none. */
+export interface Row {
+  readonly labels: Labels;
+  readonly values: Float64Array;
+  readonly has: Uint8Array;
+}
+
+const boundLabel = 'le';
+const nameLabel = '__name__';
+
+export function applyStep(rows: readonly Row[], step: Step): Row[] {
+  return step.kind === 'combine' ? combine(rows, step) : quantiles(rows, step.share);
+}
+
+function combine(rows: readonly Row[], { by, byBound }: { by: Combiner; byBound: boolean }): Row[] {
+  const groups = groupBy(rows, ({ le }) => (byBound && le !== undefined ? { le } : {}));
+  return groups.map(({ labels, members }) => {
+    const row = emptyRow(labels, members);
+    for (let at = 0; at < row.has.length; at++) {
+      const values = members.filter(({ has }) => has[at] === 1).map((member) => member.values[at] as number);
+      if (values.length > 0) put(row, at, reduce[by](values));
+    }
+    return row;
+  });
+}
+
+const reduce: Record<Combiner, (values: readonly number[]) => number> = {
+  sum: (values) => values.reduce((sum, value) => sum + value, 0),
+  count: (values) => values.length,
+  min: (values) => values.reduce((best, value) => (value < best || Number.isNaN(best) ? value : best)),
+  max: (values) => values.reduce((best, value) => (value > best || Number.isNaN(best) ? value : best)),
+  avg: (values) => {
+    let mean = 0;
+    for (const [index, value] of values.entries()) {
+      if (isInfinite(mean) && (value === mean || Number.isFinite(value))) continue;
+      mean = index === 0 ? value : mean + (value / (index + 1) - mean / (index + 1));
+    }
+    return mean;
+  },
+};
+
+interface Bucket {
+  bound: number;
+  count: number;
+}
+
+function quantiles(rows: readonly Row[], share: number): Row[] {
+  const histograms = rows.filter(({ labels }) => boundOf(labels) !== null);
+  const groups = groupBy(histograms, ({ [boundLabel]: _bound, [nameLabel]: _name, ...rest }) => rest);
+  return groups.map(({ labels, members }) => {
+    const row = emptyRow(labels, members);
+    for (let at = 0; at < row.has.length; at++) {
+      const present = members.filter(({ has }) => has[at] === 1);
+      const buckets = present.map((member) => ({
+        bound: boundOf(member.labels) as number,
+        count: member.values[at] as number,
+      }));
+      if (buckets.length > 0) put(row, at, quantile(share, buckets));
+    }
+    return row;
+  });
+}
+
+function boundOf({ le }: Labels): number | null {
+  if (le === undefined || le === '') return null;
+  if (le === '+Inf') return Infinity;
+  const bound = Number(le);
+  return Number.isNaN(bound) ? null : bound;
+}
+
+/** Between two bounds values are taken to be spread evenly; above the highest the answer is that bound. */
+function quantile(share: number, unsorted: readonly Bucket[]): number {
+  const buckets = rising(unsorted.toSorted((a, b) => a.bound - b.bound));
+  const last = buckets.at(-1) as Bucket;
+  if (last.bound !== Infinity || buckets.length < 2 || last.count === 0 || Number.isNaN(last.count))
+    return Number.NaN;
+  const rank = share * last.count;
+  const found = buckets.slice(0, -1).findIndex(({ count }) => count >= rank);
+  if (found < 0) return (buckets.at(-2) as Bucket).bound;
+  const { bound, count } = buckets[found] as Bucket;
+  if (found === 0 && bound <= 0) return bound;
+  const below = buckets[found - 1] ?? { bound: 0, count: 0 };
+  return below.bound + (bound - below.bound) * ((rank - below.count) / (count - below.count));
+}
+
+/** One bucket for a bound, and none with less than the one before. */
+function rising(sorted: readonly Bucket[]): Bucket[] {
+  const buckets: Bucket[] = [];
+  for (const { bound, count } of sorted) {
+    const last = buckets.at(-1);
+    if (last?.bound === bound) last.count += count;
+    else buckets.push({ bound, count });
+  }
+  let most = -Infinity;
+  for (const bucket of buckets) {
+    most = Math.max(most, bucket.count);
+    bucket.count = most;
+  }
+  return buckets;
+}
+
+function groupBy(rows: readonly Row[], key: (labels: Labels) => Labels) {
+  const groups = new Map<string, { labels: Labels; members: Row[] }>();
+  for (const row of rows) {
+    const labels = key(row.labels);
+    const text = labelsKey(labels);
+    const group = groups.get(text);
+    if (group) group.members.push(row);
+    else groups.set(text, { labels, members: [row] });
+  }
+  return [...groups.values()];
+}
+
+/** The same text for the same labels. */
+export const labelsKey = (labels: Labels): string =>
+  JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+function emptyRow(labels: Labels, [first]: readonly Row[]): Row {
+  const length = first?.has.length ?? 0;
+  return { labels, values: new Float64Array(length), has: new Uint8Array(length) };
+}
+
+function put({ values, has }: Row, at: number, value: number): void {
+  values[at] = value;
+  has[at] = 1;
+}

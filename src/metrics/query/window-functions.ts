@@ -1,0 +1,141 @@
+// What is made of the samples inside one window of time. Results are those of Prometheus 2 (its documentation of query
+// functions, and its extrapolation of rates to the edges of the window).
+import type { WindowFunction } from './plan.ts';
+
+/** Samples from index `from` up to, not including, `to`; the window's ends in milliseconds. */
+export interface Window {
+  readonly timesMs: Float64Array;
+  readonly values: Float64Array;
+  from: number;
+  to: number;
+  startMs: number;
+  endMs: number;
+}
+
+/** `undefined` where there are too few samples to say anything. */
+export type Computed = number | undefined;
+
+export const compute: Record<WindowFunction, (window: Window) => Computed> = {
+  rate: (window) => extrapolated(window, { counter: true, perSecond: true }),
+  increase: (window) => extrapolated(window, { counter: true, perSecond: false }),
+  delta: (window) => extrapolated(window, { counter: false, perSecond: false }),
+  irate: (window) => lastStep(window, true),
+  idelta: (window) => lastStep(window, false),
+  deriv: slope,
+  avg_over_time: average,
+  min_over_time: (window) => extreme(window, (value, best) => value < best),
+  max_over_time: (window) => extreme(window, (value, best) => value > best),
+};
+
+/** A series is taken to go on to an edge that is no further away than this many usual distances of samples. */
+const edgeTolerance = 1.1;
+
+function extrapolated(window: Window, { counter, perSecond }: { counter: boolean; perSecond: boolean }) {
+  const { timesMs, values, from, to, startMs, endMs } = window;
+  if (to - from < 2) return undefined;
+  const firstMs = timesMs[from] as number;
+  const lastMs = timesMs[to - 1] as number;
+  const change = counter ? increase(window) : (values[to - 1] as number) - (values[from] as number);
+  const sampledSeconds = (lastMs - firstMs) / 1000;
+  const distance = sampledSeconds / (to - from - 1);
+  const reach = (edge: number) => (edge < distance * edgeTolerance ? edge : distance / 2);
+  const toStart = reach(untilStart((firstMs - startMs) / 1000, sampledSeconds));
+  const seconds = sampledSeconds + toStart + reach((endMs - lastMs) / 1000);
+  const factor = seconds / sampledSeconds;
+  return change * (perSecond ? factor / ((endMs - startMs) / 1000) : factor);
+
+  /** A counter was never below zero. */
+  function untilStart(edge: number, sampled: number): number {
+    const first = values[from] as number;
+    return counter && change > 0 && first >= 0 ? Math.min(edge, sampled * (first / change)) : edge;
+  }
+}
+
+/** A value that falls is a counter that began again at zero. */
+function increase({ values, from, to }: Window): number {
+  let sum = (values[to - 1] as number) - (values[from] as number);
+  for (let index = from + 1; index < to; index++) {
+    const before = values[index - 1] as number;
+    if ((values[index] as number) < before) sum += before;
+  }
+  return sum;
+}
+
+function lastStep({ timesMs, values, from, to }: Window, perSecond: boolean): Computed {
+  if (to - from < 2) return undefined;
+  const last = values[to - 1] as number;
+  const before = values[to - 2] as number;
+  const change = perSecond && last < before ? last : last - before;
+  return perSecond ? change / (((timesMs[to - 1] as number) - (timesMs[to - 2] as number)) / 1000) : change;
+}
+
+/** A sum that keeps what rounding would lose (Kahan and Neumaier). */
+class ExactSum {
+  #sum = 0;
+  #lost = 0;
+
+  add(value: number): void {
+    const sum = this.#sum + value;
+    const isLarger = Math.abs(this.#sum) >= Math.abs(value);
+    this.#lost += isLarger ? this.#sum - sum + value : value - sum + this.#sum;
+    this.#sum = sum;
+  }
+
+  /** Without what was lost on the way. */
+  get rough(): number {
+    return this.#sum;
+  }
+
+  get value(): number {
+    return this.#sum + this.#lost;
+  }
+}
+
+/** Per second, by least squares. */
+function slope({ timesMs, values, from, to }: Window): Computed {
+  const count = to - from;
+  if (count < 2) return undefined;
+  if (isConstant(values, from, to)) return Number.isFinite(values[from]) ? 0 : Number.NaN;
+  const [x, y, xy, xx] = [new ExactSum(), new ExactSum(), new ExactSum(), new ExactSum()];
+  for (let index = from; index < to; index++) {
+    const seconds = ((timesMs[index] as number) - (timesMs[from] as number)) / 1000;
+    const value = values[index] as number;
+    x.add(seconds);
+    y.add(value);
+    xy.add(seconds * value);
+    xx.add(seconds * seconds);
+  }
+  return (xy.value - (x.value * y.value) / count) / (xx.value - (x.value * x.value) / count);
+}
+
+function isConstant(values: Float64Array, from: number, to: number): boolean {
+  for (let index = from + 1; index < to; index++) if (values[index] !== values[from]) return false;
+  return true;
+}
+
+/** Of means, so that large values do not overflow. */
+function average({ values, from, to }: Window): Computed {
+  if (from === to) return undefined;
+  const mean = new ExactSum();
+  for (let index = from; index < to; index++) {
+    const value = values[index] as number;
+    const count = index - from + 1;
+    const infinite = isInfinite(mean.rough);
+    if (infinite && (value === mean.rough || Number.isFinite(value))) continue;
+    mean.add(value / count - mean.rough / count);
+  }
+  return isInfinite(mean.rough) ? mean.rough : mean.value;
+}
+
+export const isInfinite = (value: number): boolean => value === Infinity || value === -Infinity;
+
+/** What is not a number counts only where there is nothing else. */
+function extreme({ values, from, to }: Window, isBetter: (value: number, best: number) => boolean): Computed {
+  if (from === to) return undefined;
+  let best = values[from] as number;
+  for (let index = from + 1; index < to; index++) {
+    const value = values[index] as number;
+    if (isBetter(value, best) || Number.isNaN(best)) best = value;
+  }
+  return best;
+}

@@ -1,0 +1,169 @@
+// A block: one file with all samples of a span of time, written once. Chunks of a series lie together; a table finds the
+// series of a metric without reading those of others. Every part carries a checksum.
+//
+//   chunks:  samples of one chunk after the other, each [crc32 of the bytes][bytes]
+//   entries: per metric name [crc32][per series: labels, its first chunk's place, per chunk: times, count and length]
+//   table:   per metric name its place among the entries
+//   foot:    [place of the table][its length][its crc32][crc32 of the foot so far][magic]
+import { crc32 } from 'node:zlib';
+import { RecordReader, RecordWriter } from '../encoding/varint.ts';
+import type { Labels } from '../sample.ts';
+import type { Chunk } from './head.ts';
+
+const magic = Buffer.from('DVNTSB1\n', 'latin1');
+export const footBytes = 8 + 4 + 4 + 4 + magic.length;
+const crcBytes = 4;
+
+export interface SeriesChunks {
+  readonly labels: Labels;
+  readonly chunks: readonly Chunk[];
+}
+
+/** Where something lies in the file. */
+export interface Place {
+  readonly at: number;
+  readonly length: number;
+}
+
+export type Table = ReadonlyMap<string, Place>;
+
+export interface Entry {
+  readonly labels: Labels;
+  readonly chunks: readonly (Place & Omit<Chunk, 'bytes'>)[];
+}
+
+/** The file's bytes. */
+export function encodeBlock(series: readonly SeriesChunks[]): Buffer[] {
+  const parts: Buffer[] = [];
+  let at = 0;
+  const put = (bytes: Uint8Array): number => {
+    const place = at;
+    parts.push(withCrc(bytes));
+    at += crcBytes + bytes.length;
+    return place;
+  };
+  const entries = [...byName(series)].map(([name, members]) => {
+    const writer = new RecordWriter();
+    for (const member of members) writeEntry(writer, member, put);
+    return [name, writer.take()] as const;
+  });
+  const table = new RecordWriter();
+  for (const [name, bytes] of entries) table.text(name).number(put(bytes)).number(bytes.length);
+  const tableBytes = table.take();
+  parts.push(tableBytes, footOf(at, tableBytes));
+  return parts;
+}
+
+function withCrc(bytes: Uint8Array): Buffer {
+  const part = Buffer.allocUnsafe(crcBytes + bytes.length);
+  part.writeUInt32LE(crc32(bytes));
+  part.set(bytes, crcBytes);
+  return part;
+}
+
+function byName(series: readonly SeriesChunks[]): Map<string, SeriesChunks[]> {
+  const names = new Map<string, SeriesChunks[]>();
+  for (const one of series) {
+    if (one.chunks.length === 0) continue;
+    const name = one.labels['__name__'] ?? '';
+    const members = names.get(name);
+    if (members) members.push(one);
+    else names.set(name, [one]);
+  }
+  return names;
+}
+
+function writeEntry(
+  writer: RecordWriter,
+  { labels, chunks }: SeriesChunks,
+  put: (bytes: Uint8Array) => number,
+): void {
+  const rest = Object.entries(labels).filter(([label]) => label !== '__name__');
+  writer.number(rest.length);
+  for (const [label, value] of rest) writer.text(label).text(value);
+  writer.number(chunks.length);
+  let before = 0;
+  for (const [index, { firstMs, lastMs, count, bytes }] of chunks.entries()) {
+    const place = put(bytes);
+    if (index === 0) writer.number(place);
+    writer
+      .number(firstMs - before)
+      .number(lastMs - firstMs)
+      .number(count)
+      .number(bytes.length);
+    before = lastMs;
+  }
+}
+
+function footOf(at: number, table: Buffer): Buffer {
+  const foot = Buffer.alloc(footBytes);
+  foot.writeDoubleLE(at, 0);
+  foot.writeUInt32LE(table.length, 8);
+  foot.writeUInt32LE(crc32(table), 12);
+  foot.writeUInt32LE(crc32(foot.subarray(0, 16)), 16);
+  foot.set(magic, 20);
+  return foot;
+}
+
+/** Something in a file is not what was written; the text says what. */
+export class DamageError extends Error {
+  override name = 'DamageError';
+}
+
+/** Where the table lies, and its checksum. */
+export function readFoot(foot: Buffer): Place & { crc: number } {
+  const isWhole =
+    foot.length === footBytes &&
+    foot.subarray(20).equals(magic) &&
+    foot.readUInt32LE(16) === crc32(foot.subarray(0, 16));
+  if (!isWhole) throw new DamageError('its end is damaged or missing');
+  return { at: foot.readDoubleLE(0), length: foot.readUInt32LE(8), crc: foot.readUInt32LE(12) };
+}
+
+export function readTable(bytes: Buffer, crc: number): Table {
+  if (crc32(bytes) !== crc) throw new DamageError('its table is damaged');
+  const reader = new RecordReader(bytes);
+  const table = new Map<string, Place>();
+  while (!reader.done) {
+    const name = reader.text();
+    table.set(name, { at: reader.number(), length: crcBytes + reader.number() });
+  }
+  return table;
+}
+
+export function readEntries(name: string, part: Buffer): Entry[] {
+  const reader = new RecordReader(checked(part, `the entries of ${name}`));
+  const entries: Entry[] = [];
+  while (!reader.done) entries.push(readEntry(name, reader));
+  return entries;
+}
+
+function readEntry(name: string, reader: RecordReader): Entry {
+  const labels: Record<string, string> = { __name__: name };
+  for (let left = reader.number(); left > 0; left--) {
+    const label = reader.text();
+    labels[label] = reader.text();
+  }
+  const chunks: Entry['chunks'][number][] = [];
+  const count = reader.number();
+  let at = count > 0 ? reader.number() : 0;
+  let before = 0;
+  for (let index = 0; index < count; index++) {
+    const firstMs = before + reader.number();
+    const lastMs = firstMs + reader.number();
+    const samples = reader.number();
+    const length = crcBytes + reader.number();
+    chunks.push({ at, length, firstMs, lastMs, count: samples });
+    at += length;
+    before = lastMs;
+  }
+  return { labels, chunks };
+}
+
+/** The bytes of a part whose checksum stands before it. */
+export function checked(part: Buffer, what: string): Buffer {
+  const bytes = part.subarray(crcBytes);
+  if (part.length < crcBytes || part.readUInt32LE(0) !== crc32(bytes))
+    throw new DamageError(`${what} are damaged`);
+  return bytes;
+}

@@ -1,0 +1,214 @@
+// The blocks of a folder: which there are, what is in them, and when they go. Few are open at once.
+import type { Log } from '#ports/log.ts';
+import type { Matcher } from '../sample.ts';
+import {
+  checked,
+  DamageError,
+  type Entry,
+  encodeBlock,
+  footBytes,
+  readEntries,
+  readFoot,
+  readTable,
+  type SeriesChunks,
+  type Table,
+} from './block.ts';
+import type { BlockFile, StoreFiles } from './files.ts';
+import type { Chunk } from './head.ts';
+
+export interface BlockBounds {
+  /** Each block holds the samples of one span of this length. */
+  readonly spanMs: number;
+  readonly retention: { readonly ageMs: number; readonly bytes: number };
+}
+
+interface Known {
+  readonly name: string;
+  readonly startMs: number;
+  readonly bytes: number;
+}
+
+interface Opened {
+  readonly file: BlockFile;
+  readonly table: Table;
+}
+
+export interface Found {
+  readonly series: SeriesChunks[];
+  readonly problems: string[];
+}
+
+const suffix = '.block';
+const openLimit = 64;
+export const blockName = (startMs: number): string => `${startMs}${suffix}`;
+
+export class Blocks {
+  readonly #files: StoreFiles;
+  readonly #log: Log;
+  readonly #bounds: BlockBounds;
+  #known: Known[] = [];
+  /** In the order of use. */
+  readonly #open = new Map<string, Promise<Opened>>();
+  readonly #told = new Set<string>();
+
+  constructor({ files, log, bounds }: { files: StoreFiles; log: Log; bounds: BlockBounds }) {
+    this.#files = files;
+    this.#log = log;
+    this.#bounds = bounds;
+  }
+
+  /** Takes over what is in the folder. */
+  adopt(files: readonly { name: string; bytes: number }[]): void {
+    this.#known = files
+      .filter(({ name }) => /^\d+\.block$/.test(name))
+      .map(({ name, bytes }) => ({ name, bytes, startMs: Number.parseInt(name, 10) }))
+      .sort((a, b) => a.startMs - b.startMs);
+  }
+
+  has(startMs: number): boolean {
+    return this.#known.some((block) => block.startMs === startMs);
+  }
+
+  get bytes(): number {
+    return this.#known.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** The time from which there are samples; null without any block. */
+  get startMs(): number | null {
+    return this.#known[0]?.startMs ?? null;
+  }
+
+  async add(startMs: number, series: readonly SeriesChunks[]): Promise<void> {
+    const parts = encodeBlock(series);
+    const name = blockName(startMs);
+    await this.#files.write(name, parts);
+    const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+    this.#known = [...this.#known, { name, startMs, bytes }].sort((a, b) => a.startMs - b.startMs);
+  }
+
+  /** Removes what is too old, and the oldest while all together are too large. */
+  async expire(nowMs: number): Promise<void> {
+    const { spanMs, retention } = this.#bounds;
+    for (let oldest = this.#known[0]; oldest; oldest = this.#known[0]) {
+      const isOld = oldest.startMs + spanMs < nowMs - retention.ageMs;
+      if (!isOld && this.bytes <= retention.bytes) return;
+      this.#known.shift();
+      await this.#close(oldest.name);
+      await this.#files.remove(oldest.name);
+      this.#log.debug('metrics.blockExpired', { name: oldest.name });
+    }
+  }
+
+  /** What a block cannot give is left out and told. */
+  async select(
+    matches: (labels: Entry['labels']) => boolean,
+    matchers: readonly Matcher[],
+    { fromMs, toMs }: { fromMs: number; toMs: number },
+  ): Promise<Found> {
+    const wanted = this.#known.filter(
+      ({ startMs }) => startMs <= toMs && startMs + this.#bounds.spanMs > fromMs,
+    );
+    const problems: string[] = [];
+    const found = await Promise.all(
+      wanted.map((block) => this.#selectIn(block, { matches, matchers, fromMs, toMs, problems })),
+    );
+    return { series: found.flat(), problems };
+  }
+
+  async close(): Promise<void> {
+    for (const name of [...this.#open.keys()]) await this.#close(name);
+  }
+
+  async #selectIn(block: Known, query: Query): Promise<SeriesChunks[]> {
+    const told = (error: unknown): void => {
+      const problem = `metrics file ${block.name}: ${(error as Error).message}`;
+      query.problems.push(problem);
+      if (!this.#told.has(problem)) this.#log.error('metrics.damaged', { file: block.name, reason: problem });
+      this.#told.add(problem);
+    };
+    try {
+      const { file, table } = await this.#opened(block);
+      const found: SeriesChunks[] = [];
+      for (const name of namesOf(query.matchers, table)) {
+        const place = table.get(name);
+        if (!place) continue;
+        const entries = readEntries(name, await file.read(place.at, place.length));
+        for (const entry of entries) {
+          if (query.matches(entry.labels)) found.push(await readSeries(file, entry, query, told));
+        }
+      }
+      return found;
+    } catch (error) {
+      told(error);
+      return [];
+    }
+  }
+
+  #opened(block: Known): Promise<Opened> {
+    const known = this.#open.get(block.name);
+    this.#open.delete(block.name);
+    const opened = known ?? this.#read(block);
+    this.#open.set(block.name, opened);
+    opened.catch(() => this.#open.delete(block.name));
+    const [oldest] = this.#open.keys();
+    if (this.#open.size > openLimit && oldest !== undefined) void this.#close(oldest);
+    return opened;
+  }
+
+  async #read({ name, bytes }: Known): Promise<Opened> {
+    const file = await this.#files.open(name);
+    try {
+      const foot = readFoot(await file.read(Math.max(bytes - footBytes, 0), footBytes));
+      return { file, table: readTable(await file.read(foot.at, foot.length), foot.crc) };
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  async #close(name: string): Promise<void> {
+    const opened = this.#open.get(name);
+    this.#open.delete(name);
+    await opened?.then(
+      ({ file }) => file.close(),
+      () => {},
+    );
+  }
+}
+
+interface Query {
+  matches: (labels: Entry['labels']) => boolean;
+  matchers: readonly Matcher[];
+  fromMs: number;
+  toMs: number;
+  problems: string[];
+}
+
+/** The metric that the conditions name, or all. */
+function namesOf(matchers: readonly Matcher[], table: Table): Iterable<string> {
+  const named = matchers.find(({ label, operator }) => label === '__name__' && operator === '=');
+  return named ? [named.value] : table.keys();
+}
+
+async function readSeries(
+  file: BlockFile,
+  { labels, chunks }: Entry,
+  { fromMs, toMs }: Query,
+  told: (error: unknown) => void,
+): Promise<SeriesChunks> {
+  const wanted = chunks.filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs);
+  const [first, last] = [wanted[0], wanted.at(-1)];
+  if (!first || !last) return { labels, chunks: [] };
+  const bytes = await file.read(first.at, last.at + last.length - first.at);
+  const read: Chunk[] = [];
+  for (const { at, length, firstMs, lastMs, count } of wanted) {
+    try {
+      const part = bytes.subarray(at - first.at, at - first.at + length);
+      read.push({ firstMs, lastMs, count, bytes: checked(part, `samples of ${labels['__name__']}`) });
+    } catch (error) {
+      if (!(error instanceof DamageError)) throw error;
+      told(error);
+    }
+  }
+  return { labels, chunks: read };
+}

@@ -1,0 +1,88 @@
+// The store's folder on a real disk. Nothing here waits on the thread.
+import { constants } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BlockFile, LogFile, StoreFiles } from './files.ts';
+
+const temporarySuffix = '.tmp';
+const ownerOnly = 0o600;
+
+export class FolderStoreFiles implements StoreFiles {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async list(): Promise<{ name: string; bytes: number }[]> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const files: { name: string; bytes: number }[] = [];
+    for (const name of await readdir(this.#folder)) {
+      if (name.endsWith(temporarySuffix)) await this.remove(name);
+      else files.push({ name, bytes: (await stat(this.#path(name))).size });
+    }
+    return files;
+  }
+
+  async write(name: string, parts: readonly Buffer[]): Promise<void> {
+    const temporary = this.#path(name + temporarySuffix);
+    const file = await open(temporary, 'w', ownerOnly);
+    try {
+      await file.writev(parts);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, this.#path(name));
+    await this.#syncFolder();
+  }
+
+  async open(name: string): Promise<BlockFile> {
+    const file = await open(this.#path(name), 'r');
+    return {
+      async read(at, length) {
+        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, at);
+        return buffer.subarray(0, bytesRead);
+      },
+      close: () => file.close(),
+    };
+  }
+
+  readAll(name: string): Promise<Buffer> {
+    return readFile(this.#path(name));
+  }
+
+  async openLog(name: string, bytes: number): Promise<LogFile> {
+    const file = await open(this.#path(name), constants.O_RDWR | constants.O_CREAT, ownerOnly);
+    await file.truncate(bytes);
+    await this.#syncFolder();
+    let at = bytes;
+    return {
+      async append(added) {
+        const { bytesWritten } = await file.write(added, 0, added.length, at);
+        // A full disk may take a part: the next record overwrites it.
+        if (bytesWritten < added.length) throw new Error('the record was not written whole');
+        at += bytesWritten;
+        await file.datasync();
+      },
+      close: () => file.close(),
+    };
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(this.#path(name), { force: true });
+  }
+
+  #path(name: string): string {
+    return join(this.#folder, name);
+  }
+
+  async #syncFolder(): Promise<void> {
+    const folder = await open(this.#folder, 'r');
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  }
+}

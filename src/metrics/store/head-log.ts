@@ -1,0 +1,82 @@
+// The head's log as bytes: a record per moment with every sample, so that a killed process loses none that was written.
+//
+//   record:  [length][crc32 of the payload][payload]
+//   payload: time, new series with their labels, then per sample twice the series' number, plus one when its value is
+//            that of its last sample, else the value
+import { crc32 } from 'node:zlib';
+import { RecordReader, RecordWriter } from '../encoding/varint.ts';
+import type { Labels } from '../sample.ts';
+import type { Head, HeadSeries } from './head.ts';
+
+const headBytes = 8;
+
+export class LogEncoder {
+  readonly #writer = new RecordWriter();
+  #known: number;
+
+  /** Of a head whose first series the log has already. */
+  constructor(known: number) {
+    this.#known = known;
+  }
+
+  record(head: Head, timeMs: number, taken: readonly HeadSeries[]): Buffer {
+    const writer = this.#writer;
+    const added = head.series.slice(this.#known);
+    this.#known = head.series.length;
+    writer.double(timeMs).number(added.length);
+    for (const { labels } of added) writer.text(JSON.stringify(labels));
+    for (const series of taken) {
+      writer.number(series.id * 2 + (series.isUnchanged ? 1 : 0));
+      if (!series.isUnchanged) writer.double(series.value);
+    }
+    return framed(writer.take());
+  }
+}
+
+function framed(payload: Buffer): Buffer {
+  const record = Buffer.allocUnsafe(headBytes + payload.length);
+  record.writeUInt32LE(payload.length, 0);
+  record.writeUInt32LE(crc32(payload), 4);
+  record.set(payload, headBytes);
+  return record;
+}
+
+/** A record read back whole. */
+export interface Replayed {
+  /** Where the next one begins. */
+  readonly end: number;
+  readonly timeMs: number;
+}
+
+/** Fills a new head record by record. Ends before a record that is cut off; throws for one that is damaged. */
+export function* replay(bytes: Buffer, head: Head): Generator<Replayed> {
+  let at = 0;
+  while (at + headBytes <= bytes.length) {
+    const end = at + headBytes + bytes.readUInt32LE(at);
+    if (end > bytes.length) return;
+    const payload = bytes.subarray(at + headBytes, end);
+    if (crc32(payload) !== bytes.readUInt32LE(at + 4)) throw new DamagedRecord(at);
+    yield { end, timeMs: apply(new RecordReader(payload), head) };
+    at = end;
+  }
+}
+
+export class DamagedRecord extends Error {
+  override name = 'DamagedRecord';
+
+  constructor(at: number) {
+    super(`the record at byte ${at} is damaged`);
+  }
+}
+
+function apply(reader: RecordReader, head: Head): number {
+  const timeMs = reader.double();
+  for (let left = reader.number(); left > 0; left--) head.restore(JSON.parse(reader.text()) as Labels);
+  while (!reader.done) {
+    const code = reader.number();
+    const series = head.series[Math.floor(code / 2)];
+    if (series === undefined) throw new RangeError('the log names a series that it did not define');
+    series.append(timeMs, code % 2 === 1 ? series.value : reader.double());
+  }
+  return timeMs;
+}

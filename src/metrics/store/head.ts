@@ -1,0 +1,128 @@
+// The newest samples, in memory: every series of one span of time, compressed as they come. Bounded in series.
+import { ChunkWriter, readChunk, samplesPerChunk } from '../encoding/chunk.ts';
+import { testOf } from '../query/match.ts';
+import type { FlatSample, Labels, Matcher, Series } from '../sample.ts';
+import { Places } from './places.ts';
+
+/** Compressed samples of one series. */
+export interface Chunk {
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly count: number;
+  readonly bytes: Uint8Array;
+}
+
+export class HeadSeries {
+  /** In the order of creation, from 0. */
+  readonly id: number;
+  /** With `__name__`. */
+  readonly labels: Labels;
+  value = 0;
+  /** The newest value is the one before it. */
+  isUnchanged = false;
+  readonly #full: Chunk[] = [];
+  #open = new ChunkWriter();
+
+  constructor(id: number, labels: Labels) {
+    this.id = id;
+    this.labels = labels;
+  }
+
+  /** A sample that is not newer than the last is left out. */
+  append(timeMs: number, value: number): boolean {
+    const open = this.#open;
+    if (open.count > 0 && timeMs <= open.lastMs) return false;
+    if (open.count === samplesPerChunk) {
+      this.#full.push(chunkOf(open));
+      this.#open = new ChunkWriter();
+    }
+    this.#open.append(timeMs, value);
+    this.isUnchanged = Object.is(value, this.value);
+    this.value = value;
+    return true;
+  }
+
+  chunks(): Chunk[] {
+    return this.#open.count === 0 ? [...this.#full] : [...this.#full, chunkOf(this.#open)];
+  }
+}
+
+const chunkOf = (writer: ChunkWriter): Chunk => ({
+  firstMs: writer.firstMs,
+  lastMs: writer.lastMs,
+  count: writer.count,
+  bytes: writer.bytes(),
+});
+
+export class Head {
+  readonly #series: HeadSeries[] = [];
+  readonly #places: Places<HeadSeries>;
+
+  constructor(seriesLimit: number) {
+    this.#places = new Places(seriesLimit, (labels) => {
+      const series = new HeadSeries(this.#series.length, labels);
+      this.#series.push(series);
+      return series;
+    });
+  }
+
+  get series(): readonly HeadSeries[] {
+    return this.#series;
+  }
+
+  /** Samples of series that there was no room for. */
+  get refused(): number {
+    return this.#places.refused;
+  }
+
+  /** `taken` is told of every series that got its sample. */
+  append(timeMs: number, samples: Iterable<FlatSample>, taken: (series: HeadSeries) => void): void {
+    this.#places.each(samples, (series, value) => {
+      if (series.append(timeMs, value)) taken(series);
+    });
+  }
+
+  /** For a log read back: the next series in the order of creation. */
+  restore(labels: Labels): void {
+    this.#places.of(labels);
+  }
+
+  select(matchers: readonly Matcher[], fromMs: number, toMs: number): Series[] {
+    const matches = testOf(matchers);
+    return this.#series
+      .filter(({ labels }) => matches(labels))
+      .map((series) => ({ labels: series.labels, ...samplesOf(series.chunks(), fromMs, toMs) }))
+      .filter(({ timesMs }) => timesMs.length > 0);
+  }
+}
+
+/** The samples of these chunks inside a span of time, both ends included. */
+export function samplesOf(
+  chunks: readonly Chunk[],
+  fromMs: number,
+  toMs: number,
+): { timesMs: Float64Array; values: Float64Array } {
+  const wanted = chunks.filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs);
+  const count = wanted.reduce((sum, chunk) => sum + chunk.count, 0);
+  const timesMs = new Float64Array(count);
+  const values = new Float64Array(count);
+  let at = 0;
+  for (const { bytes, count } of wanted) {
+    readChunk(bytes, count, { timesMs, values, at });
+    at += count;
+  }
+  const from = firstFrom(timesMs, fromMs);
+  const to = firstFrom(timesMs, toMs + 1);
+  return { timesMs: timesMs.subarray(from, to), values: values.subarray(from, to) };
+}
+
+/** Index of the first time that is not before this one. Times of whole milliseconds. */
+function firstFrom(timesMs: Float64Array, wantedMs: number): number {
+  let [low, high] = [0, timesMs.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((timesMs[middle] as number) < wantedMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,70 @@
+// Finds what belongs to a sample's series. Sources offer the same series in the same order: where one was the last time, it
+// mostly is again, and then nothing is looked up.
+import { labelsKey } from '../query/combine.ts';
+import type { FlatSample, Labels } from '../sample.ts';
+
+interface Place<T> {
+  readonly labels: Labels;
+  readonly name: string;
+  readonly found: T;
+}
+
+export class Places<T> {
+  readonly #limit: number;
+  readonly #make: (labels: Labels) => T;
+  readonly #byKey = new Map<string, T>();
+  #last: Place<T>[] = [];
+  /** Samples of series that there was no room for. */
+  refused = 0;
+
+  constructor(limit: number, make: (labels: Labels) => T) {
+    this.#limit = limit;
+    this.#make = make;
+  }
+
+  get all(): Iterable<T> {
+    return this.#byKey.values();
+  }
+
+  each(samples: Iterable<FlatSample>, take: (found: T, value: number) => void): void {
+    const places: Place<T>[] = [];
+    for (const sample of samples) {
+      const place = this.#placeOf(sample, this.#last[places.length]);
+      if (place === null) continue;
+      places.push(place);
+      take(place.found, sample.value);
+    }
+    this.#last = places;
+  }
+
+  /** Null when there is no room for another. */
+  of(labels: Labels): T | null {
+    const key = labelsKey(labels);
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    if (this.#byKey.size >= this.#limit) {
+      this.refused++;
+      return null;
+    }
+    const made = this.#make(labels);
+    this.#byKey.set(key, made);
+    return made;
+  }
+
+  #placeOf({ name, labels }: FlatSample, before: Place<T> | undefined): Place<T> | null {
+    if (before && before.name === name && isSame(before.labels, labels)) return before;
+    const found = this.of({ __name__: name, ...labels });
+    return found === null ? null : { labels, name, found };
+  }
+}
+
+function isSame(a: Labels, b: Labels): boolean {
+  if (a === b) return true;
+  let more = 0;
+  for (const name in a) {
+    if (a[name] !== b[name]) return false;
+    more++;
+  }
+  for (const _ in b) more--;
+  return more === 0;
+}

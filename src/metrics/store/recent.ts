@@ -1,0 +1,59 @@
+// The last minutes, sampled each second: a ring of plain numbers per series, in memory only.
+import { testOf } from '../query/match.ts';
+import type { FlatSample, Labels, Matcher, Series } from '../sample.ts';
+import { Places } from './places.ts';
+
+interface Ring {
+  readonly labels: Labels;
+  readonly values: Float64Array;
+  /** Of each slot, the moment that its value is of. */
+  readonly moments: Float64Array;
+}
+
+export class Recent {
+  readonly #slots: number;
+  readonly #places: Places<Ring>;
+  readonly #timesMs: Float64Array;
+  #moments = 0;
+
+  constructor({ slots, seriesLimit }: { slots: number; seriesLimit: number }) {
+    this.#slots = slots;
+    this.#timesMs = new Float64Array(slots);
+    this.#places = new Places(seriesLimit, (labels) => ({
+      labels,
+      values: new Float64Array(slots),
+      moments: new Float64Array(slots).fill(-1),
+    }));
+  }
+
+  append(timeMs: number, samples: Iterable<FlatSample>): void {
+    const moment = this.#moments++;
+    const slot = moment % this.#slots;
+    this.#timesMs[slot] = timeMs;
+    this.#places.each(samples, (ring, value) => {
+      ring.values[slot] = value;
+      ring.moments[slot] = moment;
+    });
+  }
+
+  select(matchers: readonly Matcher[], fromMs: number, toMs: number): Series[] {
+    const matches = testOf(matchers);
+    return [...this.#places.all]
+      .filter(({ labels }) => matches(labels))
+      .map((ring) => this.#read(ring, fromMs, toMs))
+      .filter(({ timesMs }) => timesMs.length > 0);
+  }
+
+  #read({ labels, values, moments }: Ring, fromMs: number, toMs: number): Series {
+    const times: number[] = [];
+    const found: number[] = [];
+    for (let moment = Math.max(this.#moments - this.#slots, 0); moment < this.#moments; moment++) {
+      const slot = moment % this.#slots;
+      const timeMs = this.#timesMs[slot] as number;
+      if (moments[slot] !== moment || timeMs < fromMs || timeMs > toMs) continue;
+      times.push(timeMs);
+      found.push(values[slot] as number);
+    }
+    return { labels, timesMs: Float64Array.from(times), values: Float64Array.from(found) };
+  }
+}

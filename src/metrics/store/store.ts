@@ -1,0 +1,125 @@
+// The node's time series in three resolutions: each second for the last minutes, each ten seconds for weeks, and each five
+// minutes for years.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { FlatSample, Matcher, MetricsStore, Selection, Series } from '../sample.ts';
+import type { StoreFiles } from './files.ts';
+import { Recent } from './recent.ts';
+import { Tier } from './tier.ts';
+
+const secondMs = 1_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const mib = 1024 * 1024;
+
+export const seriesLimit = 20_000;
+export const fineStepMs = 10 * secondMs;
+export const coarseStepMs = 300 * secondMs;
+const recentSlots = 300;
+const recentSeriesLimit = 5_000;
+
+export const fineBounds = {
+  spanMs: 2 * hourMs,
+  retention: { ageMs: 14 * dayMs, bytes: 512 * mib },
+  seriesLimit,
+};
+export const coarseBounds = {
+  spanMs: 2 * dayMs,
+  retention: { ageMs: 2 * 365 * dayMs, bytes: 512 * mib },
+  seriesLimit,
+};
+
+export interface StoreOptions {
+  /** A folder for each resolution. */
+  files: { fine: StoreFiles; coarse: StoreFiles };
+  clock: Clock;
+  log: Log;
+}
+
+export class TimeSeriesStore implements MetricsStore {
+  readonly #fine: Tier;
+  readonly #coarse: Tier;
+  readonly #recent = new Recent({ slots: recentSlots, seriesLimit: recentSeriesLimit });
+  #lastCoarse = 0;
+
+  constructor({ files, clock, log }: StoreOptions) {
+    this.#fine = new Tier({ files: files.fine, bounds: fineBounds, clock, log });
+    this.#coarse = new Tier({ files: files.coarse, bounds: coarseBounds, clock, log });
+  }
+
+  /** Reads back what is on disk; samples may come before it is done. */
+  async open(): Promise<void> {
+    await this.#fine.open();
+    await this.#coarse.open();
+  }
+
+  append(timeMs: number, samples: Iterable<FlatSample>): void {
+    const all = Array.isArray(samples) ? samples : [...samples];
+    if (all.length === 0) return;
+    this.#fine.append(timeMs, all);
+    const coarse = Math.floor(timeMs / coarseStepMs);
+    if (coarse === this.#lastCoarse) return;
+    this.#lastCoarse = coarse;
+    this.#coarse.append(timeMs, all);
+  }
+
+  appendRecent(timeMs: number, samples: Iterable<FlatSample>): void {
+    this.#recent.append(timeMs, samples);
+  }
+
+  /**
+   * Of times from before the finest samples, and where so much is enough, those of each five minutes. `enoughMs` is the
+   * distance of samples that is.
+   */
+  async select(
+    matchers: readonly Matcher[],
+    fromMs: number,
+    toMs: number,
+    { enoughMs = 0 }: { enoughMs?: number } = {},
+  ): Promise<Selection> {
+    const coarseFrom = this.#coarse.startMs ?? Number.POSITIVE_INFINITY;
+    const fineFrom = this.#fine.startMs ?? Number.POSITIVE_INFINITY;
+    const isOlder = fromMs < fineFrom && coarseFrom < fineFrom;
+    if (!isOlder && enoughMs < coarseStepMs) return this.#fine.select(matchers, fromMs, toMs);
+    if (enoughMs >= coarseStepMs && coarseFrom <= Math.max(fineFrom, fromMs))
+      return this.#coarse.select(matchers, fromMs, toMs);
+    const [older, newer] = [
+      await this.#coarse.select(matchers, fromMs, Math.min(fineFrom - 1, toMs)),
+      await this.#fine.select(matchers, fromMs, toMs),
+    ];
+    return {
+      series: joined(older.series, newer.series),
+      problems: [...older.problems, ...newer.problems],
+    };
+  }
+
+  recent(matchers: readonly Matcher[], fromMs: number, toMs: number): Series[] {
+    return this.#recent.select(matchers, fromMs, toMs);
+  }
+
+  /** All that was taken is on disk afterwards. */
+  async close(): Promise<void> {
+    await this.#fine.close();
+    await this.#coarse.close();
+  }
+}
+
+function joined(older: readonly Series[], newer: readonly Series[]): Series[] {
+  const series = new Map(older.map((one) => [JSON.stringify(one.labels), one]));
+  for (const one of newer) {
+    const key = JSON.stringify(one.labels);
+    const before = series.get(key);
+    series.set(key, before ? { labels: one.labels, ...after(before, one) } : one);
+  }
+  return [...series.values()];
+}
+
+function after(before: Series, then: Series): Omit<Series, 'labels'> {
+  const timesMs = new Float64Array(before.timesMs.length + then.timesMs.length);
+  const values = new Float64Array(timesMs.length);
+  timesMs.set(before.timesMs);
+  values.set(before.values);
+  timesMs.set(then.timesMs, before.timesMs.length);
+  values.set(then.values, before.values.length);
+  return { timesMs, values };
+}

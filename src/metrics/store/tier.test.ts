@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Log, silentLog } from '#ports/log.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { FlatSample, Matcher } from '../sample.ts';
+import { FolderStoreFiles } from './files.adapter.ts';
+import { Tier } from './tier.ts';
+
+const hourMs = 3_600_000;
+const startMs = 1_700_006_400_000;
+/** Coprime to what lies in a block, so that every kind of byte is hit. */
+const flipEvery = 37;
+const bounds = { spanMs: 2 * hourMs, retention: { ageMs: 48 * hourMs, bytes: 1e9 }, seriesLimit: 100 };
+
+function aFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-tier-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function aTier(
+  folder: string,
+  {
+    nowMs = startMs,
+    log = silentLog,
+    ...changed
+  }: { nowMs?: number; log?: Log } & Partial<typeof bounds> = {},
+) {
+  const clock = new ManualClock(nowMs);
+  const tier = new Tier({
+    files: new FolderStoreFiles(folder),
+    clock,
+    log,
+    bounds: { ...bounds, ...changed },
+  });
+  await tier.open();
+  return tier;
+}
+
+const opsOf = (value: number): FlatSample[] => [
+  { name: 'ops', labels: { bucket: 'a' }, value },
+  { name: 'ops', labels: { bucket: 'b' }, value: value * 2 },
+  { name: 'items', labels: { bucket: 'a' }, value: 7 },
+];
+
+/** A sample each ten seconds; the value is the number of the step. */
+async function fill(tier: Tier, steps: number, from = 0) {
+  for (let step = from; step < steps; step++) {
+    tier.append(startMs + step * 10_000, opsOf(step));
+    if (step % 300 === 0) await tier.settle();
+  }
+  await tier.settle();
+}
+
+const named = (name: string): Matcher[] => [{ label: '__name__', operator: '=', value: name }];
+const ofBucket = (name: string, bucket: string): Matcher[] => [
+  ...named(name),
+  { label: 'bucket', operator: '=', value: bucket },
+];
+
+async function stepsOf(tier: Tier, matchers = ofBucket('ops', 'a'), fromStep = 0, toStep = 1e6) {
+  const { series, problems } = await tier.select(
+    matchers,
+    startMs + fromStep * 10_000,
+    startMs + toStep * 10_000,
+  );
+  const [one] = series;
+  const wrong = one
+    ? [...one.timesMs].findIndex((time, at) => time !== startMs + (one.values[at] as number) * 10_000)
+    : -1;
+  assert.equal(wrong, -1, 'a sample is not the one that was kept');
+  return { count: one?.values.length ?? 0, first: one?.values[0], last: one?.values.at(-1), problems };
+}
+
+test('gives back samples of heads and blocks, by their labels and times', async (t) => {
+  const tier = await aTier(aFolder(t));
+  await fill(tier, 2000);
+  assert.deepEqual(await stepsOf(tier), { count: 2000, first: 0, last: 1999, problems: [] });
+  assert.deepEqual(await stepsOf(tier, ofBucket('ops', 'a'), 700, 730), {
+    count: 31,
+    first: 700,
+    last: 730,
+    problems: [],
+  });
+  const { series } = await tier.select(named('ops'), startMs, startMs);
+  assert.deepEqual(
+    series.map(({ labels, values }) => [labels['bucket'], ...values]),
+    [
+      ['a', 0],
+      ['b', 0],
+    ],
+  );
+  assert.deepEqual((await tier.select(named('absent'), 0, startMs * 2)).series, []);
+  assert.deepEqual(
+    (await tier.select([{ label: 'bucket', operator: '=~', value: 'a|x' }], startMs, startMs)).series.length,
+    2,
+  );
+  await tier.close();
+});
+
+test('has everything again after a restart, and goes on', async (t) => {
+  const folder = aFolder(t);
+  const first = await aTier(folder);
+  await fill(first, 1000);
+  await first.close();
+  const second = await aTier(folder, { nowMs: startMs + 1000 * 10_000 });
+  assert.deepEqual(await stepsOf(second), { count: 1000, first: 0, last: 999, problems: [] });
+  await fill(second, 1100, 1000);
+  await second.close();
+  const third = await aTier(folder, { nowMs: startMs + (100 * hourMs) / 10 });
+  assert.deepEqual(await stepsOf(third), { count: 1100, first: 0, last: 1099, problems: [] });
+  await third.close();
+  assert.ok(
+    readdirSync(folder).every((name) => name.endsWith('.block')),
+    'spans that are over are blocks',
+  );
+});
+
+test('keeps samples that come while the folder is read', async (t) => {
+  const folder = aFolder(t);
+  const tier = new Tier({
+    files: new FolderStoreFiles(folder),
+    clock: new ManualClock(startMs),
+    log: silentLog,
+    bounds,
+  });
+  const opened = tier.open();
+  tier.append(startMs, opsOf(0));
+  await opened;
+  await tier.settle();
+  assert.equal((await stepsOf(tier)).count, 1);
+  await tier.close();
+});
+
+test('loses nothing but the last record when the log is cut off anywhere', async (t) => {
+  const folder = aFolder(t);
+  const tier = await aTier(folder);
+  await fill(tier, 5);
+  await tier.close();
+  const [name] = readdirSync(folder) as [string];
+  const whole = readFileSync(join(folder, name));
+  const recordBytes = whole.length - (whole.readUInt32LE(0) + 8);
+  for (let cut = whole.length - 1; cut > whole.length - recordBytes / 4; cut--) {
+    writeFileSync(join(folder, name), whole);
+    truncateSync(join(folder, name), cut);
+    const again = await aTier(folder);
+    const found = await stepsOf(again);
+    assert.deepEqual(
+      found,
+      { count: 4, first: 0, last: 3, problems: [] },
+      `cut at ${cut} of ${whole.length}`,
+    );
+    await fill(again, 6, 4);
+    await again.close();
+    const third = await aTier(folder);
+    assert.equal((await stepsOf(third)).count, 6);
+    await third.close();
+  }
+});
+
+test('names every flipped byte of a block or shows the same samples, and damages nothing older', async (t) => {
+  const [folder, broken] = [aFolder(t), aFolder(t)];
+  const tier = await aTier(folder);
+  await fill(tier, 1500);
+  await tier.close();
+  const blocks = readdirSync(folder)
+    .filter((name) => name.endsWith('.block'))
+    .sort();
+  assert.equal(blocks.length, 2);
+  const hit = blocks[1] as string;
+  const whole = readFileSync(join(folder, hit));
+  let named = 0;
+  for (let at = 0; at < whole.length; at += flipEvery) {
+    rmSync(broken, { recursive: true });
+    mkdirSync(broken);
+    for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(broken, name));
+    const flipped = Buffer.from(whole);
+    flipped[at] = (flipped[at] as number) ^ (1 << (at % 8));
+    writeFileSync(join(broken, hit), flipped);
+    const again = await aTier(broken, { nowMs: startMs + 1500 * 10_000 });
+    const { series, problems } = await again.select([], startMs, startMs + 1500 * 10_000);
+    for (const one of series) {
+      assert.equal(
+        [...one.timesMs].filter((time) => time < startMs + 2 * hourMs).length,
+        720,
+        `older ones, byte ${at}`,
+      );
+    }
+    if (problems.length > 0) {
+      named++;
+      assert.match(problems[0] as string, new RegExp(`^metrics file ${hit}: .*damaged`));
+    } else
+      assert.ok(
+        series.every(({ timesMs }) => timesMs.length === 1500),
+        `byte ${at} went unseen`,
+      );
+    await again.close();
+  }
+  t.diagnostic(`${named} of ${Math.ceil(whole.length / flipEvery)} flips named`);
+  assert.equal(named, Math.ceil(whole.length / flipEvery));
+});
+
+test('names a flipped byte in the log, and keeps what stands before it', async (t) => {
+  const folder = aFolder(t);
+  const tier = await aTier(folder);
+  await fill(tier, 50);
+  await tier.close();
+  const [name] = readdirSync(folder) as [string];
+  const bytes = readFileSync(join(folder, name));
+  const middle = Math.floor(bytes.length / 2);
+  bytes[middle] = (bytes[middle] as number) ^ 16;
+  writeFileSync(join(folder, name), bytes);
+  const told: unknown[] = [];
+  const again = await aTier(folder, { log: { ...silentLog, error: (event) => told.push(event) } });
+  const { count, first, problems } = await stepsOf(again);
+  assert.ok(count > 10 && count < 50 && first === 0, `${count} samples`);
+  assert.match(problems.join(), /\.log: the record at byte \d+ is damaged/);
+  assert.deepEqual(told, ['metrics.damaged']);
+  await again.close();
+});
+
+test('lets the oldest blocks go by age and by size', async (t) => {
+  const byAge = aFolder(t);
+  const first = await aTier(byAge);
+  await fill(first, 3000);
+  await first.close();
+  const later = await aTier(byAge, { nowMs: startMs + 51 * hourMs });
+  assert.equal((await stepsOf(later)).first, 720, 'the first two hours are older than two days');
+  await later.close();
+  const small = await aTier(byAge, {
+    nowMs: startMs + 51 * hourMs,
+    retention: { ageMs: 48 * hourMs, bytes: 6_000 },
+  });
+  assert.ok(small.blockBytes > 0 && small.blockBytes <= 6_000, `${small.blockBytes} bytes`);
+  await small.close();
+});
+
+test('takes no more series than it may and says so once', async (t) => {
+  const told: unknown[] = [];
+  const log: Log = { ...silentLog, warn: (event, fields) => told.push({ event, ...fields }) };
+  const tier = await aTier(aFolder(t), { log, seriesLimit: 2 });
+  for (const step of [0, 1]) tier.append(startMs + step * 10_000, opsOf(step));
+  const { series } = await tier.select([], startMs, startMs * 2);
+  assert.deepEqual(
+    series.map(({ values }) => values.length),
+    [2, 2],
+  );
+  assert.deepEqual(told, [{ event: 'metrics.tooManySeries', limit: 2 }]);
+  await tier.settle();
+  await tier.close();
+});
+
+test('goes on in memory when the disk takes nothing, and catches up', async (t) => {
+  const folder = aFolder(t);
+  const told: string[] = [];
+  const tier = await aTier(folder, { log: { ...silentLog, error: (event) => told.push(event) } });
+  rmSync(folder, { recursive: true });
+  await fill(tier, 3);
+  assert.equal((await stepsOf(tier)).count, 3);
+  assert.equal(told[0], 'metrics.writeFailed');
+  mkdirSync(folder);
+  await fill(tier, 4, 3);
+  await tier.close();
+  const again = await aTier(folder);
+  assert.equal((await stepsOf(again)).count, 4, 'none is lost');
+  await again.close();
+});

@@ -1,0 +1,290 @@
+// Samples of one resolution: a head in memory with its log, and blocks. A span of time that is over becomes a block; its log
+// goes once the block is on disk.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { labelsKey } from '../query/combine.ts';
+import { testOf } from '../query/match.ts';
+import type { FlatSample, Matcher, Selection, Series } from '../sample.ts';
+import { type BlockBounds, Blocks } from './blocks.ts';
+import type { LogFile, StoreFiles } from './files.ts';
+import { type Chunk, Head, type HeadSeries, samplesOf } from './head.ts';
+import { LogEncoder, replay } from './head-log.ts';
+
+export interface TierOptions {
+  files: StoreFiles;
+  clock: Clock;
+  log: Log;
+  bounds: BlockBounds & { readonly seriesLimit: number };
+}
+
+interface Span {
+  readonly startMs: number;
+  readonly head: Head;
+  readonly encoder: LogEncoder;
+  file: LogFile | null;
+  /** Bytes of the log so far; what a crash left behind them goes. */
+  logBytes: number;
+  /** Not yet handed to the disk. */
+  pending: Buffer[];
+  isLogged: boolean;
+}
+
+/** What waits for the disk, and spans whose block could not be written, are given up beyond this. */
+const pendingLimit = 360;
+const sealedLimit = 2;
+/** A query that would read more is refused. */
+const samplesLimit = 5_000_000;
+/** The thread is left to others after so much work on a log. */
+const sliceMs = 5;
+
+const logName = (startMs: number) => `${startMs}.log`;
+
+export class TooManySamples extends Error {
+  override name = 'TooManySamples';
+
+  constructor() {
+    super(`the query would read more than ${samplesLimit} samples`);
+  }
+}
+
+export class Tier {
+  readonly #options: TierOptions;
+  readonly #blocks: Blocks;
+  #span: Span | null = null;
+  #sealed: Span[] = [];
+  #lastMs = 0;
+  #isOpen = false;
+  #early: { timeMs: number; samples: readonly FlatSample[] }[] = [];
+  #work: Promise<void> = Promise.resolve();
+  #isWriting = false;
+  #hasToldRefused = false;
+  /** What was found damaged when the logs were read. */
+  readonly #problems: string[] = [];
+
+  constructor(options: TierOptions) {
+    this.#options = options;
+    this.#blocks = new Blocks(options);
+  }
+
+  /** Bytes on disk in blocks. */
+  get blockBytes(): number {
+    return this.#blocks.bytes;
+  }
+
+  get startMs(): number | null {
+    return this.#blocks.startMs ?? this.#sealed[0]?.startMs ?? this.#span?.startMs ?? null;
+  }
+
+  /** Reads back what is there. Samples that come before it is done wait. */
+  async open(): Promise<void> {
+    const { files, clock } = this.#options;
+    const found = await files.list();
+    this.#blocks.adopt(found);
+    const logs = found
+      .filter(({ name }) => /^\d+\.log$/.test(name))
+      .map(({ name }) => Number.parseInt(name, 10));
+    for (const startMs of logs.sort((a, b) => a - b)) await this.#restore(startMs);
+    await this.#blocks.expire(clock.wallMs());
+    this.#isOpen = true;
+    for (const { timeMs, samples } of this.#early) this.append(timeMs, samples);
+    this.#early = [];
+  }
+
+  append(timeMs: number, samples: Iterable<FlatSample>): void {
+    if (!this.#isOpen) {
+      if (this.#early.length < pendingLimit) this.#early.push({ timeMs, samples: [...samples] });
+      return;
+    }
+    if (timeMs <= this.#lastMs) return;
+    this.#lastMs = timeMs;
+    const span = this.#spanOf(timeMs);
+    const taken: HeadSeries[] = [];
+    span.head.append(timeMs, samples, (series) => taken.push(series));
+    this.#tellRefused(span.head);
+    this.#note(span, span.encoder.record(span.head, timeMs, taken));
+    if (!this.#isWriting) this.#write();
+  }
+
+  async select(matchers: readonly Matcher[], fromMs: number, toMs: number): Promise<Selection> {
+    const matches = testOf(matchers);
+    const heads = [...this.#sealed, ...(this.#span ? [this.#span] : [])];
+    // Decided at the moment at which the blocks are: a span is in one of them or in a head.
+    const inHead = heads.filter(({ startMs }) => !this.#blocks.has(startMs));
+    const { series, problems } = await this.#blocks.select(matches, matchers, { fromMs, toMs });
+    const pieces = new Map<string, { labels: Series['labels']; chunks: Chunk[] }>();
+    const add = (labels: Series['labels'], chunks: readonly Chunk[]): void => {
+      const key = labelsKey(labels);
+      const known = pieces.get(key);
+      if (known) known.chunks.push(...chunks);
+      else pieces.set(key, { labels, chunks: [...chunks] });
+    };
+    for (const { labels, chunks } of series) add(labels, chunks);
+    for (const { head } of inHead) {
+      for (const one of head.series) if (matches(one.labels)) add(one.labels, one.chunks());
+    }
+    return {
+      series: inTime([...pieces.values()], fromMs, toMs),
+      problems: [...this.#problems, ...problems],
+    };
+  }
+
+  /** Everything taken so far is on disk. */
+  async settle(): Promise<void> {
+    await this.#work;
+  }
+
+  async close(): Promise<void> {
+    await this.#work;
+    await this.#span?.file?.close();
+    await this.#blocks.close();
+  }
+
+  /** A record builds on those before it: when one must be given up, the span is in memory alone until it is a block. */
+  #note(span: Span, record: Buffer): void {
+    if (!span.isLogged) return;
+    span.pending.push(record);
+    if (span.pending.length <= pendingLimit) return;
+    span.pending = [];
+    span.isLogged = false;
+    this.#options.log.error('metrics.logGivenUp', { startMs: span.startMs });
+  }
+
+  #spanOf(timeMs: number): Span {
+    const { spanMs } = this.#options.bounds;
+    const startMs = Math.floor(timeMs / spanMs) * spanMs;
+    if (this.#span?.startMs === startMs) return this.#span;
+    if (this.#span) this.#sealed.push(this.#span);
+    if (this.#sealed.length > sealedLimit) {
+      const lost = this.#sealed.shift();
+      // Its log stays: the next start tries again.
+      this.#options.log.error('metrics.spanDropped', { startMs: lost?.startMs });
+    }
+    this.#span = this.#newSpan(startMs);
+    return this.#span;
+  }
+
+  #newSpan(startMs: number): Span {
+    const head = new Head(this.#options.bounds.seriesLimit);
+    return {
+      startMs,
+      head,
+      encoder: new LogEncoder(0),
+      file: null,
+      logBytes: 0,
+      pending: [],
+      isLogged: true,
+    };
+  }
+
+  /** One writer at a time, until nothing is left to do. */
+  #write(): void {
+    this.#isWriting = true;
+    this.#work = this.#writeAll().finally(() => {
+      this.#isWriting = false;
+    });
+  }
+
+  async #writeAll(): Promise<void> {
+    try {
+      for (;;) {
+        const [sealed] = this.#sealed;
+        if (sealed) await this.#seal(sealed);
+        else if (this.#span && this.#span.pending.length > 0) await this.#log(this.#span);
+        else return;
+      }
+    } catch (error) {
+      this.#options.log.error('metrics.writeFailed', { reason: String(error) });
+    }
+  }
+
+  async #log(span: Span): Promise<void> {
+    const records = span.pending;
+    span.pending = [];
+    try {
+      span.file ??= await this.#options.files.openLog(logName(span.startMs), span.logBytes);
+      const bytes = Buffer.concat(records);
+      await span.file.append(bytes);
+      span.logBytes += bytes.length;
+    } catch (error) {
+      span.pending.unshift(...records);
+      throw error;
+    }
+  }
+
+  async #seal(span: Span): Promise<void> {
+    const { files, clock } = this.#options;
+    const series = span.head.series.map((one) => ({ labels: one.labels, chunks: one.chunks() }));
+    await this.#blocks.add(span.startMs, series);
+    this.#sealed = this.#sealed.filter((other) => other !== span);
+    await span.file?.close();
+    await files.remove(logName(span.startMs));
+    await this.#blocks.expire(clock.wallMs());
+  }
+
+  async #restore(startMs: number): Promise<void> {
+    const { files, bounds, clock } = this.#options;
+    if (this.#blocks.has(startMs)) return files.remove(logName(startMs));
+    const bytes = await files.readAll(logName(startMs));
+    const head = new Head(bounds.seriesLimit);
+    const logBytes = await this.#replay(bytes, head, startMs);
+    const span = {
+      startMs,
+      head,
+      encoder: new LogEncoder(head.series.length),
+      file: null,
+      logBytes,
+      pending: [],
+      isLogged: true,
+    };
+    const isOver = startMs + bounds.spanMs <= clock.wallMs();
+    if (!isOver) {
+      if (this.#span) this.#sealed.push(this.#span);
+      this.#span = span;
+    } else await this.#seal(span);
+  }
+
+  async #replay(bytes: Buffer, head: Head, startMs: number): Promise<number> {
+    const { clock, log } = this.#options;
+    let end = 0;
+    let sliceStart = clock.monotonicMs();
+    try {
+      for (const record of replay(bytes, head)) {
+        end = record.end;
+        this.#lastMs = record.timeMs;
+        if (clock.monotonicMs() - sliceStart < sliceMs) continue;
+        await new Promise<void>((resolve) => clock.soon(resolve));
+        sliceStart = clock.monotonicMs();
+      }
+    } catch (error) {
+      const problem = `metrics file ${logName(startMs)}: ${(error as Error).message}`;
+      this.#problems.push(problem);
+      log.error('metrics.damaged', { file: logName(startMs), reason: problem });
+    }
+    return end;
+  }
+
+  #tellRefused({ refused }: Head): void {
+    if (refused === 0 || this.#hasToldRefused) return;
+    this.#hasToldRefused = true;
+    this.#options.log.warn('metrics.tooManySeries', { limit: this.#options.bounds.seriesLimit });
+  }
+}
+
+function inTime(
+  pieces: readonly { labels: Series['labels']; chunks: readonly Chunk[] }[],
+  fromMs: number,
+  toMs: number,
+): Series[] {
+  const count = pieces.reduce(
+    (sum, { chunks }) => sum + chunks.reduce((all, chunk) => all + chunk.count, 0),
+    0,
+  );
+  if (count > samplesLimit) throw new TooManySamples();
+  return pieces
+    .map(({ labels, chunks }) => {
+      const sorted = chunks.toSorted((a, b) => a.firstMs - b.firstMs);
+      return { labels, ...samplesOf(sorted, fromMs, toMs) };
+    })
+    .filter(({ timesMs }) => timesMs.length > 0)
+    .sort((a, b) => (labelsKey(a.labels) < labelsKey(b.labels) ? -1 : 1));
+}
