@@ -317,6 +317,7 @@ export class Bucket {
       priority: this.options.priority ?? 'low',
       onPersisted: (row, seqno) => {
         rows.persistedSeqno[row] = seqno;
+        this.keeper.noteWritten();
         this.events.persisted(row, seqno);
         this.durableWrites.persisted(row, seqno);
         this.waits.persisted(row, seqno);

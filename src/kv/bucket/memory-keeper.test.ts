@@ -48,3 +48,24 @@ for (const kind of ['that cannot be written', 'of an ephemeral bucket'] as const
     await b.bucket.stop();
   });
 }
+
+test('makes room as soon as what it could not move has been written', async () => {
+  const disk = new MemoryDisk();
+  const storage = { disk: disk.engine(), files };
+  const quotaBytes = 2 ** 21;
+  const b = await new BucketUnderTest({ rules: { ...rules, quotaBytes }, storage }).start();
+  let waitedMs = 0;
+  for (let i = 0; i < 4000; i++) {
+    while (b.store(`k${i}`, { vb: i % 64, value: 'v'.repeat(1000) }) !== Status.success) {
+      b.tick(5);
+      waitedMs += 5;
+      await turns(3);
+      assert.ok(waitedMs < 5000, `${i} documents`);
+    }
+    if (i % 16 !== 0) continue;
+    b.tick(1);
+    await turns(1);
+  }
+  assert.ok(b.bucket.stats().evictions > 1000);
+  await b.bucket.stop();
+});

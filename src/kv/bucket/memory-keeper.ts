@@ -53,6 +53,8 @@ export class MemoryKeeper {
   private sparseBefore = 0;
   /** What a round of moving left sparse all the same: another one for no more than that would not end. */
   private futileBytes = 0;
+  /** That round also emptied pages with few holes: there is nothing more to win. */
+  private isThorough = false;
   private isStopped = true;
 
   constructor(options: MemoryKeeperOptions) {
@@ -97,6 +99,11 @@ export class MemoryKeeper {
     this.press();
   }
 
+  /** What waited for the disk has come there: it may be moved from now on, and a round that had to leave it is worth repeating. */
+  noteWritten(): void {
+    if (this.defragmenter.stayed > 0 && this.usedBytes > this.highBytes) this.restIsOver();
+  }
+
   /** Memory has grown, or its quota shrunk. */
   press(): void {
     if (this.isWorking || this.isStopped || this.usedBytes <= this.highBytes) return;
@@ -134,7 +141,7 @@ export class MemoryKeeper {
   /** From time to time, whether or not anything is written. */
   private look(): void {
     this.idleTimer = this.options.clock.after(idleCheckMs, () => this.look());
-    this.futileBytes = 0;
+    this.restIsOver();
     this.press();
     if (!this.isWorking && this.isSparse(sparseShareAtRest)) this.work();
   }
@@ -148,7 +155,7 @@ export class MemoryKeeper {
     this.isWorking = false;
     if (this.isStopped) return;
     this.options.tick();
-    if (this.evicts() || this.moves()) this.work();
+    if (this.evicts() || this.moves() || this.evictsMore()) this.work();
     else if (this.usedBytes > this.highBytes) this.retryLater();
   }
 
@@ -165,6 +172,12 @@ export class MemoryKeeper {
     return this.liveBytes > this.lowBytes && this.evictor.slice(sliceSteps);
   }
 
+  /** Nothing is left to be brought together, and nothing waits for the disk: only what leaves makes room. */
+  private evictsMore(): boolean {
+    const isNeeded = this.usedBytes > this.highBytes && this.defragmenter.stayed === 0;
+    return isNeeded && this.evictor.slice(sliceSteps);
+  }
+
   private moves(): boolean {
     if (this.isMoving) {
       this.isMoving = this.defragmenter.slice(sliceSteps);
@@ -173,15 +186,23 @@ export class MemoryKeeper {
     }
     const isPressed = this.usedBytes > this.lowBytes;
     if (!this.isSparse(isPressed ? sparseShareUnderPressure : sparseShareAtRest)) return false;
-    this.defragmenter.begin();
+    this.isThorough = this.futileBytes > 0 && this.usedBytes > this.highBytes;
+    this.defragmenter.begin(this.isThorough);
     this.sparseBefore = this.sparseBytes;
     this.isMoving = true;
     return true;
   }
 
+  private restIsOver(): void {
+    this.futileBytes = 0;
+    this.isThorough = false;
+  }
+
   private isSparse(share: number): boolean {
     const worth = this.options.rules.quotaBytes * sparseShareOfQuota;
-    return this.sparseBytes > Math.max(worth, this.vbuckets.heap.touchedBytes * share, this.futileBytes);
+    const isLastResort = this.usedBytes > this.highBytes && !this.isThorough;
+    const futile = isLastResort ? 0 : this.futileBytes;
+    return this.sparseBytes > Math.max(worth, this.vbuckets.heap.touchedBytes * share, futile);
   }
 
   /** Items that have to stay where they are, or new holes, may eat up what a round wins. */

@@ -17,8 +17,6 @@ const pageLimit = 65536;
 /** Class number of a page that is one large piece. */
 const large = 255;
 const largeStep = 256;
-/** A page with less of it alive is worth emptying. */
-const sparseShare = 0.75;
 /** Empty pages kept for the next need: so many, or this share of all. More are left to the collector, which is slow. */
 const spareMin = 8;
 const spareShare = 1 / 8;
@@ -149,11 +147,11 @@ export class Heap {
     return ((page << 16) | (chunk * this.chunkUnits(page))) >>> 0;
   }
 
-  /** Whether much of a page is free chunks, so that its items had better lie elsewhere. */
-  isSparse(page: number): boolean {
+  /** Whether less than this share of a page is alive, so that its items had better lie elsewhere. */
+  isSparse(page: number, share: number): boolean {
     const carved = this.pageCarved[page] as number;
     if (carved === 0 || this.pageClass[page] === large) return false;
-    return (this.pageLive[page] as number) * this.chunkUnits(page) < carved * sparseShare;
+    return (this.pageLive[page] as number) * this.chunkUnits(page) < carved * share;
   }
 
   /** Nothing is put into the page any more; it comes back once its last item has moved away. */

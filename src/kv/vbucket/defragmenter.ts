@@ -7,12 +7,19 @@ import type { Vbuckets } from './vbuckets.ts';
 const sliceBytes = 2 ** 20;
 const stepsAtOnce = 16;
 
+/** A page with less of it alive is worth emptying, or with less than the second if memory is needed badly. */
+const sparseShare = 0.75;
+const thoroughShare = 15 / 16;
+
 export class Defragmenter {
   moved = 0;
+  /** Items of this round that could not be moved: the disk does not have them yet. */
+  stayed = 0;
   private readonly vbuckets: Vbuckets;
   private readonly residency: Residency;
   private readonly walk: PageWalk;
   private movedBytes = 0;
+  private share = sparseShare;
 
   constructor(vbuckets: Vbuckets, residency: Residency) {
     this.vbuckets = vbuckets;
@@ -21,8 +28,10 @@ export class Defragmenter {
   }
 
   /** From the first page again. */
-  begin(): void {
+  begin(isThorough: boolean): void {
     this.walk.restart();
+    this.stayed = 0;
+    this.share = isThorough ? thoroughShare : sparseShare;
   }
 
   /** Goes on by so many items; false once all pages have been seen. */
@@ -41,7 +50,10 @@ export class Defragmenter {
 
   private move(address: number): void {
     const bytes = this.vbuckets.items.bytes(address);
-    if (!this.residency.move(address)) return;
+    if (!this.residency.move(address)) {
+      this.stayed++;
+      return;
+    }
     this.moved++;
     this.movedBytes += bytes;
   }
@@ -49,7 +61,7 @@ export class Defragmenter {
   private empties(page: number): boolean {
     const { heap } = this.vbuckets;
     if (heap.isLeaving(page)) return true;
-    if (!heap.isSparse(page)) return false;
+    if (!heap.isSparse(page, this.share)) return false;
     heap.leave(page);
     return true;
   }
