@@ -95,7 +95,9 @@ function checkRequest(request: Request, producer: Producer, value: StreamValue):
     : Status.noAccess;
   if (allowed !== Status.success) return allowed;
   if (producer.find(frame.vb, value.streamId)) return Status.keyExists;
-  if (producer.isFull) return request.refuse(Status.temporaryFailure, 'Too many streams');
+  if (producer.isFull) return request.refuse(Status.temporaryFailure, 'Too many streams on the connection');
+  if (bucket.producers.isFullOfStreams)
+    return request.refuse(Status.temporaryFailure, 'Too many streams on the bucket');
   return Status.success;
 }
 

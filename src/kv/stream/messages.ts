@@ -41,6 +41,8 @@ export const EndReason = {
   finished: 0,
   closed: 1,
   stateChanged: 2,
+  disconnected: 3,
+  tooSlow: 4,
   backfillFailed: 5,
   rollback: 6,
   filterEmpty: 7,

@@ -26,9 +26,20 @@ export const producerLimits = {
   streams: 4096,
   /** NOOPs in a row that a client may leave unanswered. */
   missedNoops: 2,
+  /** Pages are kept for a client that takes nothing, and unsent bytes for one whose socket takes nothing. */
+  pagesKeptMs: 5_000,
+  unsentKeptMs: 120_000,
 } as const;
 
 const tickMs = 1000;
+
+/** When anything moved last, and what the figures were then. */
+interface Progress {
+  atMs: number;
+  bytesSent: number;
+  bytesUnacked: number;
+  unsentBytes: number;
+}
 
 export interface ProducerOptions {
   name: string;
@@ -58,6 +69,7 @@ export class Producer implements StreamHost, Streamer {
   private lastNoopMs: number;
   private readonly opened: number;
   private lastSent: number;
+  private readonly progress: Progress;
   private noopsOpen = 0;
   private noopOpaque = 0;
 
@@ -68,6 +80,7 @@ export class Producer implements StreamHost, Streamer {
     this.writer = new MessageWriter(options.output);
     this.revision = options.directory.revision;
     this.lastNoopMs = this.opened = this.lastSent = options.clock.monotonicMs();
+    this.progress = { atMs: this.opened, bytesSent: 0, bytesUnacked: 0, unsentBytes: 0 };
     this.timer = options.clock.after(tickMs, () => this.tick());
   }
 
@@ -179,8 +192,11 @@ export class Producer implements StreamHost, Streamer {
 
   /** Another connection took over the name. */
   replaced(): void {
-    this.options.connection.destroy();
-    this.gone();
+    // Not now: a request of the other connection is in hand.
+    this.options.clock.soon(() => {
+      this.hangUp(EndReason.disconnected);
+      this.gone();
+    });
   }
 
   sent(isDocument: boolean): boolean {
@@ -245,10 +261,7 @@ export class Producer implements StreamHost, Streamer {
   private pump(): void {
     const { connection } = this.options;
     if (this.isClosed || connection.unsentBytes > producerLimits.unsentBytes) return;
-    if (!this.followUsers()) {
-      connection.hangUp();
-      return;
-    }
+    if (!this.followUsers()) return;
     this.lastSent = this.nowMs();
     connection.send(() => this.fill());
     // With the client's buffer full its next acknowledgement goes on, with the socket's full its being drained.
@@ -265,14 +278,14 @@ export class Producer implements StreamHost, Streamer {
     }
   }
 
-  /** Follows changes of users and collections; false when this connection may not go on. */
+  /** Follows changes of users and collections; hangs up, and answers false, when this connection may not go on. */
   private followUsers(): boolean {
     const { connection, directory, bucket } = this.options;
     const { session } = connection;
-    if (session.bucket !== bucket) return false;
+    if (session.bucket !== bucket) return this.hangUp(EndReason.disconnected);
     if (this.revision === directory.revision) return true;
     this.revision = directory.revision;
-    if (!session.refresh(directory) || session.access === null) return false;
+    if (!session.refresh(directory) || session.access === null) return this.hangUp(EndReason.lostPrivileges);
     for (const stream of this.streams.values()) this.checkStream(stream, session.access);
     return true;
   }
@@ -287,6 +300,7 @@ export class Producer implements StreamHost, Streamer {
     this.timer = this.options.clock.after(tickMs, () => this.tick());
     const { connection, clock } = this.options;
     const nowMs = clock.monotonicMs();
+    if (!this.checkProgress(nowMs) || !this.followUsers()) return;
     const isNoopDue = this.controls.noop && nowMs - this.lastNoopMs >= this.controls.noopIntervalMs;
     if (isNoopDue && this.noopsOpen >= producerLimits.missedNoops) {
       connection.destroy();
@@ -298,6 +312,33 @@ export class Producer implements StreamHost, Streamer {
       for (const stream of this.streams.values()) if (this.hasRoom) stream.tellPosition();
     });
     this.schedule();
+  }
+
+  /** Clients that take nothing are waited for, but not with much memory, nor for ever; false when that ends. */
+  private checkProgress(nowMs: number): boolean {
+    const { figures, progress } = this;
+    const { unsentBytes } = this.options.connection;
+    const { bytesSent, bytesUnacked } = figures;
+    const isStill =
+      bytesSent === progress.bytesSent &&
+      bytesUnacked === progress.bytesUnacked &&
+      unsentBytes === progress.unsentBytes;
+    if (!isStill) Object.assign(progress, { atMs: nowMs, bytesSent, bytesUnacked, unsentBytes });
+    const stillMs = nowMs - progress.atMs;
+    if (stillMs >= producerLimits.pagesKeptMs && this.isHeldUp)
+      for (const stream of this.streams.values()) stream.letGoOfPage();
+    const isAlive = unsentBytes === 0 || stillMs < producerLimits.unsentKeptMs;
+    return isAlive || this.hangUp(EndReason.tooSlow);
+  }
+
+  /** Says why, as far as the client still reads, and closes the connection. */
+  private hangUp(reason: EndReason): false {
+    const { connection } = this.options;
+    connection.send(() => {
+      for (const stream of this.all()) stream.endNow(reason);
+    });
+    connection.hangUp();
+    return false;
   }
 
   private sendNoop(nowMs: number): void {

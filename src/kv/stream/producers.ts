@@ -4,12 +4,20 @@ import type { Producer } from './producer.ts';
 
 /** Each may hold some megabytes of pages. */
 export const producersMax = 256;
+/** Of all connections on one bucket: each takes some hundred bytes. */
+export const bucketStreamsMax = 65_536;
 
 export class Producers {
   private readonly byName = new Map<string, Producer>();
 
   get isFull(): boolean {
     return this.byName.size >= producersMax;
+  }
+
+  get isFullOfStreams(): boolean {
+    let streams = 0;
+    for (const { streamCount } of this.byName.values()) streams += streamCount;
+    return streams >= bucketStreamsMax;
   }
 
   all(): Iterable<Producer> {

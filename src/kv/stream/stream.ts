@@ -129,6 +129,18 @@ export class Stream implements Follower {
     this.host.ready(this);
   }
 
+  /** Ends the stream with a message at once. */
+  endNow(reason: EndReason): void {
+    if (!this.isEnded) this.end(reason);
+  }
+
+  /** The client takes nothing: what was read for it is read again when it does. */
+  letGoOfPage(): void {
+    if (this.page === null) return;
+    this.dropPage();
+    this.host.ready(this);
+  }
+
   /** Lets the stream go without a message. */
   close(): void {
     if (this.isEnded) return;

@@ -1,0 +1,176 @@
+// What clients may cost that take nothing, ask for too much, or lose their rights.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { realClock } from '#ports/clock.ts';
+import {
+  aBucket,
+  aDesired,
+  aUser,
+  startService,
+  type TestService,
+} from '../../../test/support/data-service.ts';
+import { DcpClient } from '../../../test/support/dcp-client.ts';
+import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import { type KvDesired, Privilege } from '../admin.ts';
+import { defaultManifest } from '../bucket/manifest.ts';
+import type { Producer } from './producer.ts';
+import { bucketStreamsMax, Producers } from './producers.ts';
+
+const plain = aDesired({ buckets: [aBucket('b', { manifest: defaultManifest })] });
+const [disconnected, tooSlow, lostPrivileges] = [3, 4, 8];
+
+/** Timers run as ever, but what is measured can be made to have taken longer. */
+function jumpingClock() {
+  let aheadMs = 0;
+  const jump = (ms: number): void => {
+    aheadMs += ms;
+  };
+  return { jump, clock: { ...realClock, monotonicMs: () => realClock.monotonicMs() + aheadMs } };
+}
+
+async function fill(kv: KvConnection, count: number, bytes: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const body = { key: Buffer.from(`\0k${i}`), value: Buffer.alloc(bytes, 'v'), extras: Buffer.alloc(8) };
+    const framing = i === count - 1 ? { framing: Buffer.from([0x11, 0x03]) } : {};
+    assert.equal((await kv.ask({ opcode: 0x01, ...body, ...framing })).status, 0);
+  }
+}
+
+async function statistics(service: TestService): Promise<Map<string, string>> {
+  const kv = await service.ready();
+  kv.send({ opcode: 0x10, key: Buffer.from('dcp') });
+  const found = new Map<string, string>();
+  for (;;) {
+    const reply = await kv.next();
+    if (!reply || reply.key.length === 0) break;
+    found.set(reply.key.toString(), reply.value.toString());
+  }
+  kv.close();
+  return found;
+}
+
+/** Pages that streams hold or wait for. */
+const pagesHeld = async (service: TestService): Promise<number> =>
+  Number((await statistics(service)).get('ep_dcp_num_running_backfills'));
+
+test('pages of a client that takes nothing are let go after five seconds and read again for it', async () => {
+  const { clock, jump } = jumpingClock();
+  await using service = await startService(plain, { clock });
+  await fill(await service.ready(), 300, 5000);
+  const client = await new DcpClient(await service.ready()).open('stuck', 1, {
+    connection_buffer_size: '20000',
+  });
+  await client.stream(0);
+  await client.until(() => client.unacked >= 20_000);
+  assert.equal(await pagesHeld(service), 1);
+  // As often as it takes: the first of them may come before it is seen that the client stands still.
+  await eventually(async () => {
+    jump(5000);
+    assert.equal(await pagesHeld(service), 0);
+  });
+  client.ackBytes = 10_000;
+  client.acknowledge();
+  await client.reach([[0, 300]]);
+  assert.deepEqual(
+    client.changes.map(({ seqno }) => seqno),
+    Array.from({ length: 300 }, (_, i) => i + 1),
+  );
+  assert.equal(await pagesHeld(service), 0);
+});
+
+test('a client whose socket takes nothing for two minutes is told that it is too slow, and hung up on', async () => {
+  const { clock, jump } = jumpingClock();
+  await using service = await startService(plain, { clock });
+  await fill(await service.ready(), 40, 500_000);
+  const client = await new DcpClient(await service.ready()).open('slow');
+  const patient = await new DcpClient(await service.ready()).open('patient', 1, {
+    connection_buffer_size: '9',
+  });
+  await patient.stream(0);
+  await patient.until(() => patient.unacked > 9);
+  await client.stream(0);
+  client.connection.socket.pause();
+  await eventually(async () => assert.equal(await pagesHeld(service), 2));
+  await eventually(async () => {
+    const hasStream = [...(await statistics(service)).keys()].some((key) => key.includes(':slow:stream_0'));
+    if (hasStream) jump(120_000);
+    assert.ok(!hasStream);
+  });
+  client.connection.socket.resume();
+  await client.until(() => client.copyOf(0).endReason === tooSlow);
+  assert.ok(client.copyOf(0).position < 40);
+  await client.connection.closed;
+  patient.ackBytes = 5000;
+  patient.acknowledge();
+  await patient.reach([[0, 40]]);
+});
+
+const streamOf = (vb: number) => {
+  const extras = Buffer.alloc(48);
+  extras.fill(0xff, 16, 24);
+  return { opcode: 0x53, vb, extras };
+};
+
+test('a name that is taken over tells the older connection so', async () => {
+  await using service = await startService(plain);
+  const older = await new DcpClient(await service.ready()).open('same');
+  await older.stream(0);
+  const newer = await new DcpClient(await service.ready()).open('same');
+  assert.equal((await newer.stream(0)).status, 0);
+  await older.until(() => older.copyOf(0).endReason === disconnected);
+  await older.connection.closed;
+});
+
+test('a bucket has so many streams and no more', () => {
+  const producers = new Producers();
+  const of = (name: string, streamCount: number) => ({ name, streamCount }) as Producer;
+  producers.add(of('a', bucketStreamsMax - 1));
+  assert.equal(producers.isFullOfStreams, false);
+  producers.add(of('b', 1));
+  assert.equal(producers.isFullOfStreams, true);
+});
+
+test('a connection that asks for one stream too many is told to come again, and keeps those it has', async () => {
+  await using service = await startService(plain);
+  const client = await new DcpClient(await service.ready()).open('many', 1, { enable_stream_id: 'true' });
+  const requests = Array.from({ length: 4096 }, (_, i) => ({
+    ...streamOf(i % 1024),
+    value: Buffer.from(JSON.stringify({ sid: 1 + Math.floor(i / 1024) })),
+  }));
+  client.connection.send(...requests);
+  for (const _ of requests) assert.equal((await client.connection.next())?.status, 0);
+  const reply = await client.stream(0, { value: { sid: 9 } });
+  assert.deepEqual(
+    [reply.status, JSON.parse(reply.value.toString()).error.context],
+    [0x86, 'Too many streams on the connection'],
+  );
+  assert.equal((await client.ask({ opcode: 0x52, vb: 5, framing: Buffer.from([0x22, 0, 1]) })).status, 0);
+  assert.equal((await client.stream(0, { value: { sid: 9 } })).status, 0);
+});
+
+for (const left of ['reading', 'nothing'] as const) {
+  test(`a stream of a collection of which its user keeps ${left} ends, though nothing happens in it`, async () => {
+    const { dcpStream, read } = Privilege;
+    const user = (orders: number): KvDesired => {
+      const collections = { '8': orders, '9': dcpStream | read };
+      const grants = {
+        node: 0,
+        buckets: { b: { privileges: 0, scopes: { '8': { privileges: 0, collections } } } },
+      };
+      return aDesired({ users: [aUser('admin', 'password'), aUser('partly', 'password', grants)] });
+    };
+    await using service = await startService(user(dcpStream | read));
+    const client = await new DcpClient(await service.ready({ user: 'partly' })).open('partly', 1, {
+      enable_stream_id: 'true',
+    });
+    assert.equal((await client.stream(0, { value: { collections: ['8', '9'], sid: 1 } })).status, 0);
+    assert.equal((await client.stream(1, { value: { collections: ['9'], sid: 2 } })).status, 0);
+    await service.service.apply(user(left === 'reading' ? read : 0));
+    await client.until(() => client.copyOf(0).endReason === lostPrivileges);
+    assert.equal(client.copyOf(1).endReason, null, 'the other one goes on');
+    await service.service.apply(aDesired());
+    await client.until(() => client.copyOf(1).endReason === lostPrivileges);
+    await client.connection.closed;
+  });
+}
