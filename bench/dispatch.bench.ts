@@ -37,7 +37,7 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
     connections: () => [],
     traffic: noTraffic(),
     loginRefused: () => {},
-    limits: {},
+    limits: () => ({}),
   };
   const spec = aBucket('b', { type: 'ephemeral' });
   const rules = { quotaBytes: spec.quotaBytes, maxTtl: 0, durabilityMinLevel: 0, replicaNumber: 0 } as const;

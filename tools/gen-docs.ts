@@ -74,8 +74,8 @@ async function settingsPage(): Promise<string> {
     'Every parameter that sets something, as a form field of the call named. What it does: **acts**; **fixed**, where anything but the',
     'value that holds anyway is refused; **waits**: judged, kept and shown, without effect until this version has what it is for;',
     'or **kept**: shown again and nothing more.',
-    'A change is live, or restarts the bucket (operations wait or are asked to try again), or is possible only at creation or before',
-    'provisioning. Unless its row says otherwise, a parameter that an edit leaves out keeps its value. What the process itself takes',
+    'A change is live, or restarts the bucket (operations wait or are asked to try again), or holds from the next start of a bucket',
+    'or the node on, or is possible only at creation or before provisioning. Unless its row says otherwise, a parameter that an edit leaves out keeps its value. What the process itself takes',
     '(folders, ports, log level) is in [Command line](command-line.md) and needs a restart of the node.\n',
   ];
   for (const group of catalogue) {

@@ -71,9 +71,23 @@ export interface KvDesired {
   expiryPagerSeconds?: number;
   /** As on a fresh node when left out. */
   limits?: KvLimits;
+  /** How many threads may work on files; one for each work when left out. */
+  threads?: KvThreads;
 }
 
-/** Limits of the data ports, and how disk work is spread. */
+/** One thread by default, `disk_io_optimized` as many as the machine has processors. */
+export type ThreadCount = number | 'default' | 'disk_io_optimized';
+
+export interface KvThreads {
+  /** Of documents that are not in memory, and of histories. */
+  readers: ThreadCount;
+  /** Shared by the files of all buckets; a change holds for buckets that start afterwards. */
+  writers: ThreadCount;
+  /** Copies of files that compactions make at a time. */
+  storage: ThreadCount;
+}
+
+/** Limits of the data ports. */
 export interface KvLimits {
   /** Clients above this many are hung up on. */
   connectionsMax: number;

@@ -15,8 +15,8 @@ import { describeFetching } from './disk-engine-fetch.ts';
 const disks: Record<string, () => Promise<DiskUnderTest>> = {
   memory: inMemory,
   'SQLite in the same thread': () => onFiles(sqliteEngine),
-  'SQLite in a worker': () => onFiles(workerDiskEngine),
-  'SQLite in two workers': () => onFiles(() => workerDiskEngine({ workers: 2 })),
+  'SQLite in a worker': () => onFiles(() => workerDiskEngine()),
+  'SQLite in two workers': () => onFiles(() => workerDiskEngine({ readers: 2, writers: 2, compactors: 2 })),
 };
 for (const [name, make] of Object.entries(disks)) {
   describeDiskEngine(name, make);

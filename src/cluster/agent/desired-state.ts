@@ -1,5 +1,14 @@
 // From the cluster's configuration to what this node's data service should run.
-import type { BucketSpec, KvDesired, KvLimits, Manifest, TlsSpec, UserSpec } from '#kv/admin.ts';
+import type {
+  BucketSpec,
+  KvDesired,
+  KvLimits,
+  KvThreads,
+  Manifest,
+  ThreadCount,
+  TlsSpec,
+  UserSpec,
+} from '#kv/admin.ts';
 import { nodeServices, revisionEpoch, terseBucketConfig } from '../bootstrap/terse-config.ts';
 import type { ManifestState, StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -18,6 +27,7 @@ export function desiredState(view: ClusterView, users: UserSpec[], tls: TlsSpec 
       : null,
     tls,
     limits: limits(view),
+    threads: threads(view),
   };
 }
 
@@ -27,6 +37,15 @@ function limits(view: ClusterView): KvLimits {
     connectionsMax: Number(settings['max_connections']),
     idleSeconds: Number(settings['connection_idle_time']),
     logsConnections: Number(settings['verbosity']) > 0,
+  };
+}
+
+function threads(view: ClusterView): KvThreads {
+  const settings = effectiveDataSettings(view);
+  return {
+    readers: settings['num_reader_threads'] as ThreadCount,
+    writers: settings['num_writer_threads'] as ThreadCount,
+    storage: settings['num_storage_threads'] as ThreadCount,
   };
 }
 

@@ -158,5 +158,13 @@ describe("the data service's settings", () => {
     assert.deepEqual(kv.desired?.limits, { connectionsMax: 65_000, idleSeconds: 0, logsConnections: false });
     await request(path, { form: { max_connections: 2000, connection_idle_time: 7, verbosity: 1 } });
     assert.deepEqual(kv.desired?.limits, { connectionsMax: 2000, idleSeconds: 7, logsConnections: true });
+    assert.deepEqual(kv.desired?.threads, { readers: 'default', writers: 'default', storage: 'default' });
+    const threads = {
+      num_reader_threads: 2,
+      num_writer_threads: 'disk_io_optimized',
+      num_storage_threads: 4,
+    };
+    await request(path, { form: threads });
+    assert.deepEqual(kv.desired?.threads, { readers: 2, writers: 'disk_io_optimized', storage: 4 });
   });
 });

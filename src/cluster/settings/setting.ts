@@ -17,8 +17,11 @@ export const lacking = {
 /** `fixed`: only the value that is so anyway is accepted, anything else is refused. `kept`: nobody will ever go by it. */
 export type Effect = 'acts' | 'fixed' | 'kept' | keyof typeof lacking;
 
-/** When a change shows: at once, when the bucket has restarted by itself, or never because it is chosen at creation. */
-export type Change = 'live' | 'bucket restart' | 'creation only' | 'before provisioning';
+/**
+ * When a change shows: at once, when the bucket has restarted by itself, when a bucket starts the next time, or never
+ * because it is chosen at creation.
+ */
+export type Change = 'live' | 'bucket restart' | 'bucket start' | 'creation only' | 'before provisioning';
 
 export interface Setting {
   readonly name: string;

@@ -13,7 +13,7 @@ export function* statInfo({ environment }: Request): Figures {
 
 /** `settings`. */
 export function* statSettings({ environment }: Request): Figures {
-  for (const [name, value] of Object.entries(environment.limits)) yield [name, value];
+  for (const [name, value] of Object.entries(environment.limits())) yield [name, value];
 }
 
 /** `connections`: a JSON text each, by the address of the client. */

@@ -102,6 +102,26 @@ test('counts commits and reads from disk by how long they took', async () => {
   }
 });
 
+test('tells the limits that hold at present', async () => {
+  await using started = await startService(aDesired(), { processors: 2 });
+  const client = await started.ready();
+  const fresh = await group(client, 'settings');
+  assert.deepEqual([fresh['maxconns'], fresh['num_reader_threads']], ['65000', '1']);
+  await started.service.apply(
+    aDesired({
+      limits: { connectionsMax: 2000, idleSeconds: 0, logsConnections: false },
+      threads: { readers: 64, writers: 'disk_io_optimized', storage: 3 },
+    }),
+  );
+  const changed = await group(client, 'settings');
+  assert.deepEqual(
+    ['maxconns', 'num_reader_threads', 'num_writer_threads', 'num_storage_threads'].map(
+      (name) => changed[name],
+    ),
+    ['2000', '64', '4', '3'],
+  );
+});
+
 test('tells administrators of connections, clocks and limits, on a bucket and on none', async () => {
   const reader = aUser('reader', 'password', { ...fullGrants(), node: 0 });
   await using service = await startService(aDesired({ users: [aUser('admin', 'password'), reader] }));

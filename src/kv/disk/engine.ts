@@ -122,7 +122,16 @@ export interface Fetched {
   failed: number[];
 }
 
+/** How many threads may read, write, and copy files for compaction. */
+export interface DiskThreads {
+  readers: number;
+  writers: number;
+  compactors: number;
+}
+
 export interface DiskEngine {
+  /** For engines with threads. Those that write hold for buckets that are opened afterwards, the others at once. */
+  setThreads?(threads: DiskThreads): void;
   open(files: BucketFiles): Promise<OpenResult>;
   /**
    * All rows of one file in batches of encoded cuts, in the order of their keys within a vbucket: a key keeps its place

@@ -1,9 +1,10 @@
-// The course of compactions over lanes: the copy is made in a lane of its own, which lives as long as something is
+// The course of compactions over lanes: the copy is made in a lane for copies, which lives as long as something is
 // compacted; only the last pass and the switch happen in the file's lane, between two of its commits.
 import type { DataFileSpec } from './adapters/file-format.ts';
 import type { CopyPlan } from './adapters/sqlite-lane.ts';
 import type { CompactOptions, CompactResult, PurgedVbucket } from './engine.ts';
 import type { Lane } from './lane.ts';
+import type { LanePool } from './lane-pool.ts';
 
 export interface CompactedFile extends CompactResult {
   /** The file that took the old one's place. */
@@ -18,13 +19,11 @@ interface Running {
 }
 
 export class Compactions {
-  private readonly startLane: (() => Lane) | null;
+  private readonly copiers: LanePool;
   private readonly running = new Set<Running>();
-  private copyLane: Lane | null = null;
-  private copies = 0;
 
-  constructor(startLane: (() => Lane) | null) {
-    this.startLane = startLane;
+  constructor(copiers: LanePool) {
+    this.copiers = copiers;
   }
 
   /** `lane` is the file's own. */
@@ -71,7 +70,8 @@ export class Compactions {
     plan: CopyPlan,
     options: CompactOptions & { signal: AbortSignal },
   ): Promise<PurgedVbucket[]> {
-    const copyLane = this.enterCopyLane(lane);
+    const copier = this.copiers.enter();
+    const copyLane = copier.lane;
     try {
       await copyLane.call('beginCopy', plan, options.purgeBeforeSeconds);
       await copyPages(copyLane, plan, options);
@@ -80,21 +80,8 @@ export class Compactions {
       return await lane.call('switchFile', plan, state);
     } finally {
       await copyLane.call('abandonCopy', plan).catch(() => {});
-      await this.leaveCopyLane();
+      await this.copiers.leave(copier);
     }
-  }
-
-  private enterCopyLane(lane: Lane): Lane {
-    if (this.startLane === null) return lane;
-    this.copies++;
-    return (this.copyLane ??= this.startLane());
-  }
-
-  private async leaveCopyLane(): Promise<void> {
-    if (this.copyLane === null || --this.copies > 0) return;
-    const lane = this.copyLane;
-    this.copyLane = null;
-    await lane.stop();
   }
 }
 

@@ -1,5 +1,6 @@
-// The disk engine over SQLite files, spread over lanes by file number. The first lane also keeps the folders. Single
-// documents and histories are read in a lane of their own, which starts when the first is asked for.
+// The disk engine over SQLite files: those of a bucket are spread over the lanes that write when it is opened, and stay
+// there. The first of them also keeps the folders. Single documents and histories are read in lanes of their own, which
+// start when they are needed.
 
 import type { DataFileSpec } from './adapters/file-format.ts';
 import { firstPage } from './adapters/page-reader.ts';
@@ -14,6 +15,7 @@ import {
   DamagedFileError,
   type DiskEngine,
   type DiskSizes,
+  type DiskThreads,
   type Fetched,
   type LargeItems,
   type LoadedValues,
@@ -21,40 +23,51 @@ import {
 } from './engine.ts';
 import type { Lane } from './lane.ts';
 import { Compactions } from './lane-compactions.ts';
+import { type LaneLease, LanePool } from './lane-pool.ts';
 import { decodeWants, encodeWants, type Want } from './wants.ts';
 
 const noKey = Buffer.alloc(0);
 
+export type LaneWork = 'write' | 'read' | 'copy';
+
 export class LaneEngine implements DiskEngine {
-  private readonly lanes: readonly Lane[];
-  private readonly folderLane: Lane;
-  private readonly readLane: Lane;
+  private readonly writers: LanePool;
+  private readonly readers: LanePool;
+  private readonly copiers: LanePool;
   private readonly compactions: Compactions;
   private readonly buckets = new Map<string, BucketFiles>();
-  /** By bucket, what its files are at present; those of buckets that were read from are open in the read lane. */
+  /** By bucket, the lane of each file. */
+  private readonly homes = new Map<string, readonly LaneLease[]>();
+  /** By bucket, what its files are at present; those of buckets that were read from are open in lanes that read. */
   private readonly specs = new Map<string, readonly DataFileSpec[]>();
   private readonly readFrom = new Set<string>();
 
-  /** `copyLane` starts a lane for the copying of compactions; without one the file's own lane does it. */
-  constructor(
-    lanes: readonly [Lane, ...Lane[]],
-    readLane: Lane = lanes[0],
-    copyLane: (() => Lane) | null = null,
-  ) {
-    this.lanes = lanes;
-    this.folderLane = lanes[0];
-    this.readLane = readLane;
-    this.compactions = new Compactions(copyLane);
+  constructor(startLane: (work: LaneWork) => Lane) {
+    this.writers = new LanePool(() => startLane('write'), { keepsIdle: true });
+    this.readers = new LanePool(() => startLane('read'), { keepsIdle: true });
+    this.copiers = new LanePool(() => startLane('copy'), { keepsIdle: false });
+    this.compactions = new Compactions(this.copiers);
+  }
+
+  setThreads({ readers, writers, compactors }: DiskThreads): void {
+    this.readers.resize(readers);
+    this.writers.resize(writers);
+    this.copiers.resize(compactors);
   }
 
   async open(files: BucketFiles): Promise<OpenResult> {
     if (this.buckets.has(files.bucketUuid)) throw new Error(`bucket ${files.bucketUuid} is open already`);
     this.buckets.set(files.bucketUuid, files);
+    this.homes.set(
+      files.bucketUuid,
+      Array.from({ length: files.fileCount }, () => this.writers.enter()),
+    );
     try {
-      return await this.openFiles(files.bucketUuid, await this.folderLane.call('prepare', files));
+      return await this.openFiles(files.bucketUuid, await this.writers.first().call('prepare', files));
     } catch (error) {
       if (error instanceof DamagedFileError) return allDamaged(files, error);
       this.buckets.delete(files.bucketUuid);
+      await this.leaveLanes(files.bucketUuid);
       throw error;
     }
   }
@@ -66,7 +79,7 @@ export class LaneEngine implements DiskEngine {
     consume: (batch: CutBuffer) => void | Promise<void>,
     values: () => LoadedValues = () => 'all',
   ): Promise<void> {
-    const lane = this.laneOf(file);
+    const lane = this.laneOf(bucketUuid, file);
     let page = await lane.call('loadPage', bucketUuid, file, firstPage, values());
     for (;;) {
       const following = page.next && lane.call('loadPage', bucketUuid, file, page.next, values());
@@ -79,12 +92,12 @@ export class LaneEngine implements DiskEngine {
   }
 
   async commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<void> {
-    await this.laneOf(file).call('commit', bucketUuid, file, cuts);
+    await this.laneOf(bucketUuid, file).call('commit', bucketUuid, file, cuts);
   }
 
   async expiredKeys(bucketUuid: string, file: number, before: number, limit: number): Promise<Want[]> {
-    const found = await this.read(bucketUuid, file, (spec) =>
-      this.readLane.call('expiredKeys', spec, before, limit),
+    const found = await this.read(bucketUuid, file, (lane, spec) =>
+      lane.call('expiredKeys', spec, before, limit),
     );
     return decodeWants(found);
   }
@@ -92,46 +105,49 @@ export class LaneEngine implements DiskEngine {
   async collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<Want[]> {
     const { prefix, after, limit } = order;
     const place = encodeWants([after ?? { vb: 0, key: noKey }]);
-    const found = await this.read(bucketUuid, file, (spec) =>
-      this.readLane.call('collectionKeys', spec, prefix, place, limit),
+    const found = await this.read(bucketUuid, file, (lane, spec) =>
+      lane.call('collectionKeys', spec, prefix, place, limit),
     );
     return decodeWants(found);
   }
 
   async fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched> {
-    return await this.read(bucketUuid, file, (spec) =>
-      this.readLane.call('fetchItems', spec, encodeWants(wants)),
+    return await this.read(bucketUuid, file, (lane, spec) =>
+      lane.call('fetchItems', spec, encodeWants(wants)),
     );
   }
 
   async largeItems(bucketUuid: string, file: number, after: number): Promise<LargeItems> {
-    return await this.read(bucketUuid, file, (spec) => this.readLane.call('largeItems', spec, after));
+    return await this.read(bucketUuid, file, (lane, spec) => lane.call('largeItems', spec, after));
   }
 
   async backfill(bucketUuid: string, file: number, vb: number, afterSeqno: number): Promise<BackfillPage> {
-    return await this.read(bucketUuid, file, (spec) =>
-      this.readLane.call('backfillPage', spec, vb, afterSeqno),
-    );
+    return await this.read(bucketUuid, file, (lane, spec) => lane.call('backfillPage', spec, vb, afterSeqno));
   }
 
   async reset(bucketUuid: string, incarnation: number): Promise<void> {
     const files = { ...this.filesOf(bucketUuid), incarnation };
     await this.compactions.callOff(bucketUuid);
     await this.closeReaders(bucketUuid);
-    await this.eachLane((lane) => lane.call('close', bucketUuid, false));
-    const { damaged } = await this.openFiles(bucketUuid, await this.folderLane.call('renew', files));
+    await this.eachLane(bucketUuid, (lane) => lane.call('close', bucketUuid, false));
+    const { damaged } = await this.openFiles(bucketUuid, await this.writers.first().call('renew', files));
     this.buckets.set(bucketUuid, files);
     if (damaged[0] !== undefined) throw new DamagedFileError(damaged[0]);
   }
 
   async sizes(bucketUuid: string): Promise<DiskSizes> {
     this.filesOf(bucketUuid);
-    return addSizes(await this.eachLane((lane) => lane.call('sizes', bucketUuid)));
+    return addSizes(await this.eachLane(bucketUuid, (lane) => lane.call('sizes', bucketUuid)));
   }
 
   async compact(bucketUuid: string, file: number, options: CompactOptions): Promise<CompactResult> {
     this.filesOf(bucketUuid);
-    const { spec, ...result } = await this.compactions.run(this.laneOf(file), bucketUuid, file, options);
+    const { spec, ...result } = await this.compactions.run(
+      this.laneOf(bucketUuid, file),
+      bucketUuid,
+      file,
+      options,
+    );
     this.replaceSpec(bucketUuid, spec);
     return result;
   }
@@ -141,16 +157,16 @@ export class LaneEngine implements DiskEngine {
     this.buckets.delete(bucketUuid);
     await this.compactions.callOff(bucketUuid);
     await this.closeReaders(bucketUuid);
-    await this.eachLane((lane) => lane.call('close', bucketUuid, clean));
+    try {
+      await this.eachLane(bucketUuid, (lane) => lane.call('close', bucketUuid, clean));
+    } finally {
+      await this.leaveLanes(bucketUuid);
+    }
   }
 
   async destroy(files: BucketFiles): Promise<void> {
-    if (this.buckets.delete(files.bucketUuid)) {
-      await this.compactions.callOff(files.bucketUuid);
-      await this.closeReaders(files.bucketUuid);
-      await this.eachLane((lane) => lane.call('close', files.bucketUuid, false));
-    }
-    await this.folderLane.call('remove', files.folder);
+    if (this.buckets.has(files.bucketUuid)) await this.close(files.bucketUuid, false);
+    await this.writers.first().call('remove', files.folder);
   }
 
   async stop(): Promise<void> {
@@ -158,16 +174,17 @@ export class LaneEngine implements DiskEngine {
     this.buckets.clear();
     this.specs.clear();
     await Promise.all(open.map((bucketUuid) => this.compactions.callOff(bucketUuid)));
-    if (!this.lanes.includes(this.readLane)) await this.readLane.stop();
-    await this.eachLane((lane) => lane.stop());
+    this.homes.clear();
+    await Promise.all([this.readers.stop(), this.copiers.stop()]);
+    await this.writers.stop();
   }
 
   private async openFiles(bucketUuid: string, specs: readonly DataFileSpec[]): Promise<OpenResult> {
     this.specs.set(bucketUuid, specs);
-    const results = await this.eachLane((lane) =>
+    const results = await this.eachLane(bucketUuid, (lane) =>
       lane.call(
         'open',
-        specs.filter((spec) => this.laneOf(spec.file) === lane),
+        specs.filter((spec) => this.laneOf(bucketUuid, spec.file) === lane),
       ),
     );
     return {
@@ -184,22 +201,23 @@ export class LaneEngine implements DiskEngine {
       bucketUuid,
       specs.map((old) => (old.file === spec.file ? spec : old)),
     );
-    if (this.readFrom.has(bucketUuid)) this.readLane.call('closeReaders', bucketUuid).catch(() => {});
+    if (!this.readFrom.has(bucketUuid)) return;
+    for (const lane of this.readers.lanes) lane.call('closeReaders', bucketUuid).catch(() => {});
   }
 
-  /** Reads through the read lane, again when the file was replaced before the lane had opened it. */
+  /** Reads through a lane for that, again when the file was replaced before the lane had opened it. */
   private async read<T>(
     bucketUuid: string,
     file: number,
-    act: (spec: DataFileSpec) => Promise<T>,
+    act: (lane: Lane, spec: DataFileSpec) => Promise<T>,
   ): Promise<T> {
     const spec = this.specToRead(bucketUuid, file);
     try {
-      return await act(spec);
+      return await this.readers.use((lane) => act(lane, spec));
     } catch (error) {
       const present = this.specToRead(bucketUuid, file);
       if (present === spec) throw error;
-      return await act(present);
+      return await this.readers.use((lane) => act(lane, present));
     }
   }
 
@@ -213,20 +231,36 @@ export class LaneEngine implements DiskEngine {
   /** Before its files are replaced or closed. Fetches that come later fail. */
   private async closeReaders(bucketUuid: string): Promise<void> {
     this.specs.delete(bucketUuid);
-    if (this.readFrom.delete(bucketUuid)) await this.readLane.call('closeReaders', bucketUuid);
+    if (!this.readFrom.delete(bucketUuid)) return;
+    await Promise.all(this.readers.lanes.map((lane) => lane.call('closeReaders', bucketUuid)));
   }
 
-  /** Waits for all lanes even when one rejects, so that nothing of the call is still going on afterwards. */
-  private async eachLane<T>(act: (lane: Lane) => Promise<T>): Promise<T[]> {
-    const settled = await Promise.allSettled(this.lanes.map(act));
+  /** Waits for all of the bucket's lanes even when one rejects, so that nothing of the call goes on afterwards. */
+  private async eachLane<T>(bucketUuid: string, act: (lane: Lane) => Promise<T>): Promise<T[]> {
+    const lanes = new Set(this.homesOf(bucketUuid).map(({ lane }) => lane));
+    const settled = await Promise.allSettled([...lanes].map(act));
     return settled.map((result) => {
       if (result.status === 'rejected') throw result.reason;
       return result.value;
     });
   }
 
-  private laneOf(file: number): Lane {
-    return this.lanes[file % this.lanes.length] as Lane;
+  private laneOf(bucketUuid: string, file: number): Lane {
+    const lease = this.homesOf(bucketUuid)[file];
+    if (lease === undefined) throw new Error(`bucket ${bucketUuid} has no file ${file}`);
+    return lease.lane;
+  }
+
+  private homesOf(bucketUuid: string): readonly LaneLease[] {
+    const homes = this.homes.get(bucketUuid);
+    if (homes === undefined) throw new Error(`bucket ${bucketUuid} is not open`);
+    return homes;
+  }
+
+  private async leaveLanes(bucketUuid: string): Promise<void> {
+    const homes = this.homes.get(bucketUuid) ?? [];
+    this.homes.delete(bucketUuid);
+    await Promise.all(homes.map((lease) => this.writers.leave(lease)));
   }
 
   private filesOf(bucketUuid: string): BucketFiles {

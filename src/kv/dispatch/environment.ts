@@ -30,6 +30,6 @@ export interface Environment {
   connections(): Iterable<Connection>;
   /** Counted here, by whoever sees it. */
   readonly traffic: TrafficFigures;
-  /** Limits of the data port as it runs, by the names that clients know. */
-  readonly limits: Readonly<Record<string, number>>;
+  /** Limits that hold at present, by the names that clients know. */
+  limits(): Readonly<Record<string, number>>;
 }

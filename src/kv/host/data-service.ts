@@ -24,6 +24,7 @@ import type {
   KvPorts,
   KvReport,
   KvStartOptions,
+  KvThreads,
   RefusedLogin,
 } from '../admin.ts';
 import { expiryPagerSecondsDefault } from '../bucket/expiry-pager.ts';
@@ -38,6 +39,7 @@ import { SocketTransport } from '../listener/socket-transport.host.ts';
 import { Now } from '../vbucket/now.ts';
 import { BucketHost, type BucketHostOptions, bucketFiles } from './bucket-host.ts';
 import { configPush } from './config-push.ts';
+import { diskThreads, freshThreads } from './disk-threads.ts';
 
 export interface DataServiceOptions {
   clock: Clock;
@@ -49,6 +51,8 @@ export interface DataServiceOptions {
   /** Stands above the wanted state's. */
   connectionsMax?: number;
   withoutSharedBuffer?: boolean;
+  /** Of the machine; one when left out. */
+  processors?: number;
 }
 
 const freshLimits: KvLimits = { connectionsMax: 65_000, idleSeconds: 0, logsConnections: false };
@@ -75,6 +79,7 @@ export class DataService implements KvAdmin {
   private expiryPagerSeconds = expiryPagerSecondsDefault;
   private limits = freshLimits;
   private readonly traffic = noTraffic();
+  private threads = diskThreads(freshThreads, 1);
   private stopping = false;
   private allGone: () => void = () => {};
   /** Changes are made one after the other. */
@@ -85,7 +90,7 @@ export class DataService implements KvAdmin {
     this.listener = new Listener({
       gate: this.gate,
       intake: { connect: (socket, shown) => this.connect(socket, shown) },
-      connectionsMax: () => options.connectionsMax ?? this.limits.connectionsMax,
+      connectionsMax: () => this.connectionsMax(),
       connectionCount: () => this.connections.size,
       refused: (socket) => {
         this.traffic.rejected++;
@@ -114,10 +119,7 @@ export class DataService implements KvAdmin {
       loginRefused: this.options.loginRefused ?? (() => {}),
       connections: () => this.connections,
       traffic: this.traffic,
-      limits: {
-        maxconns: this.options.connectionsMax ?? this.limits.connectionsMax,
-        max_packet_size: frameBytesMax,
-      },
+      limits: () => this.limitFigures(),
     };
     const dispatcher = new Dispatcher(environment, output, handlers);
     this.connectionHost = {
@@ -269,6 +271,25 @@ export class DataService implements KvAdmin {
     this.sweepTimer = this.options.clock.after(delayMs, () => this.sweep());
   }
 
+  private connectionsMax(): number {
+    return this.options.connectionsMax ?? this.limits.connectionsMax;
+  }
+
+  private limitFigures(): Record<string, number> {
+    return {
+      maxconns: this.connectionsMax(),
+      max_packet_size: frameBytesMax,
+      num_reader_threads: this.threads.readers,
+      num_writer_threads: this.threads.writers,
+      num_storage_threads: this.threads.compactors,
+    };
+  }
+
+  private setThreads(wanted: KvThreads): void {
+    this.threads = diskThreads(wanted, this.options.processors ?? 1);
+    this.options.disk.setThreads?.(this.threads);
+  }
+
   private setLimits(limits: KvLimits): void {
     const hasNewIdleTime = limits.idleSeconds !== this.limits.idleSeconds;
     this.limits = limits;
@@ -280,6 +301,7 @@ export class DataService implements KvAdmin {
     this.tick();
     const { directory } = this;
     this.setLimits(desired.limits ?? freshLimits);
+    this.setThreads(desired.threads ?? freshThreads);
     if (desired.tls) this.listener.useTls(desired.tls);
     const isPlainForThisMachineOnly = desired.plainForThisMachineOnly ?? false;
     if (isPlainForThisMachineOnly !== this.listener.isPlainForThisMachineOnly)

@@ -1,4 +1,5 @@
 // The thread of the data service: hosts it, takes calls of its door from the main thread, and sends its log there.
+import { availableParallelism } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { realKdf } from '#auth/kdf.host.ts';
 import { assert } from '#base/assert.ts';
@@ -27,6 +28,7 @@ const service = new DataService({
   log: logTo('kv'),
   kdf: realKdf,
   disk: workerDiskEngine(),
+  processors: availableParallelism(),
   loginRefused: (login) => say({ kind: 'login refused', login }),
 });
 

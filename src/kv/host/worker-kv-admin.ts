@@ -33,7 +33,9 @@ export class WorkerKvAdmin implements KvAdmin {
   constructor(options: WorkerKvAdminOptions) {
     this.options = options;
     this.log = options.log;
-    this.worker = startWorker(new URL('./data-thread', import.meta.url), import.meta.url);
+    this.worker = startWorker(new URL('./data-thread', import.meta.url), import.meta.url, {
+      name: 'data service',
+    });
     this.worker.on('message', (message: ThreadMessage) => this.receive(message));
     this.worker.on('error', (error) => this.lose(error));
     this.worker.on('exit', (code) => this.lose(new Error(`the data thread ended with code ${code}`)));

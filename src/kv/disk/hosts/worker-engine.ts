@@ -3,33 +3,34 @@
 import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { startWorker } from '#ports/worker.ts';
-import { DamagedFileError, type DiskEngine, DiskFullError } from '../engine.ts';
+import { DamagedFileError, type DiskEngine, DiskFullError, type DiskThreads } from '../engine.ts';
 import type { Lane, LaneArguments, LaneOperation, LaneResult } from '../lane.ts';
-import { LaneEngine } from '../lane-engine.ts';
+import { LaneEngine, type LaneWork } from '../lane-engine.ts';
 import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messages.ts';
 
-/**
- * Each worker costs about 12 MB; files are spread over them by file number. One more starts at the first fetch, and one
- * for as long as something is compacted.
- */
-export function workerDiskEngine(options: { workers?: number } = {}): DiskEngine {
-  const more = Array.from({ length: (options.workers ?? 1) - 1 }, () => new WorkerLane());
-  return new LaneEngine(
-    [new WorkerLane(), ...more],
-    new WorkerLane(),
-    () => new WorkerLane({ isPatient: true }),
-  );
+/** Each worker costs about 12 MB. One writes, one more starts at the first fetch, and one while something is compacted. */
+export function workerDiskEngine(threads: Partial<DiskThreads> = {}): DiskEngine {
+  const engine = new LaneEngine((work) => new WorkerLane(work));
+  engine.setThreads({ readers: 1, writers: 1, compactors: 1, ...threads });
+  return engine;
 }
+
+/** As the operating system shows them. */
+const threadNames: Record<LaneWork, string> = {
+  write: 'disk writer',
+  read: 'disk reader',
+  copy: 'disk compactor',
+};
 
 class WorkerLane implements Lane {
   private worker: Worker | null = null;
   private stopped: Error | null = null;
   private lastId = 0;
-  private readonly settings: LaneSettings;
+  private readonly work: LaneWork;
   private readonly waiting = new Map<number, Deferred<unknown>>();
 
-  constructor(settings: LaneSettings = { isPatient: false }) {
-    this.settings = settings;
+  constructor(work: LaneWork) {
+    this.work = work;
   }
 
   /** The first call starts the thread. */
@@ -56,7 +57,8 @@ class WorkerLane implements Lane {
 
   private start(): Worker {
     const worker = startWorker(new URL('./disk-worker', import.meta.url), import.meta.url, {
-      workerData: this.settings,
+      workerData: { isPatient: this.work === 'copy' } satisfies LaneSettings,
+      name: threadNames[this.work],
     });
     worker.on('message', (reply: LaneReply) => this.receive(reply));
     worker.on('error', (error) => this.fail(new Error(`the disk worker failed: ${error.message}`)));

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import type { Lane } from './lane.ts';
+import { LanePool } from './lane-pool.ts';
+
+function aPool({ keepsIdle = true, sizeMax = 1 } = {}) {
+  const running = new Set<number>();
+  let started = 0;
+  const startLane = (): Lane => {
+    const number = ++started;
+    running.add(number);
+    return {
+      call: () => Promise.reject(new Error('not called')),
+      stop: async () => void running.delete(number),
+    };
+  };
+  const pool = new LanePool(startLane, { keepsIdle });
+  pool.resize(sizeMax);
+  return { pool, running: () => [...running] };
+}
+
+describe('a pool of lanes', () => {
+  it('starts another lane only while all others have something to do, up to its size', async () => {
+    const { pool, running } = aPool({ sizeMax: 2 });
+    const first = pool.enter();
+    await pool.leave(first);
+    assert.equal(pool.enter(), first);
+    assert.deepEqual(running(), [1]);
+    const second = pool.enter();
+    assert.deepEqual(running(), [1, 2]);
+    assert.equal(pool.enter(), first);
+    assert.equal(pool.enter(), second);
+    assert.deepEqual(running(), [1, 2]);
+  });
+
+  it('ends the lanes above a smaller size when they are left', async () => {
+    const { pool, running } = aPool({ sizeMax: 3 });
+    const leases = [pool.enter(), pool.enter(), pool.enter()];
+    pool.resize(1);
+    assert.deepEqual(running(), [1, 2, 3]);
+    for (const lease of leases) await pool.leave(lease);
+    assert.deepEqual(running(), [1]);
+    pool.enter();
+    pool.enter();
+    assert.deepEqual(running(), [1]);
+  });
+
+  it('lets lanes of which none is to be idle end when they are left', async () => {
+    const { pool, running } = aPool({ keepsIdle: false });
+    const [one, another] = [pool.enter(), pool.enter()];
+    await pool.leave(one);
+    assert.deepEqual(running(), [1]);
+    await pool.leave(another);
+    assert.deepEqual(running(), []);
+  });
+
+  it('uses a lane for as long as an act lasts', async () => {
+    const { pool, running } = aPool({ keepsIdle: false });
+    const read = deferred<string>();
+    const used = pool.use(() => read.promise);
+    assert.deepEqual(running(), [1]);
+    read.resolve('text');
+    assert.equal(await used, 'text');
+    await Promise.resolve();
+    assert.deepEqual(running(), []);
+  });
+
+  it('ends all lanes when it stops', async () => {
+    const { pool, running } = aPool({ sizeMax: 2 });
+    pool.first();
+    pool.enter();
+    pool.enter();
+    await pool.stop();
+    assert.deepEqual(running(), []);
+  });
+});

@@ -1,0 +1,22 @@
+// From how many threads are wanted, in words or numbers, to how many there may be.
+import type { KvThreads, ThreadCount } from '../admin.ts';
+import type { DiskThreads } from '../disk/engine.ts';
+
+export const freshThreads: KvThreads = { readers: 'default', writers: 'default', storage: 'default' };
+
+/** Threads that wait for a disk most of the time: some are of use on the smallest machine. */
+const optimized = { min: 4, max: 64 };
+
+export function diskThreads({ readers, writers, storage }: KvThreads, processors: number): DiskThreads {
+  return {
+    readers: countOf(readers, processors),
+    writers: countOf(writers, processors),
+    compactors: countOf(storage, processors),
+  };
+}
+
+function countOf(wanted: ThreadCount, processors: number): number {
+  if (wanted === 'default') return 1;
+  if (wanted !== 'disk_io_optimized') return wanted;
+  return Math.min(Math.max(processors, optimized.min), optimized.max);
+}

@@ -1,0 +1,64 @@
+// How many threads work on files, as the operating system shows them, follows the data service's settings.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { dataClient, get, keyOf, persisted, set } from '../support/data-client.ts';
+import { eventually, NodeProcess } from '../support/node-process.ts';
+
+const path = '/pools/default/settings/memcached/global';
+const filesPerBucket = 4;
+/** Long enough for memory to be won by letting it go. */
+const text = 'x'.repeat(1000);
+
+/** The system keeps fifteen characters of a name. */
+function threadsOf(node: NodeProcess, name: string): number {
+  const tasks = `/proc/${node.pid}/task`;
+  const names = readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/comm`, 'utf8').trim());
+  return names.filter((found) => found === name).length;
+}
+
+async function write(node: NodeProcess, settings: Record<string, string>): Promise<void> {
+  const { status } = await node.request(path, 'POST', settings);
+  assert.equal(status, 202);
+}
+
+async function addBucket(node: NodeProcess, name: string): Promise<void> {
+  const form = { name, ramQuotaMB: '100', replicaNumber: '0' };
+  const { status } = await node.request('/pools/default/buckets', 'POST', form);
+  assert.equal(status, 202);
+}
+
+/** One document in each file of the bucket, let go of and asked for again, by as many clients at once. */
+async function fetchFromEachFile(node: NodeProcess, bucket: string): Promise<void> {
+  const vbuckets = Array.from({ length: filesPerBucket }, (_, file) => file);
+  const clients = await Promise.all(vbuckets.map(() => dataClient(node, bucket)));
+  for (const [vb, client] of clients.entries()) {
+    const stored = await client.ask(set('document', text, { vb, framing: persisted }));
+    const evicted = await client.ask({ opcode: 0x93, key: keyOf('document'), vb });
+    assert.deepEqual([stored.status, evicted.status], [0, 0]);
+  }
+  const replies = await Promise.all(clients.map((client, vb) => client.ask(get('document', { vb }))));
+  for (const { value } of replies) assert.equal(value.toString(), text);
+  for (const client of clients) client.close();
+}
+
+test('files are read and written by one thread each, and by as many as an administrator wants', async () => {
+  await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+  await fetchFromEachFile(node, 'b');
+  assert.deepEqual([threadsOf(node, 'disk writer'), threadsOf(node, 'disk reader')], [1, 1]);
+  await write(node, { num_reader_threads: '3', num_writer_threads: 'disk_io_optimized' });
+  await eventually(async () => {
+    await fetchFromEachFile(node, 'b');
+    assert.equal(threadsOf(node, 'disk reader'), 3);
+  });
+  assert.equal(threadsOf(node, 'disk writer'), 1);
+  await addBucket(node, 'c');
+  await fetchFromEachFile(node, 'c');
+  assert.ok(threadsOf(node, 'disk writer') >= filesPerBucket);
+  await write(node, { num_reader_threads: 'default', num_writer_threads: '2' });
+  await eventually(() => assert.equal(threadsOf(node, 'disk reader'), 1));
+  await node.stop('SIGKILL');
+  await using again = await NodeProcess.start({ dataDir: node.dataDir });
+  await fetchFromEachFile(again, 'c');
+  assert.deepEqual([threadsOf(again, 'disk writer'), threadsOf(again, 'disk reader')], [2, 1]);
+});
