@@ -21,6 +21,7 @@ interface Running {
 export class Compactions {
   private readonly copiers: LanePool;
   private readonly running = new Set<Running>();
+  private lastSwitch: Promise<unknown> = Promise.resolve();
 
   constructor(copiers: LanePool) {
     this.copiers = copiers;
@@ -76,12 +77,21 @@ export class Compactions {
       await copyLane.call('beginCopy', plan, options.purgeBeforeSeconds);
       await copyPages(copyLane, plan, options);
       const state = await copyLane.call('handOverCopy', plan);
-      options.signal.throwIfAborted();
-      return await lane.call('switchFile', plan, state);
+      return await this.inTurn(() => {
+        options.signal.throwIfAborted();
+        return lane.call('switchFile', plan, state);
+      });
     } finally {
       await copyLane.call('abandonCopy', plan).catch(() => {});
       await this.copiers.leave(copier);
     }
+  }
+
+  /** Files of a bucket that are in several lanes have one list of what they are, which each switch writes anew. */
+  private inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.lastSwitch.then(act);
+    this.lastSwitch = turn.catch(() => {});
+    return turn;
   }
 }
 
