@@ -27,6 +27,7 @@ import { createCluster } from './operations/create-cluster.ts';
 import { deleteCluster } from './operations/delete-cluster.ts';
 import { operationOperations } from './operations/operations.routes.ts';
 import { OperationsStore } from './operations/operations.store.ts';
+import { resumeNodes } from './operations/resume-nodes.ts';
 import { Worker } from './operations/worker.ts';
 import { projectOperations } from './projects/projects.routes.ts';
 import { ProjectsService } from './projects/projects.service.ts';
@@ -103,7 +104,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       ...operationOperations({ operations, plans }),
     ],
   });
-  await startNodes(options, nodes);
+  await resumeNodes({ ...options, nodes });
   await worker.start();
   allowlist.start();
   const origin = `start:${options.home}`;
@@ -125,24 +126,4 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       await store.destroy();
     },
   };
-}
-
-/** Nodes of clusters that were made before run again, or still. Those that don't yet are tried again by their supervisor. */
-async function startNodes(
-  { store, provisioner, home, log }: CloudOptions,
-  nodes: ClusterNodes,
-): Promise<void> {
-  const clusters = await store
-    .selectFrom('clusters')
-    .selectAll()
-    .where('home', '=', home)
-    .where('phase', '=', 'ready')
-    .execute();
-  for (const cluster of clusters) {
-    for (const node of await nodes.of(cluster.id)) {
-      provisioner
-        .start(nodes.spec(cluster, node))
-        .catch((error: Error) => log.error('node.not_started', { node: node.id, reason: error.message }));
-    }
-  }
 }

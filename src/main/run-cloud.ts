@@ -36,13 +36,19 @@ export async function runCloud(given: CloudOptionValues): Promise<void> {
 
 async function assemble(options: CloudOptionValues, { folder, store }: CloudPlace, log: Log): Promise<Cloud> {
   const operatorAddress = operatorAddressHere();
+  const home = folder.id();
   const ports = { clock: realClock, random: realRandom, log };
   return startCloud({
     ...ports,
     store,
     secrets: folder.secrets(),
-    provisioner: new LocalProvisioner({ ...ports, folder: join(folder.path, 'nodes'), operatorAddress }),
-    home: folder.id(),
+    provisioner: new LocalProvisioner({
+      ...ports,
+      folder: join(folder.path, 'nodes'),
+      home,
+      operatorAddress,
+    }),
+    home,
     operatorAddress,
     capacityMb: options.capacity ?? Math.floor(totalmem() / mb / 2),
     sizeScale: options['size-scale'],

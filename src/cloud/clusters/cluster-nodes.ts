@@ -40,6 +40,7 @@ export class ClusterNodes {
   spec(cluster: ClusterRow, node: NodeRow): NodeSpec {
     return {
       id: node.id,
+      clusterId: cluster.id,
       ...placementOf(node),
       memoryMb: node.memory_mb,
       administrator: this.administrator(cluster),

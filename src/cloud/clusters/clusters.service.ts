@@ -138,23 +138,27 @@ export class ClustersService {
     return { clusterId: row.id, operationId };
   }
 
+  /** Asked for again it is the same deletion. The work is that of the process that runs the cluster's nodes. */
   async delete(caller: Caller, id: string): Promise<Accepted> {
     const cluster = await this.show(caller, id);
     caller.needWrite(cluster.project_id);
-    const { store, operations, home } = this.options;
+    const { store, operations, clock } = this.options;
     const operationId = await store.transaction().execute(async (transaction) => {
-      await operations.supersede(transaction, id, 'the cluster is being deleted');
+      // Written first: whoever deletes the same cluster at the same time waits here.
       await transaction
         .updateTable('clusters')
-        .set({ phase: 'destroying', updated_at: this.options.clock.wallMs() })
+        .set({ phase: 'destroying', updated_at: clock.wallMs() })
         .where('id', '=', id)
         .execute();
+      const open = await operations.openDelete(transaction, id);
+      if (open !== undefined) return open.id;
+      await operations.supersede(transaction, id, 'the cluster is being deleted');
       return operations.add(transaction, {
         clusterId: id,
         projectId: cluster.project_id,
         kind: 'delete',
         firstStep: 'remove',
-        home,
+        home: cluster.home,
         patienceMs,
       });
     });

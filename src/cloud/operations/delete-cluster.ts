@@ -8,8 +8,8 @@ export const deleteCluster = (parts: PlanParts): Plan => ({
     { name: 'remove', run: (cluster) => remove(parts, cluster) },
     { name: 'free', run: (cluster) => free(parts, cluster) },
   ],
-  failed: async ({ id }) => {
-    await parts.store
+  failed: async (transaction, id) => {
+    await transaction
       .updateTable('clusters')
       .set({ phase: 'destroy_failed', updated_at: parts.clock.wallMs() })
       .where('id', '=', id)

@@ -69,8 +69,14 @@ export class OperationsStore {
     return all.orderBy('created_at', 'desc').orderBy('id').limit(1).executeTakeFirst();
   }
 
-  /** Open operations that are due and that nobody works on. */
-  due(home: string): Promise<OperationRow[]> {
+  /** The deletion that is under way. */
+  openDelete(transaction: Store, clusterId: string): Promise<OperationRow | undefined> {
+    const open = transaction.selectFrom('operations').selectAll().where('cluster_id', '=', clusterId);
+    return open.where('state', '=', 'open').where('kind', '=', 'delete').executeTakeFirst();
+  }
+
+  /** Open operations that are due and that nobody else works on. */
+  due(home: string, owner: string): Promise<OperationRow[]> {
     const now = this.options.clock.wallMs();
     return this.options.store
       .selectFrom('operations')
@@ -78,7 +84,7 @@ export class OperationsStore {
       .where('state', '=', 'open')
       .where('home', '=', home)
       .where('next_at', '<=', now)
-      .where('lease_until', '<', now)
+      .where((e) => e.or([e('lease_until', '<', now), e('owner', '=', owner)]))
       .orderBy('next_at')
       .limit(batch)
       .execute();
@@ -92,15 +98,37 @@ export class OperationsStore {
       .set({ owner, lease_until: now + leaseMs })
       .where('id', '=', id)
       .where('state', '=', 'open')
-      .where('lease_until', '<', now)
+      .where((e) => e.or([e('lease_until', '<', now), e('owner', '=', owner)]))
       .executeTakeFirst();
     return numUpdatedRows === 1n;
   }
 
   /** Writes progress and renews the lease; false when another worker has the operation by now. */
-  async record(id: string, owner: string, change: Partial<OperationRow>): Promise<boolean> {
+  record(id: string, owner: string, change: Partial<OperationRow>): Promise<boolean> {
+    return this.write(this.options.store, id, owner, change);
+  }
+
+  /** The end of an operation that did not get there, and what that makes of the cluster, both or neither. */
+  async fail(
+    id: string,
+    owner: string,
+    change: Partial<OperationRow>,
+    consequence: (transaction: Store) => Promise<void>,
+  ): Promise<void> {
+    await this.options.store.transaction().execute(async (transaction) => {
+      const values = { ...change, state: 'failed', owner: null };
+      if (await this.write(transaction, id, owner, values)) await consequence(transaction);
+    });
+  }
+
+  private async write(
+    store: Store,
+    id: string,
+    owner: string,
+    change: Partial<OperationRow>,
+  ): Promise<boolean> {
     const now = this.options.clock.wallMs();
-    const { numUpdatedRows } = await this.options.store
+    const { numUpdatedRows } = await store
       .updateTable('operations')
       .set({ lease_until: now + leaseMs, ...change, updated_at: now })
       .where('id', '=', id)

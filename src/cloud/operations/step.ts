@@ -1,15 +1,15 @@
 // An operation is a list of named steps. Each is safe to repeat: a worker that ended in the middle of one is followed by
 // another that begins it again.
-import type { ClusterRow } from '../store/tables.ts';
+import type { ClusterRow, Store } from '../store/tables.ts';
 
 export interface Step {
   readonly name: string;
-  /** Throws what is in the way; the step is tried again until the operation's deadline. */
-  run(cluster: ClusterRow): Promise<void>;
+  /** Throws what is in the way; the step is tried again until the operation's deadline. `givenUp`: nobody needs it any more. */
+  run(cluster: ClusterRow, givenUp: AbortSignal): Promise<void>;
 }
 
 export interface Plan {
   readonly steps: readonly Step[];
-  /** The deadline passed: what the cluster becomes. */
-  failed(cluster: ClusterRow): Promise<void>;
+  /** The deadline passed: what the cluster becomes, written in the transaction that ends the operation. */
+  failed(transaction: Store, clusterId: string): Promise<void>;
 }

@@ -23,11 +23,20 @@ export interface WorkerOptions {
   log: Log;
 }
 
+/** An operation that is being carried out here. */
+interface Run {
+  readonly clusterId: string;
+  readonly givenUp: AbortController;
+  readonly done: Promise<void>;
+}
+
 export class Worker {
   private readonly options: WorkerOptions;
-  private readonly running = new Map<string, Promise<void>>();
+  private readonly running = new Map<string, Run>();
   private timer: Timer | null = null;
   private looking = false;
+  private again = false;
+  private blind = false;
   private stopped = false;
 
   constructor(options: WorkerOptions) {
@@ -41,58 +50,91 @@ export class Worker {
 
   /** Something may be due: look now rather than at the next poll. */
   wake(): void {
+    this.again = true;
     if (this.stopped || this.looking) return;
     this.timer?.cancel();
     this.looking = true;
-    this.takeDue()
-      .catch((error: Error) => this.options.log.error('operations.unreadable', { reason: error.message }))
-      .finally(() => {
-        this.looking = false;
-        if (!this.stopped) this.timer = this.options.clock.after(pollMs, () => this.wake());
-      });
+    void this.look().finally(() => {
+      this.looking = false;
+      if (!this.stopped) this.timer = this.options.clock.after(pollMs, () => this.wake());
+    });
   }
 
-  /** Waits for the steps under way; what is left of their operations goes on at the next start. */
+  /** Gives up the steps under way; their operations go on at the next start. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.timer?.cancel();
-    await Promise.allSettled(this.running.values());
+    const runs = [...this.running.values()];
+    for (const { givenUp } of runs) givenUp.abort(new Error('the cloud stops'));
+    await Promise.allSettled(runs.map(({ done }) => done));
+  }
+
+  /** The database may be away for a while: said once, and looked for at each poll. */
+  private async look(): Promise<void> {
+    try {
+      while (this.again && !this.stopped) {
+        this.again = false;
+        await this.takeDue();
+      }
+      this.blind = false;
+    } catch (error) {
+      if (!this.blind) this.options.log.error('operations.unreadable', { reason: (error as Error).message });
+      this.blind = true;
+    }
   }
 
   private async takeDue(): Promise<void> {
     const { operations, home, owner } = this.options;
-    for (const operation of await operations.due(home)) {
+    for (const operation of await operations.due(home, owner)) {
       if (this.running.size >= atOnce || this.stopped) return;
-      if (this.running.has(operation.id) || !(await operations.claim(operation.id, owner))) continue;
-      const run = this.carryOut(operation).catch((error: Error) =>
-        this.options.log.error('operation.unrecorded', { operation: operation.id, reason: error.message }),
-      );
-      this.running.set(operation.id, run);
-      void run.finally(() => {
-        this.running.delete(operation.id);
-        this.wake();
-      });
+      if (this.running.has(operation.id) || this.isOccupied(operation)) continue;
+      if (await operations.claim(operation.id, owner)) this.begin(operation);
     }
   }
 
-  private async carryOut(operation: OperationRow): Promise<void> {
+  /** Of one cluster only one operation runs at a time: an older one that was replaced meanwhile is given up first. */
+  private isOccupied({ cluster_id }: OperationRow): boolean {
+    const older = [...this.running.values()].find(({ clusterId }) => clusterId === cluster_id);
+    older?.givenUp.abort(new Error('another operation has taken the place of this one'));
+    return older !== undefined;
+  }
+
+  private begin(operation: OperationRow): void {
+    const givenUp = new AbortController();
+    const done = this.carryOut(operation, givenUp.signal)
+      .catch((error: Error) =>
+        this.options.log.error('operation.unrecorded', { operation: operation.id, reason: error.message }),
+      )
+      .finally(() => {
+        this.running.delete(operation.id);
+        this.wake();
+      });
+    this.running.set(operation.id, { clusterId: operation.cluster_id, givenUp, done });
+  }
+
+  private async carryOut(operation: OperationRow, givenUp: AbortSignal): Promise<void> {
     const plan = this.options.plans[operation.kind as OperationKind];
     let at = plan.steps.findIndex(({ name }) => name === operation.step);
-    while (at < plan.steps.length && !this.stopped) {
-      if (!(await this.attempt(operation, plan, at))) return;
+    while (at < plan.steps.length && !givenUp.aborted) {
+      if (!(await this.attempt(operation, plan, at, givenUp))) return;
       at++;
     }
   }
 
   /** True when the step is done and recorded, so that the next may begin. */
-  private async attempt(operation: OperationRow, plan: Plan, at: number): Promise<boolean> {
+  private async attempt(
+    operation: OperationRow,
+    plan: Plan,
+    at: number,
+    givenUp: AbortSignal,
+  ): Promise<boolean> {
     const { operations, owner } = this.options;
     const step = plan.steps[at] as Plan['steps'][number];
     try {
       const cluster = await this.clusterOf(operation);
-      if (cluster !== undefined) await this.renewing(operation, () => step.run(cluster));
+      if (cluster !== undefined) await this.renewing(operation, () => step.run(cluster, givenUp));
     } catch (error) {
-      await this.putOff(operation, plan, step.name, error as Error);
+      if (!givenUp.aborted) await this.putOff(operation, plan, step.name, error as Error);
       return false;
     }
     const next = plan.steps[at + 1];
@@ -112,8 +154,10 @@ export class Worker {
   /** Keeps the lease while a long step runs. */
   private async renewing(operation: OperationRow, run: () => Promise<void>): Promise<void> {
     const { clock, operations, owner } = this.options;
-    let timer: Timer;
+    let over = false;
+    let timer: Timer | null = null;
     const renew = (): void => {
+      if (over) return;
       timer = clock.after(renewMs, () => {
         operations.record(operation.id, owner, {}).then(renew, renew);
       });
@@ -122,41 +166,20 @@ export class Worker {
     try {
       await run();
     } finally {
-      timer!.cancel();
+      over = true;
+      (timer as Timer | null)?.cancel();
     }
   }
 
   private async putOff(operation: OperationRow, plan: Plan, step: string, error: Error): Promise<void> {
     const { clock, operations, owner, log } = this.options;
-    const attempts = operation.attempts + 1;
-    const last_error = error.message.slice(0, errorCharacters);
+    const { id, kind, cluster_id, deadline } = operation;
+    const failure = { attempts: operation.attempts + 1, last_error: error.message.slice(0, errorCharacters) };
+    log.warn('operation.step_failed', { operation: id, kind, step, ...failure });
     const now: number = clock.wallMs();
-    log.warn('operation.step_failed', {
-      operation: operation.id,
-      kind: operation.kind,
-      step,
-      attempts,
-      reason: last_error,
-    });
-    const isLate = operation.deadline <= now;
-    if (isLate) {
-      const cluster = await this.clusterOf(operation);
-      const ended = await operations.record(operation.id, owner, {
-        state: 'failed',
-        last_error,
-        attempts,
-        owner: null,
-      });
-      if (ended && cluster !== undefined) await plan.failed(cluster);
-      return;
-    }
-    const wait = Math.min(backOffMaxMs, backOffFirstMs * 2 ** Math.min(attempts - 1, 10));
-    await operations.record(operation.id, owner, {
-      attempts,
-      last_error,
-      next_at: now + wait,
-      owner: null,
-      lease_until: 0,
-    });
+    if (deadline <= now)
+      return operations.fail(id, owner, failure, (transaction) => plan.failed(transaction, cluster_id));
+    const waitMs = Math.min(backOffMaxMs, backOffFirstMs * 2 ** Math.min(operation.attempts, 10));
+    await operations.record(id, owner, { ...failure, next_at: now + waitMs, owner: null, lease_until: 0 });
   }
 }

@@ -19,20 +19,33 @@ export interface Placement {
 
 export interface NodeSpec extends Placement {
   readonly id: string;
+  readonly clusterId: string;
   readonly memoryMb: number;
   readonly administrator: { readonly username: string; readonly password: string };
 }
 
 export type NodeHealth = 'running' | 'starting' | 'stopped';
 
+/** Something else listens by now where the node was to: it needs another place. */
+export class PlaceTakenError extends Error {
+  override readonly name = 'PlaceTakenError';
+}
+
 export interface Provisioner {
   /** An address (and ports) that nothing uses and that is none of `taken`; kept by the caller before `start`. */
   place(taken: readonly Placement[]): Promise<Placement>;
-  /** Resolves when the node is ready. A node that runs already is left as it is; one that ends later is started again. */
-  start(node: NodeSpec): Promise<void>;
+  /**
+   * Resolves when the node is ready. A node that runs already is left as it is; one that ends later is started again.
+   * Rejects at once when `given up`; `remove` then ends what was begun. Throws PlaceTakenError.
+   */
+  start(node: NodeSpec, givenUp: AbortSignal): Promise<void>;
+  /** A node that was ready before runs from now on, however often that has to be tried; resolves after the first try. */
+  resume(node: NodeSpec): Promise<void>;
   /** Ends the node and deletes all it kept; resolves when both are done, also when there was nothing. */
   remove(nodeId: string): Promise<void>;
   health(nodeId: string): NodeHealth;
+  /** Every node of this cloud that something is kept of, whether it runs or not. */
+  kept(): Promise<readonly { readonly id: string; readonly clusterId: string }[]>;
   /** Ends what runs here, or leaves it to the next process, as the adapter does things. */
   close(): Promise<void>;
 }

@@ -1,12 +1,20 @@
 // Nodes as processes of this machine, each on a loopback address of its own with the standard ports where the system has
 // such addresses (Linux), else on 127.0.0.1 with ports of its own.
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import type { NodeHealth, NodePorts, NodeSpec, Placement, Provisioner } from '../provisioner.ts';
+import {
+  type NodeHealth,
+  type NodePorts,
+  type NodeSpec,
+  type Placement,
+  PlaceTakenError,
+  type Provisioner,
+} from '../provisioner.ts';
+import { readOwner } from './owner.host.ts';
 import { NodeProcess } from './process.host.ts';
 
 const standardPorts: NodePorts = {
@@ -24,6 +32,8 @@ const placesTried = 50;
 export interface LocalProvisionerOptions {
   /** Each node keeps its data in a folder below this one. */
   folder: string;
+  /** Names this cloud: folders of nodes that bear it are its own. */
+  home: string;
   operatorAddress: string | undefined;
   clock: Clock;
   random: Random;
@@ -46,38 +56,70 @@ export class LocalProvisioner implements Provisioner {
     if (this.options.operatorAddress === undefined) return { address: '127.0.0.1', ports: await freePorts() };
     for (let i = 0; i < placesTried; i++) {
       const address = this.loopbackAddress();
-      if (!taken.some((other) => other.address === address) && (await isFree(address)))
+      if (
+        !taken.some((other) => other.address === address) &&
+        (await areFree({ address, ports: standardPorts }))
+      )
         return { address, ports: standardPorts };
     }
     throw new Error(`no free loopback address found in ${placesTried} tries`);
   }
 
-  async start(spec: NodeSpec): Promise<void> {
-    const { clock, log, operatorAddress } = this.options;
-    const known = this.nodes.get(spec.id);
-    const node =
-      known ?? new NodeProcess({ spec, folder: this.folderOf(spec.id), operatorAddress, clock, log });
-    this.nodes.set(spec.id, node);
-    await node.start();
+  async start(spec: NodeSpec, givenUp: AbortSignal): Promise<void> {
+    const node = this.node(spec);
+    try {
+      await unlessAborted(node.start(), givenUp);
+    } catch (error) {
+      givenUp.throwIfAborted();
+      if (await areFree(spec)) throw error;
+      throw new PlaceTakenError(`${spec.address} is in use by now: ${(error as Error).message}`);
+    }
+  }
+
+  async resume(spec: NodeSpec): Promise<void> {
+    await this.node(spec).resume();
   }
 
   async remove(nodeId: string): Promise<void> {
-    const { clock, log, operatorAddress } = this.options;
-    const folder = this.folderOf(nodeId);
-    const node =
-      this.nodes.get(nodeId) ??
-      new NodeProcess({ spec: nobody(nodeId), folder, operatorAddress, clock, log });
-    await node.stop('SIGKILL');
+    await this.node(nobody(nodeId)).stop('SIGKILL');
     this.nodes.delete(nodeId);
-    await rm(folder, { recursive: true, force: true });
+    await rm(this.folderOf(nodeId), { recursive: true, force: true });
   }
 
   health(nodeId: string): NodeHealth {
     return this.nodes.get(nodeId)?.health ?? 'stopped';
   }
 
+  async kept(): Promise<{ id: string; clusterId: string }[]> {
+    const kept = [];
+    for (const id of await this.folders()) {
+      const owner = readOwner(this.folderOf(id));
+      if (owner?.home === this.options.home) kept.push({ id, clusterId: owner.clusterId });
+    }
+    return kept;
+  }
+
+  /** Also ends nodes of an earlier life that nobody has asked for since. */
   async close(): Promise<void> {
-    await Promise.all([...this.nodes.values()].map((node) => node.stop('SIGTERM')));
+    const ids = new Set([...this.nodes.keys(), ...(await this.folders())]);
+    await Promise.all([...ids].map((id) => this.node(nobody(id)).stop('SIGTERM')));
+  }
+
+  private node(spec: NodeSpec): NodeProcess {
+    const known = this.nodes.get(spec.id);
+    if (known !== undefined) return known;
+    const node = new NodeProcess({ ...this.options, spec, folder: this.folderOf(spec.id) });
+    this.nodes.set(spec.id, node);
+    return node;
+  }
+
+  private async folders(): Promise<string[]> {
+    try {
+      return await readdir(this.options.folder);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
   }
 
   private folderOf(nodeId: string): string {
@@ -94,15 +136,26 @@ export class LocalProvisioner implements Provisioner {
 /** A node that is only to be removed. */
 const nobody = (id: string): NodeSpec => ({
   id,
+  clusterId: '',
   address: '',
   ports: standardPorts,
   memoryMb: 0,
   administrator: { username: '', password: '' },
 });
 
-async function isFree(address: string): Promise<boolean> {
-  const found = await Promise.all(Object.values(standardPorts).map((port: number) => bound(address, port)));
+async function areFree({ address, ports }: Placement): Promise<boolean> {
+  const found = await Promise.all(Object.values(ports).map((port: number) => bound(address, port)));
   return found.every((port) => port !== null);
+}
+
+/** What goes on after all is of no interest any more. */
+function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const abort = (): void => reject(signal.reason as Error);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  return promise;
 }
 
 async function freePorts(): Promise<NodePorts> {

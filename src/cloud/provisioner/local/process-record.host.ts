@@ -1,0 +1,94 @@
+// Which process a node is, written down before it begins to work, so that whoever comes later finds it. A number alone would
+// not do: the system gives it to another process one day. With the time it started it names one process for good.
+import { spawnSync } from 'node:child_process';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '#ports/clock.ts';
+
+export interface ProcessRecord {
+  readonly pid: number;
+  readonly started: string;
+}
+
+const file = 'process.json';
+const lookMs = 25;
+const patienceMs = 10_000;
+
+export function writeRecord(folder: string, pid: number): ProcessRecord {
+  const started = startOf(pid);
+  if (started === null) throw new Error('the process ended at once');
+  const record = { pid, started };
+  const path = join(folder, file);
+  writeFileSync(`${path}.tmp`, JSON.stringify(record), { mode: 0o600 });
+  renameSync(`${path}.tmp`, path);
+  return record;
+}
+
+/** The process that the folder names, when it still runs. */
+export function runningProcess(folder: string): ProcessRecord | null {
+  const record = readRecord(folder);
+  return record !== null && isRunning(record) ? record : null;
+}
+
+export const isRunning = ({ pid, started }: ProcessRecord): boolean => startOf(pid) === started;
+
+/** Resolves when it has ended; one that ignores SIGTERM is killed. */
+export async function endProcess(
+  record: ProcessRecord,
+  signal: 'SIGTERM' | 'SIGKILL',
+  clock: Clock,
+): Promise<void> {
+  send(record, signal);
+  const began = clock.monotonicMs();
+  while (isRunning(record)) {
+    const waited = clock.monotonicMs() - began;
+    if (waited > 2 * patienceMs) throw new Error(`process ${record.pid} does not end, not even by SIGKILL`);
+    if (waited > patienceMs) send(record, 'SIGKILL');
+    await clock.sleep(lookMs);
+  }
+}
+
+function send(record: ProcessRecord, signal: NodeJS.Signals): void {
+  if (!isRunning(record)) return;
+  try {
+    process.kill(record.pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+function readRecord(folder: string): ProcessRecord | null {
+  try {
+    return JSON.parse(readFileSync(join(folder, file), 'utf8')) as ProcessRecord;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Null when there is no such process, or only its exit code waits to be fetched. */
+const startOf = (pid: number): string | null => (process.platform === 'linux' ? fromProc(pid) : fromPs(pid));
+
+/** proc_pid_stat(5): what follows the name begins with field 3, the state; field 22 is the start, in ticks since boot. */
+function fromProc(pid: number): string | null {
+  const stat = read(`/proc/${pid}/stat`);
+  if (stat === null) return null;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  if (fields[0] === 'Z' || fields[0] === 'X') return null;
+  return `${fields[22 - 3]} of ${read('/proc/sys/kernel/random/boot_id')?.trim()}`;
+}
+
+function fromPs(pid: number): string | null {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' });
+  const [state, ...start] = (stdout ?? '').trim().split(/\s+/);
+  return !state || state.startsWith('Z') ? null : start.join(' ');
+}
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
+    throw error;
+  }
+}
