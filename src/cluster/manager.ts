@@ -12,7 +12,9 @@ import type { Kdf } from '#auth/kdf.ts';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { BoundRoute } from '#contract/route.ts';
 import type { ClusterHooks } from '#http/pipeline.ts';
+import type { RequestMeter } from '#http/request-meter.ts';
 import type { Throttle } from '#http/throttle.ts';
+import type { Metrics } from '#metrics/metrics.feature.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -39,6 +41,8 @@ import { Listening } from './encryption/listening.ts';
 import { createEvents, type Events, type OpenJournal } from './events/events.feature.ts';
 import { firstConfiguration, ownEntry } from './first-configuration.ts';
 import { requestThrottles } from './internal-settings/request-throttles.ts';
+import type { ProcessFigures } from './metrics/machine-metrics.ts';
+import { managerMetrics } from './metrics/metrics.feature.ts';
 import type { System } from './nodes/system.ts';
 import { withDescription } from './openapi/openapi.routes.ts';
 import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/password-policy.routes.ts';
@@ -65,6 +69,7 @@ export interface MachinePorts {
   ownNames: readonly string[];
   /** Memory that this process may use. */
   memoryBytes: () => number;
+  process: () => ProcessFigures;
   /** Memory in use by this thread, so without that of the data service. */
   managerBytes: () => number;
 }
@@ -84,6 +89,7 @@ export interface ClusterManagerOptions extends MachinePorts {
   /** Our own version: `0.1.0`. */
   release: string;
   dataFolder: string;
+  metrics: Pick<Metrics, 'registry' | 'store'>;
   /** Whoever connects from here is always let in; see the allowlist of clients. */
   operatorAddress?: string | undefined;
 }
@@ -97,6 +103,8 @@ export interface ClusterManager {
   readonly authority: Authority;
   readonly hooks: ClusterHooks;
   readonly certificates: { readonly ready: Promise<void> };
+  /** Counts the requests of all REST ports. */
+  readonly meter: RequestMeter;
   /** What the TLS listeners of both route tables are given. */
   readonly tls: ReturnType<SecurityParts['tlsFor']>;
   /** To whom the ports are to be open; known from `open` on. */
@@ -151,6 +159,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     store: new AlertsStore(new SettingsStore(store), options.secrets),
     mailer: options.mailer(() => certificates.service.trusted()),
   });
+  const metrics = managerMetrics({ ...options, registry: options.metrics.registry, view, data });
   const parts = {
     ...options,
     view,
@@ -171,6 +180,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
         ...security.routes,
         ...uiRoutes({ security: security.service, readFile: readUiFile }),
         ...events.routes,
+        ...metrics.routes,
       ],
       product.version,
     ).sort(byPath),
@@ -184,6 +194,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
       audit: events.audit,
     },
     certificates: { ready: ready.promise },
+    meter: metrics.meter,
     tls: security.tlsFor('clusterManager'),
     listening,
     clients,

@@ -102,6 +102,7 @@ test('lets in whom the sentences of the specification name, and nobody else', as
 });
 
 const managers: readonly Who[] = ['full', 'cluster', 'backup'];
+const exporters: readonly Who[] = ['full', 'cluster', 'readOnly', ...security];
 const bucketChangers: readonly Who[] = ['full', 'cluster', 'bucket', 'backup', 'eventing'];
 
 /** The first row that fits decides. Bucket permissions are those of bucket `b`. */
@@ -124,6 +125,7 @@ const table: [RegExp, readonly Who[]][] = [
   [/^cluster\.admin\.memcached!read$/, ['full', 'cluster', ...security]],
   [/^cluster\.admin\.memcached!write$/, ['full', 'cluster']],
   [/^cluster\.(tasks|nodes|logs)!read$/, everyone],
+  [/^cluster\.admin\.stats_export!read$/, exporters],
 ];
 
 /** Permissions that the table says nothing of: who reads documents and views is told by roles of the data. */

@@ -15,6 +15,7 @@ import { type Credentials, claimedName, credentialsOf } from './credentials.ts';
 import { malformedPath, noRoute, renderError, unauthenticated, unexpected } from './errors.ts';
 import { parseTarget, type Target } from './path.ts';
 import { certificateOf } from './peer-certificates.host.ts';
+import type { RequestMeter } from './request-meter.ts';
 import { type Match, Router } from './router.ts';
 import { sendReply } from './send.ts';
 import type { Throttle } from './throttle.ts';
@@ -41,6 +42,7 @@ export interface PipelineOptions {
   readonly clock: Clock;
   /** Without one any number of requests is worked on at once. */
   readonly throttle?: Throttle;
+  readonly meter?: RequestMeter;
 }
 
 /** One request on its way. */
@@ -49,6 +51,7 @@ interface Exchange {
   readonly target: Target;
   readonly abort: AbortController;
   route: string;
+  path: string | null;
   user: string;
 }
 
@@ -71,10 +74,12 @@ export class Pipeline {
     const started = this.#options.clock.monotonicMs();
     const abort = new AbortController();
     const target = parseTarget(request.url ?? '/');
-    const exchange: Exchange = { request, target, abort, route: 'none', user: '' };
+    const exchange: Exchange = { request, target, abort, route: 'none', path: null, user: '' };
     const entered = this.#options.throttle?.enter(target) ?? noCount;
     this.#open.add(abort);
+    this.#options.meter?.entered();
     out.once('close', () => {
+      this.#options.meter?.left();
       this.#open.delete(abort);
       abort.abort();
       if (typeof entered === 'function') entered();
@@ -82,7 +87,9 @@ export class Pipeline {
     const answer = typeof entered === 'function' ? await this.#answer(exchange) : entered;
     if (answer) this.#send(exchange, out, answer);
     else out.destroy();
-    this.#logLine(exchange, out, started);
+    const milliseconds = this.#options.clock.monotonicMs() - started;
+    this.#meter(exchange, out.statusCode, milliseconds);
+    this.#logLine(exchange, out, milliseconds);
   }
 
   /** For a failure in answering itself: nothing more can be said to the client. */
@@ -131,6 +138,7 @@ export class Pipeline {
     const match = this.#router.match(request.method ?? '', target.tokens);
     if (!match) return noRoute(request.method ?? '');
     exchange.route = match.bound.route.id;
+    exchange.path = match.bound.route.path;
     return await this.#guard(exchange, match);
   }
 
@@ -212,7 +220,12 @@ export class Pipeline {
     this.#options.hooks.audit?.changed({ route, path, query, body, ...from });
   }
 
-  #logLine(exchange: Exchange, out: ServerResponse, started: number): void {
+  #meter({ request, path }: Exchange, status: number, milliseconds: number): void {
+    const scheme = 'encrypted' in request.socket ? 'https' : 'http';
+    this.#options.meter?.answered({ path, method: request.method ?? '', status, scheme, milliseconds });
+  }
+
+  #logLine(exchange: Exchange, out: ServerResponse, milliseconds: number): void {
     const status = out.statusCode;
     // What a limit refuses is the operator's wish.
     const isOurs = status >= 500 && status !== 503;
@@ -224,7 +237,7 @@ export class Pipeline {
       status,
       user: exchange.user,
       from: remoteAddress(exchange.request),
-      ms: Math.round((this.#options.clock.monotonicMs() - started) * 10) / 10,
+      ms: Math.round(milliseconds * 10) / 10,
     });
   }
 }

@@ -165,6 +165,7 @@ export class Node {
       wireNames: options['wire-names'],
       release,
       dataFolder,
+      metrics: this.metrics,
       operatorAddress: options['operator-address'],
     });
   }
@@ -214,9 +215,17 @@ export class Node {
   }
 
   private async serve(routes: ClusterManager['routes'], throttle: Throttle): Promise<HttpServer> {
-    const { authority, hooks } = this.manager;
+    const { authority, hooks, meter } = this.manager;
     const log = this.log.child('rest');
-    const server = await createHttpServer({ routes, authority, hooks, log, clock: realClock, throttle });
+    const server = await createHttpServer({
+      routes,
+      authority,
+      hooks,
+      log,
+      clock: realClock,
+      throttle,
+      meter,
+    });
     this.stops.push({ name: 'rest', stop: () => server.stop(drainMs) });
     return server;
   }

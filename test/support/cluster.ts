@@ -56,6 +56,9 @@ export class FakeDataService implements DataService {
   connections(): number {
     return 0;
   }
+  async metrics() {
+    return [];
+  }
   async randomKey(): Promise<string | null> {
     return this.key;
   }

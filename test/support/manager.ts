@@ -22,6 +22,7 @@ import { aCluster } from './cluster.ts';
 import { aBucketReport, aKvReport } from './kv-reports.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryJournal } from './memory-journal.ts';
+import { metricsInMemory } from './metrics.ts';
 
 const gib = 1024 ** 3;
 
@@ -118,6 +119,7 @@ export interface Sent {
   json?: unknown;
   /** A body as it is. */
   raw?: string;
+  accept?: string;
   /** Address of the client; this machine's unless given. */
   from?: string;
   /** `name:password`; null for none. Default: the administrator. */
@@ -154,10 +156,13 @@ export async function aManager(options: ManagerOptions = {}) {
     journal: options.journal ?? (() => new MemoryJournal()),
     ownNames: [],
     memoryBytes: () => 8 * gib,
+    metrics: metricsInMemory(clock),
     managerBytes: () => 50 * 1024 ** 2,
+    process: () => ({ userSeconds: 2, systemSeconds: 1, residentBytes: 100 * 1024 ** 2, startedSeconds: 5 }),
   });
   await manager.open();
-  const common = { authority: manager.authority, hooks: manager.hooks, log: silentLog, clock };
+  const { authority, hooks, meter } = manager;
+  const common = { authority, hooks, meter, log: silentLog, clock };
   const server = await createHttpServer({
     routes: manager.routes,
     ...common,
@@ -183,6 +188,7 @@ export async function aManager(options: ManagerOptions = {}) {
             authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
           }),
           ...(sent.form && { 'content-type': 'application/x-www-form-urlencoded' }),
+          ...(sent.accept && { accept: sent.accept }),
           ...(sent.json !== undefined && { 'content-type': 'application/json' }),
         },
         ...(sent.form && { payload: new URLSearchParams(sent.form as Record<string, string>).toString() }),

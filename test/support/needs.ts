@@ -7,7 +7,7 @@ import { postgresPrograms } from './postgres.ts';
 export const chromium = '/usr/bin/chromium';
 
 const probes: Record<
-  'mount' | 'compiler' | 'chromium' | 'namespaces' | 'openssl' | 'postgresql',
+  'mount' | 'compiler' | 'chromium' | 'namespaces' | 'openssl' | 'postgresql' | 'prometheus',
   { reason: string; works: () => unknown }
 > = {
   mount: {
@@ -29,6 +29,13 @@ const probes: Record<
   openssl: {
     reason: 'needs the openssl command',
     works: () => execFileSync('openssl', ['version'], { stdio: 'ignore' }),
+  },
+  prometheus: {
+    reason: 'needs Prometheus and promtool, as Debian packages them',
+    works: () => {
+      for (const program of ['prometheus', 'promtool'])
+        execFileSync(program, ['--version'], { stdio: 'ignore' });
+    },
   },
   postgresql: {
     reason: 'needs a PostgreSQL server as Debian packages it',

@@ -1,6 +1,7 @@
 // On each node: watches the configuration, tells the data service the whole wanted state, keeps what it reports.
 // Level-triggered: whatever happened in between, one run brings the data service to the newest state.
 import type { KvAdmin, TlsSpec, UserSpec } from '#kv/admin.ts';
+import type { MetricSample } from '#metrics/sample.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
@@ -9,7 +10,9 @@ import { type ManifestState, manifestKey } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { CompactionOrigin, CompactOrder, DataService, MeasuredBucket } from '../config/data-service.ts';
 import { type Changing, until } from '../config/until.ts';
+import { vbucketCount } from '../topology/vbucket-map.ts';
 import { desiredState } from './desired-state.ts';
+import { kvMetrics, type MeteredBucket } from './kv-metrics.ts';
 import { Samples } from './samples.ts';
 
 /** Rates are fresh while somebody reads them; a node that nobody asks hardly works for them. */
@@ -17,6 +20,8 @@ const sampleStepMs = { warming: 250, asked: 1_000, idle: 10_000 };
 const askedForMs = 30_000;
 const retryMs = 1_000;
 const refreshTimeoutMs = 500;
+/** Metrics are right rather than fast. */
+const metricsTimeoutMs = 5_000;
 
 /** Who may log in to the data port and what for; scopes and collections have their ids in the manifests. */
 export interface DataUsers extends Changing {
@@ -84,10 +89,7 @@ export class Agent implements DataService {
     this.#refreshing ??= this.#takeReport().finally(() => {
       this.#refreshing = null;
     });
-    const late = Promise.withResolvers<void>();
-    const timer = this.#deps.clock.after(refreshTimeoutMs, late.resolve);
-    await Promise.race([this.#refreshing, late.promise]);
-    timer.cancel();
+    await this.#within(refreshTimeoutMs, this.#refreshing);
   }
 
   measured(bucketUuid: string): MeasuredBucket | null {
@@ -96,6 +98,13 @@ export class Agent implements DataService {
 
   connections(): number {
     return this.#samples.connections();
+  }
+
+  async metrics(): Promise<MetricSample[]> {
+    await this.#within(metricsTimeoutMs, this.#takeReport());
+    this.#scheduleSample();
+    const report = this.#samples.report();
+    return report ? [...kvMetrics(report, (uuid) => this.#metered(uuid))] : [];
   }
 
   randomKey(bucket: string): Promise<string | null> {
@@ -165,6 +174,24 @@ export class Agent implements DataService {
     });
     const manifest = await store.get(manifestKey(uuid));
     if (manifest) await store.delete(manifest.key, manifest.revision);
+  }
+
+  #metered(uuid: string): MeteredBucket | null {
+    const { view } = this.#deps;
+    const bucket = view.liveBuckets().find((one) => one.uuid === uuid);
+    if (!bucket) return null;
+    return {
+      quotaBytes: bucket.ramQuotaMb * 1024 * 1024,
+      vbuckets: vbucketCount,
+      manifest: view.manifest(uuid),
+    };
+  }
+
+  async #within(timeoutMs: number, done: Promise<void>): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const timer = this.#deps.clock.after(timeoutMs, late.resolve);
+    await Promise.race([done, late.promise]);
+    timer.cancel();
   }
 
   #scheduleSample(): void {

@@ -30,12 +30,12 @@ const seriesLimit = 60;
 
 export class Samples {
   #byUuid = new Map<string, Sample>();
-  #connections = 0;
+  #report: KvReport | null = null;
 
   /** Takes a report; answers whether the state of any bucket changed. Rates are those since the report before. */
   take(report: KvReport, now: Moment): boolean {
     const before = this.#byUuid;
-    this.#connections = report.connections;
+    this.#report = report;
     this.#byUuid = new Map(
       report.buckets.map((bucket) => [bucket.uuid, next(before.get(bucket.uuid), bucket, now)]),
     );
@@ -51,7 +51,12 @@ export class Samples {
   }
 
   connections(): number {
-    return this.#connections;
+    return this.#report?.connections ?? 0;
+  }
+
+  /** The newest. */
+  report(): KvReport | null {
+    return this.#report;
   }
 
   measured(uuid: string): MeasuredBucket | null {

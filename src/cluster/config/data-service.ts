@@ -1,4 +1,5 @@
 // What the manager's features ask of the data service on this node. The agent answers; tests use a small stand-in.
+import type { MetricSample } from '#metrics/sample.ts';
 
 export interface DataService {
   /** True once the data service runs a configuration at least this new; false when the time is over. */
@@ -8,6 +9,8 @@ export interface DataService {
   /** The newest figures of a bucket; null before its first report. */
   measured(bucketUuid: string): MeasuredBucket | null;
   connections(): number;
+  /** What it counts, at this moment. */
+  metrics(): Promise<MetricSample[]>;
   /** A key of the default collection, or null when it is empty. */
   randomKey(bucket: string): Promise<string | null>;
   /** Begins a compaction and does not wait for it. */

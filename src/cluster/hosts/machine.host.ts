@@ -10,6 +10,7 @@ import { FolderInbox } from '../certificates/inbox.adapter.ts';
 import { ownNames } from '../certificates/own-names.adapter.ts';
 import { FolderJournal } from '../events/journal.adapter.ts';
 import type { MachinePorts } from '../manager.ts';
+import type { ProcessFigures } from '../metrics/machine-metrics.ts';
 import { Machine, memoryLimit } from '../nodes/adapters/machine.adapter.ts';
 import { Surroundings } from '../provisioning/adapters/surroundings.adapter.ts';
 
@@ -19,6 +20,7 @@ export function machinePorts(options: {
   clock: Clock;
 }): MachinePorts {
   const { dataFolder, listenHost, clock } = options;
+  const startedSeconds = Math.round(clock.wallMs() / 1000 - process.uptime());
   return {
     system: new Machine(dataFolder, () => clock.monotonicMs()),
     surroundings: new Surroundings(listenHost),
@@ -30,9 +32,19 @@ export function machinePorts(options: {
     journal: (name, bounds) => new FolderJournal(join(dataFolder, 'events'), name, bounds),
     ownNames: ownNames(listenHost),
     memoryBytes: memoryLimit,
+    process: () => ({ ...ownFigures(), startedSeconds }),
     managerBytes: () => {
       const { used_heap_size, external_memory } = getHeapStatistics();
       return used_heap_size + external_memory;
     },
+  };
+}
+
+function ownFigures(): Omit<ProcessFigures, 'startedSeconds'> {
+  const { user, system } = process.cpuUsage();
+  return {
+    userSeconds: user / 1e6,
+    systemSeconds: system / 1e6,
+    residentBytes: process.memoryUsage.rss(),
   };
 }

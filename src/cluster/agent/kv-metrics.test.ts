@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type BucketReport, noCounts, noTraffic } from '#kv/admin.ts';
+import { metricOf } from '#metrics/catalogue.ts';
+import { flatten } from '#metrics/registry.ts';
+import { aBucketReport, aKvReport } from '../../../test/support/kv-reports.ts';
+import { freshManifest } from '../config/cluster-state.ts';
+import { kvMetrics } from './kv-metrics.ts';
+
+const manifest = {
+  ...freshManifest(),
+  scopes: [
+    ...freshManifest().scopes,
+    { name: 'shop', uid: '8', collections: [{ name: 'orders', uid: 'a', maxTTL: 60 }] },
+  ],
+};
+
+function valuesOf(changes: Partial<BucketReport>, traffic = noTraffic()) {
+  const report = aKvReport({ buckets: [aBucketReport(changes)], connections: 3, traffic });
+  const samples = [
+    ...kvMetrics(report, (uuid) => (uuid === 'u' ? { quotaBytes: 100, vbuckets: 1024, manifest } : null)),
+  ];
+  for (const { name, kind } of samples) assert.equal(metricOf(name)?.kind, kind, name);
+  const values = new Map(
+    [...flatten(samples)].map(({ name, labels, value }) => [
+      `${name} ${Object.values(labels).join(' ')}`.trim(),
+      value,
+    ]),
+  );
+  return (name: string) => values.get(name);
+}
+
+test('tells operations by kind and by what came of them', () => {
+  const value = valuesOf({ gets: 7, getHits: 5, sets: 4, deletes: 3, deleteMisses: 2, casBadValues: 1 });
+  assert.deepEqual(
+    ['get hit', 'get miss', 'set', 'delete hit', 'delete miss', 'cas badval', 'incr hit'].map((op) =>
+      value(`kv_ops b ${op}`),
+    ),
+    [5, 2, 4, 3, 2, 1, 0],
+  );
+});
+
+test('tells what each collection holds and what was done in it', () => {
+  const orders = { ...noCounts(), gets: 2, sets: 3, increments: 1 };
+  const activity = { ...aBucketReport({}).activity, collections: { a: orders } };
+  const value = valuesOf({ collectionItems: { a: 9 }, activity });
+  const names = ['item_count', 'maxTTL_seconds'].map((name) => value(`kv_collection_${name} b shop orders`));
+  assert.deepEqual(names, [9, 60]);
+  const ops = ['get', 'store', 'delete'].map((op) => value(`kv_collection_ops b shop orders ${op}`));
+  assert.deepEqual(ops, [2, 4, 0]);
+  assert.equal(value('kv_collection_ops b _default _default get'), 0);
+});
+
+test('tells how much of the queue for the disk is done', () => {
+  const activity = { ...aBucketReport({}).activity, queued: 10 };
+  const value = valuesOf({ dirtyItems: 3, activity });
+  assert.deepEqual(
+    ['fill', 'drain', 'items'].map((name) => value(`kv_ep_diskqueue_${name} b`)),
+    [10, 7, 3],
+  );
+});
+
+test('tells the share of documents in memory, all where there are none', () => {
+  assert.equal(valuesOf({ items: 8, nonResident: 2 })('kv_vb_perc_mem_resident_ratio b active'), 0.75);
+  assert.equal(valuesOf({})('kv_vb_perc_mem_resident_ratio b active'), 1);
+});
+
+test('tells about the ports, and nothing of a bucket on its way out', () => {
+  const value = valuesOf(
+    { uuid: 'gone' },
+    { ...noTraffic(), connections: 5, logins: 4, refusedLogins: 1, readBytes: 9 },
+  );
+  assert.deepEqual(
+    ['curr_connections', 'total_connections', 'auth_cmds', 'auth_errors', 'read_bytes'].map((name) =>
+      value(`kv_${name}`),
+    ),
+    [3, 5, 5, 1, 9],
+  );
+  assert.equal(value('kv_curr_items b'), undefined);
+});

@@ -1,0 +1,147 @@
+// What the data service reports, as metrics.
+import { durationBounds } from '#base/histogram.ts';
+import {
+  type BucketReport,
+  type DocumentCounts,
+  type DurationFigures,
+  type KvReport,
+  noCounts,
+} from '#kv/admin.ts';
+import { histogramOf, type MetricName, sampleOf } from '#metrics/catalogue.ts';
+import type { Labels, MetricSample } from '#metrics/sample.ts';
+import type { ManifestState } from '../config/cluster-state.ts';
+
+/** What the configuration says about a bucket that is reported on. */
+export interface MeteredBucket {
+  quotaBytes: number;
+  vbuckets: number;
+  manifest: ManifestState;
+}
+
+/** Buckets of which `about` knows nothing are on their way out. */
+export function* kvMetrics(
+  report: KvReport,
+  about: (uuid: string) => MeteredBucket | null,
+): Generator<MetricSample> {
+  yield* portMetrics(report);
+  for (const bucket of report.buckets) {
+    const metered = about(bucket.uuid);
+    if (metered) yield* bucketMetrics(bucket, metered);
+  }
+}
+
+function* portMetrics({ connections, traffic }: KvReport): Generator<MetricSample> {
+  yield sampleOf('kv_curr_connections', {}, connections);
+  yield sampleOf('kv_total_connections', {}, traffic.connections);
+  yield sampleOf('kv_rejected_conns', {}, traffic.rejected);
+  yield sampleOf('kv_auth_cmds', {}, traffic.logins + traffic.refusedLogins);
+  yield sampleOf('kv_auth_errors', {}, traffic.refusedLogins);
+  yield sampleOf('kv_read_bytes', {}, traffic.readBytes);
+  yield sampleOf('kv_written_bytes', {}, traffic.writtenBytes);
+}
+
+function* bucketMetrics(report: BucketReport, metered: MeteredBucket): Generator<MetricSample> {
+  const labels = { bucket: report.name };
+  for (const [more, value] of operations(report)) yield sampleOf('kv_ops', { ...labels, ...more }, value);
+  yield sampleOf('kv_ops_failed', { ...labels, op: 'set_meta' }, report.metaRejects);
+  for (const [name, value] of Object.entries(figures(report, metered)))
+    yield sampleOf(name as MetricName, labels, value);
+  for (const [name, value] of Object.entries(activeFigures(report, metered)))
+    yield sampleOf(name as MetricName, { ...labels, state: 'active' }, value);
+  yield* times(report, labels);
+  yield* streamMetrics(report, labels);
+  yield* collectionMetrics(report, metered.manifest);
+}
+
+function operations(report: BucketReport): [Labels, number][] {
+  return [
+    [{ op: 'get', result: 'hit' }, report.getHits],
+    [{ op: 'get', result: 'miss' }, report.gets - report.getHits],
+    [{ op: 'set' }, report.sets],
+    [{ op: 'delete', result: 'hit' }, report.deletes],
+    [{ op: 'delete', result: 'miss' }, report.deleteMisses],
+    [{ op: 'incr', result: 'hit' }, report.increments],
+    [{ op: 'incr', result: 'miss' }, report.incrementMisses],
+    [{ op: 'decr', result: 'hit' }, report.decrements],
+    [{ op: 'decr', result: 'miss' }, report.decrementMisses],
+    [{ op: 'cas', result: 'hit' }, report.casHits],
+    [{ op: 'cas', result: 'miss' }, report.casMisses],
+    [{ op: 'cas', result: 'badval' }, report.casBadValues],
+    [{ op: 'get_meta' }, report.metaGets],
+    [{ op: 'set_meta' }, report.metaSets],
+    [{ op: 'del_meta' }, report.metaDeletes],
+  ];
+}
+
+function figures(report: BucketReport, { quotaBytes }: MeteredBucket): Partial<Record<MetricName, number>> {
+  const { activity } = report;
+  return {
+    kv_lock_errors: report.lockErrors,
+    kv_curr_items: report.items,
+    kv_curr_items_tot: report.items,
+    kv_mem_used_bytes: report.memUsed,
+    kv_ep_max_size: quotaBytes,
+    kv_ep_num_value_ejects: report.evictions,
+    kv_ep_tmp_oom_errors: activity.memoryRefusals,
+    kv_ep_bg_fetched: report.diskFetches,
+    kv_ep_queue_size: report.dirtyItems,
+    kv_ep_diskqueue_items: report.dirtyItems,
+    kv_ep_diskqueue_fill: activity.queued,
+    kv_ep_diskqueue_drain: Math.max(activity.queued - report.dirtyItems, 0),
+    kv_ep_db_data_size_bytes: report.dataBytes,
+    kv_ep_db_file_size_bytes: report.diskBytes,
+    kv_ep_pending_compactions: report.compaction ? 1 : 0,
+    couch_docs_actual_disk_size: report.diskBytes,
+  };
+}
+
+/** Of vbuckets by state; this node has active ones only. */
+function activeFigures(
+  { items, nonResident, expired, evictions }: BucketReport,
+  { vbuckets }: MeteredBucket,
+): Partial<Record<MetricName, number>> {
+  return {
+    kv_num_vbuckets: vbuckets,
+    kv_vb_curr_items: items,
+    kv_vb_num_non_resident: nonResident,
+    kv_vb_perc_mem_resident_ratio: items === 0 ? 1 : Math.max(items - nonResident, 0) / items,
+    kv_vb_expired: expired,
+    kv_vb_eject: evictions,
+  };
+}
+
+function* times({ activity }: BucketReport, labels: Labels): Generator<MetricSample> {
+  const durations = (name: MetricName, more: Labels, { counts, sum }: DurationFigures) =>
+    histogramOf(name, { ...labels, ...more }, { bounds: durationBounds, counts, sum });
+  yield durations('kv_disk_seconds', { op: 'commit' }, activity.commit);
+  yield durations('kv_bg_wait_seconds', {}, activity.fetchWait);
+  yield durations('kv_bg_load_seconds', {}, activity.fetch);
+}
+
+function* streamMetrics({ activity }: BucketReport, labels: Labels): Generator<MetricSample> {
+  for (const [kind, { connections, itemsSent, bytesSent, itemsRemaining }] of Object.entries(
+    activity.streams,
+  )) {
+    const own = { ...labels, connection_type: kind };
+    yield sampleOf('kv_dcp_connection_count', own, connections);
+    yield sampleOf('kv_dcp_items_sent', own, itemsSent);
+    yield sampleOf('kv_dcp_items_remaining', own, itemsRemaining);
+    yield sampleOf('kv_dcp_total_data_size_bytes', own, bytesSent);
+  }
+}
+
+function* collectionMetrics(report: BucketReport, { scopes }: ManifestState): Generator<MetricSample> {
+  for (const scope of scopes) {
+    for (const { name, uid, maxTTL } of scope.collections) {
+      const labels = { bucket: report.name, scope: scope.name, collection: name };
+      yield sampleOf('kv_collection_item_count', labels, report.collectionItems[uid] ?? 0);
+      if (maxTTL !== undefined) yield sampleOf('kv_collection_maxTTL_seconds', labels, maxTTL);
+      const counts = report.activity.collections[uid] ?? noCounts();
+      yield sampleOf('kv_collection_ops', { ...labels, op: 'get' }, counts.gets);
+      yield sampleOf('kv_collection_ops', { ...labels, op: 'store' }, storesOf(counts));
+      yield sampleOf('kv_collection_ops', { ...labels, op: 'delete' }, counts.deletes);
+    }
+  }
+}
+
+const storesOf = ({ sets, increments, decrements }: DocumentCounts): number => sets + increments + decrements;

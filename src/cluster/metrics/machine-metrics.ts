@@ -1,0 +1,42 @@
+// The machine and this process, as metrics. Within a container its limits count.
+import { sampleOf } from '#metrics/catalogue.ts';
+import type { MetricSample } from '#metrics/sample.ts';
+import type { SystemFigures } from '../nodes/system.ts';
+
+/** This process, with all its threads. */
+export interface ProcessFigures {
+  userSeconds: number;
+  systemSeconds: number;
+  residentBytes: number;
+  /** Since 1970. */
+  startedSeconds: number;
+}
+
+export function* machineMetrics({
+  cpu,
+  memory,
+  disk,
+  allocationStalls,
+}: SystemFigures): Generator<MetricSample> {
+  yield sampleOf('sys_cpu_utilization_rate', {}, cpu.utilization);
+  yield sampleOf('sys_cpu_stolen_rate', {}, cpu.stolen);
+  yield sampleOf('sys_cpu_cores_available', {}, cpu.cores);
+  yield sampleOf('sys_cpu_host_cores_available', {}, cpu.count);
+  yield sampleOf('sys_mem_total', {}, memory.total);
+  yield sampleOf('sys_mem_limit', {}, memory.limit);
+  yield sampleOf('sys_mem_actual_free', {}, memory.free);
+  yield sampleOf('sys_mem_actual_used', {}, Math.max(memory.limit - memory.free, 0));
+  yield sampleOf('sys_swap_total', {}, memory.swapTotal);
+  yield sampleOf('sys_swap_used', {}, memory.swapUsed);
+  yield sampleOf('sys_allocstall', {}, allocationStalls);
+  const used = disk.totalBytes > 0 ? disk.usedBytes / disk.totalBytes : 0;
+  yield sampleOf('sys_disk_usage_ratio', { disk: disk.mountPoint }, used);
+}
+
+export function* processMetrics(figures: ProcessFigures): Generator<MetricSample> {
+  const labels = { proc: 'divan' };
+  yield sampleOf('sysproc_cpu_seconds_total', { ...labels, mode: 'user' }, figures.userSeconds);
+  yield sampleOf('sysproc_cpu_seconds_total', { ...labels, mode: 'sys' }, figures.systemSeconds);
+  yield sampleOf('sysproc_mem_resident', labels, figures.residentBytes);
+  yield sampleOf('sysproc_start_time', labels, figures.startedSeconds);
+}

@@ -1,0 +1,29 @@
+// Routes for programs that collect metrics.
+import { field, form } from '#contract/fields.ts';
+import { type Access, defineRoute } from '#contract/route.ts';
+
+const exportStats: Access = { kind: 'permission', permission: 'cluster.admin.stats_export!read' };
+
+export const GetMetrics = defineRoute({
+  id: 'metrics.export',
+  method: 'GET',
+  path: '/metrics',
+  access: exportStats,
+  answer: { text: 'text/plain' },
+  doc: 'All metrics of this moment in the text format of Prometheus, or as OpenMetrics to who accepts that.',
+});
+
+export const GetTargets = defineRoute({
+  id: 'metrics.targets',
+  method: 'GET',
+  path: '/prometheus_sd_config',
+  access: exportStats,
+  query: form({
+    type: field.oneOf(['json', 'yaml']).default('json'),
+    port: field.oneOf(['insecure', 'secure']).default('secure'),
+    network: field.oneOf(['default', 'external']).default('default'),
+    disposition: field.oneOf(['attachment', 'inline']).default('inline'),
+  }),
+  answer: { text: 'text/plain' },
+  doc: 'The nodes to collect metrics from, for the service discovery of Prometheus (over HTTP, or from a file).',
+});

@@ -1,0 +1,36 @@
+import { type BoundRoute, bind, reply } from '#contract/route.ts';
+import { openMetricsText, openMetricsType, prometheusText, prometheusType } from '#metrics/exposition.ts';
+import type { MetricsRegistry } from '#metrics/registry.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import * as contract from './metrics.contract.ts';
+import { targetOf, targetsJson, targetsYaml } from './targets.ts';
+
+export interface MetricsRoutesDeps {
+  registry: Pick<MetricsRegistry, 'collect'>;
+  view: ClusterView;
+}
+
+export function metricsRoutes({ registry, view }: MetricsRoutesDeps): BoundRoute[] {
+  return [
+    bind(contract.GetMetrics, async (_, { headers }) => {
+      const samples = await registry.collect();
+      const isOpen = String(headers['accept'] ?? '').includes('application/openmetrics-text');
+      const [text, type] = isOpen
+        ? [openMetricsText(samples), openMetricsType]
+        : [prometheusText(samples), prometheusType];
+      return reply.text(text, 200, { 'Content-Type': type });
+    }),
+    bind(contract.GetTargets, ({ query }, { local }) => {
+      const targets = view.cluster.nodes.map((node) => targetOf(node, local.address, query));
+      const isJson = query.type === 'json';
+      const body = isJson ? targetsJson(targets) : targetsYaml(targets);
+      const file = `prometheus_sd_config.${query.type}`;
+      return reply.text(body, 200, {
+        'Content-Type': isJson ? 'application/json' : 'text/yaml',
+        ...(query.disposition === 'attachment' && {
+          'Content-Disposition': `attachment; filename="${file}"`,
+        }),
+      });
+    }),
+  ];
+}

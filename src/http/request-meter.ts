@@ -1,0 +1,66 @@
+// Counts REST requests: by route, method and status, and how long their answers take. Bounded by the number of routes,
+// whatever clients ask for.
+import { durationBounds, Histogram } from '#base/histogram.ts';
+
+export interface MeteredRequest {
+  /** The declared path; null where there is no such route. */
+  path: string | null;
+  method: string;
+  status: number;
+  scheme: 'http' | 'https';
+  milliseconds: number;
+}
+
+export interface RequestCount {
+  readonly code: string;
+  readonly method: string;
+  readonly path: string;
+  readonly scheme: string;
+  count: number;
+}
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
+
+export class RequestMeter {
+  readonly #counts = new Map<string, RequestCount>();
+  readonly #times = new Map<string, Histogram>();
+  readonly totals = { entered: 0, left: 0, unauthenticated: 0, forbidden: 0 };
+
+  entered(): void {
+    this.totals.entered++;
+  }
+
+  /** Answered, or broken off. */
+  left(): void {
+    this.totals.left++;
+  }
+
+  answered(request: MeteredRequest): void {
+    const code = String(request.status);
+    const method = methods.includes(request.method) ? request.method : 'other';
+    const path = request.path?.replaceAll(/:[^/]+/g, '*') ?? 'none';
+    const { scheme } = request;
+    const key = `${code} ${method} ${scheme} ${path}`;
+    const known = this.#counts.get(key);
+    if (known) known.count++;
+    else this.#counts.set(key, { code, method, path, scheme, count: 1 });
+    this.#timesOf(method).add(request.milliseconds);
+    if (request.status === 401) this.totals.unauthenticated++;
+    if (request.status === 403) this.totals.forbidden++;
+  }
+
+  counts(): Iterable<RequestCount> {
+    return this.#counts.values();
+  }
+
+  /** By method; bounds are those of `base/histogram.ts`. */
+  *times(): Iterable<{ method: string; bounds: readonly number[]; counts: number[]; sum: number }> {
+    for (const [method, times] of this.#times) yield { method, bounds: durationBounds, ...times.figures() };
+  }
+
+  #timesOf(method: string): Histogram {
+    const times = this.#times.get(method) ?? new Histogram();
+    this.#times.set(method, times);
+    return times;
+  }
+}
