@@ -1,26 +1,11 @@
 // Who may do what with the cloud: tokens made by the operator, signatures, roles.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { created, operator } from '../support/cloud-operator.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
-
-const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
-
-function operator(cloud: { dataDir: string }, ...words: string[]) {
-  const args = [launcher, 'cloud', ...words, '--data-dir', cloud.dataDir];
-  const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  return { stdout, stderr, status };
-}
-
-function created(cloud: CloudProcess, ...words: string[]) {
-  const { stdout, stderr, status } = operator(cloud, 'token', 'create', '--json', ...words);
-  assert.equal(status, 0, stderr);
-  return JSON.parse(stdout) as { id: string; token: string; accessKey: string; secretKey: string };
-}
 
 async function aProject(cloud: CloudProcess, name: string): Promise<string> {
   return (await cloud.request('POST', '/v2/projects', { name })).body.id;

@@ -37,8 +37,14 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
   test('answers 500 while the database is away, and goes on when it is back', async () => {
     await using cloud = await CloudProcess.start({ args: await database() });
     await server.stop();
-    const { status, body } = await cloud.request('GET', '/v2/projects');
-    assert.deepEqual([status, body.errorType], [500, 'InternalServerError']);
+    for (const [path, methods] of Object.entries((await cloud.description()).document.paths)) {
+      if (path === '/v2/status') continue;
+      const concrete = path.replaceAll(/\{\w+\}/g, '00000000-0000-4000-8000-000000000000');
+      for (const method of Object.keys(methods)) {
+        const { status, body } = await cloud.request(method.toUpperCase(), concrete);
+        assert.deepEqual([status, body.errorType], [500, 'InternalServerError'], `${method} ${path}`);
+      }
+    }
     assert.equal((await cloud.request('GET', '/v2/status', undefined, '')).status, 200);
     await server.restart();
     assert.equal((await cloud.request('GET', '/v2/projects')).status, 200);

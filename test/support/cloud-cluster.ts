@@ -13,6 +13,20 @@ export interface CloudCluster {
 
 const patienceMs = 30_000;
 
+/** The body that asks for a hosted cluster. */
+export const hostedCluster = (projectId: string, change: object = {}) => ({
+  environment: 'hosted',
+  clusterName: 'catalog',
+  projectId,
+  description: 'what we sell',
+  place: { singleAZ: true, hosted: { provider: 'aws', region: 'us-east-1', CIDR: '10.0.16.0/20' } },
+  servers: [
+    { size: 1, compute: 'm5.xlarge', services: ['data'], storage: { type: 'GP3', IOPS: 3000, size: 50 } },
+  ],
+  supportPackage: { timezone: 'GMT', type: 'Basic' },
+  ...change,
+});
+
 /** One that takes connections from 127.0.0.1, unless `isOpen` is false. */
 export async function aCluster(
   cloud: CloudProcess,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { hostedCluster } from './cloud-cluster.ts';
 import { CloudProcess, type CloudSettings } from './cloud-process.ts';
 import { eventually } from './node-process.ts';
 
@@ -11,19 +12,6 @@ async function aProject(cloud: CloudProcess): Promise<string> {
   assert.equal(status, 201);
   return body.id;
 }
-
-const hosted = (projectId: string, change: object = {}) => ({
-  environment: 'hosted',
-  clusterName: 'catalog',
-  projectId,
-  description: 'what we sell',
-  place: { singleAZ: true, hosted: { provider: 'aws', region: 'us-east-1', CIDR: '10.0.16.0/20' } },
-  servers: [
-    { size: 1, compute: 'm5.xlarge', services: ['data'], storage: { type: 'GP3', IOPS: 3000, size: 50 } },
-  ],
-  supportPackage: { timezone: 'GMT', type: 'Basic' },
-  ...change,
-});
 
 /** `databaseArgs` gives each test the flags for a database of its own. */
 export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
@@ -83,15 +71,15 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
   test('makes a hosted cluster, whose operation tells how far it is, and which v2 does not know', async () => {
     await using cloud = await start();
     const projectId = await aProject(cloud);
-    const created = await cloud.request('POST', '/v3/clusters', hosted(projectId));
+    const created = await cloud.request('POST', '/v3/clusters', hostedCluster(projectId));
     assert.equal(created.status, 202);
     const location = created.headers.get('location') as string;
     const operation = created.headers.get('divan-operation') as string;
     await eventually(async () => assert.equal((await cloud.request('GET', operation)).body.state, 'done'));
     const { body } = await cloud.request('GET', location);
     assert.equal(body.status, 'healthy');
-    assert.deepEqual(body.servers, hosted(projectId).servers);
-    assert.deepEqual(body.place, hosted(projectId).place.hosted);
+    assert.deepEqual(body.servers, hostedCluster(projectId).servers);
+    assert.deepEqual(body.place, hostedCluster(projectId).place.hosted);
     assert.equal((await cloud.request('PUT', `${location}/meta`, { name: 'goods' })).status, 204);
     assert.equal((await cloud.request('GET', location)).body.name, 'goods');
     const underV2 = await cloud.request('GET', location.replace('v3', 'v2'));
@@ -111,7 +99,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
   test('refuses what it cannot make, naming the field', async () => {
     await using cloud = await start();
     const projectId = await aProject(cloud);
-    const [server] = hosted(projectId).servers;
+    const [server] = hostedCluster(projectId).servers;
     const refusals: [object, RegExp][] = [
       [{ servers: [{ ...server, size: 3 }] }, /servers\.size/],
       [{ servers: [{ ...server, services: ['query'] }] }, /servers\.services: nodes do not offer "query"/],
@@ -122,7 +110,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
       [{ projectId: '6cd5a4de-3c06-4c9b-8a3c-000000000000' }, /projectId: there is no project/],
     ];
     for (const [change, message] of refusals) {
-      const { status, body } = await cloud.request('POST', '/v3/clusters', hosted(projectId, change));
+      const { status, body } = await cloud.request('POST', '/v3/clusters', hostedCluster(projectId, change));
       assert.equal(status, 422, JSON.stringify(change));
       assert.match(body.message, message);
     }

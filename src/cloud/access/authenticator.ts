@@ -1,7 +1,7 @@
 // From the headers of a request to a caller. A refusal says which part of the credentials failed: whoever has an access key
 // learns nothing from it, and whoever debugs a client everything.
 import type { Clock } from '#ports/clock.ts';
-import { Goof } from '../http/goof.ts';
+import { forbidden, Goof } from '../http/goof.ts';
 import type { TokenRow } from '../store/tables.ts';
 import { Caller, type Role } from './caller.ts';
 import { isSignature, timestampProblem } from './signature.ts';
@@ -34,6 +34,8 @@ export class Authenticator {
     const row =
       signature === undefined ? await this.byToken(name) : await this.bySignature(name, signature, presented);
     await this.tokens.markUsed(row);
+    if (!(await this.tokens.hasItsProject(row)))
+      throw forbidden(`the project of this token, ${row.project_id}, is deleted`);
     return new Caller({ tokenId: row.id, role: row.role as Role, projectId: row.project_id });
   }
 

@@ -78,6 +78,13 @@ export class TokenStore {
     return made;
   }
 
+  /** A token of a project that was deleted is valid and has no role anywhere. */
+  async hasItsProject({ project_id }: TokenRow): Promise<boolean> {
+    if (project_id === null) return true;
+    const project = this.options.store.selectFrom('projects').select('id').where('id', '=', project_id);
+    return (await project.executeTakeFirst()) !== undefined;
+  }
+
   /** Whether it was ever issued, valid or not. */
   async isKnown(token: string): Promise<boolean> {
     return (await this.one('token_hash', hashOf(token))) !== undefined;

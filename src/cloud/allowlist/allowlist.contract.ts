@@ -79,7 +79,8 @@ export const ListAllowlist = defineOperation({
   ...shared,
   id: 'clusters/get-allowlist',
   method: 'GET',
-  doc: 'Addresses and networks that the cluster takes connections from, in the order they were added.',
+  doc: 'Addresses and networks that the cluster takes connections from, in the order they were added: all of them.',
+  query: z.strictObject({}),
   replies: { 200: { doc: 'All', body: z.array(entrySchema).meta({ id: 'ListAllowListResponse' }) } },
 });
 

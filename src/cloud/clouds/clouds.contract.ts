@@ -71,6 +71,7 @@ export const ListClouds = defineOperation({
   path: '/v2/clouds',
   doc: 'The organization’s clouds.',
   access: 'token',
+  needs: 'any',
   query: z.strictObject({ ...pageQuery, sortBy: sortBy(cloudSortKeys) }),
   replies: {
     200: {
@@ -86,6 +87,7 @@ export const ShowCloud = defineOperation({
   path: '/v2/clouds/{id}',
   doc: 'One cloud.',
   access: 'token',
+  needs: 'any',
   replies: { 200: { doc: 'The cloud', body: cloudSchema } },
 });
 

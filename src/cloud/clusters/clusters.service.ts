@@ -74,6 +74,7 @@ export class ClustersService {
   ) {
     let seen = this.options.store.selectFrom('clusters').where('environment', 'in', environments);
     if (caller.onlyProject !== null) seen = seen.where('project_id', '=', caller.onlyProject);
+    if (filter.projectId !== undefined) caller.needRead(filter.projectId);
     if (filter.projectId !== undefined) seen = seen.where('project_id', '=', filter.projectId);
     if (filter.cloudId !== undefined) seen = seen.where('cloud_id', '=', filter.cloudId);
     const { key, direction } = sort ?? { key: 'name', direction: 'asc' };

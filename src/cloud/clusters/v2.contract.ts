@@ -84,6 +84,7 @@ export const ListClusters = defineOperation({
   path: '/v2/clusters',
   doc: 'Clusters in customers’ clouds that the token may read.',
   access: 'token',
+  needs: 'any',
   query: z.strictObject({
     ...pageQuery,
     sortBy: sortBy(clusterSortKeys),

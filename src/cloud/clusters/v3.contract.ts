@@ -104,6 +104,7 @@ export const V3ListClusters = defineOperation({
   path: '/v3/clusters',
   doc: 'Clusters of both kinds that the token may read.',
   access: 'token',
+  needs: 'any',
   query: z.strictObject({ ...pageQuery, cloudId: uuidField().optional(), projectId: uuidField().optional() }),
   replies: {
     200: {

@@ -87,8 +87,8 @@ function addRoute(
 
 function readRequest(operation: Operation, request: FastifyRequest): Request {
   const params = request.params as Record<string, string>;
+  if (Object.values(params).some((value) => value === '' || value.includes('\0'))) throw nowhere(request.url);
   if (params['id'] !== undefined && !uuid.test(params['id'])) throw malformedId(operation, params['id']);
-  if (Object.values(params).some((value) => value.includes('\0'))) throw nowhere(request.url);
   return {
     params,
     query:

@@ -1,6 +1,6 @@
 // One declaration per operation of the API: from it come the route, the access check, validation and the OpenAPI page.
 import type { z } from 'zod';
-import type { Caller } from '../access/caller.ts';
+import type { Caller, Role } from '../access/caller.ts';
 
 export interface ReplySpec {
   readonly doc: string;
@@ -18,12 +18,41 @@ export interface Operation<Query extends z.ZodType = z.ZodType, Body extends z.Z
   readonly doc: string;
   /** `open` needs no credentials. Otherwise the handler asks the caller what it may. */
   readonly access: 'open' | 'token';
+  /** What the caller must be permitted; the handler asks. Absent: reads need `read`, all else `write`. */
+  readonly needs?: Need;
   /** What an `{id}` that is no uuid is answered with: 422 where the published table lists it, else 404. */
   readonly malformedId?: 422 | 404;
   readonly query?: Query;
   readonly body?: Body;
   readonly replies: Readonly<Record<number, ReplySpec>>;
 }
+
+/**
+ * `any`: every role, each of what it may see. `read`, `write`: in the project concerned. `readAll`: in the whole organization.
+ * `organization`: its owner.
+ */
+export type Need = 'any' | 'read' | 'write' | 'readAll' | 'organization';
+
+const rolesThat: Readonly<Record<Need, readonly Role[]>> = {
+  any: ['organizationOwner', 'projectOwner', 'projectViewer', 'reader'],
+  read: ['organizationOwner', 'projectOwner', 'projectViewer', 'reader'],
+  write: ['organizationOwner', 'projectOwner'],
+  readAll: ['organizationOwner', 'reader'],
+  organization: ['organizationOwner'],
+};
+
+/** Roles that may; those of a project in it only. None: no credentials are needed. */
+export const rolesFor = ({ access, needs, method }: Operation): readonly Role[] =>
+  access === 'open' ? [] : rolesThat[needs ?? (method === 'GET' ? 'read' : 'write')];
+
+/** The statuses of refusals that an operation declares, beside 500. */
+export const refusalsOf = ({ access, path, query, body, malformedId }: Operation): number[] => [
+  ...(access === 'open' ? [] : [401, 403]),
+  ...(path.includes('{') ? [404] : []),
+  ...(body === undefined ? [] : [413]),
+  ...(query !== undefined || body !== undefined || malformedId === 422 ? [422] : []),
+  ...(access === 'open' ? [] : [429]),
+];
 
 export const defineOperation = <const O extends Operation>(operation: O): O => operation;
 

@@ -16,8 +16,9 @@ export const ListMembers = defineOperation({
   id: 'users/list',
   method: 'GET',
   path: '/v2/users',
-  doc: 'The organization’s users; needs organizationOwner or reader.',
+  doc: 'The organization’s users.',
   access: 'token',
+  needs: 'readAll',
   query: z.strictObject({ ...pageQuery, sortBy: sortBy(memberSortKeys) }),
   replies: {
     200: {

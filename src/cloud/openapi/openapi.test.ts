@@ -25,7 +25,7 @@ test('describes the operations in a valid document, with the published names of 
     post.requestBody.content['application/json'].schema.$ref,
     '#/components/schemas/CreateProjectRequest',
   );
-  assert.deepEqual(Object.keys(post.responses), ['201', '401', '403', '422', '429', '500']);
+  assert.deepEqual(Object.keys(post.responses), ['201', '401', '403', '413', '422', '429', '500']);
   assert.equal(get.parameters[0].schema.type, 'integer');
   const references = JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
   for (const [, name] of references) assert.ok(document.components.schemas[name as string], name);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { ApiDocument, ApiOperation, ApiResponse } from '#contract/api-document.ts';
 import { goofSchema } from '../http/goof.contract.ts';
-import type { Operation, ReplySpec } from '../http/operation.ts';
+import { type Operation, type ReplySpec, refusalsOf, rolesFor } from '../http/operation.ts';
 
 type Json = Record<string, unknown>;
 
@@ -13,6 +13,7 @@ const refusals: Readonly<Record<number, string>> = {
   401: 'No valid credentials',
   403: 'The token’s role does not permit it',
   404: 'Not there',
+  413: 'The body is too large; the connection is closed',
   422: 'Malformed, or not possible',
   429: 'The token is used too often; Retry-After says how long to wait',
   500: 'The request failed here',
@@ -47,7 +48,7 @@ function describe(operation: Operation): ApiOperation {
     operationId: id,
     tags: [tagOf(operation)],
     summary: doc,
-    ...(access === 'open' && { security: [] }),
+    ...(access === 'open' ? { security: [] } : { description: `Roles: ${rolesFor(operation).join(', ')}.` }),
     parameters: [...pathParameters(operation), ...queryParameters(operation)],
     ...(body !== undefined && {
       requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body, 'input') } } },
@@ -87,20 +88,8 @@ function describeReply({ doc, body, headers }: ReplySpec): ApiResponse {
   };
 }
 
-function describeRefusals({
-  access,
-  path,
-  query,
-  body,
-  malformedId,
-}: Operation): Record<string, ApiResponse> {
-  const inPath = path.includes('{');
-  const statuses = [
-    ...(access === 'open' ? [] : [401, 403, 429]),
-    ...(inPath ? [404] : []),
-    ...(query !== undefined || body !== undefined || malformedId === 422 ? [422] : []),
-    500,
-  ];
+function describeRefusals(operation: Operation): Record<string, ApiResponse> {
+  const statuses = [...refusalsOf(operation), 500];
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/goof' } } };
   return Object.fromEntries(
     statuses.map((status) => [status, { description: refusals[status] as string, content }]),

@@ -22,6 +22,7 @@ export const ListProjects = defineOperation({
   path: '/v2/projects',
   doc: 'Projects that the token may read.',
   access: 'token',
+  needs: 'any',
   query: z.strictObject({ ...pageQuery, sortBy: sortBy(projectSortKeys) }),
   replies: {
     200: {
@@ -35,8 +36,9 @@ export const CreateProject = defineOperation({
   id: 'projects/create',
   method: 'POST',
   path: '/v2/projects',
-  doc: 'Makes a project; needs organizationOwner.',
+  doc: 'Makes a project.',
   access: 'token',
+  needs: 'organization',
   body: createProjectRequest,
   replies: { 201: { doc: 'Made', body: projectSchema } },
 });
@@ -55,8 +57,9 @@ export const DeleteProject = defineOperation({
   id: 'projects/delete',
   method: 'DELETE',
   path: '/v2/projects/{id}',
-  doc: 'Deletes a project without clusters; needs organizationOwner.',
+  doc: 'Deletes a project without clusters.',
   access: 'token',
+  needs: 'organization',
   malformedId: 422,
   replies: { 204: { doc: 'Deleted' } },
 });

@@ -1,0 +1,359 @@
+// Every status that the specification's tables list, of every operation that the cloud serves: one table of requests, sent by
+// whoever may, by whoever may not, to what is not there and with what is wrong. 500 is the database's: see cloud-postgres.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { aCluster, hostedCluster, untilGone, untilStatus } from '../support/cloud-cluster.ts';
+import { created } from '../support/cloud-operator.ts';
+import { CloudProcess } from '../support/cloud-process.ts';
+
+/** As the specification lists them, beside 500. */
+const specified = `
+GET /v2/status 200
+GET /v2/clouds 200 403 422
+GET /v2/clouds/{id} 200 403 404
+GET /v2/users 200 403 422
+GET /v2/projects 200 403 422
+POST /v2/projects 201 403 422
+GET /v2/projects/{id} 200 403 404 422
+DELETE /v2/projects/{id} 204 403 404 422
+GET /v2/clusters 200 403 422
+POST /v2/clusters 202 403 422
+GET /v2/clusters/{id} 200 403 404
+DELETE /v2/clusters/{id} 202 403 404 422
+GET /v2/clusters/{id}/status 200 403 404
+GET /v2/clusters/{id}/health 200
+GET /v2/clusters/{id}/certificate 200 403 404
+GET /v2/clusters/{id}/buckets 200 403 404 422
+POST /v2/clusters/{id}/buckets 201 403 404 422
+PUT /v2/clusters/{id}/buckets 201 403 404 422
+DELETE /v2/clusters/{id}/buckets 202 403 404 422
+PUT /v2/clusters/{id}/buckets/{bucketId} 202 403 404 422
+DELETE /v2/clusters/{id}/buckets/{bucketId} 202 403 404 422
+GET /v2/clusters/{id}/allowlist 200 403 404 422
+POST /v2/clusters/{id}/allowlist 202 403 404 422
+PUT /v2/clusters/{id}/allowlist 202 403 404 422
+DELETE /v2/clusters/{id}/allowlist 204 403 404 422
+GET /v2/clusters/{id}/users 200 403 404 422
+POST /v2/clusters/{id}/users 201 403 404 422
+PUT /v2/clusters/{id}/users/{username} 204 403 404 422
+DELETE /v2/clusters/{id}/users/{username} 204 403 404
+GET /v3/clusters 200 403 422
+POST /v3/clusters 202 403 422
+GET /v3/clusters/{id} 200 403 404
+DELETE /v3/clusters/{id} 202 403 404 422
+GET /v3/clusters/{id}/status 200
+PUT /v3/clusters/{id}/meta 204 403 404 422
+PUT /v3/clusters/{id}/support 204 403 404 422
+PUT /v3/clusters/{id}/servers 403 404 422
+POST /v3/clusters/{id}/users 201 403 404 422
+`;
+
+interface Case {
+  /** `GET /v2/clouds/{id}`, as described. */
+  operation: string;
+  params?: Record<string, string>;
+  body?: unknown;
+  status: number;
+}
+
+const isList = /^GET .*\/(clouds|users|projects|clusters|buckets|allowlist)$/;
+const nobody = '00000000-0000-4000-8000-000000000000';
+const password = 'correct-Horse-7';
+const entry = { cidrBlock: '10.0.0.0/8', ruleType: 'permanent' };
+
+describe('statuses', () => {
+  let cloud: CloudProcess;
+  let cloudId: string;
+  let projectId: string;
+  let vpc: string;
+  let hosted: string;
+  let operation: string;
+  let tokens: Record<'projectOwner' | 'projectViewer' | 'reader' | 'stranger' | 'orphan', string>;
+
+  const project = async (name: string): Promise<string> =>
+    (await cloud.request('POST', '/v2/projects', { name })).body.id;
+
+  before(async () => {
+    cloud = await CloudProcess.start();
+    cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
+    ({ id: vpc, projectId } = await aCluster(cloud));
+    const made = await cloud.request('POST', '/v3/clusters', hostedCluster(projectId));
+    const location = made.headers.get('location') as string;
+    operation = made.headers.get('divan-operation')?.split('/').at(-1) as string;
+    hosted = (await untilStatus(cloud, location, 'healthy')).id;
+    const [other, gone] = [await project('other'), await project('gone')];
+    const token = (role: string, of: string) => created(cloud, '--role', role, '--project', of).token;
+    tokens = {
+      projectOwner: token('projectOwner', projectId),
+      projectViewer: token('projectViewer', projectId),
+      reader: created(cloud, '--role', 'reader').token,
+      stranger: token('projectOwner', other),
+      orphan: token('projectOwner', gone),
+    };
+    await cloud.request('DELETE', `/v2/projects/${gone}`);
+  });
+  after(() => cloud[Symbol.asyncDispose]());
+
+  const pathOf = ({ operation, params = {} }: Case): string =>
+    (operation.split(' ')[1] as string).replaceAll(
+      /\{(\w+)\}/g,
+      (_whole, name: string) => params[name] ?? name,
+    );
+
+  /** What is in a cluster, in an order in which each request succeeds. */
+  function contents(version: string, id: string): Case[] {
+    const at = `/${version}/clusters/{id}`;
+    const bucket = { id, bucketId: 'Yg' };
+    const user = { id, username: 'app' };
+    return [
+      { operation: `POST ${at}/buckets`, params: { id }, body: { name: 'b', memoryQuota: 100 }, status: 201 },
+      { operation: `GET ${at}/buckets`, params: { id }, status: 200 },
+      { operation: `GET ${at}/buckets/{bucketId}`, params: bucket, status: 200 },
+      { operation: `PUT ${at}/buckets/{bucketId}`, params: bucket, body: { memoryQuota: 101 }, status: 202 },
+      {
+        operation: `PUT ${at}/buckets`,
+        params: { id },
+        body: [{ name: 'b', memoryQuota: 102 }],
+        status: 201,
+      },
+      { operation: `DELETE ${at}/buckets/{bucketId}`, params: bucket, status: 202 },
+      { operation: `POST ${at}/buckets`, params: { id }, body: { name: 'c', memoryQuota: 100 }, status: 201 },
+      { operation: `DELETE ${at}/buckets`, params: { id }, body: { name: 'c' }, status: 202 },
+      { operation: `POST ${at}/allowlist`, params: { id }, body: entry, status: 202 },
+      { operation: `GET ${at}/allowlist`, params: { id }, status: 200 },
+      { operation: `PUT ${at}/allowlist`, params: { id }, body: [entry], status: 202 },
+      {
+        operation: `DELETE ${at}/allowlist`,
+        params: { id },
+        body: { cidrBlock: entry.cidrBlock },
+        status: 204,
+      },
+      { operation: `POST ${at}/users`, params: { id }, body: { username: 'app', password }, status: 201 },
+      { operation: `GET ${at}/users`, params: { id }, status: 200 },
+      {
+        operation: `PUT ${at}/users/{username}`,
+        params: user,
+        body: { allBucketsAccess: 'data_reader' },
+        status: 204,
+      },
+      { operation: `DELETE ${at}/users/{username}`, params: user, status: 204 },
+      { operation: `GET ${at}/status`, params: { id }, status: 200 },
+      { operation: `GET ${at}/health`, params: { id }, status: 200 },
+      { operation: `GET ${at}/certificate`, params: { id }, status: 200 },
+      { operation: `GET ${at}`, params: { id }, status: 200 },
+    ];
+  }
+
+  async function cases(): Promise<Case[]> {
+    const spare = await project('spare');
+    const { servers, supportPackage } = hostedCluster(projectId);
+    const another = hostedCluster(projectId, { clusterName: 'another' });
+    return [
+      {
+        operation: 'GET /v3/operations/{id}',
+        params: { id: operation },
+        status: 200,
+      },
+      { operation: 'GET /v2/status', status: 200 },
+      { operation: 'GET /v2/clouds', status: 200 },
+      { operation: 'GET /v2/clouds/{id}', params: { id: cloudId }, status: 200 },
+      { operation: 'GET /v2/users', status: 200 },
+      { operation: 'GET /v2/projects', status: 200 },
+      { operation: 'POST /v2/projects', body: { name: 'more' }, status: 201 },
+      { operation: 'GET /v2/projects/{id}', params: { id: spare }, status: 200 },
+      { operation: 'DELETE /v2/projects/{id}', params: { id: spare }, status: 204 },
+      { operation: 'GET /v2/clusters', status: 200 },
+      { operation: 'GET /v3/clusters', status: 200 },
+      { operation: 'POST /v2/clusters', body: { name: 'orders', cloudId, projectId }, status: 202 },
+      { operation: 'POST /v3/clusters', body: another, status: 202 },
+      {
+        operation: 'PUT /v3/clusters/{id}/meta',
+        params: { id: hosted },
+        body: { name: 'goods' },
+        status: 204,
+      },
+      {
+        operation: 'PUT /v3/clusters/{id}/support',
+        params: { id: hosted },
+        body: { supportPackage },
+        status: 204,
+      },
+      { operation: 'PUT /v3/clusters/{id}/servers', params: { id: hosted }, body: { servers }, status: 422 },
+      { operation: 'DELETE /v2/clusters/{id}', params: { id: vpc }, status: 202 },
+      { operation: 'DELETE /v3/clusters/{id}', params: { id: hosted }, status: 202 },
+    ];
+  }
+
+  const send = async (one: Case, change: { token?: string; path?: string; body?: unknown } = {}) => {
+    const [method] = one.operation.split(' ') as [string];
+    const body = 'body' in change ? change.body : one.body;
+    return cloud.request(method, change.path ?? pathOf(one), body, change.token ?? cloud.ready.token);
+  };
+
+  /** The refusals that a request can be turned into. */
+  async function refusalsOf(one: Case): Promise<number[]> {
+    const statuses: number[] = [];
+    const refused = async (status: number, change: Parameters<typeof send>[1]): Promise<void> => {
+      const answer = await send(one, change);
+      assert.equal(
+        answer.status,
+        status,
+        `${one.operation} ${JSON.stringify(change)}: ${JSON.stringify(answer.body)}`,
+      );
+      assert.notEqual(answer.body.message, '');
+      statuses.push(status);
+    };
+    if (one.operation === 'GET /v2/status') return statuses;
+    await refused(401, { token: '' });
+    await refused(401, { token: 'made-up' });
+    await refused(403, { token: tokens.orphan });
+    const declared = await declaredOf(one.operation);
+    if (one.params?.['id'] !== undefined) {
+      const path = pathOf(one).replace(one.params['id'], nobody);
+      await refused(404, { path });
+      const ofStranger = (await send(one, { path, token: tokens.stranger })).status;
+      assert.ok([403, 404].includes(ofStranger), one.operation);
+      const malformed = pathOf(one).replace(one.params['id'], 'x');
+      await refused(declared.includes(422) ? 422 : 404, { path: malformed });
+    }
+    if (declared.includes(422) && one.body !== undefined) {
+      // A change of a user that changes nothing is none that is wrong.
+      const empty = one.operation.endsWith('{username}') ? [] : [{}];
+      for (const body of [...empty, [], 'x', 1, null, [null], { unheardOf: 1 }]) {
+        if (Array.isArray(one.body) && Array.isArray(body) && one.operation.endsWith('allowlist')) continue;
+        await refused(422, { body });
+      }
+    } else if (isList.test(one.operation)) {
+      await refused(422, { path: `${pathOf(one)}?unheardOf=1` });
+      if (one.params === undefined) {
+        for (const query of [
+          'page=0',
+          'perPage=101',
+          'page=1.5',
+          'page=1&page=2',
+          'sortBy=name.up',
+          'sortBy=none.asc',
+        ])
+          await refused(422, { path: `${pathOf(one)}?${query}` });
+      }
+    }
+    return statuses;
+  }
+
+  const declaredOf = async (operation: string): Promise<number[]> => {
+    const [method, path] = operation.split(' ') as [string, string];
+    const { document } = await cloud.description();
+    return Object.keys(document.paths[path]?.[method.toLowerCase()]?.responses ?? {}).map(Number);
+  };
+
+  test('keeps what roles may not do from them, and tells strangers nothing of what exists', async () => {
+    const { document } = await cloud.description();
+    for (const [path, methods] of Object.entries(document.paths)) {
+      const concrete = path
+        .replace('/projects/{id}', `/projects/${projectId}`)
+        .replace('/clouds/{id}', `/clouds/${cloudId}`)
+        .replace('{id}', path.startsWith('/v2') ? vpc : hosted)
+        .replace(/\{\w+\}/, 'Yg');
+      for (const [method, { description = '' }] of Object.entries(methods)) {
+        for (const role of ['projectOwner', 'projectViewer', 'reader'] as const) {
+          if (description === '' || path.includes('operations')) continue;
+          const may = description.includes(role);
+          if (may && method !== 'get') continue; // they succeed below
+          const answer = await cloud.request(
+            method.toUpperCase(),
+            concrete,
+            bodyFor(method, path),
+            tokens[role],
+          );
+          const what = `${role} ${method} ${path}: ${JSON.stringify(answer.body)}`;
+          assert.equal(answer.status === 403, !may, what);
+          if (path.includes('clusters/{id}')) {
+            const unheard = await cloud.request(
+              method.toUpperCase(),
+              concrete,
+              bodyFor(method, path),
+              tokens.stranger,
+            );
+            assert.equal(unheard.status, 403, `stranger ${method} ${path}`);
+          }
+        }
+      }
+    }
+    for (const list of ['/v2/clusters', '/v3/clusters'])
+      assert.equal(
+        (await cloud.request('GET', `${list}?projectId=${projectId}`, undefined, tokens.stranger)).status,
+        403,
+      );
+  });
+
+  /** Right in form: what is wrong in form is refused before the role is asked for. */
+  function bodyFor(method: string, path: string): unknown {
+    if (method === 'get') return undefined;
+    const all = [...contents('v2', vpc), ...contents('v3', hosted)];
+    const known = all.find(({ operation }) => operation === `${method.toUpperCase()} ${path}`)?.body;
+    const { servers, supportPackage } = hostedCluster(projectId);
+    const others: Record<string, unknown> = {
+      'post /v2/projects': { name: 'x' },
+      'post /v2/clusters': { name: 'orders', cloudId, projectId },
+      'post /v3/clusters': hostedCluster(projectId),
+      'put /v3/clusters/{id}/meta': { name: 'goods' },
+      'put /v3/clusters/{id}/support': { supportPackage },
+      'put /v3/clusters/{id}/servers': { servers },
+    };
+    return known ?? others[`${method} ${path}`];
+  }
+
+  test('answers every operation with each status that is specified for it', async () => {
+    const seen = new Map<string, Set<number>>();
+    const table = [...contents('v2', vpc), ...contents('v3', hosted), ...(await cases())];
+    for (const one of table) {
+      const statuses = seen.get(one.operation) ?? new Set<number>();
+      if (!seen.has(one.operation)) for (const status of await refusalsOf(one)) statuses.add(status);
+      const answer = await send(one);
+      assert.equal(answer.status, one.status, `${one.operation}: ${JSON.stringify(answer.body)}`);
+      seen.set(one.operation, statuses.add(answer.status));
+    }
+    for (const line of specified.trim().split('\n')) {
+      const [method, path, ...statuses] = line.split(' ') as [string, string, ...string[]];
+      const got = seen.get(`${method} ${path}`) ?? new Set();
+      assert.deepEqual(
+        statuses.filter((status) => !got.has(Number(status))),
+        [],
+        line,
+      );
+    }
+    const { document } = await cloud.description();
+    const served = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    assert.deepEqual(
+      served.filter((operation) => !seen.has(operation)),
+      [],
+      'operations without a test',
+    );
+    await untilGone(cloud, `/v3/clusters/${hosted}`);
+  });
+
+  test('tells other methods which there are, and other paths where to look', async () => {
+    const { document } = await cloud.description();
+    for (const [path, methods] of Object.entries(document.paths)) {
+      const concrete = path.replaceAll(/\{\w+\}/g, nobody);
+      for (const method of ['PATCH', 'OPTIONS', 'GET', 'POST', 'PUT', 'DELETE']) {
+        if (method.toLowerCase() in methods) continue;
+        const { status, headers } = await cloud.request(method, concrete);
+        assert.equal(status, 405, `${method} ${path}`);
+        assert.deepEqual(
+          headers.get('allow')?.split(', ').sort(),
+          Object.keys(methods)
+            .map((m) => m.toUpperCase())
+            .sort(),
+        );
+      }
+    }
+    for (const path of ['/', '/v2', '/v2/', '/v2/status/', '/v4/clusters', '/v2/clusters/', '/V2/status']) {
+      const { status, body } = await cloud.request('GET', `${path}`);
+      assert.equal(status, 404, path);
+      assert.match(body.message, /there is no .*\/docs\/api/, path);
+    }
+  });
+});

@@ -1,0 +1,19 @@
+// The operator's commands, run beside a cloud on its data folder.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+
+export function operator(cloud: { dataDir: string }, ...words: string[]) {
+  const args = [launcher, 'cloud', ...words, '--data-dir', cloud.dataDir];
+  const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  return { stdout, stderr, status };
+}
+
+/** A token that the operator made. */
+export function created(cloud: { dataDir: string }, ...words: string[]) {
+  const { stdout, stderr, status } = operator(cloud, 'token', 'create', '--json', ...words);
+  assert.equal(status, 0, stderr);
+  return JSON.parse(stdout) as { id: string; token: string; accessKey: string; secretKey: string };
+}
