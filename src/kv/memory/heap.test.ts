@@ -55,3 +55,35 @@ test('tells whether a larger or smaller piece would get the same chunk', () => {
     heap.fits(large, 2 * pageBytes - 100) && !heap.fits(large, 2 * pageBytes + 1) && !heap.fits(large, 10),
   );
 });
+
+test('knows a page without values as one until something with a value is put there, also while it is looked through', () => {
+  const heap = new Heap();
+  const pageOf = (address: number): number => address >>> 16;
+  const page = pageOf(heap.allocate(64));
+  const look = (meanwhile: () => void = () => {}): boolean => {
+    heap.beginLook(page);
+    meanwhile();
+    heap.endLook(page);
+    return heap.isPlain(page);
+  };
+  assert.equal(heap.isPlain(page), false);
+  assert.equal(
+    look(() => heap.noteValue(page)),
+    false,
+  );
+  assert.equal(
+    look(() => heap.allocate(64)),
+    false,
+  );
+  assert.equal(
+    look(() => heap.allocatePlain(64)),
+    true,
+  );
+  assert.equal(pageOf(heap.allocatePlain(64)), page);
+  assert.equal(heap.isPlain(page), true);
+  assert.equal(pageOf(heap.allocate(64)), page);
+  assert.equal(heap.isPlain(page), false);
+  look();
+  heap.allocatePlain(2 ** 21);
+  assert.equal(heap.isPlain(page), true);
+});

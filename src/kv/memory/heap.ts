@@ -21,6 +21,9 @@ const largeStep = 256;
 const spareMin = 8;
 const spareShare = 1 / 8;
 
+/** What is known of a page that was looked through for values: nothing, nothing against it so far, that it has none. */
+const Plain = { unknown: 0, soFar: 1, sure: 2 } as const;
+
 const Total = { touched: 0, allocated: 1, used: 2 } as const;
 
 /** Deals typed arrays out of one large buffer: the system backs only those of its pages that are written to. */
@@ -52,12 +55,16 @@ export class Heap {
   private readonly pageFree = this.rows.take(Uint32Array, pageLimit);
   /** 1 for a page that is being emptied: nothing new is put there. */
   private readonly pageLeaving = this.rows.take(Uint8Array, pageLimit);
+  /** A `Plain` for each page. */
+  private readonly pagePlain = this.rows.take(Uint8Array, pageLimit);
   private readonly pageNext = this.rows.take(Uint16Array, pageLimit);
   private readonly pagePrevious = this.rows.take(Uint16Array, pageLimit);
   /** For each class the first of its pages with room. */
   private readonly classHead = this.rows.take(Uint32Array, classCount);
   private readonly freeNumbers: number[] = [];
   private readonly spares: SharedArrayBuffer[] = [];
+  /** The `Plain` of a page before its last chunk was dealt out. */
+  private plainBefore = 0;
 
   /** Bytes dealt out at least once and not given back with their page: what really occupies memory. */
   get touchedBytes(): number {
@@ -81,6 +88,13 @@ export class Heap {
     const sizeClass = classOf(units);
     const page = (this.classHead[sizeClass] as number) || this.addPage(sizeClass);
     return page === 0 ? 0 : this.takeChunk(page, unitsOf(sizeClass));
+  }
+
+  /** As `allocate`, for a key alone: a page without values stays known as one. */
+  allocatePlain(bytes: number): number {
+    const address = this.allocate(bytes);
+    this.pagePlain[address >>> 16] = this.plainBefore;
+    return address;
   }
 
   free(address: number): void {
@@ -123,7 +137,7 @@ export class Heap {
 
   /** Gives everything back at once. */
   clear(): void {
-    for (const rows of [this.pageLive, this.pageCarved, this.pageFree, this.pageLeaving])
+    for (const rows of [this.pageLive, this.pageCarved, this.pageFree, this.pageLeaving, this.pagePlain])
       rows.fill(0, 0, this.bytes.length);
     this.totals.fill(0);
     this.classHead.fill(0);
@@ -165,6 +179,26 @@ export class Heap {
     return this.pageLeaving[page] === 1;
   }
 
+  /** Whether no item of the page has a value that could leave it, as a look through it has shown. */
+  isPlain(page: number): boolean {
+    return this.pagePlain[page] === Plain.sure;
+  }
+
+  /** A look through the page begins. What is put there from now on counts against it. */
+  beginLook(page: number): void {
+    this.pagePlain[page] = Plain.soFar;
+  }
+
+  /** The look has met a value. */
+  noteValue(page: number): void {
+    this.pagePlain[page] = Plain.unknown;
+  }
+
+  /** The look through the page is over. */
+  endLook(page: number): void {
+    if (this.pagePlain[page] === Plain.soFar) this.pagePlain[page] = Plain.sure;
+  }
+
   private chunkUnits(page: number): number {
     const sizeClass = this.pageClass[page] as number;
     return sizeClass === large ? Math.max(this.pageCarved[page] as number, 1) : unitsOf(sizeClass);
@@ -180,6 +214,8 @@ export class Heap {
       this.pageCarved[page] = offset + size;
       (this.totals[Total.touched] as number) += size * unitBytes;
     }
+    this.plainBefore = this.pagePlain[page] as number;
+    this.pagePlain[page] = Plain.unknown;
     (this.pageLive[page] as number)++;
     (this.totals[Total.used] as number) += size * unitBytes;
     if (this.isFull(page, size)) this.unlink(page, this.pageClass[page] as number);
@@ -210,6 +246,7 @@ export class Heap {
     const size = largeUnits(units);
     const page = this.takeNumber(newMemory(size * unitBytes));
     if (page === 0) return 0;
+    this.plainBefore = Plain.unknown;
     this.pageClass[page] = large;
     this.pageCarved[page] = size;
     (this.totals[Total.touched] as number) += size * unitBytes;
@@ -240,6 +277,7 @@ export class Heap {
     this.pageFree[page] = 0;
     this.pageCarved[page] = 0;
     this.pageLeaving[page] = 0;
+    this.pagePlain[page] = Plain.unknown;
     this.freeNumbers.push(page);
     (this.totals[Total.allocated] as number) -= bytes;
   }

@@ -20,8 +20,16 @@ export class PageWalk {
     this.chunk = 0;
   }
 
-  /** Goes on by up to `steps` items and at most one round; `enters` decides about each page. */
-  go(steps: number, visit: (address: number) => void, enters: (page: number) => boolean = always): void {
+  /**
+   * Goes on by up to `steps` items and at most one round; `enters` decides about each page, `leaves` is told when
+   * its last item has been seen.
+   */
+  go(
+    steps: number,
+    visit: (address: number) => void,
+    enters: (page: number) => boolean = always,
+    leaves: (page: number) => void = nothing,
+  ): void {
     const { rounds } = this;
     for (let left = steps; left > 0 && this.rounds === rounds; left--) {
       if (this.page >= this.heap.bytes.length || (this.chunk === 0 && !enters(this.page))) {
@@ -29,8 +37,10 @@ export class PageWalk {
         continue;
       }
       this.chunk = this.heap.liveChunk(this.page, this.chunk);
-      if (this.chunk < 0) this.nextPage();
-      else visit(this.heap.chunkAddress(this.page, this.chunk++));
+      if (this.chunk < 0) {
+        leaves(this.page);
+        this.nextPage();
+      } else visit(this.heap.chunkAddress(this.page, this.chunk++));
     }
   }
 
@@ -44,3 +54,4 @@ export class PageWalk {
 }
 
 const always = (): boolean => true;
+const nothing = (): void => {};

@@ -25,6 +25,7 @@ export class Evictor {
   private readonly residency: Residency;
   private readonly walk: PageWalk;
   private evict: ((address: number) => void) | null;
+  private readonly seeksValues: boolean;
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   /** Where the count stood when the hand last came round. */
@@ -36,6 +37,7 @@ export class Evictor {
     this.residency = options.residency;
     this.walk = new PageWalk(options.vbuckets.heap);
     this.evict = this.actOf(options);
+    this.seeksValues = options.type === 'native' && options.policy === 'valueOnly';
   }
 
   /** Goes on by so many items. False when two rounds have found nothing that may go. */
@@ -43,7 +45,17 @@ export class Evictor {
     const { evict, walk } = this;
     if (evict === null || this.fruitless >= 2) return false;
     const { rounds } = walk;
-    walk.go(steps, (address) => this.visit(address, evict));
+    const { heap } = this.vbuckets;
+    const visit = (address: number): void => this.visit(address, evict);
+    if (!this.seeksValues) walk.go(steps, visit);
+    else {
+      walk.go(
+        steps,
+        visit,
+        (page) => this.enters(page),
+        (page) => heap.endLook(page),
+      );
+    }
     if (walk.rounds !== rounds) this.noteRound();
     return this.fruitless < 2;
   }
@@ -64,10 +76,20 @@ export class Evictor {
     this.evictedBefore = this.evicted;
   }
 
+  /** Where values are most of what there was, most pages hold keys alone: looking for the last values passes them by. */
+  private enters(page: number): boolean {
+    const { heap } = this.vbuckets;
+    if (heap.isPlain(page)) return false;
+    heap.beginLook(page);
+    return true;
+  }
+
   private visit(address: number, evict: (address: number) => void): void {
     const { items } = this.vbuckets;
-    if ((items.state(address) & Bit.used) !== 0) items.clearBits(address, Bit.used);
-    else if (!isEventKey(items.page(address), items.keyStart(address))) evict(address);
+    if ((items.state(address) & Bit.used) !== 0) {
+      items.clearBits(address, Bit.used);
+      this.vbuckets.heap.noteValue(address >>> 16);
+    } else if (!isEventKey(items.page(address), items.keyStart(address))) evict(address);
   }
 
   private actOf({
@@ -81,7 +103,10 @@ export class Evictor {
   }
 
   private dropValue(address: number): void {
-    if (this.residency.mayLeave(address) && this.residency.dropValue(address)) this.evicted++;
+    const { residency } = this;
+    if (!residency.hasRoomToGive(address)) return;
+    if (residency.mayLeave(address) && residency.dropValue(address)) this.evicted++;
+    else this.vbuckets.heap.noteValue(address >>> 16);
   }
 
   /** A CAS that was given out with a lock must not turn back into the one before. */

@@ -41,12 +41,19 @@ export class Residency {
     return items.seqno(address) <= (rows.persistedSeqno[items.row(address)] as number);
   }
 
+  /** Whether the item would take less memory without its value. */
+  hasRoomToGive(address: number): boolean {
+    const { heap, items } = this.vbuckets;
+    if (items.word(address, Word.valueBytes) === 0) return false;
+    return !heap.fits(address, headerBytes + keyBytesIn(items.state(address)));
+  }
+
   /** Lets the value go; false when that would win nothing. */
   dropValue(address: number): boolean {
     const { heap, items, rows } = this.vbuckets;
     const bytes = headerBytes + keyBytesIn(items.state(address));
-    if (items.word(address, Word.valueBytes) === 0 || heap.fits(address, bytes)) return false;
-    const target = heap.allocate(bytes);
+    if (!this.hasRoomToGive(address)) return false;
+    const target = heap.allocatePlain(bytes);
     if (target === 0) return false;
     items.copy(address, target, false);
     items.setWord(target, Word.valueBytes, 0);
