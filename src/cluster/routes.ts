@@ -1,5 +1,6 @@
 // The services of the cluster manager put together, and all their routes.
 import type { BoundRoute } from '#contract/route.ts';
+import type { Metrics } from '#metrics/metrics.feature.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
@@ -53,6 +54,7 @@ export interface ClusterParts {
   wireNames: Vocabulary;
   clock: Clock;
   random: Random;
+  metrics: Pick<Metrics, 'store'>;
 }
 
 export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
@@ -72,7 +74,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
       warnings: () => parts.certificates.report.expiring(),
     }),
     ...nodeRoutes({ ...parts, moments }),
-    ...bucketRoutes({ ...parts, moments, service: buckets }),
+    ...bucketRoutes({ ...parts, moments, service: buckets, timeSeries: parts.metrics.store }),
     ...collectionRoutes({ ...parts, service: new CollectionsService(parts) }),
     ...alertRoutes(parts.alerts),
     ...dataSettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),

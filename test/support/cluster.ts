@@ -88,7 +88,6 @@ export const figures = (changes: Partial<MeasuredBucket> = {}): MeasuredBucket =
   nonResident: 0,
   collectionItems: {},
   rates: { ops: 0, gets: 0, getHits: 0, diskFetches: 0 },
-  series: [],
   ...changes,
 });
 

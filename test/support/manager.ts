@@ -6,6 +6,7 @@ import type { Kdf } from '#auth/kdf.ts';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import { createHttpServer } from '#http/server.ts';
 import type { BucketReport, CompactOrder, KvDesired, KvReport } from '#kv/admin.ts';
+import { flatten } from '#metrics/registry.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
@@ -130,6 +131,7 @@ export async function aManager(options: ManagerOptions = {}) {
   const store = options.store ?? new MemoryConfigStore();
   const clock = new ManualClock(options.startMs);
   const kv = new FakeKv();
+  const metrics = metricsInMemory(clock);
   const manager = createClusterManager({
     ...{ store, kv, clock, system },
     ...{ kdf: quickKdf, random: realRandom, log: silentLog },
@@ -156,7 +158,7 @@ export async function aManager(options: ManagerOptions = {}) {
     journal: options.journal ?? (() => new MemoryJournal()),
     ownNames: [],
     memoryBytes: () => 8 * gib,
-    metrics: metricsInMemory(clock),
+    metrics,
     managerBytes: () => 50 * 1024 ** 2,
     process: () => ({ userSeconds: 2, systemSeconds: 1, residentBytes: 100 * 1024 ** 2, startedSeconds: 5 }),
   });
@@ -209,5 +211,8 @@ export async function aManager(options: ManagerOptions = {}) {
       form: { services: 'kv', memoryQuota: 1024, port: 'SAME', ...administrator },
     });
   }
-  return { request, requestCapi: requestTo(capi), server, manager, kv, store, clock };
+  /** Takes the metrics of this moment into the last minutes. */
+  const sample = async () =>
+    metrics.store.appendRecent(clock.wallMs(), [...flatten(await metrics.registry.collect())]);
+  return { request, requestCapi: requestTo(capi), server, manager, kv, store, clock, sample };
 }

@@ -223,4 +223,4 @@ export class Agent implements DataService {
   }
 }
 
-const momentOf = (clock: Clock) => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });
+const momentOf = (clock: Clock) => ({ monotonicMs: clock.monotonicMs() });

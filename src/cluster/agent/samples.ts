@@ -1,13 +1,10 @@
-// The newest figures of the data service, rates from the figures before, and both of the last minute.
+// The newest figures of the data service, and rates from the figures before.
 import type { BucketReport, KvReport } from '#kv/admin.ts';
-import type { MeasuredBucket, SeriesPoint } from '../config/data-service.ts';
+import type { MeasuredBucket } from '../config/data-service.ts';
 
 type Counter = (typeof counters)[number];
 type Rates = Record<Counter, number>;
-const counters = [
-  ...(['ops', 'gets', 'getHits', 'sets', 'deletes', 'diskFetches'] as const),
-  ...(['evictions', 'expired', 'metaGets', 'metaSets', 'metaDeletes'] as const),
-] as const;
+const counters = ['ops', 'gets', 'getHits', 'diskFetches'] as const;
 const noRates = Object.fromEntries(counters.map((name) => [name, 0])) as Rates;
 
 interface Sample {
@@ -15,18 +12,14 @@ interface Sample {
   rates: Rates;
   /** What rates are taken against. */
   base: { atMs: number; report: BucketReport };
-  /** Oldest first. */
-  series: readonly SeriesPoint[];
 }
 
 interface Moment {
   monotonicMs: number;
-  wallMs: number;
 }
 
 /** Over less, a rate says nothing. */
 const shortestStepMs = 900;
-const seriesLimit = 60;
 
 export class Samples {
   #byUuid = new Map<string, Sample>();
@@ -62,7 +55,7 @@ export class Samples {
   measured(uuid: string): MeasuredBucket | null {
     const sample = this.#byUuid.get(uuid);
     if (!sample) return null;
-    const { report, rates, series } = sample;
+    const { report, rates } = sample;
     return {
       state: report.state,
       troubles: troublesOf(report),
@@ -78,7 +71,6 @@ export class Samples {
       nonResident: report.nonResident,
       collectionItems: report.collectionItems,
       rates,
-      series,
     };
   }
 }
@@ -100,11 +92,10 @@ function troublesOf({ name, damaged, writeFailure }: BucketReport): string[] {
 
 function next(before: Sample | undefined, report: BucketReport, now: Moment): Sample {
   const base = { atMs: now.monotonicMs, report };
-  if (!before) return { report, rates: noRates, base, series: [] };
+  if (!before) return { report, rates: noRates, base };
   if (now.monotonicMs - before.base.atMs < shortestStepMs) return { ...before, report };
   const rates = ratesOf(before.base.report, report, (now.monotonicMs - before.base.atMs) / 1000);
-  const series = [...before.series, pointOf(report, rates, now.wallMs)].slice(-seriesLimit);
-  return { report, rates, base, series };
+  return { report, rates, base };
 }
 
 /** Counters start anew when a bucket does; then there is no rate for one step. */
@@ -113,29 +104,4 @@ function ratesOf(from: BucketReport, to: BucketReport, seconds: number): Rates {
   return Object.fromEntries(
     counters.map((name) => [name, Math.max(to[name] - from[name], 0) / seconds]),
   ) as Rates;
-}
-
-/** By the names that clients know. */
-function pointOf(report: BucketReport, rates: Rates, atMs: number): SeriesPoint {
-  const figures = {
-    ops: rates.ops,
-    cmd_get: rates.gets,
-    get_hits: rates.getHits,
-    get_misses: rates.gets - rates.getHits,
-    cmd_set: rates.sets,
-    delete_hits: rates.deletes,
-    evictions: rates.evictions,
-    ep_bg_fetched: rates.diskFetches,
-    ep_num_ops_get_meta: rates.metaGets,
-    ep_num_ops_set_meta: rates.metaSets,
-    ep_num_ops_del_meta: rates.metaDeletes,
-    xdc_ops: rates.metaGets + rates.metaSets + rates.metaDeletes,
-    curr_items: report.items,
-    mem_used: report.memUsed,
-    ep_queue_size: report.dirtyItems,
-    vb_active_num_non_resident: report.nonResident,
-    couch_docs_data_size: report.dataBytes,
-    couch_docs_actual_disk_size: report.diskBytes,
-  };
-  return { atMs, figures };
 }

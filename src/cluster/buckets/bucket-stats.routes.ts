@@ -1,35 +1,36 @@
-// Statistics of buckets by the old paths: what was sampled in the last minute. Nothing older is kept, so other series are
-// empty, never invented.
+// Statistics of buckets by the old paths, from the node's own time series.
 import { refuse } from '#contract/errors.ts';
-import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
+import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
 import { bucketUri } from '../bootstrap/terse-config.ts';
-import type { DataService, SeriesPoint } from '../config/data-service.ts';
 import type { Moments } from '../nodes/moments.ts';
 import { nodeAddress } from '../nodes/node-record.ts';
+import { bucketFigures } from './bucket-figures.ts';
+import { type BucketSeries, BucketSeriesReader, isZoom, type SeriesReaderDeps } from './bucket-series.ts';
 import * as contract from './buckets.contract.ts';
 import type { BucketsService } from './buckets.service.ts';
 
-const zooms = ['minute', 'hour', 'day', 'week', 'month', 'year'];
+/** Whatever the zoom. */
 const intervalMs = 1_000;
 
-interface BucketStatsDeps {
+interface BucketStatsDeps extends SeriesReaderDeps {
   service: BucketsService;
-  data: DataService;
   moments: Moments;
 }
 
-export function bucketStatsRoutes({ service, data, moments }: BucketStatsDeps): BoundRoute[] {
+export function bucketStatsRoutes({ service, moments, ...deps }: BucketStatsDeps): BoundRoute[] {
+  const reader = new BucketSeriesReader(deps);
   const bucketOf = (params: Readonly<Record<string, string>>) => service.find(params['bucket'] as string);
   const addressOf = (context: Context) => nodeAddress(moments.still(context));
   const knownNode = (params: Readonly<Record<string, string>>, context: Context) => {
     if (params['node'] !== addressOf(context)) throw refuse.notFound();
     return params['node'];
   };
-  const pointsOf = async (params: Readonly<Record<string, string>>, zoom = 'minute') => {
-    const { uuid } = bucketOf(params);
-    if (!zooms.includes(zoom)) throw refuse.text('incorrect zoom value');
-    await data.refresh();
-    return zoom === 'minute' ? (data.measured(uuid)?.series ?? []) : [];
+  const seriesOf = (params: Readonly<Record<string, string>>, query: Form, figure: string | null = null) => {
+    const { name } = bucketOf(params);
+    const zoom = query['zoom'] ?? 'minute';
+    if (!isZoom(zoom)) throw refuse.text('incorrect zoom value');
+    const isForChart = query['resampleForUI'] !== undefined;
+    return reader.read(name, { zoom, isForChart, figure, afterMs: momentOf(query['haveTStamp']) });
   };
   const nodeUri = (bucket: string, node: string) => `${bucketUri(bucket)}/nodes/${encodeURIComponent(node)}`;
   return [
@@ -44,39 +45,41 @@ export function bucketStatsRoutes({ service, data, moments }: BucketStatsDeps): 
       return reply.json({ hostname, bucket: { uri: bucketUri(name) }, stats });
     }),
     bind(contract.BucketStats, async ({ params, query }) =>
-      reply.json(seriesOf(await pointsOf(params, query['zoom']))),
+      reply.json({ op: opOf(await seriesOf(params, query)) }),
     ),
     bind(contract.BucketNodeStats, async ({ params, query }, context) => {
       const hostname = knownNode(params, context);
-      return reply.json({ hostname, ...seriesOf(await pointsOf(params, query['zoom'])) });
+      return reply.json({ hostname, op: opOf(await seriesOf(params, query)) });
     }),
-    bind(contract.BucketStat, async ({ params }, context) => {
+    bind(contract.BucketStat, async ({ params, query }, context) => {
       const name = params['stat'] as string;
-      const points = (await pointsOf(params)).filter(({ figures }) => Object.hasOwn(figures, name));
-      const samples = points.map(({ figures }) => figures[name]);
-      const timestamp = points.map(({ atMs }) => atMs);
-      return reply.json({ ...headOf(points), timestamp, nodeStats: { [addressOf(context)]: samples } });
+      const { timesMs, figures } = await seriesOf(params, query, name);
+      const nodeStats = { [addressOf(context)]: figures[name] ?? [] };
+      return reply.json({ ...headOf(timesMs), timestamp: timesMs, nodeStats });
     }),
     ...[contract.StatsDirectory, contract.NamedStatsDirectory].map((route) =>
       bind(route, ({ params }) => {
         bucketOf(params);
-        return reply.json({ blocks: [] });
+        const stats = Object.keys(bucketFigures).map((name) => ({ name }));
+        return reply.json({ blocks: [{ blockName: 'Bucket', stats }] });
       }),
     ),
   ];
 }
 
-const headOf = (points: readonly SeriesPoint[]) => ({
-  samplesCount: points.length,
-  isPersistent: false,
-  lastTStamp: points.at(-1)?.atMs ?? 0,
+const headOf = (timesMs: readonly number[]) => ({
+  samplesCount: timesMs.length,
+  isPersistent: true,
+  lastTStamp: timesMs.at(-1) ?? 0,
   interval: intervalMs,
 });
 
-function seriesOf(points: readonly SeriesPoint[]) {
-  const samples: Record<string, number[]> = { timestamp: points.map(({ atMs }) => atMs) };
-  for (const name of Object.keys(points.at(-1)?.figures ?? {})) {
-    samples[name] = points.map(({ figures }) => figures[name] as number);
-  }
-  return { op: { samples, ...headOf(points) } };
+const opOf = ({ timesMs, figures }: BucketSeries) => ({
+  samples: { ...figures, timestamp: timesMs },
+  ...headOf(timesMs),
+});
+
+/** What is not a moment is as good as none. */
+function momentOf(text: string | undefined): number {
+  return text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : 0;
 }

@@ -134,7 +134,7 @@ export const BucketStats = defineRoute({
   path: `${bucket}/stats`,
   access: readStats,
   answer: { json: seriesShape },
-  doc: 'Sample series of a bucket over the last minute in which it was asked for; nothing older is kept.',
+  doc: 'Sample series of a bucket over a `zoom` (minute, hour, day, week, month or year), after `haveTStamp` where that is sent; with `resampleForUI` about sixty samples.',
 });
 
 export const BucketStat = defineRoute({
@@ -143,7 +143,7 @@ export const BucketStat = defineRoute({
   path: `${bucket}/stats/:stat`,
   access: readStats,
   answer: { json: oneSeriesShape },
-  doc: 'One sample series of a bucket by node, over the last minute; empty for a name that is not sampled.',
+  doc: 'One sample series of a bucket by node, over a `zoom`; empty for a name that is not sampled.',
 });
 
 export const BucketNodeStats = defineRoute({
@@ -152,7 +152,7 @@ export const BucketNodeStats = defineRoute({
   path: `${bucket}/nodes/:node/stats`,
   access: readStats,
   answer: { json: nodeSeriesShape },
-  doc: 'Sample series of a bucket on one node over the last minute; nothing older is kept.',
+  doc: 'Sample series of a bucket on one node over a `zoom`.',
 });
 
 /** The second path is the one that bucket records name. */
@@ -162,7 +162,7 @@ export const StatsDirectory = defineRoute({
   path: `${bucket}/statsDirectory`,
   access: readStats,
   answer: { json: seriesNamesShape },
-  doc: 'Names of the sample series: none yet.',
+  doc: 'Names of the sample series.',
 });
 export const NamedStatsDirectory = defineRoute({
   ...StatsDirectory,

@@ -282,22 +282,28 @@ describe('bucket requests', () => {
     assert.deepEqual((await request(`${buckets}/b/localRandomKey`)).body, { ok: true, key: 'k' });
   });
 
-  it('answer what was sampled in the last minute, nothing older, and refuse unknown zooms', async () => {
-    const { request, kv, clock } = await aBucket();
-    await request(`${buckets}/b/stats`);
+  it('answer what was sampled, and refuse unknown zooms', async () => {
+    const { request, kv, clock, sample } = await aBucket();
+    await sample();
     kv.figures['b'] = { metaSets: 20, items: 7 };
     clock.advance(2000);
+    await sample();
     const recent = (await request(`${buckets}/b/stats`)).body.op;
-    assert.deepEqual([Math.max(...recent.samples.xdc_ops) > 0, recent.samples.curr_items.at(-1)], [true, 7]);
+    assert.deepEqual([recent.samples.xdc_ops.at(-1), recent.samples.curr_items.at(-1)], [10, 7]);
     assert.equal(recent.samples.timestamp.length, recent.samplesCount);
     const named = (await request(`${buckets}/b/stats/xdc_ops`)).body;
     assert.deepEqual(named.nodeStats, { '127.0.0.1:8091': recent.samples.xdc_ops });
-    const { op } = (await request(`${buckets}/b/stats?zoom=hour`)).body;
-    assert.deepEqual([op.samples, op.samplesCount], [{ timestamp: [] }, 0]);
+    assert.deepEqual([named.timestamp.at(-1), named.interval], [recent.lastTStamp, 1000]);
+    const later = (await request(`${buckets}/b/stats?haveTStamp=${recent.lastTStamp}`)).body.op;
+    assert.deepEqual([later.samples.timestamp, later.samplesCount, later.lastTStamp], [[], 0, 0]);
     const wrong = await request(`${buckets}/b/stats?zoom=second`);
     assert.deepEqual([wrong.status, wrong.text], [400, 'incorrect zoom value']);
     const one = (await request(`${buckets}/b/stats/replications%2Fu%2Fb%2Fc%2Fdocs_written`)).body;
-    assert.deepEqual(one.nodeStats, { '127.0.0.1:8091': [] });
+    assert.deepEqual([one.nodeStats, one.timestamp], [{ '127.0.0.1:8091': [] }, []]);
     assert.equal((await request(`${buckets}/b/nodes/other%3A8091`)).status, 404);
+    const [block] = (await request(`${buckets}/b/statsDirectory`)).body.blocks;
+    const names = block.stats.map(({ name }: { name: string }) => name).sort();
+    const { timestamp: _, ...figures } = recent.samples;
+    assert.deepEqual(names, Object.keys(figures).sort());
   });
 });

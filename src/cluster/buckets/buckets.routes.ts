@@ -9,11 +9,12 @@ import { snapshots } from '../config/snapshots.ts';
 import type { Moments } from '../nodes/moments.ts';
 import { bucketNodeRecord, type NodeMoment, stableBucketNode, storageTotals } from '../nodes/node-record.ts';
 import { fullRecord, stableRecord } from './bucket-record.ts';
+import type { SeriesReaderDeps } from './bucket-series.ts';
 import { bucketStatsRoutes } from './bucket-stats.routes.ts';
 import * as contract from './buckets.contract.ts';
 import type { BucketsService } from './buckets.service.ts';
 
-export interface BucketRoutesDeps {
+export interface BucketRoutesDeps extends SeriesReaderDeps {
   service: BucketsService;
   view: ClusterView;
   data: DataService;

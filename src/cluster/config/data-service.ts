@@ -59,12 +59,4 @@ export interface MeasuredBucket {
   collectionItems: Readonly<Record<string, number>>;
   /** Per second, over the last sampling step. */
   rates: { ops: number; gets: number; getHits: number; diskFetches: number };
-  /** Of the last steps, oldest first. */
-  series: readonly SeriesPoint[];
-}
-
-/** Figures and rates of one sampling step, by the names that clients know. */
-export interface SeriesPoint {
-  atMs: number;
-  figures: Readonly<Record<string, number>>;
 }

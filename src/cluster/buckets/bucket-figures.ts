@@ -1,0 +1,143 @@
+// The figures of a bucket by their older names, from metrics. Counters are shown by their rates.
+import type { MetricName } from '#metrics/catalogue.ts';
+import type { Labels } from '#metrics/sample.ts';
+import type { Column, SeriesGrid } from './series-grid.ts';
+
+type Figure = (grid: SeriesGrid) => Column;
+
+const gauge =
+  (name: MetricName, labels?: Labels): Figure =>
+  (grid) =>
+    grid.gauge(name, labels);
+const rate =
+  (name: MetricName, labels?: Labels): Figure =>
+  (grid) =>
+    grid.rate(name, labels);
+const ops = (op: string, result?: string): Figure => rate('kv_ops', result ? { op, result } : { op });
+const active = { state: 'active' };
+
+const combine =
+  (figures: readonly Figure[], of: (...values: number[]) => number): Figure =>
+  (grid) => {
+    const columns = figures.map((figure) => figure(grid));
+    return (columns[0] ?? []).map((_, index) => of(...columns.map((column) => column[index] as number)));
+  };
+const sum = (...figures: Figure[]): Figure =>
+  combine(figures, (...values) => values.reduce((total, value) => total + (value || 0), 0));
+const percent = (part: Figure, whole: Figure): Figure =>
+  combine([part, whole], (some, all) => (all > 0 ? Math.min((100 * some) / all, 100) : 0));
+const times = (factor: number, figure: Figure): Figure => combine([figure], (value) => factor * value);
+
+/** Microseconds, over what was counted in the step. */
+const average =
+  (name: MetricName, labels: Labels = {}): Figure =>
+  (grid) => {
+    const [seconds, count] = [grid.rate(`${name}_sum`, labels), grid.rate(`${name}_count`, labels)];
+    return seconds.map((one, index) =>
+      (count[index] as number) > 0 ? (1e6 * one) / (count[index] as number) : 0,
+    );
+  };
+
+const clientFigures: Record<string, Figure> = {
+  cmd_get: ops('get'),
+  get_hits: ops('get', 'hit'),
+  get_misses: ops('get', 'miss'),
+  cmd_set: ops('set'),
+  delete_hits: ops('delete', 'hit'),
+  delete_misses: ops('delete', 'miss'),
+  incr_hits: ops('incr', 'hit'),
+  incr_misses: ops('incr', 'miss'),
+  decr_hits: ops('decr', 'hit'),
+  decr_misses: ops('decr', 'miss'),
+  cas_hits: ops('cas', 'hit'),
+  cas_misses: ops('cas', 'miss'),
+  cas_badval: ops('cas', 'badval'),
+  ep_num_ops_get_meta: ops('get_meta'),
+  ep_num_ops_set_meta: ops('set_meta'),
+  ep_num_ops_del_meta: ops('del_meta'),
+  xdc_ops: sum(ops('get_meta'), ops('set_meta'), ops('del_meta')),
+  misses: sum(ops('get', 'miss'), ops('delete', 'miss'), ops('incr', 'miss'), ops('decr', 'miss')),
+  ops: sum(
+    ...[ops('get'), ops('set'), ops('delete'), ops('incr'), ops('decr')],
+    ...[ops('get_meta'), ops('set_meta'), ops('del_meta')],
+  ),
+  hit_ratio: percent(ops('get', 'hit'), ops('get')),
+  curr_connections: gauge('kv_curr_connections'),
+  bytes_read: rate('kv_read_bytes'),
+  bytes_written: rate('kv_written_bytes'),
+};
+
+const residentPercent = times(100, gauge('kv_vb_perc_mem_resident_ratio', active));
+
+const memoryFigures: Record<string, Figure> = {
+  curr_items: gauge('kv_curr_items'),
+  curr_items_tot: gauge('kv_curr_items_tot'),
+  mem_used: gauge('kv_mem_used_bytes'),
+  evictions: rate('kv_ep_num_value_ejects'),
+  ep_num_value_ejects: rate('kv_ep_num_value_ejects'),
+  ep_tmp_oom_errors: rate('kv_ep_tmp_oom_errors'),
+  ep_resident_items_rate: residentPercent,
+  vb_active_num: gauge('kv_num_vbuckets', active),
+  vb_active_curr_items: gauge('kv_vb_curr_items', active),
+  vb_active_num_non_resident: gauge('kv_vb_num_non_resident', active),
+  vb_active_resident_items_ratio: residentPercent,
+  vb_active_eject: rate('kv_vb_eject', active),
+};
+
+const fragmentation: Figure = combine(
+  [gauge('kv_ep_db_file_size_bytes'), gauge('kv_ep_db_data_size_bytes')],
+  (file, data) => (file > 0 ? (100 * Math.max(file - data, 0)) / file : 0),
+);
+
+const diskFigures: Record<string, Figure> = {
+  ep_queue_size: gauge('kv_ep_queue_size'),
+  disk_write_queue: gauge('kv_ep_queue_size'),
+  ep_diskqueue_items: gauge('kv_ep_diskqueue_items'),
+  ep_diskqueue_fill: rate('kv_ep_diskqueue_fill'),
+  ep_diskqueue_drain: rate('kv_ep_diskqueue_drain'),
+  ep_bg_fetched: rate('kv_ep_bg_fetched'),
+  ep_cache_miss_rate: percent(rate('kv_ep_bg_fetched'), ops('get')),
+  avg_bg_wait_time: average('kv_bg_wait_seconds'),
+  avg_disk_commit_time: average('kv_disk_seconds', { op: 'commit' }),
+  couch_docs_data_size: gauge('kv_ep_db_data_size_bytes'),
+  couch_docs_disk_size: gauge('kv_ep_db_file_size_bytes'),
+  couch_docs_actual_disk_size: gauge('couch_docs_actual_disk_size'),
+  couch_total_disk_size: gauge('couch_docs_actual_disk_size'),
+  couch_docs_fragmentation: fragmentation,
+};
+
+const machineFigures: Record<string, Figure> = {
+  cpu_utilization_rate: gauge('sys_cpu_utilization_rate'),
+  cpu_stolen_rate: gauge('sys_cpu_stolen_rate'),
+  mem_actual_free: gauge('sys_mem_actual_free'),
+  mem_actual_used: gauge('sys_mem_actual_used'),
+  mem_free: gauge('sys_mem_actual_free'),
+  mem_total: gauge('sys_mem_total'),
+  mem_limit: gauge('sys_mem_limit'),
+  swap_total: gauge('sys_swap_total'),
+  swap_used: gauge('sys_swap_used'),
+  allocstall: gauge('sys_allocstall'),
+  rest_requests: rate('cm_rest_request_enters_total'),
+};
+
+export const bucketFigures: Readonly<Record<string, Figure>> = {
+  ...clientFigures,
+  ...memoryFigures,
+  ...diskFigures,
+  ...machineFigures,
+};
+
+/** Metrics of the bucket, and those of the node, that the figures are made of. */
+export const bucketSources = [
+  ...['kv_ops', 'kv_curr_items', 'kv_curr_items_tot', 'kv_mem_used_bytes', 'kv_ep_num_value_ejects'],
+  ...['kv_ep_tmp_oom_errors', 'kv_vb_perc_mem_resident_ratio', 'kv_num_vbuckets', 'kv_vb_curr_items'],
+  ...['kv_vb_num_non_resident', 'kv_vb_eject', 'kv_ep_queue_size', 'kv_ep_diskqueue_items'],
+  ...['kv_ep_diskqueue_fill', 'kv_ep_diskqueue_drain', 'kv_ep_bg_fetched', 'kv_bg_wait_seconds_sum'],
+  ...['kv_bg_wait_seconds_count', 'kv_disk_seconds_sum', 'kv_disk_seconds_count', 'kv_ep_db_data_size_bytes'],
+  ...['kv_ep_db_file_size_bytes', 'couch_docs_actual_disk_size'],
+];
+export const nodeSources = [
+  ...['kv_curr_connections', 'kv_read_bytes', 'kv_written_bytes', 'sys_cpu_utilization_rate'],
+  ...['sys_cpu_stolen_rate', 'sys_mem_actual_free', 'sys_mem_actual_used', 'sys_mem_total', 'sys_mem_limit'],
+  ...['sys_swap_total', 'sys_swap_used', 'sys_allocstall', 'cm_rest_request_enters_total'],
+];

@@ -1,0 +1,138 @@
+// Series over the zooms, against a store that holds what the test says.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { metricOf } from '#metrics/catalogue.ts';
+import { testOf } from '#metrics/query/match.ts';
+import type { Series } from '#metrics/sample.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { bucketSources, nodeSources } from './bucket-figures.ts';
+import { BucketSeriesReader, type SeriesChoice, type SeriesStore } from './bucket-series.ts';
+
+const hourMs = 3_600_000;
+const startMs = 100 * 24 * hourMs;
+const minute: SeriesChoice = { zoom: 'minute', afterMs: 0, isForChart: false, figure: null };
+
+const series = (name: string, labels: object, stepMs: number, values: number[]): Series => ({
+  labels: { __name__: name, bucket: 'b', ...labels },
+  timesMs: Float64Array.from(values, (_, index) => startMs + index * stepMs),
+  values: Float64Array.from(values),
+});
+
+/** The clock stands at the newest sample. */
+function reader(...all: Series[]) {
+  const asked: number[] = [];
+  const select: SeriesStore['recent'] = (matchers, from, to) =>
+    all
+      .filter(({ labels }) => testOf(matchers)(labels))
+      .map(({ labels, timesMs, values }) => {
+        const within = (_: number, index: number) =>
+          (timesMs[index] as number) >= from && (timesMs[index] as number) <= to;
+        return { labels, timesMs: timesMs.filter(within), values: values.filter(within) };
+      });
+  const timeSeries: SeriesStore = {
+    recent: select,
+    select: async (matchers, from, to, { enoughMs = 0 } = {}) => {
+      asked.push(enoughMs);
+      return { series: select(matchers, from, to) };
+    },
+  };
+  const newest = Math.max(...all.map(({ timesMs }) => timesMs.at(-1) as number));
+  return { asked, series: new BucketSeriesReader({ timeSeries, clock: new ManualClock(newest) }) };
+}
+
+const counted = (count: number, of: (index: number) => number) =>
+  Array.from({ length: count }, (_, index) => of(index));
+const sets = (stepMs: number, values: number[]) => series('kv_ops', { op: 'set' }, stepMs, values);
+
+test('shows rates for each second of the last minute, and what adds up to all that was done', async () => {
+  const values = counted(100, (index) => index * index);
+  const { timesMs, figures } = await reader(sets(1000, values)).series.read('b', minute);
+  assert.equal(timesMs.length, 60);
+  assert.deepEqual([timesMs[0], timesMs.at(-1)], [startMs + 40_000, startMs + 99_000]);
+  assert.equal(
+    figures['cmd_set']?.reduce((sum, rate) => sum + rate, 0),
+    99 * 99 - 39 * 39,
+  );
+  assert.deepEqual(figures['ops'], figures['cmd_set']);
+});
+
+test('counts on over a restart, whose counters begin at zero', async () => {
+  const { figures } = await reader(sets(1000, [10, 20, 3, 4])).series.read('b', minute);
+  assert.deepEqual(figures['cmd_set'], [10, 3, 1]);
+});
+
+test('shows gauges as they were last, and adds up what is counted apart', async () => {
+  const { figures } = await reader(
+    sets(1000, [0, 0, 0]),
+    series('kv_curr_items', {}, 1000, [5, 6, 7]),
+    series('kv_ops', { op: 'get', result: 'hit' }, 1000, [0, 6, 6]),
+    series('kv_ops', { op: 'get', result: 'miss' }, 1000, [0, 2, 2]),
+  ).series.read('b', minute);
+  assert.deepEqual(figures['curr_items'], [6, 7]);
+  assert.deepEqual(
+    [figures['cmd_get'], figures['hit_ratio']],
+    [
+      [8, 0],
+      [75, 0],
+    ],
+  );
+});
+
+test('reads longer zooms from the store, in their steps', async () => {
+  const lasting: [SeriesChoice['zoom'], number, number][] = [
+    ['hour', 900, 4],
+    ['day', 1440, 60],
+    ['week', 1152, 600],
+    ['month', 1488, 1800],
+    ['year', 1464, 21_600],
+  ];
+  for (const [zoom, count, step] of lasting) {
+    const stepMs = Math.max(10_000, step * 1000);
+    const { asked, series: one } = reader(
+      sets(
+        stepMs,
+        counted(1500, (index) => (index * stepMs) / 1000),
+      ),
+    );
+    const { timesMs, figures } = await one.read('b', { ...minute, zoom });
+    assert.equal(timesMs.length, count, zoom);
+    assert.equal((timesMs[1] as number) - (timesMs[0] as number), step * 1000);
+    assert.ok(
+      figures['cmd_set']?.every((rate) => Math.abs(rate - 1) < 1e-9),
+      zoom,
+    );
+    assert.ok(
+      asked.every((enough) => enough === step * 1000),
+      zoom,
+    );
+  }
+});
+
+test('gives charts about sixty samples of the same time', async () => {
+  const { series: one } = reader(
+    sets(
+      10_000,
+      counted(1000, (index) => index * 10),
+    ),
+  );
+  const { timesMs, figures } = await one.read('b', { ...minute, zoom: 'hour', isForChart: true });
+  assert.deepEqual([timesMs.length, (timesMs[1] as number) - (timesMs[0] as number)], [60, 60_000]);
+  assert.ok(figures['cmd_set']?.every((rate) => rate === 1));
+});
+
+test('leaves out moments without samples and figures that were not asked for', async () => {
+  const { series: one } = reader(sets(1000, [1, 2, 4]));
+  assert.deepEqual(await one.read('b', { ...minute, figure: 'cmd_set' }), {
+    timesMs: [startMs + 1000, startMs + 2000],
+    figures: { cmd_set: [1, 2] },
+  });
+  const later = await one.read('b', { ...minute, figure: 'cmd_set', afterMs: startMs + 1000 });
+  assert.deepEqual(later.figures, { cmd_set: [2] });
+  assert.deepEqual(await one.read('b', { ...minute, figure: 'unheard_of' }), { timesMs: [], figures: {} });
+  assert.deepEqual((await one.read('other', minute)).timesMs, []);
+});
+
+test('is made of metrics that there are', () => {
+  for (const name of [...bucketSources, ...nodeSources])
+    assert.ok(metricOf(name.replace(/_(sum|count)$/, '')), name);
+});

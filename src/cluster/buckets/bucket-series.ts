@@ -1,0 +1,113 @@
+// The sample series of a bucket: which moments a zoom has, and the figures at them, from the node's time series.
+import type { Matcher, MetricsStore, Series } from '#metrics/sample.ts';
+import type { Clock } from '#ports/clock.ts';
+import { bucketFigures, bucketSources, nodeSources } from './bucket-figures.ts';
+import { SeriesGrid } from './series-grid.ts';
+
+/** Seconds of a step, and how many there are. */
+const zooms = {
+  minute: { step: 1, count: 60 },
+  hour: { step: 4, count: 900 },
+  day: { step: 60, count: 1440 },
+  week: { step: 600, count: 1152 },
+  month: { step: 1800, count: 1488 },
+  year: { step: 21_600, count: 1464 },
+};
+export type Zoom = keyof typeof zooms;
+export const isZoom = (text: string): text is Zoom => Object.hasOwn(zooms, text);
+
+/** As many as a chart of old consoles has points. */
+const chartSamples = 60;
+/** Growth is counted from a sample before. */
+const runUpSteps = 2;
+const runUpMs = 30_000;
+
+export interface SeriesChoice {
+  zoom: Zoom;
+  /** Only what is newer than this moment. */
+  afterMs: number;
+  isForChart: boolean;
+  /** Null: all. */
+  figure: string | null;
+}
+
+export interface BucketSeries {
+  timesMs: number[];
+  figures: Record<string, number[]>;
+}
+
+export interface SeriesReaderDeps {
+  timeSeries: SeriesStore;
+  clock: Clock;
+}
+
+/** Of the time series: what reads of one bucket need. */
+export type SeriesStore = Pick<MetricsStore, 'recent'> & {
+  select(
+    matchers: readonly Matcher[],
+    fromMs: number,
+    toMs: number,
+    options?: { enoughMs?: number },
+  ): Promise<{ series: readonly Series[] }>;
+};
+
+export class BucketSeriesReader {
+  readonly #deps: SeriesReaderDeps;
+
+  constructor(deps: SeriesReaderDeps) {
+    this.#deps = deps;
+  }
+
+  async read(bucket: string, choice: SeriesChoice): Promise<BucketSeries> {
+    const { timesMs, stepMs } = this.#momentsOf(choice);
+    const [firstMs = 0, lastMs = 0] = [timesMs[0], timesMs.at(-1)];
+    if (timesMs.length === 0) return { timesMs, figures: {} };
+    const fromMs = firstMs - runUpSteps * stepMs - runUpMs;
+    const series = [
+      ...(await this.#select(named(bucketSources, bucket), fromMs, lastMs, choice.zoom)),
+      ...(await this.#select(named(nodeSources), fromMs, lastMs, choice.zoom)),
+    ];
+    // Each second shows once; what comes each ten seconds holds until the next.
+    const newestMs =
+      choice.zoom === 'minute' ? Math.max(0, ...series.map((one) => one.timesMs.at(-1) ?? 0)) : lastMs;
+    return shownOf(new SeriesGrid(series, { timesMs, stepMs }), timesMs, newestMs, choice.figure);
+  }
+
+  #momentsOf({ zoom, afterMs, isForChart }: SeriesChoice): { timesMs: number[]; stepMs: number } {
+    const { step, count } = zooms[zoom];
+    const every = isForChart ? Math.max(Math.floor(count / chartSamples), 1) : 1;
+    const stepMs = step * every * 1000;
+    const lastMs = Math.floor(this.#deps.clock.wallMs() / stepMs) * stepMs;
+    const length = Math.floor(count / every);
+    const timesMs = Array.from({ length }, (_, index) => lastMs - (length - 1 - index) * stepMs);
+    return { timesMs: timesMs.filter((timeMs) => timeMs > afterMs), stepMs };
+  }
+
+  /** What was sampled each second lies in memory. */
+  async #select(matchers: Matcher[], fromMs: number, toMs: number, zoom: Zoom): Promise<readonly Series[]> {
+    const { timeSeries } = this.#deps;
+    if (zoom === 'minute') return timeSeries.recent(matchers, fromMs, toMs);
+    return (await timeSeries.select(matchers, fromMs, toMs, { enoughMs: zooms[zoom].step * 1000 })).series;
+  }
+}
+
+const named = (names: readonly string[], bucket?: string): Matcher[] => [
+  { label: '__name__', operator: '=~', value: names.join('|') },
+  ...(bucket === undefined ? [] : [{ label: 'bucket', operator: '=' as const, value: bucket }]),
+];
+
+/** Moments before the first two samples, and after the newest, are left out. */
+function shownOf(
+  grid: SeriesGrid,
+  timesMs: readonly number[],
+  newestMs: number,
+  figure: string | null,
+): BucketSeries {
+  const rates = grid.rate('kv_ops', { op: 'set' });
+  const isThere = rates.map((rate, index) => !Number.isNaN(rate) && (timesMs[index] as number) <= newestMs);
+  const pick = <T>(all: readonly T[]): T[] => all.filter((_, index) => isThere[index]);
+  const wanted = Object.entries(bucketFigures).filter(([name]) => figure === null || name === figure);
+  const figures = wanted.map(([name, of]) => [name, pick(of(grid)).map((value) => value || 0)] as const);
+  const isKnown = figure === null || wanted.length > 0;
+  return { timesMs: isKnown ? pick(timesMs) : [], figures: Object.fromEntries(figures) };
+}

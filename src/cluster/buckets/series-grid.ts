@@ -1,0 +1,90 @@
+// Series of samples read at even steps of time: gauges as they were last, counters as their growth for each second of the
+// step. A counter that fell began again at zero.
+import type { Labels, Series } from '#metrics/sample.ts';
+
+export interface GridSteps {
+  /** Ascending. */
+  readonly timesMs: readonly number[];
+  readonly stepMs: number;
+}
+
+/** Samples come each second or ten seconds, older ones each five minutes: what is older than this is no news. */
+const newsMs = { fine: 25_000, coarse: 660_000 };
+const coarseStepMs = 300_000;
+
+export type Column = readonly number[];
+
+export class SeriesGrid {
+  readonly #byName = new Map<string, Series[]>();
+  readonly #steps: GridSteps;
+  readonly #maxAgeMs: number;
+
+  constructor(series: readonly Series[], steps: GridSteps) {
+    this.#steps = steps;
+    this.#maxAgeMs = Math.max(steps.stepMs, steps.stepMs < coarseStepMs ? newsMs.fine : newsMs.coarse);
+    for (const one of series) {
+      const name = one.labels['__name__'] ?? '';
+      const known = this.#byName.get(name);
+      if (known) known.push(one);
+      else this.#byName.set(name, [one]);
+    }
+  }
+
+  /** The sum over the series with these labels; NaN where none of them was sampled. */
+  gauge(name: string, labels: Labels = {}): Column {
+    return this.#sum(name, labels, (series) => this.#read(series, ({ values }, at) => values[at] as number));
+  }
+
+  /** For a second; NaN before the second sample. */
+  rate(name: string, labels: Labels = {}): Column {
+    return this.#sum(name, labels, (series) => {
+      const grown = growthOf(series.values);
+      return this.#read(series, ({ timesMs }, at, timeMs) => {
+        const before = this.#baseOf(timesMs, at, timeMs - this.#steps.stepMs);
+        if (before < 0) return Number.NaN;
+        const seconds = ((timesMs[at] as number) - (timesMs[before] as number)) / 1000;
+        return ((grown[at] as number) - (grown[before] as number)) / seconds;
+      });
+    });
+  }
+
+  #sum(name: string, labels: Labels, read: (series: Series) => number[]): Column {
+    const columns = (this.#byName.get(name) ?? []).filter((one) => has(one.labels, labels)).map(read);
+    return this.#steps.timesMs.map((_, index) => {
+      const values = columns.map((column) => column[index] as number).filter((value) => !Number.isNaN(value));
+      return values.length === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0);
+    });
+  }
+
+  #read(series: Series, value: (series: Series, at: number, timeMs: number) => number): number[] {
+    let at = -1;
+    return this.#steps.timesMs.map((timeMs) => {
+      while (at + 1 < series.timesMs.length && (series.timesMs[at + 1] as number) <= timeMs) at++;
+      const isNews = at >= 0 && timeMs - (series.timesMs[at] as number) <= this.#maxAgeMs;
+      return isNews ? value(series, at, timeMs) : Number.NaN;
+    });
+  }
+
+  /** The sample that growth up to the one at `at` is counted from: a step before, or the one before. */
+  #baseOf(timesMs: Float64Array, at: number, fromMs: number): number {
+    let before = at - 1;
+    while (before > 0 && (timesMs[before] as number) > fromMs) before--;
+    if (before < 0) return -1;
+    const isNear = (timesMs[at] as number) - (timesMs[before] as number) <= 2 * this.#maxAgeMs;
+    return isNear ? before : -1;
+  }
+}
+
+function has(labels: Labels, wanted: Labels): boolean {
+  return Object.entries(wanted).every(([name, value]) => labels[name] === value);
+}
+
+/** As if the counter had never fallen. */
+function growthOf(values: Float64Array): Float64Array {
+  const grown = new Float64Array(values.length);
+  for (let at = 1; at < values.length; at++) {
+    const [before, now] = [values[at - 1] as number, values[at] as number];
+    grown[at] = (grown[at - 1] as number) + (now >= before ? now - before : now);
+  }
+  return grown;
+}
