@@ -13,9 +13,11 @@ export interface RestTarget {
   password?: string;
   /** The address to come from, where the node's allowlist admits only that. */
   localAddress?: string | undefined;
+  /** For how long a silent connection is waited for. */
+  timeoutMs?: number | undefined;
 }
 
-const timeoutMs = 30_000;
+const patienceMs = 30_000;
 
 export type RestFields = Readonly<Record<string, string | number | boolean>>;
 
@@ -30,6 +32,7 @@ export function rest(
 ): Promise<RestReply> {
   const { type, body } = encoded(content);
   const { promise, resolve, reject } = Promise.withResolvers<RestReply>();
+  const timeoutMs = target.timeoutMs ?? patienceMs;
   const outgoing = request({
     host: target.host,
     port: target.port,

@@ -18,6 +18,10 @@ export const cloudOptions = {
   host: { kind: kinds.host, default: '127.0.0.1', doc: 'address to listen on' },
   port: { kind: kinds.port, default: 8080, doc: 'hosted management API' },
   database: { kind: kinds.text, doc: 'SQLite file, or postgres://… (default: a file in the data folder)' },
+  'key-file': {
+    kind: kinds.path,
+    doc: 'key that secrets in the database are encrypted under; servers of one database share it (default: one in the data folder)',
+  },
   'size-scale': {
     kind: share,
     default: 1 / 64,

@@ -4,6 +4,7 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -45,10 +46,9 @@ export class DataFolder {
     return new DataFolder(absolute, random);
   }
 
-  /** Encrypts under the folder's key, which is made on first use. */
-  secrets(): SecretBox {
-    const path = join(this.path, keyFile);
-    if (!existsSync(path)) writePrivate(path, this.random.bytes(secretKeyBytes));
+  /** Encrypts under the folder's key, or under that of another file; made on first use. */
+  secrets(path = join(this.path, keyFile)): SecretBox {
+    if (!existsSync(path)) writeOnce(path, this.random.bytes(secretKeyBytes));
     return new SecretBox(readFileSync(path), this.random);
   }
 
@@ -93,6 +93,19 @@ function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));
   mkdirSync(path, { mode: 0o700 });
+}
+
+/** Of several processes that do so at once, the first one's bytes are kept. */
+function writeOnce(path: string, bytes: Uint8Array): void {
+  const own = `${path}.${process.pid}`;
+  writePrivate(own, bytes);
+  try {
+    linkSync(own, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(own);
+  }
 }
 
 /** Whole, on disk and readable by the owner only before its name appears. */

@@ -34,14 +34,18 @@ export async function runCloud(given: CloudOptionValues): Promise<void> {
   process.stdout.write(summary(api, cloud, options));
 }
 
-async function assemble(options: CloudOptionValues, { folder, store }: CloudPlace, log: Log): Promise<Cloud> {
+async function assemble(
+  options: CloudOptionValues,
+  { folder, store, secrets }: CloudPlace,
+  log: Log,
+): Promise<Cloud> {
   const operatorAddress = operatorAddressHere();
   const home = folder.id();
   const ports = { clock: realClock, random: realRandom, log };
   return startCloud({
     ...ports,
     store,
-    secrets: folder.secrets(),
+    secrets,
     provisioner: new LocalProvisioner({
       ...ports,
       folder: join(folder.path, 'nodes'),

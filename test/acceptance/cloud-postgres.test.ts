@@ -1,9 +1,14 @@
 // The cloud over PostgreSQL: the same, and several API servers on one database.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { aCluster, untilGone } from '../support/cloud-cluster.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 import { cloudSuite } from '../support/cloud-suite.ts';
 import { needs } from '../support/needs.ts';
+import { eventually } from '../support/node-process.ts';
 import { Postgres } from '../support/postgres.ts';
 
 describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
@@ -32,6 +37,51 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     );
     assert.equal(pages[0]?.body.data.length, 21);
     assert.deepEqual(pages[0]?.body.data, pages[1]?.body.data);
+  });
+
+  test('lets each server use and delete the clusters of the others, whose nodes stay with their own', async () => {
+    const keys = mkdtempSync(join(tmpdir(), 'divan-key-'));
+    const args = [...(await database()), '--key-file', join(keys, 'shared.key')];
+    try {
+      await using one = await CloudProcess.start({ args });
+      await using other = await CloudProcess.start({ args });
+      const { path } = await aCluster(one);
+      const bucket = { name: 'orders', memoryQuota: 100, replicas: 0 };
+      assert.equal((await other.request('POST', `${path}/buckets`, bucket)).status, 201);
+      assert.equal((await one.request('GET', `${path}/buckets`)).body[0].name, 'orders');
+      assert.deepEqual([one.nodePids().length, other.nodePids().length], [1, 0]);
+      assert.equal((await other.request('DELETE', path)).status, 202);
+      await untilGone(other, path);
+      assert.deepEqual(one.nodePids(), []);
+    } finally {
+      rmSync(keys, { recursive: true });
+    }
+  });
+
+  test('names the option that is missing when servers have different keys', async () => {
+    const args = await database();
+    await using one = await CloudProcess.start({ args });
+    await using other = await CloudProcess.start({ args });
+    const { path } = await aCluster(one);
+    const { status, body } = await other.request('GET', `${path}/buckets`);
+    assert.equal(status, 500);
+    assert.match(body.message, /--key-file/);
+  });
+
+  test('finishes clusters that were under way when the database went away', async () => {
+    await using cloud = await CloudProcess.start({ args: await database() });
+    const cluster = aCluster(cloud);
+    await eventually(() => assert.equal(cloud.nodePids().length, 1));
+    await server.stop();
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await server.restart();
+    const { path } = await cluster;
+    assert.equal(cloud.nodePids().length, 1);
+    assert.equal((await cloud.request('DELETE', path)).status, 202);
+    await server.stop();
+    await server.restart();
+    await untilGone(cloud, path);
+    assert.deepEqual(cloud.nodePids(), []);
   });
 
   test('answers 500 while the database is away, and goes on when it is back', async () => {

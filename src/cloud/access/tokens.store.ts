@@ -5,6 +5,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { Store, TokenRow } from '../store/tables.ts';
 import type { Role } from './caller.ts';
+import { openSealed } from './sealed.ts';
 
 const tokenBytes = 32;
 const accessKeyBytes = 18;
@@ -107,7 +108,7 @@ export class TokenStore {
   }
 
   secretOf(row: TokenRow): string {
-    return this.options.secrets.open(purpose, row.secret_sealed);
+    return openSealed(this.options.secrets, purpose, row.secret_sealed);
   }
 
   async revoke(which: { id: string } | { origin: string }): Promise<number> {

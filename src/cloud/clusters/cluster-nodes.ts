@@ -1,9 +1,11 @@
 // The nodes of a cluster: their rows, their specifications, a client of the first one.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
+import { openSealed } from '../access/sealed.ts';
 import { NodeClient } from '../node-client/node-client.ts';
 import type { NodePorts, NodeSpec, Placement } from '../provisioner/provisioner.ts';
 import type { ClusterRow, NodeRow, Store } from '../store/tables.ts';
+import { type Phase, type V3Status, v3Status } from './phase.ts';
 
 const administratorPurpose = 'cluster administrator';
 const standardKvPort = 11210;
@@ -53,7 +55,7 @@ export class ClusterNodes {
 
   private administrator(cluster: ClusterRow): Administrator {
     return JSON.parse(
-      this.options.secrets.open(administratorPurpose, cluster.administrator_sealed),
+      openSealed(this.options.secrets, administratorPurpose, cluster.administrator_sealed),
     ) as Administrator;
   }
 
@@ -62,6 +64,14 @@ export class ClusterNodes {
     const { operatorAddress: localAddress, clock } = this.options;
     const nodes = await this.of(cluster.id);
     return nodes.map((node) => new NodeClient(this.spec(cluster, node), { localAddress, clock }));
+  }
+
+  /** A cluster is healthy while each of its nodes says something. */
+  async v3Status(cluster: ClusterRow): Promise<V3Status> {
+    if (cluster.phase !== 'ready') return v3Status[cluster.phase as Phase];
+    const clients = await this.clients(cluster);
+    const answers = await Promise.allSettled(clients.map((client) => client.askHealth('/pools')));
+    return answers.every(({ status }) => status === 'fulfilled') ? 'healthy' : 'degraded';
   }
 
   /** Speaks to the first node. */

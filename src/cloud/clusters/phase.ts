@@ -59,7 +59,9 @@ export const v2Status: Readonly<Record<Phase, z.output<typeof clusterStatus>>> =
   destroy_failed: 'destroy_failed',
 };
 
-export const v3Status: Readonly<Record<Phase, z.output<typeof v3ClusterStatus>>> = {
+export type V3Status = z.output<typeof v3ClusterStatus>;
+
+export const v3Status: Readonly<Record<Phase, V3Status>> = {
   scheduled: 'deploying',
   deploying: 'deploying',
   deploy_failed: 'deploymentFailed',

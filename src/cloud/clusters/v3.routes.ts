@@ -8,7 +8,6 @@ import type { ClusterSpec, ServerGroup } from './cluster-spec.ts';
 import type { Accepted } from './clusters.service.ts';
 import { operationHeader } from './common.ts';
 import { awsInstances, azureInstances, gcpInstances } from './instances.ts';
-import { type Phase, v3Status } from './phase.ts';
 import type { ClusterRouteParts } from './v2.routes.ts';
 import {
   clusterItemReply,
@@ -41,7 +40,7 @@ export function v3ClusterOperations(parts: ClusterRouteParts): BoundOperation[] 
     })),
     bind(V3ShowClusterStatus, async ({ caller, params }) => ({
       status: 200,
-      body: { status: v3Status[(await clusters.show(caller, params['id'] as string)).phase as Phase] },
+      body: { status: await parts.nodes.v3Status(await clusters.show(caller, params['id'] as string)) },
     })),
     bind(V3UpdateClusterMeta, async ({ caller, params, body }) => {
       await clusters.rename(caller, params['id'] as string, body);
@@ -108,7 +107,7 @@ async function shown({ clusters, nodes, tenantId, version }: ClusterRouteParts, 
   return v3ClusterReply(row, {
     tenantId,
     divanVersion: version,
-    status: v3Status[row.phase as Phase],
+    status: await nodes.v3Status(row),
     endpointsURL: (await nodes.of(row.id)).filter(({ address }) => address !== '').map(endpointOf),
     place: own,
     availabilityZones: zonesOf(own.region, place?.singleAZ ?? true),

@@ -21,8 +21,8 @@ type Stats = Required<Pick<ClusterHealth, 'health' | 'bucketStats' | 'nodeStats'
 
 export async function healthOf(client: NodeClient, nodeNames: readonly string[]): Promise<Stats> {
   try {
-    const { nodes } = JSON.parse(await client.ask('GET', '/pools/default')) as NodeSaid;
-    const buckets = JSON.parse(await client.ask('GET', '/pools/default/buckets')) as BucketSaid[];
+    const { nodes } = JSON.parse(await client.askHealth('/pools/default')) as NodeSaid;
+    const buckets = JSON.parse(await client.askHealth('/pools/default/buckets')) as BucketSaid[];
     return said(nodes, buckets);
   } catch {
     return silent(nodeNames);

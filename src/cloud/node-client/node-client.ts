@@ -5,6 +5,8 @@ import type { Clock } from '#ports/clock.ts';
 import type { NodeSpec } from '../provisioner/provisioner.ts';
 
 const kvTimeoutMs = 5_000;
+/** Whoever asks how a node is does not wait long for one that says nothing. */
+const healthTimeoutMs = 3_000;
 const bucketPatienceMs = 10_000;
 const probeBucket = 'divan-probe';
 const probeKey = 'divan:probe';
@@ -30,6 +32,11 @@ export class NodeClient {
     fields?: Record<string, string | number | boolean>,
   ): Promise<RestReply> {
     return rest(this.target, method, path, fields);
+  }
+
+  /** What the node says about its health; throws when that is not soon. */
+  async askHealth(path: string): Promise<string> {
+    return (await restOk({ ...this.target, timeoutMs: healthTimeoutMs }, 'GET', path)).body;
   }
 
   /** Throws what the node refused. */

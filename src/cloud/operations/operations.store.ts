@@ -25,6 +25,9 @@ export interface OperationsStoreOptions {
 
 const leaseMs = 15_000;
 const batch = 20;
+/** Operations of clusters that are gone are readable for so long, and so many of them. */
+const keptMs = 30 * 86_400_000;
+const keptMax = 10_000;
 
 export class OperationsStore {
   private readonly options: OperationsStoreOptions;
@@ -144,6 +147,27 @@ export class OperationsStore {
       .updateTable('operations')
       .set({ owner: null, lease_until: 0 })
       .where('home', '=', home)
+      .execute();
+  }
+
+  /** Forgets old operations of clusters that are gone. */
+  async prune(): Promise<void> {
+    const { store, clock } = this.options;
+    const oldest = await store
+      .selectFrom('operations')
+      .select('updated_at')
+      .where('state', '!=', 'open')
+      .where('cluster_id', 'not in', (e) => e.selectFrom('clusters').select('id'))
+      .orderBy('updated_at', 'desc')
+      .offset(keptMax)
+      .limit(1)
+      .executeTakeFirst();
+    const until = Math.max(clock.wallMs() - keptMs, oldest?.updated_at ?? 0);
+    await store
+      .deleteFrom('operations')
+      .where('state', '!=', 'open')
+      .where('updated_at', '<=', until)
+      .where('cluster_id', 'not in', (e) => e.selectFrom('clusters').select('id'))
       .execute();
   }
 

@@ -10,6 +10,7 @@ const atOnce = 4;
 const renewMs = 5_000;
 const backOffFirstMs = 200;
 const backOffMaxMs = 5_000;
+const pruneEveryMs = 3_600_000;
 const errorCharacters = 500;
 
 export interface WorkerOptions {
@@ -37,6 +38,7 @@ export class Worker {
   private looking = false;
   private again = false;
   private blind = false;
+  private prunedAtMs = Number.NEGATIVE_INFINITY;
   private stopped = false;
 
   constructor(options: WorkerOptions) {
@@ -76,11 +78,19 @@ export class Worker {
         this.again = false;
         await this.takeDue();
       }
+      await this.prune();
       this.blind = false;
     } catch (error) {
       if (!this.blind) this.options.log.error('operations.unreadable', { reason: (error as Error).message });
       this.blind = true;
     }
+  }
+
+  private async prune(): Promise<void> {
+    const now = this.options.clock.monotonicMs();
+    if (now - this.prunedAtMs < pruneEveryMs) return;
+    await this.options.operations.prune();
+    this.prunedAtMs = now;
   }
 
   private async takeDue(): Promise<void> {

@@ -32,7 +32,7 @@ const configFile = z.strictObject({
 
 const ports = { clock: realClock, random: realRandom };
 
-export async function applyConfig(path: string, { store, folder }: CloudPlace): Promise<void> {
+export async function applyConfig(path: string, { store, secrets }: CloudPlace): Promise<void> {
   const config = read(path);
   const clouds = new CloudsService({ ...ports, store });
   const named = new Set((await clouds.list()).map(({ name }) => name));
@@ -40,7 +40,7 @@ export async function applyConfig(path: string, { store, folder }: CloudPlace): 
   const members = new MembersService({ ...ports, store });
   const known = new Set((await members.list()).map(({ email }) => email));
   for (const member of config.users) if (!known.has(member.email)) await members.add(member);
-  const tokens = new TokenStore({ ...ports, store, secrets: folder.secrets() });
+  const tokens = new TokenStore({ ...ports, store, secrets });
   for (const { role, project, ...given } of config.tokens) {
     if (await tokens.isKnown(given.token)) continue;
     await tokens.issue({ role, projectId: project ?? null, origin: 'operator', expiresAt: null }, given);

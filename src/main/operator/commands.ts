@@ -31,7 +31,11 @@ const duration: OptionKind<number> = {
   },
 };
 
-const place = { 'data-dir': cloudOptions['data-dir'], database: cloudOptions.database } as const;
+const place = {
+  'data-dir': cloudOptions['data-dir'],
+  database: cloudOptions.database,
+  'key-file': cloudOptions['key-file'],
+} as const;
 const json = { kind: kinds.flag, default: false, doc: 'print JSON' } as const;
 const required = { required: true } as const;
 
@@ -85,8 +89,7 @@ const command = <const S extends OptionSpecs>(
 });
 
 const ports = { clock: realClock, random: realRandom };
-const tokensOf = ({ store, folder }: CloudPlace) =>
-  new TokenStore({ ...ports, store, secrets: folder.secrets() });
+const tokensOf = ({ store, secrets }: CloudPlace) => new TokenStore({ ...ports, store, secrets });
 
 export const operatorCommands: readonly OperatorCommand[] = [
   command(

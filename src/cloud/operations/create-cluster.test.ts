@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
+import { realRandom } from '#ports/random.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { ClusterNodes } from '../clusters/cluster-nodes.ts';
+import { type NodePorts, PlaceTakenError, type Provisioner } from '../provisioner/provisioner.ts';
+import { migrate } from '../store/migrations.ts';
+import { openSqlite } from '../store/sqlite.adapter.ts';
+import type { ClusterRow } from '../store/tables.ts';
+import { createCluster } from './create-cluster.ts';
+
+const ports = { rest: 1, kv: 2 } as NodePorts;
+
+test('places a node anew when something else took its address meanwhile', async (t) => {
+  const store = openSqlite(':memory:');
+  t.after(() => store.destroy());
+  await migrate(store);
+  const clock = new ManualClock();
+  const secrets = new SecretBox(realRandom.bytes(secretKeyBytes), realRandom);
+  const nodes = new ClusterNodes({ store, secrets, clock, operatorAddress: undefined });
+  await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
+  const cluster: ClusterRow = {
+    id: 'c',
+    environment: 'vpc',
+    name: 'c',
+    project_id: 'p',
+    cloud_id: null,
+    description: '',
+    spec: '{}',
+    node_count: 1,
+    phase: 'scheduled',
+    home: 'here',
+    administrator_sealed: nodes.sealAdministrator({ username: 'a', password: 'b' }),
+    certificate: null,
+    created_at: 0,
+    updated_at: 0,
+    deployed_at: null,
+  };
+  await store.insertInto('clusters').values(cluster).execute();
+  const node = { id: 'n', cluster_id: 'c', position: 0, memory_mb: 256, services: '[]', home: 'here' };
+  await store
+    .insertInto('nodes')
+    .values({ ...node, address: '', ports: '' })
+    .execute();
+  const started: string[] = [];
+  const removed: string[] = [];
+  let places = 0;
+  const provisioner: Partial<Provisioner> = {
+    place: async () => ({ address: `127.64.0.${++places}`, ports }),
+    start: async ({ address }) => {
+      started.push(address);
+      if (address === '127.64.0.1') throw new PlaceTakenError('taken');
+    },
+    remove: async (id) => void removed.push(id),
+  };
+  const parts = { store, nodes, clock, provisioner: provisioner as Provisioner };
+  const { steps } = createCluster({ ...parts, allowlist: { tell: async () => {} } });
+  const { signal } = new AbortController();
+  await steps[0]?.run(cluster, signal);
+  await assert.rejects(steps[1]?.run(cluster, signal) as Promise<void>, PlaceTakenError);
+  await steps[1]?.run(cluster, signal);
+  assert.deepEqual(started, ['127.64.0.1', '127.64.0.2']);
+  assert.deepEqual(removed, ['n']);
+  assert.equal((await nodes.of('c'))[0]?.address, '127.64.0.2');
+});

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import { migrate } from '../store/migrations.ts';
+import { openSqlite } from '../store/sqlite.adapter.ts';
+import type { Store } from '../store/tables.ts';
+import { OperationsStore } from './operations.store.ts';
+import type { Plan } from './step.ts';
+import { Worker } from './worker.ts';
+
+const home = 'here';
+const patienceMs = 120_000;
+const leaseMs = 15_000;
+
+class World {
+  readonly clock = new ManualClock();
+  readonly operations: OperationsStore;
+  readonly store: Store;
+  readonly workers: Worker[] = [];
+  private readonly plan: Plan;
+
+  private constructor(store: Store, plan: Plan) {
+    this.store = store;
+    this.plan = plan;
+    this.operations = new OperationsStore({ store, clock: this.clock, random: realRandom });
+  }
+
+  static async of(t: TestContext, steps: Plan['steps']): Promise<World> {
+    const store = openSqlite(':memory:');
+    await migrate(store);
+    await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
+    const world = new World(store, {
+      steps,
+      failed: async (transaction, id) => {
+        await transaction.updateTable('clusters').set({ phase: 'failed' }).where('id', '=', id).execute();
+      },
+    });
+    t.after(async () => {
+      await Promise.all(world.workers.map((worker) => worker.stop()));
+      await store.destroy();
+    });
+    return world;
+  }
+
+  worker(owner: string, operations = this.operations): Worker {
+    const { store, clock, plan } = this;
+    const plans = { create: plan, delete: plan };
+    const worker = new Worker({ store, operations, plans, home, owner, clock, log: silentLog });
+    this.workers.push(worker);
+    return worker;
+  }
+
+  async cluster(id: string): Promise<void> {
+    const text = { name: id, description: '', spec: '{}', phase: 'scheduled', administrator_sealed: '' };
+    const times = { created_at: 0, updated_at: 0, deployed_at: null };
+    await this.store
+      .insertInto('clusters')
+      .values({
+        id,
+        environment: 'vpc',
+        project_id: 'p',
+        cloud_id: null,
+        node_count: 1,
+        home,
+        certificate: null,
+        ...text,
+        ...times,
+      })
+      .execute();
+  }
+
+  wish(clusterId: string, kind: 'create' | 'delete' = 'create'): Promise<string> {
+    const firstStep = this.plan.steps[0]?.name as string;
+    return this.operations.add(this.store, { clusterId, projectId: 'p', kind, firstStep, home, patienceMs });
+  }
+
+  async stateOf(id: string): Promise<string | undefined> {
+    return (await this.operations.get(id))?.state;
+  }
+}
+
+test('carries an operation out once, whoever of several workers gets it', async (t) => {
+  let runs = 0;
+  const world = await World.of(t, [{ name: 'only', run: async () => void runs++ }]);
+  await world.cluster('c');
+  const ids = [await world.wish('c'), await world.wish('c'), await world.wish('c')];
+  for (const owner of ['a', 'b', 'c']) world.worker(owner).wake();
+  await eventually(async () => {
+    world.clock.advance(500);
+    for (const id of ids) assert.equal(await world.stateOf(id), 'done');
+  });
+  assert.equal(runs, ids.length);
+});
+
+test('leaves an operation to the worker that took it over when a lease ran out, and writes nothing more', async (t) => {
+  const world = await World.of(t, [{ name: 'only', run: async () => {} }]);
+  await world.cluster('c');
+  const id = await world.wish('c');
+  assert.equal(await world.operations.claim(id, 'slow'), true);
+  assert.equal(await world.operations.claim(id, 'other'), false);
+  world.clock.advance(leaseMs);
+  assert.equal(await world.operations.claim(id, 'other'), false);
+  world.clock.advance(1);
+  assert.equal(await world.operations.claim(id, 'other'), true);
+  assert.equal(await world.operations.record(id, 'slow', { step: 'elsewhere' }), false);
+  await world.operations.fail(id, 'slow', {}, () => assert.fail('it is not the slow one that may end it'));
+  assert.equal((await world.operations.get(id))?.step, 'only');
+  assert.equal(await world.operations.record(id, 'other', { state: 'done' }), true);
+});
+
+test('keeps the lease for as long as a step takes', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const world = await World.of(t, [{ name: 'long', run: () => promise }]);
+  await world.cluster('c');
+  const id = await world.wish('c');
+  world.worker('a').wake();
+  await eventually(async () => assert.equal((await world.operations.get(id))?.owner, 'a'));
+  for (let i = 0; i < 12; i++) {
+    const before = (await world.operations.get(id))?.lease_until as number;
+    world.clock.advance(5_000);
+    await eventually(async () =>
+      assert.ok(((await world.operations.get(id))?.lease_until as number) > before),
+    );
+    assert.equal(await world.operations.claim(id, 'b'), false);
+  }
+  resolve();
+  await eventually(async () => assert.equal(await world.stateOf(id), 'done'));
+});
+
+test('tries a failing step again with back-off, and ends in the failed state with the reason once it is late', async (t) => {
+  let tries = 0;
+  const run = async (): Promise<void> => {
+    tries++;
+    throw new Error('the disk is full');
+  };
+  const world = await World.of(t, [{ name: 'write', run }]);
+  await world.cluster('c');
+  const id = await world.wish('c');
+  world.worker('a').wake();
+  await eventually(async () => assert.equal((await world.operations.get(id))?.attempts, 1));
+  assert.equal(await world.stateOf(id), 'open');
+  await eventually(async () => {
+    world.clock.advance(1_000);
+    assert.equal(await world.stateOf(id), 'failed');
+  });
+  assert.ok(tries > 5 && tries < 60, `${tries} tries in two minutes`);
+  assert.equal((await world.operations.get(id))?.last_error, 'the disk is full');
+  const cluster = await world.store.selectFrom('clusters').select('phase').executeTakeFirstOrThrow();
+  assert.equal(cluster.phase, 'failed');
+});
+
+test('gives an operation up for one that takes its place, and never works on a cluster twice at once', async (t) => {
+  let inside = 0;
+  const run = async (_cluster: unknown, givenUp: AbortSignal): Promise<void> => {
+    assert.equal(++inside, 1);
+    if (tries++ === 0) await new Promise((resolve) => givenUp.addEventListener('abort', resolve));
+    inside--;
+    givenUp.throwIfAborted();
+  };
+  let tries = 0;
+  const world = await World.of(t, [{ name: 'only', run }]);
+  await world.cluster('c');
+  const first = await world.wish('c');
+  world.worker('a').wake();
+  await eventually(() => assert.equal(tries, 1));
+  await world.operations.supersede(world.store, 'c', 'deleted');
+  const second = await world.wish('c', 'delete');
+  await eventually(async () => {
+    world.clock.advance(500);
+    assert.equal(await world.stateOf(second), 'done');
+  });
+  const { state, last_error } = (await world.operations.get(first)) ?? {};
+  assert.deepEqual([state, last_error], ['failed', 'deleted']);
+});
+
+test('forgets old operations of clusters that are gone, and none of those that are there', async (t) => {
+  const world = await World.of(t, [{ name: 'only', run: async () => {} }]);
+  await world.cluster('there');
+  const kept = await world.wish('there');
+  const old = await world.wish('gone');
+  const open = await world.wish('gone too');
+  for (const id of [kept, old])
+    await world.store.updateTable('operations').set({ state: 'done' }).where('id', '=', id).execute();
+  world.clock.advance(30 * 86_400_000 - 1);
+  await world.operations.prune();
+  assert.equal(await world.stateOf(old), 'done');
+  world.clock.advance(1);
+  await world.operations.prune();
+  assert.deepEqual(await Promise.all([kept, old, open].map((id) => world.stateOf(id))), [
+    'done',
+    undefined,
+    'open',
+  ]);
+});

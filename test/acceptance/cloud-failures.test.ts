@@ -1,0 +1,148 @@
+// What goes wrong around clusters, and that the cloud gets over it: deletions at any time, nodes that die, stops and starts.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { LocalProvisioner, operatorAddressHere } from '#cloud/provisioner/local/local-provisioner.host.ts';
+import { PlaceTakenError } from '#cloud/provisioner/provisioner.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { aCluster, untilGone, untilStatus } from '../support/cloud-cluster.ts';
+import { CloudProcess, endNodes } from '../support/cloud-process.ts';
+import { eventually } from '../support/node-process.ts';
+
+async function accepted(cloud: CloudProcess, name: string): Promise<{ path: string; operation: string }> {
+  const projectId = (await cloud.request('POST', '/v2/projects', { name: 'shop' })).body.id;
+  const cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
+  const { headers } = await cloud.request('POST', '/v2/clusters', { name, cloudId, projectId });
+  return {
+    path: headers.get('location') as string,
+    operation: headers.get('divan-operation') as string,
+  };
+}
+
+const folders = (cloud: CloudProcess): string[] => readdirSync(join(cloud.dataDir, 'nodes'));
+
+test('deletes a cluster while it is made, and takes further deletions for the same one', async () => {
+  await using cloud = await CloudProcess.start();
+  const { path, operation } = await accepted(cloud, 'hasty');
+  await eventually(() => assert.equal(cloud.nodePids().length, 1));
+  const deletions = await Promise.all([1, 2, 3].map(() => cloud.request('DELETE', path)));
+  assert.deepEqual(
+    deletions.map(({ status }) => status),
+    [202, 202, 202],
+  );
+  assert.equal(new Set(deletions.map(({ headers }) => headers.get('divan-operation'))).size, 1);
+  await untilGone(cloud, path);
+  assert.deepEqual([cloud.nodePids(), folders(cloud)], [[], []]);
+  const replaced = (await cloud.request('GET', operation)).body;
+  assert.deepEqual([replaced.state, replaced.lastError], ['failed', 'the cluster is being deleted']);
+  assert.equal((await cloud.request('DELETE', path)).status, 404);
+});
+
+test('says why a cluster could not be made, and deletes it', async () => {
+  const first = await CloudProcess.start();
+  const { path } = await aCluster(first);
+  await first.stop('SIGKILL');
+  const database = new DatabaseSync(join(first.dataDir, 'cloud.db'));
+  database.exec("update clusters set phase = 'deploy_failed'");
+  database.exec("update operations set state = 'failed', last_error = 'no such luck'");
+  database.close();
+  await using cloud = await CloudProcess.start({ dataDir: first.dataDir });
+  assert.equal((await cloud.request('GET', `${path}/status`)).body.status, 'deploy_failed');
+  const refused = await cloud.request('GET', `${path}/buckets`);
+  assert.equal(refused.status, 422);
+  assert.match(refused.body.message, /deploy_failed.*\/v3\/operations\/.*no such luck/);
+  const operation = /\/v3\/operations\/[0-9a-f-]+/.exec(refused.body.message)?.[0] as string;
+  assert.equal((await cloud.request('GET', operation)).body.lastError, 'no such luck');
+  assert.equal((await cloud.request('DELETE', path)).status, 202);
+  await untilGone(cloud, path);
+  assert.deepEqual([cloud.nodePids(), folders(cloud)], [[], []]);
+  await first[Symbol.asyncDispose]();
+});
+
+test('calls a cluster degraded while its node is dead, and starts the node each time', async () => {
+  await using cloud = await CloudProcess.start();
+  const { id } = await aCluster(cloud);
+  const status = async (): Promise<string> =>
+    (await cloud.request('GET', `/v3/clusters/${id}/status`)).body.status;
+  for (let death = 1; death <= 3; death++) {
+    const [pid] = cloud.nodePids();
+    process.kill(pid as number, 'SIGKILL');
+    assert.equal(await status(), 'degraded');
+    await eventually(async () => assert.equal(await status(), 'healthy'));
+    assert.notEqual(cloud.nodePids()[0], pid);
+    assert.equal(cloud.nodePids().length, 1);
+  }
+});
+
+test('stops its nodes with it, and has them back before it answers', async () => {
+  const first = await CloudProcess.start();
+  try {
+    const { path } = await aCluster(first);
+    await first.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
+    const { path: half } = await accepted(first, 'half-made');
+    assert.equal(await first.stop('SIGTERM'), 0);
+    assert.deepEqual(first.nodePids(), []);
+    await using second = await CloudProcess.start({ dataDir: first.dataDir });
+    const buckets = await second.request('GET', `${path}/buckets`);
+    assert.equal(buckets.body[0].name, 'orders');
+    await untilStatus(second, half, 'ready');
+    assert.equal(second.nodePids().length, 2);
+    await second.stop();
+    assert.deepEqual(second.nodePids(), []);
+  } finally {
+    await first[Symbol.asyncDispose]();
+  }
+});
+
+test('removes at start what a deleted cluster left, and nothing that it does not surely know', async () => {
+  const first = await CloudProcess.start();
+  try {
+    const { path } = await aCluster(first, { name: 'deleted' });
+    const { path: unknown } = await aCluster(first, { name: 'unknown' });
+    await first.stop('SIGKILL');
+    const database = new DatabaseSync(join(first.dataDir, 'cloud.db'));
+    database.exec('pragma foreign_keys = off; delete from nodes; delete from clusters');
+    const id = path.split('/').at(-1) as string;
+    database.prepare("update operations set kind = 'delete' where cluster_id = ?").run(id);
+    database.close();
+    await using second = await CloudProcess.start({ dataDir: first.dataDir });
+    assert.equal((await second.request('GET', unknown)).status, 404);
+    assert.equal(folders(second).length, 1);
+    assert.equal(second.nodePids().length, 1);
+    assert.match(second.output, /node\.unknown/);
+  } finally {
+    await first[Symbol.asyncDispose]();
+  }
+});
+
+test('tells of an address that something else took, after the node could not have it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-places-'));
+  const ports = { clock: realClock, random: realRandom, log: silentLog };
+  const operatorAddress = operatorAddressHere();
+  const provisioner = new LocalProvisioner({ ...ports, folder, home: 'here', operatorAddress });
+  const place = await provisioner.place([]);
+  const other = createServer().listen(place.ports.kv, place.address);
+  const administrator = { username: 'Administrator', password: 'correct-Horse-7' };
+  const spec = { id: 'n', clusterId: 'c', memoryMb: 256, administrator, ...place };
+  const { signal } = new AbortController();
+  try {
+    await assert.rejects(provisioner.start(spec, signal), PlaceTakenError);
+    await provisioner.remove('n');
+    const elsewhere = await provisioner.place([place]);
+    await provisioner.start({ ...spec, ...elsewhere }, signal);
+    assert.equal(provisioner.health('n'), 'running');
+    await provisioner.remove('n');
+    assert.deepEqual(readdirSync(folder), []);
+  } finally {
+    other.close();
+    await provisioner.close();
+    endNodes(folder);
+    rmSync(folder, { recursive: true });
+  }
+});
