@@ -75,8 +75,13 @@ export interface SettingsTarget extends AsyncDisposable {
   readonly restartAfter: 'every value' | 'the last value';
 }
 
+export interface ManagerTargetOptions extends Omit<ManagerOptions, 'store'> {
+  /** Whose requests they are, as `name:password`, or null; asked at each. Default: the administrator's. */
+  as?: () => string | null;
+}
+
 /** The cluster manager over the real store's file; a restart opens the file again with everything new. */
-export async function managerTarget(options: Omit<ManagerOptions, 'store'> = {}): Promise<SettingsTarget> {
+export async function managerTarget(options: ManagerTargetOptions = {}): Promise<SettingsTarget> {
   const folder = mkdtempSync(join(tmpdir(), 'divan-settings-'));
   const open = async (provisioned: boolean | undefined) => {
     const store = new EmbeddedConfigStore(join(folder, 'config.db'));
@@ -94,6 +99,7 @@ export async function managerTarget(options: Omit<ManagerOptions, 'store'> = {})
       const { status, body, text } = await running.request(path, {
         method: method as 'POST',
         ...(form && { form }),
+        ...(options.as && { as: options.as() }),
       });
       return { status, body: body ?? text };
     },
