@@ -101,6 +101,57 @@ test('lets in whom the sentences of the specification name, and nobody else', as
   await manager.stop();
 });
 
+const memcached = '/pools/default/settings/memcached';
+const own = `${memcached}/node/self`;
+const setting = { form: { verbosity: 0 } };
+const memcachedReaders: readonly Who[] = ['full', 'cluster', ...security];
+
+/** Routes about which the specification has no sentence, and who is to be let in. */
+const unspoken: { may: readonly Who[]; url: string; sent?: Sent }[] = [
+  { may: ['full'], url: '/settings/clientAllowlist' },
+  {
+    may: ['full'],
+    url: '/settings/clientAllowlist',
+    sent: { method: 'PUT', json: { entries: ['127.0.0.1/32'] } },
+  },
+  { may: ['full'], url: '/settings/clientAllowlist', sent: { method: 'DELETE' } },
+  { may: memcachedReaders, url: `${memcached}/global` },
+  { may: memcachedReaders, url: own },
+  { may: memcachedReaders, url: `${own}/setting/verbosity` },
+  { may: memcachedReaders, url: `${memcached}/effective/self` },
+  { may: ['full', 'cluster'], url: `${memcached}/global`, sent: setting },
+  { may: ['full', 'cluster'], url: own, sent: setting },
+  { may: ['full', 'cluster'], url: `${own}/setting/verbosity`, sent: { method: 'DELETE' } },
+  { may: ['full', 'cluster', 'local'], url: '/internalSettings' },
+  { may: ['full', 'cluster'], url: '/internalSettings', sent: { form: { maxBucketCount: 30 } } },
+  { may: everyone, url: '/settings/maxParallelIndexers' },
+  {
+    may: ['full', 'cluster', 'backup'],
+    url: '/settings/maxParallelIndexers',
+    sent: { form: { globalValue: 4 } },
+  },
+  { may: everyone, url: '/ui/' },
+  { may: everyone, url: '/openapi.json' },
+  { may: everyone, url: '/docs/api' },
+];
+
+test('lets in to routes without a sentence whom a person would name, and nobody else', async (t) => {
+  const { request, manager } = await aNode();
+  t.plan(unspoken.length * (everyone.length + 1));
+  for (const { may, url, sent } of unspoken) {
+    const title = `${sent?.method ?? (sent ? 'POST' : 'GET')} ${url}`;
+    for (const who of everyone) {
+      const { status } = await request(url, { ...sent, as: as(who) });
+      const isIn = status !== 403 && status !== 401;
+      t.assert.equal(isIn, may.includes(who), `${title}: ${who}: ${status}`);
+    }
+    const { status } = await request(url, { ...sent, as: null });
+    const isOpen = ['/ui/', '/openapi.json', '/docs/api'].includes(url);
+    t.assert.equal(status, isOpen ? 200 : 401, `${title}: without credentials`);
+  }
+  await manager.stop();
+});
+
 const managers: readonly Who[] = ['full', 'cluster', 'backup'];
 const exporters: readonly Who[] = ['full', 'cluster', 'readOnly', ...security];
 const bucketChangers: readonly Who[] = ['full', 'cluster', 'bucket', 'backup', 'eventing'];

@@ -168,6 +168,26 @@ describe('the level of encryption in a cluster', () => {
     t.assert.equal((await request('/settings/security/clusterEncryptionLevel')).status, 404);
   });
 
+  it('is one of three, kept over restarts, and stays as it is when it is left out', async (t) => {
+    await using target = await managerTarget();
+    await target.send('POST', '/settings/autoFailover', { enabled: 'false' });
+    await target.send('POST', at('enableExternalListener'), { nodeEncryption: 'on' });
+    await target.send('POST', at('setupNetConfig'), { nodeEncryption: 'on' });
+    const text = 'Cluster encryption level must be one of ["control","all","strict"]';
+    await checkSettings(t, target, {
+      ...{ write: '/settings/security', read: '/settings/security', refusal: refusals.list },
+      base: { honorCipherOrder: 'true' },
+      parameters: [
+        {
+          name: 'clusterEncryptionLevel',
+          good: ['all', 'strict', 'control', 'all'].map((level) => [level, level] as const),
+          bad: ['', 'none', 'All', '1'].map((level) => [level, text] as const),
+          missing: { reads: 'all' },
+        },
+      ],
+    });
+  });
+
   it('stays at control while clients must show certificates', async () => {
     const { post, level, request, manager } = await aNetwork();
     await manager.certificates.ready;

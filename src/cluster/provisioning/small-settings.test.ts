@@ -2,6 +2,7 @@ import { test } from 'node:test';
 import {
   checkSettings,
   managerTarget,
+  type Parameter,
   processTarget,
   refusals,
 } from '../../../test/support/settings-suite.ts';
@@ -35,6 +36,24 @@ const whole = (min: number, max: number) =>
     ],
   }) as const;
 
+const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'verbose', 'timing', 'debug', 'trace'];
+/** The texts name the words in the order of the declaration. */
+const orders: Record<string, string> = {
+  'memory_optimized,plasma,': 'plasma,memory_optimized,',
+  ',forestdb': 'forestdb,',
+};
+const word = (name: string, words: readonly string[], wrong: string): Parameter => {
+  const listed = orders[words.join()] ?? words.join();
+  const text = `The value must be one of the following: [${listed}]`;
+  return {
+    name,
+    good: words.map((one) => [one, one] as const),
+    bad: [wrong, 'x', ' '].map((one) => [one, text] as const),
+    missing: { reads: words.at(-1) },
+    with: { numReplica: '1' },
+  };
+};
+
 test('keeps the settings of the index service over restarts, and refuses what is out of range', async (t) => {
   await using target = await managerTarget();
   const untouched = { numReplica: '16' };
@@ -48,7 +67,17 @@ test('keeps the settings of the index service over restarts, and refuses what is
       { name: 'memorySnapshotInterval', ...whole(1, intMax), missing: { reads: intMax }, with: untouched },
       { name: 'stableSnapshotInterval', ...whole(1, intMax), missing: { reads: intMax }, with: untouched },
       { name: 'maxRollbackPoints', ...whole(1, intMax), missing: { reads: intMax }, with: untouched },
+      word('logLevel', logLevels, 'Info'),
+      word('storageMode', ['memory_optimized', 'plasma', ''], 'forestdb'),
     ],
+  });
+});
+
+test('keeps how the community edition stores indexes', async (t) => {
+  await using target = await managerTarget({ edition: 'community' });
+  await checkSettings(t, target, {
+    ...{ write: '/settings/indexes', read: '/settings/indexes', refusal: refusals.fields },
+    parameters: [word('storageMode', ['', 'forestdb'], 'plasma')],
   });
 });
 
