@@ -18,3 +18,15 @@ export function writeU32(buffer: Uint8Array, at: number, value: number): void {
   buffer[at + 2] = value >>> 8;
   buffer[at + 3] = value;
 }
+
+/** A whole number below 2^48. */
+export function readU48(buffer: Uint8Array, at: number): number {
+  return (((buffer[at] as number) << 8) | (buffer[at + 1] as number)) * 2 ** 32 + readU32(buffer, at + 2);
+}
+
+export function writeU48(buffer: Uint8Array, at: number, value: number): void {
+  const high = Math.floor(value / 2 ** 32);
+  buffer[at] = high >>> 8;
+  buffer[at + 1] = high;
+  writeU32(buffer, at + 2, value);
+}

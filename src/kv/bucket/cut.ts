@@ -7,6 +7,7 @@
 //   item: u48 seqno, 8 CAS, u48 rev, u32 flags, u32 expiry (tombstone: time of deletion), u8 datatype, u8 bits,
 //         u16 key length, u32 value length, key, value
 import { assert } from '#base/assert.ts';
+import { readU32, readU48, writeU32, writeU48 } from '#wire/bytes.ts';
 
 export const cutHeaderBytes = 60;
 export const cutItemBytes = 36;
@@ -184,16 +185,17 @@ export class CutWriter {
   private itemHeader(item: CutItem, keyBytes: number, valueBytes: number): void {
     this.reserve(cutItemBytes + keyBytes + valueBytes);
     const { buffer, end: at } = this;
-    buffer.writeUIntBE(item.seqno, at, 6);
-    buffer.writeUInt32BE(item.casHi, at + 6);
-    buffer.writeUInt32BE(item.casLo, at + 10);
-    buffer.writeUIntBE(item.rev, at + 14, 6);
-    buffer.writeUInt32BE(item.flags, at + 20);
-    buffer.writeUInt32BE(item.expiry, at + 24);
+    writeU48(buffer, at, item.seqno);
+    writeU32(buffer, at + 6, item.casHi);
+    writeU32(buffer, at + 10, item.casLo);
+    writeU48(buffer, at + 14, item.rev);
+    writeU32(buffer, at + 20, item.flags);
+    writeU32(buffer, at + 24, item.expiry);
     buffer[at + 28] = item.datatype;
     buffer[at + 29] = item.bits;
-    buffer.writeUInt16BE(keyBytes, at + 30);
-    buffer.writeUInt32BE(valueBytes, at + 32);
+    buffer[at + 30] = keyBytes >>> 8;
+    buffer[at + 31] = keyBytes;
+    writeU32(buffer, at + 32, valueBytes);
     this.itemStart = at;
     this.end = at + cutItemBytes;
     this.count++;
@@ -249,18 +251,18 @@ export class CutReader {
     if (this.left === 0) return false;
     this.left--;
     const { buffer, at, item } = this;
-    item.seqno = buffer.readUIntBE(at, 6);
-    item.casHi = buffer.readUInt32BE(at + 6);
-    item.casLo = buffer.readUInt32BE(at + 10);
-    item.rev = buffer.readUIntBE(at + 14, 6);
-    item.flags = buffer.readUInt32BE(at + 20);
-    item.expiry = buffer.readUInt32BE(at + 24);
+    item.seqno = readU48(buffer, at);
+    item.casHi = readU32(buffer, at + 6);
+    item.casLo = readU32(buffer, at + 10);
+    item.rev = readU48(buffer, at + 14);
+    item.flags = readU32(buffer, at + 20);
+    item.expiry = readU32(buffer, at + 24);
     item.datatype = buffer[at + 28] as number;
     item.bits = buffer[at + 29] as number;
     item.keyStart = at + cutItemBytes;
-    item.keyEnd = item.keyStart + buffer.readUInt16BE(at + 30);
+    item.keyEnd = item.keyStart + (((buffer[at + 30] as number) << 8) | (buffer[at + 31] as number));
     item.valueStart = item.keyEnd;
-    item.valueEnd = item.valueStart + buffer.readUInt32BE(at + 32);
+    item.valueEnd = item.valueStart + readU32(buffer, at + 32);
     this.at = item.valueEnd;
     assert(this.at <= this.cutEnd, 'an item runs over the end of its cut');
     return true;

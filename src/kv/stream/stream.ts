@@ -180,21 +180,30 @@ export class Stream implements Follower {
     if (page.endSeqno > this.options.source.visibleSeqno(this.options.address.vb)) return false;
     const reader = (this.reader ??= openPage(page));
     while (reader.nextItem()) {
-      if (reader.item.seqno > this.options.endSeqno) return this.pass(this.options.endSeqno);
+      if (reader.item.seqno > this.options.endSeqno) return this.pass(page, this.options.endSeqno);
       this.position = reader.item.seqno;
       if (!this.sendItem(reader.item, page.endSeqno, SnapshotFlag.disk)) return true;
     }
-    this.pass(Math.min(page.toSeqno, this.options.endSeqno));
+    this.pass(page, Math.min(page.toSeqno, this.options.endSeqno));
     if (this.position >= page.endSeqno) this.closeSnapshot(page.endSeqno);
     const isStoredSent = page.toSeqno === page.endSeqno;
     return isStoredSent && this.options.diskOnly ? this.end(EndReason.finished) : true;
   }
 
   /** The page has nothing more for the stream. */
-  private pass(toSeqno: number): true {
+  private pass(page: BackfillPage, toSeqno: number): true {
     this.position = Math.max(this.position, toSeqno);
-    this.dropPage();
+    const isMore = page.toSeqno < page.endSeqno && this.position < this.options.endSeqno;
+    if (isMore) this.readOn();
+    else this.dropPage();
     return true;
+  }
+
+  /** One vbucket after the other: what the disk has just read of this one is at hand. */
+  private readOn(): void {
+    this.page = null;
+    this.reader = null;
+    void this.readPage(this.options.address.vb);
   }
 
   /** Sends an item if it is the stream's business; false when no more may be sent now. */

@@ -4,13 +4,15 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { CutWriter } from '#kv/bucket/cut.ts';
 import type { BackfillPage, VbucketRecord } from '../engine.ts';
-import { readerSql, sql } from '../schema.ts';
+import { backfillSql, shrinkSql, sql } from '../schema.ts';
 import { readVbRow, stateOf } from '../vb-row.ts';
 import { PackedRows } from './packed-rows.ts';
 import { arraysOf, RowReader } from './row-reader.ts';
 
 /** A page ends after this many bytes: some 2,000 small rows, read in about 10 ms. */
 const pageTargetBytes = 512 * 1024;
+/** Vbuckets of fewer pages leave what they read, a few MB at most, to the next one. */
+const pagesKept = 4;
 
 export class BackfillReader {
   private readonly db: DatabaseSync;
@@ -18,10 +20,11 @@ export class BackfillReader {
   private readonly packed: PackedRows;
   private readonly reader: RowReader;
   private writer = new CutWriter(0);
+  private pagesSinceShrink = 0;
 
   constructor(path: string) {
     this.db = new DatabaseSync(path, { readOnly: true });
-    this.db.exec(readerSql);
+    this.db.exec(backfillSql);
     this.vbuckets = arraysOf(this.db, sql.vbucketsFrom);
     this.packed = new PackedRows(this.db, 'bySeqno');
     this.reader = new RowReader(this.db);
@@ -30,18 +33,32 @@ export class BackfillReader {
   readPage(vb: number, afterSeqno: number): BackfillPage {
     // A page that failed leaves its cut open: each begins with a writer of its own.
     this.writer = new CutWriter(pageTargetBytes + (pageTargetBytes >> 3));
-    this.db.exec('begin');
-    try {
+    const page = this.inOneState(() => {
       const record = this.recordOf(vb);
       if (record === null) return { batch: new Uint8Array(0), toSeqno: 0, endSeqno: 0, purgeSeqno: 0 };
       return this.readRows(record, afterSeqno);
+    });
+    this.pagesSinceShrink++;
+    if (page.toSeqno === page.endSeqno && this.pagesSinceShrink >= pagesKept) this.shrink();
+    return page;
+  }
+
+  close(): void {
+    this.db.close();
+  }
+
+  private inOneState<T>(read: () => T): T {
+    this.db.exec('begin');
+    try {
+      return read();
     } finally {
       this.db.exec('rollback');
     }
   }
 
-  close(): void {
-    this.db.close();
+  private shrink(): void {
+    this.db.exec(shrinkSql);
+    this.pagesSinceShrink = 0;
   }
 
   private recordOf(vb: number): VbucketRecord | null {
