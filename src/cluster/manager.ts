@@ -15,6 +15,7 @@ import type { ClusterHooks } from '#http/pipeline.ts';
 import type { RequestMeter } from '#http/request-meter.ts';
 import type { Throttle } from '#http/throttle.ts';
 import type { Metrics } from '#metrics/metrics.feature.ts';
+import { rangeRoutes } from '#metrics/range/range.routes.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -43,6 +44,7 @@ import { firstConfiguration, ownEntry } from './first-configuration.ts';
 import { requestThrottles } from './internal-settings/request-throttles.ts';
 import type { ProcessFigures } from './metrics/machine-metrics.ts';
 import { managerMetrics } from './metrics/metrics.feature.ts';
+import { nodeNames } from './nodes/node-record.ts';
 import type { System } from './nodes/system.ts';
 import { withDescription } from './openapi/openapi.routes.ts';
 import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/password-policy.routes.ts';
@@ -181,6 +183,11 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
         ...uiRoutes({ security: security.service, readFile: readUiFile }),
         ...events.routes,
         ...metrics.routes,
+        ...rangeRoutes({
+          source: options.metrics.store,
+          clock: options.clock,
+          namesOf: (context) => nodeNames(view.self, context.local.address),
+        }),
       ],
       product.version,
     ).sort(byPath),

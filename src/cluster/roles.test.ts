@@ -165,7 +165,7 @@ const table: [RegExp, readonly Who[]][] = [
   [/^cluster\.bucket\[.*\]\.(settings|stats|collections)!read$/, everyone],
   [/^cluster\.(bucket|scope|collection)\[.*\]\.(settings|collections)!write$/, bucketChangers],
   [/^cluster\.bucket\[.*\]!(delete|flush|compact)$/, bucketChangers],
-  [/^cluster\.collection\[.*\]\.collections!read$/, everyone],
+  [/^cluster\.collection\[.*\]\.(collections|stats)!read$/, everyone],
   [/^cluster\.settings(\.\w+)?!read$/, everyone],
   [/^cluster\.settings(\.\w+)?!write$/, managers],
   [/^cluster\.admin\.settings!read$/, ['full', 'cluster', 'local']],

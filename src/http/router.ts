@@ -1,5 +1,5 @@
 // The table of routes: a tree of path tokens. A literal token goes before a parameter, and a path that fails under the
-// literal is tried under the parameter. Built once at start; registering routes in a framework costs more time than that.
+// literal is tried under the parameter. A last parameter with a star, `:names*`, takes all that is left, at least one token. Built once at start; registering routes in a framework costs more time than that.
 import { assert } from '#base/assert.ts';
 import type { BoundRoute, Method } from '#contract/route.ts';
 
@@ -11,10 +11,17 @@ export interface Match {
 interface Branch {
   readonly literal: Map<string, Branch>;
   parameter: Branch | null;
-  readonly routes: Map<Method, { bound: BoundRoute; names: readonly string[] }>;
+  /** Of a parameter with a star. */
+  readonly rest: Map<Method, BoundNames>;
+  readonly routes: Map<Method, BoundNames>;
 }
 
-const branch = (): Branch => ({ literal: new Map(), parameter: null, routes: new Map() });
+interface BoundNames {
+  readonly bound: BoundRoute;
+  readonly names: readonly string[];
+}
+
+const branch = (): Branch => ({ literal: new Map(), parameter: null, rest: new Map(), routes: new Map() });
 
 export class Router {
   readonly #root = branch();
@@ -31,6 +38,11 @@ export class Router {
     const names: string[] = [];
     let at = this.#root;
     for (const token of bound.route.path.split('/').filter((one) => one !== '')) {
+      if (token.endsWith('*')) {
+        names.push(token.slice(1, -1));
+        at.rest.set(bound.route.method, { bound, names });
+        return;
+      }
       if (token.startsWith(':')) {
         names.push(token.slice(1));
         at = at.parameter ??= branch();
@@ -64,8 +76,11 @@ function find(
   }
   const literal = at.literal.get(token);
   const found = literal ? find(literal, method, tokens, depth + 1, values) : null;
-  if (found || !at.parameter) return found;
-  return find(at.parameter, method, tokens, depth + 1, [...values, token]);
+  if (found) return found;
+  const under = at.parameter && find(at.parameter, method, tokens, depth + 1, [...values, token]);
+  const rest = at.rest.get(method);
+  if (under || !rest) return under;
+  return { bound: rest.bound, params: zip(rest.names, [...values, tokens.slice(depth).join('/')]) };
 }
 
 function zip(names: readonly string[], values: readonly string[]): Record<string, string> {

@@ -33,7 +33,7 @@ const absent = 'absent';
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
 
 /** The path with every parameter filled in. */
-export const urlOf = (route: RouteDefinition): string => route.path.replace(/:\w+/g, absent);
+export const urlOf = (route: RouteDefinition): string => route.path.replace(/:\w+\*?/g, absent);
 
 export function accessCases(
   routes: readonly RouteDefinition[],
@@ -83,7 +83,7 @@ function refusals(route: RouteDefinition, { admin, weak }: { admin: string; weak
 }
 
 function unservedMethods(routes: readonly RouteDefinition[], admin: string): AccessCase[] {
-  const router = new Router(routes.map((route): BoundRoute => ({ route, handler: () => never() })));
+  const router = routerOf(routes);
   const urls = new Set(routes.map(urlOf));
   return [...urls].flatMap((url) =>
     methods
@@ -92,9 +92,17 @@ function unservedMethods(routes: readonly RouteDefinition[], admin: string): Acc
   );
 }
 
+const routerOf = (routes: readonly RouteDefinition[]) =>
+  new Router(routes.map((route): BoundRoute => ({ route, handler: () => never() })));
+
 function unknownPaths(routes: readonly RouteDefinition[], admin: string): AccessCase[] {
+  const router = routerOf(routes);
   const urls = new Set(routes.map((route) => `${urlOf(route)}/no/such/path/below`));
-  return [...urls].flatMap((url) => methods.map((method) => notServed('unknown path', method, url, admin)));
+  return [...urls].flatMap((url) =>
+    methods
+      .filter((method) => router.match(method, parseTarget(url).tokens ?? []) === null)
+      .map((method) => notServed('unknown path', method, url, admin)),
+  );
 }
 
 function notServed(title: string, method: string, url: string, authorization: string): AccessCase {

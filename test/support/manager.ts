@@ -214,5 +214,5 @@ export async function aManager(options: ManagerOptions = {}) {
   /** Takes the metrics of this moment into the last minutes. */
   const sample = async () =>
     metrics.store.appendRecent(clock.wallMs(), [...flatten(await metrics.registry.collect())]);
-  return { request, requestCapi: requestTo(capi), server, manager, kv, store, clock, sample };
+  return { request, requestCapi: requestTo(capi), server, manager, kv, store, clock, metrics, sample };
 }

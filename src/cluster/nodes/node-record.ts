@@ -35,6 +35,12 @@ export const nodeHost = (moment: Pick<StillMoment, 'node' | 'localAddress'>): st
 export const nodeAddress = (moment: Pick<StillMoment, 'node' | 'localAddress'>): string =>
   `${nodeHost(moment)}:${moment.node.ports.mgmt}`;
 
+/** What callers call the node: by its plain port, and by that of TLS. */
+export function nodeNames(node: NodeState, localAddress: string): [string, string] {
+  const host = nodeHost({ node, localAddress });
+  return [`${host}:${node.ports.mgmt}`, `${host}:${node.ports.mgmtSSL}`];
+}
+
 export function statusOf(measured: MeasuredBucket | null | undefined): NodeStatus {
   if (!measured || measured.state === 'warmup') return 'warmup';
   return measured.state === 'failed' ? 'unhealthy' : 'healthy';

@@ -33,7 +33,7 @@ export function openApi({ routes, settings, version }: DocumentSource): OpenApiD
   const schemas = new Schemas();
   const paths: OpenApiDocument['paths'] = {};
   for (const route of routes) {
-    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    const path = route.path.replace(/:(\w+)\*?/g, '{$1}');
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, settings, schemas) };
   }
   return {

@@ -9,6 +9,8 @@ const meanings: Record<string, string> = {
   domain: '`local`; `external` for users of other systems, of which there are none.',
   group: 'Name of a group.',
   stat: 'Name of a sample series.',
+  metric: 'Name of a metric.',
+  functions: 'Names of functions, with `/` between them.',
   uid: 'Uid of a manifest, in hex.',
   authority: 'Number of an authority.',
 };

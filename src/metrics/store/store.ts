@@ -2,7 +2,7 @@
 // minutes for years.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { FlatSample, Matcher, MetricsStore, Selection, Series } from '../sample.ts';
+import type { FlatSample, Labels, Matcher, MetricsStore, Selection, Series } from '../sample.ts';
 import type { StoreFiles } from './files.ts';
 import { Recent } from './recent.ts';
 import { Tier } from './tier.ts';
@@ -75,17 +75,17 @@ export class TimeSeriesStore implements MetricsStore {
     matchers: readonly Matcher[],
     fromMs: number,
     toMs: number,
-    { enoughMs = 0 }: { enoughMs?: number } = {},
+    { enoughMs = 0, visible }: { enoughMs?: number; visible?: (labels: Labels) => boolean } = {},
   ): Promise<Selection> {
     const coarseFrom = this.#coarse.startMs ?? Number.POSITIVE_INFINITY;
     const fineFrom = this.#fine.startMs ?? Number.POSITIVE_INFINITY;
     const isOlder = fromMs < fineFrom && coarseFrom < fineFrom;
-    if (!isOlder && enoughMs < coarseStepMs) return this.#fine.select(matchers, fromMs, toMs);
+    if (!isOlder && enoughMs < coarseStepMs) return this.#fine.select(matchers, fromMs, toMs, visible);
     if (enoughMs >= coarseStepMs && coarseFrom <= Math.max(fineFrom, fromMs))
-      return this.#coarse.select(matchers, fromMs, toMs);
+      return this.#coarse.select(matchers, fromMs, toMs, visible);
     const [older, newer] = [
-      await this.#coarse.select(matchers, fromMs, Math.min(fineFrom - 1, toMs)),
-      await this.#fine.select(matchers, fromMs, toMs),
+      await this.#coarse.select(matchers, fromMs, Math.min(fineFrom - 1, toMs), visible),
+      await this.#fine.select(matchers, fromMs, toMs, visible),
     ];
     return {
       series: joined(older.series, newer.series),

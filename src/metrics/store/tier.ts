@@ -105,8 +105,14 @@ export class Tier {
     if (!this.#isWriting) this.#write();
   }
 
-  async select(matchers: readonly Matcher[], fromMs: number, toMs: number): Promise<Selection> {
-    const matches = testOf(matchers);
+  async select(
+    matchers: readonly Matcher[],
+    fromMs: number,
+    toMs: number,
+    visible: (labels: Series['labels']) => boolean = () => true,
+  ): Promise<Selection> {
+    const test = testOf(matchers);
+    const matches = (labels: Series['labels']) => test(labels) && visible(labels);
     const heads = [...this.#sealed, ...(this.#span ? [this.#span] : [])];
     // Decided at the moment at which the blocks are: a span is in one of them or in a head.
     const inHead = heads.filter(({ startMs }) => !this.#blocks.has(startMs));

@@ -1,0 +1,179 @@
+// What a client asks for: read from a path and its parameters, or from one object of a list. All that is wrong is named at
+// once.
+import { fieldText } from '#contract/field-text.ts';
+import { patternProblem } from '../query/match.ts';
+import { stepOf } from '../query/plan.ts';
+import type { Matcher, MatchOperator } from '../sample.ts';
+import { readDuration } from './duration.ts';
+
+export interface RangeRequest {
+  readonly matchers: readonly Matcher[];
+  readonly functions: readonly string[];
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly stepMs: number;
+  readonly windowMs: number;
+  readonly timeoutMs: number;
+  /** How the results of nodes are made one; null keeps them apart. */
+  readonly aggregation: string | null;
+  /** Null asks all. */
+  readonly nodes: readonly string[] | null;
+}
+
+export type Problems = Record<string, string>;
+export type Read<T> = { readonly value: T } | { readonly problems: Problems };
+
+const defaults = { startSeconds: -60, step: '10', timeWindow: '60', timeoutMs: 300_000 };
+const latestSecond = 253_402_300_799;
+const alignmentMs = 10_000;
+
+const options = [
+  ...(['start', 'end', 'step', 'timeWindow', 'timeout', 'alignTimestamps', 'nodes'] as const),
+  ...(['nodesAggregation', 'aggregationFunction'] as const),
+] as const;
+const optionNames: ReadonlySet<string> = new Set(options);
+/** Those that the pipeline reads. */
+const pipelineNames: ReadonlySet<string> = new Set(['uuid', 'bucket_uuid']);
+
+type Texts = Readonly<Partial<Record<string, string>>>;
+
+/** From the path and parameters of a GET. */
+export function readPathRequest(
+  metric: string,
+  functions: readonly string[],
+  query: Texts,
+  nowMs: number,
+): Read<RangeRequest> {
+  const labels = Object.entries(query).filter(([name]) => !optionNames.has(name) && !pipelineNames.has(name));
+  const matchers: Matcher[] = [
+    { label: '__name__', operator: '=', value: metric },
+    ...labels.map(([label, value]) => ({ label, operator: '=' as const, value: value ?? '' })),
+  ];
+  return readOptions({ matchers, functions }, query, nowMs);
+}
+
+function readOptions(
+  what: Pick<RangeRequest, 'matchers' | 'functions'>,
+  sent: Texts,
+  nowMs: number,
+  problems: Problems = {},
+): Read<RangeRequest> {
+  const integer = (name: string, fallback: number, min: number, max: number): number => {
+    const text = sent[name];
+    if (text === undefined) return fallback;
+    if (!/^\s*[+-]?\d{1,15}\s*$/.test(text)) problems[name] = fieldText.integer;
+    else if (Number(text) < min || Number(text) > max) problems[name] = fieldText.range(min, max);
+    return Number(text);
+  };
+  const duration = (name: 'step' | 'timeWindow'): number => {
+    const read = readDuration(sent[name] ?? defaults[name]);
+    if ('ms' in read) return read.ms;
+    problems[name] = read.problem;
+    return 1;
+  };
+  const endSeconds = integer('end', nowMs / 1000, -latestSecond, latestSecond);
+  const endMs = Math.floor((endSeconds < 0 ? nowMs / 1000 + endSeconds : endSeconds) * 1000);
+  const startSeconds = integer('start', defaults.startSeconds, -latestSecond, latestSecond);
+  const sentMs = startSeconds < 0 ? endMs + startSeconds * 1000 : startSeconds * 1000;
+  const startMs = isAligned(sent, problems) ? Math.ceil(sentMs / alignmentMs) * alignmentMs : sentMs;
+  if (sentMs > endMs) problems['end'] ??= 'should be greater or equal than start';
+  else if (startMs > endMs)
+    problems['start'] ??= `[start, end] interval doesn't contain any aligned datapoints`;
+  const value: RangeRequest = {
+    ...what,
+    ...{ startMs, endMs, stepMs: duration('step'), windowMs: duration('timeWindow') },
+    timeoutMs: integer('timeout', defaults.timeoutMs, 1, defaults.timeoutMs),
+    aggregation: readAggregation(sent, problems),
+    nodes: sent['nodes'] === undefined ? null : sent['nodes'].split(/[,\s]+/).filter((one) => one !== ''),
+  };
+  return Object.keys(problems).length > 0 ? { problems } : { value };
+}
+
+function isAligned({ alignTimestamps: sent }: Texts, problems: Problems): boolean {
+  if (sent !== undefined && sent !== 'true' && sent !== 'false')
+    problems['alignTimestamps'] = fieldText.oneOf(['true', 'false']);
+  return sent === 'true';
+}
+
+/** The specification's name for it, and the one that 7.x clients send. */
+function readAggregation(sent: Texts, problems: Problems): string | null {
+  const name = sent['aggregationFunction'] === undefined ? 'nodesAggregation' : 'aggregationFunction';
+  const wanted = sent[name] ?? 'none';
+  if (wanted === 'none') return null;
+  if (wanted === 'special') problems[name] = "'special' aggregation is not available for non-derived metric";
+  else if (wanted === 'count' || stepOf(wanted) === null) problems[name] = 'invalid aggregation function';
+  return wanted;
+}
+
+const itemKeys = new Set<string>([...options, 'metric', 'applyFunctions']);
+
+/** From one object of a POST's list. */
+export function readItem(item: unknown, nowMs: number): Read<RangeRequest> {
+  if (typeof item !== 'object' || item === null || Array.isArray(item))
+    return { problems: { _: fieldText.unexpectedJson } };
+  const sent = item as Record<string, unknown>;
+  const problems: Problems = {};
+  for (const key of Object.keys(sent)) if (!itemKeys.has(key)) problems[key] = fieldText.unsupported;
+  const matchers = readMetric(sent['metric'], problems);
+  const functions = sent['applyFunctions'] ?? [];
+  if (!isTexts(functions)) problems['applyFunctions'] = 'invalid list of functions';
+  const texts: Record<string, string> = {};
+  for (const name of options) {
+    const text = optionText(name, sent[name], problems);
+    if (text !== undefined) texts[name] = text;
+  }
+  return readOptions({ matchers, functions: isTexts(functions) ? functions : [] }, texts, nowMs, problems);
+}
+
+function optionText(name: string, value: unknown, problems: Problems): string | undefined {
+  if (value === undefined || typeof value === 'string') return value;
+  if (name === 'nodes') {
+    if (isTexts(value)) return value.join(',');
+    problems[name] = fieldText.strings;
+    return undefined;
+  }
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  problems[name] = fieldText.string;
+  return undefined;
+}
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string');
+
+function readMetric(metric: unknown, problems: Problems): Matcher[] {
+  if (metric === undefined) problems['metric'] = fieldText.required;
+  else if (!Array.isArray(metric) || metric.some((one) => typeof one !== 'object' || one === null))
+    problems['metric'] = 'must be a list of JSON objects';
+  else if (metric.length === 0) problems['metric'] = 'must not be empty';
+  else return metric.flatMap((one: Record<string, unknown>) => readLabel(one, problems));
+  return [];
+}
+
+const labelKeys = ['label', 'value', 'operator'];
+const operators: readonly string[] = ['=', '!=', '=~', '!~', 'any', 'not_any'];
+
+function readLabel(sent: Record<string, unknown>, problems: Problems): Matcher[] {
+  const refused = (text: string): [] => {
+    problems['metric'] ??= text;
+    return [];
+  };
+  const unknown = Object.keys(sent).find((key) => !labelKeys.includes(key));
+  if (unknown !== undefined) return refused(`unknown label prop: ${unknown}`);
+  const { label, value, operator = '=' } = sent;
+  if (typeof label !== 'string' || value === undefined)
+    return refused(`all metric labels must contain 'label' and 'value' keys`);
+  if (typeof operator !== 'string' || !operators.includes(operator))
+    return refused(`invalid operator: ${String(operator)}`);
+  const name = label === 'name' ? '__name__' : label;
+  if (operator === 'any' || operator === 'not_any') {
+    if (!isTexts(value)) return refused(`label value for ${label} must be a list of strings`);
+    return [{ label: name, operator: operator === 'any' ? '=~' : '!~', value: anyOf(value) }];
+  }
+  if (typeof value !== 'string') return refused(`label value for ${label} must be a string`);
+  const problem = operator.endsWith('~') ? patternProblem(value) : null;
+  if (problem !== null) return refused(`label value for ${label}: ${problem}`);
+  return [{ label: name, operator: operator as MatchOperator, value }];
+}
+
+const anyOf = (values: readonly string[]): string =>
+  values.map((value) => value.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|');

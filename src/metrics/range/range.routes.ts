@@ -1,0 +1,86 @@
+// Range queries over REST. Each series is asked whether the caller may see it: those of a bucket, scope or collection need
+// its statistics, those of the node everybody's.
+import { refuse } from '#contract/errors.ts';
+import { type BoundRoute, bind, type Context, type Input, reply } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Labels } from '../sample.ts';
+import * as contract from './range.contract.ts';
+import { RangeService, type RangeSource } from './range.service.ts';
+import { type Problems, type RangeRequest, readItem, readPathRequest } from './range-request.ts';
+
+interface RangeDeps {
+  source: RangeSource;
+  clock: Clock;
+  /** By what names the caller may call this node; the first is what answers say. */
+  namesOf(context: Context): readonly [string, ...string[]];
+}
+
+const itemsLimit = 1_000;
+const defaultPort = 8091;
+
+export function rangeRoutes({ source, clock, namesOf }: RangeDeps): BoundRoute[] {
+  const service = new RangeService({ source, clock });
+  const askerOf = (context: Context) => ({ node: namesOf(context)[0], visible: visibleTo(context) });
+  const one = async ({ params, query }: Input<Record<string, string>, unknown>, context: Context) => {
+    const functions = params['functions']?.split('/') ?? [];
+    const read = readPathRequest(params['metric'] as string, functions, query, clock.wallMs());
+    const problems = 'problems' in read ? read.problems : strangers(read.value, namesOf(context));
+    if ('problems' in read || Object.keys(problems).length > 0) throw refuse.fields(problems);
+    return reply.json(await service.answer(read.value, askerOf(context)));
+  };
+  return [
+    bind(contract.RangeWithoutMetric, () => reply.json(contract.missingMetric, 404)),
+    bind(contract.Range, one),
+    bind(contract.RangeOfFunctions, one),
+    bind(contract.Ranges, async ({ body }, context) => {
+      const requests = readList(body, clock.wallMs(), namesOf(context));
+      const answers: contract.RangeAnswer[] = [];
+      for (const request of requests) {
+        if (context.signal.aborted) break;
+        answers.push(await service.answer(request, askerOf(context)));
+      }
+      return reply.json(answers);
+    }),
+  ];
+}
+
+function readList(body: unknown, nowMs: number, names: readonly string[]): RangeRequest[] {
+  const whole = (text: string) => refuse.json({ errors: [{ _: text }] });
+  if (!Array.isArray(body)) throw whole('A Json array must be specified.');
+  if (body.length > itemsLimit) throw whole(`at most ${itemsLimit} requests at once`);
+  const reads = body.map((item) => readItem(item, nowMs));
+  const problems = reads.map((read) => ('problems' in read ? read.problems : strangers(read.value, names)));
+  if (problems.some((one) => Object.keys(one).length > 0)) throw refuse.json({ errors: problems });
+  return reads.flatMap((read) => ('value' in read ? [read.value] : []));
+}
+
+/** Nodes that are asked for and not there. */
+function strangers({ nodes }: RangeRequest, known: readonly string[]): Problems {
+  const unknown = (nodes ?? []).filter(
+    (node) => !known.includes(node) && !known.includes(`${node}:${defaultPort}`),
+  );
+  return unknown.length === 0 ? {} : { nodes: `Unknown hostnames: ${JSON.stringify(unknown)}` };
+}
+
+function visibleTo(context: Context): (labels: Labels) => boolean {
+  const all = context.may('cluster.bucket[*].stats!read');
+  const known = new Map<string, boolean>();
+  return (labels) => {
+    if (all) return true;
+    const permission = permissionFor(labels);
+    if (permission === null) return false;
+    const before = known.get(permission);
+    if (before !== undefined) return before;
+    const may = context.may(permission);
+    known.set(permission, may);
+    return may;
+  };
+}
+
+/** Null for what belongs to no bucket. */
+function permissionFor({ bucket, scope, collection }: Labels): string | null {
+  if (bucket === undefined) return null;
+  if (scope === undefined) return `cluster.bucket[${bucket}].stats!read`;
+  if (collection === undefined) return `cluster.scope[${bucket}:${scope}].stats!read`;
+  return `cluster.collection[${bucket}:${scope}:${collection}].stats!read`;
+}

@@ -1,0 +1,124 @@
+// Answers ranges from the node's own store: what the caller may see of it, and in time, or why not.
+import type { Clock } from '#ports/clock.ts';
+import type { Row } from '../query/combine.ts';
+import { applyStep } from '../query/combine.ts';
+import { evaluate, momentsOf, neededFromMs } from '../query/evaluate.ts';
+import { type Plan, planOf, stepOf } from '../query/plan.ts';
+import type { Labels, Matcher, Selection } from '../sample.ts';
+import { type RangeAnswer, valueText } from './range.contract.ts';
+import type { RangeRequest } from './range-request.ts';
+
+/** What ranges need of the store. */
+export interface RangeSource {
+  select(
+    matchers: readonly Matcher[],
+    fromMs: number,
+    toMs: number,
+    options: { enoughMs?: number; visible?: (labels: Labels) => boolean },
+  ): Promise<Selection>;
+}
+
+export interface Asker {
+  /** What this node is called by the caller. */
+  readonly node: string;
+  visible(labels: Labels): boolean;
+}
+
+/** As many moments of a series as Prometheus answers at most. */
+const momentsLimit = 11_000;
+const valuesLimit = 2_000_000;
+const longMs = 2 * 86_400_000;
+/** Where a metric is looked for before it is called unknown. */
+const newestMs = 3_600_000;
+
+export class RangeService {
+  readonly #source: RangeSource;
+  readonly #clock: Clock;
+
+  constructor({ source, clock }: { source: RangeSource; clock: Clock }) {
+    this.#source = source;
+    this.#clock = clock;
+  }
+
+  async answer(request: RangeRequest, asker: Asker): Promise<RangeAnswer> {
+    const head = { startTimestamp: request.startMs / 1000, endTimestamp: request.endMs / 1000 };
+    const failed = (error: string) => ({ data: [], errors: [{ node: asker.node, error }], ...head });
+    const plan = planOf(request.functions);
+    if ('problem' in plan) return failed(plan.problem);
+    if (momentsOf(request) > momentsLimit)
+      return failed(`more than ${momentsLimit} values of each series: use a larger step`);
+    try {
+      const { rows, problems } = await this.#inTime(request, this.#run(request, plan, asker));
+      const errors = problems.map((error) => ({ node: asker.node, error }));
+      return { data: rows.map((row) => seriesOf(row, request, asker.node)), errors, ...head };
+    } catch (error) {
+      return failed(
+        error instanceof Refused ? error.message : `Unexpected error - ${(error as Error).message}`,
+      );
+    }
+  }
+
+  async #run(request: RangeRequest, plan: Plan, asker: Asker): Promise<{ rows: Row[]; problems: string[] }> {
+    const { matchers, endMs } = request;
+    const visible = (labels: Labels) => asker.visible(labels);
+    const fromMs = neededFromMs(plan, request);
+    const enoughMs = enoughOf(request, plan);
+    const { series, problems } = await this.#source.select(matchers, fromMs, endMs, { enoughMs, visible });
+    if (series.length * momentsOf(request) > valuesLimit)
+      throw new Refused(`more than ${valuesLimit} values: ask for fewer series or use a larger step`);
+    if (series.length === 0) return { rows: [], problems: [...problems, ...(await this.#unknown(request))] };
+    const across = request.aggregation === null ? null : stepOf(request.aggregation);
+    const rows = evaluate(plan, series, request);
+    // Of one node there is one result: combining it with others changes nothing but a histogram.
+    return { rows: across?.kind === 'quantile' ? applyStep(rows, across) : rows, problems: [...problems] };
+  }
+
+  /** Whether nothing was found because there is no such metric, or no such label. */
+  async #unknown({ matchers, endMs }: RangeRequest): Promise<string[]> {
+    const name = matchers.find(({ label, operator }) => label === '__name__' && operator === '=');
+    if (!name) return [];
+    const { series } = await this.#source.select(
+      [name],
+      Math.min(endMs, this.#clock.wallMs()) - newestMs,
+      endMs,
+      {},
+    );
+    if (series.length === 0) return [`unknown metric "${name.value}"`];
+    return matchers
+      .filter(({ label, value }) => value !== '' && series.every(({ labels }) => labels[label] === undefined))
+      .map(({ label }) => `metric "${name.value}" has no label "${label}"`);
+  }
+
+  async #inTime<T>({ timeoutMs }: RangeRequest, work: Promise<T>): Promise<T> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const timer = this.#clock.after(timeoutMs, () => reject(new Refused('Request timed out')));
+    try {
+      return await Promise.race([work, promise]);
+    } finally {
+      timer.cancel();
+    }
+  }
+}
+
+class Refused extends Error {
+  override name = 'Refused';
+}
+
+/** Over days and with large steps, samples of each few minutes say as much. */
+function enoughOf({ startMs, endMs, stepMs, windowMs }: RangeRequest, { window }: Plan): number {
+  if (endMs - startMs <= longMs) return 0;
+  return window === null ? stepMs : Math.min(stepMs, windowMs / 2);
+}
+
+function seriesOf(
+  { labels, values, has }: Row,
+  { startMs, stepMs }: RangeRequest,
+  node: string,
+): RangeAnswer['data'][number] {
+  const { __name__: name, ...rest } = labels;
+  const shown: [number, string][] = [];
+  for (let at = 0; at < has.length; at++) {
+    if (has[at] === 1) shown.push([(startMs + at * stepMs) / 1000, valueText(values[at] as number)]);
+  }
+  return { metric: { nodes: [node], ...(name !== undefined && { name }), ...rest }, values: shown };
+}

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Labels } from '#metrics/sample.ts';
+import { aManager } from '../../../test/support/manager.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { valueText } from './range.contract.ts';
+import { RangeService } from './range.service.ts';
+import { readPathRequest } from './range-request.ts';
+
+const root = '/pools/default/stats/range';
+const stepMs = 10_000;
+
+/** A node whose store has two minutes of a counter that grows by 20 each second in bucket a, by 40 in b, and of a gauge. */
+async function aNode(t: TestContext) {
+  const node = await aManager();
+  t.after(() => node.manager.stop());
+  for (const name of ['a', 'b'])
+    assert.equal(
+      (await node.request('/pools/default/buckets', { form: { name, ramQuotaMB: 100 } })).status,
+      202,
+    );
+  const { store } = node.metrics;
+  await store.open();
+  const endMs = Math.floor(node.clock.wallMs() / stepMs) * stepMs;
+  for (let step = 0; step <= 12; step++) {
+    const samples = (['a', 'b'] as const).map((bucket, at) => ({
+      name: 'kv_ops',
+      labels: { bucket, op: 'get' },
+      value: 1000 + step * 200 * (at + 1),
+    }));
+    store.append(endMs - (12 - step) * stepMs, [
+      ...samples,
+      { name: 'sys_mem_free', labels: {}, value: 5e9 },
+    ]);
+  }
+  const ask = async (path: string, sent = {}) => {
+    const answer = await node.request(path.startsWith('/') ? path : `${root}/${path}`, sent);
+    return { status: answer.status, json: JSON.parse(answer.text || 'null'), text: answer.text };
+  };
+  return { ...node, ask, end: endMs / 1000 };
+}
+
+interface Found {
+  metric: Labels;
+  values: [number, string][];
+}
+
+const shown = (data: Found[]) =>
+  data.map(({ metric, values }) => [metric['bucket'] ?? '', values.length, values.at(-1)?.[1]]);
+
+test('answers the last minute of a metric, a series for each set of labels', async (t) => {
+  const { ask, end } = await aNode(t);
+  const { status, json } = await ask(`kv_ops?end=${end}`);
+  assert.equal(status, 200);
+  assert.deepEqual([json.errors, json.startTimestamp, json.endTimestamp], [[], end - 60, end]);
+  assert.deepEqual(shown(json.data), [
+    ['a', 7, '3400'],
+    ['b', 7, '5800'],
+  ]);
+  assert.deepEqual(Object.keys(json.data[0].metric).sort(), ['bucket', 'name', 'nodes', 'op']);
+  assert.deepEqual(json.data[0].values[0], [end - 60, '2200']);
+});
+
+test('applies functions from left to right, and keeps to labels', async (t) => {
+  const { ask, end } = await aNode(t);
+  const last = async (path: string) => shown((await ask(`${path}end=${end}`)).json.data);
+  assert.deepEqual(await last('kv_ops/rate?'), [
+    ['a', 7, '20'],
+    ['b', 7, '40'],
+  ]);
+  assert.deepEqual(await last('kv_ops/rate?bucket=b&'), [['b', 7, '40']]);
+  assert.deepEqual(await last('kv_ops/rate/sum?'), [['', 7, '60']]);
+  assert.deepEqual(await last('kv_ops/irate/max?timeWindow=1m&step=30s&'), [['', 3, '40']]);
+  assert.deepEqual(await last('kv_ops/sum?start=-20&'), [['', 3, '9200']]);
+  assert.deepEqual(await last(`kv_ops/count?start=${end - 10}&aggregationFunction=sum&`), [['', 2, '2']]);
+});
+
+test('says in the errors of an answer what cannot be answered', async (t) => {
+  const { ask, end } = await aNode(t);
+  const error = async (path: string) => {
+    const { status, json } = await ask(path);
+    assert.deepEqual([status, json.data, json.errors.length], [200, [], 1], JSON.stringify(json));
+    assert.match(json.errors[0].node, /^127\.0\.0\.1:\d+$/);
+    return json.errors[0].error;
+  };
+  assert.equal(await error('absent'), 'unknown metric "absent"');
+  assert.match(await error('kv_ops/nonsense'), /^malformed function expression: unknown function "nonsense"/);
+  assert.match(await error('kv_ops/sum/rate'), /^malformed function expression: "rate" needs a range/);
+  assert.match(await error('kv_ops/p0'), /malformed/);
+  assert.match(await error('kv_ops/p100'), /malformed/);
+  assert.match(await error(`kv_ops${'/sum'.repeat(11)}`), /more than 10 functions/);
+  assert.equal(await error(`kv_ops?color=red&end=${end}`), 'metric "kv_ops" has no label "color"');
+  assert.match(await error('kv_ops?start=-200000&step=1'), /larger step/);
+});
+
+test('says that time is up, and what the store found damaged', async () => {
+  const clock = new ManualClock();
+  const request = readPathRequest('kv_ops', [], { timeout: '50' }, clock.wallMs());
+  assert.ok('value' in request);
+  const asker = { node: 'here:8091', visible: () => true };
+  const stuck = new RangeService({ source: { select: () => new Promise(() => {}) }, clock });
+  const late = stuck.answer(request.value, asker);
+  clock.advance(50);
+  assert.deepEqual((await late).errors, [{ node: 'here:8091', error: 'Request timed out' }]);
+  const series = [{ labels: {}, timesMs: new Float64Array(), values: new Float64Array() }];
+  const select = async () => ({ series, problems: ['metrics file 7.block: its table is damaged'] });
+  const told = await new RangeService({ source: { select }, clock }).answer(request.value, asker);
+  assert.deepEqual(told.errors, [{ node: 'here:8091', error: 'metrics file 7.block: its table is damaged' }]);
+  assert.equal(clock.pending, 0);
+});
+
+test('refuses paths and parameters that are none', async (t) => {
+  const { ask } = await aNode(t);
+  const { status, json } = await ask(root);
+  assert.deepEqual([status, json.status], [404, 404]);
+  assert.match(json.msg, /names no metric/);
+  const cases: [string, string, string][] = [
+    ['start=x', 'start', 'The value must be an integer'],
+    ['end=1.5', 'end', 'The value must be an integer'],
+    ['start=200&end=100', 'end', 'should be greater or equal than start'],
+    ['step=10q', 'step', 'not a valid duration string'],
+    ['step=0', 'step', 'must be greater than 1ms'],
+    ['timeWindow=-5', 'timeWindow', 'not a valid duration string'],
+    ['timeout=0', 'timeout', 'The value must be in range from 1 to 300000'],
+    ['timeout=300001', 'timeout', 'The value must be in range from 1 to 300000'],
+    ['alignTimestamps=yes', 'alignTimestamps', 'The value must be one of the following: [true,false]'],
+    [
+      'start=101&end=109&alignTimestamps=true',
+      'start',
+      `[start, end] interval doesn't contain any aligned datapoints`,
+    ],
+    ['nodes=elsewhere', 'nodes', 'Unknown hostnames: ["elsewhere"]'],
+    ['aggregationFunction=median', 'aggregationFunction', 'invalid aggregation function'],
+    [
+      'nodesAggregation=special',
+      'nodesAggregation',
+      `'special' aggregation is not available for non-derived metric`,
+    ],
+  ];
+  for (const [query, field, text] of cases) {
+    const refused = await ask(`kv_ops?${query}`);
+    assert.deepEqual([refused.status, refused.json], [400, { errors: { [field]: text } }], query);
+  }
+  for (const fine of ['step=2ms', 'timeout=1', 'timeout=300000', 'step=1.5m', 'timeWindow=1w'])
+    assert.equal((await ask(`kv_ops?${fine}`)).status, 200, fine);
+});
+
+test('aligns timestamps to multiples of ten seconds', async (t) => {
+  const { ask, end } = await aNode(t);
+  const { json } = await ask(`kv_ops?start=${end - 57}&end=${end}&alignTimestamps=true&bucket=a`);
+  assert.deepEqual(
+    json.data[0].values.map(([at]: [number]) => at),
+    [50, 40, 30, 20, 10, 0].map((ago) => end - ago),
+  );
+});
+
+test('shows a caller the series of its own buckets only', async (t) => {
+  const { ask, request, end } = await aNode(t);
+  for (const [user, roles] of [
+    ['limited', 'bucket_admin[a]'],
+    ['none', 'sync_gateway_replicator[*]'],
+  ] as const)
+    await request(`/settings/rbac/users/local/${user}`, {
+      method: 'PUT',
+      form: { password: 'secret1', roles },
+    });
+  const as = 'limited:secret1';
+  assert.deepEqual(shown((await ask(`kv_ops?end=${end}`, { as })).json.data), [['a', 7, '3400']]);
+  assert.deepEqual(shown((await ask(`kv_ops/sum?end=${end}`, { as })).json.data), [['', 7, '3400']]);
+  assert.deepEqual((await ask(`kv_ops?bucket=b&end=${end}`, { as })).json.data, []);
+  assert.deepEqual((await ask(`sys_mem_free?end=${end}`, { as })).json.data, []);
+  assert.equal((await ask('kv_ops', { as: 'none:secret1' })).status, 403);
+});
+
+test('answers a list of ranges in its order', async (t) => {
+  const { ask, end } = await aNode(t);
+  const json = [
+    { metric: [{ label: 'name', value: 'kv_ops' }], applyFunctions: ['rate', 'sum'], end },
+    {
+      metric: [
+        { label: 'name', value: 'kv_ops' },
+        { label: 'bucket', value: ['b'], operator: 'any' },
+      ],
+      end,
+      step: 60,
+    },
+    {
+      metric: [
+        { label: 'name', value: 'kv_.*', operator: '=~' },
+        { label: 'bucket', value: 'b', operator: '!=' },
+      ],
+      end: String(end),
+    },
+    { metric: [{ label: 'name', value: 'absent' }] },
+  ];
+  const answer = await ask(root, { method: 'POST', json });
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(
+    answer.json.map(({ data }: { data: Found[] }) => shown(data)),
+    [[['', 7, '60']], [['b', 2, '5800']], [['a', 7, '3400']], []],
+  );
+  assert.equal(answer.json[3].errors[0].error, 'unknown metric "absent"');
+});
+
+test('names what is wrong in each object of a list', async (t) => {
+  const { ask } = await aNode(t);
+  const metric = (label: object) => ({ metric: [{ label: 'name', value: 'x', ...label }] });
+  const cases: [unknown, Record<string, string>][] = [
+    [{}, { metric: 'The value must be supplied' }],
+    [{ metric: [] }, { metric: 'must not be empty' }],
+    [{ metric: ['x'] }, { metric: 'must be a list of JSON objects' }],
+    [{ metric: [{ label: 'name' }] }, { metric: "all metric labels must contain 'label' and 'value' keys" }],
+    [metric({ colour: 1 }), { metric: 'unknown label prop: colour' }],
+    [metric({ operator: '<' }), { metric: 'invalid operator: <' }],
+    [metric({ value: 1 }), { metric: 'label value for name must be a string' }],
+    [
+      metric({ value: '(a+)+', operator: '=~' }),
+      { metric: 'label value for name: patterns have no repeated groups, references or looks around' },
+    ],
+    [metric({ value: '(', operator: '!~' }), { metric: 'label value for name: not a pattern' }],
+    [{ ...metric({}), applyFunctions: 'rate' }, { applyFunctions: 'invalid list of functions' }],
+    [{ ...metric({}), colour: 1 }, { colour: 'Unsupported key' }],
+    [
+      { ...metric({}), start: 'x', step: {} },
+      { start: 'The value must be an integer', step: 'The value must be a string' },
+    ],
+    ['text', { _: 'Unexpected Json' }],
+  ];
+  const answer = await ask(root, { method: 'POST', json: cases.map(([item]) => item) });
+  assert.deepEqual([answer.status, answer.json], [400, { errors: cases.map(([, problems]) => problems) }]);
+  for (const json of [{}, 'text', null]) {
+    const whole = await ask(root, { method: 'POST', json });
+    assert.deepEqual(
+      [whole.status, whole.json],
+      [400, { errors: [{ _: 'A Json array must be specified.' }] }],
+    );
+  }
+});
+
+test('writes values as decimals', () => {
+  const cases: [number, string][] = [
+    [0, '0'],
+    [-1.5, '-1.5'],
+    [1e21, '1000000000000000000000'],
+    [1.25e22, '12500000000000000000000'],
+    [1e-7, '0.0000001'],
+    [-2.5e-8, '-0.000000025'],
+    [Number.NaN, 'NaN'],
+    [Infinity, '+Inf'],
+    [-Infinity, '-Inf'],
+  ];
+  assert.deepEqual(
+    cases.map(([value]) => valueText(value)),
+    cases.map(([, text]) => text),
+  );
+});
