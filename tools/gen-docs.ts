@@ -9,6 +9,7 @@ import { type Effect, lacking, type Setting } from '../src/cluster/settings/sett
 import { cloudOptions } from '../src/main/cloud-options.ts';
 import { nodeOptions } from '../src/main/node-options.ts';
 import { environmentName, type OptionSpecs } from '../src/main/options.ts';
+import { upOptions } from '../src/main/up-options.ts';
 import { hostedApi } from './docs-hosted-api.ts';
 
 /** The cloud's are another API, with a page of its own. */
@@ -37,15 +38,19 @@ function commandLine(): string {
     '# Command line\n',
     '`npx divan <command>` in a checkout after `npm ci`. Flags win over environment variables, those over defaults.\n',
     '- `divan up`: a node, provisioned on first start; without `--password` one is made, shown once and kept encrypted in the data folder.',
+    '  Beside it the cloud, a process of its own with the folder `cloud` in that data folder; the two stop together.',
     '- `divan node`: a node; provisioned on first start when `--username` and `--password` are given.\n',
     ...optionTable(nodeOptions),
-    '\n`divan cloud`: the hosted management API, which provisions and runs clusters of such nodes.\n',
+    '\n`divan up` takes these too:\n',
+    ...optionTable(Object.fromEntries(Object.entries(upOptions).filter(([name]) => !(name in nodeOptions)))),
+    '\n`divan cloud`: the hosted management API, which provisions and runs clusters of such nodes ([guide](../guides/cloud.md)).\n',
     ...optionTable(cloudOptions),
-    '\nA repeatable flag takes a comma-separated list in the environment. Port 0 takes any free port. When the node is ready it prints a',
-    'summary and, with `--ready-file`, writes this JSON (mode 0600):\n',
+    '\nA repeatable flag takes a comma-separated list in the environment. Port 0 takes any free port. When all that was started is ready,',
+    'a summary is printed and, with `--ready-file`, this JSON is written (mode 0600), with the parts that there are:\n',
     '```json',
     '{"node":{"rest":"http://127.0.0.1:8091","restTls":"https://127.0.0.1:18091","kv":"127.0.0.1:11210","kvTls":"127.0.0.1:11207",' +
-      '"capi":"http://127.0.0.1:8092","capiTls":"https://127.0.0.1:18092"},"username":"Administrator","password":"…"}',
+      '"capi":"http://127.0.0.1:8092","capiTls":"https://127.0.0.1:18092"},' +
+      '"cloud":{"api":"http://127.0.0.1:8080","token":"…","accessKey":"…","secretKey":"…"},"username":"Administrator","password":"…"}',
     '```\n',
     'SIGTERM and SIGINT stop cleanly, a second one at once. Exit status: 0 after a clean stop, 1 when the node cannot start, 2 for a wrong',
     'command line.',

@@ -2,6 +2,7 @@
 import { cloudOptions } from './cloud-options.ts';
 import { nodeOptions } from './node-options.ts';
 import { describeOptions, nearest, type OptionSpecs, parseOptions, UsageError } from './options.ts';
+import { upOptions } from './up-options.ts';
 
 interface Command {
   readonly doc: string;
@@ -11,14 +12,14 @@ interface Command {
 
 const commands: Readonly<Record<string, Command>> = {
   up: {
-    doc: 'a provisioned node, ready to use; makes and shows a password on first start',
-    options: nodeOptions,
-    run: (args) => node(args, true),
+    doc: 'a provisioned node and the cloud beside it, ready to use; makes and shows a password on first start',
+    options: upOptions,
+    run: up,
   },
   node: {
     doc: 'a node; provisioned on first start when --username and --password are given',
     options: nodeOptions,
-    run: (args) => node(args, false),
+    run: node,
   },
   cloud: {
     doc: 'the hosted management API, which provisions and runs clusters of nodes; also: cloud token|user|cloud <verb>',
@@ -49,10 +50,16 @@ async function main([name, ...args]: string[]): Promise<void> {
   }
 }
 
-async function node(args: readonly string[], makePassword: boolean): Promise<void> {
+async function up(args: readonly string[]): Promise<void> {
+  const options = parseOptions(upOptions, args, process.env);
+  const { runUp } = await import('./run-up.ts');
+  await runUp(options);
+}
+
+async function node(args: readonly string[]): Promise<void> {
   const options = parseOptions(nodeOptions, args, process.env);
   const { runNode } = await import('./run-node.ts');
-  await runNode(options, { makePassword });
+  await runNode(options, { makePassword: false });
 }
 
 async function cloud(args: readonly string[]): Promise<void> {

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { type Cloud, startCloud } from '#cloud/cloud.ts';
 import { LocalProvisioner, operatorAddressHere } from '#cloud/provisioner/local/local-provisioner.host.ts';
 import { realClock } from '#ports/clock.ts';
+import type { FolderLock } from '#ports/folder-lock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { CloudOptionValues } from './cloud-options.ts';
@@ -14,25 +15,51 @@ import { type CloudPlace, openPlace } from './operator/cloud-place.ts';
 import { type ReadyFile, writeReadyFile } from './ready.ts';
 import { release } from './release.ts';
 import { stopOnSignals } from './signals.ts';
+import { opening } from './start-error.ts';
 
 const mb = 1024 * 1024;
+const predecessorMs = 15_000;
+const lockEveryMs = 50;
 
 export async function runCloud(given: CloudOptionValues): Promise<void> {
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
   const log = pinoLog(options['log-level']);
   const place = await openPlace(options, log);
-  const held = lockDataFolder(options['data-dir']);
+  const held = await lock(options['data-dir']);
   if (options.config !== undefined) await applyConfig(options.config, place);
   const cloud = await assemble(options, place, log);
-  stopOnSignals(async () => {
+  const end = async (): Promise<void> => {
     await cloud.stop();
     held.release();
+  };
+  const stopNow = stopOnSignals(end);
+  // A process that was started with a channel to its parent ends with it.
+  if (process.channel !== undefined) process.on('disconnect', stopNow);
+  const api = await listen(cloud, options).catch(async (error: Error) => {
+    await end();
+    throw error;
   });
-  const api = await cloud.api.listen({ host: options.host, port: options.port });
   const ready: ReadyFile = { cloud: { api, ...credentials(cloud) } };
   if (options['ready-file'] !== undefined) writeReadyFile(options['ready-file'], ready);
+  process.send?.(ready);
   process.stdout.write(summary(api, cloud, options));
 }
+
+/** One that has a parent may have to wait for the one before it, whose parent was killed. */
+async function lock(folder: string): Promise<FolderLock> {
+  const deadline = realClock.monotonicMs() + (process.channel === undefined ? 0 : predecessorMs);
+  for (;;) {
+    try {
+      return lockDataFolder(folder);
+    } catch (error) {
+      if (realClock.monotonicMs() >= deadline) throw error;
+      await realClock.sleep(lockEveryMs);
+    }
+  }
+}
+
+const listen = ({ api }: Cloud, { host, port }: CloudOptionValues): Promise<string> =>
+  opening('port', host, port, api.listen({ host, port }));
 
 async function assemble(
   options: CloudOptionValues,

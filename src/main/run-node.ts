@@ -17,7 +17,7 @@ import { makeOwnAccount } from './own-account.ts';
 import { type NodeAddresses, type ReadyFile, untilReady, writeReadyFile } from './ready.ts';
 import { stopOnSignals } from './signals.ts';
 import { StartError } from './start-error.ts';
-import { summary } from './summary.ts';
+import { companionSummary, summary } from './summary.ts';
 
 interface Credentials {
   username: string;
@@ -26,9 +26,15 @@ interface Credentials {
 
 const exitLost = 1;
 
+/** What `divan up` starts beside the node. */
+export interface Companion {
+  start(onLost: (reason: Error) => void): Promise<NonNullable<ReadyFile['cloud']>>;
+  stop(): Promise<void>;
+}
+
 export async function runNode(
   given: NodeOptions,
-  { makePassword }: { makePassword: boolean },
+  { makePassword, companion = null }: { makePassword: boolean; companion?: Companion | null },
 ): Promise<void> {
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
   const plan = planOf(options.bucket, await initFile(options.init));
@@ -43,16 +49,16 @@ export async function runNode(
   const node = new Node(options, {
     secrets: folder.secrets(),
     log,
-    onLost: (reason) => die(log, reason),
+    onLost: (reason) => die(log, new Error('the data service ended', { cause: reason })),
   });
   stopOnSignals(async () => {
-    await node.stop();
+    await Promise.all([node.stop(), companion?.stop()]);
     held.release();
   });
   try {
     await node.start();
     const credentials = wanted ?? folder.madeAdministrator() ?? (makePassword ? madeUp() : null);
-    await becomeReady({ node, options, folder, plan, credentials, made: wanted === null });
+    await becomeReady({ node, options, folder, plan, credentials, made: wanted === null, companion, log });
     keepReserve(options['data-dir']);
     node.startMetrics();
   } catch (error) {
@@ -61,10 +67,11 @@ export async function runNode(
   }
 }
 
-/** The data service is gone: what it had acknowledged is on disk or was lost with it; only a new start can serve again. */
+/** A part is gone: of data, what was acknowledged is on disk or was lost with it; only a new start can serve again. */
 function die(log: Log, reason: Error): void {
-  log.error('data_service.lost', { reason: reason.message });
-  process.stderr.write(`divan: the data service ended: ${reason.stack}\n`);
+  const cause = reason.cause instanceof Error ? `: ${reason.cause.stack}` : '';
+  log.error('process.lost', { reason: `${reason.message}${cause}` });
+  process.stderr.write(`divan: ${reason.message}${cause}\n`);
   process.exit(exitLost);
 }
 
@@ -94,9 +101,12 @@ interface Readying {
   credentials: Credentials | null;
   /** The credentials are not the user's own. */
   made: boolean;
+  companion: Companion | null;
+  log: Log;
 }
 
-async function becomeReady({ node, options, folder, plan, credentials, made }: Readying): Promise<void> {
+async function becomeReady(readying: Readying): Promise<void> {
+  const { node, options, folder, plan, credentials, made, companion } = readying;
   const isNew = !node.manager.authority.provisioned();
   if (credentials !== null && (isNew || folder.firstStartPending)) {
     folder.beginFirstStart();
@@ -107,7 +117,10 @@ async function becomeReady({ node, options, folder, plan, credentials, made }: R
   await checkReady(node, options['operator-address']);
   const ready = readyFile(node, await valid(node, options['operator-address'], credentials));
   await node.endStart();
-  if (options['ready-file'] !== undefined) writeReadyFile(options['ready-file'], ready);
+  const told = (parts: ReadyFile): void => {
+    if (options['ready-file'] !== undefined) writeReadyFile(options['ready-file'], parts);
+  };
+  if (companion === null) told(ready);
   const { damages } = await node.health();
   process.stdout.write(
     summary({
@@ -119,6 +132,20 @@ async function becomeReady({ node, options, folder, plan, credentials, made }: R
       damages,
     }),
   );
+  if (companion !== null) told({ ...ready, cloud: await startBeside(companion, readying) });
+}
+
+/** The node serves meanwhile. Without its companion it is not what was asked for, so that both end together. */
+async function startBeside(
+  companion: Companion,
+  { node, log }: Readying,
+): Promise<NonNullable<ReadyFile['cloud']>> {
+  const cloud = await companion.start((reason) => {
+    const end = (): void => die(log, reason);
+    node.stop().then(end, end);
+  });
+  process.stdout.write(companionSummary(cloud));
+  return cloud;
 }
 
 const firstStartOf = (

@@ -2,7 +2,8 @@
 
 const exitOnSecond = 130;
 
-export function stopOnSignals(stop: () => Promise<void>): void {
+/** Answers what else may ask for the end. */
+export function stopOnSignals(stop: () => Promise<void>): () => void {
   let stopping = false;
   const onSignal = (): void => {
     if (stopping) process.exit(exitOnSecond);
@@ -17,4 +18,5 @@ export function stopOnSignals(stop: () => Promise<void>): void {
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  return onSignal;
 }

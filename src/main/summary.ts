@@ -11,6 +11,10 @@ export interface Summary {
   damages: readonly string[];
 }
 
+/** The rows that `divan up` adds once the cloud is ready too. */
+export const companionSummary = ({ api, token }: NonNullable<ReadyFile['cloud']>): string =>
+  `  cloud    ${api}  token ${token}\n`;
+
 export function summary({
   ready,
   dataDir,

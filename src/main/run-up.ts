@@ -1,0 +1,101 @@
+// `divan up`: a node in this process, and the cloud in one of its own beside it. The two are tied by a channel: the cloud says
+// over it that it is ready, and stops when this end of it is gone, however that came about.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { realClock } from '#ports/clock.ts';
+import type { ReadyFile } from './ready.ts';
+import { type Companion, runNode } from './run-node.ts';
+import { StartError } from './start-error.ts';
+import type { UpOptions } from './up-options.ts';
+
+type CloudReady = NonNullable<ReadyFile['cloud']>;
+
+const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+const stopMs = 30_000;
+
+export async function runUp(options: UpOptions): Promise<void> {
+  const companion = options['no-cloud'] ? null : new CloudBeside(options);
+  await runNode(options, { makePassword: true, companion });
+}
+
+class CloudBeside implements Companion {
+  private readonly options: UpOptions;
+  private child: ChildProcess | null = null;
+  private stopping = false;
+
+  constructor(options: UpOptions) {
+    this.options = options;
+  }
+
+  async start(onLost: (reason: Error) => void): Promise<CloudReady> {
+    const child = spawn(process.execPath, [launcher, 'cloud', ...argumentsFor(this.options)], {
+      // Away from the terminal's Ctrl-C, which this process passes on in its own way.
+      detached: true,
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      env: surroundings(),
+    });
+    this.child = child;
+    const ready = await untilReady(child);
+    child.on('exit', (code, signal) => {
+      if (!this.stopping) onLost(new Error(`the cloud ended with ${signal ?? code}`));
+    });
+    return ready;
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    const { child } = this;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    if (child.connected) child.disconnect();
+    const enough = new AbortController();
+    const late = realClock.sleep(stopMs, enough.signal).then(
+      () => child.kill('SIGKILL'),
+      () => false, // it ended in time
+    );
+    await ended;
+    enough.abort();
+    await late;
+  }
+}
+
+function argumentsFor(options: UpOptions): string[] {
+  const given = {
+    'data-dir': join(options['data-dir'], 'cloud'),
+    host: options.host,
+    port: options['cloud-port'],
+    'size-scale': options['size-scale'],
+    'rate-limit': options['rate-limit'],
+    'log-level': options['log-level'],
+    database: options.database,
+    capacity: options.capacity,
+    config: options.config,
+  };
+  return Object.entries(given).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, String(value)],
+  );
+}
+
+async function untilReady(child: ChildProcess): Promise<CloudReady> {
+  const { promise, resolve, reject } = Promise.withResolvers<CloudReady>();
+  const refuse = (): void =>
+    reject(
+      new StartError(
+        'the cloud did not start: --cloud-port takes another port, --no-cloud starts the node alone',
+      ),
+    );
+  child.once('message', (message) => resolve((message as { cloud: CloudReady }).cloud));
+  child.once('exit', refuse);
+  child.once('error', refuse);
+  try {
+    return await promise;
+  } finally {
+    child.off('exit', refuse);
+  }
+}
+
+/** What was given to this process is passed on as arguments, and nothing else of it. */
+const surroundings = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('DIVAN_')));

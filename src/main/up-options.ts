@@ -1,0 +1,17 @@
+// The options of `divan up`: those of a node, and those of the cloud beside it, whose port has a name of its own.
+import { cloudOptions } from './cloud-options.ts';
+import { nodeOptions } from './node-options.ts';
+import { kinds, type OptionValues } from './options.ts';
+
+export const upOptions = {
+  ...nodeOptions,
+  'no-cloud': { kind: kinds.flag, default: false, doc: 'start the node alone' },
+  'cloud-port': cloudOptions.port,
+  database: cloudOptions.database,
+  'size-scale': cloudOptions['size-scale'],
+  capacity: cloudOptions.capacity,
+  'rate-limit': cloudOptions['rate-limit'],
+  config: cloudOptions.config,
+} as const;
+
+export type UpOptions = OptionValues<typeof upOptions>;

@@ -1,0 +1,101 @@
+// `divan up`: a node and the cloud beside it, started and stopped together.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { CloudReady } from '../support/cloud-process.ts';
+import { eventually, type Ready } from '../support/node-process.ts';
+
+const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+const scratch = mkdtempSync(join(tmpdir(), 'divan-up-'));
+const startTimeoutMs = 45_000;
+const started: ChildProcess[] = [];
+const names = ['rest', 'rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls'];
+const ports = names.flatMap((name) => [`--${name}-port`, '0']);
+
+after(async () => {
+  for (const child of started) child.kill('SIGKILL');
+  await eventually(() => rmSync(scratch, { recursive: true, force: true }));
+});
+
+async function up(folder: string, ...args: string[]) {
+  const readyFile = join(scratch, `${folder}-${process.hrtime.bigint()}.json`);
+  const where = ['--data-dir', join(scratch, folder), '--ready-file', readyFile];
+  const child = spawn(process.execPath, [launcher, 'up', ...where, ...ports, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  started.push(child);
+  const printed = { text: '' };
+  child.stdout.on('data', (chunk: Buffer) => {
+    printed.text += chunk.toString();
+  });
+  const deadline = performance.now() + startTimeoutMs;
+  while (!existsSync(readyFile)) {
+    assert.equal(child.exitCode, null, printed.text);
+    assert.ok(performance.now() < deadline, `not ready in ${startTimeoutMs} ms: ${printed.text}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.equal(statSync(readyFile).mode & 0o777, 0o600);
+  const ready = JSON.parse(readFileSync(readyFile, 'utf8')) as Ready & { cloud?: CloudReady };
+  return { child, ready, printed };
+}
+
+const clouds = (cloud: CloudReady | undefined) =>
+  fetch(`${cloud?.api}/v2/clouds`, { headers: { authorization: `Bearer ${cloud?.token}` } });
+const answers = (cloud: CloudReady | undefined) =>
+  clouds(cloud).then(
+    () => true,
+    () => false,
+  );
+
+test('starts a node and the cloud, tells both in the ready file, and stops both', async () => {
+  const { child, ready, printed } = await up('both', '--cloud-port', '0');
+  assert.equal((await clouds(ready.cloud)).status, 200);
+  const login = Buffer.from(`${ready.username}:${ready.password}`).toString('base64');
+  const pools = await fetch(`${ready.node.rest}/pools`, { headers: { authorization: `Basic ${login}` } });
+  assert.equal(pools.status, 200);
+  assert.match(printed.text, new RegExp(`cloud +${ready.cloud?.api} +token ${ready.cloud?.token}`));
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+  assert.equal(await answers(ready.cloud), false);
+  const again = await up('both', '--cloud-port', '0');
+  assert.equal((await clouds(again.ready.cloud)).status, 200);
+  assert.equal(again.ready.password, ready.password);
+});
+
+test('leaves no cloud behind when it is killed, and starts again at once', async () => {
+  const { child, ready } = await up('killed', '--cloud-port', '0');
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+  const next = await up('killed', '--cloud-port', '0');
+  assert.equal((await clouds(next.ready.cloud)).status, 200);
+  await eventually(async () => assert.equal(await answers(ready.cloud), false));
+});
+
+test('starts the node alone when asked to', async () => {
+  const { ready } = await up('alone', '--no-cloud');
+  assert.equal(ready.cloud, undefined);
+  assert.equal(existsSync(join(scratch, 'alone', 'cloud')), false);
+});
+
+test('says that the cloud’s port is in use, and ends', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as { port: number };
+  const args = ['up', '--data-dir', join(scratch, 'used'), ...ports, '--cloud-port', String(port)];
+  const { status, stderr } = spawnSync(process.execPath, [launcher, ...args], {
+    encoding: 'utf8',
+    timeout: startTimeoutMs,
+  });
+  assert.equal(status, 1, stderr);
+  assert.match(stderr, new RegExp(`--port: cannot listen on 127.0.0.1:${port}: the port is in use`));
+  assert.match(stderr, /the cloud did not start: --cloud-port takes another port/);
+  other.close();
+});
