@@ -6,8 +6,9 @@ import type { CollectionKeysOrder } from '../disk/engine.ts';
 import type { Want } from '../disk/wants.ts';
 import type { Sweeper } from '../vbucket/sweeper.ts';
 
-const slots = 20_000;
-const pauseMs = 5;
+/** A few milliseconds of work: clients are served in between. */
+const slots = 4000;
+const pauseMs = 1;
 /** Time for the disk to take what a sweep has left for it. */
 const againMs = 100;
 /** Keys taken from a file at once, and the pause after them, which leaves most of the disk to clients. */

@@ -14,7 +14,7 @@ export const highShare = 0.85;
 export const lowShare = 0.75;
 const tightShare = 0.95;
 /** Items a slice looks at. */
-const sliceSteps = 2000;
+const sliceSteps = 1000;
 /** What a write that finds the bucket full may do for itself. */
 const urgentSteps = 256;
 const urgentSlices = 4;

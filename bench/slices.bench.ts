@@ -1,0 +1,77 @@
+// The longest stretch of work that a bucket does without letting clients in, in processor time: filling, evicting,
+// dropping a collection of so many documents. What others do on the machine hardly shows.
+import { defaultManifest } from '../src/kv/bucket/manifest.ts';
+import { MemoryDisk } from '../src/kv/disk/memory-engine.ts';
+import { BucketUnderTest } from '../test/support/a-bucket.ts';
+import { ManualClock } from '../test/support/manual-clock.ts';
+
+const rules = { quotaBytes: 2 ** 30, maxTtl: 0, durabilityMinLevel: 0, replicaNumber: 0 } as const;
+const files = { folder: '/k', bucketUuid: 'k', incarnation: 1, fileCount: 4 };
+
+class MeasuringClock extends ManualClock {
+  longestUs = 0;
+
+  override soon(fire: () => void): void {
+    super.soon(() => this.measure(fire));
+  }
+
+  override after(delayMs: number, fire: () => void): ReturnType<ManualClock['after']> {
+    return super.after(delayMs, () => this.measure(fire));
+  }
+
+  takeLongestMs(): string {
+    const ms = (this.longestUs / 1000).toFixed(1);
+    this.longestUs = 0;
+    return ms;
+  }
+
+  private measure(fire: () => void): void {
+    const before = process.threadCpuUsage();
+    fire();
+    const { user, system } = process.threadCpuUsage(before);
+    this.longestUs = Math.max(this.longestUs, user + system);
+  }
+}
+
+async function pass(b: BucketUnderTest, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    b.tick(25);
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+async function fill(b: BucketUnderTest, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    b.store(`8:k${i}`, { vb: i % 64, value: 'v'.repeat(200) });
+    if (i % 2000 === 0) await pass(b, 1);
+  }
+  await pass(b, 200);
+}
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const count = smoke ? 3000 : 300_000;
+  const [scope] = defaultManifest.scopes;
+  if (!scope) throw new Error('a manifest has a scope');
+  const withOne = { ...scope, collections: [...scope.collections, { uid: '8', name: 'c' }] };
+  for (const isNative of [false, true]) {
+    const clock = new MeasuringClock();
+    const storage = { disk: new MemoryDisk().engine(), files };
+    const manifest = { uid: '2', scopes: [withOne] };
+    const b = await new BucketUnderTest({ clock, rules, manifest, ...(isNative && { storage }) }).start();
+    const tell = (what: string): void =>
+      console.log(
+        `${isNative ? 'native' : 'ephemeral'}: ${what}: at most ${clock.takeLongestMs()} ms at once`,
+      );
+    await fill(b, count);
+    tell('fill');
+    if (isNative) {
+      b.bucket.setRules({ quotaBytes: count * 260 });
+      await pass(b, 300);
+      tell(`evict ${b.bucket.stats().evictions}`);
+    }
+    b.bucket.applyManifest({ uid: '3', scopes: [scope] });
+    await pass(b, 300);
+    tell('drop');
+    await b.bucket.stop();
+  }
+}
