@@ -1,0 +1,98 @@
+// What metrics cost: processor time of an operation on the data port with nobody asking, and with everything that is
+// counted collected and kept each second, in turns; and what counting itself takes, of which there is no other way.
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { kvMetrics } from '../src/cluster/agent/kv-metrics.ts';
+import { freshManifest } from '../src/cluster/config/cluster-state.ts';
+import { Tally } from '../src/kv/dispatch/tally.ts';
+import { WorkerKvAdmin } from '../src/kv/host/worker-kv-admin.ts';
+import { createMetrics } from '../src/metrics/metrics.feature.ts';
+import { FolderStoreFiles } from '../src/metrics/store/files.adapter.ts';
+import { realClock } from '../src/ports/clock.ts';
+import { silentLog } from '../src/ports/log.ts';
+import { aBucket, aDesired } from '../test/support/data-service.ts';
+
+const generator = fileURLToPath(new URL('./support/kv-load.ts', import.meta.url));
+const shapes = [
+  { name: 'unpipelined', connections: 16, pipeline: 1 },
+  { name: 'pipelined by 64', connections: 16, pipeline: 64 },
+];
+
+function ownCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+/** Microseconds of processor time of this process for one operation. */
+async function load(port: number, shape: object, seconds: number): Promise<number> {
+  const before = ownCpuMs();
+  const options = JSON.stringify({ ...shape, port, seconds, isDivan: true });
+  const { stdout } = await promisify(execFile)(process.execPath, [generator, options]);
+  return ((ownCpuMs() - before) * 1000) / Number(stdout.split(' ')[1]);
+}
+
+function metricsOf(admin: WorkerKvAdmin, folder: string) {
+  const places = ['fine', 'coarse'].map((name) => new FolderStoreFiles(join(folder, name)));
+  const files = { fine: places[0] as FolderStoreFiles, coarse: places[1] as FolderStoreFiles };
+  const metrics = createMetrics({ files, clock: realClock, log: silentLog });
+  const about = { quotaBytes: 2 ** 28, vbuckets: 1024, manifest: freshManifest() };
+  metrics.registry.add('data', { collect: async () => kvMetrics(await admin.report(), () => about) });
+  return metrics;
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+
+function countingNanoseconds(rounds: number): number {
+  const tally = new Tally();
+  let best = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 10; round++) {
+    const start = process.hrtime.bigint();
+    for (let index = 0; index < rounds; index++) {
+      const counts = tally.of(index & 64);
+      counts.gets++;
+      counts.getHits++;
+    }
+    best = Math.min(best, Number(process.hrtime.bigint() - start) / rounds);
+  }
+  return best;
+}
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const [seconds, rounds] = smoke ? [0.2, 1] : [3, 5];
+  const folder = mkdtempSync(join(tmpdir(), 'divan-bench-'));
+  const admin = new WorkerKvAdmin({ log: silentLog, onLost: () => {} });
+  const start = {
+    dataDir: folder,
+    host: '127.0.0.1',
+    port: 0,
+    tlsPort: 0,
+    version: 'bench',
+    logLevel: 'silent',
+  };
+  const { port } = await admin.start(start);
+  await admin.apply(aDesired({ buckets: [aBucket('b', { type: 'ephemeral' })] }));
+  await load(port, shapes[1] as object, seconds);
+  for (const { name, ...shape } of shapes) {
+    const [off, on]: [number[], number[]] = [[], []];
+    for (let round = 0; round < rounds; round++) {
+      off.push(await load(port, shape, seconds));
+      const metrics = metricsOf(admin, join(folder, `${name} ${round}`));
+      metrics.start();
+      on.push(await load(port, shape, seconds));
+      await metrics.stop();
+    }
+    const change = 100 * (median(on) / median(off) - 1);
+    const figures = [median(off), median(on)].map((value) => `${value.toFixed(2)} µs`);
+    console.log(
+      `${name.padEnd(16)} off ${figures[0]}, on ${figures[1]} of processor time each: ${change.toFixed(1)} %`,
+    );
+  }
+  console.log(`counting takes ${countingNanoseconds(smoke ? 1e5 : 1e7).toFixed(1)} ns an operation`);
+  await admin.stop();
+  rmSync(folder, { recursive: true });
+}

@@ -1,0 +1,203 @@
+// Metrics against the truth: what clients counted themselves, and what Prometheus makes of them.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type Cluster, connect } from 'couchbase';
+import { metricOf } from '../../src/metrics/catalogue.ts';
+import { KvConnection } from '../support/kv-connection.ts';
+import { needs } from '../support/needs.ts';
+import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+
+const { username, password } = administrator;
+
+const exported = async (node: NodeProcess): Promise<string> => (await node.request('/metrics')).text();
+
+/** A value by its name and labels as they are written: `kv_ops{bucket="b",op="set"}`. */
+async function figureOf(node: NodeProcess, sample: string): Promise<number> {
+  const line = (await exported(node)).split('\n').find((one) => one.startsWith(`${sample} `));
+  assert.ok(line, sample);
+  return Number(line.slice(sample.length));
+}
+
+const operations = {
+  hits: 'kv_ops{bucket="b",op="get",result="hit"}',
+  misses: 'kv_ops{bucket="b",op="get",result="miss"}',
+  sets: 'kv_ops{bucket="b",op="set"}',
+  deletes: 'kv_ops{bucket="b",op="delete",result="hit"}',
+};
+
+async function counted(node: NodeProcess): Promise<Record<keyof typeof operations, number>> {
+  const values = Object.entries(operations).map(async ([name, sample]) => [
+    name,
+    await figureOf(node, sample),
+  ]);
+  return Object.fromEntries(await Promise.all(values));
+}
+
+function grown(from: Record<string, number>, to: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(
+    Object.keys(to).map((name) => [name, (to[name] as number) - (from[name] as number)]),
+  );
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}
+
+describe('metrics of a node', () => {
+  let node: NodeProcess;
+  let cluster: Cluster;
+
+  before(async () => {
+    node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+    cluster = await connect(`couchbase://${node.ready.node.kv}`, administrator);
+    await eventually(() => cluster.bucket('b').defaultCollection().upsert('warm', {}));
+  });
+
+  after(async () => {
+    await cluster?.close();
+    await node?.[Symbol.asyncDispose]();
+  });
+
+  test('say what the official SDK did', async () => {
+    const collection = cluster.bucket('b').defaultCollection();
+    const start = await counted(node);
+    for (let i = 0; i < 30; i++) await collection.upsert(`k${i}`, { i });
+    for (let i = 0; i < 70; i++) await collection.get(`k${i % 30}`);
+    for (let i = 0; i < 5; i++) await collection.get('missing').catch(() => {});
+    for (let i = 0; i < 4; i++) await collection.remove(`k${i}`);
+    assert.deepEqual(grown(start, await counted(node)), { hits: 70, misses: 5, sets: 30, deletes: 4 });
+  });
+
+  test('say what a client of the wire protocol did, by its collection too, and what is there', async () => {
+    const client = await KvConnection.open(Number(node.ready.node.kv.split(':')[1]));
+    await client.plain(username, password);
+    await client.ask({ opcode: 0x89, key: Buffer.from('b') });
+    const inCollection = 'kv_collection_ops{bucket="b",scope="_default",collection="_default",op="store"}';
+    const [start, stored] = [await counted(node), await figureOf(node, inCollection)];
+    const key = (index: number) => Buffer.from(`raw${index}`);
+    for (let i = 0; i < 500; i++)
+      client.send({ opcode: 1, key: key(i), extras: Buffer.alloc(8), value: Buffer.from('1') });
+    for (let i = 0; i < 2000; i++) client.send({ opcode: 0, key: key(i % 500) });
+    for (let i = 0; i < 2500; i++) assert.equal((await client.next())?.status, 0);
+    client.close();
+    assert.deepEqual(grown(start, await counted(node)), { hits: 2000, misses: 0, sets: 500, deletes: 0 });
+    assert.equal((await figureOf(node, inCollection)) - stored, 500);
+    const items = await figureOf(node, 'kv_curr_items{bucket="b"}');
+    const { basicStats } = (await (await node.request('/pools/default/buckets/b')).json()) as {
+      basicStats: { itemCount: number };
+    };
+    assert.equal(items, basicStats.itemCount);
+  });
+
+  test('add up, second by second, to what was done', async () => {
+    const collection = cluster.bucket('b').defaultCollection();
+    const series = async () => {
+      const answer = await node.request('/pools/default/buckets/b/stats/cmd_set');
+      return (await answer.json()) as { timestamp: number[]; nodeStats: Record<string, number[]> };
+    };
+    const begun = Date.now();
+    await eventually(async () => assert.ok(((await series()).timestamp.at(-1) ?? 0) > begun + 1000));
+    const start = Date.now();
+    for (let i = 0; i < 123; i++) await collection.upsert('k', { i });
+    await eventually(async () => {
+      const { timestamp, nodeStats } = await series();
+      const rates = Object.values(nodeStats)[0] as number[];
+      const sum = rates.reduce(
+        (total, rate, index) => total + ((timestamp[index] as number) > start ? rate : 0),
+        0,
+      );
+      assert.ok(Math.abs(sum - 123) < 0.5, `${sum}`);
+    });
+  });
+
+  test('begin again at zero with the node, and count on', async () => {
+    await using first = await NodeProcess.start({ args: ['--bucket', 'b'] });
+    await first.stop('SIGKILL');
+    await using again = await NodeProcess.start({ dataDir: first.dataDir });
+    const fresh = await connect(`couchbase://${again.ready.node.kv}`, administrator);
+    const collection = fresh.bucket('b').defaultCollection();
+    const start = await counted(again);
+    await collection.upsert('k', {});
+    for (let i = 0; i < 3; i++) await collection.get('k');
+    assert.deepEqual(grown(start, await counted(again)), { hits: 3, misses: 0, sets: 1, deletes: 0 });
+    assert.ok(start.sets < 5 && start.hits < 5, 'what was counted before is gone');
+    await fresh.close();
+  });
+
+  test('are fine with promtool but for names that are well known', {
+    skip: needs('prometheus'),
+  }, async () => {
+    const text = await exported(node);
+    const { stdout, stderr, status } = spawnSync('promtool', ['check', 'metrics'], {
+      input: text,
+      encoding: 'utf8',
+    });
+    const complaints = `${stdout}${stderr}`.split('\n').filter((line) => line !== '');
+    assert.ok(status === 0 || status === 3, complaints.join('\n'));
+    const known =
+      /counter metrics should have "_total" suffix|non-histogram and non-summary metrics should not|camelCase|^sys_(mem|swap)_total non-counter/;
+    assert.deepEqual(
+      complaints.filter((line) => !known.test(line)),
+      [],
+    );
+  });
+
+  test('are collected by a real Prometheus that finds the node by itself', {
+    skip: needs('prometheus'),
+  }, async () => {
+    const form = { password: 'scrape-secret', roles: 'external_stats_reader' };
+    await node.request('/settings/rbac/users/local/prometheus', 'PUT', form);
+    const folder = mkdtempSync(join(tmpdir(), 'divan-scrape-'));
+    const auth = 'basic_auth: {username: prometheus, password: scrape-secret}';
+    const config = `scrape_configs:
+- job_name: divan
+  scrape_interval: 1s
+  ${auth}
+  http_sd_configs:
+  - url: ${node.ready.node.rest}/prometheus_sd_config?port=insecure
+    ${auth}
+`;
+    writeFileSync(join(folder, 'prometheus.yml'), config);
+    const address = `127.0.0.1:${await freePort()}`;
+    const args = [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`];
+    const child = spawn('prometheus', [...args, `--web.listen-address=${address}`], { stdio: 'ignore' });
+    try {
+      const query = async (text: string) => {
+        const answer = await fetch(`http://${address}/api/v1/query?query=${encodeURIComponent(text)}`);
+        const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
+        return data.result.map(({ value }) => Number(value[1]));
+      };
+      await eventually(async () => assert.deepEqual(await query('up{job="divan"}'), [1]));
+      const sets = await figureOf(node, operations.sets);
+      await eventually(async () => assert.deepEqual(await query(operations.sets), [sets]));
+      await eventually(async () => assert.equal((await query('rate(kv_disk_seconds_count[10s])')).length, 1));
+      assert.deepEqual(await query('scrape_samples_scraped == 0'), []);
+    } finally {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+test('the dashboard asks for metrics that there are', () => {
+  const text = readFileSync(new URL('../../docs/grafana/divan.json', import.meta.url), 'utf8');
+  const { panels } = JSON.parse(text) as { panels: { title: string; targets?: { expr: string }[] }[] };
+  const asked = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+  assert.ok(asked.length > 20);
+  for (const expr of asked) {
+    for (const [name] of expr.matchAll(/\b(?:kv|sys|sysproc|cm|couch)_\w+/g))
+      assert.ok(metricOf(name.replace(/_(bucket|sum|count)$/, '')) ?? metricOf(name), `${name} in ${expr}`);
+  }
+});
