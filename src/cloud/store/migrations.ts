@@ -122,6 +122,14 @@ const first: Migration = {
     await db.schema.createIndex('allowlist_due').on('allowlist').columns(['state', 'expires_at']).execute();
     await db.schema.createIndex('clusters_by_project').on('clusters').columns(['project_id', 'id']).execute();
     await db.schema.createIndex('clusters_by_name').on('clusters').columns(['name', 'id']).execute();
+    // Every order of a list of one environment.
+    for (const column of ['name', 'project_id', 'cloud_id', 'node_count'])
+      await db.schema
+        .createIndex(`clusters_listed_by_${column}`)
+        .on('clusters')
+        .columns(['environment', column, 'id'])
+        .execute();
+    await db.schema.createIndex('clusters_listed').on('clusters').columns(['environment', 'id']).execute();
     await db.schema.createIndex('projects_by_name').on('projects').columns(['name', 'id']).execute();
     await db.schema.createIndex('operations_open').on('operations').columns(['state', 'next_at']).execute();
     await db.schema

@@ -1,0 +1,175 @@
+// The cloud: requests against a constant of the same server, lists of a large organization over both databases, and how long
+// clusters take. Goals: at least 0.6 of the constant, 20 ms at the 99th percentile, 3 s for a cluster and 15 s for ten.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { migrate } from '#cloud/store/migrations.ts';
+import { openPostgres } from '#cloud/store/postgres.adapter.ts';
+import { openSqlite } from '#cloud/store/sqlite.adapter.ts';
+import type { ClusterRow, Store } from '#cloud/store/tables.ts';
+import { untilStatus } from '../test/support/cloud-cluster.ts';
+import { CloudProcess } from '../test/support/cloud-process.ts';
+import { needs } from '../test/support/needs.ts';
+import { Postgres } from '../test/support/postgres.ts';
+import { type Figures, load } from './support/http-load.ts';
+
+const rateArgs = ['--rate-limit', '1000000'];
+const connections = 16;
+const sortKeys = ['id', 'name', 'tenantId', 'cloudId', 'projectId', 'nodes'];
+
+interface Size {
+  clusters: number;
+  projects: number;
+  ms: number;
+  atOnce: number;
+}
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const size: Size = smoke
+    ? { clusters: 200, projects: 20, ms: 300, atOnce: 2 }
+    : { clusters: 10_000, projects: 1_000, ms: 4_000, atOnce: 10 };
+  await overSqlite(size);
+  if (needs('postgresql') === false) await overPostgres(size);
+  await clusters(size);
+}
+
+async function overSqlite(size: Size): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-bench-cloud-'));
+  try {
+    await fill(openSqlite(join(dataDir, 'cloud.db')), size);
+    await requests('SQLite', { dataDir, args: rateArgs }, size);
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+}
+
+async function overPostgres(size: Size): Promise<void> {
+  await using server = await Postgres.start();
+  const url = await server.database('bench');
+  await fill(
+    openPostgres(url, () => {}),
+    size,
+  );
+  await requests('PostgreSQL', { args: [...rateArgs, '--database', url] }, size);
+}
+
+/** Clusters of another machine, so that nothing here starts their nodes. */
+async function fill(store: Store, { clusters: count, projects }: Size): Promise<void> {
+  await migrate(store);
+  const uuid = (prefix: string, i: number): string =>
+    `${prefix}0000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
+  await store.transaction().execute(async (transaction) => {
+    for (let i = 0; i < projects; i++)
+      await transaction
+        .insertInto('projects')
+        .values({ id: uuid('a', i), name: `project ${i % 50}`, created_at: i })
+        .execute();
+    const cloud = { name: 'far', provider: 'aws', region: 'x', cidr: '10.0.0.0/8', status: 'ready' };
+    await transaction
+      .insertInto('clouds')
+      .values({ id: uuid('c', 0), ...cloud, created_at: 0 })
+      .execute();
+    for (let i = 0; i < count; i++)
+      await transaction
+        .insertInto('clusters')
+        .values(aRow(i, uuid, projects))
+        .execute();
+  });
+  await store.destroy();
+}
+
+const aRow = (i: number, uuid: (prefix: string, i: number) => string, projects: number): ClusterRow => ({
+  id: uuid('b', i),
+  environment: 'vpc',
+  name: `cluster ${(i * 7919) % 5000}`,
+  project_id: uuid('a', i % projects),
+  cloud_id: uuid('c', 0),
+  description: 'one of many',
+  spec: JSON.stringify({
+    servers: [{ size: 1, services: ['data'], memoryGib: 16, asked: {} }],
+    support: null,
+  }),
+  node_count: 1 + (i % 27),
+  phase: 'ready',
+  home: 'elsewhere',
+  administrator_sealed: '',
+  certificate: null,
+  created_at: i,
+  updated_at: i,
+  deployed_at: i,
+});
+
+async function requests(
+  database: string,
+  settings: { dataDir?: string; args: string[] },
+  size: Size,
+): Promise<void> {
+  await using cloud = await CloudProcess.start(settings);
+  const { token, api } = cloud.ready;
+  await using constant = await constantServer();
+  for (const path of ['/v2/status', '/v2/projects', '/v2/clusters', '/v3/clusters']) {
+    const of = (url: URL): Promise<Figures> => load({ url, token, connections, ms: size.ms });
+    await load({ url: new URL(path, api), token, connections, ms: size.ms / 4 });
+    const own = await of(new URL(path, api));
+    const { perSecond } = await of(new URL(`/constant?bytes=${own.bytes}`, constant.url));
+    console.log(
+      `${database}: GET ${path} ${own.perSecond.toFixed(0)}/s, ${own.bytes} bytes: ${(own.perSecond / perSecond).toFixed(2)} of a constant (goal 0.6)`,
+    );
+  }
+  let i = 0;
+  const next = (): string => {
+    i++;
+    const sort = `${sortKeys[i % sortKeys.length]}.${i % 2 === 0 ? 'asc' : 'desc'}`;
+    const page = 1 + ((i * 7919) % Math.ceil(size.clusters / 100));
+    return `/v2/clusters?perPage=100&page=${page}&sortBy=${sort}`;
+  };
+  const pages = await load({ url: new URL(api), token, next, connections: 1, ms: size.ms });
+  console.log(
+    `${database}: pages of 100 of ${size.clusters} clusters in any order: ${pages.p50.toFixed(1)} ms, p99 ${pages.p99.toFixed(1)} ms (goal 20)`,
+  );
+}
+
+async function constantServer() {
+  const program = fileURLToPath(new URL('support/constant-server.ts', import.meta.url));
+  const child = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  return {
+    url: line.toString().trim(),
+    async [Symbol.asyncDispose](): Promise<void> {
+      const ended = once(child, 'exit');
+      child.kill();
+      await ended;
+    },
+  };
+}
+
+async function clusters({ atOnce }: Size): Promise<void> {
+  await using cloud = await CloudProcess.start();
+  const projectId = (await cloud.request('POST', '/v2/projects', { name: 'bench' })).body.id;
+  const cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
+  const seconds = async (name: string): Promise<string> => {
+    const began = performance.now();
+    const { headers } = await cloud.request('POST', '/v2/clusters', { name, cloudId, projectId });
+    await untilStatus(cloud, headers.get('location') as string, 'ready');
+    return ((performance.now() - began) / 1000).toFixed(1);
+  };
+  const one = await seconds('one');
+  const many = await Promise.all(Array.from({ length: atOnce }, (_, i) => seconds(`many-${i}`)));
+  console.log(
+    `a cluster: ${one} s from POST to ready (goal 3); ${atOnce} at once: ${Math.max(...many.map(Number))} s (goal 15)`,
+  );
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  const memory = cloud
+    .nodePids()
+    .map(residentMb)
+    .sort((a, b) => a - b);
+  console.log(
+    `idle nodes: ${memory[0]?.toFixed(0)} to ${memory.at(-1)?.toFixed(0)} MB (goal 120); the cloud itself: ${residentMb(cloud.pid).toFixed(0)} MB`,
+  );
+}
+
+const residentMb = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;

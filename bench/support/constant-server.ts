@@ -1,0 +1,15 @@
+// The same HTTP server as the cloud's, answering a constant of a given size: what the cloud's own work is measured against.
+import Fastify from 'fastify';
+
+const app = Fastify({ requestTimeout: 30_000, forceCloseConnections: 'idle' });
+app.get<{ Querystring: { bytes: string } }>('/constant', (request, reply) => {
+  reply.type('application/json; charset=utf-8').send(constant(Number(request.query.bytes)));
+});
+process.stdout.write(`${await app.listen({ host: '127.0.0.1', port: 0 })}\n`);
+
+const made = new Map<number, string>();
+function constant(bytes: number): string {
+  const known = made.get(bytes) ?? JSON.stringify('x'.repeat(bytes - 2));
+  made.set(bytes, known);
+  return known;
+}
