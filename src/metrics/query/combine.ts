@@ -22,7 +22,8 @@ function combine(rows: readonly Row[], { by, byBound }: { by: Combiner; byBound:
   return groups.map(({ labels, members }) => {
     const row = emptyRow(labels, members);
     for (let at = 0; at < row.has.length; at++) {
-      const values = members.filter(({ has }) => has[at] === 1).map((member) => member.values[at] as number);
+      const values: number[] = [];
+      for (const member of members) if (member.has[at] === 1) values.push(member.values[at] as number);
       if (values.length > 0) put(row, at, reduce[by](values));
     }
     return row;

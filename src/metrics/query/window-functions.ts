@@ -15,10 +15,14 @@ export interface Window {
 /** `undefined` where there are too few samples to say anything. */
 export type Computed = number | undefined;
 
+const rate = { counter: true, perSecond: true };
+const growth = { counter: true, perSecond: false };
+const difference = { counter: false, perSecond: false };
+
 export const compute: Record<WindowFunction, (window: Window) => Computed> = {
-  rate: (window) => extrapolated(window, { counter: true, perSecond: true }),
-  increase: (window) => extrapolated(window, { counter: true, perSecond: false }),
-  delta: (window) => extrapolated(window, { counter: false, perSecond: false }),
+  rate: (window) => extrapolated(window, rate),
+  increase: (window) => extrapolated(window, growth),
+  delta: (window) => extrapolated(window, difference),
   irate: (window) => lastStep(window, true),
   idelta: (window) => lastStep(window, false),
   deriv: slope,
@@ -33,23 +37,23 @@ const edgeTolerance = 1.1;
 function extrapolated(window: Window, { counter, perSecond }: { counter: boolean; perSecond: boolean }) {
   const { timesMs, values, from, to, startMs, endMs } = window;
   if (to - from < 2) return undefined;
+  const first = values[from] as number;
   const firstMs = timesMs[from] as number;
   const lastMs = timesMs[to - 1] as number;
-  const change = counter ? increase(window) : (values[to - 1] as number) - (values[from] as number);
+  const change = counter ? increase(window) : (values[to - 1] as number) - first;
   const sampledSeconds = (lastMs - firstMs) / 1000;
   const distance = sampledSeconds / (to - from - 1);
-  const reach = (edge: number) => (edge < distance * edgeTolerance ? edge : distance / 2);
-  const toStart = reach(untilStart((firstMs - startMs) / 1000, sampledSeconds));
-  const seconds = sampledSeconds + toStart + reach((endMs - lastMs) / 1000);
+  let toStart = (firstMs - startMs) / 1000;
+  // A counter was never below zero.
+  if (counter && change > 0 && first >= 0) toStart = Math.min(toStart, sampledSeconds * (first / change));
+  const seconds = sampledSeconds + reach(toStart, distance) + reach((endMs - lastMs) / 1000, distance);
   const factor = seconds / sampledSeconds;
   return change * (perSecond ? factor / ((endMs - startMs) / 1000) : factor);
-
-  /** A counter was never below zero. */
-  function untilStart(edge: number, sampled: number): number {
-    const first = values[from] as number;
-    return counter && change > 0 && first >= 0 ? Math.min(edge, sampled * (first / change)) : edge;
-  }
 }
+
+/** How far beyond its samples a series is taken to go on. */
+const reach = (edge: number, distance: number): number =>
+  edge < distance * edgeTolerance ? edge : distance / 2;
 
 /** A value that falls is a counter that began again at zero. */
 function increase({ values, from, to }: Window): number {

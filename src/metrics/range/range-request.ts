@@ -71,8 +71,9 @@ function readOptions(
     problems[name] = read.problem;
     return 1;
   };
-  const endSeconds = integer('end', nowMs / 1000, -latestSecond, latestSecond);
-  const endMs = Math.floor((endSeconds < 0 ? nowMs / 1000 + endSeconds : endSeconds) * 1000);
+  const nowSeconds = Math.floor(nowMs / 1000);
+  const endSeconds = integer('end', nowSeconds, -latestSecond, latestSecond);
+  const endMs = (endSeconds < 0 ? nowSeconds + endSeconds : endSeconds) * 1000;
   const startSeconds = integer('start', defaults.startSeconds, -latestSecond, latestSecond);
   const sentMs = startSeconds < 0 ? endMs + startSeconds * 1000 : startSeconds * 1000;
   const startMs = isAligned(sent, problems) ? Math.ceil(sentMs / alignmentMs) * alignmentMs : sentMs;

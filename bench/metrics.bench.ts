@@ -1,0 +1,161 @@
+// The store of time series: how fast it takes samples, how many bytes they cost on disk, how fast a day and a dashboard are
+// read, with Prometheus over the same samples beside it where it is installed.
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { prng } from '#base/prng.ts';
+import { evaluate, neededFromMs } from '#metrics/query/evaluate.ts';
+import { type Plan, planOf } from '#metrics/query/plan.ts';
+import type { FlatSample, Labels } from '#metrics/sample.ts';
+import { FolderStoreFiles } from '#metrics/store/files.adapter.ts';
+import { fineBounds } from '#metrics/store/store.ts';
+import { Tier } from '#metrics/store/tier.ts';
+import { silentLog } from '#ports/log.ts';
+import { ManualClock } from '../test/support/manual-clock.ts';
+import { type GivenSeries, Prometheus } from '../test/support/prometheus.ts';
+
+const stepMs = 10_000;
+const startMs = 1_700_006_400_000;
+const dashboardQueries = 30;
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-bench-metrics-'));
+  try {
+    await measure(folder, smoke);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function measure(folder: string, smoke: boolean): Promise<void> {
+  const moments = smoke ? 800 : 8_640;
+  const given = trafficOf(smoke ? 60 : 300);
+  const clock = new ManualClock(startMs);
+  const tier = new Tier({ files: new FolderStoreFiles(folder), clock, log: silentLog, bounds: fineBounds });
+  await tier.open();
+  let inAppendMs = 0;
+  const usage = process.cpuUsage();
+  const began = performance.now();
+  for (let moment = 0; moment < moments; moment++) {
+    const samples = given.next();
+    const before = performance.now();
+    tier.append(startMs + moment * stepMs, samples);
+    inAppendMs += performance.now() - before;
+    if (moment % 60 === 59) await tier.settle();
+  }
+  await tier.settle();
+  const total = moments * given.series;
+  const { user, system } = process.cpuUsage(usage);
+  console.log(
+    `ingest: ${rate(total, inAppendMs)} in append; ${rate(total, performance.now() - began)} with log, blocks and fsync`,
+  );
+  console.log(
+    `        (${((user + system) / 1e6).toFixed(1)} s of processor for ${total} samples, making them included)`,
+  );
+  const blocks = readdirSync(folder).filter((name) => name.endsWith('.block'));
+  const bytes = blocks.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  const inBlocks = blocks.length * (fineBounds.spanMs / stepMs) * given.series;
+  console.log(`disk: ${(bytes / inBlocks).toFixed(2)} bytes a sample in ${blocks.length} blocks`);
+  const endMs = startMs + (moments - 1) * stepMs;
+  await readings('divan', (metric, functions) => ask(tier, metric, functions, endMs));
+  await tier.close();
+  if (!smoke) await besidePrometheus(moments, endMs);
+}
+
+const rate = (count: number, ms: number): string => `${(count / ms / 1000).toFixed(2)} M samples/s`;
+
+async function readings(
+  name: string,
+  query: (metric: string, functions: string[]) => Promise<number>,
+): Promise<void> {
+  await query('m0', ['rate']);
+  const day: number[] = [];
+  for (let round = 0; round < 20; round++) day.push(await timed(() => query(`m${round % 10}`, [])));
+  const dashboard: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    dashboard.push(
+      await timed(async () => {
+        for (let panel = 0; panel < dashboardQueries; panel++)
+          await query(`m${panel % 10}`, panel % 2 === 0 ? ['rate'] : ['avg_over_time', 'sum']);
+      }),
+    );
+  }
+  console.log(
+    `${name}: a day of one metric ${median(day)} ms; a dashboard of ${dashboardQueries} ${median(dashboard)} ms (medians)`,
+  );
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const before = performance.now();
+  await work();
+  return performance.now() - before;
+}
+
+const median = (values: number[]): string =>
+  (values.sort((a, b) => a - b)[Math.floor(values.length / 2)] as number).toFixed(1);
+
+const dayMs = 86_400_000;
+
+async function ask(tier: Tier, metric: string, functions: string[], endMs: number): Promise<number> {
+  const plan = planOf(functions) as Plan;
+  const range = { startMs: endMs - dayMs + stepMs, endMs, stepMs, windowMs: 60_000 };
+  const { series } = await tier.select(
+    [
+      { label: '__name__', operator: '=', value: metric },
+      { label: 'bucket', operator: '=', value: 'b0' },
+    ],
+    neededFromMs(plan, range),
+    endMs,
+  );
+  return evaluate(plan, series, range).length;
+}
+
+async function besidePrometheus(moments: number, endMs: number): Promise<void> {
+  const given = trafficOf(10);
+  const series: (GivenSeries & { samples: [number, number][] })[] = given.labels.map((labels) => ({
+    labels,
+    samples: [],
+  }));
+  for (let moment = 0; moment < moments; moment++) {
+    for (const [at, { value }] of given.next().entries())
+      series[at]?.samples.push([startMs + moment * stepMs, value]);
+  }
+  const prometheus = await Prometheus.start(series).catch(() => null);
+  if (prometheus === null) return console.log('prometheus: not installed');
+  try {
+    await readings('prometheus over HTTP', async (metric, functions) => {
+      const inner = `${metric}{bucket="b0"}`;
+      const text = functions.reduce(
+        (made, name) => (name === 'sum' ? `sum(${made})` : `${name}(${made}[60s])`),
+        inner,
+      );
+      return (await prometheus.range(text, { startMs: endMs - dayMs + stepMs, endMs, stepMs })).length;
+    });
+  } finally {
+    await prometheus.stop();
+  }
+}
+
+/** As on a node: most figures stand still, some counters grow, a few gauges move. Ten metrics of as many buckets as needed. */
+function trafficOf(series: number) {
+  const random = prng(7);
+  const values = new Float64Array(series);
+  const labels: Labels[] = Array.from({ length: series }, (_, at) => ({
+    __name__: `m${at % 10}`,
+    bucket: `b${Math.floor(at / 10)}`,
+  }));
+  const bare = labels.map(({ __name__, ...rest }) => ({ name: __name__ as string, labels: rest }));
+  return {
+    series,
+    labels,
+    next(): FlatSample[] {
+      return bare.map((one, at) => {
+        const kind = at % 10;
+        if (kind === 0) values[at] = (values[at] as number) + random.below(5_000);
+        else if (kind === 1) values[at] = 1e8 + random.below(1_000_000);
+        else if (kind === 2 && random.below(20) === 0) values[at] = (values[at] as number) + 1;
+        return { ...one, value: values[at] as number };
+      });
+    },
+  };
+}

@@ -1,0 +1,25 @@
+// A process that takes samples into a store until it is killed: `node metrics-ingest.ts <folder> <startMs>`. Each line says
+// how many moments are on the disk.
+import { FolderStoreFiles } from '#metrics/store/files.adapter.ts';
+import { fineBounds } from '#metrics/store/store.ts';
+import { Tier } from '#metrics/store/tier.ts';
+import { silentLog } from '#ports/log.ts';
+import { ManualClock } from './manual-clock.ts';
+
+const [folder = '', startText] = process.argv.slice(2);
+const startMs = Number(startText);
+const clock = new ManualClock(startMs);
+const tier = new Tier({ files: new FolderStoreFiles(folder), clock, log: silentLog, bounds: fineBounds });
+await tier.open();
+for (let step = 0; ; step++) {
+  const timeMs = startMs + step * 10_000;
+  clock.advance(timeMs - clock.wallMs());
+  const samples = Array.from({ length: 20 }, (_, at) => ({
+    name: 'ops',
+    labels: { at: String(at) },
+    value: step * at,
+  }));
+  tier.append(timeMs, samples);
+  await tier.settle();
+  process.stdout.write(`${step + 1}\n`);
+}
