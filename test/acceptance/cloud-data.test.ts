@@ -133,6 +133,20 @@ test('takes users of v3, and keeps the password policy of the node', async () =>
   assert.deepEqual((await cloud.request('GET', users)).body[0].access, [
     { bucketName: 'orders', scope: '_default', bucketAccess: ['data_writer'] },
   ]);
+  const named = await cloud.request('POST', users, { username: 'a b', password: 'correct-Horse-7' });
+  assert.match(named.body.message, /^username: /);
+  const half = [{ name: 'orders', access: 'data_reader' }];
+  const inPart = await cloud.request('POST', users, {
+    username: 'x',
+    password: 'correct-Horse-7',
+    buckets: half,
+  });
+  assert.equal(
+    inPart.body.message,
+    'buckets.0.scope: is missing: it must be a string of 1 to 251 characters',
+  );
+  const large = await cloud.request('POST', `${path}/buckets`, { name: 'large', memoryQuota: 100_000 });
+  assert.match(large.body.message, /^memoryQuota: [^;]*$/);
   const refused = await cloud.request('POST', users, { username: 'x', password: 'short', buckets: access });
   assert.equal(refused.status, 422);
   assert.match(refused.body.message, /password: /);

@@ -8,7 +8,7 @@ import { accepted } from '../node-client/refusals.ts';
 import type { DatabaseUserRow, Store } from '../store/tables.ts';
 import type { Access, UserItem } from './database-users.contract.ts';
 
-const names = { name: 'username', roles: 'buckets', _: 'user' };
+const names = { name: 'username', roles: 'buckets', _: 'username' };
 const all = '*';
 
 export interface UserWish {

@@ -10,7 +10,8 @@ export function accepted(answer: RestReply, names: Readonly<Record<string, strin
 }
 
 function refusal(answer: RestReply, names: Readonly<Record<string, string>>): Goof {
-  const problems = Object.entries(errorsOf(answer.body));
+  // Nodes tell beside what is wrong what they would only warn of.
+  const problems = Object.entries(errorsOf(answer.body)).filter(([, text]) => !text.startsWith('Warning:'));
   if (problems.length === 0) return invalid(answer.body.trim());
   return invalid(problems.map(([field, text]) => `${names[field] ?? field}: ${text}`).join('; '));
 }

@@ -1,0 +1,293 @@
+// What no client of good will sends: the cloud refuses it, closes what it must, and never fails.
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { createApi } from '#cloud/http/api.ts';
+import { silentLog } from '#ports/log.ts';
+import { aCluster } from '../support/cloud-cluster.ts';
+import type { CloudDescription } from '../support/cloud-description.ts';
+import { CloudProcess } from '../support/cloud-process.ts';
+
+const nobody = '00000000-0000-4000-8000-000000000000';
+const waitMs = 20_000;
+
+/** Sends bytes as they are; answers all that came until the server closed the connection or said nothing for a while. */
+async function raw(api: string, bytes: string | Buffer, { until = /\r\n\r\n/ } = {}) {
+  const { hostname, port } = new URL(api);
+  const socket = connect(Number(port), hostname);
+  let text = '';
+  let closed = false;
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    closed = true;
+  });
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1');
+  });
+  socket.write(bytes);
+  const deadline = performance.now() + waitMs;
+  while (!closed && !until.test(text) && performance.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  return {
+    text,
+    status: Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]),
+    async closed() {
+      while (!closed && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+      socket.destroy();
+      return closed;
+    },
+    end: () => socket.destroy(),
+  };
+}
+
+describe('hostile requests', () => {
+  let cloud: CloudProcess;
+  let cluster: string;
+  before(async () => {
+    // More requests than a token may usually send.
+    cloud = await CloudProcess.start({ args: ['--rate-limit', '100000'] });
+    cluster = (await aCluster(cloud)).id;
+  });
+  after(() => cloud[Symbol.asyncDispose]());
+
+  const head = (method: string, path: string, ...headers: string[]): string =>
+    [`${method} ${path} HTTP/1.1`, `Authorization: Bearer ${cloud.ready.token}`, ...headers].join('\r\n');
+  const json = 'Content-Type: application/json';
+  const withBody = (body: string | Buffer, type = json, path = '/v2/projects'): Buffer =>
+    Buffer.concat([
+      Buffer.from(
+        `${head('POST', path, 'Host: x', type, `Content-Length: ${Buffer.byteLength(body)}`)}\r\n\r\n`,
+      ),
+      Buffer.from(body),
+    ]);
+
+  test('refuses bodies that are no JSON object of what is described, and says what would be right', async () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    const bodies: [body: string | Buffer, message: RegExp, type?: string][] = [
+      ['{"name":', /body: is not JSON/],
+      ['', /body: is missing: it must be an object/],
+      ['null', /body: must be an object/],
+      ['{"name":"x","__proto__":{"a":1}}', /__proto__: unknown field/],
+      ['{"name":"x","constructor":{"prototype":1}}', /constructor: unknown field/],
+      [deep, /body: must be an object/],
+      [`{"name":${deep}}`, /name: must be a string of 1 to 128/],
+      ['{"name":1e400}', /name: must be a string/],
+      [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /body: is not UTF-8/],
+      ['{"name":"a\\u0000b"}', /name: must be without null characters/],
+      ['{"name":"\\ud800"}', /name: must be without null characters and halves/],
+      [`{"name":"${'x'.repeat(129)}"}`, /name: must have 1 to 128 characters/],
+      ['{"name":"x"}', /content-type: must be application\/json/, 'Content-Type: text/plain'],
+      [
+        'name=x',
+        /content-type: must be application\/json/,
+        'Content-Type: application/x-www-form-urlencoded',
+      ],
+      ['{"name":"x"}', /content-type: must be application\/json/, 'X-Nothing: 1'],
+      ['{"name":"x"}', /content-type: must be application\/json/, 'Content-Type: %%%'],
+    ];
+    for (const [body, message, type] of bodies) {
+      const answer = await raw(cloud.ready.api, withBody(body, type));
+      answer.end();
+      assert.equal(answer.status, 422, `${String(body).slice(0, 60)}: ${answer.text}`);
+      assert.match(answer.text, message);
+    }
+    // The last of two names counts, as everywhere.
+    const twice = await raw(cloud.ready.api, withBody('{"name":"a","name":"b"}'));
+    twice.end();
+    assert.match(twice.text, /^HTTP\/1\.1 201[\s\S]*"name":"b"/);
+  });
+
+  test('refuses an oversized body, told or not, and closes the connection', async () => {
+    const large = 1024 * 1024 + 1;
+    const told = `${head('POST', '/v2/projects', 'Host: x', json, `Content-Length: ${large}`)}\r\n\r\n{`;
+    const chunk = `${(1 << 16).toString(16)}\r\n${' '.repeat(1 << 16)}\r\n`.repeat(17);
+    const untold = `${head('POST', '/v2/projects', 'Host: x', json, 'Transfer-Encoding: chunked')}\r\n\r\n${chunk}`;
+    for (const bytes of [told, untold]) {
+      const answer = await raw(cloud.ready.api, bytes);
+      assert.equal(answer.status, 413, answer.text);
+      assert.match(answer.text, /"errorType":"PayloadTooLarge"/);
+      assert.ok(await answer.closed());
+    }
+  });
+
+  test('takes an empty body with a content type as none', async () => {
+    const answer = await raw(
+      cloud.ready.api,
+      `${head('DELETE', `/v2/projects/${nobody}`, 'Host: x', json, 'Content-Length: 0')}\r\n\r\n`,
+    );
+    answer.end();
+    assert.equal(answer.status, 404, answer.text);
+  });
+
+  test('finds nothing behind odd paths, and serves whatever the Host header says', async () => {
+    const paths: [path: string, status: number][] = [
+      ['//v2/status', 404],
+      ['/v2/%2e%2e/v2/status', 404],
+      ['/v2/clusters/%2e%2e', 404],
+      ['/v2/clusters/..%2f..%2fstatus', 404],
+      ['/v2%2fstatus', 404],
+      ['/v2/clusters/%ff', 404],
+      ['/v2/clusters/%zz', 404],
+      ['/v2/clusters/%00', 404],
+      [`/v2/clusters/${nobody}/users/%00`, 405],
+      [`/v2/clusters/${'x'.repeat(5_000)}`, 404],
+      [`/v2/clusters/${nobody}%00`, 404],
+      ['/v2/status;a=b', 404],
+      ['/v2/status?x=%ff&__proto__=1', 200],
+      ['/v2/clouds?__proto__=1', 422],
+      ['/v2/clouds?page=%ff', 422],
+      ['/v2/clouds?page[a]=1', 422],
+      ['http://elsewhere.example/v2/clouds', 200],
+      ['http://[/v2/clouds', 404],
+    ];
+    for (const [path, status] of paths) {
+      const answer = await raw(cloud.ready.api, `${head('GET', path, 'Host: x')}\r\n\r\n`);
+      answer.end();
+      assert.equal(answer.status, status, `${path}: ${answer.text}`);
+    }
+    for (const host of ['[', 'a b', 'x:99999', '%', '']) {
+      const answer = await raw(cloud.ready.api, `${head('GET', '/v2/clouds', `Host: ${host}`)}\r\n\r\n`);
+      answer.end();
+      assert.equal(answer.status, 200, `${host}: ${answer.text}`);
+    }
+  });
+
+  test('answers what is no HTTP in its own words, and closes the connection', async () => {
+    const wrong: [bytes: string, status: number, kind: string][] = [
+      ['hello\r\n\r\n', 400, 'BadRequest'],
+      [`GET /v2/status HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`, 431, 'HeadersTooLarge'],
+      [
+        'GET /v2/status HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+        400,
+        'BadRequest',
+      ],
+    ];
+    for (const [bytes, status, kind] of wrong) {
+      const answer = await raw(cloud.ready.api, bytes);
+      assert.equal(answer.status, status, answer.text);
+      assert.match(answer.text, new RegExp(`"errorType":"${kind}"`));
+      assert.ok(await answer.closed());
+    }
+  });
+
+  test('lets nobody send a request for ever', async () => {
+    const app = createApi({
+      operations: [],
+      callerOf: () => Promise.reject(new Error('nobody')),
+      log: silentLog,
+      requestTimeoutMs: 200,
+    });
+    const api = await app.listen({ host: '127.0.0.1', port: 0 });
+    try {
+      const started = performance.now();
+      const answer = await raw(api, 'GET /v2/status HTTP/1.1\r\nHost:');
+      assert.equal(answer.status, 408, answer.text);
+      assert.ok(await answer.closed());
+      assert.ok(performance.now() - started < waitMs / 2);
+    } finally {
+      await app.close();
+    }
+  });
+
+  test('answers anything that has the shape of a request, and things near it, without failing', async () => {
+    const description = await cloud.description();
+    const operations = Object.entries(description.document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        path,
+        method: method.toUpperCase(),
+        operation,
+      })),
+    );
+    const request = fc.constantFrom(...operations).chain(({ path, method, operation }) =>
+      fc.record({
+        method: fc.constant(method),
+        path: pathNear(path, method === 'DELETE' && path.endsWith('/{id}') ? nobody : cluster),
+        query: fc.option(fc.dictionary(word, word, { maxKeys: 3 }), { nil: {} }),
+        body: bodyNear(operation.requestBody, description),
+      }),
+    );
+    const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+    console.log(`SEED=${seed}`);
+    await fc.assert(
+      fc.asyncProperty(request, async ({ method, path, query, body }) => {
+        const search = new URLSearchParams(query ?? {}).toString();
+        const { status } = await cloud.request(method, `${path}${search === '' ? '' : `?${search}`}`, body);
+        assert.ok(status < 500, String(status));
+      }),
+      { seed, numRuns: 1_000 },
+    );
+    assert.doesNotMatch(cloud.output, /request\.failed/);
+  });
+});
+
+const word = fc.oneof(
+  fc.constantFrom(
+    'page',
+    'perPage',
+    'sortBy',
+    'projectId',
+    '1',
+    '0',
+    '-1',
+    'name.asc',
+    'id.desc',
+    nobody,
+    '',
+  ),
+  fc.string({ unit: 'binary', maxLength: 12 }).map((text) => text.toWellFormed()),
+);
+
+const pathNear = (path: string, cluster: string) =>
+  fc
+    .array(fc.oneof({ weight: 4, arbitrary: fc.constantFrom(cluster, nobody, 'Yg', 'app') }, word), {
+      minLength: 2,
+      maxLength: 2,
+    })
+    .map(([id, name]) =>
+      path
+        .replace('{id}', encodeURIComponent(id || nobody))
+        .replace(/\{\w+\}/, encodeURIComponent(name || 'x'))
+        .replace(/\/\.{1,2}(?=\/|$)/g, '/x'),
+    );
+
+type Shape = { [key: string]: unknown };
+
+/** Bodies as described, with some of their parts replaced by anything. */
+function bodyNear(requestBody: unknown, { document }: CloudDescription): fc.Arbitrary<unknown> {
+  const schema = (requestBody as { content?: { 'application/json': { schema: Shape } } } | undefined)
+    ?.content?.['application/json'].schema;
+  if (schema === undefined) return fc.constant(undefined);
+  const known = document.components.schemas as Record<string, Shape>;
+  return fc.oneof({ weight: 5, arbitrary: valueNear(schema, known) }, fc.jsonValue());
+}
+
+function valueNear(schema: Shape, known: Record<string, Shape>): fc.Arbitrary<unknown> {
+  const name = (schema['$ref'] as string | undefined)?.split('/').at(-1);
+  if (name !== undefined) return valueNear(known[name] as Shape, known);
+  const right = rightValue(schema, known);
+  return fc.oneof({ weight: 12, arbitrary: right }, fc.jsonValue());
+}
+
+function rightValue(schema: Shape, known: Record<string, Shape>): fc.Arbitrary<unknown> {
+  if (schema['enum'] !== undefined) return fc.constantFrom(...(schema['enum'] as unknown[]));
+  if (schema['anyOf'] !== undefined)
+    return fc.oneof(...(schema['anyOf'] as Shape[]).map((each) => valueNear(each, known)));
+  switch (schema['type']) {
+    case 'object': {
+      const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Shape>);
+      const required = (schema['required'] ?? []) as never[];
+      return fc.record(Object.fromEntries(properties.map(([key, each]) => [key, valueNear(each, known)])), {
+        requiredKeys: required,
+      });
+    }
+    case 'array':
+      return fc.array(valueNear(schema['items'] as Shape, known), { maxLength: 3 });
+    case 'integer':
+      return fc.oneof(fc.integer({ min: 1, max: 200 }), fc.maxSafeInteger());
+    case 'boolean':
+      return fc.boolean();
+    default:
+      return schema['format'] === 'uuid' ? fc.constantFrom(nobody, nobody.toUpperCase()) : word;
+  }
+}
