@@ -91,7 +91,7 @@ export interface ClusterManagerOptions extends MachinePorts {
   /** Our own version: `0.1.0`. */
   release: string;
   dataFolder: string;
-  metrics: Pick<Metrics, 'registry' | 'store'>;
+  metrics: Pick<Metrics, 'registry' | 'store' | 'watched'>;
   /** Whoever connects from here is always let in; see the allowlist of clients. */
   operatorAddress?: string | undefined;
 }

@@ -54,7 +54,7 @@ export interface ClusterParts {
   wireNames: Vocabulary;
   clock: Clock;
   random: Random;
-  metrics: Pick<Metrics, 'store'>;
+  metrics: Pick<Metrics, 'store' | 'watched'>;
 }
 
 export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
@@ -74,7 +74,13 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
       warnings: () => parts.certificates.report.expiring(),
     }),
     ...nodeRoutes({ ...parts, moments }),
-    ...bucketRoutes({ ...parts, moments, service: buckets, timeSeries: parts.metrics.store }),
+    ...bucketRoutes({
+      ...parts,
+      moments,
+      service: buckets,
+      timeSeries: parts.metrics.store,
+      watched: parts.metrics.watched,
+    }),
     ...collectionRoutes({ ...parts, service: new CollectionsService(parts) }),
     ...alertRoutes(parts.alerts),
     ...dataSettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),

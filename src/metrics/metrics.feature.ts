@@ -15,6 +15,8 @@ export interface Metrics {
   readonly store: TimeSeriesStore;
   /** Begins to sample; what is on disk is read meanwhile. */
   start(): void;
+  /** Somebody looks at the last minute. */
+  watched(): void;
   stop(): Promise<void>;
 }
 
@@ -40,6 +42,7 @@ export function createMetrics({
         .catch((error: unknown) => log.error('metrics.openFailed', { reason: String(error) }));
       sampler.start();
     },
+    watched: () => sampler.watched(),
     async stop() {
       sampler.stop();
       await opened;

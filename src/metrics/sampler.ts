@@ -1,10 +1,16 @@
-// Asks what is measured each second, and keeps it: every second's for the last minutes, every tenth for good.
+// Asks what is measured each second, and keeps it: every second's for the last minutes, every tenth for good. While clients
+// do nothing and nobody looks, every tenth has to do.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { flatten, type MetricsRegistry } from './registry.ts';
 import type { FlatSample } from './sample.ts';
 
 const stepMs = 1_000;
 const keptEvery = 10;
+const quietStepMs = stepMs * keptEvery;
+/** Who looks will look again. */
+const watchedMs = 60_000;
+/** Tells whether clients do something. */
+const activity = 'kv_ops';
 /** A tick that comes only so late is stamped with the second it was for, which compresses better. */
 const toleratedMs = 50;
 
@@ -19,6 +25,10 @@ export class Sampler {
   readonly #clock: Clock;
   #timer: Timer | null = null;
   #isStopped = false;
+  #isAsking = false;
+  #watchedUntilMs = Number.NEGATIVE_INFINITY;
+  #done = -1;
+  #isBusy = true;
   #lastKept = 0;
 
   constructor({ registry, sink, clock }: { registry: MetricsRegistry; sink: SampleSink; clock: Clock }) {
@@ -28,8 +38,17 @@ export class Sampler {
   }
 
   start(): void {
-    const untilNext = stepMs - (this.#clock.wallMs() % stepMs);
+    const step = this.#isBusy || this.#clock.monotonicMs() < this.#watchedUntilMs ? stepMs : quietStepMs;
+    const untilNext = step - (this.#clock.wallMs() % step);
     this.#timer = this.#clock.after(untilNext, () => void this.#tick());
+  }
+
+  /** Somebody looks at the last minute: from now on each second counts. */
+  watched(): void {
+    this.#watchedUntilMs = this.#clock.monotonicMs() + watchedMs;
+    if (this.#isBusy || this.#isAsking || this.#timer === null || this.#isStopped) return;
+    this.#timer.cancel();
+    this.start();
   }
 
   stop(): void {
@@ -41,12 +60,21 @@ export class Sampler {
     const nowMs = this.#clock.wallMs();
     const second = Math.floor(nowMs / stepMs);
     const timeMs = nowMs - second * stepMs <= toleratedMs ? second * stepMs : nowMs;
+    this.#isAsking = true;
     const samples = [...flatten(await this.#registry.collect())];
+    this.#isAsking = false;
     if (this.#isStopped) return;
+    this.#noteActivity(samples);
     this.#sink.appendRecent(timeMs, samples);
     const kept = Math.floor(second / keptEvery);
     if (kept !== this.#lastKept) this.#sink.append(timeMs, samples);
     this.#lastKept = kept;
     this.start();
+  }
+
+  #noteActivity(samples: readonly FlatSample[]): void {
+    const done = samples.reduce((sum, { name, value }) => (name === activity ? sum + value : sum), 0);
+    this.#isBusy = done !== this.#done;
+    this.#done = done;
   }
 }

@@ -37,7 +37,10 @@ function reader(...all: Series[]) {
     },
   };
   const newest = Math.max(...all.map(({ timesMs }) => timesMs.at(-1) as number));
-  return { asked, series: new BucketSeriesReader({ timeSeries, clock: new ManualClock(newest) }) };
+  return {
+    asked,
+    series: new BucketSeriesReader({ timeSeries, watched: () => {}, clock: new ManualClock(newest) }),
+  };
 }
 
 const counted = (count: number, of: (index: number) => number) =>

@@ -38,6 +38,8 @@ export interface BucketSeries {
 
 export interface SeriesReaderDeps {
   timeSeries: SeriesStore;
+  /** Told of each who looks at the last minute. */
+  watched: () => void;
   clock: Clock;
 }
 
@@ -85,7 +87,8 @@ export class BucketSeriesReader {
 
   /** What was sampled each second lies in memory. */
   async #select(matchers: Matcher[], fromMs: number, toMs: number, zoom: Zoom): Promise<readonly Series[]> {
-    const { timeSeries } = this.#deps;
+    const { timeSeries, watched } = this.#deps;
+    if (zoom === 'minute') watched();
     if (zoom === 'minute') return timeSeries.recent(matchers, fromMs, toMs);
     return (await timeSeries.select(matchers, fromMs, toMs, { enoughMs: zooms[zoom].step * 1000 })).series;
   }

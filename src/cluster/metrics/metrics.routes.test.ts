@@ -80,3 +80,17 @@ test('names nodes by their alternate addresses on request, and by the usual ones
   assert.equal(set.status, 200, set.text);
   assert.deepEqual((await request(external)).body, [{ targets: ['db.example.com:9091'] }]);
 });
+
+test('shows the series of a bucket to who may read its statistics, and of no other', async () => {
+  const { request } = await withBucket();
+  await request('/pools/default/buckets', { form: { ...bucketForm, name: 'other' } });
+  const form = { password: 'secret', roles: 'data_monitoring[shop],bucket_full_access[shop]' };
+  const made = await request('/settings/rbac/users/local/shopper', { method: 'PUT', form });
+  assert.equal(made.status, 200, made.text);
+  const statusOf = async (bucket: string, path: string) =>
+    (await request(`/pools/default/buckets/${bucket}/${path}`, { as: 'shopper:secret' })).status;
+  for (const path of ['stats', 'stats/ops', 'stats?zoom=day', 'nodes/127.0.0.1%3A8091/stats']) {
+    assert.equal(await statusOf('shop', path), 200, path);
+    assert.equal(await statusOf('other', path), 403, path);
+  }
+});

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { MetricsRegistry } from './registry.ts';
+import { Sampler } from './sampler.ts';
+
+const startMs = 1_000_000_000;
+
+/** `work` says how many operations were done at each asking. */
+function aSampler(work: () => number) {
+  const clock = new ManualClock(startMs);
+  const registry = new MetricsRegistry({ log: silentLog });
+  registry.add('data', {
+    collect: () => [{ name: 'kv_ops', labels: {}, kind: 'counter', value: work() }],
+  });
+  const seconds: { recent: number[]; kept: number[] } = { recent: [], kept: [] };
+  const note = (list: number[]) => (timeMs: number) => void list.push((timeMs - startMs) / 1000);
+  const sink = { append: note(seconds.kept), appendRecent: note(seconds.recent) };
+  const sampler = new Sampler({ registry, sink, clock });
+  sampler.start();
+  const pass = async (count: number) => {
+    for (let second = 0; second < count; second++) {
+      clock.advance(1000);
+      for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    }
+  };
+  return { sampler, seconds, pass };
+}
+
+test('samples each second while clients work, and keeps every tenth', async () => {
+  let done = 0;
+  const { seconds, pass } = aSampler(() => done++);
+  await pass(21);
+  assert.deepEqual(
+    seconds.recent,
+    [...Array(21).keys()].map((index) => index + 1),
+  );
+  assert.deepEqual(seconds.kept, [1, 10, 20]);
+});
+
+test('samples every tenth second while nobody does or looks at anything', async () => {
+  const { seconds, pass } = aSampler(() => 5);
+  await pass(40);
+  assert.deepEqual(seconds.recent, [1, 2, 10, 20, 30, 40]);
+});
+
+test('samples each second again once clients work, or from when somebody looks', async () => {
+  let done = 5;
+  const { sampler, seconds, pass } = aSampler(() => done);
+  await pass(20);
+  sampler.watched();
+  await pass(3);
+  assert.deepEqual(seconds.recent.slice(-4), [20, 21, 22, 23]);
+  await pass(67);
+  assert.equal(seconds.recent.at(-1), 90);
+  done = 6;
+  await pass(11);
+  assert.deepEqual(seconds.recent.slice(-3), [90, 100, 101]);
+});
