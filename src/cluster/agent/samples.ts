@@ -25,7 +25,7 @@ export class Samples {
   #byUuid = new Map<string, Sample>();
   #report: KvReport | null = null;
 
-  /** Takes a report; answers whether the state of any bucket changed. Rates are those since the report before. */
+  /** Takes a report; answers whether the condition of any bucket changed. Rates are those since the report before. */
   take(report: KvReport, now: Moment): boolean {
     const before = this.#byUuid;
     this.#report = report;
@@ -34,7 +34,7 @@ export class Samples {
     );
     return (
       before.size !== this.#byUuid.size ||
-      report.buckets.some(({ uuid, state }) => before.get(uuid)?.report.state !== state)
+      report.buckets.some((bucket) => conditionOf(bucket) !== conditionOf(before.get(bucket.uuid)?.report))
     );
   }
 
@@ -80,6 +80,10 @@ function fragmentationPercent({ dataBytes, freeDiskBytes }: BucketReport): numbe
   const pageBytes = dataBytes + freeDiskBytes;
   return pageBytes === 0 ? 0 : Math.round((100 * freeDiskBytes) / pageBytes);
 }
+
+/** What listeners hear of when it changes. */
+const conditionOf = (report: BucketReport | undefined): string =>
+  report ? [report.state, ...troublesOf(report)].join('\n') : '';
 
 function troublesOf({ name, damaged, writeFailure }: BucketReport): string[] {
   return [

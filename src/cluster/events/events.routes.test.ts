@@ -107,7 +107,13 @@ describe('events', () => {
     const { manager } = await aNode(t);
     const silent = manager.routes.filter(({ route }) => route.changesNothing).map(({ route }) => route.id);
     assert.deepEqual(silent.sort(), [
-      ...['alerts.send_test', 'alerts.test', 'collections.ensure', 'users.check_permissions'],
+      ...[
+        'alerts.send_test',
+        'alerts.test',
+        'collections.ensure',
+        'metrics.ranges',
+        'users.check_permissions',
+      ],
     ]);
   });
 
