@@ -94,5 +94,6 @@ test(`random and mutated frames break nothing and nobody (seed ${seed})`, { time
   }
   assert.deepEqual(failures, []);
   const { ops } = (await service.service.report()).buckets[0]!;
-  assert.ok(ops > frameCount / 8, `only ${ops} frames reached a command`);
+  // Of the opcodes that frames are made of, those on documents alone count.
+  assert.ok(ops > frameCount / 20, `only ${ops} frames reached a document`);
 });
