@@ -107,12 +107,12 @@ test('refuses entries that are malformed, doubled or without their duration', as
     ['POST', { ...here, cidrBlock: '1.2.3' }, 422, /cidrBlock: must be an IPv4 or IPv6 address/],
     ['POST', { ...here, cidrBlock: '1.2.3.4/33' }, 422, /cidrBlock/],
     ['POST', here, 422, /cidrBlock: there is an entry/],
-    ['POST', { cidrBlock: '1.2.3.4/32' }, 422, /ruleType: must be one of temporary, permanent/],
+    ['POST', { cidrBlock: '1.2.3.4/32' }, 422, /ruleType: .*must be one of temporary, permanent/],
     [
       'POST',
       { cidrBlock: '1.2.3.4/32', ruleType: 'temporary' },
       422,
-      /duration: is needed for a temporary entry/,
+      /duration: .*is needed for a temporary entry/,
     ],
     ['POST', { cidrBlock: '1.2.3.4/32', ruleType: 'permanent', duration: '1h' }, 422, /duration: /],
     [
@@ -124,7 +124,7 @@ test('refuses entries that are malformed, doubled or without their duration', as
     ['PUT', [here, here], 422, /cidrBlock once/],
     ['PUT', here, 422, /array/],
     ['DELETE', { cidrBlock: '9.9.9.9/32' }, 404, /9\.9\.9\.9/],
-    ['DELETE', {}, 422, /cidrBlock: must be a string/],
+    ['DELETE', {}, 422, /cidrBlock: .*must be/],
   ];
   for (const [method, body, status, message] of refusals) {
     const answer = await cloud.request(method, list, body);
