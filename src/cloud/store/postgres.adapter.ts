@@ -18,5 +18,7 @@ export function openPostgres(url: string, onLost: (error: Error) => void): Store
     types: { getTypeParser: (id, format) => (id === int8 ? Number : pg.types.getTypeParser(id, format)) },
   });
   pool.on('error', onLost);
+  // One in use tells its query as well; without a listener its loss would end the process.
+  pool.on('connect', (client) => client.on('error', onLost));
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
 }
