@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
+import { eventually } from '../../../test/support/node-process.ts';
 
 const key = (name: string, collection = 0) => Buffer.from([collection, ...Buffer.from(name)]);
 const version = (cas: bigint) => ({ casHi: Number(cas >> 32n), casLo: Number(cas & 0xffffffffn) });
@@ -85,11 +86,12 @@ test('counts what waits for the disk and how long commits take', async () => {
   await using service = await startService();
   const client = await service.ready();
   const durable = { framing: Buffer.from([0x11, 3]) };
-  // What a fresh bucket has to tell of its collections is on disk by then.
-  await client.ask(set('first', durable));
-  const before = (await service.service.report()).buckets[0]!.activity;
+  const bucket = async () => (await service.service.report()).buckets[0]!;
+  // What a fresh bucket has to tell of its collections comes to disk first.
+  await eventually(async () => assert.equal((await bucket()).dirtyItems, 0));
+  const before = (await bucket()).activity;
   await client.ask(set('k', durable));
-  const { activity, dirtyItems } = (await service.service.report()).buckets[0]!;
+  const { activity, dirtyItems } = await bucket();
   assert.equal(activity.queued - before.queued, 1);
   assert.equal(dirtyItems, 0);
   assert.ok((activity.commit.counts.at(-1) as number) >= 1);

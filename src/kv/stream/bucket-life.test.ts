@@ -42,7 +42,9 @@ async function storeAll(kv: KvConnection, texts: Iterable<[string, string]>, vb 
 
 /** When this is answered everything before it in the vbucket is on disk. */
 async function settle(kv: KvConnection, vb = 0): Promise<number> {
-  const reply = await kv.ask({ ...requestOf('settled', 'x', vb), framing: persisted });
+  const ask = () => kv.ask({ ...requestOf('settled', 'x', vb), framing: persisted });
+  let reply = await ask();
+  while (reply.status === temporaryFailure) reply = await ask();
   assert.equal(reply.status, 0);
   return Number(reply.extras.readBigUInt64BE(8));
 }
