@@ -1,7 +1,5 @@
 // What the configuration store holds about the cluster, key by key. One invariant lives in one key.
 
-import type { NodeNetwork } from '../encryption/network-state.ts';
-
 export type Edition = 'enterprise' | 'community';
 /** Whether bucket types are spoken of as `native` and `cache`, or by the names that published clients send. */
 export type Vocabulary = 'neutral' | 'branded';
@@ -47,6 +45,19 @@ export interface NodeState {
   /** Absent until somebody changes it. */
   network?: NodeNetwork;
 }
+
+/** How other nodes reach this one. */
+export interface NodeNetwork extends NodeListener {
+  afamilyOnly: boolean;
+  listeners: readonly NodeListener[];
+}
+
+export interface NodeListener {
+  afamily: Family;
+  nodeEncryption: boolean;
+}
+
+export type Family = 'inet' | 'inet6';
 
 /** Names as in client bootstrap, except the two ports between nodes. */
 export interface NodePorts {

@@ -1,17 +1,5 @@
 // How nodes reach each other: address family, encryption, and the listeners for that.
-import type { NodeState } from '../config/cluster-state.ts';
-
-export type Family = 'inet' | 'inet6';
-
-export interface NodeListener {
-  afamily: Family;
-  nodeEncryption: boolean;
-}
-
-export interface NodeNetwork extends NodeListener {
-  afamilyOnly: boolean;
-  listeners: readonly NodeListener[];
-}
+import type { NodeListener, NodeNetwork, NodeState } from '../config/cluster-state.ts';
 
 /** What a node has until somebody changes it. */
 const untouched: NodeNetwork = {

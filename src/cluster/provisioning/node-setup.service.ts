@@ -2,9 +2,8 @@
 import { refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
-import type { NodePaths } from '../config/cluster-state.ts';
+import type { Family, NodePaths } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import type { Family } from '../encryption/network-state.ts';
 import { alternateHostProblem, alternatePorts } from './alternate-addresses.ts';
 
 /** The outside world, for names and folders. */

@@ -5,7 +5,7 @@ import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
 import { createServer, isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
-import type { Family } from '../../encryption/network-state.ts';
+import type { Family } from '../../config/cluster-state.ts';
 import type { NodeSurroundings } from '../node-setup.service.ts';
 
 /** A node that listens everywhere is found by any of its addresses. */
