@@ -1,24 +1,28 @@
 #!/usr/bin/env node
-// Starts Divan under a Node that runs TypeScript: this one if it is new enough, else the project's own.
+// Starts Divan: from its sources in a checkout, from JavaScript in the published package; under this Node if it is new enough,
+// else under the one that a checkout brings.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
+const at = (path) => new URL(`../${path}`, import.meta.url);
+const isCheckout = existsSync(at('src'));
 const major = Number(process.versions.node.split('.')[0]);
 if (major >= 24) {
-  module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/divan', import.meta.url)));
-  await import(new URL('../src/main/divan.ts', import.meta.url).href);
+  module.enableCompileCache(fileURLToPath(at('node_modules/.cache/divan')));
+  await import(at(isCheckout ? 'src/main/divan.ts' : 'dist/main/divan.js').href);
 } else {
   runUnderOwnNode();
 }
 
 function runUnderOwnNode() {
-  const own = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
+  const own = fileURLToPath(at('node_modules/.bin/node'));
   if (!existsSync(own)) {
-    console.error(
-      `divan: needs Node 24 or newer (this is ${process.version}); run "npm ci" to get the project's own`,
-    );
+    const mend = isCheckout
+      ? 'run "npm ci" to get the project\'s own'
+      : 'install a newer Node, or use a checkout';
+    console.error(`divan: needs Node 24 or newer (this is ${process.version}); ${mend}`);
     process.exit(1);
   }
   const child = spawn(own, process.argv.slice(1), { stdio: 'inherit' });

@@ -16,6 +16,8 @@ export interface CloudReady {
 }
 
 export interface CloudSettings {
+  /** Instead of the checkout's. */
+  launcher?: string;
   args?: string[];
   /** An existing folder; it is kept afterwards, with nodes that still run. */
   dataDir?: string;
@@ -29,7 +31,7 @@ export interface Answer {
   body: any;
 }
 
-const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+const ownLauncher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const startTimeoutMs = 30_000;
 
 export class CloudProcess {
@@ -63,6 +65,7 @@ export class CloudProcess {
     const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'divan-cloud-'));
     const readyFile = join(dataDir, `ready-${process.hrtime.bigint()}.json`);
     const args = ['cloud', '--data-dir', dataDir, '--port', '0', '--ready-file', readyFile];
+    const launcher = settings.launcher ?? ownLauncher;
     const child = spawn(process.execPath, [launcher, ...args, ...(settings.args ?? [])], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });

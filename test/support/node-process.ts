@@ -14,6 +14,8 @@ export interface Ready {
 }
 
 export interface NodeSettings {
+  /** Instead of the checkout's. */
+  launcher?: string;
   /** Further flags: `['--bucket', 'b']`. */
   args?: string[];
   /** An existing folder; it is kept afterwards. */
@@ -26,7 +28,7 @@ export interface NodeSettings {
 }
 
 export const administrator = { username: 'Administrator', password: 'password' };
-const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+const ownLauncher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const portFlags = ['rest', 'rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls'].flatMap(
   (name) => [`--${name}-port`, '0'],
 );
@@ -105,6 +107,7 @@ function launch(dataDir: string, readyFile: string, settings: NodeSettings) {
   const { username, password } = { ...administrator, ...settings };
   const credentials = settings.unprovisioned ? [] : ['--username', username, '--password', password];
   const args = ['node', '--data-dir', dataDir, '--ready-file', readyFile, ...portFlags, ...credentials];
+  const launcher = settings.launcher ?? ownLauncher;
   const child = spawn(process.execPath, [launcher, ...args, ...(settings.args ?? [])], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...settings.environment },

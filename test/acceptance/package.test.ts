@@ -1,0 +1,72 @@
+// The published package, packed as npm packs it and used from under `node_modules`, where Node strips no types.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { connect } from 'couchbase';
+import { aCluster } from '../support/cloud-cluster.ts';
+import { CloudProcess } from '../support/cloud-process.ts';
+import { administrator, NodeProcess } from '../support/node-process.ts';
+
+const checkout = fileURLToPath(new URL('../..', import.meta.url));
+const scratch = mkdtempSync(join(tmpdir(), 'divan-package-'));
+const installed = join(scratch, 'node_modules/divan');
+const launcher = join(installed, 'bin/divan.js');
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** As an install does: the package in a folder of its own, what it depends on beside it, nothing of what only a checkout needs. */
+before(() => {
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', scratch], { cwd: checkout });
+  const archive = readdirSync(scratch).find((name) => name.endsWith('.tgz')) as string;
+  execFileSync('tar', ['-xzf', archive], { cwd: scratch });
+  mkdirSync(join(scratch, 'node_modules'));
+  renameSync(join(scratch, 'package'), installed);
+  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  for (const name of Object.keys(manifest.dependencies)) {
+    const place = join(scratch, 'node_modules', name);
+    mkdirSync(join(place, '..'), { recursive: true });
+    symlinkSync(join(checkout, 'node_modules', name), place);
+  }
+});
+
+test('holds JavaScript only, and leaves none of it in the checkout', () => {
+  const files = readdirSync(installed, { recursive: true }).map(String);
+  assert.deepEqual(
+    files.filter((name) => name.endsWith('.ts')),
+    [],
+  );
+  assert.ok(!existsSync(join(checkout, 'dist')));
+});
+
+test('starts a node that an SDK uses, with its page', async () => {
+  await using node = await NodeProcess.start({ launcher, args: ['--bucket', 'travel'] });
+  const page = await node.request('/ui/app.js');
+  assert.match(await page.text(), /fetch/);
+  const cluster = await connect(
+    node.ready.node.kv.replace(/^(couchbase:\/\/)?/, 'couchbase://'),
+    administrator,
+  );
+  const collection = cluster.bucket('travel').defaultCollection();
+  await collection.upsert('a', { b: 1 });
+  assert.deepEqual((await collection.get('a')).content, { b: 1 });
+  await cluster.close();
+});
+
+test('runs the cloud, whose nodes come from the package too', async () => {
+  await using cloud = await CloudProcess.start({ launcher });
+  await aCluster(cloud);
+  const [pid] = cloud.nodePids();
+  assert.match(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), new RegExp(launcher));
+});
