@@ -1,7 +1,6 @@
 // Authentication: SCRAM against stored verifiers; PLAIN by deriving the same verifier from the password.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { Status } from '#wire/status.ts';
-import type { HeldReply } from '../connection/held-reply.ts';
 import {
   fakeVerifier,
   mechanismList,
@@ -11,9 +10,10 @@ import {
   userNameBytesMax,
   verifierOf,
 } from '../connection/scram.ts';
-import type { Session } from '../connection/session.ts';
+import type { Client } from '../dispatch/client.ts';
 import type { UserEntry } from '../dispatch/directory.ts';
 import type { Environment } from '../dispatch/environment.ts';
+import type { HeldReply } from '../dispatch/held-reply.ts';
 import { beginReply } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 
@@ -134,7 +134,7 @@ function readPlain(request: Request): { user: string; password: string } | null 
 function authenticatePlainly(request: Request): Status | Outcome {
   const given = readPlain(request);
   if (!given) return request.refuse(Status.invalidArguments, 'The message is not well-formed');
-  const { environment, connection, session } = request;
+  const { environment, connection } = request;
   const user = environment.directory.user(given.user);
   const digest = digestOf(environment, user, given.password);
   if (user?.passwordDigest && timingSafeEqual(user.passwordDigest, digest)) {
@@ -148,7 +148,7 @@ function authenticatePlainly(request: Request): Status | Outcome {
     .then(
       (isRight) => {
         if (!isRight) holdBack(environment, connection.peer, given.user, held);
-        else settlePlain(held, session, environment, user as UserEntry, digest);
+        else settlePlain(held, connection, environment, user as UserEntry, digest);
       },
       () => held.settle(Status.temporaryFailure),
     );
@@ -157,7 +157,7 @@ function authenticatePlainly(request: Request): Status | Outcome {
 
 function settlePlain(
   held: HeldReply,
-  session: Session,
+  connection: Client,
   environment: Environment,
   verified: UserEntry,
   digest: Buffer,
@@ -165,13 +165,13 @@ function settlePlain(
   const { name, credentialId } = verified.spec;
   const user = stillValid(environment, name, credentialId);
   if (!user) {
-    holdBack(environment, held.connection.peer, name, held);
+    holdBack(environment, connection.peer, name, held);
     return;
   }
   user.passwordDigest = digest;
   environment.traffic.logins++;
-  session.authenticate(user, environment.directory);
-  held.connection.trust(true);
+  connection.session.authenticate(user, environment.directory);
+  connection.trust(true);
   held.settle(Status.success);
 }
 

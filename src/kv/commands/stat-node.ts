@@ -1,6 +1,6 @@
 // The groups of STAT that need no bucket.
 import { Feature } from '#wire/features.ts';
-import type { Connection } from '../connection/connection.ts';
+import type { Client } from '../dispatch/client.ts';
 import type { Request } from '../dispatch/request.ts';
 import type { Figures } from './stat-figures.ts';
 
@@ -24,7 +24,7 @@ export function* statConnections({ environment }: Request): Figures {
   }
 }
 
-function describe(connection: Connection, nowMs: number) {
+function describe(connection: Client, nowMs: number) {
   const { session } = connection;
   return {
     peername: connection.peer,

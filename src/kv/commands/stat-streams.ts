@@ -2,16 +2,17 @@
 // vbucket's stream has come) and about range scans.
 import { Status } from '#wire/status.ts';
 import type { Request } from '../dispatch/request.ts';
-import type { Producer } from '../stream/producer.ts';
+import type { StreamConnection } from '../stream/producers.ts';
+import type { Stream } from '../stream/stream.ts';
 import type { Figures } from './stat-figures.ts';
 
-const producersOf = ({ bucket }: Request): Producer[] => [...bucket.producers.all()];
+const producersOf = ({ bucket }: Request): StreamConnection[] => [...bucket.producers.all()];
 
 /** Changes that the connection's streams have not sent yet. */
-const remaining = (producer: Producer): number =>
+const remaining = (producer: StreamConnection): number =>
   producer.all().reduce((sum, stream) => sum + stream.remaining, 0);
 
-const total = (producers: readonly Producer[], of: (producer: Producer) => number): number =>
+const total = (producers: readonly StreamConnection[], of: (producer: StreamConnection) => number): number =>
   producers.reduce((sum, producer) => sum + of(producer), 0);
 
 /** `dcp`. */
@@ -35,7 +36,7 @@ export function* statStreams(request: Request): Figures {
   yield ['ep_dcp_dead_conn_count', 0];
 }
 
-function* producerFigures(producer: Producer, created: number, nowMs: number): Figures {
+function* producerFigures(producer: StreamConnection, created: number, nowMs: number): Figures {
   const { controls, figures, name } = producer;
   const prefix = `eq_dcpq:${name}`;
   yield [`${prefix}:type`, 'producer'];
@@ -56,7 +57,7 @@ function* producerFigures(producer: Producer, created: number, nowMs: number): F
   yield [`${prefix}:last_sent_time_ago`, Math.floor((nowMs - producer.lastSentMs) / 1000)];
 }
 
-function* streamFigures(producer: Producer, stream: ReturnType<Producer['all']>[number]): Figures {
+function* streamFigures(producer: StreamConnection, stream: Stream): Figures {
   const { address, endSeqno, startSeqno } = stream.options;
   const suffix = address.streamId === 0 ? '' : `:sid_${address.streamId}`;
   const prefix = `eq_dcpq:${producer.name}:stream_${address.vb}${suffix}`;
@@ -71,7 +72,7 @@ function* streamFigures(producer: Producer, stream: ReturnType<Producer['all']>[
 /** `dcpagg [separator]`: connections whose names begin alike up to the separator count together. */
 export function* statStreamTotals(request: Request, argument: string): Figures {
   const separator = argument === '' ? ':' : argument;
-  const groups = new Map<string, Producer[]>();
+  const groups = new Map<string, StreamConnection[]>();
   for (const producer of producersOf(request)) {
     const end = producer.name.indexOf(separator);
     const kind = end < 0 ? '_unknown' : producer.name.slice(0, end);
@@ -81,7 +82,7 @@ export function* statStreamTotals(request: Request, argument: string): Figures {
   yield* totalsOf(`${separator}total`, separator, producersOf(request));
 }
 
-function* totalsOf(kind: string, separator: string, producers: readonly Producer[]): Figures {
+function* totalsOf(kind: string, separator: string, producers: readonly StreamConnection[]): Figures {
   const prefix = `${kind}${separator}`;
   yield [`${prefix}count`, producers.length];
   yield [`${prefix}producer_count`, producers.length];

@@ -5,11 +5,11 @@ import { FrameReader } from '#wire/frame-reader.ts';
 import type { Output } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import type { TrafficFigures } from '../activity.ts';
+import type { Answerable, Client, Streamer } from '../dispatch/client.ts';
 import type { Directory, UserEntry } from '../dispatch/directory.ts';
 import { type Dispatcher, Verdict } from '../dispatch/dispatcher.ts';
+import { HeldReply, type ReplyHolder } from '../dispatch/held-reply.ts';
 import { replyHeld } from '../dispatch/reply-held.ts';
-import type { Request } from '../dispatch/request.ts';
-import { HeldReply } from './held-reply.ts';
 import { Session } from './session.ts';
 import type { Transport } from './transport.ts';
 
@@ -40,24 +40,13 @@ export interface ConnectionHost {
   forget(connection: Connection): void;
 }
 
-/** What sends by itself on a connection, beside the replies. */
-export interface Streamer {
-  /** The client answered a message. */
-  answered(): void;
-  /** All sent bytes are taken. */
-  drained(): void;
-  /** The connection is gone. */
-  gone(): void;
-}
-
 /** One frame in hand at a time, whatever the connection. */
 const frame = emptyFrame();
 
-export class Connection {
+export class Connection implements Client, ReplyHolder {
   readonly session = new Session();
   readonly peer: string;
   streamer: Streamer | null = null;
-  /** Replies held for this connection. */
   heldCount = 0;
   private orderedCount = 0;
   private readonly host: ConnectionHost;
@@ -81,7 +70,6 @@ export class Connection {
     this.usedAtMs = this.openedMs;
   }
 
-  /** A held reply forbids that any other overtakes it. */
   get isOrdered(): boolean {
     return this.orderedCount > 0;
   }
@@ -116,19 +104,9 @@ export class Connection {
     this.proceed();
   }
 
-  /** Takes the reply just written out of the output until its durable write is settled. */
-  hold(request: Request, from: number): void {
-    const { output } = this.host;
-    const bytes = Buffer.from(output.buffer.subarray(from, output.end));
-    output.end = from;
-    const held = this.later(request, false, bytes);
-    request.bucket.awaitSettled(request.result.pending, held);
-  }
-
-  /** Promises a reply to the request. An ordered one is not overtaken even where the client allows that. */
-  later(request: Request, ordered: boolean, bytes: Buffer = Buffer.alloc(0)): HeldReply {
-    const { opcode, opaque } = request.frame;
-    const quiet = request.command.quiet === 'success';
+  later({ frame, command }: Answerable, ordered: boolean, bytes: Buffer = Buffer.alloc(0)): HeldReply {
+    const { opcode, opaque } = frame;
+    const quiet = command.quiet === 'success';
     const held = new HeldReply(this, { opcode, opaque, ordered, quiet }, bytes);
     this.heldCount++;
     if (ordered) this.orderedCount++;
@@ -147,17 +125,14 @@ export class Connection {
     this.trust(true);
   }
 
-  /** From now on the client may send large frames. */
   trust(isTrusted: boolean): void {
     this.reader.bytesMax = isTrusted ? frameBytesMax : connectionLimits.strangerFrameBytes;
   }
 
-  /** Bytes that the operating system did not take yet. */
   get unsentBytes(): number {
     return this.transport.unsentBytes;
   }
 
-  /** Sends what `write` adds to the output. Only in a stretch of its own: no request may be in hand. */
   send(write: () => void): void {
     if (this.closed || this.closingAtMs >= 0) return;
     write();
@@ -188,7 +163,6 @@ export class Connection {
     return idleMs > 0 && nowMs - this.usedAtMs >= idleMs;
   }
 
-  /** Sends what is written and closes. */
   hangUp(): void {
     if (this.closingAtMs >= 0) return;
     this.closingAtMs = this.host.nowMs();

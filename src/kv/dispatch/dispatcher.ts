@@ -8,10 +8,10 @@ import type { Output } from '#wire/output.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { notResident } from '../bucket/documents.ts';
-import type { Connection } from '../connection/connection.ts';
-import type { HeldReply } from '../connection/held-reply.ts';
+import type { Client } from './client.ts';
 import { readDocumentKey } from './document-key.ts';
 import type { Environment } from './environment.ts';
+import type { HeldReply } from './held-reply.ts';
 import { replyStatus, replyUnreadable } from './reply.ts';
 import { type Handler, Outcome, Request } from './request.ts';
 
@@ -48,7 +48,7 @@ export class Dispatcher {
   }
 
   /** Runs the frame and writes its reply to the output, now or once it is settled. */
-  run(connection: Connection, frame: Frame): Verdict {
+  run(connection: Client, frame: Frame): Verdict {
     if (frame.magic === Magic.clientResponse) return Verdict.goOn;
     if (frame.magic === Magic.response || frame.magic === Magic.altResponse) return takeAnswer(connection);
     const { request } = this;
@@ -67,7 +67,7 @@ export class Dispatcher {
   }
 
   /** Runs a frame again that lacked something, now that the disk has been asked. */
-  runAgain(connection: Connection, held: HeldReply): Verdict {
+  runAgain(connection: Client, held: HeldReply): Verdict {
     readFrame(held.frame, 0, held.frame.length, this.heldFrame, frameBytesMax);
     this.request.isAgain = true;
     this.request.found = held.found;
@@ -80,7 +80,7 @@ export class Dispatcher {
   }
 
   /** Answers a frame that cannot be read; the connection hangs up after it. */
-  refuse(connection: Connection, frame: Frame): void {
+  refuse(connection: Client, frame: Frame): void {
     this.request.frame = frame;
     replyUnreadable(this.request, connection.session);
   }
@@ -138,13 +138,21 @@ export class Dispatcher {
       if (outcome === Status.authStale) return Verdict.hangUp;
     }
     if (request.result.pending > 0 && (outcome === Outcome.replied || outcome === Status.success)) {
-      request.connection.hold(request, before);
-      request.result.pending = 0;
+      hold(request, before);
     } else if (entry?.quietOnSuccess && (outcome === Outcome.replied || outcome === Status.success)) {
       request.output.end = before;
     }
     return Verdict.goOn;
   }
+}
+
+/** Takes the reply just written out of the output until its durable write is settled. */
+function hold(request: Request, from: number): void {
+  const { bucket, connection, output, result } = request;
+  const bytes = Buffer.from(output.buffer.subarray(from, output.end));
+  output.end = from;
+  bucket.awaitSettled(result.pending, connection.later(request, false, bytes));
+  result.pending = 0;
 }
 
 /** Puts the frame aside until the disk has been asked, as if it had not been run. */
@@ -165,7 +173,7 @@ function awaitDisk(request: Request, before: number): Verdict {
 }
 
 /** Only what we ask of our own accord has an answer: messages of change streams. */
-function takeAnswer({ streamer }: Connection): Verdict {
+function takeAnswer({ streamer }: Client): Verdict {
   streamer?.answered();
   return streamer ? Verdict.goOn : Verdict.hangUp;
 }
@@ -199,7 +207,7 @@ function isNegotiated(request: Request): boolean {
 }
 
 /** Held replies may be overtaken where the client allows it, by commands of which the order does not matter. */
-function mayOvertake(connection: Connection, command: Command, barrier: boolean): boolean {
+function mayOvertake(connection: Client, command: Command, barrier: boolean): boolean {
   if (barrier || connection.isOrdered || connection.heldCount >= heldMax) return false;
   return command.reorderable && connection.session.features[Feature.unorderedExecution] === 1;
 }

@@ -7,7 +7,7 @@ import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { TrafficFigures } from '../activity.ts';
 import type { RefusedLogin } from '../admin.ts';
-import type { Connection } from '../connection/connection.ts';
+import type { Client } from './client.ts';
 import type { Directory } from './directory.ts';
 
 export interface Environment {
@@ -27,7 +27,7 @@ export interface Environment {
   readonly startedMs: number;
   /** Told of each; returns at once. */
   loginRefused(login: RefusedLogin): void;
-  connections(): Iterable<Connection>;
+  connections(): Iterable<Client>;
   /** Counted here, by whoever sees it. */
   readonly traffic: TrafficFigures;
   /** Limits that hold at present, by the names that clients know. */

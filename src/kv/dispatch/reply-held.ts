@@ -2,12 +2,12 @@
 import { Feature } from '#wire/features.ts';
 import type { Output } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
-import type { Connection } from '../connection/connection.ts';
-import type { HeldReply } from '../connection/held-reply.ts';
+import type { Client } from './client.ts';
+import type { HeldReply } from './held-reply.ts';
 import { legacyStatus } from './legacy-status.ts';
 
 /** Writes the reply; answers false to hang up instead. */
-export function replyHeld(connection: Connection, output: Output, held: HeldReply): boolean {
+export function replyHeld(connection: Client, output: Output, held: HeldReply): boolean {
   const status = held.status ?? Status.internalError;
   if (status === Status.success && held.quiet) return true;
   if (held.bytes.length > 0 && status === Status.success) {

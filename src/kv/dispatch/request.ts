@@ -14,8 +14,8 @@ import {
   StoreMode,
 } from '../bucket/documents.ts';
 import type { FoundKey } from '../bucket/random-search.ts';
-import type { Connection } from '../connection/connection.ts';
 import type { Session } from '../connection/session.ts';
+import type { Client } from './client.ts';
 import type { Environment } from './environment.ts';
 import { Scratch } from './scratch.ts';
 import type { ServedBucket } from './served-bucket.ts';
@@ -31,7 +31,7 @@ export class Request {
   readonly output: Output;
   frame: Frame = emptyFrame();
   readonly framing: Framing = emptyFraming();
-  connection!: Connection;
+  connection!: Client;
   session!: Session;
   command!: Command;
   /** Set for commands that need a bucket. */

@@ -7,11 +7,11 @@ import type { BucketReport, BucketSpec, CompactionReport, WarmUpReport } from '.
 import type { BucketKeys } from '../bucket/bucket-keys.ts';
 import type { Documents } from '../bucket/documents.ts';
 import type { Timings } from '../bucket/timings.ts';
-import type { HeldReply } from '../connection/held-reply.ts';
 import { Producers } from '../stream/producers.ts';
 import type { ChangeSource } from '../stream/source.ts';
 import type { VbucketFigures } from '../vbucket/figures.ts';
 import { Collections } from './collections.ts';
+import type { HeldReply } from './held-reply.ts';
 import { Scans } from './scans.ts';
 import { Tally } from './tally.ts';
 

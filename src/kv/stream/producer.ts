@@ -3,7 +3,8 @@ import type { Clock, Timer } from '#ports/clock.ts';
 import { Feature } from '#wire/features.ts';
 import type { Output } from '#wire/output.ts';
 import { Privilege } from '../admin.ts';
-import type { Connection, Streamer } from '../connection/connection.ts';
+import type { BucketAccess } from '../dispatch/access.ts';
+import type { Client, Streamer } from '../dispatch/client.ts';
 import type { Collections } from '../dispatch/collections.ts';
 import type { Directory } from '../dispatch/directory.ts';
 import type { ServedBucket } from '../dispatch/served-bucket.ts';
@@ -11,6 +12,7 @@ import { type Controls, defaultControls } from './controls.ts';
 import { isBarred } from './filter.ts';
 import { type ItemForm, MessageWriter } from './message-writer.ts';
 import { EndReason, type MarkerVersion, OpenFlag } from './messages.ts';
+import type { StreamConnection } from './producers.ts';
 import { Stream, type StreamHost, type StreamOptions } from './stream.ts';
 
 export const streamPrivileges = Privilege.dcpProducer | Privilege.dcpStream;
@@ -44,14 +46,14 @@ interface Progress {
 export interface ProducerOptions {
   name: string;
   flags: number;
-  connection: Connection;
+  connection: Client;
   bucket: ServedBucket;
   directory: Directory;
   output: Output;
   clock: Clock;
 }
 
-export class Producer implements StreamHost, Streamer {
+export class Producer implements StreamHost, Streamer, StreamConnection {
   readonly name: string;
   readonly bucket: ServedBucket;
   readonly writer: MessageWriter;
@@ -290,7 +292,7 @@ export class Producer implements StreamHost, Streamer {
     return true;
   }
 
-  private checkStream(stream: Stream, access: NonNullable<Connection['session']['access']>): void {
+  private checkStream(stream: Stream, access: BucketAccess): void {
     const { filter } = stream.options;
     if (isBarred(filter, this.collections, access, streamPrivileges))
       stream.endSoon(EndReason.lostPrivileges);

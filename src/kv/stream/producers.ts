@@ -1,6 +1,26 @@
 // The connections of change streams on one bucket, by the names they gave themselves.
 import type { StreamFigures } from '../activity.ts';
-import type { Producer } from './producer.ts';
+import type { Controls } from './controls.ts';
+import type { Stream } from './stream.ts';
+
+/** One of them, as its bucket and its statistics see it. */
+export interface StreamConnection {
+  readonly name: string;
+  readonly controls: Readonly<Controls>;
+  readonly figures: { itemsSent: number; bytesSent: number; bytesUnacked: number; pages: number };
+  readonly openedMs: number;
+  readonly lastSentMs: number;
+  /** The client has not acknowledged enough, or its socket takes no more. */
+  readonly isHeldUp: boolean;
+  readonly isAwaitingNoop: boolean;
+  readonly streamCount: number;
+  all(): readonly Stream[];
+  find(vb: number, streamId: number): Stream | undefined;
+  /** The bucket stops to serve what the streams read. */
+  sourceGone(): void;
+  /** Another connection took over the name. */
+  replaced(): void;
+}
 
 /** Each may hold some megabytes of pages. */
 export const producersMax = 256;
@@ -8,7 +28,7 @@ export const producersMax = 256;
 export const bucketStreamsMax = 65_536;
 
 export class Producers {
-  private readonly byName = new Map<string, Producer>();
+  private readonly byName = new Map<string, StreamConnection>();
 
   get isFull(): boolean {
     return this.byName.size >= producersMax;
@@ -20,18 +40,18 @@ export class Producers {
     return streams >= bucketStreamsMax;
   }
 
-  all(): Iterable<Producer> {
+  all(): Iterable<StreamConnection> {
     return this.byName.values();
   }
 
   /** A client that comes back before its old connection was found dead takes its name over. */
-  add(producer: Producer): void {
+  add(producer: StreamConnection): void {
     const older = this.byName.get(producer.name);
     older?.replaced();
     this.byName.set(producer.name, producer);
   }
 
-  delete(name: string, producer: Producer): void {
+  delete(name: string, producer: StreamConnection): void {
     if (this.byName.get(name) === producer) this.byName.delete(name);
   }
 

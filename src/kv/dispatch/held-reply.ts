@@ -1,12 +1,16 @@
 // A reply that is written but may not leave yet: a durable write that is not settled, a wait for the disk.
 import type { Status } from '#wire/status.ts';
 import type { FoundKey } from '../bucket/random-search.ts';
-import type { Connection } from './connection.ts';
 
 const nothing = Buffer.alloc(0);
 
+export interface ReplyHolder {
+  /** The reply may leave. */
+  settled(held: HeldReply): void;
+}
+
 export class HeldReply {
-  readonly connection: Connection;
+  private readonly holder: ReplyHolder;
   readonly opcode: number;
   readonly opaque: number;
   /** Later requests of the connection may not overtake it. */
@@ -24,11 +28,11 @@ export class HeldReply {
   status: Status | null = null;
 
   constructor(
-    connection: Connection,
+    holder: ReplyHolder,
     head: { opcode: number; opaque: number; ordered: boolean; quiet: boolean },
     bytes: Buffer,
   ) {
-    this.connection = connection;
+    this.holder = holder;
     this.opcode = head.opcode;
     this.opaque = head.opaque;
     this.ordered = head.ordered;
@@ -39,6 +43,6 @@ export class HeldReply {
   /** The outcome is known: the reply leaves in the connection's next stretch. */
   settle(status: Status): void {
     this.status = status;
-    this.connection.settled(this);
+    this.holder.settled(this);
   }
 }
