@@ -7,6 +7,7 @@ import type { Random } from '#ports/random.ts';
 import { Authenticator } from './access/authenticator.ts';
 import { RateLimit } from './access/rate-limit.ts';
 import { timestampHeader } from './access/signature.ts';
+import { findSubject } from './access/subjects.ts';
 import { type NewToken, TokenStore } from './access/tokens.store.ts';
 import { allowlistOperations } from './allowlist/allowlist.routes.ts';
 import { AllowlistService } from './allowlist/allowlist.service.ts';
@@ -74,7 +75,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   };
   const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
   const clusters = new ClustersService({ ...options, operations, nodes, wake: () => worker.wake() });
-  const ready = new ReadyClusters({ clusters, nodes, operations });
+  const ready = new ReadyClusters({ nodes, operations });
   const authenticator = new Authenticator(tokens, options.clock);
   const limit = new RateLimit(options.requestsPerSecond, options.clock);
   const api = createApi({
@@ -90,6 +91,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       limit.take(caller.identity.tokenId);
       return caller;
     },
+    find: (kind, id) => findSubject(store, kind, id),
     operations: [
       ...statusOperations,
       ...cloudOperations({ ...options, tenantId }),
@@ -100,8 +102,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       ...bucketOperations(ready),
       ...databaseUserOperations(ready, new DatabaseUsersService(options)),
       ...allowlistOperations(ready, allowlist),
-      ...healthOperations(ready, nodes),
-      ...operationOperations({ operations, plans }),
+      ...healthOperations(nodes),
+      ...operationOperations(plans),
     ],
   });
   await resumeNodes({ ...options, nodes });

@@ -25,7 +25,7 @@ test('lets each role do what it is for, and lists what it may read', async () =>
     projectId,
     cloudId: '00000000-0000-4000-8000-000000000000',
   });
-  // 422 is what the cluster gets from whoever may make one: there is no such cloud, and the name is too short.
+  // 422 is what whoever may gets for what is wrong: others are told that they may not.
   const expected: [
     method: string,
     path: string,
@@ -66,7 +66,19 @@ test('lets each role do what it is for, and lists what it may read', async () =>
       'DELETE',
       `/v2/projects/${mine}x`,
       undefined,
-      { organizationOwner: 422, projectOwner: 422, projectViewer: 422, reader: 422 },
+      { organizationOwner: 422, projectOwner: 403, projectViewer: 403, reader: 403 },
+    ],
+    [
+      'POST',
+      '/v2/projects',
+      { unheardOf: 1 },
+      { organizationOwner: 422, projectOwner: 403, projectViewer: 403, reader: 403 },
+    ],
+    [
+      'GET',
+      '/v2/users?page=0',
+      undefined,
+      { organizationOwner: 422, projectOwner: 403, projectViewer: 403, reader: 422 },
     ],
     [
       'POST',

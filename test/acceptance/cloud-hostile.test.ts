@@ -174,6 +174,7 @@ describe('hostile requests', () => {
   test('lets nobody send a request for ever', async () => {
     const app = createApi({
       operations: [],
+      find: () => Promise.resolve(undefined),
       callerOf: () => Promise.reject(new Error('nobody')),
       log: silentLog,
       requestTimeoutMs: 200,

@@ -267,15 +267,20 @@ describe('statuses', () => {
           );
           const what = `${role} ${method} ${path}: ${JSON.stringify(answer.body)}`;
           assert.equal(answer.status === 403, !may, what);
-          if (path.includes('clusters/{id}')) {
-            const unheard = await cloud.request(
-              method.toUpperCase(),
-              concrete,
-              bodyFor(method, path),
-              tokens.stranger,
-            );
-            assert.equal(unheard.status, 403, `stranger ${method} ${path}`);
-          }
+          if (!may && method !== 'get')
+            for (const wrong of [undefined, 1, { unheardOf: 1 }])
+              assert.equal(
+                (await cloud.request(method.toUpperCase(), concrete, wrong, tokens[role])).status,
+                403,
+                what,
+              );
+        }
+        const body = bodyFor(method, path);
+        if (!path.includes('clusters/{id}') && !JSON.stringify(body ?? '').includes(projectId)) continue;
+        for (const given of [body, { unheardOf: 1, projectId }]) {
+          const sent = method === 'get' ? undefined : given;
+          const { status } = await cloud.request(method.toUpperCase(), concrete, sent, tokens.stranger);
+          assert.equal(status, 403, `stranger ${method} ${path} ${JSON.stringify(sent)}`);
         }
       }
     }
@@ -286,7 +291,7 @@ describe('statuses', () => {
       );
   });
 
-  /** Right in form: what is wrong in form is refused before the role is asked for. */
+  /** Right in form. */
   function bodyFor(method: string, path: string): unknown {
     if (method === 'get') return undefined;
     const all = [...contents('v2', vpc), ...contents('v3', hosted)];

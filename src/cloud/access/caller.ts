@@ -44,11 +44,6 @@ export class Caller {
     return this.identity.role === 'projectOwner' && this.identity.projectId === projectId;
   }
 
-  needOrganization(what: string): void {
-    if (!this.ownsOrganization)
-      throw forbidden(`${what} needs the role organizationOwner; this token has ${this.identity.role}`);
-  }
-
   needRead(projectId: string): void {
     if (!this.mayRead(projectId)) throw forbidden(`this token has no role in project ${projectId}`);
   }

@@ -73,7 +73,7 @@ const entrySchema = component('AllowListEntry', {
 });
 
 const path = '/v2/clusters/{id}/allowlist';
-const shared = { access: 'token', malformedId: 422, path } as const;
+const shared = { access: 'token', subject: 'cluster', malformedId: 422, path } as const;
 
 export const ListAllowlist = defineOperation({
   ...shared,

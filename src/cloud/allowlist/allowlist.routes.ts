@@ -12,22 +12,22 @@ import {
 import type { AllowlistService } from './allowlist.service.ts';
 
 export const allowlistOperations = (ready: ReadyClusters, allowlist: AllowlistService): BoundOperation[] => [
-  ...bindBoth(ListAllowlist, async ({ caller, params }, version) => {
-    const { row } = await ready.forReading(caller, params['id'] as string, version);
+  ...bindBoth(ListAllowlist, async ({ subject }) => {
+    const { row } = await ready.of(subject);
     return { status: 200, body: (await allowlist.list(row)).map(entryReply) };
   }),
-  ...bindBoth(AppendAllowlist, async ({ caller, params, body }, version) => {
-    const { row } = await ready.forWriting(caller, params['id'] as string, version);
+  ...bindBoth(AppendAllowlist, async ({ subject, body }) => {
+    const { row } = await ready.of(subject);
     await allowlist.append(row, body);
     return { status: 202 };
   }),
-  ...bindBoth(ReplaceAllowlist, async ({ caller, params, body }, version) => {
-    const { row } = await ready.forWriting(caller, params['id'] as string, version);
+  ...bindBoth(ReplaceAllowlist, async ({ subject, body }) => {
+    const { row } = await ready.of(subject);
     await allowlist.replace(row, body);
     return { status: 202 };
   }),
-  ...bindBoth(DeleteAllowlistEntry, async ({ caller, params, body }, version) => {
-    const { row } = await ready.forWriting(caller, params['id'] as string, version);
+  ...bindBoth(DeleteAllowlistEntry, async ({ subject, body }) => {
+    const { row } = await ready.of(subject);
     await allowlist.remove(row, body.cidrBlock);
     return { status: 204 };
   }),

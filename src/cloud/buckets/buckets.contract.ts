@@ -37,7 +37,7 @@ const bucketItem = component('ListBucketItem', {
 export type BucketItem = z.output<typeof bucketItem>;
 
 const cluster = '/v2/clusters/{id}/buckets';
-const shared = { access: 'token', malformedId: 422 } as const;
+const shared = { access: 'token', subject: 'cluster', malformedId: 422 } as const;
 
 export const ListBuckets = defineOperation({
   ...shared,

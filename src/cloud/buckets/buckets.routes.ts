@@ -3,6 +3,7 @@ import type { ReadyClusters } from '../clusters/ready-cluster.ts';
 import { notFound } from '../http/goof.ts';
 import type { BoundOperation } from '../http/operation.ts';
 import { bindBoth, type Version } from '../http/versions.ts';
+import type { ClusterRow } from '../store/tables.ts';
 import {
   bucketIdOf,
   bucketNameOf,
@@ -26,41 +27,39 @@ import {
 type Params = Readonly<Record<string, string>>;
 
 export const bucketOperations = (ready: ReadyClusters): BoundOperation[] => [
-  ...bindBoth(ListBuckets, async ({ caller, params }, version) => {
-    const { client } = await ready.forReading(caller, idOf(params), version);
+  ...bindBoth(ListBuckets, async ({ subject }) => {
+    const { client } = await ready.of(subject);
     return { status: 200, body: await listBuckets(client) };
   }),
-  ...bindBoth(ShowBucket, async ({ caller, params }, version) => {
-    const { client } = await ready.forReading(caller, idOf(params), version);
+  ...bindBoth(ShowBucket, async ({ params, subject }) => {
+    const { client } = await ready.of(subject);
     return { status: 200, body: await showBucket(client, namedBy(params)) };
   }),
-  ...bindBoth(CreateBucket, async ({ caller, params, body }, version) => {
-    const { client } = await ready.forWriting(caller, idOf(params), version);
+  ...bindBoth(CreateBucket, async ({ subject, body }, version) => {
+    const { client } = await ready.of(subject);
     await createBucket(client, body);
-    return { status: 201, headers: locationOf(params, version, body.name), body };
+    return { status: 201, headers: locationOf(subject, version, body.name), body };
   }),
-  ...bindBoth(UpdateBuckets, async ({ caller, params, body }, version) => {
-    const { client } = await ready.forWriting(caller, idOf(params), version);
+  ...bindBoth(UpdateBuckets, async ({ subject, body }) => {
+    const { client } = await ready.of(subject);
     return { status: 201, body: await updateBuckets(client, body) };
   }),
-  ...bindBoth(DeleteBucket, async ({ caller, params, body }, version) => {
-    const { client } = await ready.forWriting(caller, idOf(params), version);
+  ...bindBoth(DeleteBucket, async ({ subject, body }, version) => {
+    const { client } = await ready.of(subject);
     await deleteBucket(client, body.name);
-    return { status: 202, headers: locationOf(params, version, body.name) };
+    return { status: 202, headers: locationOf(subject, version, body.name) };
   }),
-  ...bindBoth(UpdateBucket, async ({ caller, params, body }, version) => {
-    const { client } = await ready.forWriting(caller, idOf(params), version);
+  ...bindBoth(UpdateBucket, async ({ params, subject, body }) => {
+    const { client } = await ready.of(subject);
     await updateBucket(client, namedBy(params), body);
     return { status: 202 };
   }),
-  ...bindBoth(DeleteSingleBucket, async ({ caller, params }, version) => {
-    const { client } = await ready.forWriting(caller, idOf(params), version);
+  ...bindBoth(DeleteSingleBucket, async ({ params, subject }, version) => {
+    const { client } = await ready.of(subject);
     await deleteBucket(client, namedBy(params));
-    return { status: 202, headers: locationOf(params, version, namedBy(params)) };
+    return { status: 202, headers: locationOf(subject, version, namedBy(params)) };
   }),
 ];
-
-const idOf = (params: Params): string => params['id'] as string;
 
 function namedBy(params: Params): string {
   const name = bucketNameOf(params['bucketId'] as string);
@@ -68,6 +67,6 @@ function namedBy(params: Params): string {
   return name;
 }
 
-const locationOf = (params: Params, version: Version, name: string) => ({
-  location: `/${version}/clusters/${idOf(params)}/buckets/${bucketIdOf(name)}`,
+const locationOf = ({ id }: ClusterRow, version: Version, name: string) => ({
+  location: `/${version}/clusters/${id}/buckets/${bucketIdOf(name)}`,
 });

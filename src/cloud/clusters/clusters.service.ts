@@ -3,7 +3,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { Caller } from '../access/caller.ts';
-import { forbidden, invalid, notFound } from '../http/goof.ts';
+import { invalid } from '../http/goof.ts';
 import type { Page, Sort } from '../http/paging.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';
 import { pageOf } from '../store/page-of.ts';
@@ -81,23 +81,7 @@ export class ClustersService {
     return pageOf(seen, filter, sortColumns[key], direction);
   }
 
-  /** A cluster that the caller may read. */
-  async show(caller: Caller, id: string): Promise<ClusterRow> {
-    const row = await this.options.store
-      .selectFrom('clusters')
-      .selectAll()
-      .where('id', '=', id)
-      .executeTakeFirst();
-    if (row === undefined) {
-      if (!caller.readsAll) throw forbidden(`this token has no role for cluster ${id}`);
-      throw notFound(`there is no cluster ${id}`);
-    }
-    caller.needRead(row.project_id);
-    return row;
-  }
-
-  async create(caller: Caller, wish: ClusterWish): Promise<Accepted> {
-    caller.needWrite(wish.projectId);
+  async create(wish: ClusterWish): Promise<Accepted> {
     refuseUnoffered(wish.spec.servers);
     const { store, clock, random, nodes, home } = this.options;
     const now = clock.wallMs();
@@ -140,9 +124,7 @@ export class ClustersService {
   }
 
   /** Asked for again it is the same deletion. The work is that of the process that runs the cluster's nodes. */
-  async delete(caller: Caller, id: string): Promise<Accepted> {
-    const cluster = await this.show(caller, id);
-    caller.needWrite(cluster.project_id);
+  async delete({ id, project_id, home }: ClusterRow): Promise<Accepted> {
     const { store, operations, clock } = this.options;
     const operationId = await store.transaction().execute(async (transaction) => {
       // Written first: whoever deletes the same cluster at the same time waits here.
@@ -156,10 +138,10 @@ export class ClustersService {
       await operations.supersede(transaction, id, 'the cluster is being deleted');
       return operations.add(transaction, {
         clusterId: id,
-        projectId: cluster.project_id,
+        projectId: project_id,
         kind: 'delete',
         firstStep: 'remove',
-        home: cluster.home,
+        home,
         patienceMs,
       });
     });
@@ -168,27 +150,24 @@ export class ClustersService {
   }
 
   async rename(
-    caller: Caller,
-    id: string,
+    cluster: ClusterRow,
     change: { name?: string | undefined; description?: string | undefined },
   ): Promise<void> {
-    await this.update(caller, id, {
+    await this.update(cluster, {
       ...(change.name !== undefined && { name: change.name }),
       ...(change.description !== undefined && { description: change.description }),
     });
   }
 
   /** What is left out stays. */
-  async changeSupport(caller: Caller, id: string, change: object): Promise<void> {
-    const spec = JSON.parse((await this.show(caller, id)).spec) as ClusterSpec;
+  async changeSupport(cluster: ClusterRow, change: object): Promise<void> {
+    const spec = JSON.parse(cluster.spec) as ClusterSpec;
     const support = { ...(spec.support ?? {}), ...change };
-    await this.update(caller, id, { spec: JSON.stringify({ ...spec, support }) });
+    await this.update(cluster, { spec: JSON.stringify({ ...spec, support }) });
   }
 
   /** Nodes do not join each other yet, so that only what is there can be asked for. */
-  async scale(caller: Caller, id: string, servers: readonly ServerGroup[]): Promise<void> {
-    const cluster = await this.show(caller, id);
-    caller.needWrite(cluster.project_id);
+  scale(servers: readonly ServerGroup[]): void {
     refuseUnoffered(servers);
     throw invalid('servers: a cluster of one node cannot be given another instance yet; make a new cluster');
   }
@@ -199,9 +178,7 @@ export class ClustersService {
     return clouds.where('id', '=', cloud_id).executeTakeFirstOrThrow();
   }
 
-  private async update(caller: Caller, id: string, values: Partial<ClusterRow>): Promise<void> {
-    const cluster = await this.show(caller, id);
-    caller.needWrite(cluster.project_id);
+  private async update({ id }: ClusterRow, values: Partial<ClusterRow>): Promise<void> {
     const updated_at = this.options.clock.wallMs();
     await this.options.store
       .updateTable('clusters')

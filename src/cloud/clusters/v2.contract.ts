@@ -113,6 +113,7 @@ export const ShowCluster = defineOperation({
   id: 'clusters/show',
   method: 'GET',
   path: '/v2/clusters/{id}',
+  subject: 'cluster',
   doc: 'One cluster.',
   access: 'token',
   replies: { 200: { doc: 'The cluster', body: clusterSchema } },
@@ -122,6 +123,7 @@ export const DeleteCluster = defineOperation({
   id: 'clusters/delete',
   method: 'DELETE',
   path: '/v2/clusters/{id}',
+  subject: 'cluster',
   doc: 'Starts the deletion of a cluster and its data.',
   access: 'token',
   malformedId: 422,
@@ -132,6 +134,7 @@ export const ShowClusterStatus = defineOperation({
   id: 'clusters/status',
   method: 'GET',
   path: '/v2/clusters/{id}/status',
+  subject: 'cluster',
   doc: 'The status of a cluster.',
   access: 'token',
   replies: {

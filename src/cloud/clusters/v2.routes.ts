@@ -1,7 +1,4 @@
 // Requests about clusters in customers' clouds.
-
-import type { Caller } from '../access/caller.ts';
-import { notFound } from '../http/goof.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
 import { cursorOf } from '../http/paging.ts';
 import type { ClusterRow } from '../store/tables.ts';
@@ -37,8 +34,6 @@ export function v2ClusterOperations({
   tenantId,
   version,
 }: ClusterRouteParts): BoundOperation[] {
-  const shown = async (caller: Caller, id: string): Promise<ClusterRow> =>
-    ofV2(await clusters.show(caller, id));
   return [
     bind(ListClusters, async ({ caller, query, url }) => {
       const { rows, total } = await clusters.list(caller, query, query.sortBy, ['vpc']);
@@ -47,14 +42,14 @@ export function v2ClusterOperations({
         body: { cursor: cursorOf(query, total, url), data: rows.map((row) => summary(row, tenantId)) },
       };
     }),
-    bind(CreateCluster, async ({ caller, body }) => {
+    bind(CreateCluster, async ({ body }) => {
       const { name, projectId, cloudId, servers, supportPackage } = body;
       const spec: ClusterSpec = {
         servers: (servers ?? [oneServer]).map(groupOf),
         support: supportPackage ?? null,
       };
       return accepted(
-        await clusters.create(caller, {
+        await clusters.create({
           environment: 'vpc',
           name,
           projectId,
@@ -64,26 +59,16 @@ export function v2ClusterOperations({
         }),
       );
     }),
-    bind(ShowCluster, async ({ caller, params }) => {
-      const row = await shown(caller, params['id'] as string);
-      const endpoints = (await nodes.of(row.id)).filter(({ address }) => address !== '').map(endpointOf);
-      return { status: 200, body: clusterReply(row, { tenantId, version, endpoints }) };
+    bind(ShowCluster, async ({ subject: cluster }) => {
+      const endpoints = (await nodes.of(cluster.id)).filter(({ address }) => address !== '').map(endpointOf);
+      return { status: 200, body: clusterReply(cluster, { tenantId, version, endpoints }) };
     }),
-    bind(ShowClusterStatus, async ({ caller, params }) => ({
+    bind(ShowClusterStatus, async ({ subject: cluster }) => ({
       status: 200,
-      body: { status: v2Status[(await shown(caller, params['id'] as string)).phase as Phase] },
+      body: { status: v2Status[cluster.phase as Phase] },
     })),
-    bind(DeleteCluster, async ({ caller, params }) => {
-      await shown(caller, params['id'] as string);
-      return accepted(await clusters.delete(caller, params['id'] as string));
-    }),
+    bind(DeleteCluster, async ({ subject: cluster }) => accepted(await clusters.delete(cluster))),
   ];
-}
-
-/** Hosted clusters are none of v2's. */
-function ofV2(row: ClusterRow): ClusterRow {
-  if (row.environment === 'vpc') return row;
-  throw notFound(`cluster ${row.id} is a hosted one: use /v3/clusters/${row.id}`);
 }
 
 const accepted = ({ clusterId, operationId }: Accepted) => ({

@@ -33,36 +33,26 @@ export function v3ClusterOperations(parts: ClusterRouteParts): BoundOperation[] 
       const data = { tenantId, items: rows.map(clusterItemReply) };
       return { status: 200, body: { cursor: cursorOf(query, total, url), data } };
     }),
-    bind(V3CreateCluster, async ({ caller, body }) => accepted(await clusters.create(caller, wishOf(body)))),
-    bind(V3ShowCluster, async ({ caller, params }) => ({
+    bind(V3CreateCluster, async ({ body }) => accepted(await clusters.create(wishOf(body)))),
+    bind(V3ShowCluster, async ({ subject: cluster }) => ({ status: 200, body: await shown(parts, cluster) })),
+    bind(V3ShowClusterStatus, async ({ subject: cluster }) => ({
       status: 200,
-      body: await shown(parts, await clusters.show(caller, params['id'] as string)),
+      body: { status: await parts.nodes.v3Status(cluster) },
     })),
-    bind(V3ShowClusterStatus, async ({ caller, params }) => ({
-      status: 200,
-      body: { status: await parts.nodes.v3Status(await clusters.show(caller, params['id'] as string)) },
-    })),
-    bind(V3UpdateClusterMeta, async ({ caller, params, body }) => {
-      await clusters.rename(caller, params['id'] as string, body);
+    bind(V3UpdateClusterMeta, async ({ subject: cluster, body }) => {
+      await clusters.rename(cluster, body);
       return { status: 204 };
     }),
-    bind(V3UpdateClusterSupport, async ({ caller, params, body }) => {
-      await clusters.changeSupport(caller, params['id'] as string, body.supportPackage);
+    bind(V3UpdateClusterSupport, async ({ subject: cluster, body }) => {
+      await clusters.changeSupport(cluster, body.supportPackage);
       return { status: 204 };
     }),
-    bind(V3UpdateClusterServers, async ({ caller, params, body }) => {
-      const { spec } = await clusters.show(caller, params['id'] as string);
+    bind(V3UpdateClusterServers, async ({ subject: { spec }, body }) => {
       const provider = providerOf((JSON.parse(spec) as ClusterSpec).place as V3Place | undefined);
-      await clusters.scale(
-        caller,
-        params['id'] as string,
-        body.servers.map((server) => groupOf(server, provider)),
-      );
+      clusters.scale(body.servers.map((server) => groupOf(server, provider)));
       return { status: 202 };
     }),
-    bind(V3DeleteCluster, async ({ caller, params }) =>
-      accepted(await clusters.delete(caller, params['id'] as string)),
-    ),
+    bind(V3DeleteCluster, async ({ subject: cluster }) => accepted(await clusters.delete(cluster))),
   ];
 }
 

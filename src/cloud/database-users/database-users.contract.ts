@@ -77,7 +77,7 @@ const userItem = component('ListDatabaseUsersResponseItem', {
 export type UserItem = z.output<typeof userItem>;
 
 const users = '/v2/clusters/{id}/users';
-const shared = { access: 'token', malformedId: 422 } as const;
+const shared = { access: 'token', subject: 'cluster', malformedId: 422 } as const;
 
 export const ListDatabaseUsers = defineOperation({
   ...shared,

@@ -1,9 +1,8 @@
 // Requests about database users.
-
-import type { Caller } from '../access/caller.ts';
 import type { ReadyClusters } from '../clusters/ready-cluster.ts';
 import { type BoundOperation, bind, type Reply } from '../http/operation.ts';
 import { bindBoth, type Version } from '../http/versions.ts';
+import type { ClusterRow } from '../store/tables.ts';
 import {
   accessOf,
   CreateDatabaseUser,
@@ -15,28 +14,28 @@ import {
 import type { DatabaseUsersService, UserWish } from './database-users.service.ts';
 
 export function databaseUserOperations(ready: ReadyClusters, users: DatabaseUsersService): BoundOperation[] {
-  const create = async (caller: Caller, id: string, version: Version, wish: UserWish): Promise<Reply> => {
-    await users.create(await ready.forWriting(caller, id, version), wish);
-    return { status: 201, headers: { location: `/${version}/clusters/${id}/users` } };
+  const create = async (cluster: ClusterRow, version: Version, wish: UserWish): Promise<Reply> => {
+    await users.create(await ready.of(cluster), wish);
+    return { status: 201, headers: { location: `/${version}/clusters/${cluster.id}/users` } };
   };
   return [
-    ...bindBoth(ListDatabaseUsers, async ({ caller, params }, version) => ({
+    ...bindBoth(ListDatabaseUsers, async ({ subject }) => ({
       status: 200,
-      body: await users.list(await ready.forReading(caller, params['id'] as string, version)),
+      body: await users.list(await ready.of(subject)),
     })),
-    bind(CreateDatabaseUser, ({ caller, params, body }) =>
-      create(caller, params['id'] as string, 'v2', { ...body, access: accessOf(body) ?? [] }),
+    bind(CreateDatabaseUser, ({ subject, body }) =>
+      create(subject, 'v2', { ...body, access: accessOf(body) ?? [] }),
     ),
-    bind(V3CreateClusterUser, ({ caller, params, body }) =>
-      create(caller, params['id'] as string, 'v3', { ...body, access: accessOf(body) ?? [] }),
+    bind(V3CreateClusterUser, ({ subject, body }) =>
+      create(subject, 'v3', { ...body, access: accessOf(body) ?? [] }),
     ),
-    ...bindBoth(UpdateDatabaseUser, async ({ caller, params, body }, version) => {
-      const cluster = await ready.forWriting(caller, params['id'] as string, version);
+    ...bindBoth(UpdateDatabaseUser, async ({ params, subject, body }) => {
+      const cluster = await ready.of(subject);
       await users.update(cluster, params['username'] as string, { ...body, access: accessOf(body) });
       return { status: 204 };
     }),
-    ...bindBoth(DeleteDatabaseUser, async ({ caller, params }, version) => {
-      const cluster = await ready.forWriting(caller, params['id'] as string, version);
+    ...bindBoth(DeleteDatabaseUser, async ({ params, subject }) => {
+      const cluster = await ready.of(subject);
       await users.delete(cluster, params['username'] as string);
       return { status: 204 };
     }),

@@ -1,10 +1,12 @@
-// The HTTP side of the cloud: one pipeline for all operations. Credentials first, then the path, the query and the body;
-// whatever is refused is a goof.
+// The HTTP side of the cloud: one pipeline for all operations. Credentials first, then what the path names and whether the caller
+// may, then the query and the body; whatever is refused is a goof.
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { ApiDocument } from '#contract/api-document.ts';
 import type { Log } from '#ports/log.ts';
 import type { Caller } from '../access/caller.ts';
+import { needNamedProject, needRole, needSubject } from '../access/permission.ts';
+import type { Subject, SubjectKind } from '../access/subjects.ts';
 import { Goof, invalid, notFound } from './goof.ts';
 import { takeJsonOnly } from './json-body.ts';
 import { refuseMalformed } from './malformed.ts';
@@ -22,6 +24,8 @@ export interface ApiOptions {
   operations: readonly BoundOperation[];
   /** Throws a goof when the request bears no valid credentials. */
   callerOf(request: FastifyRequest): Promise<Caller>;
+  /** What an id in a path names. */
+  find(kind: SubjectKind, id: string): Promise<Subject | undefined>;
   log: Log;
   /** For a whole request to arrive. */
   requestTimeoutMs?: number;
@@ -63,17 +67,16 @@ function addDescription(app: FastifyInstance, operations: readonly Operation[]):
   });
 }
 
-function addRoute(
-  app: FastifyInstance,
-  { operation, handle }: BoundOperation,
-  { callerOf }: ApiOptions,
-): void {
+function addRoute(app: FastifyInstance, { operation, handle }: BoundOperation, options: ApiOptions): void {
   app.route({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    // Before the body is read: who has no credentials sends nothing.
+    // Before the body is read: who may not sends nothing.
     onRequest: async (request) => {
-      if (operation.access === 'token') request.caller = await callerOf(request);
+      if (operation.access === 'open') return;
+      request.caller = await options.callerOf(request);
+      needRole(operation, request.caller);
+      request.subject = await subjectOf(operation, request, options);
     },
     handler: async (request, reply) => {
       const answer = await handle(readRequest(operation, request));
@@ -85,16 +88,31 @@ function addRoute(
   });
 }
 
-function readRequest(operation: Operation, request: FastifyRequest): Request {
+async function subjectOf(
+  operation: Operation,
+  request: FastifyRequest,
+  { find }: ApiOptions,
+): Promise<Subject | undefined> {
   const params = request.params as Record<string, string>;
   if (Object.values(params).some((value) => value === '' || value.includes('\0'))) throw nowhere(request.url);
-  if (params['id'] !== undefined && !uuid.test(params['id'])) throw malformedId(operation, params['id']);
+  const { id } = params;
+  if (id !== undefined && !uuid.test(id)) throw malformedId(operation, id);
+  if (id === undefined || operation.subject === undefined) return undefined;
+  const subject = await find(operation.subject, id);
+  needSubject(operation, request.caller as Caller, `${operation.subject} ${id}`, subject);
+  return subject;
+}
+
+function readRequest(operation: Operation, request: FastifyRequest): Request {
+  const caller = request.caller as Caller;
+  if (operation.access === 'token') needNamedProject(operation, caller, request.body);
   return {
-    params,
+    params: request.params as Record<string, string>,
     query:
       operation.query === undefined ? undefined : parse(operation.query, request.query, 'query parameter'),
     body: operation.body === undefined ? undefined : parse(operation.body, request.body, 'field'),
-    caller: request.caller as Caller,
+    caller,
+    subject: request.subject,
     get url() {
       return urlOf(request);
     },
@@ -165,5 +183,7 @@ function matches(pattern: string, path: string): boolean {
 declare module 'fastify' {
   interface FastifyRequest {
     caller?: Caller;
+    /** What the path names. */
+    subject?: Subject | undefined;
   }
 }

@@ -1,6 +1,7 @@
 // One declaration per operation of the API: from it come the route, the access check, validation and the OpenAPI page.
 import type { z } from 'zod';
 import type { Caller, Role } from '../access/caller.ts';
+import type { SubjectKind, Subjects } from '../access/subjects.ts';
 
 export interface ReplySpec {
   readonly doc: string;
@@ -16,10 +17,12 @@ export interface Operation<Query extends z.ZodType = z.ZodType, Body extends z.Z
   /** Parameters in braces: `/v2/clusters/{id}`. `{id}` is a uuid. */
   readonly path: string;
   readonly doc: string;
-  /** `open` needs no credentials. Otherwise the handler asks the caller what it may. */
+  /** `open` needs no credentials. */
   readonly access: 'open' | 'token';
-  /** What the caller must be permitted; the handler asks. Absent: reads need `read`, all else `write`. */
+  /** What the caller must be permitted; decided before the form is judged. Absent: reads need `read`, all else `write`. */
   readonly needs?: Need;
+  /** What `{id}` names, and handlers get. `read` and `write` are asked of its project; absent: of the body's `projectId`. */
+  readonly subject?: SubjectKind;
   /** What an `{id}` that is no uuid is answered with: 422 where the published table lists it, else 404. */
   readonly malformedId?: 422 | 404;
   readonly query?: Query;
@@ -41,9 +44,11 @@ const rolesThat: Readonly<Record<Need, readonly Role[]>> = {
   organization: ['organizationOwner'],
 };
 
+export const needOf = ({ needs, method }: Operation): Need => needs ?? (method === 'GET' ? 'read' : 'write');
+
 /** Roles that may; those of a project in it only. None: no credentials are needed. */
-export const rolesFor = ({ access, needs, method }: Operation): readonly Role[] =>
-  access === 'open' ? [] : rolesThat[needs ?? (method === 'GET' ? 'read' : 'write')];
+export const rolesFor = (operation: Operation): readonly Role[] =>
+  operation.access === 'open' ? [] : rolesThat[needOf(operation)];
 
 /** The statuses of refusals that an operation declares, beside 500. */
 export const refusalsOf = ({ access, path, query, body, malformedId }: Operation): number[] => [
@@ -56,11 +61,13 @@ export const refusalsOf = ({ access, path, query, body, malformedId }: Operation
 
 export const defineOperation = <const O extends Operation>(operation: O): O => operation;
 
-export interface Request<Query = unknown, Body = unknown> {
+export interface Request<Query = unknown, Body = unknown, Subject = unknown> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
   readonly caller: Caller;
+  /** What the path names. */
+  readonly subject: Subject;
   /** As the caller wrote it, for links to other pages. */
   readonly url: URL;
 }
@@ -72,7 +79,8 @@ export interface Reply {
 }
 
 type Of<S> = S extends z.ZodType ? z.output<S> : undefined;
-export type RequestOf<O extends Operation> = Request<Of<O['query']>, Of<O['body']>>;
+type SubjectOf<Kind> = Kind extends SubjectKind ? Subjects[Kind] : undefined;
+export type RequestOf<O extends Operation> = Request<Of<O['query']>, Of<O['body']>, SubjectOf<O['subject']>>;
 export type Handler<O extends Operation> = (request: RequestOf<O>) => Promise<Reply>;
 
 /** An operation with the code that serves it. */

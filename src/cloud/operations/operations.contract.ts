@@ -22,6 +22,7 @@ export const ShowOperation = defineOperation({
   id: 'operations/show',
   method: 'GET',
   path: '/v3/operations/{id}',
+  subject: 'operation',
   doc: 'How far a change of a cluster is, and what is in its way.',
   access: 'token',
   replies: { 200: { doc: 'The operation', body: operationSchema } },

@@ -63,10 +63,6 @@ export class OperationsStore {
     return id;
   }
 
-  get(id: string): Promise<OperationRow | undefined> {
-    return this.options.store.selectFrom('operations').selectAll().where('id', '=', id).executeTakeFirst();
-  }
-
   latestOf(clusterId: string): Promise<OperationRow | undefined> {
     const all = this.options.store.selectFrom('operations').selectAll().where('cluster_id', '=', clusterId);
     return all.orderBy('created_at', 'desc').orderBy('id').limit(1).executeTakeFirst();

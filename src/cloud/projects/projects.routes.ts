@@ -18,16 +18,13 @@ export const projectOperations = (projects: ProjectsService, tenantId: string): 
       body: { cursor: cursorOf(query, total, url), data: rows.map((row) => projectReply(row, tenantId)) },
     };
   }),
-  bind(CreateProject, async ({ caller, body }) => ({
+  bind(CreateProject, async ({ body }) => ({
     status: 201,
-    body: projectReply(await projects.create(caller, body.name), tenantId),
+    body: projectReply(await projects.create(body.name), tenantId),
   })),
-  bind(ShowProject, async ({ caller, params }) => ({
-    status: 200,
-    body: projectReply(await projects.show(caller, params['id'] as string), tenantId),
-  })),
-  bind(DeleteProject, async ({ caller, params }) => {
-    await projects.delete(caller, params['id'] as string);
+  bind(ShowProject, async ({ subject: project }) => ({ status: 200, body: projectReply(project, tenantId) })),
+  bind(DeleteProject, async ({ subject: project }) => {
+    await projects.delete(project.id);
     return { status: 204 };
   }),
 ];

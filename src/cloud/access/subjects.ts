@@ -1,0 +1,21 @@
+// What an id in a path can name.
+import type { ClusterRow, OperationRow, ProjectRow, Store } from '../store/tables.ts';
+
+export interface Subjects {
+  project: ProjectRow;
+  cluster: ClusterRow;
+  operation: OperationRow;
+}
+export type SubjectKind = keyof Subjects;
+export type Subject = Subjects[SubjectKind];
+
+const tables = { project: 'projects', cluster: 'clusters', operation: 'operations' } as const;
+
+export function findSubject(store: Store, kind: SubjectKind, id: string): Promise<Subject | undefined> {
+  // One of three tables, which the builder cannot tell apart.
+  const rows = store.selectFrom(tables[kind] as 'clusters').selectAll();
+  return rows.where('id', '=', id).executeTakeFirst();
+}
+
+export const projectOf = (subject: Subject): string =>
+  'project_id' in subject ? subject.project_id : subject.id;
