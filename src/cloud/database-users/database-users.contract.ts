@@ -10,10 +10,25 @@ const bucketsRight = 'must be a list of buckets with roles';
 const username = () => text(1, 128);
 const password = () => text(1, 1024);
 
+/** Names go into the node's list of roles as they are: what would end one there, and begin another role, is in none. */
+const bucketName = () => text(1, 100).regex(/^(\*|[\w.%-]+)$/, 'must be the name of a bucket, or * for all');
+const scopeName = () => text(1, 251).regex(/^(\*|[\w%-]+)$/, 'must be the name of a scope, or * for all');
+
+/** The node's roles have no scope of all buckets: it would be every scope of them. */
+const isInOneBucket = ({ bucket, scope = '*' }: { bucket: string; scope?: string | undefined }): boolean =>
+  bucket !== '*' || scope === '*';
+const scopeRule = { path: ['scope'], error: 'must be * where the bucket is *' };
+
+/** As published; the scope is there where a user was given one. */
 const bucketRole = component('BucketRole', {
-  bucketName: text(1, 100),
+  bucketName: bucketName(),
+  scope: scopeName().optional(),
   bucketAccess: z.array(role, 'must be a list of roles').min(1, 'must name at least one role'),
 });
+const bucketRoleWish = bucketRole.refine(
+  ({ bucketName: bucket, scope }) => isInOneBucket({ bucket, scope }),
+  scopeRule,
+);
 
 /** What a user may do: in one bucket, or in all (`*`); in one scope of it where one is named. */
 export interface Access {
@@ -23,7 +38,7 @@ export interface Access {
 }
 
 const accessRules = {
-  buckets: z.array(bucketRole, bucketsRight).optional(),
+  buckets: z.array(bucketRoleWish, bucketsRight).optional(),
   allBucketsAccess: role.optional(),
 };
 
@@ -51,11 +66,11 @@ const v3CreateClusterUserRequest = component('V3CreateClusterUserRequest', {
     .array(
       z.union([
         component('V3CreateClusterUserRequest_buckets', {
-          name: text(1, 100),
-          scope: text(1, 251),
+          name: bucketName(),
+          scope: scopeName(),
           access: v3Role,
-        }),
-        bucketRole,
+        }).refine(({ name: bucket, scope }) => isInOneBucket({ bucket, scope }), scopeRule),
+        bucketRoleWish,
       ]),
       bucketsRight,
     )
@@ -65,14 +80,7 @@ const v3CreateClusterUserRequest = component('V3CreateClusterUserRequest', {
 const userItem = component('ListDatabaseUsersResponseItem', {
   userId: uuidField(),
   username: z.string(),
-  access: z.array(
-    // A BucketRole; the scope is there where a user of v3 was given one.
-    z.strictObject({
-      bucketName: z.string(),
-      scope: z.string().optional(),
-      bucketAccess: z.array(role),
-    }),
-  ),
+  access: z.array(bucketRole),
 });
 export type UserItem = z.output<typeof userItem>;
 
@@ -147,11 +155,8 @@ export function accessOf({ buckets, allBucketsAccess }: Given): Access[] | null 
   return [...all, ...(buckets ?? []).map(oneAccess)];
 }
 
-const oneAccess = (given: NonNullable<Given['buckets']>[number]): Access =>
-  'bucketName' in given
-    ? given
-    : {
-        bucketName: given.name,
-        ...(given.scope !== '*' && { scope: given.scope }),
-        bucketAccess: [given.access],
-      };
+function oneAccess(given: NonNullable<Given['buckets']>[number]): Access {
+  const { bucketName: bucket, bucketAccess } =
+    'bucketName' in given ? given : { bucketName: given.name, bucketAccess: [given.access] };
+  return { bucketName: bucket, ...(given.scope !== '*' && { scope: given.scope }), bucketAccess };
+}

@@ -1,0 +1,58 @@
+// Database users of the cloud: what is asked for is what they get, neither more nor less, also when many ask at once.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { aCluster } from '../support/cloud-cluster.ts';
+import { CloudProcess } from '../support/cloud-process.ts';
+
+const password = 'correct-Horse-7';
+
+describe('database users', () => {
+  let cloud: CloudProcess;
+  let v2: string;
+  let v3: string;
+  before(async () => {
+    cloud = await CloudProcess.start();
+    const { id, path } = await aCluster(cloud);
+    v2 = `${path}/users`;
+    v3 = `/v3/clusters/${id}/users`;
+    await cloud.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100 });
+  });
+  after(() => cloud[Symbol.asyncDispose]());
+
+  const accessOf = async (username: string) =>
+    (await cloud.request('GET', v2)).body.find((user: { username: string }) => user.username === username)
+      ?.access;
+
+  test('takes no name for a bucket or a scope that would give another role', async () => {
+    const smuggled = 'orders],admin,data_reader[orders';
+    const reader = ['data_reader'];
+    const refusals: [path: string, bucket: object, message: RegExp][] = [
+      [v2, { bucketName: smuggled, bucketAccess: reader }, /^buckets\.0\.bucketName: must be the name/],
+      [v2, { bucketName: 'orders:_default', bucketAccess: reader }, /^buckets\.0\.bucketName: must be/],
+      [v3, { name: smuggled, scope: '*', access: 'data_reader' }, /^buckets\.0\.name: must be the name/],
+      [v3, { name: 'orders', scope: smuggled, access: 'data_reader' }, /^buckets\.0\.scope: must be the/],
+      [v3, { name: '*', scope: '_default', access: 'data_reader' }, /^buckets\.0\.scope: must be \*/],
+      [v3, { bucketName: '*', scope: 's', bucketAccess: reader }, /^buckets\.0\.scope: must be \*/],
+    ];
+    for (const [path, bucket, message] of refusals) {
+      const { status, body } = await cloud.request('POST', path, {
+        username: 'x',
+        password,
+        buckets: [bucket],
+      });
+      assert.equal(status, 422, JSON.stringify(bucket));
+      assert.match(body.message, message);
+    }
+    assert.equal(await accessOf('x'), undefined);
+  });
+
+  test('takes back the access that it shows', async () => {
+    const buckets = [{ name: 'orders', scope: '_default', access: 'data_reader' }];
+    assert.equal((await cloud.request('POST', v3, { username: 's', password, buckets })).status, 201);
+    const shown = await accessOf('s');
+    assert.deepEqual(shown, [{ bucketName: 'orders', scope: '_default', bucketAccess: ['data_reader'] }]);
+    const changed = await cloud.request('PUT', `${v3}/s`, { buckets: shown });
+    assert.equal(changed.status, 204, JSON.stringify(changed.body));
+    assert.deepEqual(await accessOf('s'), shown);
+  });
+});
