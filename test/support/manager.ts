@@ -45,7 +45,8 @@ const system: System = {
     mountPoint: '/',
     totalBytes: 100 * gib,
     usedBytes: 40 * gib,
-    freeBytes: 60 * gib,
+    // Ten are kept back for the system's administrator, as file systems do.
+    freeBytes: 50 * gib,
   }),
 };
 

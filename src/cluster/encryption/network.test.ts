@@ -147,11 +147,13 @@ describe('the level of encryption in a cluster', () => {
   it('is there while traffic between nodes is encrypted, and keeps that so', async (t) => {
     const { post, level, request } = await aNetwork();
     const shown = async () => (await request('/settings/security')).body.clusterEncryptionLevel;
+    const inPool = async () => (await request('/pools/default')).body.clusterEncryptionLevel;
+    assert.equal(await inPool(), 'none');
     await post('setupNetConfig', { nodeEncryption: 'on' });
-    assert.equal(await shown(), 'control');
+    assert.deepEqual([await shown(), await inPool()], ['control', 'control']);
     for (const name of ['all', 'strict']) {
       assert.equal((await level(name)).status, 200);
-      assert.equal(await shown(), name);
+      assert.deepEqual([await shown(), await inPool()], [name, name]);
       const nodeEncryption = `Can't disable nodeEncryption when the cluster encryption level has been set to ${name}`;
       assert.deepEqual(await post('setupNetConfig', { nodeEncryption: 'off' }), refused({ nodeEncryption }));
     }

@@ -1,7 +1,7 @@
 // The machine and this process, as metrics. Within a container its limits count.
 import { sampleOf } from '#metrics/catalogue.ts';
 import type { MetricSample } from '#metrics/sample.ts';
-import type { SystemFigures } from '../nodes/system.ts';
+import { type SystemFigures, usedShare } from '../nodes/system.ts';
 
 /** This process, with all its threads. */
 export interface ProcessFigures {
@@ -29,8 +29,7 @@ export function* machineMetrics({
   yield sampleOf('sys_swap_total', {}, memory.swapTotal);
   yield sampleOf('sys_swap_used', {}, memory.swapUsed);
   yield sampleOf('sys_allocstall', {}, allocationStalls);
-  const used = disk.totalBytes > 0 ? disk.usedBytes / disk.totalBytes : 0;
-  yield sampleOf('sys_disk_usage_ratio', { disk: disk.mountPoint }, used);
+  yield sampleOf('sys_disk_usage_ratio', { disk: disk.mountPoint }, usedShare(disk));
 }
 
 export function* processMetrics(figures: ProcessFigures): Generator<MetricSample> {

@@ -21,6 +21,7 @@ test('shows the metrics of this moment in the text format of Prometheus', async 
     'kv_ops{bucket="shop",op="get",result="miss"} 2',
     'kv_curr_items{bucket="shop"} 7',
     'sys_cpu_utilization_rate 12.5',
+    `sys_disk_usage_ratio{disk="/"} ${40 / 90}`,
     'sysproc_cpu_seconds_total{proc="divan",mode="user"} 2',
     'cm_http_requests_total{code="202",method="POST",path="/pools/default/buckets",scheme="http"} 1',
   ])

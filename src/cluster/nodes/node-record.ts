@@ -5,7 +5,7 @@ import type { BucketsState, NodeState, StoredBucket } from '../config/cluster-st
 import type { MeasuredBucket } from '../config/data-service.ts';
 import { clusterCompatibility, type Product } from '../config/product.ts';
 import { networkOf } from '../encryption/network-state.ts';
-import type { SystemFigures } from './system.ts';
+import { type SystemFigures, usedShare } from './system.ts';
 
 export type NodeStatus = 'healthy' | 'warmup' | 'unhealthy';
 
@@ -165,8 +165,8 @@ function interestingStats(buckets: readonly (MeasuredBucket | null)[]): Record<s
 /** What `/nodes/self` tells besides. */
 export function nodeDetails(moment: NodeMoment, buckets: BucketsState): Record<string, unknown> {
   const { node, system } = moment;
-  const { totalBytes, usedBytes, mountPoint } = system.disk;
-  const usagePercent = totalBytes > 0 ? Math.round((100 * usedBytes) / totalBytes) : 0;
+  const { totalBytes, mountPoint } = system.disk;
+  const usagePercent = Math.ceil(100 * usedShare(system.disk));
   return {
     availableStorage: {
       hdd: [{ path: mountPoint, sizeKBytes: Math.floor(totalBytes / 1024), usagePercent }],

@@ -21,6 +21,12 @@ export interface DiskFigures {
   freeBytes: number;
 }
 
+/** How full the disk is, from 0 to 1: what is kept back for the system's administrator is no room, as `df` sees it too. */
+export function usedShare({ usedBytes, freeBytes }: DiskFigures): number {
+  const withinReach = usedBytes + freeBytes;
+  return withinReach > 0 ? usedBytes / withinReach : 0;
+}
+
 export interface System {
   /** Like `x86_64-unknown-linux`. */
   readonly os: string;

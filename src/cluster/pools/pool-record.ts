@@ -13,6 +13,7 @@ import {
   type StillMoment,
   storageTotals,
 } from '../nodes/node-record.ts';
+import type { EncryptionLevel } from '../security/security-state.ts';
 
 export function poolsRecord(view: ClusterView, provisioned: boolean, product: Product) {
   const { uuid } = view.cluster;
@@ -45,10 +46,11 @@ export function poolRecord(
   view: ClusterView,
   moment: NodeMoment,
   seen: readonly StoredBucket[],
+  encryption: EncryptionLevel | null,
   alerts: readonly Alert[],
 ) {
   return {
-    ...stablePool(view, seen),
+    ...stablePool(view, seen, encryption),
     alerts,
     nodes: [nodeRecord(moment)],
     storageTotals: storageTotals(moment, view.buckets),
@@ -69,11 +71,19 @@ export function alerts({ measured }: NodeMoment, others: readonly string[], wall
 }
 
 /** Without figures, so that a stream of it speaks only when something changed. */
-export function streamedPool(view: ClusterView, moment: StillMoment, seen: readonly StoredBucket[]) {
-  return { ...stablePool(view, seen), nodes: [{ ...identity(moment, '/'), status: nodeStatus(moment) }] };
+export function streamedPool(
+  view: ClusterView,
+  moment: StillMoment,
+  seen: readonly StoredBucket[],
+  encryption: EncryptionLevel | null,
+) {
+  return {
+    ...stablePool(view, seen, encryption),
+    nodes: [{ ...identity(moment, '/'), status: nodeStatus(moment) }],
+  };
 }
 
-function stablePool(view: ClusterView, seen: readonly StoredBucket[]) {
+function stablePool(view: ClusterView, seen: readonly StoredBucket[], encryption: EncryptionLevel | null) {
   const { cluster, buckets } = view;
   const version = view.clusterRevision();
   return {
@@ -98,7 +108,7 @@ function stablePool(view: ClusterView, seen: readonly StoredBucket[]) {
     autoCompactionSettings: shownClusterCompaction(clusterCompaction(view)),
     counters: {},
     clusterName: cluster.name,
-    clusterEncryptionLevel: 'none',
+    clusterEncryptionLevel: encryption ?? 'none',
     balanced: true,
     memoryQuota: buckets.memoryQuotaMb,
     ...cluster.quotas,

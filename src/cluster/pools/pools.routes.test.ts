@@ -34,7 +34,7 @@ describe('cluster reads', () => {
     });
     assert.equal(body.clusterCompatibility, 458753);
     assert.equal(body.storageTotals.ram.quotaTotal, 1024 * 1024 * 1024);
-    assert.deepEqual(body.availableStorage.hdd, [{ path: '/', sizeKBytes: 104857600, usagePercent: 40 }]);
+    assert.deepEqual(body.availableStorage.hdd, [{ path: '/', sizeKBytes: 104857600, usagePercent: 45 }]);
     assert.equal(body.storage.hdd[0].state, 'ok');
     assert.deepEqual(
       ['memoryQuota', 'indexMemoryQuota', 'ftsMemoryQuota', 'cbasMemoryQuota', 'eventingMemoryQuota'].filter(

@@ -7,9 +7,10 @@ import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import { clusterCompatVersion, type Product } from '../config/product.ts';
 import { snapshots } from '../config/snapshots.ts';
-import { until } from '../config/until.ts';
+import { type Changing, until } from '../config/until.ts';
 import type { Moments } from '../nodes/moments.ts';
 import { nodeStatus } from '../nodes/node-record.ts';
+import type { EncryptionLevel } from '../security/security-state.ts';
 import { alerts, poolRecord, poolsRecord, streamedPool, versions } from './pool-record.ts';
 import * as contract from './pools.contract.ts';
 import { tasks } from './tasks.ts';
@@ -22,6 +23,8 @@ export interface PoolRoutesDeps {
   product: Product;
   clock: Clock;
   provisioned: () => boolean;
+  /** How traffic is to be encrypted; null while that between nodes is not. */
+  security: Changing & { readonly encryptionLevel: EncryptionLevel | null };
   /** Sentences for `alerts` besides those of the buckets. */
   warnings: () => readonly string[];
 }
@@ -44,7 +47,7 @@ function greetings({ view, product, provisioned }: PoolRoutesDeps): BoundRoute[]
 }
 
 function wholeCluster(deps: PoolRoutesDeps): BoundRoute[] {
-  const { view, data, moments, clock } = deps;
+  const { view, data, moments, clock, security } = deps;
   const seen = (context: Context) =>
     view.liveBuckets().filter(({ name }) => context.may(`cluster.bucket[${name}].settings!read`));
   const etag = (context: Context) => `${view.latestRevision()}-${nodeStatus(moments.still(context))}`;
@@ -57,14 +60,17 @@ function wholeCluster(deps: PoolRoutesDeps): BoundRoute[] {
     }
     const moment = await moments.now(context);
     const known = alerts(moment, deps.warnings(), clock.wallMs());
-    return reply.json({ etag: etag(context), ...poolRecord(view, moment, seen(context), known) });
+    return reply.json({
+      etag: etag(context),
+      ...poolRecord(view, moment, seen(context), security.encryptionLevel, known),
+    });
   };
   return [
     bind(contract.GetPool, ({ query }, context) => pool(query, context)),
     bind(contract.GetPoolNodes, ({ query }, context) => pool(query, context)),
     bind(contract.StreamPool, (_, context) => {
-      const read = () => streamedPool(view, moments.still(context), seen(context));
-      return reply.stream((signal) => snapshots([view, data], read, signal));
+      const read = () => streamedPool(view, moments.still(context), seen(context), security.encryptionLevel);
+      return reply.stream((signal) => snapshots([view, data, security], read, signal));
     }),
     bind(contract.GetTerseCluster, ({ query }) => {
       refuseUnprovisioned(deps);
