@@ -112,7 +112,7 @@ async function allRoutes(): Promise<RouteDefinition[]> {
   const modules = globSync(nodeContracts)
     .sort()
     .map((file) => import(`../${file}`) as Promise<Record<string, unknown>>);
-  return (await Promise.all(modules)).flatMap((module) => Object.values(module).filter(isRoute));
+  return (await Promise.all(modules)).flatMap(routesOf);
 }
 
 async function restApi(): Promise<string> {
@@ -121,7 +121,7 @@ async function restApi(): Promise<string> {
     'Every route with who may call it once the node is provisioned.\n',
   ];
   for (const file of globSync(nodeContracts).sort()) {
-    const routes = Object.values((await import(`../${file}`)) as Record<string, unknown>).filter(isRoute);
+    const routes = routesOf((await import(`../${file}`)) as Record<string, unknown>);
     if (routes.length === 0) continue;
     const feature = (file.split('/').at(-1) as string).replace('.contract.ts', '');
     lines.push(`## ${feature.charAt(0).toUpperCase()}${feature.slice(1).replaceAll('-', ' ')}\n`);
@@ -132,6 +132,10 @@ async function restApi(): Promise<string> {
   }
   return lines.join('\n');
 }
+
+/** Declared one by one or in lists. */
+const routesOf = (module: Record<string, unknown>): RouteDefinition[] =>
+  Object.values(module).flat().filter(isRoute);
 
 const isRoute = (value: unknown): value is RouteDefinition =>
   typeof value === 'object' && value !== null && 'method' in value && 'path' in value && 'access' in value;
@@ -185,7 +189,7 @@ async function undescribed(): Promise<RouteDefinition[]> {
   const modules = await Promise.all(
     files.map((file) => import(`../${file}`) as Promise<Record<string, unknown>>),
   );
-  const routes = modules.flatMap((module) => Object.values(module).filter(isRoute));
+  const routes = modules.flatMap(routesOf);
   return routes.filter(({ method, answer }) => method === 'GET' && !answer);
 }
 

@@ -177,6 +177,12 @@ const table: [RegExp, readonly Who[]][] = [
   [/^cluster\.admin\.memcached!write$/, ['full', 'cluster']],
   [/^cluster\.(tasks|nodes|logs)!read$/, everyone],
   [/^cluster\.admin\.stats_export!read$/, exporters],
+  [/^cluster\.server_groups!read$/, everyone],
+  [/^cluster\.server_groups!write$/, managers],
+  [/^cluster\.xdcr\.(remote_clusters|settings)!read$/, ['full', 'readOnly', 'cluster', 'xdcr', 'backup']],
+  [/^cluster\.xdcr\.(remote_clusters|settings)!write$/, ['full', 'cluster', 'xdcr', 'backup']],
+  [/^cluster\.bucket\[.*\]\.xdcr!read$/, everyone.filter((who) => who !== 'eventing')],
+  [/^cluster\.bucket\[.*\]\.xdcr!write$/, ['full', 'cluster', 'xdcr', 'backup']],
 ];
 
 /** Permissions that the table says nothing of: who reads documents and views is told by roles of the data. */

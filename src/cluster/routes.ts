@@ -37,6 +37,7 @@ import { type Administrators, ProvisioningService } from './provisioning/provisi
 import { IndexSettings, StatsSettings } from './provisioning/small-settings.ts';
 
 import type { SecurityService } from './security/security.service.ts';
+import { severalNodesRoutes } from './several-nodes/several-nodes.routes.ts';
 
 export interface ClusterParts {
   store: ConfigStore;
@@ -88,6 +89,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...autoCompactionRoutes(new AutoCompactionService(new SettingsStore(parts.store), parts.edition)),
     ...autoFailoverRoutes({ ...parts, service: new FailoverSettingsService(new SettingsStore(parts.store)) }),
     ...certificateRoutes(parts),
+    ...severalNodesRoutes(),
   ];
 }
 

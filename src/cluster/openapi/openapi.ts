@@ -106,7 +106,9 @@ function whoMay(access: Access): string {
 
 function responses(route: RouteDefinition, schemas: Schemas): Operation['responses'] {
   const { access, path, answer, bodyKind } = route;
-  const fine = { [answer?.status ?? 200]: { description: 'Done.', ...contentOf(route, schemas) } };
+  const isRefused = (answer?.status ?? 200) >= 400;
+  const description = isRefused ? 'Refused, always.' : 'Done.';
+  const fine = { [answer?.status ?? 200]: { description, ...contentOf(route, schemas) } };
   const isTold = access.kind === 'permission' || access.kind === 'roles';
   return {
     ...fine,

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aManager } from '../../../test/support/manager.ts';
+
+const sentence = (what: string) =>
+  `${what} is not available in this version, which runs clusters of one node.`;
+const xdcr = sentence('Replication between clusters');
+
+test('refuses what needs several nodes or clusters with a reason, worded as clients of each call read it', async () => {
+  const { request } = await aManager();
+  for (const [method, path, body] of [
+    ['POST', '/controller/addNode', [sentence('Adding nodes')]],
+    ['POST', '/controller/rebalance', sentence('Rebalance')],
+    ['POST', '/controller/startGracefulFailover', sentence('Failover')],
+    ['POST', '/pools/default/remoteClusters', { _: xdcr }],
+    ['DELETE', '/pools/default/remoteClusters/elsewhere', { _: xdcr }],
+    ['POST', '/controller/createReplication', { errors: { _: xdcr } }],
+    ['DELETE', '/controller/cancelXDCR/uuid%2Fshop%2Fshop', { errors: { _: xdcr } }],
+    ['GET', '/settings/replications', { errors: { _: xdcr } }],
+  ] as const) {
+    const answer = await request(path, { method, ...(method === 'POST' && { form: { hostname: 'there' } }) });
+    assert.equal(answer.status, 501, path);
+    assert.deepEqual(typeof body === 'string' ? answer.text : answer.body, body, path);
+  }
+});
+
+test('asks first whether the caller might do it', async () => {
+  const { request } = await aManager();
+  const form = { password: 'password', roles: 'data_reader[*]' };
+  await request('/settings/rbac/users/local/reader', { method: 'PUT', form });
+  const statusAs = async (as: string | null) =>
+    (await request('/controller/createReplication', { method: 'POST', form: {}, as })).status;
+  assert.deepEqual([await statusAs('reader:password'), await statusAs(null)], [403, 401]);
+});
+
+test('advertises none of it', async () => {
+  const { request } = await aManager();
+  const pool = (await request('/pools/default')).body;
+  assert.deepEqual(Object.keys(pool.controllers), ['setAutoCompaction']);
+  assert.deepEqual(
+    [pool.remoteClusters, pool.serverGroupsUri, pool.stopRebalanceUri],
+    [undefined, undefined, undefined],
+  );
+});
