@@ -1,4 +1,4 @@
-// Style as a test: allowed imports between folders, banned globals and modules, file sizes.
+// Style as a test: allowed imports between folders, no circles between files, banned globals and modules, file sizes.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
@@ -72,11 +72,14 @@ const maximumLines = 500;
 const longFiles: Record<string, string> = {};
 
 const problems: string[] = [];
+/** What each file of src imports, types too. */
+const imports = new Map<string, string[]>();
 const sources = globSync('{src,test,tools,bench}/**/*.ts').sort();
 for (const file of sources) checkFile(file);
 for (const file of Object.keys(longFiles)) {
   if (!existsSync(file)) problems.push(`${file}: named in tools/tidy.ts but gone`);
 }
+checkCircles();
 for (const problem of problems) console.error(problem);
 console.log(`tidy: ${sources.length} files, ${problems.length} problems`);
 process.exit(problems.length === 0 ? 0 : 1);
@@ -96,6 +99,7 @@ function checkImports(file: string, text: string): void {
   for (const [, target] of text.matchAll(/(?:from|import\()\s*'([^']+)'/g)) {
     const path = resolveImport(file, target as string);
     if (path === null) continue;
+    imports.set(file, [...(imports.get(file) ?? []), path]);
     if (!path.startsWith('src/')) {
       if (!file.endsWith('.test.ts')) problems.push(`${file}: imports ${path}; src imports only src`);
       continue;
@@ -107,6 +111,22 @@ function checkImports(file: string, text: string): void {
     if (path.endsWith('.contract.ts') && ['cli', 'cloud'].includes(from)) continue;
     problems.push(`${file}: ${from} may not import ${to} (${path})`);
   }
+}
+
+/** Files that import each other in a circle are one room with walls through it. */
+function checkCircles(): void {
+  const done = new Set<string>();
+  const way: string[] = [];
+  const visit = (file: string): void => {
+    const at = way.indexOf(file);
+    if (at >= 0) problems.push(`a circle of imports: ${[...way.slice(at), file].join(' -> ')}`);
+    if (at >= 0 || done.has(file)) return;
+    way.push(file);
+    for (const next of imports.get(file) ?? []) visit(next);
+    way.pop();
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file);
 }
 
 function resolveImport(file: string, target: string): string | null {
