@@ -139,7 +139,11 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     ...{ ...options, view },
     expiring: (text) => events.log.record('certificate_expiring', { text }),
   });
-  const security = securityParts({ ...options, view, certificates: certificates.service });
+  const security = securityParts({
+    ...{ ...options, view },
+    certificates: certificates.service,
+    certificateUpload: certificates.uploadFromElsewhere,
+  });
   const clients = new ClientAllowlist(store, options.operatorAddress);
   const listening = new Listening({ view, security: security.service });
   const data = new Agent({

@@ -42,7 +42,7 @@ export const compactionShape = named(
       allowedTimePeriod: period,
       indexCompactionMode: string,
       indexCircularCompaction: object({ daysOfWeek: string, interval: period }),
-      indexFragmentationThreshold: object({ percentage: integer }),
+      indexFragmentationThreshold: object({ percentage: either(integer, oneOf('undefined')) }),
     },
   ),
 );

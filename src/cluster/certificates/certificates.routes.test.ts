@@ -108,6 +108,7 @@ test('takes a root from this machine only until that is allowed, which only this
   const allowed = await node.request(setting, { raw: 'true' });
   assert.deepEqual([allowed.status, allowed.body], [200, []]);
   assert.equal((await node.request(setting)).body, true);
+  assert.equal((await node.request('/settings/security')).body.allowNonLocalCACertUpload, true);
   assert.equal((await node.upload(authority.certificate, from)).status, 200);
 });
 

@@ -59,6 +59,12 @@ describe('cluster reads', () => {
     });
     assert.deepEqual((await request(`${url}?isBalanced=true`)).body, { isBalanced: true });
     assert.equal((await request(`${url}?all=perhaps`)).status, 400);
+    const asked = `${url}?clientCertAuthState=true`;
+    assert.deepEqual((await request(asked)).body, { clientCertAuthState: 'disable' });
+    const prefixes = [{ path: 'subject.cn', prefix: '', delimiter: '' }];
+    const wanted = JSON.stringify({ state: 'enable', prefixes });
+    await request('/settings/clientCertAuth', { raw: wanted });
+    assert.deepEqual((await request(asked)).body, { clientCertAuthState: 'enable' });
     const form = { password: 'password', roles: 'bucket_admin[*]' };
     await request('/settings/rbac/users/local/ba', { method: 'PUT', form });
     assert.equal((await request(url, { as: 'ba:password' })).status, 403);

@@ -25,6 +25,7 @@ export interface PoolRoutesDeps {
   provisioned: () => boolean;
   /** How traffic is to be encrypted; null while that between nodes is not. */
   security: Changing & { readonly encryptionLevel: EncryptionLevel | null };
+  certificates: { readonly clientAuth: { readonly value: { readonly state: string } } };
   /** Sentences for `alerts` besides those of the buckets. */
   warnings: () => readonly string[];
 }
@@ -74,7 +75,8 @@ function wholeCluster(deps: PoolRoutesDeps): BoundRoute[] {
     }),
     bind(contract.GetTerseCluster, ({ query }) => {
       refuseUnprovisioned(deps);
-      return reply.json(terseClusterInfo(view, query, clusterCompatVersion));
+      const clientCertAuthState = deps.certificates.clientAuth.value.state;
+      return reply.json(terseClusterInfo({ view, clusterCompatVersion, clientCertAuthState }, query));
     }),
   ];
 }

@@ -5,15 +5,23 @@ import { FormReader } from '../forms/form-reader.ts';
 
 const specified = ['clusterUUID', 'orchestrator', 'isBalanced', 'clusterCompatVersion'];
 
-export function terseClusterInfo(view: ClusterView, query: Form, compatVersion: string) {
+export interface TerseInput {
+  view: ClusterView;
+  clusterCompatVersion: string;
+  clientCertAuthState: string;
+}
+
+export function terseClusterInfo(input: TerseInput, query: Form) {
+  const { view, clusterCompatVersion, clientCertAuthState } = input;
   const { cluster, buckets, self } = view;
   const known: Record<string, unknown> = {
     clusterUUID: cluster.uuid,
     orchestrator: self.otpNode,
     isBalanced: true,
-    clusterCompatVersion: compatVersion,
+    clusterCompatVersion,
     master: self.otpNode,
     quotaInfo: { memoryQuota: buckets.memoryQuotaMb, ...cluster.quotas },
+    clientCertAuthState,
     buckets: view.liveBuckets().map(({ name }) => name),
     nodes: cluster.nodes.map(({ otpNode }) => otpNode),
   };

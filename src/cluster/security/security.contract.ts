@@ -100,14 +100,18 @@ export interface SecurityView {
   supportedCipherSuites: readonly string[];
 }
 
+/** Set by a call of its own, by this machine only; shown here with the rest. */
+export interface CertificateUpload {
+  allowed(): Promise<boolean>;
+}
+
 export type SecurityRecord = Readonly<Record<string, unknown>>;
 
 /** What a service has not chosen is shown as it holds for it. */
-export function securityRecord({
-  state,
-  encryptionLevel,
-  supportedCipherSuites,
-}: SecurityView): SecurityRecord {
+export function securityRecord(
+  { state, encryptionLevel, supportedCipherSuites }: SecurityView,
+  allowNonLocalCACertUpload: boolean,
+): SecurityRecord {
   const serviceRecords = services.map((service) => [
     service,
     { ...effectiveTls(state, service), supportedCipherSuites },
@@ -119,6 +123,7 @@ export function securityRecord({
     responseHeaders: headersOf(state) ?? [],
     ...commonTls(state),
     ...(encryptionLevel !== null && { clusterEncryptionLevel: encryptionLevel }),
+    allowNonLocalCACertUpload,
     ...Object.fromEntries(serviceRecords),
   };
 }

@@ -10,7 +10,7 @@ import type { Changing } from '../config/until.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
 import { networkOf } from '../encryption/network-state.ts';
 import { CipherNames } from './cipher-names.ts';
-import { headersOf } from './security.contract.ts';
+import { type CertificateUpload, headersOf } from './security.contract.ts';
 import { securityRoutes } from './security.routes.ts';
 import { SecurityService } from './security.service.ts';
 import { defaults, noChoices, type SecurityState, type ServiceName } from './security-state.ts';
@@ -20,6 +20,7 @@ export interface SecurityOptions {
   store: ConfigStore;
   view: ClusterView;
   certificates: Changing & { current(): TlsSpec | null };
+  certificateUpload: CertificateUpload;
   edition: Edition;
   log: Log;
 }
@@ -45,7 +46,7 @@ export function securityParts(options: SecurityOptions): SecurityParts {
   const tls = new ServiceTls(options.certificates, service);
   return {
     service,
-    routes: securityRoutes(service),
+    routes: securityRoutes(service, options.certificateUpload),
     hooks: {
       challenges: () => !(service.state.disableWWWAuthenticate ?? defaults.disableWWWAuthenticate),
       responseHeaders: () => headersOf(service.state) ?? {},

@@ -11,16 +11,17 @@ type Params = Readonly<Record<string, string>>;
 
 const stepsOf = ({ part, key }: Params): string[] => [part ?? '', ...(key === undefined ? [] : [key])];
 
-export function securityRoutes(service: SecurityService): BoundRoute[] {
+export function securityRoutes(service: SecurityService, upload: contract.CertificateUpload): BoundRoute[] {
   const done = async (change: Promise<void>) => {
     await change;
     return reply.json([]);
   };
-  const read = (params: Params) => reply.json(valueAt(contract.securityRecord(service), stepsOf(params)));
+  const record = async () => contract.securityRecord(service, await upload.allowed());
+  const read = async (params: Params) => reply.json(valueAt(await record(), stepsOf(params)));
   const set = (params: Params, body: Buffer) => done(service.set(wantedBy(stepsOf(params), body)));
   const reset = (params: Params) => done(service.reset(stepsOf(params)));
   return [
-    bind(contract.GetSecurity, () => reply.json(contract.securityRecord(service))),
+    bind(contract.GetSecurity, async () => reply.json(await record())),
     bind(contract.GetPart, ({ params }) => read(params)),
     bind(contract.GetKey, ({ params }) => read(params)),
     bind(contract.SetSecurity, ({ body }) => done(service.set(wantedOf(body, [])))),

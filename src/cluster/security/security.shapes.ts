@@ -14,11 +14,12 @@ const service = object({ supportedCipherSuites: array(string) }, tls);
 export const securityShape = object(
   {
     ...each(boolean, 'disableUIOverHttp', 'disableUIOverHttps', 'disableWWWAuthenticate'),
+    allowNonLocalCACertUpload: boolean,
     responseHeaders: either(record(string), array(string)),
     ...tls,
     ...each(service, ...services),
   },
-  { allowNonLocalCACertUpload: boolean, allowedHosts: array(string), clusterEncryptionLevel: string },
+  { clusterEncryptionLevel: string },
 );
 
 export const securityValueShape = either(boolean, string, array(string), record(string));

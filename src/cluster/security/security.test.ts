@@ -119,6 +119,7 @@ describe('security settings', () => {
     const { disableUIOverHttp, disableUIOverHttps, disableWWWAuthenticate, responseHeaders } = rest;
     const booleans = [disableUIOverHttp, disableUIOverHttps, disableWWWAuthenticate];
     assert.deepEqual([...booleans, responseHeaders], [false, false, false, []]);
+    assert.equal(rest.allowNonLocalCACertUpload, false);
     assert.ok(!('clusterEncryptionLevel' in rest), 'nothing between nodes is encrypted');
   });
 

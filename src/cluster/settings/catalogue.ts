@@ -9,12 +9,6 @@ export const catalogue: readonly SettingGroup[] = [bucketParameters, ...clusterS
 /** Fields that published clients look for and that hold a constant here, with what it means. */
 export const constantFields: readonly { field: string; where: string; value: string; meaning: string }[] = [
   {
-    field: 'fragmentationPercentage',
-    where: 'bucket',
-    value: '50',
-    meaning: 'threshold of a storage engine that this version does not have',
-  },
-  {
     field: 'pitrEnabled, pitrGranularity, pitrMaxHistoryAge',
     where: 'bucket',
     value: '`false`, 600, 86400',
@@ -69,5 +63,17 @@ export const constantFields: readonly { field: string; where: string; value: str
     value: '`true`, `true`, `none`',
     meaning: 'one node has nothing to balance',
   },
-  { field: 'samples', where: 'statistics series', value: 'empty', meaning: 'this version keeps no samples' },
+  {
+    field: 'orchestrator, master, counters',
+    where: 'cluster',
+    value: 'this node, this node, none',
+    meaning: 'one node leads itself, and nothing that is counted there can happen',
+  },
+  {
+    field: 'gracefulFailoverPossible, dataless',
+    where: '`/nodeStatuses`',
+    value: '`false`, `false`',
+    meaning: 'no other node could take over, and the one node has data',
+  },
+  { field: 'rows', where: "a bucket's `ddocs`", value: 'empty', meaning: 'this version has no views' },
 ];
