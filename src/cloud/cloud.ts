@@ -75,6 +75,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   };
   const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
   const clusters = new ClustersService({ ...options, operations, nodes, wake: () => worker.wake() });
+  const databaseUsers = new DatabaseUsersService(options);
   const ready = new ReadyClusters({ nodes, operations });
   const authenticator = new Authenticator(tokens, options.clock);
   const limit = new RateLimit(options.requestsPerSecond, options.clock);
@@ -99,8 +100,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       ...memberOperations(store),
       ...v2ClusterOperations({ ...options, clusters, nodes, tenantId }),
       ...v3ClusterOperations({ ...options, clusters, nodes, tenantId }),
-      ...bucketOperations(ready),
-      ...databaseUserOperations(ready, new DatabaseUsersService(options)),
+      ...bucketOperations(ready, databaseUsers),
+      ...databaseUserOperations(ready, databaseUsers),
       ...allowlistOperations(ready, allowlist),
       ...healthOperations(nodes),
       ...operationOperations(plans),

@@ -58,7 +58,10 @@ test('changes and deletes buckets in both forms', async () => {
   assert.equal((await cloud.request('GET', one)).body.memoryQuota, 110);
   const changed = await cloud.request('PUT', buckets, [{ name: 'orders', memoryQuota: 120, replicas: 0 }]);
   assert.equal(changed.status, 201);
-  assert.deepEqual(changed.body, [{ ...orders, memoryQuota: 120 }]);
+  assert.deepEqual(changed.body, { ...orders, memoryQuota: 120 });
+  const alone = await cloud.request('PUT', buckets, { name: 'orders', memoryQuota: 121 });
+  assert.equal(alone.status, 201, JSON.stringify(alone.body));
+  assert.deepEqual(alone.body, { ...orders, memoryQuota: 121 });
   const refusals: [method: string, path: string, body: unknown, status: number, message: RegExp][] = [
     ['POST', buckets, { name: 'orders', memoryQuota: 100 }, 422, /name: .*already exists/],
     ['POST', buckets, { name: 'b', memoryQuota: 99 }, 422, /memoryQuota: must be .* at least 100/],
@@ -66,6 +69,16 @@ test('changes and deletes buckets in both forms', async () => {
     ['POST', buckets, { name: 'a b', memoryQuota: 100 }, 422, /name/],
     ['POST', buckets, { name: 'b', memoryQuota: 100, replicas: 4 }, 422, /replicas: .*0 to 3/],
     ['PUT', buckets, [{ name: 'nowhere', memoryQuota: 100 }], 404, /nowhere/],
+    ['PUT', buckets, [], 422, /body: must name at least one bucket/],
+    ['PUT', buckets, [{ name: 'orders' }], 422, /^0\.memoryQuota: is missing/],
+    ['PUT', buckets, { name: 'orders' }, 422, /^memoryQuota: is missing/],
+    [
+      'PUT',
+      buckets,
+      [100, 110].map((memoryQuota) => ({ name: 'orders', memoryQuota })),
+      422,
+      /must name each bucket once/,
+    ],
     [
       'PUT',
       buckets,

@@ -55,4 +55,32 @@ describe('database users', () => {
     assert.equal(changed.status, 204, JSON.stringify(changed.body));
     assert.deepEqual(await accessOf('s'), shown);
   });
+
+  test('makes one user of a name, however many ask for it at once', async () => {
+    const wishes = Array.from({ length: 8 }, (_, i) => ({ username: 'one', password: `${password}-${i}` }));
+    const answers = await Promise.all(wishes.map((wish) => cloud.request('POST', v2, wish)));
+    const made = answers.filter(({ status }) => status === 201);
+    assert.equal(made.length, 1, JSON.stringify(answers.map(({ status }) => status)));
+    for (const { status, body } of answers.filter((answer) => !made.includes(answer))) {
+      assert.equal(status, 422);
+      assert.match(body.message, /^username: .* has a user "one" already/);
+    }
+  });
+
+  test('forgets what a user might do in a bucket that is deleted', async () => {
+    const buckets = v2.replace('users', 'buckets');
+    const shortLived = { name: 'short-lived', memoryQuota: 100 };
+    assert.equal((await cloud.request('POST', buckets, shortLived)).status, 201);
+    const roles = ['short-lived', 'orders'].map((bucketName) => ({
+      bucketName,
+      bucketAccess: ['data_writer'],
+    }));
+    assert.equal((await cloud.request('POST', v2, { username: 'f', password, buckets: roles })).status, 201);
+    assert.equal((await cloud.request('DELETE', buckets, { name: 'short-lived' })).status, 202);
+    assert.deepEqual(await accessOf('f'), [roles[1]]);
+    const changed = await cloud.request('PUT', `${v2}/f`, { password: 'another-Horse-8' });
+    assert.equal(changed.status, 204, JSON.stringify(changed.body));
+    assert.equal((await cloud.request('POST', buckets, shortLived)).status, 201);
+    assert.deepEqual(await accessOf('f'), [roles[1]]);
+  });
 });

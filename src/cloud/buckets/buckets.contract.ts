@@ -74,12 +74,21 @@ export const UpdateBuckets = defineOperation({
   method: 'PUT',
   path: cluster,
   doc: 'Changes each bucket that is named; others stay as they are.',
+  // Clients send a list, and read back one bucket.
   body: z
-    .array(bucketEdit, 'must be a list of buckets')
-    .min(1, 'must name at least one bucket')
-    .max(bucketsMax, `must name at most ${bucketsMax} buckets`)
+    .union([
+      z
+        .array(bucketEdit, 'must be a list of buckets')
+        .min(1, 'must name at least one bucket')
+        .max(bucketsMax, `must name at most ${bucketsMax} buckets`)
+        .refine(
+          (edits) => new Set(edits.map(({ name }) => name)).size === edits.length,
+          'must name each bucket once',
+        ),
+      bucketEdit,
+    ])
     .meta({ id: 'UpdateBucketSpec' }),
-  replies: { 201: { doc: 'Changed', body: z.array(bucketSpec) } },
+  replies: { 201: { doc: 'Changed: the first that is named', body: bucketSpec } },
 });
 
 export const DeleteBucket = defineOperation({

@@ -1,5 +1,6 @@
 // Requests about buckets.
 import type { ReadyClusters } from '../clusters/ready-cluster.ts';
+import type { DatabaseUsersService } from '../database-users/database-users.service.ts';
 import { notFound } from '../http/goof.ts';
 import type { BoundOperation } from '../http/operation.ts';
 import { bindBoth, type Version } from '../http/versions.ts';
@@ -26,7 +27,7 @@ import {
 
 type Params = Readonly<Record<string, string>>;
 
-export const bucketOperations = (ready: ReadyClusters): BoundOperation[] => [
+export const bucketOperations = (ready: ReadyClusters, users: DatabaseUsersService): BoundOperation[] => [
   ...bindBoth(ListBuckets, async ({ subject }) => {
     const { client } = await ready.of(subject);
     return { status: 200, body: await listBuckets(client) };
@@ -42,11 +43,12 @@ export const bucketOperations = (ready: ReadyClusters): BoundOperation[] => [
   }),
   ...bindBoth(UpdateBuckets, async ({ subject, body }) => {
     const { client } = await ready.of(subject);
-    return { status: 201, body: await updateBuckets(client, body) };
+    return { status: 201, body: await updateBuckets(client, Array.isArray(body) ? body : [body]) };
   }),
   ...bindBoth(DeleteBucket, async ({ subject, body }, version) => {
-    const { client } = await ready.of(subject);
-    await deleteBucket(client, body.name);
+    const cluster = await ready.of(subject);
+    await deleteBucket(cluster.client, body.name);
+    await users.forgetBucket(cluster, body.name);
     return { status: 202, headers: locationOf(subject, version, body.name) };
   }),
   ...bindBoth(UpdateBucket, async ({ params, subject, body }) => {
@@ -55,9 +57,11 @@ export const bucketOperations = (ready: ReadyClusters): BoundOperation[] => [
     return { status: 202 };
   }),
   ...bindBoth(DeleteSingleBucket, async ({ params, subject }, version) => {
-    const { client } = await ready.of(subject);
-    await deleteBucket(client, namedBy(params));
-    return { status: 202, headers: locationOf(subject, version, namedBy(params)) };
+    const cluster = await ready.of(subject);
+    const name = namedBy(params);
+    await deleteBucket(cluster.client, name);
+    await users.forgetBucket(cluster, name);
+    return { status: 202, headers: locationOf(subject, version, name) };
   }),
 ];
 

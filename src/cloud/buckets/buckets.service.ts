@@ -43,14 +43,13 @@ export async function createBucket(client: NodeClient, spec: BucketSpec): Promis
   accepted(answer, names);
 }
 
-/** All are checked before the first is changed. */
-export async function updateBuckets(client: NodeClient, edits: readonly BucketEdit[]): Promise<BucketSpec[]> {
+/** All are checked before the first is changed. Answers the first that is named. */
+export async function updateBuckets(client: NodeClient, edits: readonly BucketEdit[]): Promise<BucketSpec> {
   const present = new Map((await listBuckets(client)).map((bucket) => [bucket.name, bucket]));
   for (const edit of edits) refuseEdit(edit, present.get(edit.name));
   for (const { name, memoryQuota, replicas } of edits)
     await updateBucket(client, name, { memoryQuota, replicas });
-  const changed = new Map((await listBuckets(client)).map((bucket) => [bucket.name, bucket]));
-  return edits.map(({ name }) => specOf(changed.get(name) as BucketItem));
+  return specOf(await showBucket(client, (edits[0] as BucketEdit).name));
 }
 
 export async function updateBucket(

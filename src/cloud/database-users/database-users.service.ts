@@ -1,5 +1,6 @@
 // Database users: users of the node with exactly the roles asked for. The store keeps their ids, order and access as it was
 // written; passwords go to the node and are kept nowhere here.
+
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { ReadyCluster } from '../clusters/ready-cluster.ts';
@@ -7,9 +8,12 @@ import { invalid, notFound } from '../http/goof.ts';
 import { accepted } from '../node-client/refusals.ts';
 import type { DatabaseUserRow, Store } from '../store/tables.ts';
 import type { Access, UserItem } from './database-users.contract.ts';
+import { InTurn } from './in-turn.ts';
 
 const names = { name: 'username', roles: 'buckets', _: 'username' };
 const all = '*';
+/** Older than any creation that is still under way. */
+const leftoverMs = 60_000;
 
 export interface UserWish {
   readonly userId?: string | undefined;
@@ -27,6 +31,8 @@ export interface UserChange {
 
 export class DatabaseUsersService {
   private readonly options: { store: Store; clock: Clock; random: Random };
+  /** By user: what the store says last is what the node was told last. */
+  private readonly turns = new InTurn();
 
   constructor(options: { store: Store; clock: Clock; random: Random }) {
     this.options = options;
@@ -37,54 +43,102 @@ export class DatabaseUsersService {
     return rows.map((user) => ({
       userId: user.user_id,
       username: user.username,
-      access: JSON.parse(user.access) as UserItem['access'],
+      access: accessIn(user),
     }));
   }
 
-  async create(cluster: ReadyCluster, wish: UserWish): Promise<void> {
-    const { row } = cluster;
-    if ((await this.find(row.id, wish.username)) !== undefined) {
-      throw invalid(`username: cluster ${row.id} has a user "${wish.username}" already`);
-    }
-    await this.putToNode(cluster, wish.username, wish);
-    await this.options.store
-      .insertInto('database_users')
-      .values({
-        cluster_id: row.id,
-        username: wish.username,
-        user_id: wish.userId ?? this.options.random.uuid(),
-        access: JSON.stringify(wish.access),
-        created_at: this.options.clock.wallMs(),
-      })
-      .onConflict((conflict) => conflict.columns(['cluster_id', 'username']).doNothing())
-      .execute();
+  create(cluster: ReadyCluster, wish: UserWish): Promise<void> {
+    return this.inTurn(cluster, wish.username, () => this.createNow(cluster, wish));
   }
 
-  async update(cluster: ReadyCluster, username: string, change: UserChange): Promise<void> {
+  update(cluster: ReadyCluster, username: string, change: UserChange): Promise<void> {
+    return this.inTurn(cluster, username, () => this.updateNow(cluster, username, change));
+  }
+
+  delete(cluster: ReadyCluster, username: string): Promise<void> {
+    return this.inTurn(cluster, username, () => this.deleteNow(cluster, username));
+  }
+
+  /** Of a bucket that is gone nobody keeps access, nor gets any back with another of that name. */
+  async forgetBucket(cluster: ReadyCluster, bucketName: string): Promise<void> {
+    const rows = await this.rows(cluster.row.id).execute();
+    for (const { username } of rows.filter((user) =>
+      accessIn(user).some((one) => one.bucketName === bucketName),
+    ))
+      await this.inTurn(cluster, username, () => this.takeAway(cluster, username, bucketName));
+  }
+
+  private inTurn(cluster: ReadyCluster, username: string, work: () => Promise<void>): Promise<void> {
+    return this.turns.run(`${cluster.row.id} ${username}`, work);
+  }
+
+  /** The row comes first: of several requests for one name, at whatever server, one gets to the node. */
+  private async createNow(cluster: ReadyCluster, wish: UserWish): Promise<void> {
+    const user = {
+      cluster_id: cluster.row.id,
+      username: wish.username,
+      user_id: wish.userId ?? this.options.random.uuid(),
+      access: JSON.stringify(wish.access),
+      created_at: this.options.clock.wallMs(),
+    };
+    if (!(await this.insert(user)) && !(await this.takeOver(cluster, user)))
+      throw invalid(`username: cluster ${cluster.row.id} has a user "${wish.username}" already`);
+    try {
+      await this.putToNode(cluster, wish.username, wish);
+    } catch (error) {
+      await this.forget(cluster, wish.username);
+      throw error;
+    }
+  }
+
+  private async insert(user: DatabaseUserRow): Promise<boolean> {
+    const { numInsertedOrUpdatedRows } = await this.options.store
+      .insertInto('database_users')
+      .values(user)
+      .onConflict((conflict) => conflict.columns(['cluster_id', 'username']).doNothing())
+      .executeTakeFirst();
+    return numInsertedOrUpdatedRows === 1n;
+  }
+
+  /** A creation that was cut short by a kill left a row of a user whom the node does not know. */
+  private async takeOver({ row, client }: ReadyCluster, user: DatabaseUserRow): Promise<boolean> {
+    const before = user.created_at - leftoverMs;
+    const left = await this.find(row.id, user.username);
+    if (left === undefined || left.created_at > before) return false;
+    if ((await client.request('GET', pathOf(user.username))).status !== 404) return false;
+    const { numUpdatedRows } = await this.options.store
+      .updateTable('database_users')
+      .set(user)
+      .where('cluster_id', '=', row.id)
+      .where('username', '=', user.username)
+      .where('created_at', '<=', before)
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
+  }
+
+  private async updateNow(cluster: ReadyCluster, username: string, change: UserChange): Promise<void> {
     const user = await this.need(cluster, username);
     if (change.username !== undefined && change.username !== username)
       throw invalid('username: cannot be changed');
     if (change.userId !== undefined && change.userId !== user.user_id)
       throw invalid('userId: cannot be changed');
-    const access = change.access ?? (JSON.parse(user.access) as Access[]);
+    const access = change.access ?? accessIn(user);
     await this.putToNode(cluster, username, { password: change.password, access });
-    await this.options.store
-      .updateTable('database_users')
-      .set({ access: JSON.stringify(access) })
-      .where('cluster_id', '=', cluster.row.id)
-      .where('username', '=', username)
-      .execute();
+    await this.keepAccess(cluster, username, access);
   }
 
-  async delete(cluster: ReadyCluster, username: string): Promise<void> {
+  private async deleteNow(cluster: ReadyCluster, username: string): Promise<void> {
     await this.need(cluster, username);
     const answer = await cluster.client.request('DELETE', pathOf(username));
     if (answer.status !== 404) accepted(answer, names);
-    await this.options.store
-      .deleteFrom('database_users')
-      .where('cluster_id', '=', cluster.row.id)
-      .where('username', '=', username)
-      .execute();
+    await this.forget(cluster, username);
+  }
+
+  private async takeAway(cluster: ReadyCluster, username: string, bucketName: string): Promise<void> {
+    const user = await this.find(cluster.row.id, username);
+    if (user === undefined) return;
+    const access = accessIn(user).filter((one) => one.bucketName !== bucketName);
+    await this.keepAccess(cluster, username, access);
   }
 
   private async putToNode(
@@ -94,6 +148,27 @@ export class DatabaseUsersService {
   ): Promise<void> {
     const fields = { roles: rolesOf(access), ...(password !== undefined && { password }) };
     accepted(await client.request('PUT', pathOf(username), fields), names);
+  }
+
+  private async keepAccess(
+    { row }: ReadyCluster,
+    username: string,
+    access: readonly Access[],
+  ): Promise<void> {
+    await this.options.store
+      .updateTable('database_users')
+      .set({ access: JSON.stringify(access) })
+      .where('cluster_id', '=', row.id)
+      .where('username', '=', username)
+      .execute();
+  }
+
+  private async forget({ row }: ReadyCluster, username: string): Promise<void> {
+    await this.options.store
+      .deleteFrom('database_users')
+      .where('cluster_id', '=', row.id)
+      .where('username', '=', username)
+      .execute();
   }
 
   private async need({ row }: ReadyCluster, username: string): Promise<DatabaseUserRow> {
@@ -110,6 +185,8 @@ export class DatabaseUsersService {
     return this.options.store.selectFrom('database_users').selectAll().where('cluster_id', '=', clusterId);
   }
 }
+
+const accessIn = ({ access }: DatabaseUserRow) => JSON.parse(access) as UserItem['access'];
 
 const pathOf = (username: string): string => `/settings/rbac/users/local/${encodeURIComponent(username)}`;
 

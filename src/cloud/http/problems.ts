@@ -10,10 +10,14 @@ export const problemsOf = (issues: readonly Issue[], given: unknown, kind: strin
     .map((issue) => describe(issue, given, kind))
     .join('; ');
 
+/** Farther from a form than any number of wrong fields: what is no object where the form is one, or no list. */
+const otherKind = 1_000_000;
+
 /** Of a union, the form that was most nearly met. */
 function leavesOf(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];
   const forms = issue.errors.map((form) => form.map((inner) => within(issue.path, inner)).flatMap(leavesOf));
+  const distance = (form: Issue[]): number => distanceOf(form, issue.path.length);
   return forms.reduce((best, form) => (distance(form) < distance(best) ? form : best));
 }
 
@@ -22,8 +26,12 @@ const within = (path: readonly PropertyKey[], issue: Issue): Issue => ({
   path: [...path, ...issue.path],
 });
 
-const distance = (issues: readonly Issue[]): number =>
-  issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
+/** `depth`: where the form begins. */
+const distanceOf = (issues: readonly Issue[], depth: number): number =>
+  issues.reduce((sum, issue) => {
+    if (issue.code === 'unrecognized_keys') return sum + issue.keys.length;
+    return sum + (issue.code === 'invalid_type' && issue.path.length === depth ? otherKind : 1);
+  }, 0);
 
 function describe(issue: Issue, given: unknown, kind: string): string {
   const path = issue.path.map(String).join('.');

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import type { RestReply } from '#client/rest.adapter.ts';
+import { realRandom } from '#ports/random.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { ReadyCluster } from '../clusters/ready-cluster.ts';
+import { migrate } from '../store/migrations.ts';
+import { openSqlite } from '../store/sqlite.adapter.ts';
+import { DatabaseUsersService } from './database-users.service.ts';
+
+const minuteMs = 60_000;
+const wish = { username: 'u', password: 'p', access: [] };
+
+/** A node that knows users by name and what they may do; `before` runs before each answer. */
+class FakeNode {
+  readonly roles = new Map<string, string>();
+  before: (method: string) => Promise<void> = async () => {};
+
+  async request(method: string, path: string, fields?: { roles: string }): Promise<RestReply> {
+    await this.before(method);
+    const name = path.split('/').at(-1) as string;
+    if (method === 'PUT') this.roles.set(name, fields?.roles ?? '');
+    else if (!this.roles.has(name)) return { status: 404, body: '' };
+    if (method === 'DELETE') this.roles.delete(name);
+    return { status: 200, body: '' };
+  }
+}
+
+async function world(t: TestContext) {
+  const store = openSqlite(':memory:');
+  t.after(() => store.destroy());
+  await migrate(store);
+  await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
+  const row = {
+    id: 'c',
+    environment: 'vpc',
+    name: 'c',
+    project_id: 'p',
+    cloud_id: null,
+    description: '',
+    spec: '{}',
+    node_count: 1,
+    phase: 'ready',
+    home: 'h',
+    administrator_sealed: '',
+    certificate: null,
+    created_at: 0,
+    updated_at: 0,
+    deployed_at: null,
+  };
+  await store.insertInto('clusters').values(row).execute();
+  const node = new FakeNode();
+  const cluster = { row, client: node } as unknown as ReadyCluster;
+  const clock = new ManualClock();
+  const server = () => new DatabaseUsersService({ store, clock, random: realRandom });
+  return { store, node, cluster, clock, server };
+}
+
+test('makes a user once, also when two servers are asked at the same time', async (t) => {
+  const { node, cluster, server } = await world(t);
+  const gate = deferred<void>();
+  node.before = () => gate.promise;
+  const first = server().create(cluster, wish);
+  const second = server().create(cluster, wish);
+  await assert.rejects(second, /has a user "u" already/);
+  gate.resolve();
+  await first;
+  assert.deepEqual([...node.roles.keys()], ['u']);
+});
+
+test('keeps no user whom the node refused', async (t) => {
+  const { node, cluster, server } = await world(t);
+  node.before = () => Promise.reject(new Error('no'));
+  const users = server();
+  await assert.rejects(users.create(cluster, wish), /no/);
+  assert.deepEqual(await users.list(cluster), []);
+});
+
+test('makes a user anew whose creation was cut short, and none that the node knows', async (t) => {
+  const { store, node, cluster, clock, server } = await world(t);
+  const users = server();
+  const cutShort = { username: 'u', user_id: 'old', access: '[]', created_at: clock.wallMs() };
+  await store
+    .insertInto('database_users')
+    .values({ cluster_id: 'c', ...cutShort })
+    .execute();
+  await assert.rejects(users.create(cluster, wish), /already/);
+  clock.advance(minuteMs);
+  await users.create(cluster, wish);
+  assert.notEqual((await users.list(cluster))[0]?.userId, 'old');
+  clock.advance(minuteMs);
+  await assert.rejects(users.create(cluster, wish), /already/);
+  assert.deepEqual([...node.roles.keys()], ['u']);
+});
+
+test('ends with the same access at the node and in the list, in whatever order the node answers', async (t) => {
+  const { node, cluster, server } = await world(t);
+  const users = server();
+  await users.create(cluster, wish);
+  const slow = deferred<void>();
+  const gates = [slow.promise, Promise.resolve()];
+  node.before = () => gates.shift() ?? Promise.resolve();
+  const access = (role: 'data_reader' | 'data_writer') => [{ bucketName: 'b', bucketAccess: [role] }];
+  const changes = [
+    users.update(cluster, 'u', { access: access('data_reader') }),
+    users.update(cluster, 'u', { access: access('data_writer') }),
+  ];
+  // Time enough for the second, did it not wait for the first.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  slow.resolve();
+  await Promise.all(changes);
+  assert.equal(node.roles.get('u'), 'data_writer[b]');
+  assert.deepEqual((await users.list(cluster))[0]?.access, access('data_writer'));
+});

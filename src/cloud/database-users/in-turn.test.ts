@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import { InTurn } from './in-turn.ts';
+
+test('works for one key in order, past what failed, and for others at the same time', async () => {
+  const turns = new InTurn();
+  const gate = deferred<void>();
+  const done: string[] = [];
+  const first = turns.run('a', () => gate.promise.then(() => Promise.reject(new Error('first'))));
+  const second = turns.run('a', async () => done.push('second'));
+  await turns.run('b', async () => done.push('other'));
+  assert.deepEqual(done, ['other']);
+  gate.resolve();
+  await assert.rejects(first, /first/);
+  await second;
+  assert.deepEqual(done, ['other', 'second']);
+});

@@ -1,0 +1,16 @@
+// Work that must not overlap: of one key one after the other, of different keys at the same time.
+export class InTurn {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Begins when all that was asked for this key before is over, however it ended. */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const mine = (this.#last.get(key) ?? Promise.resolve()).then(work);
+    const over = mine.catch(() => {});
+    this.#last.set(key, over);
+    try {
+      return await mine;
+    } finally {
+      if (this.#last.get(key) === over) this.#last.delete(key);
+    }
+  }
+}
