@@ -63,11 +63,6 @@ export class Output {
     return at + headerBytes + framingBytes;
   }
 
-  /** What was gathered. */
-  bytes(): Buffer {
-    return this.buffer.subarray(0, this.end);
-  }
-
   /** Starts anew. A buffer that is still being sent, or has grown large, is left to whoever holds it. */
   clear(stillInUse: boolean): void {
     this.end = 0;

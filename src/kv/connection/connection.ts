@@ -143,7 +143,7 @@ export class Connection implements Client, ReplyHolder {
   push(bytes: Buffer): void {
     if (this.closed || this.closingAtMs >= 0 || this.stalledAtMs >= 0) return;
     this.host.traffic.writtenBytes += bytes.length;
-    this.transport.write(bytes);
+    this.transport.write(bytes, bytes.length);
   }
 
   /** Hangs up on clients that keep us waiting, and on those that ask for nothing for so long (0: never). */
@@ -236,9 +236,9 @@ export class Connection implements Client, ReplyHolder {
     const { output, traffic } = this.host;
     if (output.end === 0) return;
     traffic.writtenBytes += output.end;
-    const taken = this.closed || this.transport.write(output.bytes());
+    const taken = this.closed || this.transport.write(output.buffer, output.end);
     output.clear(!taken);
-    if (this.transport.unsentBytes > connectionLimits.unsentBytes && this.stalledAtMs < 0) {
+    if (!taken && this.transport.unsentBytes > connectionLimits.unsentBytes && this.stalledAtMs < 0) {
       this.stalledAtMs = this.host.nowMs();
     }
   }

@@ -1,8 +1,11 @@
 // What a connection needs of its socket.
 
 export interface Transport {
-  /** Sends bytes; true when they are taken and their memory may be used again, false when it must be left alone. */
-  write(bytes: Buffer): boolean;
+  /**
+   * Sends the first `length` bytes; true when they are taken and their memory may be used again, false when it must be
+   * left alone.
+   */
+  write(bytes: Buffer, length: number): boolean;
   /** Bytes not yet handed to the operating system. */
   readonly unsentBytes: number;
   /** Stops and starts reading. */

@@ -1,5 +1,6 @@
 // A connection's socket. Plain sockets are read into one buffer that all connections of the thread share; where that
 // cannot be had (TLS), each arrival comes in a buffer of its own.
+import { writeSync } from 'node:fs';
 import { type Server, Socket } from 'node:net';
 import type { ShownCertificate } from '#ports/client-certificate.ts';
 import type { Connection } from '../connection/connection.ts';
@@ -7,16 +8,34 @@ import type { Transport } from '../connection/transport.ts';
 
 export class SocketTransport implements Transport {
   private readonly socket: Socket;
+  /** Of a plain socket, where the system has such numbers; else below zero. */
+  private readonly descriptor: number;
 
   constructor(socket: Socket) {
     this.socket = socket;
+    this.descriptor = descriptorOf(socket);
   }
 
-  write(bytes: Buffer): boolean {
-    if (this.socket.destroyed || this.socket.writableEnded) return true;
-    this.socket.write(bytes);
+  write(bytes: Buffer, length: number): boolean {
+    const { socket } = this;
+    if (socket.destroyed || socket.writableEnded) return true;
+    const taken = this.descriptor >= 0 && socket.writableLength === 0 ? this.writeNow(bytes, length) : 0;
+    if (taken === length) return true;
+    socket.write(bytes.subarray(taken, length));
     // Nothing waits in the stream: the operating system has it all, and the memory is ours again.
-    return this.socket.writableLength === 0;
+    return socket.writableLength === 0;
+  }
+
+  /**
+   * Past the stream, whose bookkeeping for each write costs more than answering a request. The socket does not block:
+   * what it does not take, and what goes wrong, is the stream's affair.
+   */
+  private writeNow(bytes: Buffer, length: number): number {
+    try {
+      return writeSync(this.descriptor, bytes, 0, length);
+    } catch {
+      return 0;
+    }
   }
 
   get unsentBytes(): number {
@@ -46,11 +65,17 @@ export interface Intake {
   connect(socket: Socket, shown: ShownCertificate | null): Connection;
 }
 
-/** The private part of sockets that lets one be made anew around an accepted handle. */
+/** The private part of sockets that lets one be made anew around an accepted handle, and written to by its number. */
 interface SocketInternals {
-  _handle: unknown;
+  _handle: { readonly fd?: number } | null;
   _server: unknown;
   server: unknown;
+}
+
+function descriptorOf(socket: Socket): number {
+  // What an encrypted socket sends is not what is written to it.
+  if ('encrypted' in socket) return -1;
+  return (socket as unknown as SocketInternals)._handle?.fd ?? -1;
 }
 
 /**
