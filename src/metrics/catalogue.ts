@@ -23,6 +23,7 @@ const documents = {
   kv_num_vbuckets: gauge('Vbuckets by state'),
   kv_vb_curr_items: gauge('Documents by state of their vbuckets'),
   kv_vb_num_non_resident: gauge('Documents whose value is on disk only'),
+  kv_ep_num_non_resident: gauge('Documents whose value is on disk only'),
   kv_vb_perc_mem_resident_ratio: gauge('Share of documents whose value is in memory'),
   kv_vb_expired: counter('Documents that expired'),
   kv_vb_eject: counter('Values and documents that left memory to keep inside the quota'),

@@ -79,6 +79,7 @@ function figures(report: BucketReport, { quotaBytes }: MeteredBucket): Partial<R
     kv_lock_errors: report.lockErrors,
     kv_curr_items: report.items,
     kv_curr_items_tot: report.items,
+    kv_ep_num_non_resident: report.nonResident,
     kv_mem_used_bytes: report.memUsed,
     kv_ep_max_size: quotaBytes,
     kv_ep_num_value_ejects: report.evictions,

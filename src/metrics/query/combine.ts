@@ -18,8 +18,12 @@ export function applyStep(rows: readonly Row[], step: Step): Row[] {
 }
 
 function combine(rows: readonly Row[], { by, byBound }: { by: Combiner; byBound: boolean }): Row[] {
-  const groups = groupBy(rows, ({ le }) => (byBound && le !== undefined ? { le } : {}));
-  return groups.map(({ labels, members }) => {
+  return combineBy(rows, by, ({ le }) => (byBound && le !== undefined ? { le } : {}));
+}
+
+/** One row for all whose labels have the same `key`, with that for labels. */
+export function combineBy(rows: readonly Row[], by: Combiner, key: (labels: Labels) => Labels): Row[] {
+  return groupBy(rows, key).map(({ labels, members }) => {
     const row = emptyRow(labels, members);
     for (let at = 0; at < row.has.length; at++) {
       const values: number[] = [];

@@ -1,6 +1,7 @@
 // What a client asks for: read from a path and its parameters, or from one object of a list. All that is wrong is named at
 // once.
 import { fieldText } from '#contract/field-text.ts';
+import { derivedAsked } from '../query/derived.ts';
 import { patternProblem } from '../query/match.ts';
 import { stepOf } from '../query/plan.ts';
 import type { Matcher, MatchOperator } from '../sample.ts';
@@ -84,7 +85,7 @@ function readOptions(
     ...what,
     ...{ startMs, endMs, stepMs: duration('step'), windowMs: duration('timeWindow') },
     timeoutMs: integer('timeout', defaults.timeoutMs, 1, defaults.timeoutMs),
-    aggregation: readAggregation(sent, problems),
+    aggregation: readAggregation(sent, what.matchers, problems),
     nodes: sent['nodes'] === undefined ? null : sent['nodes'].split(/[,\s]+/).filter((one) => one !== ''),
   };
   return Object.keys(problems).length > 0 ? { problems } : { value };
@@ -97,12 +98,14 @@ function isAligned({ alignTimestamps: sent }: Texts, problems: Problems): boolea
 }
 
 /** The specification's name for it, and the one that 7.x clients send. */
-function readAggregation(sent: Texts, problems: Problems): string | null {
+function readAggregation(sent: Texts, matchers: readonly Matcher[], problems: Problems): string | null {
   const name = sent['aggregationFunction'] === undefined ? 'nodesAggregation' : 'aggregationFunction';
   const wanted = sent[name] ?? 'none';
   if (wanted === 'none') return null;
-  if (wanted === 'special') problems[name] = "'special' aggregation is not available for non-derived metric";
-  else if (wanted === 'count' || stepOf(wanted) === null) problems[name] = 'invalid aggregation function';
+  if (wanted === 'special') {
+    if (!derivedAsked(matchers))
+      problems[name] = "'special' aggregation is not available for non-derived metric";
+  } else if (wanted === 'count' || stepOf(wanted) === null) problems[name] = 'invalid aggregation function';
   return wanted;
 }
 

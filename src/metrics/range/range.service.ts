@@ -2,6 +2,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Row } from '../query/combine.ts';
 import { applyStep } from '../query/combine.ts';
+import { derive, derivedAsked, sourcesOf } from '../query/derived.ts';
 import { evaluate, momentsOf, neededFromMs } from '../query/evaluate.ts';
 import { type Plan, planOf, stepOf } from '../query/plan.ts';
 import type { Labels, Matcher, Selection } from '../sample.ts';
@@ -59,18 +60,39 @@ export class RangeService {
   }
 
   async #run(request: RangeRequest, plan: Plan, asker: Asker): Promise<{ rows: Row[]; problems: string[] }> {
-    const { matchers, endMs } = request;
-    const visible = (labels: Labels) => asker.visible(labels);
-    const fromMs = neededFromMs(plan, request);
-    const enoughMs = enoughOf(request, plan);
-    const { series, problems } = await this.#source.select(matchers, fromMs, endMs, { enoughMs, visible });
-    if (series.length * momentsOf(request) > valuesLimit)
-      throw new Refused(`more than ${valuesLimit} values: ask for fewer series or use a larger step`);
-    if (series.length === 0) return { rows: [], problems: [...problems, ...(await this.#unknown(request))] };
+    const { rows, problems } = await this.#rows(request, plan, asker);
     const across = request.aggregation === null ? null : stepOf(request.aggregation);
-    const rows = evaluate(plan, series, request);
     // Of one node there is one result: combining it with others changes nothing but a histogram.
-    return { rows: across?.kind === 'quantile' ? applyStep(rows, across) : rows, problems: [...problems] };
+    return { rows: across?.kind === 'quantile' ? applyStep(rows, across) : rows, problems };
+  }
+
+  async #rows(request: RangeRequest, plan: Plan, asker: Asker): Promise<{ rows: Row[]; problems: string[] }> {
+    const asked = derivedAsked(request.matchers);
+    if (!asked) {
+      const { series, problems } = await this.#select(request.matchers, request, plan, asker);
+      if (series.length > 0) return { rows: evaluate(plan, series, request), problems: [...problems] };
+      return { rows: [], problems: [...problems, ...(await this.#unknown(request))] };
+    }
+    const found: Selection[] = [];
+    for (const { matchers } of sourcesOf(asked.name))
+      found.push(await this.#select([...matchers, ...asked.rest], request, plan, asker));
+    const series = found.map((one) => one.series);
+    const problems = new Set(found.flatMap((one) => one.problems));
+    return { rows: derive(asked.name, plan, series, request), problems: [...problems] };
+  }
+
+  async #select(
+    matchers: readonly Matcher[],
+    request: RangeRequest,
+    plan: Plan,
+    asker: Asker,
+  ): Promise<Selection> {
+    const visible = (labels: Labels) => asker.visible(labels);
+    const options = { enoughMs: enoughOf(request, plan), visible };
+    const found = await this.#source.select(matchers, neededFromMs(plan, request), request.endMs, options);
+    if (found.series.length * momentsOf(request) > valuesLimit)
+      throw new Refused(`more than ${valuesLimit} values: ask for fewer series or use a larger step`);
+    return found;
   }
 
   /** Whether nothing was found because there is no such metric, or no such label. */

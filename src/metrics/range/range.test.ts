@@ -3,7 +3,8 @@ import { type TestContext, test } from 'node:test';
 import type { Labels } from '#metrics/sample.ts';
 import { aManager } from '../../../test/support/manager.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { valueText } from './range.contract.ts';
+import { derivedNames } from '../query/derived.ts';
+import { Range, valueText } from './range.contract.ts';
 import { RangeService } from './range.service.ts';
 import { readPathRequest } from './range-request.ts';
 
@@ -253,4 +254,101 @@ test('writes values as decimals', () => {
     cases.map(([value]) => valueText(value)),
     cases.map(([, text]) => text),
   );
+});
+
+/** Reads of two buckets that hit half and three quarters; the second reads three times as much. */
+async function withReads(t: TestContext) {
+  const node = await aNode(t);
+  const { store } = node.metrics;
+  const startMs = node.end * 1000 + stepMs;
+  for (let step = 0; step <= 6; step++) {
+    const grown = (labels: Labels, perStep: number) => ({
+      name: 'kv_ops',
+      labels,
+      value: 50 + step * perStep,
+    });
+    const timed = (suffix: string, perStep: number) => ({
+      name: `kv_disk_seconds_${suffix}`,
+      labels: { bucket: 'b', op: 'commit' },
+      value: step * perStep,
+    });
+    store.append(startMs + step * stepMs, [
+      grown({ bucket: 'a', op: 'get', result: 'hit' }, 50),
+      grown({ bucket: 'a', op: 'get', result: 'miss' }, 50),
+      grown({ bucket: 'b', op: 'get', result: 'hit' }, 225),
+      grown({ bucket: 'b', op: 'get', result: 'miss' }, 75),
+      grown({ bucket: 'b', op: 'set' }, 1000),
+      { name: 'kv_ep_bg_fetched', labels: { bucket: 'b' }, value: step * 3 },
+      ...(['a', 'b'] as const).flatMap((bucket) => [
+        { name: 'kv_vb_curr_items', labels: { bucket, state: 'active' }, value: bucket === 'a' ? 0 : 200 },
+        {
+          name: 'kv_vb_num_non_resident',
+          labels: { bucket, state: 'active' },
+          value: bucket === 'a' ? 0 : 50,
+        },
+      ]),
+      timed('sum', 2),
+      timed('count', 100),
+    ]);
+  }
+  const end = startMs / 1000 + 60;
+  const last = async (path: string, query = '') => {
+    const { json } = await node.ask(`${path}?start=${end}&end=${end}${query}`);
+    assert.deepEqual(json.errors, [], path);
+    return shown(json.data).map(([bucket, , value]) => [bucket, Number(value)]);
+  };
+  return { ...node, end, last };
+}
+
+test('answers metrics that are computed from others, with functions applied to those', async (t) => {
+  const { last, ask, end } = await withReads(t);
+  assert.deepEqual(await last('kv_hit_ratio/rate'), [
+    ['a', 50],
+    ['b', 75],
+  ]);
+  assert.deepEqual(await last('kv_hit_ratio/rate/sum'), [['', (100 * 275) / 400]]);
+  assert.deepEqual(await last('kv_hit_ratio/rate', '&bucket=b'), [['b', 75]]);
+  assert.deepEqual(await last('kv_ep_cache_miss_ratio/increase'), [['b', 1]]);
+  assert.deepEqual(await last('kv_avg_disk_time_seconds'), [['b', 0.02]]);
+  assert.deepEqual(await last('kv_vb_resident_items_ratio'), [
+    ['a', 100],
+    ['b', 75],
+  ]);
+  const { json } = await ask(`kv_vb_resident_items_ratio?bucket=b&end=${end}`);
+  const { nodes, ...labels } = json.data[0].metric;
+  assert.deepEqual(labels, { name: 'kv_vb_resident_items_ratio', bucket: 'b', state: 'active' });
+  const metric = [{ label: 'name', value: 'kv_hit_ratio' }];
+  const item = { metric, applyFunctions: ['rate'], start: end, end, nodesAggregation: 'special' };
+  const [listed] = (await ask(root, { method: 'POST', json: [item] })).json;
+  assert.deepEqual(shown(listed.data), [
+    ['a', 1, '50'],
+    ['b', 1, '75'],
+  ]);
+});
+
+test('computes what a caller may see only', async (t) => {
+  const { request, ask, end } = await withReads(t);
+  const form = { password: 'password', roles: 'bucket_admin[b]' };
+  await request('/settings/rbac/users/local/ba', { method: 'PUT', form });
+  const { json } = await ask(`kv_hit_ratio/rate/sum?end=${end}&start=${end}`, { as: 'ba:password' });
+  assert.deepEqual(shown(json.data), [['', 1, '75']]);
+});
+
+test('combines nodes by what metrics are computed from (special), where they are computed', async (t) => {
+  const { last } = await withReads(t);
+  assert.deepEqual(await last('kv_hit_ratio/rate', '&bucket=b&nodesAggregation=special'), [['b', 75]]);
+  assert.deepEqual(await last('kv_hit_ratio/rate', '&bucket=b&aggregationFunction=avg'), [['b', 75]]);
+});
+
+test('names every computed metric in the reference', () => {
+  assert.deepEqual(
+    derivedNames.filter((name) => !Range.doc.includes(`\`${name}\``)),
+    [],
+  );
+});
+
+test('says nothing of a computed metric of which nothing is measured', async (t) => {
+  const { ask, end } = await aNode(t);
+  const { status, json } = await ask(`kv_xdc_ops?end=${end}`);
+  assert.deepEqual([status, json.data, json.errors], [200, [], []]);
 });

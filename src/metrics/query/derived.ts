@@ -1,0 +1,137 @@
+// Metrics that are computed from others when they are asked for: shares and averages. Functions of a window work on what they
+// are computed from, and so does what combines series, so that the share of a sum is no sum of shares.
+import type { Labels, Matcher, Series } from '../sample.ts';
+import { applyStep, combineBy, labelsKey, type Row } from './combine.ts';
+import { evaluate, type Range } from './evaluate.ts';
+import type { Plan } from './plan.ts';
+
+/** Series added up; these labels, and the name, tell them apart no longer. */
+export interface Source {
+  readonly matchers: readonly Matcher[];
+  readonly without: readonly string[];
+}
+
+interface Term {
+  readonly of: Source;
+  readonly less?: Source;
+}
+
+interface Derived {
+  readonly above: Term;
+  readonly below?: Term;
+  readonly factor: number;
+  /** What to divide by zero makes; null makes nothing. */
+  readonly atZero: number | null;
+}
+
+const nameLabel = '__name__';
+
+const source = (name: string, labels: Labels = {}, without: readonly string[] = []): Source => ({
+  matchers: Object.entries({ [nameLabel]: name, ...labels }).map(([label, value]) => condition(label, value)),
+  without,
+});
+
+const condition = (label: string, value: string): Matcher => ({
+  label,
+  operator: value.includes('|') ? '=~' : '=',
+  value,
+});
+
+const sum = (of: Source): Derived => ({ above: { of }, factor: 1, atZero: null });
+const average = (name: string): Derived => ({
+  ...{ factor: 1, atZero: null },
+  above: { of: source(`${name}_sum`) },
+  below: { of: source(`${name}_count`) },
+});
+const percent = (above: Term, of: Source, atZero: number | null): Derived => ({
+  ...{ above, atZero },
+  below: { of },
+  factor: 100,
+});
+/** Of what is not among those. */
+const restPercent = (less: string, of: string, atZero: number | null): Derived =>
+  percent({ of: source(of), less: source(less) }, source(of), atZero);
+
+const gets = source('kv_ops', { op: 'get' }, ['op', 'result']);
+const hits = source('kv_ops', { op: 'get', result: 'hit' }, ['op', 'result']);
+const versions = source('kv_ops', { op: 'del_meta|get_meta|set_meta' }, ['op', 'result']);
+
+const derived: Readonly<Record<string, Derived>> = {
+  kv_hit_ratio: percent({ of: hits }, gets, 100),
+  kv_ep_cache_miss_ratio: percent({ of: source('kv_ep_bg_fetched') }, gets, 0),
+  kv_ep_resident_items_ratio: restPercent('kv_ep_num_non_resident', 'kv_curr_items_tot', 100),
+  kv_vb_resident_items_ratio: restPercent('kv_vb_num_non_resident', 'kv_vb_curr_items', 100),
+  couch_docs_fragmentation: restPercent('kv_ep_db_data_size_bytes', 'kv_ep_db_file_size_bytes', null),
+  couch_total_disk_size: sum(source('couch_docs_actual_disk_size')),
+  kv_disk_write_queue: sum(source('kv_ep_queue_size')),
+  kv_xdc_ops: sum(versions),
+  kv_avg_disk_time_seconds: average('kv_disk_seconds'),
+  kv_avg_bg_wait_time_seconds: average('kv_bg_wait_seconds'),
+};
+
+export const derivedNames: readonly string[] = Object.keys(derived);
+
+/** The one computed metric that is asked for by name, and the conditions on what it is computed from. */
+export function derivedAsked(matchers: readonly Matcher[]): { name: string; rest: Matcher[] } | null {
+  const [first, ...others] = matchers.filter(({ label }) => label === nameLabel);
+  if (first?.operator !== '=' || others.length > 0 || !Object.hasOwn(derived, first.value)) return null;
+  return { name: first.value, rest: matchers.filter((one) => one !== first) };
+}
+
+/** All that it is computed from. */
+export function sourcesOf(name: string): Source[] {
+  const { above, below } = derived[name] as Derived;
+  const all = [above, below].flatMap((term) => (term ? [term.of, term.less] : []));
+  return all.filter((one) => one !== undefined);
+}
+
+/** Rows with at least one value. `found` are the series of each of `sourcesOf`, in that order. */
+export function derive(name: string, plan: Plan, found: readonly (readonly Series[])[], range: Range): Row[] {
+  const { above, below, factor, atZero } = derived[name] as Derived;
+  const left = [...found];
+  const summed = ({ without }: Source) =>
+    addUp(evaluate({ ...plan, steps: [] }, left.shift() ?? [], range), without);
+  const rowsOf = ({ of, less }: Term) => {
+    const rows = summed(of);
+    const all = less ? paired(rows, summed(less), (a, b) => a - b) : rows;
+    return plan.steps.reduce((combined, step) => applyStep(combined, step), all);
+  };
+  const numerators = rowsOf(above);
+  const share = (a: number, b: number) => (b === 0 ? atZero : (factor * a) / b);
+  const rows = below ? paired(numerators, rowsOf(below), share) : numerators;
+  const named = rows.map((row) => ({ ...row, labels: { ...row.labels, [nameLabel]: name } }));
+  return named.filter(({ has }) => has.includes(1));
+}
+
+const addUp = (rows: readonly Row[], without: readonly string[]): Row[] =>
+  combineBy(rows, 'sum', (labels) =>
+    Object.fromEntries(
+      Object.entries(labels).filter(([label]) => label !== nameLabel && !without.includes(label)),
+    ),
+  );
+
+/** Rows of the same labels; null is no value. */
+function paired(
+  rows: readonly Row[],
+  others: readonly Row[],
+  compute: (a: number, b: number) => number | null,
+): Row[] {
+  const byLabels = new Map(others.map((other) => [labelsKey(other.labels), other]));
+  return rows.flatMap((row) => {
+    const other = byLabels.get(labelsKey(row.labels));
+    return other ? [computed(row, other, compute)] : [];
+  });
+}
+
+function computed(row: Row, other: Row, compute: (a: number, b: number) => number | null): Row {
+  const values = new Float64Array(row.has.length);
+  const has = new Uint8Array(row.has.length);
+  for (let at = 0; at < has.length; at++) {
+    if (row.has[at] !== 1 || other.has[at] !== 1) continue;
+    const value = compute(row.values[at] as number, other.values[at] as number);
+    if (value === null) continue;
+    values[at] = value;
+    has[at] = 1;
+  }
+  return { labels: row.labels, values, has };
+}
