@@ -1,0 +1,82 @@
+// Old deletions are forgotten by each bucket's purge interval, seen from outside over a clock that jumps.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { KvConnection } from '../support/kv-connection.ts';
+import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+
+const opcode = { set: 0x01, remove: 0x04, getMeta: 0xa0 };
+const status = { success: 0, notFound: 1 };
+const document = { vb: 0, key: Buffer.from('k') };
+
+/** Run before the node's own code, in each of its threads: two days pass as soon as the file is there. */
+const jumpWhen = (file: string) => {
+  const code = `import { existsSync } from 'node:fs';
+    const real = Date.now;
+    Date.now = () => real() + (existsSync(${JSON.stringify(file)}) ? 2 * 86_400_000 : 0);`;
+  return `--import=data:text/javascript,${encodeURIComponent(code)}`;
+};
+
+const own = { autoCompactionDefined: 'true', parallelDBAndViewCompaction: 'false' };
+const buckets: Record<string, { form: Record<string, string>; forgets: boolean }> = {
+  'native-1': { form: { purgeInterval: '1', ...own }, forgets: true },
+  'native-4': { form: { purgeInterval: '4', ...own }, forgets: false },
+  'native-cluster': { form: {}, forgets: false },
+  'ephemeral-1': { form: { bucketType: 'ephemeral', purgeInterval: '1' }, forgets: true },
+  'ephemeral-4': { form: { bucketType: 'ephemeral', purgeInterval: '4' }, forgets: false },
+};
+
+test('deletions older than the purge interval of a bucket, or else of the cluster, are forgotten', async (t) => {
+  const twoDaysLater = join(mkdtempSync(join(tmpdir(), 'divan-jump-')), 'now');
+  t.after(() => rmSync(dirname(twoDaysLater), { recursive: true }));
+  await using node = await NodeProcess.start({ environment: { NODE_OPTIONS: jumpWhen(twoDaysLater) } });
+  const clients = new Map<string, KvConnection>();
+  for (const [name, { form }] of Object.entries(buckets)) {
+    const sent = { name, ramQuotaMB: '100', replicaNumber: '0', ...form };
+    assert.equal((await node.request('/pools/default/buckets', 'POST', sent)).status, 202);
+    clients.set(name, await deletedIn(node, name));
+  }
+  const forgotten = async () => {
+    await Promise.all([...clients.keys()].map((name) => compact(node, name)));
+    const asked = [...clients].map(async ([name, client]) => [name, await forgets(client)]);
+    return Object.fromEntries(await Promise.all(asked)) as Record<string, boolean>;
+  };
+
+  const none = Object.fromEntries(Object.keys(buckets).map((name) => [name, false]));
+  assert.deepEqual(await forgotten(), none);
+  writeFileSync(twoDaysLater, '');
+  const expected = Object.fromEntries(Object.entries(buckets).map(([name, { forgets }]) => [name, forgets]));
+  assert.deepEqual(await forgotten(), expected);
+  const form = { parallelDBAndViewCompaction: 'false', purgeInterval: '1' };
+  assert.equal((await node.request('/controller/setAutoCompaction', 'POST', form)).status, 200);
+  assert.deepEqual(await forgotten(), { ...expected, 'native-cluster': true });
+  for (const client of clients.values()) client.close();
+});
+
+async function deletedIn(node: NodeProcess, bucket: string): Promise<KvConnection> {
+  const client = await KvConnection.open(Number(node.ready.node.kv.split(':')[1]));
+  await client.plain(administrator.username, administrator.password);
+  await client.select(bucket);
+  const set = await client.ask({ opcode: opcode.set, ...document, extras: Buffer.alloc(8) });
+  const removed = await client.ask({ opcode: opcode.remove, ...document });
+  assert.deepEqual([set.status, removed.status], [status.success, status.success]);
+  assert.equal(await forgets(client), false);
+  return client;
+}
+
+async function forgets(client: KvConnection): Promise<boolean> {
+  const reply = await client.ask({ opcode: opcode.getMeta, ...document });
+  if (reply.status === status.notFound) return true;
+  assert.deepEqual([reply.status, reply.extras.readUInt32BE(0)], [status.success, 1]);
+  return false;
+}
+
+async function compact(node: NodeProcess, bucket: string): Promise<void> {
+  await node.request(`/pools/default/buckets/${bucket}/controller/compactBucket`, 'POST');
+  await eventually(async () => {
+    const tasks = (await (await node.request('/pools/default/tasks')).json()) as { bucket?: string }[];
+    assert.ok(tasks.every((task) => task.bucket !== bucket));
+  });
+}
