@@ -80,6 +80,48 @@ test('calls a cluster degraded while its node is dead, and starts the node each 
   }
 });
 
+test('says what is in the way while a node is dead, and tells all that it knows by itself', async () => {
+  await using cloud = await CloudProcess.start();
+  const { path, id } = await aCluster(cloud);
+  await cloud.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
+  const user = { username: 'app', password: 'correct-Horse-7', allBucketsAccess: 'data_reader' };
+  assert.equal((await cloud.request('POST', `${path}/users`, user)).status, 201);
+  const [pid] = cloud.nodePids();
+  process.kill(pid as number, 'SIGKILL');
+  const away = [
+    ['GET', '/buckets'],
+    ['GET', '/buckets/b3JkZXJz'],
+    ['POST', '/buckets', { name: 'b', memoryQuota: 100 }],
+    ['PUT', '/buckets', [{ name: 'orders', memoryQuota: 100 }]],
+    ['DELETE', '/buckets', { name: 'orders' }],
+    ['PUT', '/buckets/b3JkZXJz', { memoryQuota: 100 }],
+    ['DELETE', '/buckets/b3JkZXJz'],
+    ['POST', '/users', { ...user, username: 'other' }],
+    ['PUT', '/users/app', { password: 'Another-Horse-8' }],
+    ['DELETE', '/users/app'],
+  ] as const;
+  // At once, for the node is back soon.
+  const answers = away.map(([method, below, body]) => cloud.request(method, `${path}${below}`, body));
+  const health = cloud.request('GET', `${path}/health`);
+  const v3Health = cloud.request('GET', `/v3/clusters/${id}/health`);
+  for (const [i, answer] of (await Promise.all(answers)).entries()) {
+    const [method, below] = away[i] as (typeof away)[number];
+    assert.equal(answer.status, 422, `${method} ${below}: ${JSON.stringify(answer.body)}`);
+    assert.match(
+      answer.body.message,
+      /^the cluster’s node does not answer \(.*\): .* try again in a few seconds$/,
+    );
+  }
+  const { status, health: how } = (await health).body;
+  assert.deepEqual([status, how, (await v3Health).body.status], ['ready', 'unhealthy', 'degraded']);
+  assert.equal((await cloud.request('GET', `${path}/users`)).body[0].username, 'app');
+  assert.equal((await cloud.request('GET', `${path}/allowlist`)).body.length, 1);
+  assert.equal((await cloud.request('GET', `${path}/certificate`)).status, 200);
+  await eventually(async () => assert.equal((await cloud.request('GET', `${path}/buckets`)).status, 200));
+  assert.notEqual(cloud.nodePids()[0], pid);
+  assert.equal((await cloud.request('DELETE', `${path}/users/app`)).status, 204);
+});
+
 test('stops its nodes with it, and has them back before it answers', async () => {
   const first = await CloudProcess.start();
   try {

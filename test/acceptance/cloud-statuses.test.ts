@@ -214,7 +214,9 @@ describe('statuses', () => {
       const ofStranger = (await send(one, { path, token: tokens.stranger })).status;
       assert.ok([403, 404].includes(ofStranger), one.operation);
       const malformed = pathOf(one).replace(one.params['id'], 'x');
-      await refused(declared.includes(422) ? 422 : 404, { path: malformed });
+      // The one change of a cluster whose row has no 422.
+      const hasNo422 = /^DELETE .*\{username\}$/.test(one.operation);
+      await refused(declared.includes(422) && !hasNo422 ? 422 : 404, { path: malformed });
     }
     if (declared.includes(422) && one.body !== undefined) {
       // A change of a user that changes nothing is none that is wrong.

@@ -51,13 +51,17 @@ export const rolesFor = (operation: Operation): readonly Role[] =>
   operation.access === 'open' ? [] : rolesThat[needOf(operation)];
 
 /** The statuses of refusals that an operation declares, beside 500. */
-export const refusalsOf = ({ access, path, query, body, malformedId }: Operation): number[] => [
-  ...(access === 'open' ? [] : [401, 403]),
-  ...(path.includes('{') ? [404] : []),
-  ...(body === undefined ? [] : [413]),
-  ...(query !== undefined || body !== undefined || malformedId === 422 ? [422] : []),
-  ...(access === 'open' ? [] : [429]),
-];
+export function refusalsOf({ access, method, path, query, body, malformedId, subject }: Operation): number[] {
+  // A cluster that is not ready, or whose node is away, takes no changes.
+  const isChange = subject === 'cluster' && method !== 'GET';
+  return [
+    ...(access === 'open' ? [] : [401, 403]),
+    ...(path.includes('{') ? [404] : []),
+    ...(body === undefined ? [] : [413]),
+    ...(query !== undefined || body !== undefined || malformedId === 422 || isChange ? [422] : []),
+    ...(access === 'open' ? [] : [429]),
+  ];
+}
 
 export const defineOperation = <const O extends Operation>(operation: O): O => operation;
 

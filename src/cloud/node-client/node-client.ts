@@ -1,10 +1,12 @@
 // What the cloud asks of a node, through the node's own REST API and data port.
 import { KvClient } from '#client/kv.adapter.ts';
-import { type RestReply, type RestTarget, rest, restOk } from '#client/rest.adapter.ts';
+import { type RestContent, type RestReply, type RestTarget, refusal, rest } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { NodeSpec } from '../provisioner/provisioner.ts';
+import { silence } from './refusals.ts';
 
 const kvTimeoutMs = 5_000;
+const answerTimeoutMs = 30_000;
 /** Whoever asks how a node is does not wait long for one that says nothing. */
 const healthTimeoutMs = 3_000;
 const bucketPatienceMs = 10_000;
@@ -25,31 +27,34 @@ export class NodeClient {
     this.clock = clock;
   }
 
-  /** The answer whatever its status; throws when there is none. */
-  request(
+  /** The answer whatever its status; throws a goof when there is none. */
+  async request(
     method: string,
     path: string,
-    fields?: Record<string, string | number | boolean>,
+    content?: RestContent,
+    timeoutMs = answerTimeoutMs,
   ): Promise<RestReply> {
-    return rest(this.target, method, path, fields);
-  }
-
-  /** What the node says about its health; throws when that is not soon. */
-  async askHealth(path: string): Promise<string> {
-    return (await restOk({ ...this.target, timeoutMs: healthTimeoutMs }, 'GET', path)).body;
+    try {
+      return await rest({ ...this.target, timeoutMs }, method, path, content);
+    } catch (error) {
+      throw silence(error as Error);
+    }
   }
 
   /** Throws what the node refused. */
-  async ask(
-    method: string,
-    path: string,
-    fields?: Record<string, string | number | boolean>,
-  ): Promise<string> {
-    return (await restOk(this.target, method, path, fields)).body;
+  async ask(method: string, path: string, content?: RestContent, timeoutMs?: number): Promise<string> {
+    const answer = await this.request(method, path, content, timeoutMs);
+    if (answer.status < 300) return answer.body;
+    throw refusal(method, path, answer);
+  }
+
+  /** What the node says about its health; throws when that is not soon. */
+  askHealth(path: string): Promise<string> {
+    return this.ask('GET', path, undefined, healthTimeoutMs);
   }
 
   async put(path: string, json: unknown): Promise<void> {
-    await restOk(this.target, 'PUT', path, JSON.stringify(json));
+    await this.ask('PUT', path, JSON.stringify(json));
   }
 
   async certificate(): Promise<string> {

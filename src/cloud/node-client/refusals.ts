@@ -9,6 +9,12 @@ export function accepted(answer: RestReply, names: Readonly<Record<string, strin
   throw refusal(answer, names);
 }
 
+/** The node is not there, or says nothing. */
+export const silence = ({ message }: Error): Goof =>
+  invalid(
+    `the cluster’s node does not answer (${message}): one that has died is started again; try again in a few seconds`,
+  );
+
 function refusal(answer: RestReply, names: Readonly<Record<string, string>>): Goof {
   // Nodes tell beside what is wrong what they would only warn of.
   const problems = Object.entries(errorsOf(answer.body)).filter(([, text]) => !text.startsWith('Warning:'));
