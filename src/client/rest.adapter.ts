@@ -77,18 +77,18 @@ export async function restOk(
 
 /** What the node answered, in one line: the fields it refused, or its text. */
 export function refusal(method: string, path: string, answer: RestReply): Error {
-  return new Error(`${method} ${path}: ${answer.status} ${refusedFields(answer.body) ?? answer.body.trim()}`);
+  const fields = Object.entries(refusedFields(answer.body));
+  const told = fields.map(([name, text]) => (name === '_' ? text : `${name}: ${text}`)).join('; ');
+  return new Error(`${method} ${path}: ${answer.status} ${told || answer.body.trim()}`);
 }
 
-function refusedFields(body: string): string | null {
+/** What a node says of each field that it refused; `_`: of the whole. Empty when its answer is of another form. */
+export function refusedFields(body: string): Record<string, string> {
   try {
     const { errors } = JSON.parse(body) as { errors?: Record<string, string> };
-    if (!errors) return null;
-    return Object.entries(errors)
-      .map(([name, text]) => (name === '_' ? text : `${name}: ${text}`))
-      .join('; ');
+    return errors ?? {};
   } catch {
-    return null;
+    return {};
   }
 }
 

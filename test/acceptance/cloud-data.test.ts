@@ -82,6 +82,19 @@ test('changes and deletes buckets in both forms', async () => {
     [
       'PUT',
       buckets,
+      [
+        { name: 'orders', memoryQuota: 100 },
+        { name: 'orders', memoryQuota: 101 },
+      ],
+      422,
+      /^body: must name each bucket once$/,
+    ],
+    ['PUT', `${buckets}/xxxx`, { memoryQuota: 100 }, 404, /bucket/],
+    ['DELETE', `${buckets}/bm93aGVyZQ`, undefined, 404, /^there is no bucket "nowhere"$/],
+    ['PUT', `${buckets}/bm93aGVyZQ`, { memoryQuota: 100 }, 404, /^there is no bucket "nowhere"$/],
+    [
+      'PUT',
+      buckets,
       [{ name: 'orders', memoryQuota: 100, conflictResolution: 'lww' }],
       422,
       /conflictResolution/,
@@ -102,6 +115,49 @@ test('changes and deletes buckets in both forms', async () => {
   assert.equal(deleted.status, 202);
   assert.equal((await cloud.request('GET', deleted.headers.get('location') as string)).status, 404);
   assert.deepEqual((await cloud.request('GET', buckets)).body, []);
+});
+
+test('says of a quota that does not fit how much is free, and changes several buckets all or none', async () => {
+  await using cloud = await CloudProcess.start();
+  const { path } = await aCluster(cloud);
+  const buckets = `${path}/buckets`;
+  const message = async (method: string, to: string, body: unknown): Promise<string> => {
+    const answer = await cloud.request(method, to, body);
+    assert.equal(answer.status, 422, JSON.stringify(answer.body));
+    return answer.body.message;
+  };
+  assert.equal(
+    await message('POST', buckets, { name: 'a', memoryQuota: 257 }),
+    'memoryQuota: bucket "a" takes 257 MB more, and 256 of the 256 MB of the cluster are free: ask for 100 to 256 MB, or shrink or delete other buckets',
+  );
+  for (const [name, memoryQuota] of [
+    ['a', 110],
+    ['b', 120],
+  ] as const)
+    assert.equal((await cloud.request('POST', buckets, { name, memoryQuota })).status, 201);
+  assert.equal(
+    await message('POST', buckets, { name: 'c', memoryQuota: 100 }),
+    'memoryQuota: bucket "c" takes 100 MB more, and 26 of the 256 MB of the cluster are free: shrink or delete other buckets',
+  );
+  assert.equal(
+    await message('PUT', `${buckets}/YQ`, { memoryQuota: 200 }),
+    'memoryQuota: bucket "a" takes 90 MB more, and 26 of the 256 MB of the cluster are free: ask for 100 to 136 MB, or shrink or delete other buckets',
+  );
+  const both = (a: number, b: number) => [
+    { name: 'a', memoryQuota: a },
+    { name: 'b', memoryQuota: b },
+  ];
+  assert.equal(
+    await message('PUT', buckets, both(100, 200)),
+    'memoryQuota: these buckets take 70 MB more, and 26 of the 256 MB of the cluster are free: shrink or delete other buckets',
+  );
+  const quotas = async () =>
+    (await cloud.request('GET', buckets)).body.map(({ memoryQuota }: { memoryQuota: number }) => memoryQuota);
+  assert.deepEqual(await quotas(), [110, 120]);
+  assert.equal((await cloud.request('PUT', buckets, both(156, 100))).status, 201);
+  assert.deepEqual(await quotas(), [156, 100]);
+  const deletions = await Promise.all([1, 2, 3].map(() => cloud.request('DELETE', `${buckets}/YQ`)));
+  assert.deepEqual(deletions.map(({ status }) => status).sort(), [202, 404, 404]);
 });
 
 test('shows health from what the nodes say, and the certificate that they present', async () => {

@@ -4,7 +4,8 @@ import { choice, component, integer, text } from '../http/component.ts';
 import { defineOperation } from '../http/operation.ts';
 
 const bucketName = () => text(1, 100);
-const memoryQuota = () => integer(100);
+export const memoryQuotaMin = 100;
+const memoryQuota = () => integer(memoryQuotaMin);
 const replicasMax = 3;
 const bucketsMax = 30;
 const conflictResolution = choice('conflictResolution', ['lww', 'seqno']);

@@ -1,13 +1,20 @@
 // Buckets live in the node; nothing of them is kept here.
-import { invalid, notFound } from '../http/goof.ts';
+import type { RestReply } from '#client/rest.adapter.ts';
+import { type Goof, invalid, notFound } from '../http/goof.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
-import { accepted } from '../node-client/refusals.ts';
-import { type BucketEdit, type BucketItem, type BucketSpec, bucketIdOf } from './buckets.contract.ts';
+import { accepted, problemsOf } from '../node-client/refusals.ts';
+import {
+  type BucketEdit,
+  type BucketItem,
+  type BucketSpec,
+  bucketIdOf,
+  memoryQuotaMin,
+} from './buckets.contract.ts';
+import { quotaOf, tellFree } from './quota.ts';
 
 /** The node's names of our fields. */
 const names = {
   ramQuotaMB: 'memoryQuota',
-  ramQuota: 'memoryQuota',
   replicaNumber: 'replicas',
   conflictResolutionType: 'conflictResolution',
 };
@@ -28,7 +35,7 @@ export async function listBuckets(client: NodeClient): Promise<BucketItem[]> {
 
 export async function showBucket(client: NodeClient, name: string): Promise<BucketItem> {
   const found = (await listBuckets(client)).find((bucket) => bucket.name === name);
-  if (found === undefined) throw notFound(`there is no bucket "${name}"`);
+  if (found === undefined) throw unknown(name);
   return found;
 }
 
@@ -40,16 +47,26 @@ export async function createBucket(client: NodeClient, spec: BucketSpec): Promis
     replicaNumber: spec.replicas,
     conflictResolutionType: spec.conflictResolution,
   });
-  accepted(answer, names);
+  await acceptedBucket(client, answer, spec);
 }
 
-/** All are checked before the first is changed. Answers the first that is named. */
+/**
+ * All are checked before the first is changed; those that shrink are changed first, to make room for the others. Answers the first
+ * that is named.
+ */
 export async function updateBuckets(client: NodeClient, edits: readonly BucketEdit[]): Promise<BucketSpec> {
   const present = new Map((await listBuckets(client)).map((bucket) => [bucket.name, bucket]));
   for (const edit of edits) refuseEdit(edit, present.get(edit.name));
-  for (const { name, memoryQuota, replicas } of edits)
-    await updateBucket(client, name, { memoryQuota, replicas });
-  return specOf(await showBucket(client, (edits[0] as BucketEdit).name));
+  const of = ({ name }: BucketEdit): BucketItem => present.get(name) as BucketItem;
+  const growth = (edit: BucketEdit): number => edit.memoryQuota - of(edit).memoryQuota;
+  const quota = await quotaOf(client);
+  const more = edits.reduce((sum, edit) => sum + growth(edit), 0);
+  if (more > quota.freeMb)
+    throw invalid(`memoryQuota: these buckets take ${more} MB more, and ${tellFree(quota)}`);
+  for (const edit of edits.toSorted((a, b) => growth(a) - growth(b)))
+    await updateBucket(client, edit.name, edit);
+  const [first] = edits as [BucketEdit];
+  return specOf(of(first), first);
 }
 
 export async function updateBucket(
@@ -57,18 +74,39 @@ export async function updateBucket(
   name: string,
   { memoryQuota, replicas }: { memoryQuota: number; replicas?: number | undefined },
 ): Promise<void> {
-  await showBucket(client, name);
   const fields = { ramQuotaMB: memoryQuota, ...(replicas !== undefined && { replicaNumber: replicas }) };
-  accepted(await client.request('POST', pathOf(name), fields), names);
+  const answer = await client.request('POST', pathOf(name), fields);
+  if (answer.status === 404) throw unknown(name);
+  await acceptedBucket(client, answer, { name, memoryQuota });
 }
 
+/** The node answers an error when the deletion takes long: it is accepted all the same. */
 export async function deleteBucket(client: NodeClient, name: string): Promise<void> {
-  await showBucket(client, name);
-  accepted(await client.request('DELETE', pathOf(name)), names);
+  const answer = await client.request('DELETE', pathOf(name));
+  if (answer.status === 404) throw unknown(name);
+  if (answer.status >= 500 && !(await listBuckets(client)).some((bucket) => bucket.name === name)) return;
+  accepted(answer, names);
+}
+
+/** Says of a quota that does not fit what would. */
+async function acceptedBucket(
+  client: NodeClient,
+  answer: RestReply,
+  { name, memoryQuota }: { name: string; memoryQuota: number },
+): Promise<void> {
+  if (answer.status < 300 || !('ramQuotaMB' in problemsOf(answer))) return accepted(answer, names);
+  const present = (await listBuckets(client)).find((bucket) => bucket.name === name)?.memoryQuota ?? 0;
+  const quota = await quotaOf(client);
+  const more = memoryQuota - present;
+  if (more <= quota.freeMb) return accepted(answer, names);
+  const most = present + quota.freeMb;
+  const right = most < memoryQuotaMin ? '' : `ask for ${memoryQuotaMin} to ${most} MB, or `;
+  const ramQuotaMB = `bucket "${name}" takes ${more} MB more, and ${tellFree(quota, right)}`;
+  accepted(answer, names, { ramQuotaMB });
 }
 
 function refuseEdit({ name, conflictResolution }: BucketEdit, present: BucketItem | undefined): void {
-  if (present === undefined) throw notFound(`there is no bucket "${name}"`);
+  if (present === undefined) throw unknown(name);
   if (conflictResolution !== undefined && conflictResolution !== present.conflictResolution) {
     throw invalid(
       `conflictResolution: bucket "${name}" has ${present.conflictResolution}, which cannot change`,
@@ -76,6 +114,7 @@ function refuseEdit({ name, conflictResolution }: BucketEdit, present: BucketIte
   }
 }
 
+const unknown = (name: string): Goof => notFound(`there is no bucket "${name}"`);
 const pathOf = (name: string): string => `/pools/default/buckets/${encodeURIComponent(name)}`;
 
 const itemOf = (bucket: NodeBucket): BucketItem => ({
@@ -87,9 +126,9 @@ const itemOf = (bucket: NodeBucket): BucketItem => ({
   status: bucket.nodes[0]?.status ?? 'unknown',
 });
 
-const specOf = ({ name, memoryQuota, replicas, conflictResolution }: BucketItem): BucketSpec => ({
-  name,
-  memoryQuota,
-  replicas,
-  conflictResolution,
+const specOf = (present: BucketItem, edit: BucketEdit): BucketSpec => ({
+  name: present.name,
+  memoryQuota: edit.memoryQuota,
+  replicas: edit.replicas ?? present.replicas,
+  conflictResolution: present.conflictResolution,
 });

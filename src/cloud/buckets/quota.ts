@@ -1,0 +1,21 @@
+// The memory that a cluster has for buckets, on each node, and how a refusal tells of it.
+import type { NodeClient } from '../node-client/node-client.ts';
+
+const mb = 1024 * 1024;
+
+export interface Quota {
+  readonly totalMb: number;
+  readonly freeMb: number;
+}
+
+export async function quotaOf(client: NodeClient): Promise<Quota> {
+  const { storageTotals } = JSON.parse(await client.ask('GET', '/pools/default')) as {
+    storageTotals: { ram: { quotaTotalPerNode: number; quotaUsedPerNode: number } };
+  };
+  const { quotaTotalPerNode: total, quotaUsedPerNode: used } = storageTotals.ram;
+  return { totalMb: total / mb, freeMb: (total - used) / mb };
+}
+
+/** What is free and what would be right, `instead` first. */
+export const tellFree = ({ totalMb, freeMb }: Quota, instead = ''): string =>
+  `${freeMb} of the ${totalMb} MB of the cluster are free: ${instead}shrink or delete other buckets`;
