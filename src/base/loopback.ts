@@ -1,8 +1,8 @@
 // Addresses that only this machine reaches.
+import { plainAddress } from './address.ts';
 
-/** An IPv4 address of a dual-stack socket may carry its IPv6 prefix. */
 export const isLoopback = (address: string): boolean =>
-  address === '::1' || address === 'localhost' || /^(::ffff:)?127\.\d+\.\d+\.\d+$/.test(address);
+  address === '::1' || address === 'localhost' || /^127\.\d+\.\d+\.\d+$/.test(plainAddress(address));
 
 /** Where a listener on `host` can still be reached when only this machine may: on itself, where that is so anyway. */
 export function loopbackHosts(host: string): string[] {

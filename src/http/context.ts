@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '#auth/authority.ts';
 import { parsePermission } from '#auth/permission.ts';
+import { plainAddress } from '#base/address.ts';
 import { assert } from '#base/assert.ts';
 import type { Context } from '#contract/route.ts';
 
@@ -31,11 +32,6 @@ function permits(caller: Caller, text: string): boolean {
   const permission = parsePermission(text);
   assert(permission, `malformed permission ${text}`);
   return caller.permits(permission);
-}
-
-/** An IPv4 client of a dual-stack socket is known by its IPv4 address. */
-function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
 }
 
 /** The name in a Host header, without port; IPv6 stays in brackets. Null for anything that is not a name or address. */

@@ -1,6 +1,7 @@
 // From which addresses connections are taken. A connection from elsewhere is closed before any byte of it is read, and those
 // that are open when their address leaves the list are closed then.
 import { BlockList, isIP, type Socket } from 'node:net';
+import { plainAddress } from '#base/address.ts';
 
 /** IPv4 or IPv6, alone or with the length of a prefix: `10.1.0.0/16`. */
 export const isAddressRange = (text: string): boolean => parse(text) !== null;
@@ -33,8 +34,7 @@ export class ClientGate {
 
   admits(address: string | undefined): boolean {
     if (this.#admitted === null) return true;
-    // A dual-stack socket tells of an IPv4 client by an IPv6 address.
-    const plain = address?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
+    const plain = plainAddress(address ?? '');
     const version = isIP(plain);
     return version !== 0 && this.#admitted.check(plain, version === 4 ? 'ipv4' : 'ipv6');
   }
