@@ -10,10 +10,8 @@ const commentMax = 1_024;
 const durationMaxMs = 10 * 366 * 86_400_000;
 export const entriesMax = 500;
 
-const cidrBlock = () =>
-  z
-    .string('must be a string')
-    .refine(isAddressRange, 'must be an IPv4 or IPv6 address or network such as 10.1.0.0/16');
+const block = 'must be an IPv4 or IPv6 address or network such as 10.1.0.0/16';
+const cidrBlock = () => z.string(block).refine(isAddressRange, block);
 
 const duration = () =>
   text(2, 64).refine((value) => {
@@ -31,7 +29,7 @@ const hasItsDuration = ({
   ruleType: string;
   duration?: string | undefined;
 }): boolean => (ruleType === 'temporary') === (given !== undefined);
-const durationRule = { path: ['duration'], error: 'is needed for a temporary entry, and only for one' };
+const durationRule = { path: ['duration'], error: 'must be given with a temporary entry, and with no other' };
 
 export const appendAllowListRequest = component('AppendAllowListRequest', { ...rules, ...optional }).refine(
   hasItsDuration,
@@ -51,7 +49,7 @@ const replacement = z
   .refine(hasItsDuration, durationRule);
 
 export const updateAllowListRequest = z
-  .array(replacement)
+  .array(replacement, 'must be a list of entries')
   .max(entriesMax, `must have at most ${entriesMax} entries`)
   .refine(
     (list) => new Set(list.map(({ cidrBlock: block }) => block)).size === list.length,

@@ -59,7 +59,9 @@ export class AllowlistService {
     if ((await this.options.entries.list(cluster.id)).length >= entriesMax)
       throw invalid(`cidrBlock: the list has ${entriesMax} entries, which is the most it can have`);
     if (!(await this.options.entries.add(cluster.id, wish)))
-      throw invalid(`cidrBlock: there is an entry for ${wish.cidrBlock} already`);
+      throw invalid(
+        `cidrBlock: there is an entry for ${wish.cidrBlock} already; delete it first, or replace the list`,
+      );
     await this.tell(cluster);
   }
 
