@@ -10,6 +10,8 @@ import {
   type NodeState,
   noBuckets,
 } from './config/cluster-state.ts';
+import { networkOf, onFamilies } from './encryption/network-state.ts';
+import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
 import { defaultQuotasMb } from './provisioning/quotas.ts';
 
 interface Options {
@@ -17,6 +19,7 @@ interface Options {
   random: Random;
   dataFolder: string;
   memoryBytes: () => number;
+  surroundings: Pick<NodeSurroundings, 'families'>;
 }
 
 const unknownPorts: NodePorts = {
@@ -53,14 +56,19 @@ function firstNode({ random, dataFolder }: Options): NodeState {
 
 /** Writes only what is new, since every write makes clients take a new configuration. */
 export async function ownEntry(options: Options, ports: NodePorts): Promise<void> {
-  const entry = await options.store.get<ClusterState>(clusterKey);
-  const present = entry?.value.nodes[0];
-  const known = present?.paths.data === options.dataFolder && samePorts(present.ports, ports);
-  if (known) return;
-  await new ClusterStore(options.store).changeSelf((node) => ({
+  const { store, dataFolder, surroundings } = options;
+  const network = (node: NodeState) => onFamilies(networkOf(node), surroundings.families);
+  const present = (await store.get<ClusterState>(clusterKey))?.value.nodes[0];
+  const isKnown =
+    present?.paths.data === dataFolder &&
+    samePorts(present.ports, ports) &&
+    network(present) === networkOf(present);
+  if (isKnown) return;
+  await new ClusterStore(store).changeSelf((node) => ({
     ...node,
     ports,
-    paths: { ...node.paths, data: options.dataFolder },
+    paths: { ...node.paths, data: dataFolder },
+    network: network(node),
   }));
 }
 

@@ -15,7 +15,7 @@ import type { Mailer } from '../../src/cluster/alerts/mailer.ts';
 import type { Inbox, InboxFile } from '../../src/cluster/certificates/inbox.ts';
 import type { Issue, Issued } from '../../src/cluster/certificates/issue.ts';
 import type { PassphraseSources } from '../../src/cluster/certificates/passphrase.ts';
-import type { Edition, Vocabulary } from '../../src/cluster/config/cluster-state.ts';
+import type { Edition, Family, Vocabulary } from '../../src/cluster/config/cluster-state.ts';
 import type { OpenJournal } from '../../src/cluster/events/events.feature.ts';
 import { createClusterManager } from '../../src/cluster/manager.ts';
 import type { System } from '../../src/cluster/nodes/system.ts';
@@ -101,6 +101,8 @@ export interface ManagerOptions {
   edition?: Edition;
   wireNames?: Vocabulary;
   store?: ConfigStore;
+  /** Of the addresses that it was started on. */
+  families?: readonly Family[];
   issue?: Issue;
   /** Default: every mail arrives nowhere. */
   mailer?: Mailer;
@@ -145,7 +147,7 @@ export async function aManager(options: ManagerOptions = {}) {
       nameProblem: async (name) =>
         name === 'elsewhere' ? 'Could not listen on address "elsewhere": eaddrnotavail' : null,
       usableFolder: async (path) => path.startsWith('/ours'),
-      families: ['inet'],
+      families: options.families ?? ['inet'],
       isLoopback: (name) => name === '127.0.0.1' || name === 'localhost',
     },
     certificateFiles: {

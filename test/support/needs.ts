@@ -2,12 +2,13 @@
 // nothing goes untested unseen.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { postgresPrograms } from './postgres.ts';
 
 export const chromium = '/usr/bin/chromium';
 
 const probes: Record<
-  'mount' | 'compiler' | 'chromium' | 'namespaces' | 'openssl' | 'postgresql' | 'prometheus',
+  'mount' | 'ipv6' | 'compiler' | 'chromium' | 'namespaces' | 'openssl' | 'postgresql' | 'prometheus',
   { reason: string; works: () => unknown }
 > = {
   mount: {
@@ -21,6 +22,11 @@ const probes: Record<
       execFileSync('ip', ['netns', 'add', 'divan-probe'], { stdio: 'ignore' });
       execFileSync('ip', ['netns', 'del', 'divan-probe'], { stdio: 'ignore' });
     },
+  },
+  ipv6: {
+    reason: 'needs an IPv6 address of this machine (::1)',
+    works: () =>
+      Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1')),
   },
   chromium: {
     reason: `needs Chromium at ${chromium}`,

@@ -42,7 +42,7 @@ export interface NodeState {
   paths: NodePaths;
   /** What clients behind a port mapping or another network use instead. */
   alternate: AlternateAddresses | null;
-  /** Absent until somebody changes it. */
+  /** Absent where nobody ever changed it, in configurations of older versions. */
   network?: NodeNetwork;
 }
 

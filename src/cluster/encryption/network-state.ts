@@ -1,5 +1,5 @@
 // How nodes reach each other: address family, encryption, and the listeners for that.
-import type { NodeListener, NodeNetwork, NodeState } from '../config/cluster-state.ts';
+import type { Family, NodeListener, NodeNetwork, NodeState } from '../config/cluster-state.ts';
 
 /** What a node has until somebody changes it. */
 const untouched: NodeNetwork = {
@@ -24,3 +24,15 @@ export const withoutListener = (network: NodeNetwork, gone: NodeListener): NodeN
   ...network,
   listeners: network.listeners.filter((one) => !sameListener(one, gone)),
 });
+
+/** What a start on addresses of these families leaves of it; the same object when that is all. */
+export function onFamilies(network: NodeNetwork, families: readonly Family[]): NodeNetwork {
+  const isThere = ({ afamily }: { afamily: Family }) => families.includes(afamily);
+  const isTrue = !network.afamilyOnly || families.length === 1;
+  if (isTrue && isThere(network) && network.listeners.every(isThere)) return network;
+  const afamily = isThere(network) ? network.afamily : (families[0] as Family);
+  const start = { ...network, afamily, afamilyOnly: network.afamilyOnly && families.length === 1 };
+  return network.listeners
+    .map((one) => (isThere(one) ? one : { ...one, afamily }))
+    .reduce(withListener, { ...start, listeners: [] });
+}

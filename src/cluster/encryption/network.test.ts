@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
 import { checkSettings, managerTarget, refusals } from '../../../test/support/settings-suite.ts';
+import type { Family } from '../config/cluster-state.ts';
 
 const at = (call: string) => `/node/controller/${call}`;
 const words = (list: string) => `The value must be one of the following: [${list}]`;
@@ -94,6 +95,27 @@ describe('the network between nodes', () => {
     await post('setupNetConfig', { nodeEncryption: 'off' });
     assert.deepEqual(await post('disableExternalListener', { nodeEncryption: 'on' }), [200, '']);
     assert.deepEqual(await node(), [false, [plain]]);
+  });
+
+  it('is what the addresses of a start allow, and writes nothing when they allow it all', async () => {
+    const { post, store, manager } = await aNetwork();
+    await post('setupNetConfig', { afamilyOnly: 'true', nodeEncryption: 'on' });
+    await manager.stop();
+    const restarted = async (families: Family[]) => {
+      const again = await aManager({ store, families });
+      const { addressFamily, addressFamilyOnly, nodeEncryption, externalListeners } = (
+        await again.request('/nodes/self')
+      ).body as NodeAnswer;
+      await again.manager.stop();
+      return [addressFamily, addressFamilyOnly, nodeEncryption, externalListeners];
+    };
+    const listeners = (afamily: string) => [plain, encrypted].map((one) => ({ ...one, afamily }));
+    assert.deepEqual(await restarted(['inet']), ['inet', true, true, listeners('inet')]);
+    assert.deepEqual(await restarted(['inet6']), ['inet6', true, true, listeners('inet6')]);
+    const { revision } = (await store.get('cluster')) ?? {};
+    assert.deepEqual(await restarted(['inet6']), ['inet6', true, true, listeners('inet6')]);
+    assert.equal((await store.get('cluster'))?.revision, revision);
+    assert.deepEqual(await restarted(['inet', 'inet6']), ['inet6', false, true, listeners('inet6')]);
   });
 
   it('keeps the listener that it uses, and says so', async () => {

@@ -8,6 +8,7 @@ import { type SettingGroup, setting } from './setting.ts';
 
 const whole = 'provisioning.init_cluster';
 const between = 'opens the encrypted port between nodes, which carries nothing before there is another node';
+const byHost = 'what a node listens on is what it was started on';
 const unsent = 'no statistics ever leave the node';
 
 export const clusterSettings: readonly SettingGroup[] = [
@@ -127,8 +128,22 @@ export const clusterSettings: readonly SettingGroup[] = [
     title: 'Network between nodes',
     routes: ['provisioning.network', 'provisioning.enable_listener', 'provisioning.disable_listener'],
     settings: [
-      setting('afamily', '`ipv4`', '`ipv4`, `ipv6`: a family that `--host` is of', 'live', 'acts'),
-      setting('afamilyOnly', '`false`', '`true`, `false`; `true` not with both families', 'live', 'acts'),
+      setting(
+        'afamily',
+        'that of `--host`',
+        '`ipv4`, `ipv6`: a family that `--host` is of',
+        'live',
+        'replicas',
+        byHost,
+      ),
+      setting(
+        'afamilyOnly',
+        '`false`',
+        '`true`, `false`; `true` not with both families',
+        'live',
+        'replicas',
+        byHost,
+      ),
       setting('nodeEncryption', '`off`', '`on`, `off`', 'live', 'acts', between),
     ],
   },
@@ -142,8 +157,22 @@ export const clusterSettings: readonly SettingGroup[] = [
       setting('eventingPath', 'the data folder', 'as `eventing_path`', 'before provisioning', 'eventing'),
       setting('javaHome', 'empty', 'as `java_home`', 'live', 'analytics'),
       setting('hostname', 'none', 'as above', 'live', 'acts'),
-      setting('afamily', '`ipv4`', '`ipv4`, `ipv6`: a family that `--host` is of', 'live', 'acts'),
-      setting('afamilyOnly', '`false`', '`true`, `false`; `true` not with both families', 'live', 'acts'),
+      setting(
+        'afamily',
+        'that of `--host`',
+        '`ipv4`, `ipv6`: a family that `--host` is of',
+        'live',
+        'replicas',
+        byHost,
+      ),
+      setting(
+        'afamilyOnly',
+        '`false`',
+        '`true`, `false`; `true` not with both families',
+        'live',
+        'replicas',
+        byHost,
+      ),
       setting('nodeEncryption', '`off`', '`on`, `off`', 'live', 'acts', between),
     ],
   },
