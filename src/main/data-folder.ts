@@ -10,6 +10,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -17,6 +18,8 @@ import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import type { Random } from '#ports/random.ts';
 import { StartError } from './start-error.ts';
 
+/** Of folders that many users share, such as /tmp. */
+const stickyBit = 0o1000;
 const keyFile = 'secret.key';
 const idFile = 'folder.id';
 const passwordFile = 'administrator.sealed';
@@ -37,6 +40,7 @@ export class DataFolder {
     const absolute = resolve(path);
     try {
       makeFolder(absolute);
+      refuseOthers(absolute);
       chmodSync(absolute, 0o700);
     } catch (error) {
       throw new StartError(`--data-dir: cannot use ${absolute}: ${(error as Error).message}`, {
@@ -93,6 +97,13 @@ function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));
   mkdirSync(path, { mode: 0o700 });
+}
+
+/** What is no folder, or one that everybody keeps things in, is left with the rights it has. */
+function refuseOthers(path: string): void {
+  const about = statSync(path);
+  if (!about.isDirectory()) throw new Error('it is a file');
+  if ((about.mode & stickyBit) !== 0) throw new Error('others keep things there, too; name a folder in it');
 }
 
 /** Of several processes that do so at once, the first one's bytes are kept. */

@@ -91,6 +91,11 @@ export class TokenStore {
     return (await this.one('token_hash', hashOf(token))) !== undefined;
   }
 
+  /** The same of an access key. */
+  async isKnownKey(accessKey: string): Promise<boolean> {
+    return (await this.one('access_key', accessKey)) !== undefined;
+  }
+
   /** A token that was neither revoked nor has expired. */
   async byToken(token: string): Promise<TokenRow | null> {
     return this.valid(await this.one('token_hash', hashOf(token)));

@@ -45,7 +45,7 @@ export const newCloud = z.discriminatedUnion(
     z.strictObject({ provider: z.literal('azure'), region: oneOf(azureRegions), ...common }),
     z.strictObject({ provider: z.literal('gcp'), region: text(1, 64), ...common }),
   ],
-  'provider: must be one of aws, azure, gcp',
+  'must be one of aws, azure, gcp',
 );
 export type NewCloud = z.output<typeof newCloud>;
 

@@ -4,29 +4,62 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { roles } from '#cloud/access/caller.ts';
 import { TokenStore } from '#cloud/access/tokens.store.ts';
-import { CloudsService, newCloud } from '#cloud/clouds/clouds.service.ts';
-import { MembersService, newMember } from '#cloud/members/members.service.ts';
+import { CloudsService, type NewCloud, newCloud } from '#cloud/clouds/clouds.service.ts';
+import { oneOf, text } from '#cloud/http/component.ts';
+import { problemsOf } from '#cloud/http/problems.ts';
+import { MembersService, type NewMember, newMember } from '#cloud/members/members.service.ts';
+import type { Store } from '#cloud/store/tables.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { StartError } from '../start-error.ts';
 import type { CloudPlace } from './cloud-place.ts';
 
 const secretMin = 32;
-const secret = z.string().min(secretMin, `must have at least ${secretMin} characters`).max(256);
+const secretMax = 256;
+/** What goes through an Authorization header as it is; a colon ends an access key there. */
+const isPlain = /^[\x21-\x39\x3b-\x7e]*$/;
+const plain = (min: number, max: number) =>
+  text(min, max).regex(isPlain, 'must be without spaces, colons and what is not ASCII');
+const secret = plain(secretMin, secretMax);
+
+const once = <T>(of: (one: T) => unknown, name: string) =>
+  [
+    (list: readonly T[]) => {
+      const named = list.map(of).filter((value) => value !== undefined);
+      return new Set(named).size === named.length;
+    },
+    `must have each ${name} once`,
+  ] as const;
+
+const isProjectRole = (role: string): boolean => role === 'projectOwner' || role === 'projectViewer';
+
+const configToken = z
+  .strictObject({
+    role: oneOf(roles),
+    project: z.guid('must be the id of a project').optional(),
+    token: secret,
+    accessKey: plain(8, 128).optional(),
+    secretKey: secret.optional(),
+  })
+  .refine(({ role, project }) => isProjectRole(role) === (project !== undefined), {
+    path: ['project'],
+    error: 'goes with the roles projectOwner and projectViewer, and only with them',
+  });
+type ConfigToken = z.output<typeof configToken>;
 
 const configFile = z.strictObject({
-  clouds: z.array(newCloud).default([]),
-  users: z.array(newMember).default([]),
+  clouds: z
+    .array(newCloud)
+    .refine(...once((cloud: NewCloud) => cloud.name, 'name'))
+    .default([]),
+  users: z
+    .array(newMember)
+    .refine(...once((user: NewMember) => user.email, 'email'))
+    .default([]),
   tokens: z
-    .array(
-      z.strictObject({
-        role: z.enum(roles),
-        project: z.guid().optional(),
-        token: secret,
-        accessKey: z.string().min(8).max(128).optional(),
-        secretKey: secret.optional(),
-      }),
-    )
+    .array(configToken)
+    .refine(...once(({ token }: ConfigToken) => token, 'token'))
+    .refine(...once(({ accessKey }: ConfigToken) => accessKey, 'accessKey'))
     .default([]),
 });
 
@@ -40,18 +73,35 @@ export async function applyConfig(path: string, { store, secrets }: CloudPlace):
   const members = new MembersService({ ...ports, store });
   const known = new Set((await members.list()).map(({ email }) => email));
   for (const member of config.users) if (!known.has(member.email)) await members.add(member);
-  const tokens = new TokenStore({ ...ports, store, secrets });
-  for (const { role, project, ...given } of config.tokens) {
-    if (await tokens.isKnown(given.token)) continue;
-    await tokens.issue({ role, projectId: project ?? null, origin: 'operator', expiresAt: null }, given);
+  await addTokens(path, config.tokens, { store, tokens: new TokenStore({ ...ports, store, secrets }) });
+}
+
+async function addTokens(
+  path: string,
+  given: readonly ConfigToken[],
+  { store, tokens }: { store: Store; tokens: TokenStore },
+): Promise<void> {
+  for (const [i, { role, project, ...secrets }] of given.entries()) {
+    if (await tokens.isKnown(secrets.token)) continue;
+    const problem = (text: string): StartError => new StartError(`--config: ${path}: tokens.${i}.${text}`);
+    if (project !== undefined && !(await isProject(store, project)))
+      throw problem(`project: there is no project ${project}`);
+    if (secrets.accessKey !== undefined && (await tokens.isKnownKey(secrets.accessKey)))
+      throw problem('accessKey: another token has it');
+    await tokens.issue({ role, projectId: project ?? null, origin: 'operator', expiresAt: null }, secrets);
   }
 }
 
+async function isProject(store: Store, id: string): Promise<boolean> {
+  const found = store.selectFrom('projects').select('id').where('id', '=', id);
+  return (await found.executeTakeFirst()) !== undefined;
+}
+
 function read(path: string): z.output<typeof configFile> {
-  const parsed = configFile.safeParse(parseJson(path));
+  const given = parseJson(path);
+  const parsed = configFile.safeParse(given);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path: at, message }) => `${at.join('.')}: ${message}`);
-  throw new StartError(`--config: ${path}: ${problems.join('; ')}`);
+  throw new StartError(`--config: ${path}: ${problemsOf(parsed.error.issues, given, 'field')}`);
 }
 
 function parseJson(path: string): unknown {

@@ -1,4 +1,5 @@
 // Where a cloud keeps what it knows: its data folder with the key of its secrets, and its database.
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { SecretBox } from '#auth/secret-box.ts';
 import { migrate } from '#cloud/store/migrations.ts';
@@ -23,9 +24,28 @@ export interface CloudPlace {
 /** Makes what is absent and brings the tables up to date. */
 export async function openPlace(options: PlaceOptions, log: Log): Promise<CloudPlace> {
   const folder = DataFolder.open(options['data-dir'], realRandom);
-  const store = await openStore(options, folder.path, log);
-  await migrate(store);
+  const store = await openStore(options, folder.path, log).catch((error: Error) => {
+    throw new StartError(`--database: cannot use ${nameOf(options, folder.path)}: ${error.message}`, {
+      cause: error,
+    });
+  });
   return { folder, store, secrets: secretsOf(options, folder) };
+}
+
+/** Whether something is kept there already; a database server is asked elsewhere. */
+export const isBegun = ({ 'data-dir': folder, database }: PlaceOptions): boolean =>
+  isPostgres(database) || existsSync(fileOf(database, resolve(folder)));
+
+const isPostgres = (database: string | undefined): database is string =>
+  database !== undefined && /^postgres(ql)?:/.test(database);
+
+const fileOf = (database: string | undefined, folder: string): string =>
+  database === undefined ? join(folder, 'cloud.db') : resolve(database);
+
+/** Without the user and password of a server. */
+function nameOf({ database }: PlaceOptions, folder: string): string {
+  if (!isPostgres(database)) return fileOf(database, folder);
+  return URL.canParse(database) ? new URL(database).host + new URL(database).pathname : 'that address';
 }
 
 function secretsOf({ 'key-file': path }: PlaceOptions, folder: DataFolder): SecretBox {
@@ -39,11 +59,22 @@ function secretsOf({ 'key-file': path }: PlaceOptions, folder: DataFolder): Secr
   }
 }
 
-async function openStore({ database }: PlaceOptions, folder: string, log: Log): Promise<Store> {
-  if (database !== undefined && /^postgres(ql)?:/.test(database)) {
+async function openStore(options: PlaceOptions, folder: string, log: Log): Promise<Store> {
+  const store = await connect(options, folder, log);
+  try {
+    await migrate(store);
+  } catch (error) {
+    await store.destroy();
+    throw error;
+  }
+  return store;
+}
+
+async function connect({ database }: PlaceOptions, folder: string, log: Log): Promise<Store> {
+  if (isPostgres(database)) {
     const { openPostgres } = await import('#cloud/store/postgres.adapter.ts');
     return openPostgres(database, (error) => log.warn('database.connection_lost', { reason: error.message }));
   }
   const { openSqlite } = await import('#cloud/store/sqlite.adapter.ts');
-  return openSqlite(database === undefined ? join(folder, 'cloud.db') : resolve(database));
+  return openSqlite(fileOf(database, folder));
 }

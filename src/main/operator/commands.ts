@@ -1,8 +1,10 @@
 // The operator's commands: `divan cloud token|user|cloud <verb>`. They work on the cloud's database, whether it runs or not.
+import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { roles } from '#cloud/access/caller.ts';
 import { TokenStore } from '#cloud/access/tokens.store.ts';
 import { CloudsService, newCloud } from '#cloud/clouds/clouds.service.ts';
+import { Goof } from '#cloud/http/goof.ts';
 import { MembersService, newMember } from '#cloud/members/members.service.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
@@ -17,7 +19,8 @@ import {
   parseOptions,
   UsageError,
 } from '../options.ts';
-import { type CloudPlace, openPlace } from './cloud-place.ts';
+import { StartError } from '../start-error.ts';
+import { type CloudPlace, isBegun, openPlace } from './cloud-place.ts';
 
 const dayMs = 86_400_000;
 const unitMs: Readonly<Record<string, number>> = { h: 3_600_000, d: dayMs, w: 7 * dayMs };
@@ -216,10 +219,17 @@ export async function runOperatorCommand(args: readonly string[]): Promise<strin
   const { names, rest } = split(found, args);
   const options = parseOptions(found.options, rest, process.env) as Record<string, unknown> &
     OptionValues<typeof listOptions>;
+  if (!isBegun(options))
+    process.stderr.write(
+      `divan: there was no cloud in ${resolve(options['data-dir'])}; one begins there now\n`,
+    );
   const at = await openPlace(options, silentLog);
   try {
     const { value, lines } = await found.run(at, options as OptionValues<OptionSpecs>, names);
     return options.json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join('');
+  } catch (error) {
+    if (error instanceof Goof) throw new StartError(error.message, { cause: error });
+    throw error;
   } finally {
     await at.store.destroy();
   }

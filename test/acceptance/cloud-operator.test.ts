@@ -1,0 +1,113 @@
+// What the operator gets wrong on the command line and in a configuration file: told in a sentence, without a stack.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { operator } from '../support/cloud-operator.ts';
+
+const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+const token = 'x'.repeat(32);
+const other = 'y'.repeat(32);
+const nowhere = '00000000-0000-4000-8000-000000000000';
+const west = { name: 'west', provider: 'gcp', region: 'us-west1', cidr: '10.2.0.0/16' };
+const ada = { name: 'Ada', email: 'ada@example.com' };
+
+describe('the operator', () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'divan-operator-'));
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  const start = (...args: string[]) => {
+    const { stderr, status } = spawnSync(process.execPath, [launcher, 'cloud', '--port', '0', ...args], {
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+    return { stderr, status };
+  };
+
+  function refuses({ stderr, status }: { stderr: string; status: number | null }, message: RegExp): void {
+    assert.match(stderr, message);
+    assert.doesNotMatch(stderr, /\n {4}at /);
+    assert.notEqual(status, 0);
+  }
+
+  test('is told what is wrong with a configuration file, and where', () => {
+    const config = join(folder, 'config.json');
+    const reader = { role: 'reader', token };
+    const mistakes: [config: unknown, message: RegExp][] = [
+      [[], /config\.json: body: must be an object/],
+      [{ cloud: [] }, /: cloud: unknown field/],
+      [{ clouds: [{ name: 'w' }] }, /: clouds\.0\.provider: is missing: it must be one of aws, azure, gcp/],
+      [{ clouds: [west, west] }, /: clouds: must have each name once/],
+      [{ users: [ada, ada] }, /: users: must have each email once/],
+      [{ tokens: [{ ...reader, role: 'god' }] }, /: tokens\.0\.role: must be one of organizationOwner/],
+      [{ tokens: [{ ...reader, token: 'short' }] }, /: tokens\.0\.token: must have 32 to 256 characters/],
+      [{ tokens: [{ ...reader, token: `${token}:` }] }, /: tokens\.0\.token: must be without spaces, colons/],
+      [{ tokens: [{ ...reader, role: 'projectOwner' }] }, /: tokens\.0\.project: .*goes with the roles/],
+      [{ tokens: [{ ...reader, project: nowhere }] }, /: tokens\.0\.project: goes with the roles/],
+      [
+        { tokens: [{ role: 'projectOwner', token, project: nowhere }] },
+        /: tokens\.0\.project: there is no project/,
+      ],
+      [{ tokens: [reader, reader] }, /: tokens: must have each token once/],
+      [
+        { tokens: [token, other].map((one) => ({ ...reader, token: one, accessKey: 'same-key' })) },
+        /: tokens: must have each accessKey once/,
+      ],
+    ];
+    for (const [given, message] of mistakes) {
+      writeFileSync(config, JSON.stringify(given));
+      refuses(start('--data-dir', join(folder, 'configured'), '--config', config), message);
+    }
+  });
+
+  test('is told of an access key that another token has', () => {
+    const config = join(folder, 'keys.json');
+    const dataDir = join(folder, 'keys');
+    const made = operator({ dataDir }, 'token', 'create', '--role', 'reader', '--json');
+    const { accessKey } = JSON.parse(made.stdout) as { accessKey: string };
+    writeFileSync(config, JSON.stringify({ tokens: [{ role: 'reader', token, accessKey }] }));
+    refuses(start('--data-dir', dataDir, '--config', config), /: tokens\.0\.accessKey: another token has it/);
+  });
+
+  test('is told what a command refuses, and that a command began a new cloud', () => {
+    const cloud = { dataDir: join(folder, 'new') };
+    const first = operator(cloud, 'user', 'add', ada.name, ada.email);
+    assert.equal(first.status, 0);
+    assert.match(first.stderr, /there was no cloud in .*new; one begins there now/);
+    const second = operator(cloud, 'user', 'add', ada.name, ada.email);
+    refuses(second, /^divan: email: there is a user ada@example\.com already\n$/);
+    refuses(
+      operator(cloud, 'user', 'remove', 'bob@example.com'),
+      /^divan: there is no user bob@example\.com\n$/,
+    );
+  });
+
+  test('is told of a database that cannot be used, without its password', () => {
+    const dataDir = join(folder, 'unused');
+    const away = start('--data-dir', dataDir, '--database', 'postgres://u:secret-7@127.0.0.1:1/x');
+    refuses(away, /^divan: --database: cannot use 127\.0\.0\.1:1\/x: .*ECONNREFUSED/);
+    assert.doesNotMatch(away.stderr, /secret-7/);
+    refuses(
+      start('--data-dir', dataDir, '--database', join(folder, 'nowhere', 'x.db')),
+      /^divan: --database: cannot use .*x\.db: unable to open/,
+    );
+  });
+
+  test('keeps the rights of a file and of a folder that everybody uses', () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '', { mode: 0o644 });
+    refuses(start('--data-dir', file), /^divan: --data-dir: cannot use .*file: it is a file/);
+    assert.equal(statSync(file).mode & 0o7777, 0o644);
+    const shared = join(folder, 'shared');
+    mkdirSync(shared);
+    chmodSync(shared, 0o1777);
+    refuses(start('--data-dir', shared), /--data-dir: cannot use .*shared: others keep things there, too/);
+    assert.equal(statSync(shared).mode & 0o7777, 0o1777);
+  });
+});
