@@ -137,6 +137,8 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
   const users = createUsers({ ...options, targets: targetsOf(view), passwordPolicy: () => policy.value });
   const certificates = createCertificates({
     ...{ ...options, view },
+    wantsRsa: () => security.service.wantsRsa,
+    suitesProblem: (keyKind) => security.service.problemWith(keyKind),
     expiring: (text) => events.log.record('certificate_expiring', { text }),
   });
   const security = securityParts({

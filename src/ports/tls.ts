@@ -9,6 +9,8 @@ export interface TlsSpec {
   /** PEM chain, PEM key. */
   readonly certificate: string;
   readonly key: string;
+  /** A second certificate with a key of another kind, for suites that want that. */
+  readonly other?: { readonly certificate: string; readonly key: string };
   readonly minVersion: TlsVersion;
   /** OpenSSL names, the best first, of TLS 1.3 too; without it the runtime's own list holds. */
   readonly ciphers?: readonly string[];
@@ -24,8 +26,8 @@ export function secureContextOptions(tls: TlsSpec): SecureContextOptions & { tic
   const list = ciphers?.join(':') ?? DEFAULT_CIPHERS;
   const hasOldVersions = minVersion === 'TLSv1' || minVersion === 'TLSv1.1';
   return {
-    cert: tls.certificate,
-    key: tls.key,
+    cert: [tls.certificate, ...(tls.other ? [tls.other.certificate] : [])],
+    key: [tls.key, ...(tls.other ? [tls.other.key] : [])],
     minVersion,
     honorCipherOrder: tls.honorCipherOrder,
     ...(tls.clients && { ca: [...tls.clients.authorities] }),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
-import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { type ConnectionOptions, connect, getCiphers, type TLSSocket } from 'node:tls';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 
 /** Clients of old versions have their own idea of what is safe. */
@@ -102,6 +102,32 @@ describe('TLS of a node', () => {
     await set(node, '/data', { cipherSuites: '["TLS_AES_128_GCM_SHA256"]', tlsMinVersion: 'tlsv1.3' });
     await eventually(async () => assert.equal(await agreed(kvTls, {}), 'TLSv1.3 TLS_AES_128_GCM_SHA256'));
     assert.equal(await agreed(kvTls, { maxVersion: 'TLSv1.2' }), 'refused');
+  });
+
+  it('serves each suite that it says is supported, whatever key that wants, and after a restart', async () => {
+    await using first = await NodeProcess.start();
+    const response = await first.request('/settings/security/data/supportedCipherSuites');
+    const supported = (await response.json()) as string[];
+    assert(supported.includes('TLS_RSA_WITH_AES_128_GCM_SHA256'));
+    const any = { ciphers: getCiphers().join(':').toUpperCase() };
+    for (const suite of supported) {
+      await set(first, '/data', { cipherSuites: JSON.stringify([suite]) });
+      await eventually(async () =>
+        assert.equal((await agreed(first.ready.node.kvTls, any)).split(' ')[1], suite),
+      );
+    }
+    await set(first, '', { cipherSuites: '["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]' });
+    await set(first, '/data', { cipherSuites: '["TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"]' });
+    const { dataDir } = first;
+    await first.stop('SIGKILL');
+    await using again = await NodeProcess.start({ dataDir });
+    const { restTls, kvTls } = again.ready.node;
+    assert.equal(await agreed(restTls, {}), 'TLSv1.2 TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256');
+    assert.equal(await agreed(kvTls, {}), 'TLSv1.2 TLS_DHE_RSA_WITH_AES_128_GCM_SHA256');
+    assert.equal((await again.request('/controller/regenerateCertificate', 'POST')).status, 200);
+    await eventually(async () =>
+      assert.equal(await agreed(restTls, {}), 'TLSv1.2 TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'),
+    );
   });
 
   it('resumes no session that was agreed on before a change', async () => {

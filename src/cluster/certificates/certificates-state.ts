@@ -30,6 +30,8 @@ export interface StoredNodeCertificate {
   chain: string;
   /** Sealed. */
   key: string;
+  /** Of a generated one, once suites want it: a certificate with an RSA key besides, its key sealed. */
+  rsa?: { chain: string; key: string };
   /** The authority that the chain leads to. */
   authorityId: number;
   /** Of a generated one: the names that it was made for. */

@@ -27,6 +27,10 @@ export interface CertificatesOptions {
   passphrases: PassphraseSources;
   issue: Issue;
   ownNames: readonly string[];
+  /** Whether suites are chosen that want an RSA key. */
+  wantsRsa: () => boolean;
+  /** Why no chosen suite goes with a key of this kind; null when one does. */
+  suitesProblem: (keyKind: string) => string | null;
   /** Told daily of each certificate that ends soon. */
   expiring(text: string): void;
   clock: Clock;

@@ -344,3 +344,22 @@ test('leaves certificates to the enterprise edition', async () => {
   assert.deepEqual([status, headers['x-enterprise-edition-needed']], [400, '1']);
   await manager.stop();
 });
+
+test('keeps suites and certificate fitting: neither is taken where nobody could connect any more', async () => {
+  await using node = await aNode({ issue: issueInProcess });
+  using authority = new OpensslAuthority();
+  const { certificate, key } = authority.issue('/CN=node', { names });
+  node.put({ 'CA/own.pem': authority.certificate, 'chain.pem': certificate, 'pkey.key': key });
+  assert.equal((await node.load()).status, 200);
+  const choose = (suite: string) =>
+    node.request('/settings/security/data', { form: { cipherSuites: JSON.stringify([suite]) } });
+  const unfit = 'data.cipherSuites - None of the cipher suites goes with a certificate whose key is EC';
+  assert.equal((await choose('TLS_RSA_WITH_AES_128_GCM_SHA256')).status, 200, 'a generated one fits all');
+  const refused = await node.reload();
+  assert.deepEqual([refused.status, refused.body], [400, unfit]);
+  assert.equal((await choose('TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256')).status, 200);
+  assert.equal((await node.reload()).status, 200);
+  const again = await choose('TLS_RSA_WITH_AES_128_GCM_SHA256');
+  assert.deepEqual([again.status, again.body], [400, { errors: [unfit] }]);
+  assert.equal((await choose('TLS_AES_128_GCM_SHA256')).status, 200);
+});

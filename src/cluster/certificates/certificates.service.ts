@@ -1,5 +1,6 @@
 // The certificate of this node and the authority that made it: made on first start, the node's again whenever the names
 // that clients reach it by change. What an operator brings instead is in trusted-authorities.ts and node-certificate.ts.
+import { X509Certificate } from 'node:crypto';
 import { assert } from '#base/assert.ts';
 import type { ClientCertificates } from '#ports/client-certificate.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -34,6 +35,7 @@ export interface CertificateFiles {
 export interface NodeTls {
   certificate: string;
   key: string;
+  other?: KeyedCertificate;
   minVersion: 'TLSv1.2';
   honorCipherOrder: boolean;
   clients?: ClientCertificates;
@@ -49,6 +51,8 @@ export interface CertificatesDeps {
   log: Log;
   /** What clients are asked for. */
   clientAuth: WatchedSetting<ClientAuth>;
+  /** Whether suites are chosen that want an RSA key. */
+  wantsRsa: () => boolean;
   /** Names and addresses that the node has whatever it is called: those it listens on, this machine's name. */
   ownNames: readonly string[];
 }
@@ -104,6 +108,15 @@ export class CertificatesService implements Changing {
     return this.#current;
   }
 
+  /** Of the certificates in use: `ec`, `rsa`. */
+  keyKinds(): string[] {
+    const own = this.#current;
+    if (!own) return [];
+    return [own.certificate, ...(own.other ? [own.other.certificate] : [])].map(
+      (pem) => new X509Certificate(pem).publicKey.asymmetricKeyType ?? '',
+    );
+  }
+
   /** Once there is a certificate. */
   get ready(): Promise<void> {
     return this.#started;
@@ -118,6 +131,16 @@ export class CertificatesService implements Changing {
   onChange(listener: () => void): { stop(): void } {
     this.#listeners.add(listener);
     return { stop: () => void this.#listeners.delete(listener) };
+  }
+
+  /** Has a certificate with an RSA key too, unless an operator's is in use: then there is no other. */
+  async offerRsa(): Promise<void> {
+    await this.#started;
+    const { store, view } = this.#deps;
+    const node = store.state.nodes[view.self.uuid];
+    if (node?.origin !== 'generated' || node.rsa) return;
+    const issued = await this.#issue(this.#signer(store.state), this.#wantedNames(), true);
+    await store.change((state) => this.#withIssued(state, issued, false));
   }
 
   /** Makes a new certificate for this node, and tells the authority behind it. */
@@ -139,19 +162,21 @@ export class CertificatesService implements Changing {
       clientAuth.value,
       store.state.authorities.map(({ pem }) => pem),
     );
-    const shown = JSON.stringify([node.chain, node.key, clients]);
+    const shown = JSON.stringify([node.chain, node.key, node.rsa, clients]);
     if (shown === this.#shown) return;
     this.#shown = shown;
     const key = store.open(node.key);
     const own = { certificate: node.chain, key, minVersion: 'TLSv1.2', honorCipherOrder: true } as const;
-    this.#current = { ...own, ...(clients && { clients }) };
+    const other = node.rsa && { certificate: node.rsa.chain, key: store.open(node.rsa.key) };
+    this.#current = { ...own, ...(other && { other }), ...(clients && { clients }) };
     for (const listener of [...this.#listeners]) listener();
   }
 
   async #import(): Promise<void> {
     const { files, store } = this.#deps;
     const { authority, node, names } = await files.load();
-    if (authority && node) await store.change((state) => this.#withIssued(state, { authority, node, names }));
+    const kept = authority && node && { authority, node, names, rsa: null };
+    if (kept) await store.change((state) => this.#withIssued(state, kept));
     // Keys in plain text are not left behind.
     await files.remove();
   }
@@ -186,11 +211,16 @@ export class CertificatesService implements Changing {
     }
   }
 
-  async #issue(signer: KeyedCertificate | null, names: string): Promise<Issued & { names: string }> {
+  async #issue(
+    signer: KeyedCertificate | null,
+    names: string,
+    withRsa = this.#deps.wantsRsa(),
+  ): Promise<Issued & { names: string }> {
     const issued = await this.#deps.issue({
       authority: signer,
       suffix: this.#deps.random.bytes(4).toString('hex'),
-      serials: [this.#serial(), this.#serial()],
+      serials: [this.#serial(), this.#serial(), this.#serial()],
+      withRsa,
       names: names.split('\n').map(alternativeName),
     });
     return { ...issued, names };
@@ -203,7 +233,7 @@ export class CertificatesService implements Changing {
 
   #withIssued(
     before: CertificatesState,
-    { authority, node, names }: Issued & { names: string },
+    { authority, node, rsa, names }: Issued & { names: string },
     replaceLoaded = true,
   ): CertificatesState {
     const { store, clock, view } = this.#deps;
@@ -219,7 +249,8 @@ export class CertificatesService implements Changing {
     const { uuid } = view.self;
     if (state.nodes[uuid]?.origin === 'inbox' && !replaceLoaded) return state;
     const authorityId = state.authorities.findLast((one) => one.pem === pem)?.id ?? 0;
-    const own = { origin: 'generated', chain: node.certificate, key: store.seal(node.key) } as const;
+    const sealed = ({ certificate, key }: KeyedCertificate) => ({ chain: certificate, key: store.seal(key) });
+    const own = { origin: 'generated', ...sealed(node), ...(rsa && { rsa: sealed(rsa) }) } as const;
     return { ...state, nodes: { ...state.nodes, [uuid]: { ...own, authorityId, names, passphrase: {} } } };
   }
 

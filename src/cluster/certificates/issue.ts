@@ -17,14 +17,17 @@ export interface IssueRequest {
   authority: KeyedCertificate | null;
   /** Eight hex digits that tell a new authority from others. */
   suffix: string;
-  /** Of the authority and of the node, as hex. */
-  serials: [string, string];
+  /** Of the authority, of the node and of its certificate with an RSA key, as hex. */
+  serials: [string, string, string];
   names: AlternativeName[];
+  /** Whether the node gets a certificate with an RSA key besides. */
+  withRsa: boolean;
 }
 
 export interface Issued {
   authority: KeyedCertificate;
   node: KeyedCertificate;
+  rsa: KeyedCertificate | null;
 }
 
 export type Issue = (request: IssueRequest) => Promise<Issued>;

@@ -25,6 +25,8 @@ export interface NodeCertificateDeps {
   store: CertificatesStore;
   inbox: Inbox;
   clock: Clock;
+  /** Why no chosen suite goes with a key of this kind; null when one does. */
+  suitesProblem: (keyKind: string) => string | null;
 }
 
 export class NodeCertificate {
@@ -74,6 +76,8 @@ export class NodeCertificate {
     });
     authorityOf(this.#deps.store.state, chain);
     if (!chain[0]?.checkPrivateKey(key)) throw refuse.json(keyProblem.mismatch);
+    const unfit = this.#deps.suitesProblem(key.asymmetricKeyType ?? '');
+    if (unfit !== null) throw refuse.json(unfit);
   }
 }
 

@@ -6,7 +6,7 @@ import { aManager } from '../../../test/support/manager.ts';
 describe('cluster reads', () => {
   it('list the one pool once provisioned, with paths that answer', async () => {
     const authority = await makeCertificate();
-    const { request } = await aManager({ issue: async () => ({ authority, node: authority }) });
+    const { request } = await aManager({ issue: async () => ({ authority, node: authority, rsa: null }) });
     const { body } = await request('/pools');
     assert.equal(body.pools[0].uri, `/pools/default?uuid=${body.uuid}`);
     assert.equal((await request(body.pools[0].uri)).status, 200);
@@ -153,7 +153,7 @@ describe('cluster reads', () => {
 
   it('give out the root certificate without credentials', async () => {
     const authority = await makeCertificate();
-    const { request } = await aManager({ issue: async () => ({ authority, node: authority }) });
+    const { request } = await aManager({ issue: async () => ({ authority, node: authority, rsa: null }) });
     assert.equal((await request('/pools/default/certificate', { as: null })).text, authority.certificate);
     const { body } = await request('/pools/default/certificate?extended=true', { as: null });
     assert.deepEqual(

@@ -65,3 +65,9 @@ export const runtimeVersion: Readonly<Record<TlsVersionName, TlsVersion>> = {
   'tlsv1.2': 'TLSv1.2',
   'tlsv1.3': 'TLSv1.3',
 };
+
+/** Whether a suite was chosen that proves who the server is, or agrees on a key, by RSA. */
+export const wantsRsa = ({ cipherSuites = [], services: own }: SecurityState): boolean =>
+  [...cipherSuites, ...Object.values(own).flatMap((choices) => choices.cipherSuites ?? [])].some((name) =>
+    name.includes('_RSA_WITH_'),
+  );

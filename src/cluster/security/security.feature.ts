@@ -19,7 +19,11 @@ import { ServiceTls } from './service-tls.ts';
 export interface SecurityOptions {
   store: ConfigStore;
   view: ClusterView;
-  certificates: Changing & { current(): TlsSpec | null };
+  certificates: Changing & {
+    current(): TlsSpec | null;
+    offerRsa(): Promise<void>;
+    keyKinds(): readonly string[];
+  };
   certificateUpload: CertificateUpload;
   edition: Edition;
   log: Log;
@@ -40,6 +44,8 @@ export function securityParts(options: SecurityOptions): SecurityParts {
     ...options,
     setting,
     ciphers: new CipherNames(runtimeCiphers),
+    offerRsa: () => options.certificates.offerRsa(),
+    keyKinds: () => options.certificates.keyKinds(),
     encryptsBetweenNodes: () => options.view.cluster.nodes.every((node) => networkOf(node).nodeEncryption),
     demandsClientCertificates: () => options.certificates.current()?.clients?.demanded ?? false,
   });

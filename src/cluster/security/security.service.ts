@@ -21,6 +21,7 @@ import {
   type SecurityState,
   type ServiceName,
   services,
+  wantsRsa,
 } from './security-state.ts';
 
 export interface SecurityDeps {
@@ -29,6 +30,10 @@ export interface SecurityDeps {
   edition: Edition;
   encryptsBetweenNodes: () => boolean;
   demandsClientCertificates: () => boolean;
+  /** Resolves when there is a certificate with an RSA key, if one can be had. */
+  offerRsa: () => Promise<void>;
+  /** Kinds of the keys that the node's certificates have, as Node names them; empty while there is none. */
+  keyKinds: () => readonly string[];
   log: Log;
 }
 
@@ -64,6 +69,18 @@ export class SecurityService implements Changing {
       : null;
   }
 
+  /** Whether suites are chosen that want an RSA key of the server. */
+  get wantsRsa(): boolean {
+    return wantsRsa(this.state);
+  }
+
+  /** Why a certificate with a key of this kind would leave a service without any suite; null when it would not. */
+  problemWith(keyKind: string): string | null {
+    return (
+      services.map((service) => unfit(this.state, service, [keyKind])).find((one) => one !== null) ?? null
+    );
+  }
+
   /** What a service's listeners go by, besides the certificate. */
   tlsOf(service: ServiceName): Pick<TlsSpec, 'minVersion' | 'ciphers' | 'honorCipherOrder'> {
     const { tlsMinVersion, cipherSuites, honorCipherOrder } = effectiveTls(this.state, service);
@@ -84,9 +101,10 @@ export class SecurityService implements Changing {
     const problems: string[] = [];
     const read = wanted.map((one) => this.#read(one, problems));
     if (problems.length > 0) throw refuse.errorList(problems);
-    await this.#change((state) =>
-      read.reduce((next, one) => (one ? withValue(next, one.path, one.value) : next), state),
-    );
+    const changed = (state: SecurityState) =>
+      read.reduce((next, one) => (one ? withValue(next, one.path, one.value) : next), state);
+    if (wantsRsa(changed(this.state))) await this.#deps.offerRsa();
+    await this.#change(changed);
     this.#deps.log.info('security.changed', { keys: wanted.map(({ steps }) => steps.join('.')) });
   }
 
@@ -137,7 +155,10 @@ export class SecurityService implements Changing {
   async #change(next: (state: SecurityState) => SecurityState): Promise<void> {
     await this.#deps.setting.change((before) => {
       const after = next(before);
-      const problems = services.flatMap((service) => unusable(after, service) ?? []);
+      const kinds = this.#deps.keyKinds();
+      const problems = services.flatMap(
+        (service) => unusable(after, service) ?? unfit(after, service, kinds) ?? [],
+      );
       if (problems.length > 0) throw refuse.errorList(problems);
       return after;
     });
@@ -150,4 +171,14 @@ function unusable(state: SecurityState, service: ServiceName): string | null {
   if (cipherSuites.length === 0 || tlsMinVersion !== 'tlsv1.3') return null;
   if (cipherSuites.some((name) => !name.includes('_WITH_') && isTls13(name))) return null;
   return `${service}.cipherSuites - None of the cipher suites is one of tlsv1.3, the lowest version allowed`;
+}
+
+/** Suites of which none goes with the node's certificate would, too. */
+function unfit(state: SecurityState, service: ServiceName, kinds: readonly string[]): string | null {
+  const { cipherSuites } = effectiveTls(state, service);
+  const fits = (name: string) =>
+    !name.includes('_WITH_') || kinds.includes(name.includes('_ECDSA_WITH_') ? 'ec' : 'rsa');
+  if (cipherSuites.length === 0 || kinds.length === 0 || cipherSuites.some(fits)) return null;
+  const keys = kinds.join(' and ').toUpperCase();
+  return `${service}.cipherSuites - None of the cipher suites goes with a certificate whose key is ${keys}`;
 }

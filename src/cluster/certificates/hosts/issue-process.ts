@@ -8,6 +8,11 @@ import * as x509 from '@peculiar/x509';
 import type { Issued, IssueRequest, KeyedCertificate } from '../issue.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+const rsaAlgorithm = {
+  ...{ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+  ...{ modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) },
+};
+const { digitalSignature, keyEncipherment } = x509.KeyUsageFlags;
 const validity = {
   notBefore: new Date(Date.UTC(2013, 0, 1)),
   notAfter: new Date(Date.UTC(2049, 11, 31, 23, 59, 59)),
@@ -21,7 +26,10 @@ process.stdout.write(JSON.stringify(await issue(JSON.parse(await text(process.st
 
 async function issue(request: IssueRequest): Promise<Issued> {
   const authority = request.authority ?? (await newAuthority(request));
-  return { authority, node: await newNode(authority, request) };
+  const { names, serials, withRsa } = request;
+  const node = await newNode(authority, { names, serial: serials[1], keyAlgorithm: algorithm });
+  const rsa = withRsa && newNode(authority, { names, serial: serials[2], keyAlgorithm: rsaAlgorithm });
+  return { authority, node, rsa: (await rsa) || null };
 }
 
 async function newAuthority({ suffix, serials }: IssueRequest): Promise<KeyedCertificate> {
@@ -41,14 +49,22 @@ async function newAuthority({ suffix, serials }: IssueRequest): Promise<KeyedCer
   return { certificate: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
 }
 
+interface NodeCertificate {
+  names: IssueRequest['names'];
+  serial: string;
+  keyAlgorithm: typeof algorithm | typeof rsaAlgorithm;
+}
+
 async function newNode(
   authority: KeyedCertificate,
-  { names, serials }: IssueRequest,
+  { names, serial, keyAlgorithm }: NodeCertificate,
 ): Promise<KeyedCertificate> {
   const issuer = new x509.X509Certificate(authority.certificate);
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ['sign', 'verify']);
+  // Some suites of TLS 1.2 have the client encrypt to the server's RSA key.
+  const usages = keyAlgorithm === rsaAlgorithm ? digitalSignature | keyEncipherment : digitalSignature;
   const certificate = await x509.X509CertificateGenerator.create({
-    serialNumber: serials[1],
+    serialNumber: serial,
     subject: 'CN=Divan node',
     issuer: issuer.subject,
     ...validity,
@@ -57,7 +73,7 @@ async function newNode(
     publicKey: keys.publicKey,
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.KeyUsagesExtension(usages, true),
       new x509.ExtendedKeyUsageExtension([serverAuth, clientAuth]),
       new x509.SubjectAlternativeNameExtension(names.map(({ kind, name }) => ({ type: kind, value: name }))),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
