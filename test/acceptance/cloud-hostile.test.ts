@@ -7,6 +7,7 @@ import { createApi } from '#cloud/http/api.ts';
 import { silentLog } from '#ports/log.ts';
 import { aCluster } from '../support/cloud-cluster.ts';
 import type { CloudDescription } from '../support/cloud-description.ts';
+import { created } from '../support/cloud-operator.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 
 const nobody = '00000000-0000-4000-8000-000000000000';
@@ -109,6 +110,25 @@ describe('hostile requests', () => {
       assert.match(answer.text, /"errorType":"PayloadTooLarge"/);
       assert.ok(await answer.closed());
     }
+  });
+
+  test('knows an id in capital letters', async () => {
+    const { body: shown } = await cloud.request('GET', `/v2/clusters/${cluster}`);
+    const loud = await cloud.request('GET', `/v2/clusters/${cluster.toUpperCase()}`);
+    assert.deepEqual(loud.body, shown);
+    const { projectId, cloudId } = shown;
+    const upper = { projectId: projectId.toUpperCase(), cloudId: cloudId.toUpperCase() };
+    const listed = await cloud.request(
+      'GET',
+      `/v2/clusters?projectId=${upper.projectId}&cloudId=${upper.cloudId}`,
+    );
+    assert.equal(listed.body.cursor.pages.totalItems, 1);
+    const owner = created(cloud, '--role', 'projectOwner', '--project', projectId);
+    const made = await cloud.request('POST', '/v2/clusters', { name: 'loud', ...upper }, owner.token);
+    assert.equal(made.status, 202, JSON.stringify(made.body));
+    const { body } = await cloud.request('GET', made.headers.get('location') as string);
+    assert.deepEqual([body.projectId, body.cloudId], [projectId, cloudId]);
+    assert.equal((await cloud.request('DELETE', `/v2/clusters/${body.id.toUpperCase()}`)).status, 202);
   });
 
   test('takes an empty body with a content type as none', async () => {

@@ -49,6 +49,8 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
       const bucket = { name: 'orders', memoryQuota: 100, replicas: 0 };
       assert.equal((await other.request('POST', `${path}/buckets`, bucket)).status, 201);
       assert.equal((await one.request('GET', `${path}/buckets`)).body[0].name, 'orders');
+      const fraction = { cidrBlock: '10.0.0.1', ruleType: 'temporary', duration: '1.0006s' };
+      assert.equal((await other.request('POST', `${path}/allowlist`, fraction)).status, 202);
       assert.deepEqual([one.nodePids().length, other.nodePids().length], [1, 0]);
       assert.equal((await other.request('DELETE', path)).status, 202);
       await untilGone(other, path);

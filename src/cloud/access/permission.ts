@@ -16,7 +16,7 @@ export function needRole(operation: Operation, { identity: { role } }: Caller): 
 export function needNamedProject(operation: Operation, caller: Caller, body: unknown): void {
   const { projectId } = (body ?? {}) as { projectId?: unknown };
   if (operation.subject === undefined && typeof projectId === 'string')
-    needProject(operation, caller, projectId);
+    needProject(operation, caller, projectId.toLowerCase());
 }
 
 /** Throws unless the caller may in this project. */

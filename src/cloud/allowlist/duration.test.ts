@@ -9,6 +9,8 @@ test('reads times as Go writes them', () => {
     ['1.5h', 5_400_000],
     ['2s500ms', 2_500],
     ['0s', 0],
+    ['1.0006s', 1_001],
+    ['0.1h0.7m', 402_000],
   ] as const) {
     assert.equal(durationMs(text), ms, text);
   }

@@ -3,9 +3,13 @@
 const unitMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
 const part = /(\d+(?:\.\d+)?)(ms|h|m|s)/g;
 
-/** Milliseconds; null for what is no such time. */
+/** Whole milliseconds; null for what is no such time. */
 export function durationMs(text: string): number | null {
   if (!/^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|h|m|s))+$/.test(text)) return null;
   const parts = [...text.matchAll(part)];
-  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (unitMs[unit as string] as number), 0);
+  const ms = parts.reduce(
+    (sum, [, count, unit]) => sum + Number(count) * (unitMs[unit as string] as number),
+    0,
+  );
+  return Math.round(ms);
 }

@@ -95,8 +95,10 @@ async function subjectOf(
 ): Promise<Subject | undefined> {
   const params = request.params as Record<string, string>;
   if (Object.values(params).some((value) => value === '' || value.includes('\0'))) throw nowhere(request.url);
-  const { id } = params;
-  if (id !== undefined && !uuid.test(id)) throw malformedId(operation, id);
+  const given = params['id'];
+  if (given !== undefined && !uuid.test(given)) throw malformedId(operation, given);
+  const id = given?.toLowerCase();
+  if (id !== undefined) params['id'] = id;
   if (id === undefined || operation.subject === undefined) return undefined;
   const subject = await find(operation.subject, id);
   needSubject(operation, request.caller as Caller, `${operation.subject} ${id}`, subject);

@@ -6,7 +6,8 @@ import { z } from 'zod';
 export const component = <S extends z.ZodRawShape>(id: string, shape: S) =>
   z.strictObject(shape).meta({ id });
 
-export const uuidField = () => z.guid('must be a uuid');
+/** Capital letters are the same as small ones, which is how all are kept. */
+export const uuidField = () => z.guid('must be a uuid').toLowerCase();
 
 /** What both databases keep as it is: neither null characters nor halves of characters. */
 const keepable = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
