@@ -96,6 +96,38 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     assert.match(project.body.message, /goods/);
   });
 
+  test('orders text by its characters alone, whatever the language of the database', async () => {
+    await using cloud = await start();
+    const names = [
+      'b',
+      'A',
+      'a',
+      'B',
+      'ä',
+      '_',
+      'Z',
+      'a b',
+      'ab',
+      '-a',
+      'a-b',
+      'é',
+      '1',
+      '10',
+      '2',
+      'Ω',
+      '😀',
+    ];
+    for (const name of names)
+      assert.equal((await cloud.request('POST', '/v2/projects', { name })).status, 201, name);
+    const listed = async (direction: string): Promise<string[]> =>
+      (await cloud.request('GET', `/v2/projects?perPage=100&sortBy=name.${direction}`)).body.data.map(
+        (project: { name: string }) => project.name,
+      );
+    const inOrder = names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    assert.deepEqual(await listed('asc'), inOrder);
+    assert.deepEqual(await listed('desc'), inOrder.toReversed());
+  });
+
   test('refuses what it cannot make, naming the field', async () => {
     await using cloud = await start();
     const projectId = await aProject(cloud);

@@ -51,11 +51,13 @@ export class Postgres {
     return server;
   }
 
-  /** A database of one's own on this server. */
+  /** A database of one's own on this server, which orders text as a language does: as many an operator's. */
   async database(name: string): Promise<string> {
     const client = new pg.Client({ connectionString: this.url });
     await client.connect();
-    await client.query(`create database ${name}`);
+    await client.query(
+      `create database ${name} template template0 encoding 'UTF8' locale_provider icu icu_locale 'en-US'`,
+    );
     await client.end();
     return this.url.replace(/postgres$/, name);
   }

@@ -1,5 +1,5 @@
 // How the tables came to be, in order. A migration that was released is never changed.
-import type { Kysely } from 'kysely';
+import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
 import type { Store } from './tables.ts';
 
@@ -140,7 +140,39 @@ const first: Migration = {
   },
 };
 
-const migrations: Record<string, Migration> = { '0001_first': first };
+const tables = [
+  'facts',
+  'clouds',
+  'members',
+  'projects',
+  'tokens',
+  'clusters',
+  'nodes',
+  'operations',
+  'database_users',
+  'allowlist',
+];
+
+/** PostgreSQL orders text as the language of the database does, SQLite by its bytes: from here on both do that. */
+const orderedByBytes: Migration = {
+  async up(db: AnyStore) {
+    if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return;
+    const { rows } = await sql<{ table: string; name: string }>`
+      select table_name as table, column_name as name from information_schema.columns
+      where table_schema = current_schema() and data_type = 'text' and table_name in (${sql.join(tables)})`.execute(
+      db,
+    );
+    for (const { table, name } of rows)
+      await sql`alter table ${sql.table(table)} alter column ${sql.ref(name)} type text collate "C"`.execute(
+        db,
+      );
+  },
+};
+
+const migrations: Record<string, Migration> = {
+  '0001_first': first,
+  '0002_ordered_by_bytes': orderedByBytes,
+};
 const provider: MigrationProvider = { getMigrations: () => Promise.resolve(migrations) };
 
 /** Brings the tables up to date; several processes may do so at once. */
