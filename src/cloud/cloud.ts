@@ -99,7 +99,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       ...projectOperations(new ProjectsService(options), tenantId),
       ...memberOperations(store),
       ...v2ClusterOperations({ ...options, clusters, nodes, tenantId }),
-      ...v3ClusterOperations({ ...options, clusters, nodes, tenantId }),
+      ...v3ClusterOperations({ ...options, clusters, nodes, ready, tenantId }),
       ...bucketOperations(ready, databaseUsers),
       ...databaseUserOperations(ready, databaseUsers),
       ...allowlistOperations(ready, allowlist),

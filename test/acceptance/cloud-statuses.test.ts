@@ -44,7 +44,7 @@ DELETE /v3/clusters/{id} 202 403 404 422
 GET /v3/clusters/{id}/status 200
 PUT /v3/clusters/{id}/meta 204 403 404 422
 PUT /v3/clusters/{id}/support 204 403 404 422
-PUT /v3/clusters/{id}/servers 403 404 422
+PUT /v3/clusters/{id}/servers 202 403 404 422
 POST /v3/clusters/{id}/users 201 403 404 422
 `;
 
@@ -178,7 +178,7 @@ describe('statuses', () => {
         body: { supportPackage },
         status: 204,
       },
-      { operation: 'PUT /v3/clusters/{id}/servers', params: { id: hosted }, body: { servers }, status: 422 },
+      { operation: 'PUT /v3/clusters/{id}/servers', params: { id: hosted }, body: { servers }, status: 202 },
       { operation: 'DELETE /v2/clusters/{id}', params: { id: vpc }, status: 202 },
       { operation: 'DELETE /v3/clusters/{id}', params: { id: hosted }, status: 202 },
     ];

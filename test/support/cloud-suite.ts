@@ -82,6 +82,41 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     assert.deepEqual(body.place, hostedCluster(projectId).place.hosted);
     assert.equal((await cloud.request('PUT', `${location}/meta`, { name: 'goods' })).status, 204);
     assert.equal((await cloud.request('GET', location)).body.name, 'goods');
+    const [server] = body.servers;
+    const scale = (...servers: object[]) => cloud.request('PUT', `${location}/servers`, { servers });
+    for (const storage of [server.storage, { type: 'IO2', IOPS: 9000, size: 200 }]) {
+      const accepted = await scale({ ...server, storage });
+      assert.deepEqual([accepted.status, accepted.headers.get('location')], [202, location]);
+      assert.deepEqual((await cloud.request('GET', location)).body.servers, [{ ...server, storage }]);
+    }
+    assert.equal((await cloud.request('GET', location)).body.status, 'healthy');
+    for (const [size, timezone] of [60, 70, 80, 90].map((n) => [n, n % 20 === 0 ? 'ET' : 'PT'])) {
+      const support = { supportPackage: { timezone, type: 'Enterprise' } };
+      const storage = { ...server.storage, size };
+      await Promise.all([
+        scale({ ...server, storage }),
+        cloud.request('PUT', `${location}/support`, support),
+      ]);
+      const changed = (await cloud.request('GET', location)).body;
+      assert.deepEqual(
+        [changed.servers[0].storage, changed.supportPackage],
+        [storage, support.supportPackage],
+      );
+    }
+    const unchangeable: [object[], RegExp][] = [
+      [[{ ...server, size: 3 }], /^servers\.size: nodes do not join each other yet: .* one node, not 3$/],
+      [[server, server], /^servers\.size: .* one node, not 2$/],
+      [[{ ...server, services: ['index'] }], /^servers\.services: nodes do not offer "index" yet/],
+      [
+        [{ ...server, compute: 'm5.24xlarge' }],
+        /^servers\.0\.compute: must stay "m5\.xlarge": .* make a new cluster$/,
+      ],
+    ];
+    for (const [servers, message] of unchangeable) {
+      const refused = await scale(...servers);
+      assert.equal(refused.status, 422);
+      assert.match(refused.body.message, message);
+    }
     const underV2 = await cloud.request('GET', location.replace('v3', 'v2'));
     assert.equal(underV2.status, 404);
     assert.match(underV2.body.message, /v3/);

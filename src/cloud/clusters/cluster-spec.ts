@@ -22,7 +22,7 @@ export interface ClusterSpec {
 const offered = ['data'];
 
 /** A wish that this version cannot fulfil is refused by name, rather than fulfilled in part. */
-export function refuseUnoffered(servers: readonly ServerGroup[]): void {
+export function refuseUnoffered(servers: readonly Pick<ServerGroup, 'size' | 'services'>[]): void {
   const missing = servers.flatMap(({ services }) => services).find((service) => !offered.includes(service));
   if (missing !== undefined)
     throw invalid(`servers.services: nodes do not offer "${missing}" yet; they offer ${offered.join(', ')}`);
@@ -32,7 +32,7 @@ export function refuseUnoffered(servers: readonly ServerGroup[]): void {
     );
 }
 
-export const nodeCount = (servers: readonly ServerGroup[]): number =>
+export const nodeCount = (servers: readonly Pick<ServerGroup, 'size'>[]): number =>
   servers.reduce((sum, { size }) => sum + size, 0);
 export const servicesOf = (servers: readonly ServerGroup[]): string[] => [
   ...new Set(servers.flatMap(({ services }) => services)),

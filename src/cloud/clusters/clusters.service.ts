@@ -3,7 +3,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { Caller } from '../access/caller.ts';
-import { invalid } from '../http/goof.ts';
+import { invalid, notFound } from '../http/goof.ts';
 import type { Page, Sort } from '../http/paging.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';
 import { pageOf } from '../store/page-of.ts';
@@ -150,26 +150,31 @@ export class ClustersService {
   }
 
   async rename(
-    cluster: ClusterRow,
-    change: { name?: string | undefined; description?: string | undefined },
+    { id }: ClusterRow,
+    { name, description }: { name?: string | undefined; description?: string | undefined },
   ): Promise<void> {
-    await this.update(cluster, {
-      ...(change.name !== undefined && { name: change.name }),
-      ...(change.description !== undefined && { description: change.description }),
-    });
+    await this.options.store
+      .updateTable('clusters')
+      .set({
+        ...(name !== undefined && { name }),
+        ...(description !== undefined && { description }),
+        updated_at: this.options.clock.wallMs(),
+      })
+      .where('id', '=', id)
+      .execute();
   }
 
   /** What is left out stays. */
   async changeSupport(cluster: ClusterRow, change: object): Promise<void> {
-    const spec = JSON.parse(cluster.spec) as ClusterSpec;
-    const support = { ...(spec.support ?? {}), ...change };
-    await this.update(cluster, { spec: JSON.stringify({ ...spec, support }) });
+    await this.changeSpec(cluster, (spec) => ({ ...spec, support: { ...(spec.support ?? {}), ...change } }));
   }
 
-  /** Nodes do not join each other yet, so that only what is there can be asked for. */
-  scale(servers: readonly ServerGroup[]): void {
-    refuseUnoffered(servers);
-    throw invalid('servers: a cluster of one node cannot be given another instance yet; make a new cluster');
+  /** `change` throws what cannot change. */
+  async changeServers(
+    cluster: ClusterRow,
+    change: (present: readonly ServerGroup[]) => readonly ServerGroup[],
+  ): Promise<void> {
+    await this.changeSpec(cluster, (spec) => ({ ...spec, servers: change(spec.servers) }));
   }
 
   /** Where the cloud of a v2 cluster is, in v3's words. */
@@ -178,13 +183,18 @@ export class ClustersService {
     return clouds.where('id', '=', cloud_id).executeTakeFirstOrThrow();
   }
 
-  private async update({ id }: ClusterRow, values: Partial<ClusterRow>): Promise<void> {
-    const updated_at = this.options.clock.wallMs();
-    await this.options.store
-      .updateTable('clusters')
-      .set({ ...values, updated_at })
-      .where('id', '=', id)
-      .execute();
+  private async changeSpec({ id }: ClusterRow, change: (present: ClusterSpec) => ClusterSpec): Promise<void> {
+    await this.options.store.transaction().execute(async (transaction) => {
+      const update = transaction.updateTable('clusters').where('id', '=', id);
+      // Written first: whoever changes the same cluster at the same time waits here.
+      await update.set((row) => ({ spec: row.ref('spec') })).execute();
+      const clusters = transaction.selectFrom('clusters').select('spec').where('id', '=', id);
+      const present = await clusters.executeTakeFirst();
+      if (present === undefined) throw notFound(`there is no cluster ${id}`);
+      const spec = JSON.stringify(change(JSON.parse(present.spec) as ClusterSpec));
+      if (spec === present.spec) return;
+      await update.set({ spec, updated_at: this.options.clock.wallMs() }).execute();
+    });
   }
 
   private async refuseUnknown(transaction: Store, { projectId, cloudId }: ClusterWish): Promise<void> {

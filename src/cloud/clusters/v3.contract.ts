@@ -180,7 +180,7 @@ export const V3UpdateClusterServers = defineOperation({
   method: 'PUT',
   path: '/v3/clusters/{id}/servers',
   subject: 'cluster',
-  doc: 'Scales a cluster to these servers.',
+  doc: 'Changes the servers: as yet only their storage; what is there already may be asked for.',
   access: 'token',
   malformedId: 422,
   body: component('V3UpdateClusterServersRequest', {
@@ -188,7 +188,7 @@ export const V3UpdateClusterServers = defineOperation({
       .array(v3Servers, 'must be a list of groups of servers')
       .min(1, 'must have at least one group of servers'),
   }),
-  replies: { 202: accepted },
+  replies: { 202: { doc: 'Accepted', headers: { Location: 'the cluster' } } },
 });
 
 export const V3UpdateClusterSupport = defineOperation({

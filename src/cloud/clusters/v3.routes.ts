@@ -4,10 +4,10 @@ import { type BoundOperation, bind } from '../http/operation.ts';
 import { cursorOf } from '../http/paging.ts';
 import type { ClusterRow } from '../store/tables.ts';
 import { endpointOf } from './cluster-nodes.ts';
-import type { ClusterSpec, ServerGroup } from './cluster-spec.ts';
+import type { ClusterSpec } from './cluster-spec.ts';
 import type { Accepted } from './clusters.service.ts';
 import { operationHeader } from './common.ts';
-import { awsInstances, azureInstances, gcpInstances } from './instances.ts';
+import type { ReadyClusters } from './ready-cluster.ts';
 import type { ClusterRouteParts } from './v2.routes.ts';
 import {
   clusterItemReply,
@@ -16,7 +16,6 @@ import {
   V3DeleteCluster,
   V3ListClusters,
   type V3Place,
-  type V3Server,
   V3ShowCluster,
   V3ShowClusterStatus,
   V3UpdateClusterMeta,
@@ -24,8 +23,13 @@ import {
   V3UpdateClusterSupport,
   v3ClusterReply,
 } from './v3.contract.ts';
+import { changedServers, groupOf, serverReply } from './v3.servers.ts';
 
-export function v3ClusterOperations(parts: ClusterRouteParts): BoundOperation[] {
+export interface V3ClusterRouteParts extends ClusterRouteParts {
+  ready: ReadyClusters;
+}
+
+export function v3ClusterOperations(parts: V3ClusterRouteParts): BoundOperation[] {
   const { clusters, tenantId } = parts;
   return [
     bind(V3ListClusters, async ({ caller, query, url }) => {
@@ -47,10 +51,10 @@ export function v3ClusterOperations(parts: ClusterRouteParts): BoundOperation[] 
       await clusters.changeSupport(cluster, body.supportPackage);
       return { status: 204 };
     }),
-    bind(V3UpdateClusterServers, async ({ subject: { spec }, body }) => {
-      const provider = providerOf((JSON.parse(spec) as ClusterSpec).place as V3Place | undefined);
-      clusters.scale(body.servers.map((server) => groupOf(server, provider)));
-      return { status: 202 };
+    bind(V3UpdateClusterServers, async ({ subject: cluster, body }) => {
+      await parts.ready.of(cluster);
+      await clusters.changeServers(cluster, (present) => changedServers(present, body.servers));
+      return { status: 202, headers: { location: `/v3/clusters/${cluster.id}` } };
     }),
     bind(V3DeleteCluster, async ({ subject: cluster }) => accepted(await clusters.delete(cluster))),
   ];
@@ -76,20 +80,6 @@ function wishOf(body: V3CreateClusterRequest) {
   return { environment, name: clusterName, projectId, cloudId: null, description, spec } as const;
 }
 
-const instances = { aws: awsInstances, azure: azureInstances, gcp: gcpInstances };
-
-const providerOf = (place: V3Place | undefined): keyof typeof instances => place?.hosted?.provider ?? 'aws';
-
-function groupOf(server: V3Server, provider: keyof typeof instances): ServerGroup {
-  const memoryGib = instances[provider][server.compute];
-  if (memoryGib === undefined) {
-    throw invalid(
-      `servers.compute: "${server.compute}" is no instance of ${provider}; there are ${Object.keys(instances[provider]).join(', ')}`,
-    );
-  }
-  return { size: server.size, services: server.services, memoryGib, asked: server };
-}
-
 async function shown({ clusters, nodes, tenantId, version }: ClusterRouteParts, row: ClusterRow) {
   const { servers, place, support } = JSON.parse(row.spec) as ClusterSpec & { place?: V3Place };
   const own = place?.hosted ?? (await clusters.placeOf(row));
@@ -110,21 +100,3 @@ async function shown({ clusters, nodes, tenantId, version }: ClusterRouteParts, 
 
 const zonesOf = (region: string, single: boolean): string[] =>
   (single ? ['a'] : ['a', 'b', 'c']).map((zone) => `${region}${zone}`);
-
-/** As it was asked for; a v2 group in v3's words. */
-function serverReply({ size, services, asked }: ServerGroup) {
-  const { compute, storage, aws, azure } = asked as Partial<V3Server> & {
-    aws?: { instanceSize: string; ebsSizeGib: number };
-    azure?: { instanceSize: string; volumeType: string };
-  };
-  return {
-    size,
-    services: [...services],
-    compute: compute ?? aws?.instanceSize ?? azure?.instanceSize ?? '',
-    storage: {
-      type: storage?.type ?? azure?.volumeType ?? 'GP3',
-      IOPS: storage?.IOPS ?? 0,
-      size: storage?.size ?? aws?.ebsSizeGib ?? 0,
-    },
-  };
-}

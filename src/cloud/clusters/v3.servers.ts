@@ -1,0 +1,47 @@
+// Groups of servers in v3's words: as they are asked for, as they are shown, and what of them can change.
+import { invalid } from '../http/goof.ts';
+import { refuseUnoffered, type ServerGroup } from './cluster-spec.ts';
+import { awsInstances, azureInstances, gcpInstances } from './instances.ts';
+import type { V3Server } from './v3.contract.ts';
+
+const instances = { aws: awsInstances, azure: azureInstances, gcp: gcpInstances };
+
+export function groupOf(server: V3Server, provider: keyof typeof instances): ServerGroup {
+  const memoryGib = instances[provider][server.compute];
+  if (memoryGib === undefined) {
+    throw invalid(
+      `servers.compute: "${server.compute}" is no instance of ${provider}; there are ${Object.keys(instances[provider]).join(', ')}`,
+    );
+  }
+  return { size: server.size, services: server.services, memoryGib, asked: server };
+}
+
+/** A cluster has one node, which keeps its memory: only the storage, which is kept as it was asked for, can change. */
+export function changedServers(present: readonly ServerGroup[], wanted: readonly V3Server[]): ServerGroup[] {
+  refuseUnoffered(wanted);
+  const [[group], [server]] = [present as [ServerGroup], wanted as [V3Server]];
+  const { compute } = serverReply(group);
+  if (server.compute !== compute)
+    throw invalid(
+      `servers.0.compute: must stay "${compute}": a node cannot be given another instance yet; make a new cluster`,
+    );
+  return [{ ...group, services: server.services, asked: server }];
+}
+
+/** As it was asked for; a v2 group in v3's words. */
+export function serverReply({ size, services, asked }: ServerGroup) {
+  const { compute, storage, aws, azure } = asked as Partial<V3Server> & {
+    aws?: { instanceSize: string; ebsSizeGib: number };
+    azure?: { instanceSize: string; volumeType: string };
+  };
+  return {
+    size,
+    services: [...services],
+    compute: compute ?? aws?.instanceSize ?? azure?.instanceSize ?? '',
+    storage: {
+      type: storage?.type ?? azure?.volumeType ?? 'GP3',
+      IOPS: storage?.IOPS ?? 0,
+      size: storage?.size ?? aws?.ebsSizeGib ?? 0,
+    },
+  };
+}
