@@ -7,6 +7,7 @@ import { realClock } from '#ports/clock.ts';
 import type { FolderLock } from '#ports/folder-lock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import type { CloudOptionValues } from './cloud-options.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { pinoLog } from './log.adapter.ts';
@@ -43,6 +44,7 @@ export async function runCloud(given: CloudOptionValues): Promise<void> {
   if (options['ready-file'] !== undefined) writeReadyFile(options['ready-file'], ready);
   process.send?.(ready);
   process.stdout.write(summary(api, cloud, options));
+  giveBackWhenIdle();
 }
 
 /** One that has a parent may have to wait for the one before it, whose parent was killed. */

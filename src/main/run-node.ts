@@ -4,6 +4,7 @@ import { rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { DataFolder } from './data-folder.ts';
 import { keepReserve, useReserve } from './disk-reserve.ts';
 import { applyPlan, type FirstStart, provision } from './first-start.ts';
@@ -61,6 +62,7 @@ export async function runNode(
     await becomeReady({ node, options, folder, plan, credentials, made: wanted === null, companion, log });
     keepReserve(options['data-dir']);
     node.startMetrics();
+    giveBackWhenIdle();
   } catch (error) {
     await node.stop();
     throw error;

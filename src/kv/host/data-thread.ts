@@ -6,6 +6,7 @@ import { assert } from '#base/assert.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import type { KvAdmin } from '../admin.ts';
 import { workerDiskEngine } from '../disk/hosts/worker-engine.ts';
 import { DataService } from './data-service.ts';
@@ -33,6 +34,7 @@ const service = new DataService({
 });
 
 port.on('message', (call: DoorCall) => void answer(call));
+giveBackWhenIdle();
 
 async function answer({ id, method, args }: DoorCall): Promise<void> {
   try {

@@ -2,6 +2,7 @@
 // costs memory and start time in every disk worker.
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
+import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { SqliteLane } from '../adapters/sqlite-lane.ts';
 import { type CutBuffer, type DamagedFile, DamagedFileError, DiskFullError } from '../engine.ts';
 import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messages.ts';
@@ -18,6 +19,7 @@ port.on('message', (request: LaneRequest) => {
   lane.settle();
   if (request.operation === 'stop') port.close();
 });
+giveBackWhenIdle();
 
 function serve({ id, operation, args }: LaneRequest): LaneReply {
   try {

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+
+const module = JSON.stringify(new URL('./spare-memory.ts', import.meta.url).href);
+
+/** What a thread that gives back every 100 ms says of garbage of its own, while it works or does nothing. */
+async function garbageOf({ isBusy }: { isBusy: boolean }): Promise<string> {
+  const worker = new Worker(
+    `import(${module}).then(({ giveBackWhenIdle }) => {
+      const garbage = new WeakRef({});
+      giveBackWhenIdle(100);
+      const cell = new Int32Array(new SharedArrayBuffer(4));
+      if (${isBusy}) setInterval(() => Atomics.wait(cell, 0, 0, 20), 25);
+      const say = (text) => require('node:worker_threads').parentPort.postMessage(text);
+      setInterval(() => garbage.deref() === undefined && say('collected'), 450);
+      setTimeout(say, ${isBusy ? 2_000 : 20_000}, 'kept');
+    });`,
+    { eval: true },
+  );
+  const said = await new Promise<string>((resolve) => worker.once('message', resolve));
+  await worker.terminate();
+  return said;
+}
+
+test('collects the garbage of a thread that does nothing', async () => {
+  assert.equal(await garbageOf({ isBusy: false }), 'collected');
+});
+
+test('leaves a thread alone that works', async () => {
+  assert.equal(await garbageOf({ isBusy: true }), 'kept');
+});
+
+test('lets a thread end', async () => {
+  const worker = new Worker(`import(${module}).then((found) => found.giveBackWhenIdle(100))`, { eval: true });
+  const ended = new Promise((resolve) => worker.once('exit', resolve));
+  assert.equal(await Promise.race([ended, sleep(10_000, 'goes on', { ref: false })]), 0);
+});
