@@ -42,6 +42,8 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
    * stay as sent. Absent for routes whose service owns the rules and messages; they get the raw fields.
    */
   readonly body?: Body;
+  /** Fields of a form of which not only the first value counts: all of them, one a line. */
+  readonly repeatable?: readonly string[];
   /** Largest body in bytes; default 1 MiB for forms and raw, 10 MiB for JSON. */
   readonly bodyLimit?: number;
   /**

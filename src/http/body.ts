@@ -23,16 +23,20 @@ export async function readBody(route: RouteDefinition, source: BodySource): Prom
   const bytes = await collect(source, route.bodyLimit ?? defaultLimit(kind));
   if (kind === 'raw') return bytes;
   if (kind === 'anyForm') return parseForm(bytes.toString('utf8'));
-  return kind === 'json' ? parseJson(bytes) : parseFormBody(source, bytes);
+  return kind === 'json' ? parseJson(bytes) : parseFormBody(source, bytes, route.repeatable);
 }
 
 const defaultLimit = (kind: BodyKind) => (kind === 'json' ? jsonLimit : formLimit);
 
 /** Fields of a body that says it is a form; any other body has none. */
-function parseFormBody(source: BodySource, bytes: Buffer): Record<string, string> {
+function parseFormBody(
+  source: BodySource,
+  bytes: Buffer,
+  repeatable?: readonly string[],
+): Record<string, string> {
   const type = source.headers['content-type'];
   const isForm = typeof type === 'string' && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(type);
-  return isForm ? parseForm(bytes.toString('utf8')) : parseForm('');
+  return parseForm(isForm ? bytes.toString('utf8') : '', repeatable);
 }
 
 function parseJson(bytes: Buffer): unknown {

@@ -28,27 +28,20 @@ function splitPath(path: string): string[] | null {
 }
 
 /**
- * Form fields; of a repeated name the first value counts. Names and values that are not properly encoded are taken as
+ * Form fields; of a repeated name the first value counts, or all of them, one a line, where that is wanted. Names and values that are not properly encoded are taken as
  * they stand (clients send role lists unencoded); bytes that are not UTF-8 become U+FFFD, which value rules refuse.
  */
-export function parseForm(text: string): Record<string, string> {
+export function parseForm(text: string, repeatable: readonly string[] = []): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);
   for (const pair of text.split('&')) {
     if (pair === '') continue;
     const at = pair.indexOf('=');
     const name = decodeField(at < 0 ? pair : pair.slice(0, at));
-    if (!(name in fields)) fields[name] = at < 0 ? '' : decodeField(pair.slice(at + 1));
+    const value = at < 0 ? '' : decodeField(pair.slice(at + 1));
+    if (!(name in fields)) fields[name] = value;
+    else if (repeatable.includes(name)) fields[name] += `\n${value}`;
   }
   return fields;
-}
-
-/** Every value of one form field, in order: for the few fields that may be repeated. */
-export function formValues(text: string, wanted: string): string[] {
-  return text
-    .split('&')
-    .map((pair) => pair.split(/=(.*)/s))
-    .filter(([name]) => decodeField(name as string) === wanted)
-    .map(([, value]) => decodeField(value ?? ''));
 }
 
 function decodeField(text: string): string {

@@ -119,7 +119,8 @@ export const administrator = { username: 'Administrator', password: 'password' }
 
 export interface Sent {
   method?: InjectOptions['method'];
-  form?: Record<string, string | number>;
+  /** Pairs, where names are repeated. */
+  form?: Record<string, string | number> | [string, string][];
   json?: unknown;
   /** A body as it is. */
   raw?: string;

@@ -25,7 +25,7 @@ export interface NodeSetupDeps {
   provisioned: () => boolean;
 }
 
-/** A request's names of the node's folders, in the order of the two calls that set them. */
+/** A request's names of the node's folders, in the order of the two calls that set them. There may be several for analytics. */
 export interface PathNames {
   data: string;
   index: string;
@@ -122,22 +122,26 @@ export class NodeSetupService {
   }
 }
 
+const sameFolder =
+  'Could not set analytics storage. Different directories should not resolve into the same physical location.';
+
 function wantedPaths(form: Form, names: PathNames, before: NodePaths, texts: string[]): NodePaths {
-  const path = (name: string, present: string) => {
-    const sent = form[name];
-    if (sent === undefined) return present;
+  const path = (name: string, sent: string) => {
     if (sent === '') texts.push(`${name} cannot contain empty string`);
     else if (!sent.startsWith('/') && !/^[A-Za-z]:[\\/]/.test(sent)) {
       texts.push(`An absolute path is required for ${name}`);
     }
     return sent;
   };
-  const analytics = form[names.analytics];
+  const folder = (name: string, present: string) =>
+    form[name] === undefined ? present : path(name, form[name]);
+  const analytics = form[names.analytics]?.split('\n').map((sent) => path(names.analytics, sent));
+  if (new Set(analytics).size < (analytics?.length ?? 0)) texts.push(sameFolder);
   return {
-    data: path(names.data, before.data),
-    index: path(names.index, before.index),
-    analytics: analytics === undefined ? before.analytics : [path(names.analytics, '')],
-    eventing: path(names.eventing, before.eventing),
+    data: folder(names.data, before.data),
+    index: folder(names.index, before.index),
+    analytics: analytics ?? before.analytics,
+    eventing: folder(names.eventing, before.eventing),
     javaHome: form[names.javaHome] ?? before.javaHome,
   };
 }

@@ -28,13 +28,16 @@ const openForm = (
     ...(justValidate && { justValidate }),
   });
 
-export const SetNodePaths = openForm(
-  'provisioning.node_paths',
-  'POST',
-  '/nodes/self/controller/settings',
-  setup,
-  'Sets the folders of this node.',
-);
+export const SetNodePaths = defineRoute({
+  ...openForm(
+    'provisioning.node_paths',
+    'POST',
+    '/nodes/self/controller/settings',
+    setup,
+    'Sets the folders of this node.',
+  ),
+  repeatable: ['cbas_path'],
+});
 
 /** The same for a node by name; there is only this one. */
 export const SetNamedNodePaths = defineRoute({
@@ -43,6 +46,7 @@ export const SetNamedNodePaths = defineRoute({
   path: '/nodes/:node/controller/settings',
   access: setup,
   bodyKind: 'form',
+  repeatable: ['cbas_path'],
   doc: 'Sets the folders of a node.',
 });
 
@@ -90,23 +94,29 @@ export const SetWeb = openForm(
   true,
 );
 
-export const InitNode = openForm(
-  'provisioning.init_node',
-  'POST',
-  '/nodeInit',
-  setup,
-  'Folders and name of this node in one call.',
-  true,
-);
+export const InitNode = defineRoute({
+  ...openForm(
+    'provisioning.init_node',
+    'POST',
+    '/nodeInit',
+    setup,
+    'Folders and name of this node in one call.',
+    true,
+  ),
+  repeatable: ['analyticsPath'],
+});
 
-export const InitCluster = openForm(
-  'provisioning.init_cluster',
-  'POST',
-  '/clusterInit',
-  setup,
-  'Services, memory and administrator in one call.',
-  true,
-);
+export const InitCluster = defineRoute({
+  ...openForm(
+    'provisioning.init_cluster',
+    'POST',
+    '/clusterInit',
+    setup,
+    'Services, memory and administrator in one call.',
+    true,
+  ),
+  repeatable: ['analyticsPath'],
+});
 
 export const GetStatsSettings = defineRoute({
   id: 'provisioning.stats_read',

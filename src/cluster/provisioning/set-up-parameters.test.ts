@@ -1,6 +1,8 @@
 // Every parameter of the calls that set a node and its cluster up: edges, what lies past them, wrong types, and leaving
 // it out, over restarts.
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { aManager } from '../../../test/support/manager.ts';
 import {
   checkSettings,
   managerTarget,
@@ -225,6 +227,25 @@ test('folders and services of a node are chosen before it has an administrator',
       },
     ],
   });
+});
+
+test('a node takes several folders for analytics, each once', async (t) => {
+  const { request, manager } = await aManager({ provisioned: false });
+  t.after(() => manager.stop());
+  const shown = async () => (await request('/nodes/self', { as: null })).body.storage.hdd[0].cbas_dirs;
+  const send = (path: string, name: string, ...folders: string[]) =>
+    request(path, { as: null, form: folders.map((folder): [string, string] => [name, folder]) });
+  const settings = '/nodes/self/controller/settings';
+  assert.equal((await send(settings, 'cbas_path', '/ours/a', '/ours/b')).status, 200);
+  assert.deepEqual(await shown(), ['/ours/a', '/ours/b']);
+  assert.equal((await send('/nodeInit', 'analyticsPath', '/ours/c', '/ours/d')).status, 200);
+  assert.deepEqual(await shown(), ['/ours/c', '/ours/d']);
+  const twice = await send(settings, 'cbas_path', '/ours/a', '/ours/a');
+  const text = 'Different directories should not resolve into the same physical location.';
+  assert.deepEqual([twice.status, twice.body], [400, [`Could not set analytics storage. ${text}`]]);
+  const second = await send(settings, 'cbas_path', '/ours/a', 'b');
+  assert.deepEqual([second.status, second.body], [400, ['An absolute path is required for cbas_path']]);
+  assert.deepEqual(await shown(), ['/ours/c', '/ours/d']);
 });
 
 test('a node takes names that are its own', async (t) => {

@@ -97,7 +97,7 @@ export const clusterSettings: readonly SettingGroup[] = [
       setting(
         'cbas_path',
         'the data folder',
-        'a folder that can be written',
+        'a folder that can be written; several by repeating it',
         'before provisioning',
         'analytics',
       ),
