@@ -81,4 +81,5 @@ export const refusedCalls = calls.map(([{ what, wording }, method, path, permiss
   }),
 }));
 
+/** As the reference page looks for them: among what a contract exports. */
 export const refusedRoutes = refusedCalls.map(({ route }) => route);

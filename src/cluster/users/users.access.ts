@@ -35,8 +35,6 @@ export function demandChange(context: Context, roles: readonly GrantedRole[]): v
 
 export const demandLocalUsers = (context: Context): void => demand(context, changesLocalUsers);
 
-export const demandFullAdministrator = (context: Context): void => demand(context, givesSecurityRoles);
-
 function demand(context: Context, permission: string): void {
   if (!context.may(permission)) throw refuse.forbidden([permission]);
 }
