@@ -13,6 +13,9 @@ const batchLimit = 1024;
 /** Told success when asking again makes sense, else the status to answer. */
 export type WhenFetched = (status: Status) => void;
 
+/** Told what the disk has, good until the call returns: null where there is no such key, a status where it can't be read. */
+export type WhenRead = (found: CutItem | null | Status) => void;
+
 export interface BackgroundFetchesOptions {
   disk: DiskEngine;
   bucketUuid: string;
@@ -30,7 +33,9 @@ interface Waiting {
   vb: number;
   key: Buffer;
   sinceMs: number;
+  /** The item comes back into memory for these. */
   done: WhenFetched[];
+  readers: WhenRead[];
 }
 
 interface FileQueue {
@@ -53,17 +58,32 @@ export class BackgroundFetches {
     this.files = Array.from({ length: options.fileCount }, emptyQueue);
   }
 
+  /** Brings the item back into memory. */
   add(vb: number, key: Buffer, done: WhenFetched): void {
+    const waiting = this.waitFor(vb, key);
+    if (waiting) waiting.done.push(done);
+    else done(Status.temporaryFailure);
+  }
+
+  /** Reads the item past memory. */
+  read(vb: number, key: Buffer, tell: WhenRead): void {
+    const waiting = this.waitFor(vb, key);
+    if (waiting) waiting.readers.push(tell);
+    else tell(Status.temporaryFailure);
+  }
+
+  /** Null when too many keys are waited for. */
+  private waitFor(vb: number, key: Buffer): Waiting | null {
     const file = this.files[fileOf(vb, this.files.length)] as FileQueue;
     const name = `${vb} ${key.toString('latin1')}`;
     const present = file.waiting.get(name) ?? file.reading.get(name);
-    if (present) present.done.push(done);
-    else if (this.count >= fetchLimit) done(Status.temporaryFailure);
-    else {
-      this.count++;
-      file.waiting.set(name, { vb, key, sinceMs: this.options.clock.monotonicMs(), done: [done] });
-      this.begin(file);
-    }
+    if (present) return present;
+    if (this.count >= fetchLimit) return null;
+    this.count++;
+    const waiting = { vb, key, sinceMs: this.options.clock.monotonicMs(), done: [], readers: [] };
+    file.waiting.set(name, waiting);
+    this.begin(file);
+    return waiting;
   }
 
   /** Sends all who wait away. */
@@ -72,17 +92,18 @@ export class BackgroundFetches {
     const all = this.files.flatMap((file) => [...file.waiting.values(), ...file.reading.values()]);
     this.files.splice(0, Infinity, ...this.files.map(emptyQueue));
     this.count = 0;
-    for (const { done } of all) for (const tell of done) tell(Status.temporaryFailure);
+    for (const { done, readers } of all)
+      for (const tell of [...done, ...readers]) tell(Status.temporaryFailure);
   }
 
   private begin(file: FileQueue): void {
     if (file.isBusy) return;
     file.isBusy = true;
     const { life } = this;
-    this.options.clock.soon(() => void this.read(file, life));
+    this.options.clock.soon(() => void this.work(file, life));
   }
 
-  private async read(file: FileQueue, life: number): Promise<void> {
+  private async work(file: FileQueue, life: number): Promise<void> {
     while (life === this.life && file.waiting.size > 0) {
       const batch = takeBatch(file);
       const fetched = await this.ask(file, batch);
@@ -111,10 +132,12 @@ export class BackgroundFetches {
     this.count -= batch.length;
     this.fetched += batch.length;
     const lost = new Set(fetched?.failed.map((place) => batch[place]));
-    const refused = fetched ? this.takeAll(batch, fetched, lost) : new Set(batch);
+    const refused = fetched ? this.takeAll(batch, fetched, lost) : new Set<Waiting>();
     for (const waiting of batch) {
-      const isLost = lost.has(waiting) || refused.has(waiting);
-      for (const tell of waiting.done) tell(isLost ? Status.temporaryFailure : Status.success);
+      const isLost = fetched === null || lost.has(waiting);
+      const status = isLost || refused.has(waiting) ? Status.temporaryFailure : Status.success;
+      for (const tell of waiting.done) tell(status);
+      if (isLost) for (const tell of waiting.readers) tell(Status.temporaryFailure);
     }
   }
 
@@ -124,10 +147,9 @@ export class BackgroundFetches {
     { batch: cuts }: Fetched,
     lost: ReadonlySet<Waiting | undefined>,
   ): Set<Waiting> {
-    const { take, noteAbsent } = this.options;
     const refused = new Set<Waiting>();
     const pass = (waiting: Waiting): void => {
-      if (!lost.has(waiting)) noteAbsent(waiting.vb, waiting.key);
+      if (!lost.has(waiting)) this.miss(waiting);
     };
     let next = 0;
     const reader = new CutReader(cuts);
@@ -135,12 +157,23 @@ export class BackgroundFetches {
       while (reader.nextItem()) {
         const { item, state } = reader;
         for (; !isFor(batch[next] as Waiting, state.vb, item); next++) pass(batch[next] as Waiting);
-        if (!take(state.vb, item)) refused.add(batch[next] as Waiting);
-        next++;
+        const waiting = batch[next++] as Waiting;
+        if (!this.give(waiting, item)) refused.add(waiting);
       }
     }
     for (; next < batch.length; next++) pass(batch[next] as Waiting);
     return refused;
+  }
+
+  /** False when memory should have it and has no room. */
+  private give({ vb, done, readers }: Waiting, item: CutItem): boolean {
+    for (const tell of readers) tell(item);
+    return done.length === 0 || this.options.take(vb, item);
+  }
+
+  private miss({ vb, key, readers }: Waiting): void {
+    this.options.noteAbsent(vb, key);
+    for (const tell of readers) tell(null);
   }
 }
 

@@ -432,6 +432,7 @@ export class Bucket {
       keeper: this.keeper,
       expirer: this.expirer,
       readFromDisk: (row, key, done) => this.fetches?.add(row, key, done),
+      readStored: (row, key, done) => this.fetches?.read(row, key, done),
       type: this.options.type,
       rules: this.rules,
       vbuckets: this.vbuckets,

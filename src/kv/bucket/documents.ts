@@ -27,6 +27,9 @@ export interface ItemView {
   locked: boolean;
 }
 
+/** A document as it lies on disk. */
+export type StoredDocument = Omit<ItemView, 'deleted' | 'locked'>;
+
 /** How a store treats what is there. */
 export const StoreMode = {
   set: 0,
@@ -121,6 +124,11 @@ export interface Documents {
   /** As `findAny`, for all but the value, which may be missing from `view`. */
   findMeta(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
   awaitDisk(done: (status: Status) => void): void;
+  /**
+   * In place of `awaitDisk`: reads the document that the call lacked past memory, so that who reads everything pushes
+   * out nothing. Null when there is none any more; what is told is good until the call returns.
+   */
+  readStored(done: (found: StoredDocument | null | Status) => void): void;
   /** Stores a document; applies collection and bucket maximum TTL, dedupes nothing, marks the item dirty. */
   store(request: MutationRequest, result: MutationResult): Status;
   /** Deletes to a tombstone. User xattrs go, system xattrs (`_` prefix) stay. Uses vb, key, cas, durability of the request. */

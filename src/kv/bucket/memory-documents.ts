@@ -12,6 +12,8 @@ import { emptyDraft } from '../vbucket/items.ts';
 import { checkExisting, checkStore, isInFlight } from '../vbucket/preconditions.ts';
 import type { Residency } from '../vbucket/residency.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import type { WhenFetched, WhenRead } from './background-fetches.ts';
+import { CutBits, type CutItem } from './cut.ts';
 import {
   type Documents,
   DurabilityLevel,
@@ -22,6 +24,7 @@ import {
   type MutationRequest,
   type MutationResult,
   notResident,
+  type StoredDocument,
   StoreMode,
 } from './documents.ts';
 import type { DurableWrites } from './durable-writes.ts';
@@ -46,7 +49,9 @@ export interface MemoryDocumentsOptions {
   keeper: MemoryKeeper;
   expirer: Expirer;
   /** Reads a document that is on disk only. */
-  readFromDisk: (row: number, key: Buffer, done: (status: Status) => void) => void;
+  readFromDisk: (row: number, key: Buffer, done: WhenFetched) => void;
+  /** As `readFromDisk`, past memory. */
+  readStored: (row: number, key: Buffer, done: WhenRead) => void;
   /** Something in this vbucket waits to be written; `isUrgent` when a client waits for that. */
   onDirty: (row: number, isUrgent: boolean) => void;
 }
@@ -68,6 +73,7 @@ export class MemoryDocuments implements Documents {
   private readonly keeper: MemoryKeeper;
   private readonly expirer: Expirer;
   private readonly readFromDisk: MemoryDocumentsOptions['readFromDisk'];
+  private readonly readPast: MemoryDocumentsOptions['readStored'];
   private readonly onDirty: (row: number, isUrgent: boolean) => void;
   private readonly draft = emptyDraft();
   /** The last write found memory above the high watermark. */
@@ -89,6 +95,7 @@ export class MemoryDocuments implements Documents {
     this.keeper = options.keeper;
     this.expirer = options.expirer;
     this.readFromDisk = options.readFromDisk;
+    this.readPast = options.readStored;
     this.onDirty = options.onDirty;
     this.vbucketCount = options.vbuckets.rows.count;
     this.anyVbucket = options.type === 'cache';
@@ -118,6 +125,15 @@ export class MemoryDocuments implements Documents {
   awaitDisk(done: (status: Status) => void): void {
     const { row, key } = this.wanted;
     this.readFromDisk(row, key, done);
+  }
+
+  readStored(done: (found: StoredDocument | null | Status) => void): void {
+    const { row, key } = this.wanted;
+    const { now } = this.vbuckets;
+    this.readPast(row, key, (found) => {
+      if (found === null || typeof found === 'number') done(found);
+      else done(isLive(found, now.seconds) ? found : null);
+    });
   }
 
   /** Looks a document up for nobody, so that it expires if it has to; reads it first where it is on disk only. */
@@ -436,3 +452,6 @@ export class MemoryDocuments implements Documents {
     return this.writeRefusal === Status.success && this.expirer.expire();
   }
 }
+
+const isLive = ({ bits, expiry }: CutItem, nowSeconds: number): boolean =>
+  (bits & CutBits.deleted) === 0 && (expiry === 0 || expiry > nowSeconds);

@@ -1,6 +1,8 @@
 // Commands on documents whose values were evicted, over a real socket.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import {
@@ -29,9 +31,10 @@ const expiry = (seconds: number): Buffer => {
 async function overfull(
   features: readonly number[],
   evictionPolicy: 'valueOnly' | 'fullEviction' = 'valueOnly',
+  disk = new MemoryDisk(),
 ): Promise<{ service: TestService; client: KvConnection }> {
   const buckets = [aBucket('b', { quotaBytes, evictionPolicy })];
-  const service = await startService(aDesired({ buckets }));
+  const service = await startService(aDesired({ buckets }), { disk: disk.engine() });
   const client = await service.ready({ features });
   for (let i = 0; i < count; i++) {
     const set = { opcode: 1, key: key(`k${i}`), extras: Buffer.alloc(8), value: Buffer.from(text(i)) };
@@ -101,26 +104,57 @@ test('every command that needs the value has it fetched; quiet ones stay quiet',
   assert.equal((await service.service.report()).buckets[0]?.diskFetches, before, 'GET_META needs no value');
 });
 
+/** The numbers of the documents that a scan of everything gives. */
+async function scan(client: KvConnection): Promise<Set<number>> {
+  const plan = { range: { start: 'aw==', end: 'bA==' } };
+  const created = await client.ask({ opcode: 0xda, datatype: 1, value: Buffer.from(JSON.stringify(plan)) });
+  assert.equal(created.status, Status.success);
+  const extras = Buffer.concat([created.value, Buffer.alloc(12)]);
+  const values: Buffer[] = [];
+  for (let status: number = Status.rangeScanMore; status !== Status.rangeScanComplete; ) {
+    if (status === Status.rangeScanMore) client.send({ opcode: 0xdb, extras });
+    const reply = (await client.next()) as Reply;
+    status = reply.status;
+    const known = [Status.success, Status.rangeScanMore, Status.rangeScanComplete];
+    assert.ok(
+      known.some((fine) => fine === status),
+      `status ${status}`,
+    );
+    values.push(reply.value);
+  }
+  const numbers = Buffer.concat(values)
+    .toString('latin1')
+    .matchAll(/"n":(\d+),/g);
+  return new Set([...numbers].map(([, n]) => Number(n)));
+}
+
 for (const policy of ['valueOnly', 'fullEviction'] as const) {
   test(`scans what is on disk only with ${policy}`, async () => {
     const { service, client } = await overfull(usualFeatures, policy);
     await using _ = service;
-    const plan = { range: { start: 'aw==', end: 'bA==' } };
-    const created = await client.ask({ opcode: 0xda, datatype: 1, value: Buffer.from(JSON.stringify(plan)) });
-    assert.equal(created.status, Status.success);
-    const extras = Buffer.concat([created.value, Buffer.alloc(12)]);
-    const values: Buffer[] = [];
-    for (let status: number = Status.rangeScanMore; status !== Status.rangeScanComplete; ) {
-      if (status === Status.rangeScanMore) client.send({ opcode: 0xdb, extras });
-      const reply = (await client.next()) as Reply;
-      status = reply.status;
-      assert.ok([0, Status.rangeScanMore, Status.rangeScanComplete].some((known) => known === status));
-      values.push(reply.value);
-    }
-    const numbers = Buffer.concat(values)
-      .toString('latin1')
-      .matchAll(/"n":(\d+),/g);
-    const found = new Set([...numbers].map(([, n]) => Number(n)));
-    assert.equal(found.size, count);
+    assert.equal((await scan(client)).size, count);
   });
+}
+
+for (const policy of ['valueOnly', 'fullEviction'] as const) {
+  test(`scans what is on disk only while a slow disk leaves memory no room with ${policy}`, async () => {
+    let gate = deferred<void>();
+    gate.resolve();
+    const disk = new MemoryDisk({ sync: () => gate.promise });
+    const { service, client } = await overfull(usualFeatures, policy, disk);
+    await using _ = service;
+    gate = deferred();
+    using _ready = { [Symbol.dispose]: () => gate.resolve() };
+    await fillUp(client);
+    assert.equal((await scan(client)).size, count);
+  });
+}
+
+/** Changes documents until the bucket refuses one for now. */
+async function fillUp(client: KvConnection): Promise<void> {
+  for (let i = count - 1; ; i--) {
+    const set = { opcode: 1, key: key(`k${i}`), extras: Buffer.alloc(8), value: Buffer.from(text(i)) };
+    if ((await client.ask(set)).status !== Status.success) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }

@@ -3,10 +3,10 @@
 import { collectionIdBytes, writeCollectionId as writeLeb128 } from '#wire/collection-id.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import { type ItemView, notResident } from '../bucket/documents.ts';
+import { notResident, type StoredDocument } from '../bucket/documents.ts';
 import { durationOf, replyValue, writeSeqno } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
-import type { Scan, ScanProgress, Scans } from '../dispatch/scans.ts';
+import { forgetAhead, keepAhead, type Scan, type ScanProgress, type Scans } from '../dispatch/scans.ts';
 import { isInRange, readScanPlan, type ScanPlan, sampleOf } from './scan-plan.ts';
 import { bodyOf, plainValue } from './values.ts';
 
@@ -16,7 +16,7 @@ const planBytesMax = 8 * 1024;
 const stretchBytes = 2 * 1024 * 1024;
 const stretchMs = 50;
 /** Documents on disk that are asked for together. */
-const readAhead = 64;
+const readAheadMax = 64;
 
 /** RANGE_SCAN_CREATE. */
 export function createScan(request: Request): Status | Outcome {
@@ -121,13 +121,17 @@ function findScan({ bucket, environment, frame }: Request): Scan | undefined {
 function handOut(request: Request, scan: Scan, progress: ScanProgress): Status | Outcome {
   const parts: Buffer[] = [];
   while (scan.next < scan.keys.length && !isEnough(request, progress)) {
-    const status = look(request, scan, scan.next);
-    if (status === notResident) return awaitDisk(request, scan, parts);
+    const item = itemAt(request, scan, scan.next);
+    if (item === notResident) return readAhead(request, scan, parts);
     scan.next++;
-    if (status === Status.success) addItem(request.view, scan, progress, parts);
-    else if (status !== Status.keyNotFound) return giveUp(request, scan, status);
+    if (typeof item === 'number') return giveUp(request, scan, item);
+    if (item === null) continue;
+    progress.items++;
+    progress.bytes += item.length;
+    parts.push(item);
   }
   scan.progress = null;
+  forgetAhead(scan);
   const isComplete = scan.next >= scan.keys.length;
   if (isComplete) request.bucket.scans.remove(scan);
   replyPart(request, scan, isComplete ? Status.rangeScanComplete : Status.rangeScanMore, parts);
@@ -143,6 +147,15 @@ function isEnough({ frame, environment }: Request, progress: ScanProgress): bool
   return environment.clock.monotonicMs() >= progress.untilMs;
 }
 
+/** The item as the client gets it, null when it is gone, or why there is none; memory knows better than what was read. */
+function itemAt(request: Request, scan: Scan, place: number): Buffer | null | Status {
+  const status = look(request, scan, place);
+  if (status === Status.success) return itemOf(request.view, scan);
+  if (status === Status.keyNotFound) return null;
+  const read = status === notResident ? scan.ahead.get(place) : undefined;
+  return read === undefined ? status : read;
+}
+
 function look({ documents, view }: Request, scan: Scan, place: number): Status {
   const key = scan.keys[place] as Buffer;
   if (!scan.keyOnly) return documents.find(scan.vb, key, 0, key.length, view);
@@ -155,18 +168,25 @@ function giveUp({ bucket }: Request, scan: Scan, status: Status): Status {
   return status;
 }
 
-/** Sends what there is, and goes on once the disk has been asked for what comes next. */
-function awaitDisk(request: Request, scan: Scan, parts: Buffer[]): Outcome {
+/** Sends what there is, and goes on once what comes next has been read. */
+function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
   const { connection, documents, frame } = request;
   const held = connection.later(request, false);
   held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
-  documents.awaitDisk((status) => {
+  forgetAhead(scan);
+  const read = (place: number, settle: (status: Status) => void): void =>
+    documents.readStored((found) => {
+      const isRead = typeof found !== 'number';
+      if (isRead) keepAhead(scan, place, found && itemOf(found, scan));
+      settle(isRead ? Status.success : found);
+    });
+  read(scan.next, (status) => {
     if (status !== Status.success) scan.progress = null;
     held.settle(status);
   });
-  const end = Math.min(scan.next + readAhead, scan.keys.length);
+  const end = Math.min(scan.next + readAheadMax, scan.keys.length);
   for (let place = scan.next + 1; place < end; place++)
-    if (look(request, scan, place) === notResident) documents.awaitDisk(() => {});
+    if (look(request, scan, place) === notResident) read(place, () => {});
   if (parts.length > 0) replyPart(request, scan, Status.success, parts);
   return Outcome.later;
 }
@@ -182,15 +202,12 @@ function replyPart(request: Request, scan: Scan, status: Status, parts: readonly
 
 const metaBytes = 25;
 
-function addItem(view: ItemView, scan: Scan, progress: ScanProgress, parts: Buffer[]): void {
+function itemOf(view: StoredDocument, scan: Scan): Buffer {
   const key = view.buffer.subarray(view.keyStart + collectionIdBytes(scan.collection), view.keyEnd);
-  const item = scan.keyOnly ? withLength(key) : documentOf(view, scan, key);
-  progress.items++;
-  progress.bytes += item.length;
-  parts.push(item);
+  return scan.keyOnly ? withLength(key) : documentOf(view, scan, key);
 }
 
-function documentOf(view: ItemView, { withXattrs }: Scan, key: Buffer): Buffer {
+function documentOf(view: StoredDocument, { withXattrs }: Scan, key: Buffer): Buffer {
   const value = plainValue(view);
   const start = withXattrs ? value.start : bodyOf(view, value);
   const meta = Buffer.alloc(metaBytes);

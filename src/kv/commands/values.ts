@@ -3,7 +3,7 @@ import { writeU32 } from '#wire/bytes.ts';
 import { Feature } from '#wire/features.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import type { ItemView } from '../bucket/documents.ts';
+import type { ItemView, StoredDocument } from '../bucket/documents.ts';
 import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 import { isJson } from '../value/json.ts';
@@ -28,7 +28,7 @@ function setRange(buffer: Buffer, start: number, end: number): ValueRange {
 }
 
 /** The stored value, inflated. */
-export function plainValue(view: ItemView): ValueRange {
+export function plainValue(view: StoredDocument): ValueRange {
   if ((view.datatype & Datatype.snappy) === 0) return setRange(view.buffer, view.valueStart, view.valueEnd);
   const inflated =
     snappyInflate(view.buffer, view.valueStart, view.valueEnd, valueBytesMax) ?? Buffer.alloc(0);
@@ -36,7 +36,7 @@ export function plainValue(view: ItemView): ValueRange {
 }
 
 /** Where the body of an inflated value starts. */
-export const bodyOf = (view: ItemView, value: ValueRange): number =>
+export const bodyOf = (view: StoredDocument, value: ValueRange): number =>
   (view.datatype & Datatype.xattr) === 0 ? value.start : bodyStart(value.buffer, value.start, value.end);
 
 /** Answers the document in the view: flags and body, with its key where wanted. */

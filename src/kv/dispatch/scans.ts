@@ -14,6 +14,9 @@ export interface Scan {
   next: number;
   /** Of the request to go on that is under way. */
   progress: ScanProgress | null;
+  /** Items read from disk by their places, null for those that are gone. */
+  readonly ahead: Map<number, Buffer | null>;
+  aheadBytes: number;
   readonly endsAtMs: number;
 }
 
@@ -27,6 +30,22 @@ const scansMax = 1024;
 /** Bytes of listed keys, of all scans together. */
 const keyBytesMax = 64 * 1024 * 1024;
 const lifetimeMs = 180_000;
+
+/** Bytes that one scan has read ahead, beside the item that is next. */
+const aheadBytesMax = 256 * 1024;
+
+/** What there is no room for is read again when its turn comes. */
+export function keepAhead(scan: Scan, place: number, item: Buffer | null): void {
+  const bytes = item?.length ?? 0;
+  if (place !== scan.next && scan.aheadBytes + bytes > aheadBytesMax) return;
+  scan.ahead.set(place, item);
+  scan.aheadBytes += bytes;
+}
+
+export function forgetAhead(scan: Scan): void {
+  scan.ahead.clear();
+  scan.aheadBytes = 0;
+}
 
 export class Scans {
   private readonly scans = new Map<string, Scan>();
@@ -46,7 +65,15 @@ export class Scans {
   }
 
   add(given: Pick<Scan, 'id' | 'vb' | 'collection' | 'keyOnly' | 'withXattrs'>, nowMs: number): Scan {
-    const scan: Scan = { ...given, keys: [], next: 0, progress: null, endsAtMs: nowMs + lifetimeMs };
+    const scan: Scan = {
+      ...given,
+      keys: [],
+      next: 0,
+      progress: null,
+      ahead: new Map(),
+      aheadBytes: 0,
+      endsAtMs: nowMs + lifetimeMs,
+    };
     this.scans.set(scan.id.toString('hex'), scan);
     return scan;
   }
