@@ -9,6 +9,9 @@ import type { Timings } from './timings.ts';
 /** Keys that are waited for; more are told to come back later. */
 export const fetchLimit = 16_384;
 const batchLimit = 1024;
+/** What memory has no room for is read again this often, for so long: room is made meanwhile. */
+const roomRetryMs = 20;
+const roomPatienceMs = 2_000;
 
 /** Told success when asking again makes sense, else the status to answer. */
 export type WhenFetched = (status: Status) => void;
@@ -75,7 +78,7 @@ export class BackgroundFetches {
   /** Null when too many keys are waited for. */
   private waitFor(vb: number, key: Buffer): Waiting | null {
     const file = this.files[fileOf(vb, this.files.length)] as FileQueue;
-    const name = `${vb} ${key.toString('latin1')}`;
+    const name = nameOf(vb, key);
     const present = file.waiting.get(name) ?? file.reading.get(name);
     if (present) return present;
     if (this.count >= fetchLimit) return null;
@@ -109,7 +112,7 @@ export class BackgroundFetches {
       const fetched = await this.ask(file, batch);
       if (life !== this.life) return;
       this.options.tick();
-      this.deliver(file, batch, fetched);
+      if (this.deliver(file, batch, fetched)) await this.options.clock.sleep(roomRetryMs);
     }
     file.isBusy = false;
   }
@@ -127,18 +130,33 @@ export class BackgroundFetches {
     }
   }
 
-  private deliver(file: FileQueue, batch: readonly Waiting[], fetched: Fetched | null): void {
+  /** Answers whether some of the batch wait on, for room in memory. */
+  private deliver(file: FileQueue, batch: readonly Waiting[], fetched: Fetched | null): boolean {
     file.reading.clear();
     this.count -= batch.length;
-    this.fetched += batch.length;
     const lost = new Set(fetched?.failed.map((place) => batch[place]));
     const refused = fetched ? this.takeAll(batch, fetched, lost) : new Set<Waiting>();
-    for (const waiting of batch) {
+    const again = new Set([...refused].filter((waiting) => this.isPatient(waiting)));
+    for (const waiting of again) this.putBack(file, waiting);
+    const over = again.size === 0 ? batch : batch.filter((waiting) => !again.has(waiting));
+    this.fetched += over.length;
+    for (const waiting of over) {
       const isLost = fetched === null || lost.has(waiting);
       const status = isLost || refused.has(waiting) ? Status.temporaryFailure : Status.success;
       for (const tell of waiting.done) tell(status);
       if (isLost) for (const tell of waiting.readers) tell(Status.temporaryFailure);
     }
+    return again.size > 0;
+  }
+
+  private isPatient({ sinceMs }: Waiting): boolean {
+    return this.options.clock.monotonicMs() - sinceMs < roomPatienceMs;
+  }
+
+  private putBack(file: FileQueue, waiting: Waiting): void {
+    this.count++;
+    waiting.readers.length = 0;
+    file.waiting.set(nameOf(waiting.vb, waiting.key), waiting);
   }
 
   /** Items come in the order of the batch; what is left out is not there. Answers those for which there was no room. */
@@ -176,6 +194,8 @@ export class BackgroundFetches {
     for (const tell of readers) tell(null);
   }
 }
+
+const nameOf = (vb: number, key: Buffer): string => `${vb} ${key.toString('latin1')}`;
 
 const emptyQueue = (): FileQueue => ({ waiting: new Map(), reading: new Map(), isBusy: false });
 

@@ -119,9 +119,14 @@ export class MemoryKeeper {
     }
   }
 
-  /** Whether a value may come back from disk: reads go a little beyond the quota, since they are what clients wait for. */
+  /**
+   * Whether a value may come back from disk: reads go a little beyond the quota, since they are what clients wait for.
+   * Cuts on their way to disk are no reason to refuse them: they are few, and gone with the commit.
+   */
   get admitsValues(): boolean {
-    return this.usedBytes <= this.options.rules.quotaBytes * (2 - tightShare);
+    const { away, heap, index } = this.vbuckets;
+    const keptBytes = heap.touchedBytes + index.bytes + away.bytes;
+    return keptBytes <= this.options.rules.quotaBytes * (2 - tightShare);
   }
 
   private get liveBytes(): number {
