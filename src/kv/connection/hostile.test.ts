@@ -4,9 +4,11 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { silentLog } from '#ports/log.ts';
 import { commands } from '#wire/commands/index.ts';
+import { Magic } from '#wire/frame.ts';
 import { encodeRequest, type RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
-import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
 
 const seed = Number(process.env['SEED'] ?? 20261120);
 const frameCount = 4000;
@@ -63,16 +65,33 @@ function mutated(random: Randomness): Buffer {
   return frame;
 }
 
-async function attack(client: KvConnection, random: Randomness, count: number): Promise<void> {
-  client.socket.resume();
+/** What is answered without a command having been run. */
+const refusals: readonly number[] = [
+  Status.invalidArguments,
+  Status.unknownCommand,
+  Status.noBucket,
+  Status.authError,
+  Status.noAccess,
+];
+
+/** Answers how many of the frames a command answered. */
+async function attack(client: KvConnection, random: Randomness, count: number): Promise<number> {
   for (let sent = 0; sent < count && !client.socket.destroyed; sent++) {
     client.socket.write(mutated(random));
     if (sent % 50 === 0) await turn();
   }
   await new Promise((resolve) => client.socket.write(encodeRequest({ opcode: 0x0a }), resolve));
+  for (let i = 0; i < 50; i++) await turn();
   client.close();
   await client.closed;
+  let answered = 0;
+  for (let reply = await client.next(); reply !== null; reply = await client.next())
+    if (isReply(reply) && !refusals.includes(reply.status)) answered++;
+  return answered;
 }
+
+/** Change streams send messages of their own accord. */
+const isReply = ({ magic }: Reply): boolean => magic === Magic.response || magic === Magic.altResponse;
 
 test(`random and mutated frames break nothing and nobody (seed ${seed})`, { timeout: 30_000 }, async () => {
   const failures: unknown[] = [];
@@ -83,6 +102,7 @@ test(`random and mutated frames break nothing and nobody (seed ${seed})`, { time
   await using service = await startService(undefined, { log });
   const good = await service.ready();
   const random = randomness(seed);
+  let answered = 0;
   for (let round = 0; round < 20; round++) {
     const client = round % 4 === 3 ? await service.connect() : await service.ready({ features: allFeatures });
     const attacked = attack(client, random, frameCount / 20);
@@ -90,10 +110,8 @@ test(`random and mutated frames break nothing and nobody (seed ${seed})`, { time
     const set = { opcode: 1, key: Buffer.from('\0good'), extras: Buffer.alloc(8), value };
     assert.equal((await good.ask(set)).status, 0);
     assert.ok((await good.ask({ opcode: 0, key: Buffer.from('\0good') })).value.equals(value));
-    await attacked;
+    answered += await attacked;
   }
   assert.deepEqual(failures, []);
-  const { ops } = (await service.service.report()).buckets[0]!;
-  // Of the opcodes that frames are made of, those on documents alone count.
-  assert.ok(ops > frameCount / 20, `only ${ops} frames reached a document`);
+  assert.ok(answered > frameCount / 8, `only ${answered} frames were answered by a command`);
 });
