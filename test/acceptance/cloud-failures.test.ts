@@ -142,6 +142,24 @@ test('stops its nodes with it, and has them back before it answers', async () =>
   }
 });
 
+test('finishes a cluster that was all but ready when the cloud and the node ended', async () => {
+  const first = await CloudProcess.start();
+  try {
+    const { path } = await aCluster(first);
+    await first.stop('SIGTERM');
+    const database = new DatabaseSync(join(first.dataDir, 'cloud.db'));
+    database.exec("update clusters set phase = 'deploying', deployed_at = null");
+    database.exec("update operations set state = 'open', step = 'probe'");
+    database.close();
+    await using second = await CloudProcess.start({ dataDir: first.dataDir });
+    await untilStatus(second, path, 'ready');
+    assert.equal(second.nodePids().length, 1);
+    await second.stop();
+  } finally {
+    await first[Symbol.asyncDispose]();
+  }
+});
+
 test('removes at start what a deleted cluster left, and nothing that it does not surely know', async () => {
   const first = await CloudProcess.start();
   try {

@@ -27,6 +27,8 @@ export const createCluster = (parts: PlanParts): Plan => ({
       run: (cluster) => change(parts, cluster.id, { phase: 'ready', deployed_at: parts.clock.wallMs() }),
     },
   ],
+  // Nodes end with a cloud that is stopped, and may have died while none ran.
+  backTo: 'start',
   failed: (transaction, id) => change({ ...parts, store: transaction }, id, { phase: 'deploy_failed' }),
 });
 

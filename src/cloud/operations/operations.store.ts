@@ -146,6 +146,22 @@ export class OperationsStore {
       .execute();
   }
 
+  /** Of a process that ended. */
+  async goBack(
+    home: string,
+    kind: OperationKind,
+    { from, to }: { from: readonly string[]; to: string },
+  ): Promise<void> {
+    await this.options.store
+      .updateTable('operations')
+      .set({ step: to })
+      .where('home', '=', home)
+      .where('kind', '=', kind)
+      .where('state', '=', 'open')
+      .where('step', 'in', from)
+      .execute();
+  }
+
   /** Forgets old operations of clusters that are gone. */
   async prune(): Promise<void> {
     const { store, clock } = this.options;

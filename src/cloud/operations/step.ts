@@ -10,6 +10,8 @@ export interface Step {
 
 export interface Plan {
   readonly steps: readonly Step[];
+  /** To which step a new process goes back from a later one: what that step began may have ended with the old process. */
+  readonly backTo?: string;
   /** The deadline passed: what the cluster becomes, written in the transaction that ends the operation. */
   failed(transaction: Store, clusterId: string): Promise<void>;
 }

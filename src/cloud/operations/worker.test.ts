@@ -28,12 +28,13 @@ class World {
     this.operations = new OperationsStore({ store, clock: this.clock, random: realRandom });
   }
 
-  static async of(t: TestContext, steps: Plan['steps']): Promise<World> {
+  static async of(t: TestContext, steps: Plan['steps'], backTo?: string): Promise<World> {
     const store = openSqlite(':memory:');
     await migrate(store);
     await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
     const world = new World(store, {
       steps,
+      ...(backTo !== undefined && { backTo }),
       failed: async (transaction, id) => {
         await transaction.updateTable('clusters').set({ phase: 'failed' }).where('id', '=', id).execute();
       },
@@ -196,4 +197,20 @@ test('forgets old operations of clusters that are gone, and none of those that a
     undefined,
     'open',
   ]);
+});
+
+test('goes back to where a plan says when an earlier process ended in a later step', async (t) => {
+  const runs: string[] = [];
+  const steps = ['place', 'start', 'probe'].map((name) => ({ name, run: async () => void runs.push(name) }));
+  const world = await World.of(t, steps, 'start');
+  const at = { early: 'place', late: 'probe' };
+  for (const [id, step] of Object.entries(at)) {
+    await world.cluster(id);
+    const operation = await world.wish(id);
+    await world.operations.claim(operation, 'ended');
+    await world.operations.record(operation, 'ended', { step });
+    await world.worker(id).start();
+    await eventually(async () => assert.equal(await world.stateOf(operation), 'done'));
+  }
+  assert.deepEqual(runs, ['place', 'start', 'probe', 'start', 'probe']);
 });

@@ -46,7 +46,14 @@ export class Worker {
   }
 
   async start(): Promise<void> {
-    await this.options.operations.releaseAll(this.options.home);
+    const { operations, plans, home } = this.options;
+    await operations.releaseAll(home);
+    for (const [kind, { steps, backTo }] of Object.entries(plans)) {
+      if (backTo === undefined) continue;
+      const later = steps.slice(steps.findIndex(({ name }) => name === backTo) + 1);
+      const names = later.map(({ name }) => name);
+      await operations.goBack(home, kind as OperationKind, { from: names, to: backTo });
+    }
     this.wake();
   }
 
