@@ -315,6 +315,7 @@ export class Bucket {
       log: this.options.log,
       timings: this.timings,
       priority: this.options.priority ?? 'low',
+      roomBytes: () => this.keeper.lowBytes - this.keeper.usedBytes,
       onPersisted: (row, seqno) => {
         rows.persistedSeqno[row] = seqno;
         this.keeper.noteWritten();
@@ -440,6 +441,7 @@ export class Bucket {
       durableWrites: this.durableWrites,
       waits: this.waits,
       onDirty: (row, isUrgent) => flusher?.dirtied(row, isUrgent),
+      onWatched: (row) => flusher?.hurryFor(row),
     });
   }
 

@@ -164,6 +164,8 @@ export interface Documents {
 
   /** Called when a durable write settles: status success, or syncWriteAmbiguous on time-out or lost persistence. */
   onSettled: (token: number, status: Status) => void;
+  /** As `persistedSeqno`, for a client that will ask again until it has risen: what is missing is written soon. */
+  watchPersisted(vb: number): number;
   /** Calls back once `seqno` of `vb` is persisted (at once if it is), or with false after `timeoutMs`. */
   whenPersisted(vb: number, seqno: number, timeoutMs: number, done: (persisted: boolean) => void): void;
 }

@@ -11,6 +11,13 @@ import type { Timings } from './timings.ts';
 
 /** Wait this long for more changes of the same keys when nobody waits for the disk. */
 const lingerMs = { low: 20, high: 5 } as const;
+/**
+ * So many times in a row while there is less than a batch: many changes of one vbucket cost little more on disk than
+ * one, and a key that was changed again is written once.
+ */
+const lingersMax = { low: 4, high: 1 } as const;
+/** And while what waits, which can't leave memory, is less than this share of the room that is left there. */
+const lingeringShare = 1 / 8;
 /** Commits of all buckets take turns on the disk: longer ones are a larger share of it. */
 const targetCommitMs = { low: 50, high: 100 } as const;
 /** A full disk is tried again this often. */
@@ -30,6 +37,8 @@ export interface FlusherOptions {
   log: Log;
   timings: Timings;
   priority: 'low' | 'high';
+  /** Bytes of memory that may be taken before anything has to leave. */
+  roomBytes: () => number;
   /** Everything of the vbucket up to `seqno` survives from now on. */
   onPersisted: (row: number, seqno: number) => void;
   onFailure: (file: number, reason: string) => void;
@@ -50,6 +59,7 @@ interface FileState {
   cursor: number;
   batchBytes: number;
   timer: Timer | null;
+  lingers: number;
   isUrgent: boolean;
   running: Promise<void> | null;
   failure: string | null;
@@ -73,6 +83,7 @@ export class Flusher {
       cursor: 0,
       batchBytes: 1024 * 1024,
       timer: null,
+      lingers: 0,
       isUrgent: false,
       running: null,
       failure: null,
@@ -91,6 +102,12 @@ export class Flusher {
     const file = this.files[fileOf(row, this.files.length)] as FileState;
     if (isUrgent && !file.isUrgent) this.hurry(file);
     else if (file.timer === null && file.running === null) this.linger(file);
+  }
+
+  /** A client looks how far this vbucket is on disk: it waits for that, whatever its way. */
+  hurryFor(row: number): void {
+    const file = this.files[fileOf(row, this.files.length)] as FileState;
+    if (!file.isUrgent && this.options.cutter.isNeeded(row)) this.hurry(file);
   }
 
   resume(): void {
@@ -139,7 +156,20 @@ export class Flusher {
   private linger(file: FileState): void {
     if (this.paused || file.failure !== null) return;
     const delayMs = file.unwritten ? fullRetryMs : lingerMs[this.options.priority];
-    file.timer = this.options.clock.after(delayMs, () => this.run(file));
+    file.timer = this.options.clock.after(delayMs, () => this.lingered(file));
+  }
+
+  private lingered(file: FileState): void {
+    file.lingers++;
+    if (this.mayLinger(file)) this.linger(file);
+    else this.run(file);
+  }
+
+  private mayLinger(file: FileState): boolean {
+    const { priority, roomBytes } = this.options;
+    if (file.lingers >= lingersMax[priority] || file.unwritten !== null) return false;
+    const bytes = this.dirtyBytes(file);
+    return bytes < file.batchBytes && bytes * this.files.length < roomBytes() * lingeringShare;
   }
 
   /** A client waits: begin once the input at hand has been worked off, so that its writes share one commit. */
@@ -152,6 +182,7 @@ export class Flusher {
 
   private run(file: FileState): void {
     this.stopTimer(file);
+    file.lingers = 0;
     if (this.paused || file.failure !== null || file.running !== null) return;
     file.running = this.commitWhileNeeded(file).finally(() => {
       file.running = null;
@@ -271,9 +302,13 @@ export class Flusher {
   }
 
   private hasBatch(file: FileState): boolean {
+    return this.dirtyBytes(file) >= file.batchBytes;
+  }
+
+  private dirtyBytes(file: FileState): number {
     let bytes = 0;
     for (const row of file.rows) bytes += this.options.rows.dirtyBytes[row] as number;
-    return bytes >= file.batchBytes;
+    return bytes;
   }
 
   private stopTimer(file: FileState): void {

@@ -54,6 +54,8 @@ export interface MemoryDocumentsOptions {
   readStored: (row: number, key: Buffer, done: WhenRead) => void;
   /** Something in this vbucket waits to be written; `isUrgent` when a client waits for that. */
   onDirty: (row: number, isUrgent: boolean) => void;
+  /** Somebody looks how far this vbucket is on disk. */
+  onWatched: (row: number) => void;
 }
 
 export class MemoryDocuments implements Documents {
@@ -75,6 +77,7 @@ export class MemoryDocuments implements Documents {
   private readonly readFromDisk: MemoryDocumentsOptions['readFromDisk'];
   private readonly readPast: MemoryDocumentsOptions['readStored'];
   private readonly onDirty: (row: number, isUrgent: boolean) => void;
+  private readonly onWatched: (row: number) => void;
   private readonly draft = emptyDraft();
   /** The last write found memory above the high watermark. */
   private isTight = false;
@@ -97,6 +100,7 @@ export class MemoryDocuments implements Documents {
     this.readFromDisk = options.readFromDisk;
     this.readPast = options.readStored;
     this.onDirty = options.onDirty;
+    this.onWatched = options.onWatched;
     this.vbucketCount = options.vbuckets.rows.count;
     this.anyVbucket = options.type === 'cache';
   }
@@ -265,6 +269,11 @@ export class MemoryDocuments implements Documents {
 
   persistedSeqno(vb: number): number {
     return this.vbuckets.rows.persistedSeqno[vb] ?? 0;
+  }
+
+  watchPersisted(vb: number): number {
+    this.onWatched(vb);
+    return this.persistedSeqno(vb);
   }
 
   failoverLog(vb: number): readonly FailoverEntry[] {

@@ -26,7 +26,7 @@ export function observeSeqno(request: Request): Status | Outcome {
   buffer.writeUInt16BE(frame.vb, at + 1);
   buffer.writeUInt32BE(newest.uuidHi, at + 3);
   buffer.writeUInt32BE(newest.uuidLo, at + 7);
-  writeSeqno(buffer, at + 11, documents.persistedSeqno(frame.vb));
+  writeSeqno(buffer, at + 11, documents.watchPersisted(frame.vb));
   writeSeqno(buffer, at + 19, documents.highSeqno(frame.vb));
   if (!isOld) return Outcome.replied;
   buffer.writeUInt32BE(uuidHi, at + 27);
@@ -93,7 +93,7 @@ function observeOne(request: Request, vb: number, keyStart: number, keyEnd: numb
   state[0] = KeyState.notFound;
   if (status === Status.keyNotFound) return Status.success;
   if (status !== Status.success) return status;
-  const isPersisted = view.seqno <= documents.persistedSeqno(vb);
+  const isPersisted = view.seqno <= documents.watchPersisted(vb);
   state[0] = view.deleted ? KeyState.deleted : isPersisted ? KeyState.persisted : KeyState.inMemory;
   state.writeUInt32BE(shownCasHi(view), 1);
   state.writeUInt32BE(shownCasLo(view), 5);

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
+import type { BucketOptions } from './bucket.ts';
+
+const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
+const vb = 3;
+
+async function aBucket(options: Pick<Partial<BucketOptions>, 'priority'> = {}): Promise<BucketUnderTest> {
+  const b = new BucketUnderTest({ storage: { disk: new MemoryDisk().engine(), files }, ...options });
+  await b.start();
+  await pass(b, 1000);
+  return b;
+}
+
+/** In steps of five milliseconds, with time for what goes on beside the clock. */
+async function pass(b: BucketUnderTest, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 5) {
+    b.tick(5);
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const persisted = (b: BucketUnderTest): number => b.bucket.documents.persistedSeqno(vb);
+
+test('changes are written together after 80 ms where nobody waits for them', async () => {
+  const b = await aBucket();
+  b.store('k', { vb });
+  await pass(b, 75);
+  assert.equal(persisted(b), 0);
+  b.store('other', { vb });
+  await pass(b, 5);
+  assert.equal(persisted(b), 2);
+  b.store('k', { vb });
+  await pass(b, 75);
+  assert.equal(persisted(b), 2, 'the next ones rest as long');
+  await pass(b, 5);
+  assert.equal(persisted(b), 3);
+});
+
+test('a bucket with a larger share of the disk writes after 5 ms', async () => {
+  const b = await aBucket({ priority: 'high' });
+  b.store('k', { vb });
+  await pass(b, 5);
+  assert.equal(persisted(b), 1);
+});
+
+test('changes are written after 20 ms while memory is short', async () => {
+  const b = await aBucket();
+  b.store('k', { vb });
+  // Three quarters of it are left to documents before any has to leave.
+  b.bucket.setRules({ quotaBytes: (b.bucket.documents.memUsed + 1000) / 0.75 });
+  await pass(b, 15);
+  assert.equal(persisted(b), 0);
+  await pass(b, 5);
+  assert.equal(persisted(b), 1);
+});
+
+test('a whole batch is written after 20 ms', async () => {
+  const b = await aBucket();
+  for (let i = 0; i < 5; i++) b.store(`k${i}`, { vb, value: Buffer.alloc(256 * 1024) });
+  await pass(b, 20);
+  assert.equal(persisted(b), 4);
+  await pass(b, 75);
+  assert.equal(persisted(b), 4, 'what is left over rests');
+  await pass(b, 5);
+  assert.equal(persisted(b), 5);
+});
+
+test('who looks how far the disk is need not wait for the rest to end', async () => {
+  const b = await aBucket();
+  b.store('k', { vb });
+  b.store('other', { vb: 4 });
+  assert.equal(b.bucket.documents.watchPersisted(vb), 0);
+  await pass(b, 5);
+  assert.deepEqual([persisted(b), b.bucket.documents.persistedSeqno(4)], [1, 0]);
+  assert.equal(b.bucket.documents.watchPersisted(vb), 1);
+});
