@@ -284,6 +284,8 @@ describe('bucket requests', () => {
 
   it('answer what was sampled, and refuse unknown zooms', async () => {
     const { request, kv, clock, sample } = await aBucket();
+    const { op: empty } = (await request(`${buckets}/b/stats?zoom=hour`)).body;
+    assert.deepEqual([empty.samples.timestamp, empty.samplesCount], [[], 0]);
     await sample();
     kv.figures['b'] = { metaSets: 20, items: 7 };
     clock.advance(2000);

@@ -46,7 +46,7 @@ for (const type of ['native', 'ephemeral'] as const) {
     assert.deepEqual(liveDocuments(client.copyOf(0)), new Map(Object.entries({ '\0b': '2', '\0a': '3' })));
     await set(kv, 'c', '4');
     await client.reach([[0, 4]]);
-    await remove(kv, 'b');
+    assert.equal((await remove(kv, 'b')).status, 0);
     await client.reach([[0, 5]]);
     assert.deepEqual(liveDocuments(client.copyOf(0)), new Map(Object.entries({ '\0a': '3', '\0c': '4' })));
   });
