@@ -356,6 +356,7 @@ export class DataService implements KvAdmin {
     const { served } = host;
     this.hosts.delete(served.name);
     this.directory.buckets.delete(served.name);
+    served.producers.bucketGone();
     for (const connection of this.connections) if (connection.session.bucket === served) connection.hangUp();
     await host.destroy();
   }

@@ -23,6 +23,7 @@ const plain = (changes: Partial<BucketSpec> = {}): KvDesired =>
   aDesired({ buckets: [aBucket('b', { manifest: defaultManifest, ...changes })] });
 const { uuid } = aBucket('b');
 const stateChanged = 2;
+const disconnected = 3;
 const rolledBack = 6;
 const temporaryFailure = 0x86;
 const persisted = Buffer.from([0x11, 0x03]);
@@ -94,7 +95,7 @@ test('a restart of the bucket ends its streams; they go on over the same connect
   assert.equal(client.changes.length, 15, 'nothing came twice');
 });
 
-test('the connections of streams are closed when their bucket is deleted', async () => {
+test('streams end as disconnected, and their connections close, when their bucket is deleted', async () => {
   await using service = await startService(plain());
   await storeAll(await service.ready(), texts(2000, 1000));
   const [idle, stuck] = [await follow(service, 'idle'), await follow(service, 'stuck', 1000)];
@@ -103,6 +104,8 @@ test('the connections of streams are closed when their bucket is deleted', async
   await takeBuffer(stuck, 1000);
   await service.service.apply(aDesired({ buckets: [] }));
   await Promise.all([idle, stuck].map(({ connection }) => connection.closed));
+  await idle.until(() => idle.copyOf(0).endReason === disconnected);
+  await stuck.until(() => stuck.copyOf(0).endReason === disconnected);
 });
 
 test('a flush ends a stream in the middle of its backfill, and its client starts from nothing', async () => {

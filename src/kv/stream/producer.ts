@@ -192,6 +192,11 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     for (const stream of this.streams.values()) stream.endSoon(EndReason.stateChanged);
   }
 
+  /** The bucket is deleted. */
+  bucketGone(): void {
+    this.hangUp(EndReason.disconnected);
+  }
+
   /** Another connection took over the name. */
   replaced(): void {
     // Not now: a request of the other connection is in hand.

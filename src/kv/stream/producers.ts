@@ -18,6 +18,8 @@ export interface StreamConnection {
   find(vb: number, streamId: number): Stream | undefined;
   /** The bucket stops to serve what the streams read. */
   sourceGone(): void;
+  /** The bucket is deleted: the streams end, and the connection with them. */
+  bucketGone(): void;
   /** Another connection took over the name. */
   replaced(): void;
 }
@@ -68,6 +70,11 @@ export class Producers {
       sum.itemsRemaining += producer.all().reduce((left, { remaining }) => left + remaining, 0);
     }
     return byKind;
+  }
+
+  /** Only in a stretch of its own, as `Connection.send`. */
+  bucketGone(): void {
+    for (const producer of this.byName.values()) producer.bucketGone();
   }
 
   /** The documents cannot be read any more. */
