@@ -60,6 +60,39 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     }
   });
 
+  test('takes allowlists of one cluster from several servers at once, and keeps one of them whole', async () => {
+    const keys = mkdtempSync(join(tmpdir(), 'divan-key-'));
+    const args = [...(await database()), '--key-file', join(keys, 'shared.key')];
+    try {
+      await using one = await CloudProcess.start({ args });
+      await using other = await CloudProcess.start({ args });
+      const { path } = await aCluster(one);
+      const blocks = (from: number) => [0, 1, 2].map((n) => `10.${from + n}.0.0/16`);
+      const lists = Array.from({ length: 12 }, (_, i) => blocks(i % 4));
+      const answers = await Promise.all(
+        lists.map((list, i) =>
+          (i % 2 ? one : other).request(
+            'PUT',
+            `${path}/allowlist`,
+            list.map((cidrBlock) => ({ cidrBlock, ruleType: 'permanent' })),
+          ),
+        ),
+      );
+      for (const { status, body } of answers) assert.equal(status, 202, JSON.stringify(body));
+      await eventually(async () => {
+        const { body } = await one.request('GET', `${path}/allowlist`);
+        assert.ok(body.every(({ state }: { state: string }) => state === 'active'));
+        const kept = JSON.stringify(body.map(({ cidrBlock }: { cidrBlock: string }) => cidrBlock).sort());
+        assert.ok(
+          lists.some((list) => JSON.stringify(list) === kept),
+          kept,
+        );
+      });
+    } finally {
+      rmSync(keys, { recursive: true });
+    }
+  });
+
   test('names the option that is missing when servers have different keys', async () => {
     const args = await database();
     await using one = await CloudProcess.start({ args });

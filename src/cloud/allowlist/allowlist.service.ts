@@ -2,12 +2,13 @@
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
-import { invalid, notFound } from '../http/goof.ts';
+import { notFound } from '../http/goof.ts';
 import type { AllowlistRow, ClusterRow } from '../store/tables.ts';
-import { type EntryWish, entriesMax } from './allowlist.contract.ts';
-import type { AllowlistStore } from './allowlist.store.ts';
+import type { EntryWish } from './allowlist.contract.ts';
+import { type AllowlistStore, hasExpired } from './allowlist.store.ts';
 
 const lookMs = 1_000;
+const answerTimeoutMs = 3_000;
 /** Rounds of telling nodes while others change the list at the same time. */
 const roundsMax = 20;
 
@@ -23,6 +24,8 @@ export interface AllowlistOptions {
 
 export class AllowlistService {
   private readonly options: AllowlistOptions;
+  /** Clusters whose nodes could not be told, as has been said. */
+  private readonly untold = new Set<string>();
   private timer: Timer | null = null;
   private running: Promise<void> = Promise.resolve();
   private stopped = false;
@@ -50,47 +53,40 @@ export class AllowlistService {
   async list({ id }: ClusterRow): Promise<AllowlistRow[]> {
     const now = this.options.clock.wallMs();
     const rows = await this.options.entries.list(id);
-    return rows.map((row) =>
-      row.expires_at !== null && row.expires_at <= now ? { ...row, state: 'expired' } : row,
-    );
+    return rows.map((row) => (hasExpired(row, now) ? { ...row, state: 'expired' } : row));
   }
 
   async append(cluster: ClusterRow, wish: EntryWish): Promise<void> {
-    if ((await this.options.entries.list(cluster.id)).length >= entriesMax)
-      throw invalid(`cidrBlock: the list has ${entriesMax} entries, which is the most it can have`);
-    if (!(await this.options.entries.add(cluster.id, wish)))
-      throw invalid(
-        `cidrBlock: there is an entry for ${wish.cidrBlock} already; delete it first, or replace the list`,
-      );
-    await this.tell(cluster);
+    await this.options.entries.add(cluster.id, wish);
+    await this.tryToTell(cluster);
   }
 
   async replace(cluster: ClusterRow, wishes: readonly EntryWish[]): Promise<void> {
     await this.options.entries.replace(cluster.id, wishes);
-    await this.tell(cluster);
+    await this.tryToTell(cluster);
   }
 
   async remove(cluster: ClusterRow, cidr: string): Promise<void> {
     if (!(await this.options.entries.remove(cluster.id, cidr)))
       throw notFound(`there is no entry for ${cidr}`);
-    await this.tell(cluster);
+    await this.tryToTell(cluster);
   }
 
-  /** Tells the nodes; again when the list has changed meanwhile, so that whoever writes last is heard. */
+  /** Tells the nodes, or throws; again when the list has changed meanwhile, so that whoever writes last is heard. */
   async tell(cluster: ClusterRow): Promise<void> {
-    const { entries, log } = this.options;
-    await entries.expire(cluster.id);
+    const { entries, clock } = this.options;
     for (let round = 0; round < roundsMax; round++) {
-      const told = await this.admitted(cluster.id);
+      const now = clock.wallMs();
+      const rows = await entries.withRemoved(cluster.id);
+      const told = admitted(rows, now);
       try {
         await this.tellNodes(cluster, told);
       } catch (error) {
-        log.warn('allowlist.not_told', { cluster: cluster.id, reason: (error as Error).message });
-        await entries.settle(cluster.id, told, 'failed');
-        return;
+        await entries.settle(rows, ({ state }) => (state === 'pending' ? 'failed' : state));
+        throw error;
       }
-      await entries.settle(cluster.id, told, 'active');
-      if (sameBlocks(told, await this.admitted(cluster.id))) return;
+      await entries.settle(rows, (row) => stateOnceTold(row, now));
+      if (sameBlocks(told, admitted(await entries.list(cluster.id), now))) return;
     }
   }
 
@@ -98,19 +94,41 @@ export class AllowlistService {
     const own = this.options.operatorAddress === undefined ? ['127.0.0.1'] : [];
     const list = { entries: [...rows.map(({ cidr }) => cidr), ...own] };
     const clients = await this.options.nodes.clients(cluster);
-    await Promise.all(clients.map((client) => client.put('/settings/clientAllowlist', list)));
+    await Promise.all(
+      clients.map((client) => client.put('/settings/clientAllowlist', list, answerTimeoutMs)),
+    );
   }
 
-  private async admitted(clusterId: string): Promise<AllowlistRow[]> {
-    const now = this.options.clock.wallMs();
-    const rows = await this.options.entries.list(clusterId);
-    return rows.filter(({ expires_at }) => expires_at === null || expires_at > now);
+  /** What fails is tried until the nodes are told, and said once. */
+  private async tryToTell(cluster: ClusterRow): Promise<void> {
+    const { id } = cluster;
+    try {
+      await this.tell(cluster);
+      this.untold.delete(id);
+    } catch (error) {
+      const reason = (error as Error).message;
+      if (!this.untold.has(id)) this.options.log.warn('allowlist.not_told', { cluster: id, reason });
+      this.untold.add(id);
+    }
   }
 
+  /** All at once: a node that says nothing keeps no other cluster waiting. */
   private async catchUp(): Promise<void> {
-    for (const cluster of await this.options.entries.behind(this.options.home)) await this.tell(cluster);
+    const behind = await this.options.entries.behind(this.options.home);
+    const ids = new Set(behind.map(({ id }) => id));
+    for (const id of this.untold) if (!ids.has(id)) this.untold.delete(id);
+    await Promise.all(behind.map((cluster) => this.tryToTell(cluster)));
   }
 }
+
+/** Null: no more kept. */
+function stateOnceTold(row: AllowlistRow, now: number): string | null {
+  if (row.state === 'removed') return null;
+  return hasExpired(row, now) ? 'expired' : 'active';
+}
+
+const admitted = (rows: readonly AllowlistRow[], now: number): AllowlistRow[] =>
+  rows.filter((row) => row.state !== 'removed' && !hasExpired(row, now));
 
 const sameBlocks = (a: readonly AllowlistRow[], b: readonly AllowlistRow[]): boolean =>
   a.length === b.length &&

@@ -1,7 +1,11 @@
-// The entries of allowlists as they are kept. A state is what the nodes were last told: `pending` until then.
+// The entries of allowlists as they are kept. A state is what the nodes were last told: `pending` until then, and `removed` for what
+// is to go and they still admit.
+import type { ExpressionBuilder } from 'kysely';
 import type { Clock } from '#ports/clock.ts';
-import type { AllowlistRow, ClusterRow, Store } from '../store/tables.ts';
-import type { EntryWish } from './allowlist.contract.ts';
+import { invalid, notFound } from '../http/goof.ts';
+import { hold } from '../store/hold.ts';
+import type { AllowlistRow, ClusterRow, Store, Tables } from '../store/tables.ts';
+import { type EntryWish, entriesMax } from './allowlist.contract.ts';
 import { durationMs } from './duration.ts';
 
 export class AllowlistStore {
@@ -13,8 +17,13 @@ export class AllowlistStore {
     this.clock = clock;
   }
 
-  list(clusterId: string): Promise<AllowlistRow[]> {
-    return this.store
+  async list(clusterId: string): Promise<AllowlistRow[]> {
+    return (await this.withRemoved(clusterId)).filter(({ state }) => state !== 'removed');
+  }
+
+  /** Also what was removed and nodes were not told of yet. */
+  withRemoved(clusterId: string, store: Store = this.store): Promise<AllowlistRow[]> {
+    return store
       .selectFrom('allowlist')
       .selectAll()
       .where('cluster_id', '=', clusterId)
@@ -23,74 +32,77 @@ export class AllowlistStore {
       .execute();
   }
 
-  /** False when there is an entry of this block, unless that has expired: then it begins anew. */
-  async add(clusterId: string, wish: EntryWish): Promise<boolean> {
+  /** Throws when there is an entry of this block, unless that has expired, or as many entries as there can be. */
+  async add(clusterId: string, wish: EntryWish): Promise<void> {
     const row = this.rowOf(clusterId, wish, this.clock.wallMs());
-    return this.store.transaction().execute(async (transaction) => {
-      await transaction
-        .deleteFrom('allowlist')
-        .where('cluster_id', '=', clusterId)
-        .where('cidr', '=', wish.cidrBlock)
-        .where('state', '=', 'expired')
-        .execute();
-      const { numInsertedOrUpdatedRows } = await transaction
-        .insertInto('allowlist')
-        .values(row)
-        .onConflict((conflict) => conflict.columns(['cluster_id', 'cidr']).doNothing())
-        .executeTakeFirst();
-      return numInsertedOrUpdatedRows === 1n;
+    await this.change(clusterId, (present) => {
+      const others = present.filter(({ cidr }) => cidr !== wish.cidrBlock);
+      const same = present.find(({ cidr }) => cidr === wish.cidrBlock);
+      if (same !== undefined && same.state !== 'removed' && !hasExpired(same, row.created_at))
+        throw invalid(
+          `cidrBlock: there is an entry for ${wish.cidrBlock} already; delete it first, or replace the list`,
+        );
+      if (others.filter(({ state }) => state !== 'removed').length >= entriesMax)
+        throw invalid(`cidrBlock: the list has ${entriesMax} entries, which is the most it can have`);
+      return [...others, row];
     });
   }
 
-  /** All at once. An entry that stays keeps the time it was made. */
+  /** An entry that stays keeps the time it was made. */
   async replace(clusterId: string, wishes: readonly EntryWish[]): Promise<void> {
-    await this.store.transaction().execute(async (transaction) => {
-      const of = transaction
-        .selectFrom('allowlist')
-        .select(['cidr', 'created_at'])
-        .where('cluster_id', '=', clusterId);
-      const madeAt = new Map((await of.execute()).map(({ cidr, created_at }) => [cidr, created_at]));
-      await transaction.deleteFrom('allowlist').where('cluster_id', '=', clusterId).execute();
-      const now = this.clock.wallMs();
+    const now = this.clock.wallMs();
+    await this.change(clusterId, (present) => {
+      const listed = present.filter(({ state }) => state !== 'removed');
+      const madeAt = new Map(listed.map(({ cidr, created_at }) => [cidr, created_at]));
       // In the order of the request, also among those that are made in the same millisecond.
-      const rows = wishes.map((wish, i) =>
-        this.rowOf(clusterId, wish, madeAt.get(wish.cidrBlock) ?? now + i),
-      );
-      if (rows.length > 0) await transaction.insertInto('allowlist').values(rows).execute();
+      return wishes.map((wish, i) => this.rowOf(clusterId, wish, madeAt.get(wish.cidrBlock) ?? now + i));
     });
   }
 
+  /** The whole list at once; what is no more on it is kept until the nodes are told so. */
+  private async change(
+    clusterId: string,
+    to: (present: AllowlistRow[]) => readonly AllowlistRow[],
+  ): Promise<void> {
+    await this.store.transaction().execute(async (transaction) => {
+      if (!(await hold(transaction, 'clusters', clusterId)))
+        throw notFound(`there is no cluster ${clusterId}`);
+      const present = await this.withRemoved(clusterId, transaction);
+      const rows = to(present);
+      const kept = new Set(rows.map(({ cidr }) => cidr));
+      const gone = present.filter(({ cidr }) => !kept.has(cidr));
+      const removed = gone.map((row) => ({ ...row, state: 'removed', updated_at: this.clock.wallMs() }));
+      await transaction.deleteFrom('allowlist').where('cluster_id', '=', clusterId).execute();
+      if (rows.length + removed.length > 0)
+        await transaction
+          .insertInto('allowlist')
+          .values([...rows, ...removed])
+          .execute();
+    });
+  }
+
+  /** False when there is none. */
   async remove(clusterId: string, cidr: string): Promise<boolean> {
-    const { numDeletedRows } = await this.store
-      .deleteFrom('allowlist')
+    const { numUpdatedRows } = await this.store
+      .updateTable('allowlist')
+      .set({ state: 'removed', updated_at: this.clock.wallMs() })
       .where('cluster_id', '=', clusterId)
       .where('cidr', '=', cidr)
+      .where('state', '!=', 'removed')
       .executeTakeFirst();
-    return numDeletedRows === 1n;
+    return numUpdatedRows === 1n;
   }
 
-  async expire(clusterId: string): Promise<void> {
-    await this.store
-      .updateTable('allowlist')
-      .set({ state: 'expired', updated_at: this.clock.wallMs() })
-      .where('cluster_id', '=', clusterId)
-      .where('expires_at', '<=', this.clock.wallMs())
-      .where('state', '!=', 'expired')
-      .execute();
-  }
-
-  /** What these entries are since the nodes were told of them; those changed meanwhile stay as they are. */
-  async settle(clusterId: string, told: readonly AllowlistRow[], state: 'active' | 'failed'): Promise<void> {
-    for (const { cidr, updated_at } of told) {
-      await this.store
-        .updateTable('allowlist')
-        .set({ state })
-        .where('cluster_id', '=', clusterId)
-        .where('cidr', '=', cidr)
-        .where('updated_at', '=', updated_at)
-        .where('state', 'in', ['pending', 'failed'])
-        .execute();
-    }
+  /** What these are since the nodes were told, or could not be; those changed meanwhile stay as they are. */
+  async settle(rows: readonly AllowlistRow[], stateOf: (row: AllowlistRow) => string | null): Promise<void> {
+    await this.store.transaction().execute(async (transaction) => {
+      for (const row of rows) {
+        const state = stateOf(row);
+        if (state === null) await transaction.deleteFrom('allowlist').where(unchanged(row)).execute();
+        else if (state !== row.state)
+          await transaction.updateTable('allowlist').set({ state }).where(unchanged(row)).execute();
+      }
+    });
   }
 
   /** Ready clusters of a home whose nodes have to be told something. */
@@ -100,7 +112,7 @@ export class AllowlistStore {
       .select('cluster_id')
       .where((e) =>
         e.or([
-          e('state', 'in', ['pending', 'failed']),
+          e('state', 'in', ['pending', 'failed', 'removed']),
           e.and([e('state', '=', 'active'), e('expires_at', '<=', this.clock.wallMs())]),
         ]),
       );
@@ -128,3 +140,11 @@ export class AllowlistStore {
     };
   }
 }
+
+export const hasExpired = ({ expires_at }: AllowlistRow, now: number): boolean =>
+  expires_at !== null && expires_at <= now;
+
+const unchanged =
+  ({ cluster_id, cidr, state, updated_at }: AllowlistRow) =>
+  (e: ExpressionBuilder<Tables, 'allowlist'>) =>
+    e.and({ cluster_id, cidr, state, updated_at });

@@ -53,8 +53,8 @@ export class NodeClient {
     return this.ask('GET', path, undefined, healthTimeoutMs);
   }
 
-  async put(path: string, json: unknown): Promise<void> {
-    await this.ask('PUT', path, JSON.stringify(json));
+  async put(path: string, json: unknown, timeoutMs?: number): Promise<void> {
+    await this.ask('PUT', path, JSON.stringify(json), timeoutMs);
   }
 
   async certificate(): Promise<string> {

@@ -118,7 +118,7 @@ export interface AllowlistRow {
   /** As it was written; null: the entry is permanent. */
   duration: string | null;
   comment: string | null;
-  /** `pending`, `active`, `failed`, `expired`. */
+  /** `pending`, `active`, `failed`, `expired`; `removed`: listed no more, and the nodes are not told yet. */
   state: string;
   created_at: number;
   updated_at: number;

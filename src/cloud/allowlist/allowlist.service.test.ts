@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
+import { migrate } from '../store/migrations.ts';
+import { openSqlite } from '../store/sqlite.adapter.ts';
+import type { ClusterRow } from '../store/tables.ts';
+import { AllowlistService } from './allowlist.service.ts';
+import { AllowlistStore } from './allowlist.store.ts';
+
+const permanent = (cidrBlock: string) => ({ cidrBlock, ruleType: 'permanent' as const });
+const temporary = { cidrBlock: '10.9.0.0/16', ruleType: 'temporary' as const, duration: '5s' };
+
+/** A node that keeps the last list it was told, while it lives. */
+class FakeNode {
+  admitted: string[] = [];
+  isDead = false;
+  warnings = 0;
+
+  async put(_path: string, { entries }: { entries: string[] }): Promise<void> {
+    if (this.isDead) throw new Error('the node does not answer');
+    this.admitted = entries;
+  }
+}
+
+async function world(t: TestContext) {
+  const store = openSqlite(':memory:');
+  await migrate(store);
+  await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
+  const text = { name: 'c', description: '', spec: '{}', phase: 'ready', administrator_sealed: '' };
+  const nothing = { cloud_id: null, certificate: null, deployed_at: null };
+  const numbers = { node_count: 1, created_at: 0, updated_at: 0 };
+  const cluster: ClusterRow = {
+    id: 'c',
+    environment: 'vpc',
+    project_id: 'p',
+    home: 'h',
+    ...text,
+    ...nothing,
+    ...numbers,
+  };
+  await store.insertInto('clusters').values(cluster).execute();
+  const [clock, node] = [new ManualClock(), new FakeNode()];
+  const nodes = { clients: () => Promise.resolve([node]) } as unknown as ClusterNodes;
+  const log = { ...silentLog, warn: () => void node.warnings++ };
+  const entries = new AllowlistStore({ store, clock });
+  const service = new AllowlistService({
+    entries,
+    nodes,
+    home: 'h',
+    operatorAddress: '127.255.0.1',
+    clock,
+    log,
+  });
+  service.start();
+  t.after(async () => {
+    await service.stop();
+    await store.destroy();
+  });
+  const listed = async () => (await service.list(cluster)).map(({ cidr, state }) => `${cidr} ${state}`);
+  /** Until what is due has been done. */
+  const pass = async (ms: number): Promise<void> => {
+    for (let past = 0; past < ms; past += 500) {
+      clock.advance(500);
+      for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { service, cluster, node, listed, pass };
+}
+
+test('takes back, once a dead node is back, what was removed, replaced or ran out meanwhile', async (t) => {
+  const { service, cluster, node, listed, pass } = await world(t);
+  await service.replace(cluster, [permanent('10.1.0.0/16'), permanent('10.2.0.0/16'), temporary]);
+  assert.deepEqual(node.admitted, ['10.1.0.0/16', '10.2.0.0/16', '10.9.0.0/16']);
+  node.isDead = true;
+  await service.remove(cluster, '10.1.0.0/16');
+  await pass(6_000);
+  assert.deepEqual(await listed(), ['10.2.0.0/16 active', '10.9.0.0/16 expired']);
+  node.isDead = false;
+  await pass(2_000);
+  assert.deepEqual(node.admitted, ['10.2.0.0/16']);
+  node.isDead = true;
+  await service.replace(cluster, []);
+  assert.deepEqual(await listed(), []);
+  await assert.rejects(service.remove(cluster, '10.2.0.0/16'), /there is no entry/);
+  node.isDead = false;
+  await pass(2_000);
+  assert.deepEqual(node.admitted, []);
+});
+
+test('admits again what was removed and added while the node was dead', async (t) => {
+  const { service, cluster, node, listed, pass } = await world(t);
+  await service.append(cluster, permanent('10.1.0.0/16'));
+  node.isDead = true;
+  await service.remove(cluster, '10.1.0.0/16');
+  await service.append(cluster, permanent('10.1.0.0/16'));
+  assert.deepEqual(await listed(), ['10.1.0.0/16 failed']);
+  await service.replace(cluster, []);
+  await service.replace(cluster, [permanent('10.1.0.0/16')]);
+  node.isDead = false;
+  await pass(2_000);
+  assert.deepEqual([node.admitted, await listed()], [['10.1.0.0/16'], ['10.1.0.0/16 active']]);
+});
+
+test('warns once of a node that cannot be told, however often it is tried', async (t) => {
+  const { service, cluster, node, pass } = await world(t);
+  node.isDead = true;
+  await service.append(cluster, permanent('10.1.0.0/16'));
+  await pass(5_000);
+  assert.equal(node.warnings, 1);
+});
