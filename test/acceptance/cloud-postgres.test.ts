@@ -93,6 +93,27 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     }
   });
 
+  test('lets a cluster be made in a project that is deleted at the same time before that, or not at all', async () => {
+    const args = await database();
+    await using one = await CloudProcess.start({ args });
+    await using other = await CloudProcess.start({ args });
+    const cloudId = (await one.request('GET', '/v2/clouds')).body.data[0].id;
+    for (let round = 0; round < 10; round++) {
+      const projectId = (await one.request('POST', '/v2/projects', { name: 'short' })).body.id;
+      const [made, deleted] = await Promise.all([
+        one.request('POST', '/v2/clusters', { name: 'hasty', cloudId, projectId }),
+        other.request('DELETE', `/v2/projects/${projectId}`),
+      ]);
+      const statuses = `${made.status} ${deleted.status}`;
+      assert.ok(['202 422', '422 204'].includes(statuses), `${statuses} ${JSON.stringify(deleted.body)}`);
+      if (made.status !== 202) continue;
+      const path = made.headers.get('location') as string;
+      const deletions = await Promise.all([one, other].map((cloud) => cloud.request('DELETE', path)));
+      assert.equal(new Set(deletions.map(({ headers }) => headers.get('divan-operation'))).size, 1);
+      await untilGone(one, path);
+    }
+  });
+
   test('names the option that is missing when servers have different keys', async () => {
     const args = await database();
     await using one = await CloudProcess.start({ args });

@@ -6,6 +6,7 @@ import type { Caller } from '../access/caller.ts';
 import { invalid, notFound } from '../http/goof.ts';
 import type { Page, Sort } from '../http/paging.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';
+import { hold } from '../store/hold.ts';
 import { pageOf } from '../store/page-of.ts';
 import type { ClusterRow, Store } from '../store/tables.ts';
 import type { ClusterNodes } from './cluster-nodes.ts';
@@ -128,11 +129,12 @@ export class ClustersService {
     const { store, operations, clock } = this.options;
     const operationId = await store.transaction().execute(async (transaction) => {
       // Written first: whoever deletes the same cluster at the same time waits here.
-      await transaction
+      const { numUpdatedRows } = await transaction
         .updateTable('clusters')
         .set({ phase: 'destroying', updated_at: clock.wallMs() })
         .where('id', '=', id)
-        .execute();
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) throw notFound(`there is no cluster ${id}`);
       const open = await operations.openDelete(transaction, id);
       if (open !== undefined) return open.id;
       await operations.supersede(transaction, id, 'the cluster is being deleted');
@@ -185,25 +187,20 @@ export class ClustersService {
 
   private async changeSpec({ id }: ClusterRow, change: (present: ClusterSpec) => ClusterSpec): Promise<void> {
     await this.options.store.transaction().execute(async (transaction) => {
-      const update = transaction.updateTable('clusters').where('id', '=', id);
-      // Written first: whoever changes the same cluster at the same time waits here.
-      await update.set((row) => ({ spec: row.ref('spec') })).execute();
+      if (!(await hold(transaction, 'clusters', id))) throw notFound(`there is no cluster ${id}`);
       const clusters = transaction.selectFrom('clusters').select('spec').where('id', '=', id);
-      const present = await clusters.executeTakeFirst();
-      if (present === undefined) throw notFound(`there is no cluster ${id}`);
+      const present = await clusters.executeTakeFirstOrThrow();
       const spec = JSON.stringify(change(JSON.parse(present.spec) as ClusterSpec));
       if (spec === present.spec) return;
-      await update.set({ spec, updated_at: this.options.clock.wallMs() }).execute();
+      const updated_at = this.options.clock.wallMs();
+      await transaction.updateTable('clusters').set({ spec, updated_at }).where('id', '=', id).execute();
     });
   }
 
   private async refuseUnknown(transaction: Store, { projectId, cloudId }: ClusterWish): Promise<void> {
-    const project = await transaction
-      .selectFrom('projects')
-      .select('id')
-      .where('id', '=', projectId)
-      .executeTakeFirst();
-    if (project === undefined) throw invalid(`projectId: there is no project ${projectId}`);
+    // Held, so that it is not deleted until its cluster is there.
+    if (!(await hold(transaction, 'projects', projectId)))
+      throw invalid(`projectId: there is no project ${projectId}`);
     if (cloudId === null) return;
     const cloud = await transaction
       .selectFrom('clouds')

@@ -1,4 +1,5 @@
 // The deletion of a cluster: its nodes end and their data goes before the rows that lead to them.
+import { hold } from '../store/hold.ts';
 import type { ClusterRow } from '../store/tables.ts';
 import type { PlanParts } from './create-cluster.ts';
 import type { Plan } from './step.ts';
@@ -23,6 +24,7 @@ async function remove({ nodes, provisioner }: PlanParts, cluster: ClusterRow): P
 
 async function free({ store }: PlanParts, { id }: ClusterRow): Promise<void> {
   await store.transaction().execute(async (transaction) => {
+    await hold(transaction, 'clusters', id);
     await transaction.deleteFrom('allowlist').where('cluster_id', '=', id).execute();
     await transaction.deleteFrom('database_users').where('cluster_id', '=', id).execute();
     await transaction.deleteFrom('nodes').where('cluster_id', '=', id).execute();

@@ -2,8 +2,9 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { Caller } from '../access/caller.ts';
-import { invalid } from '../http/goof.ts';
+import { invalid, notFound } from '../http/goof.ts';
 import type { Page, Sort } from '../http/paging.ts';
+import { hold } from '../store/hold.ts';
 import { pageOf } from '../store/page-of.ts';
 import type { ProjectRow, Store } from '../store/tables.ts';
 import type { projectSortKeys } from './projects.contract.ts';
@@ -39,15 +40,15 @@ export class ProjectsService {
     return row;
   }
 
+  /** Whoever makes a cluster in it at the same time is there first, or finds no project. */
   async delete(id: string): Promise<void> {
-    const clusters = await this.options.store
-      .selectFrom('clusters')
-      .select('name')
-      .where('project_id', '=', id)
-      .limit(1)
-      .execute();
-    if (clusters[0] !== undefined)
-      throw invalid(`project ${id} has clusters (such as "${clusters[0].name}"); delete them first`);
-    await this.options.store.deleteFrom('projects').where('id', '=', id).execute();
+    await this.options.store.transaction().execute(async (transaction) => {
+      if (!(await hold(transaction, 'projects', id))) throw notFound(`there is no project ${id}`);
+      const clusters = transaction.selectFrom('clusters').select('name').where('project_id', '=', id);
+      const cluster = await clusters.limit(1).executeTakeFirst();
+      if (cluster !== undefined)
+        throw invalid(`project ${id} has clusters (such as "${cluster.name}"); delete them first`);
+      await transaction.deleteFrom('projects').where('id', '=', id).execute();
+    });
   }
 }
