@@ -3,11 +3,11 @@ import { Bucket, type BucketOptions } from '#kv/bucket/bucket.ts';
 import {
   DurabilityLevel,
   emptyItemView,
+  emptyMutation,
   type ItemView,
   type MutationRequest,
   type MutationResult,
   notResident,
-  StoreMode,
 } from '#kv/bucket/documents.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { silentLog } from '#ports/log.ts';
@@ -123,23 +123,10 @@ export function aRequest(key: string, change: Change = {}): MutationRequest {
   const given = change.value ?? 'value';
   const value = typeof given === 'string' ? Buffer.from(given, 'latin1') : given;
   return {
-    vb: 0,
+    ...emptyMutation(),
     key: bytes,
-    keyStart: 0,
     keyEnd: bytes.length,
-    valueStart: 0,
     valueEnd: value.length,
-    datatype: 0,
-    flags: 0,
-    expiry: 0,
-    preserveExpiry: false,
-    casHi: 0,
-    casLo: 0,
-    mode: StoreMode.set,
-    overTombstone: false,
-    keepXattrs: false,
-    durability: DurabilityLevel.none,
-    durabilityTimeoutMs: 0,
     ...change,
     value,
   };

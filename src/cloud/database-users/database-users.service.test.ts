@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import type { RestReply } from '#client/rest.adapter.ts';
 import { realRandom } from '#ports/random.ts';
+import { aClusterRow } from '../../../test/support/cluster-row.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { ReadyCluster } from '../clusters/ready-cluster.ts';
 import { migrate } from '../store/migrations.ts';
@@ -32,23 +33,7 @@ async function world(t: TestContext) {
   t.after(() => store.destroy());
   await migrate(store);
   await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
-  const row = {
-    id: 'c',
-    environment: 'vpc',
-    name: 'c',
-    project_id: 'p',
-    cloud_id: null,
-    description: '',
-    spec: '{}',
-    node_count: 1,
-    phase: 'ready',
-    home: 'h',
-    administrator_sealed: '',
-    certificate: null,
-    created_at: 0,
-    updated_at: 0,
-    deployed_at: null,
-  };
+  const row = aClusterRow();
   await store.insertInto('clusters').values(row).execute();
   const node = new FakeNode();
   const cluster = { row, client: node } as unknown as ReadyCluster;

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import { realRandom } from '#ports/random.ts';
+import { aClusterRow } from '../../../test/support/cluster-row.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { ClusterNodes } from '../clusters/cluster-nodes.ts';
 import { type NodePorts, PlaceTakenError, type Provisioner } from '../provisioner/provisioner.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
-import type { ClusterRow } from '../store/tables.ts';
 import { createCluster } from './create-cluster.ts';
 
 const ports = { rest: 1, kv: 2 } as NodePorts;
@@ -20,23 +20,10 @@ test('places a node anew when something else took its address meanwhile', async 
   const secrets = new SecretBox(realRandom.bytes(secretKeyBytes), realRandom);
   const nodes = new ClusterNodes({ store, secrets, clock, operatorAddress: undefined });
   await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
-  const cluster: ClusterRow = {
-    id: 'c',
-    environment: 'vpc',
-    name: 'c',
-    project_id: 'p',
-    cloud_id: null,
-    description: '',
-    spec: '{}',
-    node_count: 1,
+  const cluster = aClusterRow({
     phase: 'scheduled',
-    home: 'here',
     administrator_sealed: nodes.sealAdministrator({ username: 'a', password: 'b' }),
-    certificate: null,
-    created_at: 0,
-    updated_at: 0,
-    deployed_at: null,
-  };
+  });
   await store.insertInto('clusters').values(cluster).execute();
   const node = { id: 'n', cluster_id: 'c', position: 0, memory_mb: 256, services: '[]', home: 'here' };
   await store

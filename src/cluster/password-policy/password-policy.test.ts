@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
+import { securityRoleCount, securityUsers } from '../../../test/support/security-roles.ts';
 import {
   checkSettings,
   managerTarget,
@@ -71,18 +72,8 @@ describe('the password policy', () => {
 
   it('is read and set by the roles of the specification only', async (t) => {
     const { request } = await aManager();
-    const expected: [role: string, read: number, write: number][] = [
-      ['admin', 200, 200],
-      ['security_admin_local', 200, 200],
-      ['security_admin_external', 200, 200],
-      ['ro_admin', 200, 403],
-      ['cluster_admin', 403, 403],
-      ['bucket_admin[*]', 403, 403],
-    ];
-    t.plan(expected.length * 2);
-    for (const [roles, read, write] of expected) {
-      await request('/settings/rbac/users/local/u', { method: 'PUT', form: { password: 'secret', roles } });
-      const as = 'u:secret';
+    t.plan(securityRoleCount * 2);
+    for await (const { as, roles, read, write } of securityUsers(request)) {
       t.assert.equal((await request(path, { as })).status, read, `${roles} reads`);
       t.assert.equal((await request(path, { as, form: { minLength: 6 } })).status, write, `${roles} sets`);
     }

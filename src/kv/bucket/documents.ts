@@ -176,6 +176,27 @@ export interface FailoverEntry {
   seqno: number;
 }
 
+export const emptyMutation = (): MutationRequest => ({
+  vb: 0,
+  key: Buffer.alloc(0),
+  keyStart: 0,
+  keyEnd: 0,
+  value: Buffer.alloc(0),
+  valueStart: 0,
+  valueEnd: 0,
+  datatype: 0,
+  flags: 0,
+  expiry: 0,
+  preserveExpiry: false,
+  casHi: 0,
+  casLo: 0,
+  mode: StoreMode.set,
+  overTombstone: false,
+  keepXattrs: false,
+  durability: 0,
+  durabilityTimeoutMs: 0,
+});
+
 export const emptyItemView = (): ItemView => ({
   buffer: Buffer.alloc(0),
   keyStart: 0,

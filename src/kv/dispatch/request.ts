@@ -8,10 +8,11 @@ import { type DocumentCounts, noCounts } from '../activity.ts';
 import {
   type Documents,
   emptyItemView,
+  emptyMutation,
   type ItemView,
   type MutationRequest,
   type MutationResult,
-  StoreMode,
+  type StoreMode,
 } from '../bucket/documents.ts';
 import type { FoundKey } from '../bucket/random-search.ts';
 import type { Session } from '../connection/session.ts';
@@ -73,27 +74,6 @@ export class Request {
     return status;
   }
 }
-
-const emptyMutation = (): MutationRequest => ({
-  vb: 0,
-  key: Buffer.alloc(0),
-  keyStart: 0,
-  keyEnd: 0,
-  value: Buffer.alloc(0),
-  valueStart: 0,
-  valueEnd: 0,
-  datatype: 0,
-  flags: 0,
-  expiry: 0,
-  preserveExpiry: false,
-  casHi: 0,
-  casLo: 0,
-  mode: StoreMode.set,
-  overTombstone: false,
-  keepXattrs: false,
-  durability: 0,
-  durabilityTimeoutMs: 0,
-});
 
 /** Fills the mutation with what the frame says and the rest with the plainest choice. */
 export function beginMutation(request: Request, mode: StoreMode): MutationRequest {

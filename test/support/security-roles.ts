@@ -1,0 +1,22 @@
+// Users of the roles by which the settings of security are told apart: who reads them, and who changes them.
+import type { aManager } from './manager.ts';
+
+type Request = Awaited<ReturnType<typeof aManager>>['request'];
+
+const answers: readonly (readonly [roles: string, read: number, write: number])[] = [
+  ['admin', 200, 200],
+  ['security_admin_local', 200, 200],
+  ['security_admin_external', 200, 200],
+  ['ro_admin', 200, 403],
+  ['cluster_admin', 403, 403],
+  ['bucket_admin[*]', 403, 403],
+];
+export const securityRoleCount = answers.length;
+
+/** One user after the other, with the statuses that its requests are to be answered. */
+export async function* securityUsers(request: Request) {
+  for (const [roles, read, write] of answers) {
+    await request('/settings/rbac/users/local/u', { method: 'PUT', form: { password: 'secret', roles } });
+    yield { as: 'u:secret', roles, read, write };
+  }
+}
