@@ -62,6 +62,8 @@ export interface Cloud {
   stop(): Promise<void>;
 }
 
+const stopPatienceMs = 5_000;
+
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const { store, provisioner } = options;
   const { tenantId } = await firstFacts(options);
@@ -122,7 +124,10 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     api,
     startToken,
     async stop() {
+      // Requests in hand get a while to end: one that never arrives whole would keep everything running.
+      const patience = options.clock.after(stopPatienceMs, () => api.server.closeAllConnections());
       await api.close();
+      patience.cancel();
       await worker.stop();
       await allowlist.stop();
       await provisioner.close();

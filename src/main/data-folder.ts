@@ -7,6 +7,7 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -99,11 +100,12 @@ function makeFolder(path: string): void {
   mkdirSync(path, { mode: 0o700 });
 }
 
-/** What is no folder, or one that everybody keeps things in, is left with the rights it has. */
+/** What is no folder, or one that everybody keeps things in, is left with the rights it has. A fresh tmpfs is empty. */
 function refuseOthers(path: string): void {
   const about = statSync(path);
   if (!about.isDirectory()) throw new Error('it is a file');
-  if ((about.mode & stickyBit) !== 0) throw new Error('others keep things there, too; name a folder in it');
+  if ((about.mode & stickyBit) !== 0 && readdirSync(path).length > 0)
+    throw new Error('others keep things there, too; name a folder in it');
 }
 
 /** Of several processes that do so at once, the first one's bytes are kept. */

@@ -312,3 +312,28 @@ function rightValue(schema: Shape, known: Record<string, Shape>): fc.Arbitrary<u
       return schema['format'] === 'uuid' ? fc.constantFrom(nobody, nobody.toUpperCase()) : word;
   }
 }
+
+test('stops although a request never arrives whole', async () => {
+  await using cloud = await CloudProcess.start();
+  const half = [
+    'POST /v2/projects HTTP/1.1',
+    'Host: x',
+    `Authorization: Bearer ${cloud.ready.token}`,
+    'Content-Type: application/json',
+    'Content-Length: 100',
+    '',
+    '{',
+  ];
+  const { hostname, port } = new URL(cloud.ready.api);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  socket.write(half.join('\r\n'));
+  // Answered on a connection that came later: the first one's request is in hand by then.
+  assert.equal((await cloud.request('GET', '/v2/status')).status, 200);
+  const ended = await Promise.race([
+    cloud.stop('SIGTERM'),
+    new Promise((resolve) => setTimeout(resolve, waitMs, 'still there').unref()),
+  ]);
+  socket.destroy();
+  assert.equal(ended, 0);
+});

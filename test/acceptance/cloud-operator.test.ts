@@ -107,6 +107,9 @@ describe('the operator', () => {
     const shared = join(folder, 'shared');
     mkdirSync(shared);
     chmodSync(shared, 0o1777);
+    const empty = operator({ dataDir: shared }, 'token', 'list');
+    assert.deepEqual([empty.status, statSync(shared).mode & 0o7777], [0, 0o700]);
+    chmodSync(shared, 0o1777);
     refuses(start('--data-dir', shared), /--data-dir: cannot use .*shared: others keep things there, too/);
     assert.equal(statSync(shared).mode & 0o7777, 0o1777);
   });
