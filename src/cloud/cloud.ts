@@ -14,6 +14,8 @@ import { AllowlistService } from './allowlist/allowlist.service.ts';
 import { AllowlistStore } from './allowlist/allowlist.store.ts';
 import { bucketOperations } from './buckets/buckets.routes.ts';
 import { cloudOperations } from './clouds/clouds.routes.ts';
+import { Capacity } from './clusters/capacity.ts';
+import { ClusterLifeService } from './clusters/cluster-life.service.ts';
 import { ClusterNodes } from './clusters/cluster-nodes.ts';
 import { ClustersService } from './clusters/clusters.service.ts';
 import { ReadyClusters } from './clusters/ready-cluster.ts';
@@ -76,7 +78,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     delete: deleteCluster({ ...options, nodes, allowlist }),
   };
   const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
-  const clusters = new ClustersService({ ...options, operations, nodes, wake: () => worker.wake() });
+  const clusters = new ClustersService(options);
+  const capacity = new Capacity(options);
+  const life = new ClusterLifeService({ ...options, operations, nodes, capacity, wake: () => worker.wake() });
   const databaseUsers = new DatabaseUsersService(options);
   const ready = new ReadyClusters({ nodes, operations });
   const authenticator = new Authenticator(tokens, options.clock);
@@ -100,8 +104,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       ...cloudOperations({ ...options, tenantId }),
       ...projectOperations(new ProjectsService(options), tenantId),
       ...memberOperations(store),
-      ...v2ClusterOperations({ ...options, clusters, nodes, tenantId }),
-      ...v3ClusterOperations({ ...options, clusters, nodes, ready, tenantId }),
+      ...v2ClusterOperations({ ...options, clusters, life, nodes, tenantId }),
+      ...v3ClusterOperations({ ...options, clusters, life, nodes, ready, tenantId }),
       ...bucketOperations(ready, databaseUsers),
       ...databaseUserOperations(ready, databaseUsers),
       ...allowlistOperations(ready, allowlist),

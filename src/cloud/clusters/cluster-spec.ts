@@ -1,6 +1,9 @@
 // What was asked for, in one form for both API versions, and how much of this machine that takes.
 import { invalid } from '../http/goof.ts';
 
+/** `vpc`: in a customer's cloud. */
+export type Environment = 'vpc' | 'hosted';
+
 export interface ServerGroup {
   /** How many nodes. */
   readonly size: number;

@@ -2,9 +2,10 @@
 import { type BoundOperation, bind } from '../http/operation.ts';
 import { cursorOf } from '../http/paging.ts';
 import type { ClusterRow } from '../store/tables.ts';
+import type { Accepted, ClusterLifeService } from './cluster-life.service.ts';
 import { type ClusterNodes, endpointOf } from './cluster-nodes.ts';
 import { type ClusterSpec, nodeCount, type ServerGroup, servicesOf } from './cluster-spec.ts';
-import type { Accepted, ClustersService } from './clusters.service.ts';
+import type { ClustersService } from './clusters.service.ts';
 import { operationHeader } from './common.ts';
 import { awsInstances, azureInstances } from './instances.ts';
 import { type Phase, v2Status } from './phase.ts';
@@ -21,6 +22,7 @@ import {
 
 export interface ClusterRouteParts {
   clusters: ClustersService;
+  life: ClusterLifeService;
   nodes: ClusterNodes;
   tenantId: string;
   version: string;
@@ -30,6 +32,7 @@ const defaultInstanceGib = 16;
 
 export function v2ClusterOperations({
   clusters,
+  life,
   nodes,
   tenantId,
   version,
@@ -49,7 +52,7 @@ export function v2ClusterOperations({
         support: supportPackage ?? null,
       };
       return accepted(
-        await clusters.create({
+        await life.create({
           environment: 'vpc',
           name,
           projectId,
@@ -67,7 +70,7 @@ export function v2ClusterOperations({
       status: 200,
       body: { status: v2Status[cluster.phase as Phase] },
     })),
-    bind(DeleteCluster, async ({ subject: cluster }) => accepted(await clusters.delete(cluster))),
+    bind(DeleteCluster, async ({ subject: cluster }) => accepted(await life.delete(cluster))),
   ];
 }
 

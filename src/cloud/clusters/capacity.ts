@@ -1,0 +1,41 @@
+// The memory of this machine that nodes may have: how much of it a node takes, and that all together stay within it.
+import { invalid } from '../http/goof.ts';
+import type { Store } from '../store/tables.ts';
+import type { ServerGroup } from './cluster-spec.ts';
+import { scaledMemoryMb } from './instances.ts';
+
+export class Capacity {
+  private readonly totalMb: number;
+  private readonly sizeScale: number;
+
+  /** `capacityMb`: memory of all nodes together; `sizeScale`: the share of an instance's memory that its node gets. */
+  constructor({ capacityMb, sizeScale }: { capacityMb: number; sizeScale: number }) {
+    this.totalMb = capacityMb;
+    this.sizeScale = sizeScale;
+  }
+
+  memoryMb(instanceGib: number): number {
+    return scaledMemoryMb(instanceGib, this.sizeScale);
+  }
+
+  /** Writing the row first makes creations wait for each other, so that two cannot take the same last memory. */
+  async take(transaction: Store, servers: readonly ServerGroup[]): Promise<void> {
+    await transaction
+      .insertInto('facts')
+      .values({ name: 'capacity', value: 'guards the sum of the nodes’ memory' })
+      .onConflict((conflict) =>
+        conflict.column('name').doUpdateSet({ value: 'guards the sum of the nodes’ memory' }),
+      )
+      .execute();
+    const { used } = await transaction
+      .selectFrom('nodes')
+      .select((e) => e.fn.sum<number | null>('memory_mb').as('used'))
+      .executeTakeFirstOrThrow();
+    const free = this.totalMb - Number(used ?? 0);
+    const needed = servers.reduce((sum, group) => sum + group.size * this.memoryMb(group.memoryGib), 0);
+    if (needed > free)
+      throw invalid(
+        `servers: this cluster would take ${needed} MB and ${free} of ${this.totalMb} MB are free; delete clusters or ask for less`,
+      );
+  }
+}

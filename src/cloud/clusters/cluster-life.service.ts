@@ -1,0 +1,149 @@
+// The beginning and the end of clusters. Writing what is wanted and adding the operation that makes it so is one transaction; nothing
+// here touches a node.
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import { invalid, notFound } from '../http/goof.ts';
+import type { OperationsStore } from '../operations/operations.store.ts';
+import { hold } from '../store/hold.ts';
+import type { ClusterRow, Store } from '../store/tables.ts';
+import type { Capacity } from './capacity.ts';
+import type { ClusterNodes } from './cluster-nodes.ts';
+import { type ClusterSpec, type Environment, nodeCount, refuseUnoffered } from './cluster-spec.ts';
+
+export interface ClusterWish {
+  readonly environment: Environment;
+  readonly name: string;
+  readonly projectId: string;
+  readonly cloudId: string | null;
+  readonly description: string;
+  readonly spec: ClusterSpec;
+}
+
+export interface Accepted {
+  readonly clusterId: string;
+  readonly operationId: string;
+}
+
+export interface ClusterLifeOptions {
+  store: Store;
+  operations: OperationsStore;
+  nodes: ClusterNodes;
+  capacity: Capacity;
+  home: string;
+  /** New operations wait. */
+  wake: () => void;
+  clock: Clock;
+  random: Random;
+}
+
+const patienceMs = 120_000;
+
+export class ClusterLifeService {
+  private readonly options: ClusterLifeOptions;
+
+  constructor(options: ClusterLifeOptions) {
+    this.options = options;
+  }
+
+  async create(wish: ClusterWish): Promise<Accepted> {
+    refuseUnoffered(wish.spec.servers);
+    const { store, clock, random, nodes, home, capacity } = this.options;
+    const now = clock.wallMs();
+    const row: ClusterRow = {
+      id: random.uuid(),
+      environment: wish.environment,
+      name: wish.name,
+      node_count: nodeCount(wish.spec.servers),
+      project_id: wish.projectId,
+      cloud_id: wish.cloudId,
+      description: wish.description,
+      spec: JSON.stringify(wish.spec),
+      phase: 'scheduled',
+      home,
+      administrator_sealed: nodes.sealAdministrator({
+        username: 'divan-operator',
+        password: random.bytes(24).toString('base64url'),
+      }),
+      certificate: null,
+      created_at: now,
+      updated_at: now,
+      deployed_at: null,
+    };
+    const operationId = await store.transaction().execute(async (transaction) => {
+      await this.refuseUnknown(transaction, wish);
+      await capacity.take(transaction, wish.spec.servers);
+      await transaction.insertInto('clusters').values(row).execute();
+      await this.addNodes(transaction, row, wish.spec);
+      return this.options.operations.add(transaction, {
+        clusterId: row.id,
+        projectId: row.project_id,
+        kind: 'create',
+        firstStep: 'place',
+        home,
+        patienceMs,
+      });
+    });
+    this.options.wake();
+    return { clusterId: row.id, operationId };
+  }
+
+  /** Asked for again it is the same deletion. The work is that of the process that runs the cluster's nodes. */
+  async delete({ id, project_id, home }: ClusterRow): Promise<Accepted> {
+    const { store, operations, clock } = this.options;
+    const operationId = await store.transaction().execute(async (transaction) => {
+      // Written first: whoever deletes the same cluster at the same time waits here.
+      const { numUpdatedRows } = await transaction
+        .updateTable('clusters')
+        .set({ phase: 'destroying', updated_at: clock.wallMs() })
+        .where('id', '=', id)
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) throw notFound(`there is no cluster ${id}`);
+      const open = await operations.openDelete(transaction, id);
+      if (open !== undefined) return open.id;
+      await operations.supersede(transaction, id, 'the cluster is being deleted');
+      return operations.add(transaction, {
+        clusterId: id,
+        projectId: project_id,
+        kind: 'delete',
+        firstStep: 'remove',
+        home,
+        patienceMs,
+      });
+    });
+    this.options.wake();
+    return { clusterId: id, operationId };
+  }
+
+  private async refuseUnknown(transaction: Store, { projectId, cloudId }: ClusterWish): Promise<void> {
+    // Held, so that it is not deleted until its cluster is there.
+    if (!(await hold(transaction, 'projects', projectId)))
+      throw invalid(`projectId: there is no project ${projectId}`);
+    if (cloudId === null) return;
+    const cloud = await transaction
+      .selectFrom('clouds')
+      .select('status')
+      .where('id', '=', cloudId)
+      .executeTakeFirst();
+    if (cloud === undefined) throw invalid(`cloudId: there is no cloud ${cloudId}`);
+    if (cloud.status !== 'ready') throw invalid(`cloudId: cloud ${cloudId} is ${cloud.status}, not ready`);
+  }
+
+  private async addNodes(transaction: Store, cluster: ClusterRow, spec: ClusterSpec): Promise<void> {
+    const groups = spec.servers.flatMap((group) => Array.from({ length: group.size }, () => group));
+    await transaction
+      .insertInto('nodes')
+      .values(
+        groups.map((group, position) => ({
+          id: this.options.random.uuid(),
+          cluster_id: cluster.id,
+          position,
+          memory_mb: this.options.capacity.memoryMb(group.memoryGib),
+          services: JSON.stringify(group.services),
+          address: '',
+          ports: '',
+          home: cluster.home,
+        })),
+      )
+      .execute();
+  }
+}
