@@ -181,6 +181,16 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
       assert.equal(status, 422, JSON.stringify(change));
       assert.match(body.message, message);
     }
+    const cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
+    const both = {
+      size: 1,
+      services: ['data'],
+      aws: { instanceSize: 'm5.xlarge', ebsSizeGib: 50 },
+      azure: { instanceSize: 'Standard_D4s_v3', volumeType: 'P4' },
+    };
+    const twice = { name: 'orders', cloudId, projectId, servers: [both] };
+    const { body } = await cloud.request('POST', '/v2/clusters', twice);
+    assert.equal(body.message, 'servers.0: must have aws or azure, not both');
     assert.deepEqual(cloud.nodePids(), []);
   });
 }

@@ -23,7 +23,7 @@ export const serverSchema = component('Server', {
     instanceSize: choice('azureInstances', Object.keys(azureInstances)),
     volumeType: choice('azureVolumeTypes', volumeTypes),
   }).optional(),
-});
+}).refine(({ aws, azure }) => aws === undefined || azure === undefined, 'must have aws or azure, not both');
 export type V2Server = z.output<typeof serverSchema>;
 
 export const createClusterRequest = component('CreateClusterRequest', {
