@@ -112,6 +112,17 @@ describe('hostile requests', () => {
     }
   });
 
+  test('answers application/json and no more than that, which a published client compares', async () => {
+    for (const path of ['/v2/status', '/v2/projects', '/v2/projects?page=0', '/nowhere', '/openapi.json']) {
+      const { headers } = await fetch(new URL(path, cloud.ready.api), {
+        headers: { authorization: `Bearer ${cloud.ready.token}` },
+      });
+      assert.equal(headers.get('content-type'), 'application/json', path);
+    }
+    const malformed = await raw(cloud.ready.api, 'no request\r\n\r\n');
+    assert.match(malformed.text, /content-type: application\/json\r\n/);
+  });
+
   test('knows an id in capital letters', async () => {
     const { body: shown } = await cloud.request('GET', `/v2/clusters/${cluster}`);
     const loud = await cloud.request('GET', `/v2/clusters/${cluster.toUpperCase()}`);

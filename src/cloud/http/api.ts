@@ -8,7 +8,7 @@ import type { Caller } from '../access/caller.ts';
 import { needNamedProject, needRole, needSubject } from '../access/permission.ts';
 import type { Subject, SubjectKind } from '../access/subjects.ts';
 import { Goof, invalid, notFound } from './goof.ts';
-import { takeJsonOnly } from './json-body.ts';
+import { jsonType, takeJsonOnly } from './json-body.ts';
 import { refuseMalformed } from './malformed.ts';
 import type { BoundOperation, Operation, Request } from './operation.ts';
 import { problemsOf } from './problems.ts';
@@ -59,7 +59,7 @@ function addDescription(app: FastifyInstance, operations: readonly Operation[]):
   let made: Promise<ApiDocument> | null = null;
   const document = (): Promise<ApiDocument> =>
     (made ??= import('../openapi/openapi.ts').then(({ describeApi }) => describeApi(operations)));
-  app.get('/openapi.json', document);
+  app.get('/openapi.json', async (_request, reply) => sendJson(reply, await document()));
   app.get('/docs/api', async (_request, reply) => {
     const { contentPolicy, page } = await import('#contract/api-page.ts');
     reply.headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': contentPolicy });
@@ -83,7 +83,7 @@ function addRoute(app: FastifyInstance, { operation, handle }: BoundOperation, o
       if (answer.headers !== undefined) reply.headers(answer.headers);
       return answer.body === undefined
         ? reply.code(answer.status).send()
-        : reply.code(answer.status).type('application/json; charset=utf-8').send(JSON.stringify(answer.body));
+        : sendJson(reply.code(answer.status), answer.body);
     },
   });
 }
@@ -153,13 +153,12 @@ function goofOf(error: Error & { code?: string; statusCode?: number }, log: Log)
   return new Goof('InternalServerError', 'the request failed; the log of the cloud says why');
 }
 
-function refuse(reply: FastifyReply, goof: Goof): FastifyReply {
-  return reply
-    .code(goof.status)
-    .headers(goof.headers)
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify(goof.body));
-}
+const refuse = (reply: FastifyReply, goof: Goof): FastifyReply =>
+  sendJson(reply.code(goof.status).headers(goof.headers), goof.body);
+
+/** As bytes: to a text the framework would add a charset. */
+const sendJson = (reply: FastifyReply, body: unknown): FastifyReply =>
+  reply.header('content-type', jsonType).send(Buffer.from(JSON.stringify(body)));
 
 /** A path that exists for other methods is 405 with those; any other 404. */
 function unrouted(request: FastifyRequest, operations: readonly BoundOperation[]): Goof {

@@ -3,14 +3,15 @@
 import type { FastifyInstance } from 'fastify';
 import { invalid } from './goof.ts';
 
+/** Without a charset: a published client compares it whole. */
+export const jsonType = 'application/json';
+
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 export function takeJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (_request: unknown, body: Buffer) => (body.length === 0 ? undefined : parsed(body)),
+  app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
+    body.length === 0 ? undefined : parsed(body),
   );
 }
 

@@ -1,6 +1,7 @@
 // Answers to what is no HTTP request: refused in the words of the API, and the connection is closed.
 import type { Socket } from 'node:net';
 import { Goof } from './goof.ts';
+import { jsonType } from './json-body.ts';
 
 const goofsByCode: Readonly<Record<string, Goof>> = {
   ERR_HTTP_REQUEST_TIMEOUT: new Goof('RequestTimeout', 'the request took too long to arrive'),
@@ -17,7 +18,7 @@ export function refuseMalformed(error: Error & { code?: string }, socket: Socket
   const body = JSON.stringify(goof.body);
   const head = [
     `HTTP/1.1 ${goof.status} ${goof.errorType}`,
-    'content-type: application/json; charset=utf-8',
+    `content-type: ${jsonType}`,
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
   ];
