@@ -171,6 +171,10 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
       [{ servers: [{ ...server, size: 3 }] }, /servers\.size/],
       [{ servers: [{ ...server, services: ['query'] }] }, /servers\.services: nodes do not offer "query"/],
       [{ servers: [{ ...server, compute: 'huge' }] }, /servers\.compute/],
+      [
+        { servers: [{ ...server, services: ['data', 'data'] }] },
+        /^servers\.0\.services: must name each service once$/,
+      ],
       [{ clusterName: 'x' }, /clusterName: must have 2 to 128/],
       [{ environment: 'vpc' }, /environment/],
       [{ unheardOf: 1 }, /unheardOf: unknown field/],

@@ -4,7 +4,7 @@ import { choice, component, dateOf, dateTime, integer, uuidField } from '../http
 import { defineOperation } from '../http/operation.ts';
 import { cursorSchema, pageQuery, sortBy } from '../http/paging.ts';
 import type { ClusterRow } from '../store/tables.ts';
-import { clusterName, operationHeader, serversMax, services } from './common.ts';
+import { clusterName, operationHeader, serversMax, serviceList, services } from './common.ts';
 import { awsInstances, azureInstances } from './instances.ts';
 import { clusterStatus, type Phase, v2Status } from './phase.ts';
 
@@ -14,7 +14,7 @@ const volumeTypes = ['P4', 'P6', 'P10', 'P15', 'P20', 'P30', 'P40', 'P50', 'P60'
 
 export const serverSchema = component('Server', {
   size: integer(1, serversMax),
-  services: z.array(couchbaseServices, 'must be a list of services').min(1, 'must name at least one service'),
+  services: serviceList(couchbaseServices),
   aws: component('Server_aws', {
     instanceSize: choice('awsInstances', Object.keys(awsInstances)),
     ebsSizeGib: integer(50, 16384),

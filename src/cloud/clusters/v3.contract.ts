@@ -4,7 +4,7 @@ import { choice, component, dateOf, dateTime, integer, text, uuidField } from '.
 import { defineOperation } from '../http/operation.ts';
 import { cursorSchema, pageQuery } from '../http/paging.ts';
 import type { ClusterRow } from '../store/tables.ts';
-import { clusterName, operationHeader, serversMax, services } from './common.ts';
+import { clusterName, operationHeader, serversMax, serviceList, services } from './common.ts';
 import { v3ClusterStatus } from './phase.ts';
 
 const timezone = choice('v3SupportPackageTimezones', ['ET', 'GMT', 'IST', 'PT']);
@@ -16,7 +16,7 @@ const descriptionMax = 1024;
 export const v3Servers = component('V3Servers', {
   size: integer(1, serversMax),
   compute: text(1, 128),
-  services: z.array(v3Services, 'must be a list of services').min(1, 'must name at least one service'),
+  services: serviceList(v3Services),
   storage: component('V3Servers_storage', {
     type: choice('v3StorageType', ['GP3', 'IO2', 'PD-SSD']),
     IOPS: integer(0).optional(),

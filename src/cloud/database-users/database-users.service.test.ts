@@ -8,7 +8,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { ReadyCluster } from '../clusters/ready-cluster.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
-import { DatabaseUsersService } from './database-users.service.ts';
+import { DatabaseUsersService, usersMax } from './database-users.service.ts';
 
 const minuteMs = 60_000;
 const wish = { username: 'u', password: 'p', access: [] };
@@ -52,6 +52,26 @@ test('makes a user once, also when two servers are asked at the same time', asyn
   gate.resolve();
   await first;
   assert.deepEqual([...node.roles.keys()], ['u']);
+});
+
+test('makes as many users as a cluster can have, and another once one is gone', async (t) => {
+  const { store, node, cluster, server } = await world(t);
+  const users = Array.from({ length: usersMax - 1 }, (_, i) => ({
+    cluster_id: 'c',
+    username: `u${i}`,
+    user_id: `u${i}`,
+    access: '[]',
+    created_at: 0,
+  }));
+  await store.insertInto('database_users').values(users).execute();
+  await server().create(cluster, wish);
+  await assert.rejects(
+    server().create(cluster, { ...wish, username: 'more' }),
+    /has 1000 users.*delete others first/,
+  );
+  assert.deepEqual([...node.roles.keys()], ['u']);
+  await server().delete(cluster, 'u');
+  await server().create(cluster, { ...wish, username: 'more' });
 });
 
 test('keeps no user whom the node refused', async (t) => {

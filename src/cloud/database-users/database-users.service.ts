@@ -12,6 +12,7 @@ import { InTurn } from './in-turn.ts';
 
 const names = { name: 'username', roles: 'buckets', _: 'username' };
 const all = '*';
+export const usersMax = 1_000;
 /** Older than any creation that is still under way. */
 const leftoverMs = 60_000;
 
@@ -81,6 +82,7 @@ export class DatabaseUsersService {
       access: JSON.stringify(wish.access),
       created_at: this.options.clock.wallMs(),
     };
+    await this.refuseTooMany(cluster);
     if (!(await this.insert(user)) && !(await this.takeOver(cluster, user)))
       throw invalid(`username: cluster ${cluster.row.id} has a user "${wish.username}" already`);
     try {
@@ -89,6 +91,15 @@ export class DatabaseUsersService {
       await this.forget(cluster, wish.username);
       throw error;
     }
+  }
+
+  private async refuseTooMany({ row: { id } }: ReadyCluster): Promise<void> {
+    const users = this.options.store.selectFrom('database_users').where('cluster_id', '=', id);
+    const { count } = await users.select((e) => e.fn.countAll().as('count')).executeTakeFirstOrThrow();
+    if (Number(count) >= usersMax)
+      throw invalid(
+        `username: cluster ${id} has ${usersMax} users, which is the most it can have; delete others first`,
+      );
   }
 
   private async insert(user: DatabaseUserRow): Promise<boolean> {
