@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '#ports/log.ts';
+import { aClusterRow } from '../../../test/support/cluster-row.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
-import type { ClusterRow } from '../store/tables.ts';
 import { AllowlistService } from './allowlist.service.ts';
 import { AllowlistStore } from './allowlist.store.ts';
 
@@ -28,18 +28,7 @@ async function world(t: TestContext) {
   const store = openSqlite(':memory:');
   await migrate(store);
   await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
-  const text = { name: 'c', description: '', spec: '{}', phase: 'ready', administrator_sealed: '' };
-  const nothing = { cloud_id: null, certificate: null, deployed_at: null };
-  const numbers = { node_count: 1, created_at: 0, updated_at: 0 };
-  const cluster: ClusterRow = {
-    id: 'c',
-    environment: 'vpc',
-    project_id: 'p',
-    home: 'h',
-    ...text,
-    ...nothing,
-    ...numbers,
-  };
+  const cluster = aClusterRow({ home: 'h' });
   await store.insertInto('clusters').values(cluster).execute();
   const [clock, node] = [new ManualClock(), new FakeNode()];
   const nodes = { clients: () => Promise.resolve([node]) } as unknown as ClusterNodes;
