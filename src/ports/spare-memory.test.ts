@@ -11,8 +11,8 @@ async function garbageOf({ isBusy }: { isBusy: boolean }): Promise<string> {
     `import(${module}).then(({ giveBackWhenIdle }) => {
       const garbage = new WeakRef({});
       giveBackWhenIdle(100);
-      const cell = new Int32Array(new SharedArrayBuffer(4));
-      if (${isBusy}) setInterval(() => Atomics.wait(cell, 0, 0, 20), 25);
+      const work = Buffer.alloc(4 << 20);
+      if (${isBusy}) setInterval(() => work.fill(work.fill(1).indexOf(2)), 10);
       const say = (text) => require('node:worker_threads').parentPort.postMessage(text);
       setInterval(() => garbage.deref() === undefined && say('collected'), 450);
       setTimeout(say, ${isBusy ? 2_000 : 20_000}, 'kept');

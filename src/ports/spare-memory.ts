@@ -4,22 +4,28 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 const everyMs = 5_000;
-/** Taking samples is below; a collection holds the thread for 10 to 25 ms, which no client shall notice. */
-const idleShare = 0.005;
+/** Taking samples each second is below; a collection holds the thread for 10 to 25 ms, which no client shall notice. */
+const idleShare = 0.01;
 /** Growth that is worth it: a thread whose data is off the heap stays below, and keeps the compiled code that a collection may drop. */
 const worthBytes = 6 * 1024 * 1024;
 
 /** For the calling thread, once it was idle for `lookEveryMs`; it lets the thread end. */
 export function giveBackWhenIdle(lookEveryMs = everyMs): void {
-  let before = performance.eventLoopUtilization();
+  let workedBefore = workedMs();
   let keptBytes = 0;
   setInterval(() => {
-    const now = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(now, before);
-    before = now;
-    if (utilization > idleShare || getHeapStatistics().total_heap_size < keptBytes + worthBytes) return;
+    const worked = workedMs();
+    const isIdle = worked - workedBefore < idleShare * lookEveryMs;
+    workedBefore = worked;
+    if (!isIdle || getHeapStatistics().total_heap_size < keptBytes + worthBytes) return;
     if (collectAll()) keptBytes = getHeapStatistics().total_heap_size;
   }, lookEveryMs).unref();
+}
+
+/** The processor time of this thread: that of the clock is also long where others keep the machine busy. */
+function workedMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
 }
 
 /**
