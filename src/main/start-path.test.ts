@@ -1,0 +1,48 @@
+// What a node loads before somebody asks for more: each module costs every node memory and time of its start.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+
+/** Imports of our own modules, as they are written, by whoever loads `module`; outside a worker some of them fail then. */
+function importsOf(module: string): string[] {
+  const script = `
+    import { registerHooks } from 'node:module';
+    const found = new Set();
+    registerHooks({ resolve(specifier, context, next) {
+      if (context.parentURL?.includes('/src/')) found.add(specifier);
+      return next(specifier, context);
+    } });
+    await import(${JSON.stringify(new URL(module, import.meta.url).href)}).catch(() => {});
+    console.log(JSON.stringify([...found]));`;
+  const args = ['--input-type=module', '-e', script];
+  return JSON.parse(spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout) as string[];
+}
+
+const packagesIn = (imports: string[]): string[] => imports.filter((name) => !/^(node:|[.#])/.test(name));
+
+test('the main thread loads no package but the one of the log', () => {
+  assert.deepEqual(packagesIn(importsOf('run-node.ts')), ['pino']);
+});
+
+test('the main thread loads what few ask for when they do', () => {
+  const imports = importsOf('run-node.ts');
+  assert.ok(imports.includes('#cluster/manager.ts'));
+  const late = /\/(openapi|settings\/catalogue|api-page|init-file|run-cloud|issue-process)\.ts$/;
+  assert.deepEqual(
+    imports.filter((name) => late.test(name)),
+    [],
+  );
+});
+
+test('the threads of data and disk load no package, and nothing of the cluster manager', () => {
+  for (const thread of ['../kv/host/data-thread.ts', '../kv/disk/hosts/disk-worker.ts']) {
+    const imports = importsOf(thread);
+    assert.ok(imports.includes('#ports/spare-memory.ts'), thread);
+    assert.deepEqual(packagesIn(imports), [], thread);
+    assert.deepEqual(
+      imports.filter((name) => /^#(cluster|http|main|cloud|metrics|replog|client)\//.test(name)),
+      [],
+      thread,
+    );
+  }
+});
