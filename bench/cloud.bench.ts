@@ -161,7 +161,7 @@ async function clusters({ atOnce }: Size): Promise<void> {
   console.log(
     `a cluster: ${one} s from POST to ready (goal 3); ${atOnce} at once: ${Math.max(...many.map(Number))} s (goal 15)`,
   );
-  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  await new Promise((resolve) => setTimeout(resolve, 15_000));
   const memory = cloud
     .nodePids()
     .map(residentMb)

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NodeProcess } from '../test/support/node-process.ts';
+import { threadHeaps } from './support/thread-heaps.ts';
 
 const launcher = fileURLToPath(new URL('../bin/divan.js', import.meta.url));
 
@@ -19,7 +20,16 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   console.log(
     `start to first answered request: median ${times[times.length >> 1]?.toFixed(0)} ms, best ${times[0]?.toFixed(0)} ms, worst ${times.at(-1)?.toFixed(0)} ms (goal 400; an empty Node program: ${bare.toFixed(0)} ms)`,
   );
-  await idle(smoke ? { settleMs: 2000, measureMs: 3000 } : { settleMs: 35_000, measureMs: 30_000 });
+  const wait = smoke ? { settleMs: 2000, measureMs: 3000 } : { settleMs: 35_000, measureMs: 30_000 };
+  const oneBucket = ['--bucket', 'b'];
+  const [without, withOne, heaps] = await Promise.all([
+    idle([], wait),
+    idle(oneBucket, wait),
+    threadHeaps(oneBucket, wait.settleMs),
+  ]);
+  console.log(`idle without a bucket: ${without}`);
+  console.log(`idle with one bucket: ${withOne}`);
+  console.log(`heaps with one bucket, used of held: ${heaps}`);
 }
 
 async function startOnce(): Promise<number> {
@@ -61,17 +71,20 @@ async function bareNode(): Promise<number> {
 }
 
 /**
- * Resident memory and processor time of a node with one bucket and nobody using it. For half a minute after somebody read them the
- * figures are sampled every second, so the measure begins after that.
+ * Resident memory and processor time of a node that nobody uses. For half a minute after somebody read them the figures are sampled
+ * every second, so the measure begins after that.
  */
-async function idle({ settleMs, measureMs }: { settleMs: number; measureMs: number }): Promise<void> {
-  await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+async function idle(
+  args: string[],
+  { settleMs, measureMs }: { settleMs: number; measureMs: number },
+): Promise<string> {
+  await using node = await NodeProcess.start({ args });
   await new Promise((resolve) => setTimeout(resolve, settleMs));
   const before = cpuMs(node.pid);
   await new Promise((resolve) => setTimeout(resolve, measureMs));
   const share = ((cpuMs(node.pid) - before) / measureMs) * 100;
   const rssMb = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${node.pid}/status`, 'utf8'))?.[1]) / 1024;
-  console.log(`idle: ${rssMb.toFixed(0)} MB resident (goal 120), ${share.toFixed(2)} % of a core (goal 0.5)`);
+  return `${rssMb.toFixed(0)} MB resident (goal 120), ${share.toFixed(2)} % of a core (goal 0.5)`;
 }
 
 function cpuMs(pid: number): number {
