@@ -11,7 +11,10 @@ const isCheckout = existsSync(at('src'));
 const major = Number(process.versions.node.split('.')[0]);
 if (major >= 24) {
   module.enableCompileCache(fileURLToPath(at('node_modules/.cache/divan')));
-  await import(at(isCheckout ? 'src/main/divan.ts' : 'dist/main/divan.js').href);
+  const load = (name) => import(at(isCheckout ? `src/${name}.ts` : `dist/${name}.js`).href);
+  const { findOwnModules } = await load('ports/own-modules');
+  findOwnModules();
+  await load('main/divan');
 } else {
   runUnderOwnNode();
 }

@@ -17,9 +17,13 @@ export function startWorker(module: URL, importer: string, options: WorkerOption
   const cache = getCompileCacheDir();
   const limited = { resourceLimits, ...options };
   if (cache === undefined) return new Worker(url, limited);
+  const finder = new URL(`./own-modules${extname(import.meta.url)}`, import.meta.url);
   // Node names the folder for its version below the one that it was given.
   const bootstrap = `const { enableCompileCache, flushCompileCache } = require('node:module');
     enableCompileCache(${JSON.stringify(dirname(cache))});
-    import(${JSON.stringify(url.href)}).then(() => flushCompileCache());`;
+    import(${JSON.stringify(finder.href)})
+      .then(({ findOwnModules }) => findOwnModules())
+      .then(() => import(${JSON.stringify(url.href)}))
+      .then(() => flushCompileCache());`;
   return new Worker(bootstrap, { ...limited, eval: true });
 }

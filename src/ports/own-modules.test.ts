@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+
+/** Where each import of a node's start was found, by Node alone or with our help. */
+function found(withHelp: boolean): Record<string, string> {
+  const script = `
+    import { registerHooks } from 'node:module';
+    const { findOwnModules } = await import(${JSON.stringify(new URL('./own-modules.ts', import.meta.url).href)});
+    if (${withHelp}) findOwnModules();
+    const found = {};
+    registerHooks({ resolve(specifier, context, next) {
+      const resolved = next(specifier, context);
+      found[specifier + ' from ' + context.parentURL] = resolved.url + ' ' + resolved.format;
+      return resolved;
+    } });
+    await import(${JSON.stringify(new URL('../main/run-node.ts', import.meta.url).href)});
+    console.log(JSON.stringify(found));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+  });
+  assert.equal(stderr, '');
+  return JSON.parse(stdout) as Record<string, string>;
+}
+
+test('finds every module of a node where Node would', () => {
+  const alone = found(false);
+  assert.ok(Object.keys(alone).length > 500);
+  assert.deepEqual(found(true), alone);
+});
