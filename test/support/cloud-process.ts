@@ -149,9 +149,10 @@ export class CloudProcess {
 
 let described: Promise<CloudDescription> | undefined;
 
-/** Ends the nodes that a killed cloud left running. */
+/** Ends the nodes that a killed cloud left running, also those that had not taken their data folders yet. */
 export function endNodes(dataDir: string): void {
-  for (const pid of nodePids(dataDir)) {
+  const started = pidsIn(dataDir, 'process.json', (text) => (JSON.parse(text) as { pid: number }).pid);
+  for (const pid of new Set([...nodePids(dataDir), ...started])) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
@@ -160,13 +161,15 @@ export function endNodes(dataDir: string): void {
   }
 }
 
-function nodePids(dataDir: string): number[] {
+const nodePids = (dataDir: string): number[] => pidsIn(dataDir, 'lock.pid', Number);
+
+function pidsIn(dataDir: string, file: string, pidOf: (text: string) => number): number[] {
   const folder = join(dataDir, 'nodes');
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
-    .map((node) => join(folder, node, 'lock.pid'))
+    .map((node) => join(folder, node, file))
     .filter((path) => existsSync(path))
-    .map((path) => Number(readFileSync(path, 'utf8')))
+    .map((path) => pidOf(readFileSync(path, 'utf8')))
     .filter((pid) => pid > 0 && lives(pid));
 }
 
