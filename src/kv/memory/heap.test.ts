@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { eventually } from '../../../test/support/node-process.ts';
 import { Heap } from './heap.ts';
 import { classCount, classOf, maxClassUnits, pageBytes, unitsOf } from './size-classes.ts';
 
@@ -86,4 +89,30 @@ test('knows a page without values as one until something with a value is put the
   look();
   heap.allocatePlain(2 ** 21);
   assert.equal(heap.isPlain(page), true);
+});
+
+test('gives memory back to the system, also from between pages that stay', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const fill = (heap: Heap) => {
+    const address = heap.allocate(pageBytes);
+    heap.bytes[address >>> 16]?.fill(1);
+  };
+  const filled = (pages: number) => {
+    const heaps = [new Heap(), new Heap()] as const;
+    for (let page = 0; page < pages; page++) heaps.forEach(fill);
+    return heaps;
+  };
+  // What the process's allocator does with what it gets back depends on what it has seen.
+  for (const heap of filled(20)) heap.clear();
+  collect();
+  const [left, kept] = filled(200);
+  const full = process.memoryUsage.rss();
+  left.clear();
+  await eventually(() => {
+    collect();
+    const back = (full - process.memoryUsage.rss()) / pageBytes;
+    assert.ok(back > 150, `${Math.round(back)} of 200 MiB came back`);
+  });
+  assert.equal(kept.usedBytes, 200 * pageBytes);
 });

@@ -265,8 +265,8 @@ export class Heap {
     if (memory === null) return 0;
     const page = this.freeNumbers.pop() ?? this.bytes.length;
     if (page >= pageLimit) return 0;
-    this.bytes[page] = Buffer.from(memory);
-    this.words[page] = new Uint32Array(memory);
+    this.bytes[page] = Buffer.from(memory, 0, memory.byteLength);
+    this.words[page] = new Uint32Array(memory, 0, memory.byteLength / 4);
     (this.totals[Total.allocated] as number) += memory.byteLength;
     return page;
   }
@@ -301,10 +301,13 @@ export class Heap {
 
 const largeUnits = (units: number): number => Math.ceil(units / largeStep) * largeStep;
 
-/** The operating system may refuse: that is a full bucket, not a bug. */
+/**
+ * Growable memory comes from the system itself and goes back to it. What cannot grow comes from the process's allocator, which
+ * hands pieces of this size on and keeps them for good. The system may refuse: that is a full bucket, not a bug.
+ */
 function newMemory(bytes: number): SharedArrayBuffer | null {
   try {
-    return new SharedArrayBuffer(bytes);
+    return new SharedArrayBuffer(bytes, { maxByteLength: bytes });
   } catch (error) {
     if (error instanceof RangeError) return null;
     throw error;
