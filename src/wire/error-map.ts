@@ -97,8 +97,3 @@ export function errorMapJson(formatMax: number): string {
   }
   return JSON.stringify({ version, revision: version === 1 ? 4 : 9, errors });
 }
-
-const namesByCode = new Map<number, string>(entries.map(([code, name]) => [code, name]));
-
-/** Name of a status for logs and statistics. */
-export const statusName = (status: number): string => namesByCode.get(status) ?? `0x${status.toString(16)}`;

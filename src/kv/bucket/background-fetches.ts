@@ -7,7 +7,7 @@ import { type CutItem, CutReader } from './cut.ts';
 import type { Timings } from './timings.ts';
 
 /** Keys that are waited for; more are told to come back later. */
-export const fetchLimit = 16_384;
+const fetchLimit = 16_384;
 const batchLimit = 1024;
 /** What memory has no room for is read again this often, for so long: room is made meanwhile. */
 const roomRetryMs = 20;

@@ -36,7 +36,7 @@ import type { BucketRules } from './rules.ts';
 import { Timings } from './timings.ts';
 import { beginLife, WarmUp } from './warm-up.ts';
 
-export const vbucketCountDefault = 1024;
+const vbucketCountDefault = 1024;
 
 export interface BucketOptions {
   type: BucketType;

@@ -12,7 +12,7 @@ const pauseMs = 1;
 /** Time for the disk to take what a sweep has left for it. */
 const againMs = 100;
 /** Keys taken from a file at once, and the pause after them, which leaves most of the disk to clients. */
-export const sweptKeysLimit = 2000;
+const sweptKeysLimit = 2000;
 const diskPauseMs = 40;
 
 export interface CollectionSweepOptions {

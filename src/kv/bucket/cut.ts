@@ -9,7 +9,7 @@
 import { assert } from '#base/assert.ts';
 import { readU32, readU48, writeU32, writeU48 } from '#wire/bytes.ts';
 
-export const cutHeaderBytes = 60;
+const cutHeaderBytes = 60;
 export const cutItemBytes = 36;
 /** `valueAway`: the item has a value that was left out. */
 export const CutBits = { deleted: 1, expired: 2, valueAway: 4 } as const;

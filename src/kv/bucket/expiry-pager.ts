@@ -11,7 +11,7 @@ export const expiryPagerSecondsDefault = 600;
 const sliceSteps = 2000;
 const slicePauseMs = 1;
 /** Keys taken from a file at once, and the time for the disk to learn that they are gone. */
-export const expiredKeysLimit = 2000;
+const expiredKeysLimit = 2000;
 const diskPauseMs = 500;
 
 export interface ExpiryPagerOptions {

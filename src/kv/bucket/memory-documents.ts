@@ -33,7 +33,7 @@ import type { PersistenceWaits } from './persistence-waits.ts';
 import { type BucketRules, checkDurability } from './rules.ts';
 
 /** A vbucket with this much unwritten is one that the disk can't follow: writes wait their turn. */
-export const maxDirtyBytesPerVbucket = 64 * 1024 * 1024;
+const maxDirtyBytesPerVbucket = 64 * 1024 * 1024;
 
 /** An item that was asked for before has the first of these and not the second. */
 const seekBits = Bit.used | Bit.pending;

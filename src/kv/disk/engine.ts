@@ -240,7 +240,7 @@ export interface PurgedVbucket {
   tombstones: number;
 }
 
-export const shardCount = 64;
+const shardCount = 64;
 
 export const purgedRecord = (
   record: VbucketRecord,

@@ -7,7 +7,7 @@ import type { ClientGate } from '#ports/client-gate.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { type Intake, readEvents, readShared } from './socket-transport.host.ts';
 
-export const sharedReadBytes = 256 * 1024;
+const sharedReadBytes = 256 * 1024;
 const keepAliveDelayMs = 30_000;
 const handshakeTimeoutMs = 10_000;
 const backlog = 1024;

@@ -1,6 +1,6 @@
 // Where an item's fields lie in its memory: twelve 32-bit words in the machine's byte order, then key, then value.
 
-export const headerWords = 12;
+const headerWords = 12;
 export const headerBytes = headerWords * 4;
 
 /** Word offsets within an item's header. */

@@ -17,7 +17,7 @@ import { Stream, type StreamHost, type StreamOptions } from './stream.ts';
 
 export const streamPrivileges = Privilege.dcpProducer | Privilege.dcpStream;
 
-export const producerLimits = {
+const producerLimits = {
   /** Written in one stretch, so that other connections get their turn. */
   stretchBytes: 256 * 1024,
   /** Not yet taken by the operating system. */

@@ -25,7 +25,7 @@ export interface StreamConnection {
 }
 
 /** Each may hold some megabytes of pages. */
-export const producersMax = 256;
+const producersMax = 256;
 /** Of all connections on one bucket: each takes some hundred bytes. */
 export const bucketStreamsMax = 65_536;
 

@@ -4,7 +4,7 @@ import type { VbucketRows } from './rows.ts';
 
 const firstLength = 16;
 /** Whoever is further behind than this reads from disk. */
-export const recentLengthMax = 16_384;
+const recentLengthMax = 16_384;
 
 const noRing = new Uint32Array(0);
 
