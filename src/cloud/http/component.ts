@@ -12,9 +12,6 @@ export const uuidField = () => z.guid('must be a uuid').toLowerCase();
 /** What both databases keep as it is: neither null characters nor halves of characters. */
 const keepable = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
 
-/** Any text that can be kept. */
-export const anyText = () =>
-  z.string('must be a string').refine(keepable, 'must be without null characters and halves of characters');
 export const text = (min: number, max: number) =>
   z
     .string(`must be a string of ${min} to ${max} characters`)

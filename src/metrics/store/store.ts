@@ -13,7 +13,6 @@ const dayMs = 24 * hourMs;
 const mib = 1024 * 1024;
 
 export const seriesLimit = 20_000;
-export const fineStepMs = 10 * secondMs;
 export const coarseStepMs = 300 * secondMs;
 const recentSlots = 300;
 const recentSeriesLimit = 5_000;
