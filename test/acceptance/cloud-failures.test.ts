@@ -1,6 +1,6 @@
 // What goes wrong around clusters, and that the cloud gets over it: deletions at any time, nodes that die, stops and starts.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,6 +42,16 @@ test('deletes a cluster while it is made, and takes further deletions for the sa
   const replaced = (await cloud.request('GET', operation)).body;
   assert.deepEqual([replaced.state, replaced.lastError], ['failed', 'the cluster is being deleted']);
   assert.equal((await cloud.request('DELETE', path)).status, 404);
+});
+
+test('starts nodes with an allocator that gives buffers back, and without its own settings', async () => {
+  await using cloud = await CloudProcess.start();
+  await accepted(cloud, 'lean');
+  await eventually(() => assert.equal(cloud.nodePids().length, 1));
+  const environment = readFileSync(`/proc/${cloud.nodePids()[0]}/environ`, 'latin1').split('\0');
+  assert.ok(environment.includes('MALLOC_MMAP_THRESHOLD_=131072'));
+  const own = environment.filter((entry) => entry.startsWith('DIVAN_')).map((entry) => entry.split('=')[0]);
+  assert.deepEqual(own.sort(), ['DIVAN_PASSWORD', 'DIVAN_USERNAME']);
 });
 
 test('says why a cluster could not be made, and deletes it', async () => {
