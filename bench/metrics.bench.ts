@@ -13,6 +13,7 @@ import { Tier } from '#metrics/store/tier.ts';
 import { silentLog } from '#ports/log.ts';
 import { ManualClock } from '../test/support/manual-clock.ts';
 import { type GivenSeries, Prometheus } from '../test/support/prometheus.ts';
+import { ownTraffic } from './support/own-traffic.ts';
 
 const stepMs = 10_000;
 const startMs = 1_700_006_400_000;
@@ -22,6 +23,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'divan-bench-metrics-'));
   try {
     await measure(folder, smoke);
+    if (!smoke) await measureOwnTraffic(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -52,14 +54,46 @@ async function measure(folder: string, smoke: boolean): Promise<void> {
   console.log(
     `        (${((user + system) / 1e6).toFixed(1)} s of processor for ${total} samples, making them included)`,
   );
-  const blocks = readdirSync(folder).filter((name) => name.endsWith('.block'));
-  const bytes = blocks.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
-  const inBlocks = blocks.length * (fineBounds.spanMs / stepMs) * given.series;
-  console.log(`disk: ${(bytes / inBlocks).toFixed(2)} bytes a sample in ${blocks.length} blocks`);
+  const { blocks, bytes } = blocksOf(folder);
+  const inBlocks = blocks * momentsOfBlock * given.series;
+  console.log(`disk: ${(bytes / inBlocks).toFixed(2)} bytes a sample in ${blocks} blocks`);
   const endMs = startMs + (moments - 1) * stepMs;
   await readings('divan', (metric, functions) => ask(tier, metric, functions, endMs));
   await tier.close();
   if (!smoke) await besidePrometheus(moments, endMs);
+}
+
+const momentsOfBlock = fineBounds.spanMs / stepMs;
+
+function blocksOf(folder: string): { blocks: number; bytes: number } {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.block'));
+  return {
+    blocks: names.length,
+    bytes: names.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0),
+  };
+}
+
+/** One block of what this node measures of itself under load. */
+async function measureOwnTraffic(folder: string): Promise<void> {
+  const clock = new ManualClock(startMs);
+  const files = new FolderStoreFiles(join(folder, 'own'));
+  const tier = new Tier({ files, clock, log: silentLog, bounds: fineBounds });
+  await tier.open();
+  let [moment, inBlock, operations] = [0, 0, 0];
+  for await (const samples of ownTraffic(join(folder, 'data'), momentsOfBlock + 1)) {
+    if (moment < momentsOfBlock) inBlock += samples.length;
+    operations = samples.reduce((sum, { name, value }) => (name === 'kv_ops' ? sum + value : sum), 0);
+    tier.append(startMs + moment * stepMs, samples);
+    moment++;
+  }
+  await tier.settle();
+  const { blocks, bytes } = blocksOf(join(folder, 'own'));
+  const series = Math.round(inBlock / momentsOfBlock);
+  const between = Math.round(operations / momentsOfBlock);
+  console.log(
+    `own traffic: ${(bytes / inBlock).toFixed(2)} bytes a sample, ${series} series with ${between} operations in between, ${blocks} block`,
+  );
+  await tier.close();
 }
 
 const rate = (count: number, ms: number): string => `${(count / ms / 1000).toFixed(2)} M samples/s`;

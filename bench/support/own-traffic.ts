@@ -1,0 +1,53 @@
+// What a node measures of itself while clients keep it busy, collected more often than a node does it: two hours of samples in
+// less than a minute.
+import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { FlatSample } from '#metrics/sample.ts';
+import { kvMetrics } from '../../src/cluster/agent/kv-metrics.ts';
+import { freshManifest } from '../../src/cluster/config/cluster-state.ts';
+import { machineMetrics, processMetrics } from '../../src/cluster/metrics/machine-metrics.ts';
+import { Machine } from '../../src/cluster/nodes/adapters/machine.adapter.ts';
+import { WorkerKvAdmin } from '../../src/kv/host/worker-kv-admin.ts';
+import { flatten } from '../../src/metrics/registry.ts';
+import { silentLog } from '../../src/ports/log.ts';
+import { aBucket, aDesired } from '../../test/support/data-service.ts';
+
+const generator = fileURLToPath(new URL('./kv-load.ts', import.meta.url));
+const pauseMs = 40;
+
+/** The samples of each moment. */
+export async function* ownTraffic(folder: string, moments: number): AsyncGenerator<FlatSample[]> {
+  const admin = new WorkerKvAdmin({ log: silentLog, onLost: () => {} });
+  const ports = { port: 0, tlsPort: 0 };
+  const { port } = await admin.start({
+    ...{ dataDir: folder, host: '127.0.0.1', version: 'bench', logLevel: 'silent' },
+    ...ports,
+  });
+  await admin.apply(aDesired({ buckets: [aBucket('b', { type: 'native' })] }));
+  const machine = new Machine(folder, () => performance.now());
+  const about = { quotaBytes: 2 ** 28, vbuckets: 1024, manifest: freshManifest() };
+  const calledOff = new AbortController();
+  const load = { connections: 16, pipeline: 1, port, seconds: 600, isDivan: true };
+  const loading = promisify(execFile)(process.execPath, [generator, JSON.stringify(load)], {
+    signal: calledOff.signal,
+  }).catch(() => {});
+  for (let moment = 0; moment < moments; moment++) {
+    const { user, system } = process.cpuUsage();
+    yield [
+      ...flatten([
+        ...kvMetrics(await admin.report(), () => about),
+        ...machineMetrics(await machine.figures()),
+        ...processMetrics({
+          ...{ userSeconds: user / 1e6, systemSeconds: system / 1e6 },
+          ...{ residentBytes: process.memoryUsage.rss(), startedSeconds: 1_700_000_000 },
+        }),
+      ]),
+    ];
+    await sleep(pauseMs);
+  }
+  calledOff.abort();
+  await loading;
+  await admin.stop();
+}
