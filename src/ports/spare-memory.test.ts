@@ -10,7 +10,7 @@ async function garbageOf({ isBusy }: { isBusy: boolean }): Promise<string> {
   const worker = new Worker(
     `import(${module}).then(({ giveBackWhenIdle }) => {
       const garbage = new WeakRef({});
-      giveBackWhenIdle(100);
+      giveBackWhenIdle({ lookEveryMs: 100 });
       const work = Buffer.alloc(4 << 20);
       if (${isBusy}) setInterval(() => work.fill(work.fill(1).indexOf(2)), 10);
       const say = (text) => require('node:worker_threads').parentPort.postMessage(text);
@@ -33,7 +33,10 @@ test('leaves a thread alone that works', async () => {
 });
 
 test('lets a thread end', async () => {
-  const worker = new Worker(`import(${module}).then((found) => found.giveBackWhenIdle(100))`, { eval: true });
+  const worker = new Worker(
+    `import(${module}).then((found) => found.giveBackWhenIdle({ lookEveryMs: 100 }))`,
+    { eval: true },
+  );
   const ended = new Promise((resolve) => worker.once('exit', resolve));
   assert.equal(await Promise.race([ended, sleep(10_000, 'goes on', { ref: false })]), 0);
 });

@@ -3,14 +3,17 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-const everyMs = 5_000;
 /** Taking samples each second is below; a collection holds the thread for 10 to 25 ms, which no client shall notice. */
 const idleShare = 0.01;
-/** Growth that is worth it: a thread whose data is off the heap stays below, and keeps the compiled code that a collection may drop. */
-const worthBytes = 6 * 1024 * 1024;
+const defaults = {
+  lookEveryMs: 5_000,
+  /** Growth since the last time that is worth a collection, which may also drop compiled code that was in use. */
+  worthBytes: 2 << 20,
+};
 
 /** For the calling thread, once it was idle for `lookEveryMs`; it lets the thread end. */
-export function giveBackWhenIdle(lookEveryMs = everyMs): void {
+export function giveBackWhenIdle(given: Partial<typeof defaults> = {}): void {
+  const { lookEveryMs, worthBytes } = { ...defaults, ...given };
   let workedBefore = workedMs();
   let keptBytes = 0;
   setInterval(() => {
