@@ -2,6 +2,7 @@
 import { totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Cloud, startCloud } from '#cloud/cloud.ts';
+import { Goof } from '#cloud/http/goof.ts';
 import { LocalProvisioner, operatorAddressHere } from '#cloud/provisioner/local/local-provisioner.host.ts';
 import { realClock } from '#ports/clock.ts';
 import type { FolderLock } from '#ports/folder-lock.ts';
@@ -16,7 +17,7 @@ import { type CloudPlace, openPlace } from './operator/cloud-place.ts';
 import { type ReadyFile, writeReadyFile } from './ready.ts';
 import { release } from './release.ts';
 import { stopOnSignals } from './signals.ts';
-import { opening } from './start-error.ts';
+import { opening, StartError } from './start-error.ts';
 
 const mb = 1024 * 1024;
 const predecessorMs = 15_000;
@@ -28,7 +29,7 @@ export async function runCloud(given: CloudOptionValues): Promise<void> {
   const place = await openPlace(options, log);
   const held = await lock(options['data-dir']);
   if (options.config !== undefined) await applyConfig(options.config, place);
-  const cloud = await assemble(options, place, log);
+  const cloud = await assemble(options, place, log).catch(explain);
   const end = async (): Promise<void> => {
     await cloud.stop();
     held.release();
@@ -88,6 +89,11 @@ async function assemble(
     requestsPerSecond: options['rate-limit'],
     version: release,
   });
+}
+
+/** What the cloud has words for needs no stack. */
+function explain(error: unknown): never {
+  throw error instanceof Goof ? new StartError(error.message, { cause: error }) : error;
 }
 
 const credentials = ({ startToken: { token, accessKey, secretKey } }: Cloud) => ({

@@ -1,6 +1,6 @@
 // What goes wrong around clusters, and that the cloud gets over it: deletions at any time, nodes that die, stops and starts.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -164,6 +164,37 @@ test('finishes a cluster that was all but ready when the cloud and the node ende
     await using second = await CloudProcess.start({ dataDir: first.dataDir });
     await untilStatus(second, path, 'ready');
     assert.equal(second.nodePids().length, 1);
+    await second.stop();
+  } finally {
+    await first[Symbol.asyncDispose]();
+  }
+});
+
+test('begins no empty node in the place of one whose data is gone, and says which key it needs', async () => {
+  const first = await CloudProcess.start();
+  try {
+    const { path } = await aCluster(first);
+    await first.stop('SIGTERM');
+    const key = join(first.dataDir, 'secret.key');
+    renameSync(key, `${key}.away`);
+    await assert.rejects(
+      CloudProcess.start({ dataDir: first.dataDir }),
+      /divan: the key of this server does not open a cluster administrator, which another key sealed: [^\n]*\n$/,
+    );
+    writeFileSync(key, 'short');
+    await assert.rejects(
+      CloudProcess.start({ dataDir: first.dataDir }),
+      /divan: --key-file: cannot use the secret\.key of the data folder: a key of 32 bytes is needed, not 5\n$/,
+    );
+    renameSync(`${key}.away`, key);
+    rmSync(join(first.dataDir, 'nodes'), { recursive: true });
+    await using second = await CloudProcess.start({ dataDir: first.dataDir });
+    const { body } = await second.request('GET', `${path}/health`);
+    assert.equal(body.health, 'unhealthy');
+    assert.deepEqual(second.nodePids(), []);
+    assert.match(second.output, /node\.data_missing/);
+    assert.equal((await second.request('DELETE', path)).status, 202);
+    await untilGone(second, path);
     await second.stop();
   } finally {
     await first[Symbol.asyncDispose]();

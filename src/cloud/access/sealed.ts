@@ -8,7 +8,7 @@ export function openSealed(secrets: SecretBox, purpose: string, sealed: string):
   } catch {
     throw new Goof(
       'InternalServerError',
-      `this server cannot open a ${purpose} that another one sealed: start all servers of one database with the same --key-file`,
+      `the key of this server does not open a ${purpose}, which another key sealed: all servers of one database need the same one (--key-file, else secret.key in the data folder)`,
     );
   }
 }

@@ -49,13 +49,11 @@ function nameOf({ database }: PlaceOptions, folder: string): string {
 }
 
 function secretsOf({ 'key-file': path }: PlaceOptions, folder: DataFolder): SecretBox {
-  if (path === undefined) return folder.secrets();
   try {
-    return folder.secrets(resolve(path));
+    return folder.secrets(path && resolve(path));
   } catch (error) {
-    throw new StartError(`--key-file: cannot use ${resolve(path)}: ${(error as Error).message}`, {
-      cause: error,
-    });
+    const named = path === undefined ? 'the secret.key of the data folder' : resolve(path);
+    throw new StartError(`--key-file: cannot use ${named}: ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -58,6 +58,13 @@ export class NodeProcess {
 
   /** As `start`, and keeps trying when it fails. */
   async resume(): Promise<void> {
+    const { folder, log } = this.options;
+    if (!existsSync(folder)) {
+      // Begun anew it would be another node: empty, with another certificate, and open to everybody.
+      log.error('node.data_missing', { node: this.spec.id, cluster: this.spec.clusterId, folder });
+      this.state = 'stopped';
+      return;
+    }
     try {
       await this.start();
     } catch (error) {
