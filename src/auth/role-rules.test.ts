@@ -98,6 +98,10 @@ test('knows scopes between buckets and collections', () => {
   assert.ok(can('scope_admin[t:s]', 'cluster.scope[t:s].collections!write'));
   assert.ok(!can('scope_admin[t:s]', 'cluster.scope[t:x].collections!write'));
   assert.ok(!can('scope_admin[t:s]', 'cluster.bucket[t].collections!write'));
+  assert.ok(
+    !can('scope_admin[t:s]', 'cluster.bucket[t].settings!read'),
+    'the bucket is for other roles to see',
+  );
   assert.ok(can('bucket_admin[t]', 'cluster.scope[t:s].collections!write'));
 });
 

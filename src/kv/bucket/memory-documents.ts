@@ -332,11 +332,13 @@ export class MemoryDocuments implements Documents {
     return this.missing(key, keyStart, keyEnd);
   }
 
-  /** Whether the value of the item at `place`, or a part of it that must be kept, is on disk only. */
+  /** Whether the value of the item at `place` is on disk only. */
   private lacksValue(): boolean {
     const { items, place } = this.vbuckets;
     return (items.state(place.address) & Bit.valueAway) !== 0;
   }
+
+  /** Whether attributes that outlive a deletion are. */
   private lacksXattrs(): boolean {
     const { address } = this.vbuckets.place;
     return address !== 0 && this.expirer.needsValue(address);
