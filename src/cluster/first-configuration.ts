@@ -10,7 +10,7 @@ import {
   type NodeState,
   noBuckets,
 } from './config/cluster-state.ts';
-import { networkOf, onFamilies } from './encryption/network-state.ts';
+import { networkOf, onFamilies } from './config/node-network.ts';
 import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
 import { defaultQuotasMb } from './provisioning/quotas.ts';
 

@@ -3,7 +3,7 @@ import { AppError } from '#contract/errors.ts';
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import type { ClusterAutoCompaction } from '../config/cluster-state.ts';
-import { autoCompactionShape } from '../settings/settings.shapes.ts';
+import { autoCompactionShape } from './auto-compaction.shapes.ts';
 import { shownClusterCompaction } from './settings.ts';
 
 const permission = 'cluster.settings.autocompaction';

@@ -1,5 +1,6 @@
 // What buckets and their statistics look like.
 import { shape } from '#contract/json-schema.ts';
+import { compactionShape } from '../auto-compaction/auto-compaction.shapes.ts';
 import { bucketNodeShape, stillBucketNodeShape, storageTotals } from '../nodes/nodes.shapes.ts';
 
 const { object, each, array, string, integer, number, boolean, oneOf, either, named, described } = shape;
@@ -17,33 +18,6 @@ export const vbucketMap = named(
       ),
     },
     { vBucketMapForward: array(array(integer)) },
-  ),
-);
-
-const threshold = object({
-  percentage: either(integer, oneOf('undefined')),
-  size: either(integer, oneOf('undefined')),
-});
-
-const period = object({
-  ...each(integer, 'fromHour', 'fromMinute', 'toHour', 'toMinute'),
-  abortOutside: boolean,
-});
-
-export const compactionShape = named(
-  'AutoCompaction',
-  object(
-    {
-      parallelDBAndViewCompaction: boolean,
-      databaseFragmentationThreshold: threshold,
-      viewFragmentationThreshold: threshold,
-    },
-    {
-      allowedTimePeriod: period,
-      indexCompactionMode: string,
-      indexCircularCompaction: object({ daysOfWeek: string, interval: period }),
-      indexFragmentationThreshold: object({ percentage: either(integer, oneOf('undefined')) }),
-    },
   ),
 );
 

@@ -1,9 +1,9 @@
 // What of the node's ports is to be open to whom: plain ones to everybody or to this machine alone, those between nodes
 // as their listeners say. Whoever opens listeners follows.
 import type { ClusterView } from '../config/cluster-view.ts';
+import { networkOf } from '../config/node-network.ts';
 import type { Changing } from '../config/until.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
-import { networkOf } from './network-state.ts';
 
 export interface ListeningDeps {
   view: ClusterView;

@@ -4,10 +4,10 @@ import type { Form } from '#contract/route.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { Edition, Family, NodeListener, NodeNetwork } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { networkOf, sameListener, withListener, withoutListener } from '../config/node-network.ts';
 import { FormReader } from '../forms/form-reader.ts';
 import type { Problems } from '../forms/problems.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
-import { networkOf, sameListener, withListener, withoutListener } from './network-state.ts';
 
 export interface NetworkDeps {
   view: ClusterView;

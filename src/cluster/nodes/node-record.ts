@@ -3,8 +3,8 @@
 import { capiPath, shownAlternate, urlHost } from '../bootstrap/terse-config.ts';
 import type { BucketsState, NodeState, StoredBucket } from '../config/cluster-state.ts';
 import type { MeasuredBucket } from '../config/data-service.ts';
+import { networkOf } from '../config/node-network.ts';
 import { clusterCompatibility, type Product } from '../config/product.ts';
-import { networkOf } from '../encryption/network-state.ts';
 import { type SystemFigures, usedShare } from './system.ts';
 
 export type NodeStatus = 'healthy' | 'warmup' | 'unhealthy';

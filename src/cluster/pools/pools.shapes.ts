@@ -1,6 +1,7 @@
 // What the descriptions of the cluster look like.
 import { shape } from '#contract/json-schema.ts';
-import { compactionShape, vbucketMap } from '../buckets/buckets.shapes.ts';
+import { compactionShape } from '../auto-compaction/auto-compaction.shapes.ts';
+import { vbucketMap } from '../buckets/buckets.shapes.ts';
 import {
   alternateAddresses,
   nodeShape,

@@ -1,8 +1,7 @@
 // What reads of settings answer.
 import { shape } from '#contract/json-schema.ts';
-import { compactionShape } from '../buckets/buckets.shapes.ts';
 
-const { object, each, array, string, integer, number, boolean } = shape;
+const { object, each, array, string, integer, boolean } = shape;
 
 export const alertsShape = object({
   ...each(array(string), 'recipients', 'alerts'),
@@ -10,8 +9,6 @@ export const alertsShape = object({
   enabled: boolean,
   emailServer: object({ ...each(string, 'user', 'pass', 'host'), port: integer, encrypt: boolean }),
 });
-
-export const autoCompactionShape = object({ autoCompactionSettings: compactionShape, purgeInterval: number });
 
 export const autoFailoverShape = object(
   { enabled: boolean, timeout: integer, count: integer },

@@ -1,5 +1,5 @@
 // How nodes reach each other: address family, encryption, and the listeners for that.
-import type { Family, NodeListener, NodeNetwork, NodeState } from '../config/cluster-state.ts';
+import type { Family, NodeListener, NodeNetwork, NodeState } from './cluster-state.ts';
 
 /** What a node has until somebody changes it. */
 const untouched: NodeNetwork = {
