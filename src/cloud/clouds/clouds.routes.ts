@@ -25,7 +25,8 @@ const sortColumns = {
 export const cloudOperations = ({ store, ...facts }: CloudRouteParts): BoundOperation[] => [
   bind(ListClouds, async ({ query, url }) => {
     const { key, direction } = query.sortBy ?? { key: 'name', direction: 'asc' };
-    const { rows, total } = await pageOf(store.selectFrom('clouds'), query, sortColumns[key], direction);
+    const list = { table: 'clouds', column: sortColumns[key], direction } as const;
+    const { rows, total } = await pageOf(store, list, query);
     return {
       status: 200,
       body: { cursor: cursorOf(query, total, url), data: rows.map(cloudSummaryReply) },

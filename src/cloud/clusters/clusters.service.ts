@@ -36,13 +36,15 @@ export class ClustersService {
     sort: Sort<(typeof clusterSortKeys)[number]> | undefined,
     environments: readonly Environment[],
   ) {
-    let seen = this.options.store.selectFrom('clusters').where('environment', 'in', environments);
-    if (caller.onlyProject !== null) seen = seen.where('project_id', '=', caller.onlyProject);
     if (filter.projectId !== undefined) caller.needRead(filter.projectId);
-    if (filter.projectId !== undefined) seen = seen.where('project_id', '=', filter.projectId);
-    if (filter.cloudId !== undefined) seen = seen.where('cloud_id', '=', filter.cloudId);
+    const where = {
+      environment: environments,
+      project_id: filter.projectId ?? caller.onlyProject,
+      cloud_id: filter.cloudId,
+    };
     const { key, direction } = sort ?? { key: 'name', direction: 'asc' };
-    return pageOf(seen, filter, sortColumns[key], direction);
+    const column = sortColumns[key];
+    return pageOf(this.options.store, { table: 'clusters', where, column, direction }, filter);
   }
 
   async rename(

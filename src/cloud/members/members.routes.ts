@@ -7,12 +7,8 @@ import { ListMembers } from './members.contract.ts';
 
 export const memberOperations = (store: Store): BoundOperation[] => [
   bind(ListMembers, async ({ query, url }) => {
-    const { rows, total } = await pageOf(
-      store.selectFrom('members'),
-      query,
-      query.sortBy?.key ?? 'name',
-      query.sortBy?.direction,
-    );
+    const { key, direction } = query.sortBy ?? { key: 'name', direction: 'asc' };
+    const { rows, total } = await pageOf(store, { table: 'members', column: key, direction }, query);
     return {
       status: 200,
       body: {

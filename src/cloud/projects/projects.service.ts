@@ -28,10 +28,9 @@ export class ProjectsService {
   }
 
   list(caller: Caller, page: Page, sort: ProjectSort | undefined) {
-    const all = this.options.store.selectFrom('projects');
-    const seen = caller.onlyProject === null ? all : all.where('id', '=', caller.onlyProject);
     const { key, direction } = sort ?? { key: 'createdAt', direction: 'asc' };
-    return pageOf(seen, page, columns[key], direction);
+    const where = { id: caller.onlyProject };
+    return pageOf(this.options.store, { table: 'projects', where, column: columns[key], direction }, page);
   }
 
   async create(name: string): Promise<ProjectRow> {

@@ -1,26 +1,51 @@
-// One page of a table in a given order; ids break ties, so that every order is whole.
-import type { SelectQueryBuilder } from 'kysely';
+// One page of a table in a given order, and how many rows there are, as of one time; ids break ties, so that every order is whole.
 import type { Page } from '../http/paging.ts';
-import type { Tables } from './tables.ts';
+import type { Store, Tables } from './tables.ts';
 
 type Listed = 'clouds' | 'members' | 'projects' | 'clusters';
+type Column<T extends Listed> = string & keyof Tables[T];
+
+export interface List<T extends Listed> {
+  readonly table: T;
+  /** Rows with this value, or one of these, in the column; without a value: all. */
+  readonly where?: Readonly<Partial<Record<Column<T>, string | readonly string[] | null | undefined>>>;
+  readonly column: Column<T>;
+  readonly direction?: 'asc' | 'desc' | undefined;
+}
 
 export async function pageOf<T extends Listed>(
-  query: SelectQueryBuilder<Tables, T, object>,
+  store: Store,
+  list: List<T>,
   { page, perPage }: Page,
-  column: string & keyof Tables[T],
-  direction: 'asc' | 'desc' = 'asc',
 ): Promise<{ rows: Tables[T][]; total: number }> {
+  const { column, direction = 'asc' } = list;
   // The columns are the table's own: what the builder cannot tell of a union of tables.
-  const plain = query as unknown as SelectQueryBuilder<Tables, 'projects', object>;
-  const { total } = await plain.select((e) => e.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
-  const inOrder = (of: typeof plain): typeof plain =>
-    of.orderBy(column as 'id', direction).orderBy('id', 'asc');
+  const all = seen(store, list as unknown as List<'projects'>);
   // Ids come from an index alone; only the rows of the page are read.
-  const ids = inOrder(plain)
-    .select('id')
+  const chosen = all
+    .select('id as chosen_id')
+    .orderBy(column as 'id', direction)
+    .orderBy('id', 'asc')
     .limit(perPage)
     .offset((page - 1) * perPage);
-  const rows = await inOrder(plain).where('id', 'in', ids).selectAll().execute();
-  return { rows: rows as unknown as Tables[T][], total: Number(total) };
+  const found = await store
+    .selectFrom(all.select((e) => e.fn.countAll<number>().as('total')).as('counted'))
+    .leftJoin(chosen.as('chosen'), (join) => join.onTrue())
+    .leftJoin(`${list.table} as listed` as 'projects as listed', 'listed.id', 'chosen_id')
+    .selectAll('listed')
+    .select('total')
+    .orderBy(`listed.${column as 'id'}`, direction)
+    .orderBy('listed.id', 'asc')
+    .execute();
+  const rows = found.filter(({ id }) => id !== null).map(({ total: _, ...row }) => row);
+  return { rows: rows as unknown as Tables[T][], total: Number(found[0]?.total) };
+}
+
+function seen(store: Store, { table, where = {} }: List<'projects'>) {
+  let rows = store.selectFrom(table);
+  for (const [column, value] of Object.entries(where)) {
+    if (typeof value === 'string') rows = rows.where(column as 'id', '=', value);
+    else if (value != null) rows = rows.where(column as 'id', 'in', value);
+  }
+  return rows;
 }
