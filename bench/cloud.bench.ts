@@ -39,7 +39,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
 async function overSqlite(size: Size): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-bench-cloud-'));
   try {
-    await fill(openSqlite(join(dataDir, 'cloud.db')), size);
+    await fill(openSqlite(join(dataDir, 'cloud.db')).store, size);
     await requests('SQLite', { dataDir, args: rateArgs }, size);
   } finally {
     rmSync(dataDir, { recursive: true });
@@ -49,10 +49,7 @@ async function overSqlite(size: Size): Promise<void> {
 async function overPostgres(size: Size): Promise<void> {
   await using server = await Postgres.start();
   const url = await server.database('bench');
-  await fill(
-    openPostgres(url, () => {}),
-    size,
-  );
+  await fill(openPostgres(url, () => {}).store, size);
   await requests('PostgreSQL', { args: [...rateArgs, '--database', url] }, size);
 }
 

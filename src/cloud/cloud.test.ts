@@ -1,37 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
-import { realClock } from '#ports/clock.ts';
-import { silentLog } from '#ports/log.ts';
-import { realRandom } from '#ports/random.ts';
-import { startCloud } from './cloud.ts';
-import type { Provisioner } from './provisioner/provisioner.ts';
-import { migrate } from './store/migrations.ts';
-import { openSqlite } from './store/sqlite.adapter.ts';
-
-/** Where nothing is ever to run. */
-const nowhere = { kept: () => Promise.resolve([]), close: () => Promise.resolve() } as unknown as Provisioner;
-
-async function aCloud() {
-  const store = openSqlite(':memory:');
-  await migrate(store);
-  const errors: string[] = [];
-  const cloud = await startCloud({
-    store,
-    secrets: new SecretBox(realRandom.bytes(secretKeyBytes), realRandom),
-    provisioner: nowhere,
-    home: 'here',
-    operatorAddress: undefined,
-    capacityMb: 1_024,
-    sizeScale: 1,
-    requestsPerSecond: 1_000,
-    version: '0.0.0',
-    clock: realClock,
-    random: realRandom,
-    log: { ...silentLog, error: (event) => errors.push(event) },
-  });
-  return { store, cloud, errors };
-}
+import { aCloud } from '../../test/support/a-cloud.ts';
 
 test('answers 500 without details for every operation once its database is closed', async () => {
   const { store, cloud, errors } = await aCloud();

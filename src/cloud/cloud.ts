@@ -8,6 +8,7 @@ import { Authenticator } from './access/authenticator.ts';
 import { RateLimit } from './access/rate-limit.ts';
 import { timestampHeader } from './access/signature.ts';
 import { findSubject } from './access/subjects.ts';
+import { TokenUses } from './access/token-uses.ts';
 import { type NewToken, TokenStore } from './access/tokens.store.ts';
 import { allowlistOperations } from './allowlist/allowlist.routes.ts';
 import { AllowlistService } from './allowlist/allowlist.service.ts';
@@ -37,11 +38,13 @@ import { ProjectsService } from './projects/projects.service.ts';
 import type { Provisioner } from './provisioner/provisioner.ts';
 import { statusOperations } from './status/status.routes.ts';
 import { firstFacts } from './store/first-facts.ts';
+import { Moments, type StoreState } from './store/state.ts';
 import type { Store } from './store/tables.ts';
 
 export interface CloudOptions {
   /** Migrated. */
   store: Store;
+  state: StoreState;
   secrets: SecretBox;
   provisioner: Provisioner;
   /** Names this process's nodes in the store. */
@@ -83,21 +86,20 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const life = new ClusterLifeService({ ...options, operations, nodes, capacity, wake: () => worker.wake() });
   const databaseUsers = new DatabaseUsersService(options);
   const ready = new ReadyClusters({ nodes, operations });
-  const authenticator = new Authenticator(tokens, options.clock);
+  const uses = new TokenUses({ ...options, tokens });
   const limit = new RateLimit(options.requestsPerSecond, options.clock);
+  const moments = new Moments(options.state);
+  const authenticator = new Authenticator({ ...options, tokens, uses, limit, moments });
   const api = createApi({
     ...options,
-    callerOf: async ({ headers, method, url }) => {
-      const caller = await authenticator.caller({
+    authenticate: ({ headers, method, url }) =>
+      authenticator.authenticate({
         authorization: headers.authorization,
         timestamp: headers[timestampHeader] as string | undefined,
         method,
         target: url,
         host: headers.host,
-      });
-      limit.take(caller.identity.tokenId);
-      return caller;
-    },
+      }),
     find: (kind, id) => findSubject(store, kind, id),
     operations: [
       ...statusOperations,
@@ -134,6 +136,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       patience.cancel();
       await worker.stop();
       await allowlist.stop();
+      await uses.stop();
       await provisioner.close();
       await store.destroy();
     },

@@ -66,7 +66,7 @@ const listen = ({ api }: Cloud, { host, port }: CloudOptionValues): Promise<stri
 
 async function assemble(
   options: CloudOptionValues,
-  { folder, store, secrets }: CloudPlace,
+  { folder, store, state, secrets }: CloudPlace,
   log: Log,
 ): Promise<Cloud> {
   const operatorAddress = operatorAddressHere();
@@ -75,6 +75,7 @@ async function assemble(
   return startCloud({
     ...ports,
     store,
+    state,
     secrets,
     provisioner: new LocalProvisioner({
       ...ports,

@@ -167,6 +167,24 @@ test('takes a token until it is revoked, and the start token until the next star
   assert.equal((await next.request('GET', '/v2/clouds')).status, 200);
 });
 
+test('goes by what operators change from one request to the next, however often it was asked before', async () => {
+  await using cloud = await CloudProcess.start();
+  const clouds = async (): Promise<string[]> =>
+    (await cloud.request('GET', '/v2/clouds')).body.data.map(({ name }: { name: string }) => name);
+  const { token, id } = created(cloud, '--role', 'reader');
+  for (let i = 0; i < 20; i++) {
+    assert.deepEqual(await clouds(), ['local']);
+    assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 200);
+  }
+  const east = ['--name', 'east', '--provider', 'aws', '--region', 'us-east-1', '--cidr', '10.1.0.0/16'];
+  assert.equal(operator(cloud, 'cloud', 'add', ...east).status, 0);
+  assert.deepEqual(await clouds(), ['east', 'local']);
+  assert.equal(operator(cloud, 'token', 'revoke', id).status, 0);
+  assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 401);
+  const { token: another } = created(cloud, '--role', 'reader');
+  assert.equal((await cloud.request('GET', '/v2/clouds', undefined, another)).status, 200);
+});
+
 test('limits how often a token is used', async () => {
   await using cloud = await CloudProcess.start({ args: ['--rate-limit', '1'] });
   const statuses = await Promise.all(Array.from({ length: 8 }, () => cloud.request('GET', '/v2/clouds')));

@@ -206,7 +206,7 @@ describe('hostile requests', () => {
     const app = createApi({
       operations: [],
       find: () => Promise.resolve(undefined),
-      callerOf: () => Promise.reject(new Error('nobody')),
+      authenticate: () => Promise.reject(new Error('nobody')),
       log: silentLog,
       requestTimeoutMs: 200,
     });

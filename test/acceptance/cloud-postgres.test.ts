@@ -4,12 +4,27 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import pg from 'pg';
 import { aCluster, untilGone } from '../support/cloud-cluster.ts';
+import { created, operator } from '../support/cloud-operator.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 import { cloudSuite } from '../support/cloud-suite.ts';
 import { needs } from '../support/needs.ts';
 import { eventually } from '../support/node-process.ts';
 import { Postgres } from '../support/postgres.ts';
+
+/** Others who ask the same all the time, so that there is always something to be told of. */
+function crowd(cloud: CloudProcess, path: string): () => Promise<void> {
+  let on = true;
+  const one = async (): Promise<void> => {
+    while (on) assert.equal((await cloud.request('GET', path)).status, 200);
+  };
+  const all = [one(), one()];
+  return async () => {
+    on = false;
+    await Promise.all(all);
+  };
+}
 
 describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
   let server: Postgres;
@@ -37,6 +52,51 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     );
     assert.equal(pages[0]?.body.data.length, 21);
     assert.deepEqual(pages[0]?.body.data, pages[1]?.body.data);
+  });
+
+  test('reads through one server what was written through another, at once and each time', async () => {
+    const args = await database();
+    await using one = await CloudProcess.start({ args });
+    await using other = await CloudProcess.start({ args });
+    const list = async (cloud: CloudProcess): Promise<string[]> =>
+      (await cloud.request('GET', '/v2/projects?perPage=100')).body.data.map(({ id }: { id: string }) => id);
+    const disperse = crowd(other, '/v2/projects?perPage=100');
+    const there: string[] = [];
+    for (let i = 0; i < 60; i++) {
+      const writer = i % 3 === 0 ? other : one;
+      if (i % 4 === 3) {
+        const id = there.shift() as string;
+        assert.equal((await writer.request('DELETE', `/v2/projects/${id}`)).status, 204);
+        assert.equal((await other.request('GET', `/v2/projects/${id}`)).status, 404);
+      } else {
+        const { body } = await writer.request('POST', '/v2/projects', { name: `p${i}` });
+        there.push(body.id);
+        assert.deepEqual((await other.request('GET', `/v2/projects/${body.id}`)).body, body);
+      }
+      assert.deepEqual((await list(other)).toSorted(), there.toSorted(), `write ${i}`);
+      assert.deepEqual(await list(one), await list(other));
+    }
+    await disperse();
+  });
+
+  test('refuses a token on every server once it is revoked, and lets in one that is new', async () => {
+    const args = await database();
+    await using one = await CloudProcess.start({ args });
+    await using other = await CloudProcess.start({ args });
+    const disperse = crowd(other, '/v2/clouds');
+    const client = new pg.Client({ connectionString: args[1] as string });
+    await client.connect();
+    const status = async (token: string): Promise<number> =>
+      (await other.request('GET', '/v2/clouds', undefined, token)).status;
+    for (let i = 0; i < 3; i++) {
+      const { token, id } = created(one, '--role', 'reader', ...args);
+      assert.deepEqual([await status(token), await status(token)], [200, 200]);
+      if (i === 0) assert.equal(operator(one, 'token', 'revoke', id, ...args).status, 0);
+      else await client.query('update tokens set revoked_at = 1 where id = $1', [id]);
+      assert.equal(await status(token), 401);
+    }
+    await disperse();
+    await client.end();
   });
 
   test('lets each server use and delete the clusters of the others, whose nodes stay with their own', async () => {

@@ -2,10 +2,13 @@
 // learns nothing from it, and whoever debugs a client everything.
 import type { Clock } from '#ports/clock.ts';
 import { forbidden, Goof } from '../http/goof.ts';
-import type { TokenRow } from '../store/tables.ts';
+import { Kept } from '../store/kept.ts';
+import { Moment, type Moments } from '../store/state.ts';
 import { Caller, type Role } from './caller.ts';
+import type { RateLimit } from './rate-limit.ts';
 import { isSignature, timestampProblem } from './signature.ts';
-import type { TokenStore } from './tokens.store.ts';
+import type { TokenUses } from './token-uses.ts';
+import { hashOf, type KnownToken, type TokenStore } from './tokens.store.ts';
 
 /** What of a request credentials are checked against. */
 export interface Presented {
@@ -16,47 +19,103 @@ export interface Presented {
   readonly host: string | undefined;
 }
 
+/** Who asks, and the time of the store that this is of. */
+export interface Authenticated {
+  readonly caller: Caller;
+  readonly moment: Moment;
+}
+
+export interface AuthenticatorOptions {
+  moments: Moments;
+  tokens: TokenStore;
+  uses: TokenUses;
+  limit: RateLimit;
+  clock: Clock;
+}
+
+interface Identity extends KnownToken {
+  readonly caller: Caller;
+}
+
+const identitiesMax = 10_000;
+const identityBytes = 2_000;
+
 export class Authenticator {
-  private readonly tokens: TokenStore;
-  private readonly clock: Clock;
+  private readonly options: AuthenticatorOptions;
+  private readonly identities = new Kept<Identity>({
+    entriesMax: identitiesMax,
+    bytesMax: identitiesMax * identityBytes,
+    bytesOf: () => identityBytes,
+  });
 
-  constructor(tokens: TokenStore, clock: Clock) {
-    this.tokens = tokens;
-    this.clock = clock;
+  constructor(options: AuthenticatorOptions) {
+    this.options = options;
   }
 
-  async caller(presented: Presented): Promise<Caller> {
-    const { authorization } = presented;
-    if (authorization === undefined) throw unauthorized(`an Authorization header is needed: ${forms}`);
-    const credentials = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-    if (credentials === undefined) throw unauthorized(`the Authorization header must be ${forms}`);
-    const [name, signature] = credentials.split(':', 2) as [string, string?];
-    const row =
-      signature === undefined ? await this.byToken(name) : await this.bySignature(name, signature, presented);
-    await this.tokens.markUsed(row);
-    if (!(await this.tokens.hasItsProject(row)))
-      throw forbidden(`the project of this token, ${row.project_id}, is deleted`);
-    return new Caller({ tokenId: row.id, role: row.role as Role, projectId: row.project_id });
+  /**
+   * Of a token only who has it is remembered: whether it is valid now, and may be used again already, is asked each time. Waits
+   * only for what has to be looked up.
+   */
+  async authenticate(presented: Presented): Promise<Authenticated> {
+    const { moments, uses, limit } = this.options;
+    const credentials = credentialsOf(presented);
+    const present = moments.present();
+    const moment = present instanceof Moment ? present : await present;
+    const identity =
+      this.identities.find(moment, credentials.key) ?? (await this.lookUp(moment, credentials));
+    this.refuseInvalid(identity, credentials, presented);
+    const { row, hasItsProject, caller } = identity;
+    uses.note(row);
+    if (!hasItsProject) throw forbidden(`the project of this token, ${row.project_id}, is deleted`);
+    limit.take(row.id);
+    return { caller, moment };
   }
 
-  private async byToken(token: string): Promise<TokenRow> {
-    const row = await this.tokens.byToken(token);
-    if (row === null) throw unauthorized('this token is unknown, revoked or has expired');
-    return row;
+  private lookUp(moment: Moment, credentials: Credentials): Promise<Identity> {
+    return this.identities.of(moment, credentials.key, async () => {
+      const { tokens } = this.options;
+      const { name, signature } = credentials;
+      const known = await (signature === undefined ? tokens.byToken(name) : tokens.byAccessKey(name));
+      if (known === null) throw unknown(credentials);
+      const { id, role, project_id } = known.row;
+      return { ...known, caller: new Caller({ tokenId: id, role: role as Role, projectId: project_id }) };
+    });
   }
 
-  private async bySignature(accessKey: string, signature: string, presented: Presented): Promise<TokenRow> {
-    const row = await this.tokens.byAccessKey(accessKey);
-    if (row === null) throw unauthorized('this access key is unknown, revoked or has expired');
-    const problem = timestampProblem(presented.timestamp, this.clock.wallMs());
+  private refuseInvalid({ row }: Identity, credentials: Credentials, presented: Presented): void {
+    const { tokens, clock } = this.options;
+    const now = clock.wallMs();
+    if (row.expires_at !== null && row.expires_at <= now) throw unknown(credentials);
+    const { signature } = credentials;
+    if (signature === undefined) return;
+    const problem = timestampProblem(presented.timestamp, now);
     if (problem !== null) throw unauthorized(problem);
     const signed = { ...presented, timestamp: presented.timestamp as string };
-    if (isSignature(signature, this.tokens.secretOf(row), signed)) return row;
-    throw unauthorized(
-      'the signature does not fit: it is base64 of HMAC-SHA256 over METHOD, path with query, and timestamp, a line each',
-    );
+    if (!isSignature(signature, tokens.secretOf(row), signed))
+      throw unauthorized(
+        'the signature does not fit: it is base64 of HMAC-SHA256 over METHOD, path with query, and timestamp, a line each',
+      );
   }
 }
+
+/** What a caller sent: a token, or an access key and what was signed with its secret. */
+interface Credentials {
+  /** Under which the identity is remembered; tokens themselves are kept nowhere. */
+  readonly key: string;
+  readonly name: string;
+  readonly signature: string | undefined;
+}
+
+function credentialsOf({ authorization }: Presented): Credentials {
+  if (authorization === undefined) throw unauthorized(`an Authorization header is needed: ${forms}`);
+  const credentials = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+  if (credentials === undefined) throw unauthorized(`the Authorization header must be ${forms}`);
+  const [name, signature] = credentials.split(':', 2) as [string, string?];
+  return { key: signature === undefined ? hashOf(name) : `access key ${name}`, name, signature };
+}
+
+const unknown = ({ signature }: Credentials): Goof =>
+  unauthorized(`this ${signature === undefined ? 'token' : 'access key'} is unknown, revoked or has expired`);
 
 const forms = 'Bearer <ACCESS_TOKEN>, or Bearer <ACCESS_KEY>:<SIGNATURE> with Couchbase-Timestamp';
 

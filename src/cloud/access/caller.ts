@@ -17,9 +17,12 @@ export interface TokenIdentity {
  */
 export class Caller {
   readonly identity: TokenIdentity;
+  /** Callers with the same may do and see the same. */
+  readonly view: string;
 
   constructor(identity: TokenIdentity) {
     this.identity = identity;
+    this.view = `${identity.role} ${identity.projectId}`;
   }
 
   get ownsOrganization(): boolean {

@@ -1,5 +1,5 @@
 // Tokens as they are kept: hashes of what callers present, and signing secrets encrypted under the key file.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
@@ -10,8 +10,6 @@ import { openSealed } from './sealed.ts';
 const tokenBytes = 32;
 const accessKeyBytes = 18;
 const purpose = 'cloud token secret';
-/** Uses within this time are written as one. */
-const usedEveryMs = 60_000;
 
 /** Shown once. */
 export interface NewToken {
@@ -34,6 +32,12 @@ export interface GivenSecrets {
   readonly token?: string | undefined;
   readonly accessKey?: string | undefined;
   readonly secretKey?: string | undefined;
+}
+
+export interface KnownToken {
+  readonly row: TokenRow;
+  /** A token of a project that was deleted is valid and has no role anywhere. */
+  readonly hasItsProject: boolean;
 }
 
 export interface TokenStoreOptions {
@@ -79,41 +83,38 @@ export class TokenStore {
     return made;
   }
 
-  /** A token of a project that was deleted is valid and has no role anywhere. */
-  async hasItsProject({ project_id }: TokenRow): Promise<boolean> {
-    if (project_id === null) return true;
-    const project = this.options.store.selectFrom('projects').select('id').where('id', '=', project_id);
-    return (await project.executeTakeFirst()) !== undefined;
-  }
-
   /** Whether it was ever issued, valid or not. */
   async isKnown(token: string): Promise<boolean> {
-    return (await this.one('token_hash', hashOf(token))) !== undefined;
+    const issued = this.options.store.selectFrom('tokens').select('id');
+    return (await issued.where('token_hash', '=', hashOf(token)).executeTakeFirst()) !== undefined;
   }
 
   /** The same of an access key. */
   async isKnownKey(accessKey: string): Promise<boolean> {
-    return (await this.one('access_key', accessKey)) !== undefined;
+    const issued = this.options.store.selectFrom('tokens').select('id');
+    return (await issued.where('access_key', '=', accessKey).executeTakeFirst()) !== undefined;
   }
 
-  /** A token that was neither revoked nor has expired. */
-  async byToken(token: string): Promise<TokenRow | null> {
-    return this.valid(await this.one('token_hash', hashOf(token)));
+  /** A token that was not revoked; it may have expired. */
+  byToken(token: string): Promise<KnownToken | null> {
+    return this.known('token_hash', hashOf(token));
   }
 
-  async byAccessKey(accessKey: string): Promise<TokenRow | null> {
-    return this.valid(await this.one('access_key', accessKey));
-  }
-
-  /** Written now and then, not with every request. */
-  async markUsed({ id, last_used_at }: TokenRow): Promise<void> {
-    const now = this.options.clock.wallMs();
-    if (last_used_at !== null && now - last_used_at < usedEveryMs) return;
-    await this.options.store.updateTable('tokens').set({ last_used_at: now }).where('id', '=', id).execute();
+  byAccessKey(accessKey: string): Promise<KnownToken | null> {
+    return this.known('access_key', accessKey);
   }
 
   secretOf(row: TokenRow): string {
     return openSealed(this.options.secrets, purpose, row.secret_sealed);
+  }
+
+  /** The last use of all of these. */
+  async markUsed(ids: readonly string[], atMs: number): Promise<void> {
+    await this.options.store
+      .updateTable('tokens')
+      .set({ last_used_at: atMs })
+      .where('id', 'in', ids)
+      .execute();
   }
 
   async revoke(which: { id: string } | { origin: string }): Promise<number> {
@@ -131,15 +132,20 @@ export class TokenStore {
     return this.options.store.selectFrom('tokens').selectAll().orderBy('created_at').orderBy('id').execute();
   }
 
-  private async one(column: 'token_hash' | 'access_key', value: string): Promise<TokenRow | undefined> {
-    return this.options.store.selectFrom('tokens').selectAll().where(column, '=', value).executeTakeFirst();
-  }
-
-  private valid(row: TokenRow | undefined): TokenRow | null {
-    if (row === undefined || row.revoked_at !== null) return null;
-    return row.expires_at !== null && row.expires_at <= this.options.clock.wallMs() ? null : row;
+  private async known(column: 'token_hash' | 'access_key', value: string): Promise<KnownToken | null> {
+    const found = await this.options.store
+      .selectFrom('tokens')
+      .leftJoin('projects', 'projects.id', 'tokens.project_id')
+      .selectAll('tokens')
+      .select('projects.id as project')
+      .where(column, '=', value)
+      .where('revoked_at', 'is', null)
+      .executeTakeFirst();
+    if (found === undefined) return null;
+    const { project, ...row } = found;
+    return { row, hasItsProject: row.project_id === project };
   }
 }
 
 /** Tokens have 256 random bits: nobody finds one from its hash, however fast the hash is. */
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+export const hashOf = (token: string): string => hash('sha256', token);

@@ -72,6 +72,7 @@ export const ListClouds = defineOperation({
   doc: 'The organization’s clouds.',
   access: 'token',
   needs: 'any',
+  fromStore: true,
   query: z.strictObject({ ...pageQuery, sortBy: sortBy(cloudSortKeys) }),
   replies: {
     200: {
@@ -88,6 +89,7 @@ export const ShowCloud = defineOperation({
   doc: 'One cloud.',
   access: 'token',
   needs: 'any',
+  fromStore: true,
   replies: { 200: { doc: 'The cloud', body: cloudSchema } },
 });
 

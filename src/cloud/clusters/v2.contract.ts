@@ -85,6 +85,7 @@ export const ListClusters = defineOperation({
   doc: 'Clusters in customers’ clouds that the token may read.',
   access: 'token',
   needs: 'any',
+  fromStore: true,
   query: z.strictObject({
     ...pageQuery,
     sortBy: sortBy(clusterSortKeys),
@@ -116,6 +117,7 @@ export const ShowCluster = defineOperation({
   subject: 'cluster',
   doc: 'One cluster.',
   access: 'token',
+  fromStore: true,
   replies: { 200: { doc: 'The cluster', body: clusterSchema } },
 });
 
@@ -137,6 +139,7 @@ export const ShowClusterStatus = defineOperation({
   subject: 'cluster',
   doc: 'The status of a cluster.',
   access: 'token',
+  fromStore: true,
   replies: {
     200: { doc: 'The status', body: component('ClusterStatusResponse', { status: clusterStatus }) },
   },

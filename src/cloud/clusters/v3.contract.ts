@@ -105,6 +105,7 @@ export const V3ListClusters = defineOperation({
   doc: 'Clusters of both kinds that the token may read.',
   access: 'token',
   needs: 'any',
+  fromStore: true,
   query: z.strictObject({ ...pageQuery, cloudId: uuidField().optional(), projectId: uuidField().optional() }),
   replies: {
     200: {

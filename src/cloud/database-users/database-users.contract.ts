@@ -93,6 +93,7 @@ export const ListDatabaseUsers = defineOperation({
   method: 'GET',
   path: users,
   doc: 'Database users, in the order they were made: all of them.',
+  fromStore: true,
   query: z.strictObject({}),
   replies: { 200: { doc: 'All', body: z.array(userItem).meta({ id: 'ListDatabaseUsersResponse' }) } },
 });

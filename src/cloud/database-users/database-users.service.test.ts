@@ -29,7 +29,7 @@ class FakeNode {
 }
 
 async function world(t: TestContext) {
-  const store = openSqlite(':memory:');
+  const { store } = openSqlite(':memory:');
   t.after(() => store.destroy());
   await migrate(store);
   await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();

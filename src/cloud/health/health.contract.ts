@@ -54,5 +54,6 @@ export const ShowCertificate = defineOperation({
   subject: 'cluster',
   doc: 'The certificate authority of the cluster.',
   access: 'token',
+  fromStore: true,
   replies: { 200: { doc: 'PEM', body: component('GetCertificateResponse', { certificate: z.string() }) } },
 });

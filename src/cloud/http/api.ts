@@ -4,13 +4,15 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { z } from 'zod';
 import type { ApiDocument } from '#contract/api-document.ts';
 import type { Log } from '#ports/log.ts';
+import type { Authenticated } from '../access/authenticator.ts';
 import type { Caller } from '../access/caller.ts';
 import { needNamedProject, needRole, needSubject } from '../access/permission.ts';
 import type { Subject, SubjectKind } from '../access/subjects.ts';
 import { Goof, invalid, notFound } from './goof.ts';
 import { jsonType, takeJsonOnly } from './json-body.ts';
+import { KeptAnswers, type Question } from './kept-answers.ts';
 import { refuseMalformed } from './malformed.ts';
-import type { BoundOperation, Operation, Request } from './operation.ts';
+import type { BoundOperation, Operation, Reply, Request } from './operation.ts';
 import { problemsOf } from './problems.ts';
 
 const bodyLimitBytes = 1024 * 1024;
@@ -23,7 +25,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export interface ApiOptions {
   operations: readonly BoundOperation[];
   /** Throws a goof when the request bears no valid credentials. */
-  callerOf(request: FastifyRequest): Promise<Caller>;
+  authenticate(request: FastifyRequest): Promise<Authenticated>;
   /** What an id in a path names. */
   find(kind: SubjectKind, id: string): Promise<Subject | undefined>;
   log: Log;
@@ -46,7 +48,10 @@ export function createApi(options: ApiOptions): FastifyInstance {
   takeJsonOnly(app);
   app.setErrorHandler((error, _request, reply) => refuse(reply, goofOf(error as Error, options.log)));
   app.setNotFoundHandler((request, reply) => refuse(reply, unrouted(request, options.operations)));
-  for (const bound of options.operations) addRoute(app, bound, options);
+  app.decorateRequest('by', null);
+  app.decorateRequest('subject', undefined);
+  const kept = new KeptAnswers();
+  for (const bound of options.operations) addRoute(app, bound, { ...options, kept });
   addDescription(
     app,
     options.operations.map(({ operation }) => operation),
@@ -59,7 +64,7 @@ function addDescription(app: FastifyInstance, operations: readonly Operation[]):
   let made: Promise<ApiDocument> | null = null;
   const document = (): Promise<ApiDocument> =>
     (made ??= import('../openapi/openapi.ts').then(({ describeApi }) => describeApi(operations)));
-  app.get('/openapi.json', async (_request, reply) => sendJson(reply, await document()));
+  app.get('/openapi.json', async (_request, reply) => sendJson(reply, JSON.stringify(await document())));
   app.get('/docs/api', async (_request, reply) => {
     const { contentPolicy, page } = await import('#contract/api-page.ts');
     reply.headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': contentPolicy });
@@ -67,31 +72,48 @@ function addDescription(app: FastifyInstance, operations: readonly Operation[]):
   });
 }
 
-function addRoute(app: FastifyInstance, { operation, handle }: BoundOperation, options: ApiOptions): void {
+function addRoute(
+  app: FastifyInstance,
+  { operation, handle }: BoundOperation,
+  { authenticate, find, kept }: ApiOptions & { kept: KeptAnswers },
+): void {
+  const answer = (request: FastifyRequest): Promise<Reply> => handle(readRequest(operation, request));
+  // What is kept was answered to somebody who may do and see the same.
+  const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    request.by = await authenticate(request);
+    const text = operation.fromStore && kept.find(questionOf(request));
+    if (text !== undefined) return sendJson(reply, text);
+    needRole(operation, request.by.caller);
+    request.subject = await subjectOf(operation, request, find);
+    return undefined;
+  };
   app.route({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     // Before the body is read: who may not sends nothing.
-    onRequest: async (request) => {
-      if (operation.access === 'open') return;
-      request.caller = await options.callerOf(request);
-      needRole(operation, request.caller);
-      request.subject = await subjectOf(operation, request, options);
-    },
-    handler: async (request, reply) => {
-      const answer = await handle(readRequest(operation, request));
-      if (answer.headers !== undefined) reply.headers(answer.headers);
-      return answer.body === undefined
-        ? reply.code(answer.status).send()
-        : sendJson(reply.code(answer.status), answer.body);
-    },
+    ...(operation.access === 'token' && { onRequest: admit }),
+    handler: operation.fromStore
+      ? async (request, reply) => sendJson(reply, await kept.of(questionOf(request), () => answer(request)))
+      : async (request, reply) => send(reply, await answer(request)),
   });
 }
+
+function send(reply: FastifyReply, { status, headers, body }: Reply): FastifyReply {
+  if (headers !== undefined) reply.headers(headers);
+  reply.code(status);
+  return body === undefined ? reply.send() : sendJson(reply, JSON.stringify(body));
+}
+
+const questionOf = ({ by, host, url }: FastifyRequest): Question => ({
+  ...(by as Authenticated),
+  host,
+  url,
+});
 
 async function subjectOf(
   operation: Operation,
   request: FastifyRequest,
-  { find }: ApiOptions,
+  find: ApiOptions['find'],
 ): Promise<Subject | undefined> {
   const params = request.params as Record<string, string>;
   if (Object.values(params).some((value) => value === '' || value.includes('\0'))) throw nowhere(request.url);
@@ -101,12 +123,12 @@ async function subjectOf(
   if (id !== undefined) params['id'] = id;
   if (id === undefined || operation.subject === undefined) return undefined;
   const subject = await find(operation.subject, id);
-  needSubject(operation, request.caller as Caller, `${operation.subject} ${id}`, subject);
+  needSubject(operation, request.by?.caller as Caller, `${operation.subject} ${id}`, subject);
   return subject;
 }
 
 function readRequest(operation: Operation, request: FastifyRequest): Request {
-  const caller = request.caller as Caller;
+  const caller = request.by?.caller as Caller;
   if (operation.access === 'token') needNamedProject(operation, caller, request.body);
   return {
     params: request.params as Record<string, string>,
@@ -154,11 +176,13 @@ function goofOf(error: Error & { code?: string; statusCode?: number }, log: Log)
 }
 
 const refuse = (reply: FastifyReply, goof: Goof): FastifyReply =>
-  sendJson(reply.code(goof.status).headers(goof.headers), goof.body);
+  sendJson(reply.code(goof.status).headers(goof.headers), JSON.stringify(goof.body));
 
-/** As bytes: to a text the framework would add a charset. */
-const sendJson = (reply: FastifyReply, body: unknown): FastifyReply =>
-  reply.header('content-type', jsonType).send(Buffer.from(JSON.stringify(body)));
+/** Past the framework, which would add a charset; as a text, since bytes would be written apart from the headers. */
+const sendJson = (reply: FastifyReply, text: string): FastifyReply =>
+  reply.header('content-type', jsonType).serializer(asItIs).send(text);
+
+const asItIs = (text: string): string => text;
 
 /** A path that exists for other methods is 405 with those; any other 404. */
 function unrouted(request: FastifyRequest, operations: readonly BoundOperation[]): Goof {
@@ -183,8 +207,8 @@ function matches(pattern: string, path: string): boolean {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    caller?: Caller;
+    by: Authenticated | null;
     /** What the path names. */
-    subject?: Subject | undefined;
+    subject: Subject | undefined;
   }
 }

@@ -25,6 +25,11 @@ export interface Operation<Query extends z.ZodType = z.ZodType, Body extends z.Z
   readonly subject?: SubjectKind;
   /** What an `{id}` that is no uuid is answered with: 422 where the published table lists it, else 404. */
   readonly malformedId?: 422 | 404;
+  /**
+   * A read that is answered from the store alone, with 200 and no headers: neither the time nor a node decides, so that the
+   * answer holds until the store changes.
+   */
+  readonly fromStore?: true;
   readonly query?: Query;
   readonly body?: Body;
   readonly replies: Readonly<Record<number, ReplySpec>>;

@@ -19,6 +19,7 @@ export const ListMembers = defineOperation({
   doc: 'The organization’s users.',
   access: 'token',
   needs: 'readAll',
+  fromStore: true,
   query: z.strictObject({ ...pageQuery, sortBy: sortBy(memberSortKeys) }),
   replies: {
     200: {

@@ -9,9 +9,9 @@ import { statusOperations } from '../status/status.routes.ts';
 
 function anApi() {
   const projects = projectOperations({} as ProjectsService, 'tenant');
-  const callerOf = () => Promise.reject(new Error('nobody'));
+  const authenticate = () => Promise.reject(new Error('nobody'));
   const find = () => Promise.resolve(undefined);
-  return createApi({ operations: [...statusOperations, ...projects], callerOf, find, log: silentLog });
+  return createApi({ operations: [...statusOperations, ...projects], authenticate, find, log: silentLog });
 }
 
 test('describes the operations in a valid document, with the published names of schemas', async () => {

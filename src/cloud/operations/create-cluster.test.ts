@@ -13,7 +13,7 @@ import { createCluster } from './create-cluster.ts';
 const ports = { rest: 1, kv: 2 } as NodePorts;
 
 test('places a node anew when something else took its address meanwhile', async (t) => {
-  const store = openSqlite(':memory:');
+  const { store } = openSqlite(':memory:');
   t.after(() => store.destroy());
   await migrate(store);
   const clock = new ManualClock();

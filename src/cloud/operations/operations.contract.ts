@@ -25,6 +25,7 @@ export const ShowOperation = defineOperation({
   subject: 'operation',
   doc: 'How far a change of a cluster is, and what is in its way.',
   access: 'token',
+  fromStore: true,
   replies: { 200: { doc: 'The operation', body: operationSchema } },
 });
 

@@ -29,7 +29,7 @@ class World {
   }
 
   static async of(t: TestContext, steps: Plan['steps'], backTo?: string): Promise<World> {
-    const store = openSqlite(':memory:');
+    const { store } = openSqlite(':memory:');
     await migrate(store);
     await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
     const world = new World(store, {

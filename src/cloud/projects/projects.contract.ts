@@ -23,6 +23,7 @@ export const ListProjects = defineOperation({
   doc: 'Projects that the token may read.',
   access: 'token',
   needs: 'any',
+  fromStore: true,
   query: z.strictObject({ ...pageQuery, sortBy: sortBy(projectSortKeys) }),
   replies: {
     200: {
@@ -51,6 +52,7 @@ export const ShowProject = defineOperation({
   doc: 'One project.',
   access: 'token',
   malformedId: 422,
+  fromStore: true,
   replies: { 200: { doc: 'The project', body: projectSchema } },
 });
 

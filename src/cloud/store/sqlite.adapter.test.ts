@@ -10,7 +10,7 @@ import { openSqlite } from './sqlite.adapter.ts';
 async function aStore(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'divan-store-'));
   const path = join(folder, 'cloud.db');
-  const store = openSqlite(path);
+  const { store, state } = openSqlite(path);
   t.after(async () => {
     await store.destroy();
     rmSync(folder, { recursive: true });
@@ -18,7 +18,7 @@ async function aStore(t: TestContext) {
   await migrate(store);
   const names = async (): Promise<string[]> =>
     (await store.selectFrom('projects').select('name').orderBy('id').execute()).map(({ name }) => name);
-  return { store, path, names };
+  return { store, state, path, names };
 }
 
 const project = (id: string) => ({ id, name: id, created_at: 0 });
@@ -48,10 +48,36 @@ test('keeps nothing of a transaction that was rolled back', async (t) => {
   assert.deepEqual(await names(), []);
 });
 
-test('gives everybody rows of their own', async (t) => {
-  const { store } = await aStore(t);
-  await store.insertInto('projects').values(project('a')).execute();
-  const read = () => store.selectFrom('projects').selectAll().executeTakeFirstOrThrow();
-  (await read()).name = 'scribbled';
-  assert.equal((await read()).name, 'a');
+test('has another state after each write of anybody, and the same one until then', async (t) => {
+  const { store, state, path, names } = await aStore(t);
+  const other = new DatabaseSync(path);
+  const seen = new Set<unknown>();
+  for (let i = 0; i < 20; i++) {
+    if (i % 2 === 0)
+      await store
+        .insertInto('projects')
+        .values(project(`${i}`))
+        .execute();
+    else other.exec(`insert into projects (id, name, created_at) values ('${i}', '', 0)`);
+    const now = state.read();
+    assert.equal(seen.has(now), false, `write ${i}`);
+    seen.add(now);
+    await names();
+    assert.equal(state.read(), now);
+  }
+  other.close();
+});
+
+test('has no state twice while a transaction keeps it from seeing what others write', async (t) => {
+  const { store, state, path } = await aStore(t);
+  const other = new DatabaseSync(path);
+  const before = state.read();
+  await store.transaction().execute(async (transaction) => {
+    await transaction.selectFrom('projects').selectAll().execute();
+    other.exec("insert into projects (id, name, created_at) values ('a', 'a', 0)");
+    const inside = [state.read(), state.read()];
+    assert.equal(new Set([before, ...inside]).size, 3);
+  });
+  assert.notEqual(state.read(), before);
+  other.close();
 });

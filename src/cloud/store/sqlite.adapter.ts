@@ -1,22 +1,24 @@
 // The cloud's database in a file, through the runtime's own SQLite.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely';
-import type { Store, Tables } from './tables.ts';
+import type { OpenStore, StoreState } from './state.ts';
+import type { Tables } from './tables.ts';
 
 const statementsKept = 200;
-const answersKept = 500;
-const rowsKept = 100;
 
-export function openSqlite(path: string): Store {
+export function openSqlite(path: string): OpenStore {
   const database = new DatabaseSync(path);
   database.exec(
     'pragma journal_mode=wal; pragma synchronous=full; pragma foreign_keys=on; pragma busy_timeout=5000',
   );
-  return new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(database) }) });
+  const state = new SqliteState(database);
+  return {
+    store: new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(database, state) }) }),
+    state,
+  };
 }
 
-function adapt(database: DatabaseSync): SqliteDatabase {
-  const answers = new Answers(database);
+function adapt(database: DatabaseSync, state: SqliteState): SqliteDatabase {
   const prepared = new Map<string, ReturnType<typeof statement>>();
   return {
     close: () => database.close(),
@@ -24,7 +26,10 @@ function adapt(database: DatabaseSync): SqliteDatabase {
       const known = prepared.get(sql);
       if (known !== undefined) return known;
       if (prepared.size >= statementsKept) prepared.clear();
-      const made = statement(sql, database.prepare(sql), answers);
+      const made = statement(
+        database.prepare(sql),
+        sql.startsWith('select') ? () => {} : () => state.changed(),
+      );
       prepared.set(sql, made);
       return made;
     },
@@ -33,47 +38,43 @@ function adapt(database: DatabaseSync): SqliteDatabase {
 
 type Bound = Parameters<StatementSync['all']>;
 
-/** Answers to the same question again, as long as nobody wrote: neither this connection nor any other process. */
-class Answers {
+/** `before` is told of each run. */
+function statement(prepared: StatementSync, before: () => void) {
+  return {
+    reader: prepared.columns().length > 0,
+    all(parameters: readonly unknown[]) {
+      before();
+      return prepared.all(...(parameters as Bound));
+    },
+    run(parameters: readonly unknown[]) {
+      before();
+      return prepared.run(...(parameters as Bound));
+    },
+    iterate(parameters: readonly unknown[]) {
+      before();
+      return prepared.iterate(...(parameters as Bound));
+    },
+  };
+}
+
+/** Writes of this connection are counted; those of other processes change the file's version. */
+class SqliteState implements StoreState {
   private readonly database: DatabaseSync;
   private readonly version: StatementSync;
-  private readonly changes: StatementSync;
-  private readonly kept = new Map<string, readonly object[]>();
-  private asOf = '';
+  private changes = 0;
 
   constructor(database: DatabaseSync) {
     this.database = database;
     this.version = database.prepare('pragma data_version');
-    this.changes = database.prepare('select total_changes() as n');
   }
 
-  /** Copies, since whoever gets rows may write into them. */
-  to(sql: string, parameters: readonly unknown[], ask: () => object[]): object[] {
-    if (this.database.isTransaction || !sql.startsWith('select')) return ask();
-    this.forgetOld();
-    const question = `${sql}\n${JSON.stringify(parameters)}`;
-    const known = this.kept.get(question) ?? this.keep(question, ask());
-    return known.map((row) => ({ ...row }));
+  changed(): void {
+    this.changes++;
   }
 
-  private forgetOld(): void {
-    const now = `${this.version.get()?.['data_version']} ${this.changes.get()?.['n']}`;
-    if (now !== this.asOf || this.kept.size >= answersKept) this.kept.clear();
-    this.asOf = now;
+  /** Inside a transaction the file's version stands still, whatever others write: that is a time like no other. */
+  read(): string {
+    if (this.database.isTransaction) this.changed();
+    return `${this.changes} ${this.version.get()?.['data_version']}`;
   }
-
-  private keep(question: string, rows: readonly object[]): readonly object[] {
-    if (rows.length <= rowsKept) this.kept.set(question, rows);
-    return rows;
-  }
-}
-
-function statement(sql: string, prepared: StatementSync, answers: Answers) {
-  return {
-    reader: prepared.columns().length > 0,
-    all: (parameters: readonly unknown[]) =>
-      answers.to(sql, parameters, () => prepared.all(...(parameters as Bound))),
-    run: (parameters: readonly unknown[]) => prepared.run(...(parameters as Bound)),
-    iterate: (parameters: readonly unknown[]) => prepared.iterate(...(parameters as Bound)),
-  };
 }

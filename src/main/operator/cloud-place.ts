@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { SecretBox } from '#auth/secret-box.ts';
 import { migrate } from '#cloud/store/migrations.ts';
+import type { OpenStore, StoreState } from '#cloud/store/state.ts';
 import type { Store } from '#cloud/store/tables.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -18,18 +19,19 @@ export interface PlaceOptions {
 export interface CloudPlace {
   readonly folder: DataFolder;
   readonly store: Store;
+  readonly state: StoreState;
   readonly secrets: SecretBox;
 }
 
 /** Makes what is absent and brings the tables up to date. */
 export async function openPlace(options: PlaceOptions, log: Log): Promise<CloudPlace> {
   const folder = DataFolder.open(options['data-dir'], realRandom);
-  const store = await openStore(options, folder.path, log).catch((error: Error) => {
+  const { store, state } = await openStore(options, folder.path, log).catch((error: Error) => {
     throw new StartError(`--database: cannot use ${nameOf(options, folder.path)}: ${error.message}`, {
       cause: error,
     });
   });
-  return { folder, store, secrets: secretsOf(options, folder) };
+  return { folder, store, state, secrets: secretsOf(options, folder) };
 }
 
 /** Whether something is kept there already; a database server is asked elsewhere. */
@@ -57,18 +59,18 @@ function secretsOf({ 'key-file': path }: PlaceOptions, folder: DataFolder): Secr
   }
 }
 
-async function openStore(options: PlaceOptions, folder: string, log: Log): Promise<Store> {
-  const store = await connect(options, folder, log);
+async function openStore(options: PlaceOptions, folder: string, log: Log): Promise<OpenStore> {
+  const open = await connect(options, folder, log);
   try {
-    await migrate(store);
+    await migrate(open.store);
   } catch (error) {
-    await store.destroy();
+    await open.store.destroy();
     throw error;
   }
-  return store;
+  return open;
 }
 
-async function connect({ database }: PlaceOptions, folder: string, log: Log): Promise<Store> {
+async function connect({ database }: PlaceOptions, folder: string, log: Log): Promise<OpenStore> {
   if (isPostgres(database)) {
     const { openPostgres } = await import('#cloud/store/postgres.adapter.ts');
     return openPostgres(database, (error) => log.warn('database.connection_lost', { reason: error.message }));

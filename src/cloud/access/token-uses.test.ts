@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aCloud } from '../../../test/support/a-cloud.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { TokenUses } from './token-uses.ts';
+import { TokenStore } from './tokens.store.ts';
+
+test('writes uses together ten seconds after the first, once a minute for each token, and the last ones at the end', async (t) => {
+  const clock = new ManualClock();
+  const place = await aCloud({ clock });
+  t.after(() => place.cloud.stop());
+  const tokens = new TokenStore(place);
+  const uses = new TokenUses({ ...place, tokens });
+  const wish = { role: 'reader', projectId: null, origin: 'test', expiresAt: null } as const;
+  const issued = [await tokens.issue(wish), await tokens.issue(wish)];
+  const rows = async () => (await tokens.list()).filter(({ origin }) => origin === 'test');
+  const used = async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return (await rows()).map(({ last_used_at }) => last_used_at);
+  };
+  const note = async () => {
+    for (const row of await rows()) uses.note(row);
+  };
+  assert.equal(issued.length, (await rows()).length);
+  const begin = clock.wallMs();
+  const untouched = place.state.read();
+  await note();
+  clock.advance(9_999);
+  assert.deepEqual(await used(), [null, null]);
+  assert.equal(place.state.read(), untouched);
+  clock.advance(1);
+  assert.deepEqual(await used(), [begin, begin]);
+  clock.advance(49_999);
+  await note();
+  clock.advance(10_000);
+  assert.deepEqual(await used(), [begin, begin]);
+  await note();
+  const end = clock.wallMs();
+  await uses.stop();
+  assert.deepEqual(await used(), [end, end]);
+});

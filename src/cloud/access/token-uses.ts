@@ -1,0 +1,59 @@
+// When tokens were last used: noted here, and written now and then for all together, since each write ends a moment of the store.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { TokenRow } from '../store/tables.ts';
+import type { TokenStore } from './tokens.store.ts';
+
+/** Uses of a token within this time are written as one. */
+const usedEveryMs = 60_000;
+/** Uses of all tokens within this time are written together. */
+const writeEveryMs = 10_000;
+const writtenAtOnce = 500;
+
+export interface TokenUsesOptions {
+  tokens: TokenStore;
+  clock: Clock;
+  log: Log;
+}
+
+export class TokenUses {
+  private readonly options: TokenUsesOptions;
+  private readonly noted = new Set<string>();
+  private atMs = 0;
+  private timer: Timer | null = null;
+  private writing: Promise<void> = Promise.resolve();
+
+  constructor(options: TokenUsesOptions) {
+    this.options = options;
+  }
+
+  note({ id, last_used_at }: TokenRow): void {
+    const now = this.options.clock.wallMs();
+    if (last_used_at !== null && now - last_used_at < usedEveryMs) return;
+    this.atMs = now;
+    this.noted.add(id);
+    this.timer ??= this.options.clock.after(writeEveryMs, () => this.write());
+  }
+
+  /** Writes what was noted so far. */
+  async stop(): Promise<void> {
+    this.timer?.cancel();
+    this.write();
+    await this.writing;
+  }
+
+  private write(): void {
+    this.timer = null;
+    const { tokens, log } = this.options;
+    const ids = [...this.noted];
+    this.noted.clear();
+    for (let from = 0; from < ids.length; from += writtenAtOnce) {
+      const some = ids.slice(from, from + writtenAtOnce);
+      this.writing = this.writing
+        .then(() => tokens.markUsed(some, this.atMs))
+        .catch((error: Error) =>
+          log.warn('tokens.uses_unwritten', { tokens: some.length, reason: error.message }),
+        );
+    }
+  }
+}

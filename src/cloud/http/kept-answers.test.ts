@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { z } from 'zod';
+import { silentLog } from '#ports/log.ts';
+import { Caller } from '../access/caller.ts';
+import { Moments } from '../store/state.ts';
+import { createApi } from './api.ts';
+import { invalid } from './goof.ts';
+import { bind, defineOperation } from './operation.ts';
+
+const replies = { 200: { doc: 'How often it was asked', body: z.number() } };
+const common = { method: 'GET', doc: 'Counts.', access: 'token', replies } as const;
+
+function anApi() {
+  const world = { state: 'a', asked: 0, fails: false };
+  const moments = new Moments({ read: () => world.state });
+  const caller = new Caller({ tokenId: 't', role: 'reader', projectId: null });
+  const answer = async () => {
+    if (world.fails) throw invalid('not now');
+    return { status: 200, body: ++world.asked };
+  };
+  const api = createApi({
+    operations: [
+      bind(defineOperation({ ...common, id: 'kept', path: '/kept', fromStore: true }), answer),
+      bind(defineOperation({ ...common, id: 'fresh', path: '/fresh' }), answer),
+    ],
+    find: () => Promise.resolve(undefined),
+    authenticate: async () => ({ caller, moment: await moments.present() }),
+    log: silentLog,
+  });
+  const get = async (url: string) => (await api.inject({ url })).json();
+  return { world, api, get };
+}
+
+test('answers from the store once for each moment of it, and all else each time', async () => {
+  const { world, get } = anApi();
+  assert.deepEqual([await get('/fresh'), await get('/fresh')], [1, 2]);
+  assert.deepEqual([await get('/kept'), await get('/kept')], [3, 3]);
+  assert.equal(await get('/kept?x=1'), 4);
+  world.state = 'b';
+  assert.deepEqual([await get('/kept'), await get('/kept')], [5, 5]);
+  assert.deepEqual(await Promise.all([get('/kept?y'), get('/kept?y'), get('/kept?y')]), [6, 6, 6]);
+});
+
+test('keeps no refusal', async () => {
+  const { world, get } = anApi();
+  world.fails = true;
+  assert.equal((await get('/kept')).errorType, 'ValidationError');
+  world.fails = false;
+  assert.equal(await get('/kept'), 1);
+});
+
+test('sends a kept answer as it sends a new one', async () => {
+  const { api } = anApi();
+  const headersOf = async (method: 'GET' | 'HEAD') => {
+    const { statusCode, body, headers } = await api.inject({ method, url: '/kept' });
+    return [statusCode, body, headers['content-type'], headers['content-length']];
+  };
+  const first = await headersOf('GET');
+  assert.deepEqual(first, [200, '1', 'application/json', '1']);
+  assert.deepEqual(await headersOf('GET'), first);
+  assert.deepEqual(await headersOf('HEAD'), [200, '', 'application/json', '1']);
+});

@@ -1,0 +1,171 @@
+// Reads that are kept: never older than the store, never of somebody else, never of credentials that are no longer valid.
+import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { aCloud } from '../../test/support/a-cloud.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { signatureOf, timestampHeader } from './access/signature.ts';
+import { TokenStore, type TokenWish } from './access/tokens.store.ts';
+import { ClusterNodes } from './clusters/cluster-nodes.ts';
+import type { Operation } from './http/operation.ts';
+
+async function aPlace(t: TestContext, change: Parameters<typeof aCloud>[0] = {}) {
+  const clock = new ManualClock();
+  const place = await aCloud({ clock, ...change });
+  t.after(() => place.cloud.stop());
+  const tokens = new TokenStore(place);
+  const issue = (wish: Partial<TokenWish>) =>
+    tokens.issue({ role: 'reader', projectId: null, origin: 'operator', expiresAt: null, ...wish });
+  const project = (id: string) =>
+    place.store.insertInto('projects').values({ id, name: id, created_at: 0 }).execute();
+  const names = async (who: { token?: string } = {}): Promise<string[]> =>
+    (await place.get('/v2/projects', who)).body.data.map(({ name }: { name: string }) => name);
+  return { ...place, clock, tokens, issue, project, names };
+}
+
+const uuid = (digit: number): string => `${digit}0000000-0000-4000-8000-000000000000`;
+
+test('answers with what is there, whatever was answered before', async (t) => {
+  const { project, names, store } = await aPlace(t);
+  assert.deepEqual([await names(), await names()], [[], []]);
+  for (let i = 0; i < 5; i++) {
+    await project(uuid(i));
+    const all = Array.from({ length: i + 1 }, (_, n) => uuid(n));
+    assert.deepEqual([await names(), await names()], [all, all]);
+  }
+  await store.deleteFrom('projects').where('id', '=', uuid(3)).execute();
+  assert.deepEqual(await names(), [0, 1, 2, 4].map(uuid));
+});
+
+test('gives every caller its own answer, and every host its own links', async (t) => {
+  const { project, names, issue, get } = await aPlace(t);
+  for (const id of [uuid(1), uuid(2)]) await project(id);
+  const viewers = [uuid(1), uuid(2)].map((projectId) => issue({ role: 'projectViewer', projectId }));
+  const [one, two] = (await Promise.all(viewers)).map(({ token }) => token) as [string, string];
+  for (let again = 0; again < 2; again++) {
+    assert.deepEqual(await names(), [uuid(1), uuid(2)]);
+    assert.deepEqual(await names({ token: one }), [uuid(1)]);
+    assert.deepEqual(await names({ token: two }), [uuid(2)]);
+    assert.equal((await get(`/v2/projects/${uuid(1)}`)).status, 200);
+    assert.equal((await get(`/v2/projects/${uuid(1)}`, { token: one })).status, 200);
+    assert.equal((await get(`/v2/projects/${uuid(1)}`, { token: two })).status, 403);
+    assert.equal((await get('/v2/users', { token: one })).status, 403);
+    assert.equal((await get('/v2/users')).status, 200);
+    for (const host of ['here:80', 'there'])
+      assert.equal(
+        (await get('/v2/projects', { host })).body.cursor.hrefs.first,
+        `http://${host === 'here:80' ? 'here' : host}/v2/projects?page=1&perPage=10`,
+      );
+    assert.equal((await get('/v2/projects?perPage=1')).body.data.length, 1);
+    assert.equal((await get('/v2/projects?perPage=0')).status, 422);
+  }
+});
+
+test('refuses a token from the moment it runs out, is revoked or loses its project', async (t) => {
+  const { project, issue, get, clock, tokens, store } = await aPlace(t);
+  await project(uuid(1));
+  const { token: short } = await issue({ expiresAt: clock.wallMs() + 1_000 });
+  const { token: revoked, id } = await issue({});
+  const { token: orphan } = await issue({ role: 'projectOwner', projectId: uuid(1) });
+  const status = async (token: string): Promise<number> => (await get('/v2/projects', { token })).status;
+  for (const token of [short, short, revoked, revoked, orphan, orphan])
+    assert.equal(await status(token), 200);
+  clock.advance(999);
+  assert.equal(await status(short), 200);
+  clock.advance(1);
+  assert.equal(await status(short), 401);
+  await tokens.revoke({ id });
+  assert.equal(await status(revoked), 401);
+  await store.deleteFrom('projects').where('id', '=', uuid(1)).execute();
+  assert.equal(await status(orphan), 403);
+});
+
+test('checks the signature and the time of every signed request', async (t) => {
+  const { issue, cloud, clock } = await aPlace(t);
+  const { accessKey, secretKey } = await issue({});
+  const send = async (at: number, secret = secretKey): Promise<number> => {
+    const timestamp = String(Math.floor(at / 1000));
+    const signature = signatureOf(secret, 'GET', '/v2/clouds', timestamp);
+    const headers = { authorization: `Bearer ${accessKey}:${signature}`, [timestampHeader]: timestamp };
+    return (await cloud.api.inject({ url: '/v2/clouds', headers })).statusCode;
+  };
+  const signedAt = clock.wallMs();
+  assert.deepEqual([await send(signedAt), await send(signedAt)], [200, 200]);
+  assert.equal(await send(signedAt, 'another'), 401);
+  clock.advance(301_000);
+  assert.equal(await send(signedAt), 401);
+  assert.equal(await send(clock.wallMs()), 200);
+});
+
+test('counts every request against the limit of its token', async (t) => {
+  const { get } = await aPlace(t, { requestsPerSecond: 2 });
+  for (let i = 0; i < 10; i++) assert.equal((await get('/v2/projects')).status, 200);
+  assert.equal((await get('/v2/projects')).status, 429);
+});
+
+/** Every operation that is declared as answered from the store alone. */
+async function fromStore(): Promise<Operation[]> {
+  const files = globSync(join(import.meta.dirname, '**/*.contract.ts'));
+  const modules = await Promise.all(files.map((file) => import(file) as Promise<Record<string, unknown>>));
+  const declared = modules.flatMap((module) => Object.values(module)) as Operation[];
+  return declared.filter((one) => one?.fromStore);
+}
+
+test('keeps only reads that nothing but the store decides: neither the time, nor a node', async (t) => {
+  const place = await aPlace(t);
+  const { store, clock, project, get } = place;
+  const [id, far] = [uuid(1), clock.wallMs() + 1_000_000];
+  const cloud = { provider: 'aws', region: 'x', cidr: '10.0.0.0/8', status: 'ready', created_at: 0 };
+  await store
+    .insertInto('clouds')
+    .values({ id, name: 'far', ...cloud })
+    .execute();
+  await project(id);
+  const nodes = new ClusterNodes({ ...place, operatorAddress: undefined });
+  await store
+    .insertInto('clusters')
+    .values({
+      id,
+      environment: 'vpc',
+      name: 'c',
+      project_id: id,
+      cloud_id: id,
+      description: '',
+      spec: JSON.stringify({ servers: [] }),
+      node_count: 1,
+      phase: 'ready',
+      home: 'elsewhere',
+      administrator_sealed: nodes.sealAdministrator({ username: 'a', password: 'b' }),
+      certificate: 'PEM',
+      created_at: 0,
+      updated_at: 0,
+      deployed_at: far,
+    })
+    .execute();
+  // Nobody listens there: whoever asks this node waits or fails.
+  const ports = JSON.stringify({ rest: 1, kv: 1 });
+  const node = { id, cluster_id: id, position: 0, memory_mb: 1, services: '[]', address: '127.0.0.1', ports };
+  await store
+    .insertInto('nodes')
+    .values({ ...node, home: 'elsewhere' })
+    .execute();
+  const work = { cluster_id: id, project_id: id, kind: 'create', step: 'place', state: 'open', attempts: 0 };
+  const times = { lease_until: far, next_at: far, deadline: far, created_at: 0, updated_at: 0 };
+  const by = { last_error: null, home: 'elsewhere', owner: null };
+  await store
+    .insertInto('operations')
+    .values({ id, ...work, ...by, ...times })
+    .execute();
+  const operations = await fromStore();
+  assert.ok(operations.length >= 12, String(operations.length));
+  for (const { method, access, replies, path } of operations) {
+    assert.deepEqual([method, access, Object.keys(replies)], ['GET', 'token', ['200']], path);
+    assert.equal(replies[200]?.headers, undefined, path);
+    const first = await get(path.replace('{id}', id));
+    assert.equal(first.status, 200, `${path}: ${JSON.stringify(first.body)}`);
+    clock.advance(2_000_000);
+    await store.updateTable('facts').set({ value: 'x' }).where('name', '=', 'nothing').execute();
+    assert.deepEqual(await get(path.replace('{id}', id)), first, path);
+  }
+});

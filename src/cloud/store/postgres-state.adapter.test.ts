@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import pg from 'pg';
+import { needs } from '../../../test/support/needs.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import { Postgres } from '../../../test/support/postgres.ts';
+import { PostgresState } from './postgres-state.adapter.ts';
+
+/** Connections that states are read by. */
+const readers = `select pid from pg_stat_activity where query like 'select pg_current_snapshot%'`;
+
+describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
+  let server: Postgres;
+  before(async () => {
+    server = await Postgres.start();
+  });
+  after(() => server[Symbol.asyncDispose]());
+
+  async function aState(t: TestContext) {
+    const lost: Error[] = [];
+    const state = new PostgresState({ connectionString: server.url }, (error) => lost.push(error));
+    const writer = new pg.Client({ connectionString: server.url });
+    writer.on('error', () => {});
+    await writer.connect();
+    await writer.query('create temporary table t (a int)');
+    t.after(() => Promise.all([state.close(), writer.end()]));
+    return { state, lost, write: (i: number) => writer.query('insert into t values ($1)', [i]), writer };
+  }
+
+  /** Readings that always are under way, so that nobody's own is the only one. */
+  function crowd(state: PostgresState) {
+    let on = true;
+    const one = async (): Promise<void> => {
+      while (on) await state.read();
+    };
+    const all = [one(), one(), one()];
+    return async () => {
+      on = false;
+      await Promise.all(all);
+    };
+  }
+
+  test('is another one after each write that was acknowledged, and the same one until then', async (t) => {
+    const { state, write } = await aState(t);
+    const disperse = crowd(state);
+    const seen = new Set<string>();
+    for (let i = 0; i < 200; i++) {
+      await write(i);
+      const now = await state.read();
+      assert.equal(seen.has(now), false, `write ${i}`);
+      seen.add(now);
+      assert.equal(await state.read(), now);
+    }
+    await disperse();
+  });
+
+  test('is not told by what a transaction under way has written, and then by its end', async (t) => {
+    const { state, writer, write } = await aState(t);
+    await writer.query('begin');
+    await write(1);
+    const during = await state.read();
+    await write(2);
+    assert.equal(await state.read(), during);
+    await writer.query('commit');
+    assert.notEqual(await state.read(), during);
+  });
+
+  test('is read once for all who ask at the same time', async (t) => {
+    const { state } = await aState(t);
+    const all = Array.from({ length: 50 }, () => state.read());
+    assert.equal(new Set(all).size, 1);
+    assert.equal(new Set(await Promise.all(all)).size, 1);
+  });
+
+  test('is read anew for who asks while a reading is under way', async (t) => {
+    const { state } = await aState(t);
+    await state.read();
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const first = state.read();
+    await turn();
+    await turn();
+    const second = state.read();
+    assert.notEqual(second, first);
+    assert.equal(await second, await first);
+  });
+
+  test('is not read any more once it is closed', async (t) => {
+    const { state, writer } = await aState(t);
+    await state.read();
+    const refused = assert.rejects(state.read(), /closed/);
+    await state.close();
+    await refused;
+    await assert.rejects(state.read(), /closed/);
+    await eventually(async () => assert.equal((await writer.query(readers)).rowCount, 0));
+  });
+
+  test('is forgotten with the connection it was read by, whose loss no request notices', async (t) => {
+    const { state, writer, lost } = await aState(t);
+    const known = await state.read();
+    assert.equal(await state.read(), known);
+    const { rows } = await writer.query(readers);
+    assert.equal(rows.length, 1);
+    await writer.query('select pg_terminate_backend($1)', [rows[0].pid]);
+    assert.notEqual(await state.read(), known);
+    assert.equal(lost.length, 1);
+  });
+
+  test('is another one after the server was stopped, and fails while it is away', async (t) => {
+    const { state } = await aState(t);
+    const known = await state.read();
+    await server.stop();
+    await assert.rejects(async () => state.read());
+    await server.restart();
+    assert.notEqual(await state.read(), known);
+  });
+});

@@ -1,0 +1,46 @@
+// Whether anything in the store has changed: what was found out in a moment holds until there is another one.
+import type { Store } from './tables.ts';
+
+export interface StoreState {
+  /** A text of a time after the call, which is that of an earlier time only if nothing that can be read has changed since. */
+  read(): string | Promise<string>;
+}
+
+/** A database that was opened; destroying the store closes both. */
+export interface OpenStore {
+  readonly store: Store;
+  readonly state: StoreState;
+}
+
+/** The time from one change of the store to the next. */
+export class Moment {
+  private readonly state: string;
+
+  constructor(state: string) {
+    this.state = state;
+  }
+
+  is(state: string): boolean {
+    return state === this.state;
+  }
+}
+
+export class Moments {
+  private readonly state: StoreState;
+  private newest = new Moment('');
+
+  constructor(state: StoreState) {
+    this.state = state;
+  }
+
+  /** The one that lasts, or begins, after the call. */
+  present(): Moment | Promise<Moment> {
+    const state = this.state.read();
+    return typeof state === 'string' ? this.at(state) : state.then((later) => this.at(later));
+  }
+
+  private at(state: string): Moment {
+    if (!this.newest.is(state)) this.newest = new Moment(state);
+    return this.newest;
+  }
+}
