@@ -101,3 +101,17 @@ test('hangs up on who does not log in, not on who idles', async () => {
   assert.equal(await stranger.next(), null);
   assert.equal((await idle.ask({ opcode: 0x0a })).status, 0);
 });
+
+test('one client after the other is a check, two at a time are clients', async () => {
+  let told = 0;
+  await using service = await startService(undefined, { clientsCome: () => told++ });
+  const first = await service.ready();
+  first.socket.destroy();
+  while ((await service.service.report()).connections > 0)
+    await new Promise((resolve) => setImmediate(resolve));
+  const second = await service.ready();
+  assert.equal(told, 0);
+  const third = await service.ready();
+  assert.equal(told, 1);
+  for (const { socket } of [second, third]) socket.destroy();
+});

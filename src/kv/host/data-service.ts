@@ -53,6 +53,8 @@ export interface DataServiceOptions {
   withoutSharedBuffer?: boolean;
   /** Of the machine; one when left out. */
   processors?: number;
+  /** More than one client is there: not only the node's own check at its start. */
+  clientsCome?: () => void;
 }
 
 const freshLimits: KvLimits = { connectionsMax: 65_000, idleSeconds: 0, logsConnections: false };
@@ -216,6 +218,7 @@ export class DataService implements KvAdmin {
     const peer = peerOf(socket);
     const connection = new Connection(this.connectionHost, new SocketTransport(socket), peer);
     this.connections.add(connection);
+    if (this.connections.size === 2) this.options.clientsCome?.();
     this.gate.follow(socket);
     this.traffic.connections++;
     if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.exposed.add(connection);

@@ -4,6 +4,7 @@ import { parentPort } from 'node:worker_threads';
 import { realKdf } from '#auth/kdf.host.ts';
 import { assert } from '#base/assert.ts';
 import { realClock } from '#ports/clock.ts';
+import { inlineMore } from '#ports/inlining.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
@@ -30,6 +31,7 @@ const service = new DataService({
   kdf: realKdf,
   disk: workerDiskEngine(),
   processors: availableParallelism(),
+  clientsCome: inlineMore,
   loginRefused: (login) => say({ kind: 'login refused', login }),
 });
 
