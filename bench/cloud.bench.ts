@@ -18,6 +18,7 @@ import { type Figures, load } from './support/http-load.ts';
 
 const rateArgs = ['--rate-limit', '1000000'];
 const connections = 16;
+const writesPerSecond = 50;
 const sortKeys = ['id', 'name', 'tenantId', 'cloudId', 'projectId', 'nodes'];
 
 interface Size {
@@ -56,8 +57,6 @@ async function overPostgres(size: Size): Promise<void> {
 /** Clusters of another machine, so that nothing here starts their nodes. */
 async function fill(store: Store, { clusters: count, projects }: Size): Promise<void> {
   await migrate(store);
-  const uuid = (prefix: string, i: number): string =>
-    `${prefix}0000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
   await store.transaction().execute(async (transaction) => {
     for (let i = 0; i < projects; i++)
       await transaction
@@ -70,15 +69,15 @@ async function fill(store: Store, { clusters: count, projects }: Size): Promise<
       .values({ id: uuid('c', 0), ...cloud, created_at: 0 })
       .execute();
     for (let i = 0; i < count; i++)
-      await transaction
-        .insertInto('clusters')
-        .values(aRow(i, uuid, projects))
-        .execute();
+      await transaction.insertInto('clusters').values(aRow(i, projects)).execute();
   });
   await store.destroy();
 }
 
-const aRow = (i: number, uuid: (prefix: string, i: number) => string, projects: number): ClusterRow => ({
+const uuid = (prefix: string, i: number): string =>
+  `${prefix}0000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
+
+const aRow = (i: number, projects: number): ClusterRow => ({
   id: uuid('b', i),
   environment: 'vpc',
   name: `cluster ${(i * 7919) % 5000}`,
@@ -116,6 +115,7 @@ async function requests(
       `${database}: GET ${path} ${own.perSecond.toFixed(0)}/s, ${own.bytes} bytes: ${(own.perSecond / perSecond).toFixed(2)} of a constant (goal 0.6)`,
     );
   }
+  await besideWrites(database, cloud, size);
   let i = 0;
   const next = (): string => {
     i++;
@@ -126,6 +126,33 @@ async function requests(
   const pages = await load({ url: new URL(api), token, next, connections: 1, ms: size.ms });
   console.log(
     `${database}: pages of 100 of ${size.clusters} clusters in any order: ${pages.p50.toFixed(1)} ms, p99 ${pages.p99.toFixed(1)} ms (goal 20)`,
+  );
+}
+
+/** Each write makes the cloud forget what it has read. */
+async function besideWrites(database: string, { ready: { api, token } }: CloudProcess, size: Size) {
+  const path = `/v3/clusters/${uuid('b', 0)}/meta`;
+  let [on, writes, slowest] = [true, 0, 0];
+  const began = performance.now();
+  const writer = async (): Promise<void> => {
+    for (; on; writes++) {
+      const at = performance.now();
+      const body = JSON.stringify({ description: `written ${writes}` });
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const { status } = await fetch(new URL(path, api), { method: 'PUT', headers, body });
+      if (status !== 204) throw new Error(`${path}: ${status}`);
+      slowest = Math.max(slowest, performance.now() - at);
+      const due = began + (writes + 1) * (1000 / writesPerSecond);
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
+    }
+  };
+  const written = writer();
+  const lists = await load({ url: new URL('/v2/clusters', api), token, connections, ms: size.ms });
+  on = false;
+  const perSecond = (writes / (performance.now() - began)) * 1000;
+  await written;
+  console.log(
+    `${database}: GET /v2/clusters ${lists.perSecond.toFixed(0)}/s, p99 ${lists.p99.toFixed(1)} ms, beside ${perSecond.toFixed(0)} writes a second, the slowest ${slowest.toFixed(0)} ms`,
   );
 }
 
