@@ -5,6 +5,9 @@ import { type Deferred, deferred } from '#base/deferred.ts';
 import { realClock } from '#ports/clock.ts';
 
 const headerBytes = 24;
+/** In a reply to OBSERVE: what became of a document, and its CAS. */
+const observedStateBytes = 9;
+const inMemoryOnly = 0;
 const collectionsFeature = 0x12;
 const xerrorFeature = 0x07;
 const selectFeature = 0x08;
@@ -16,6 +19,7 @@ export const Opcode = {
   hello: 0x1f,
   saslAuth: 0x21,
   selectBucket: 0x89,
+  observe: 0x92,
   getClusterConfig: 0xb5,
   getCollectionId: 0xbb,
 } as const;
@@ -24,6 +28,11 @@ export interface KvReply {
   status: number;
   extras: Buffer;
   value: Buffer;
+}
+
+export interface StoredDocument {
+  collectionId: number;
+  key: string;
 }
 
 interface KvRequest {
@@ -102,6 +111,17 @@ export class KvClient {
     });
   }
 
+  /** Whether all of them have reached the disk; a node that is asked hurries. */
+  async arePersisted(documents: readonly StoredDocument[]): Promise<boolean> {
+    const asked = documents.map(observed);
+    const { value } = await this.expect({ opcode: Opcode.observe, value: Buffer.concat(asked) });
+    let at = 0;
+    return asked.every((one) => {
+      at += one.length + observedStateBytes;
+      return value[at - observedStateBytes] !== inMemoryOnly;
+    });
+  }
+
   /** As `request`, but any status other than success is an error. */
   async expect(request: KvRequest): Promise<KvReply> {
     const reply = await this.request(request);
@@ -168,6 +188,15 @@ function decode(frame: Buffer): KvReply {
 
 /** The vbucket of 1,024 that a key belongs to. */
 export const vbucketOf = (key: string): number => ((crc32(key) >>> 16) & 0x7fff) % 1024;
+
+/** A document in a request of OBSERVE. */
+function observed({ collectionId, key }: StoredDocument): Buffer {
+  const name = prefixed(collectionId, key);
+  const head = Buffer.alloc(4);
+  head.writeUInt16BE(vbucketOf(key));
+  head.writeUInt16BE(name.length, 2);
+  return Buffer.concat([head, name]);
+}
 
 function prefixed(collectionId: number, key: string): Buffer {
   const prefix: number[] = [];

@@ -85,6 +85,7 @@ export class DataFolder {
 
   endFirstStart(): void {
     rmSync(join(this.path, firstStartFile));
+    syncFolder(this.path);
   }
 
   keepAdministrator(administrator: { username: string; password: string }): void {
@@ -129,7 +130,11 @@ function writePrivate(path: string, bytes: Uint8Array): void {
   fsyncSync(file);
   closeSync(file);
   renameSync(temporary, path);
-  const folder = openSync(dirname(path), 'r');
+  syncFolder(dirname(path));
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
   fsyncSync(folder);
   closeSync(folder);
 }

@@ -1,8 +1,9 @@
 // What happens on the first start only: provisioning, then the users, buckets, collections and documents of the plan.
 // All of it goes through the node's own REST API and data port, as any client's set-up would.
 
-import { KvClient } from '#client/kv.adapter.ts';
+import { KvClient, type StoredDocument } from '#client/kv.adapter.ts';
 import { type RestFields, type RestTarget, refusal, rest, restOk } from '#client/rest.adapter.ts';
+import { realClock } from '#ports/clock.ts';
 import type { InitPlan, PlannedBucket } from './init-plan.ts';
 
 export interface FirstStart {
@@ -14,6 +15,8 @@ export interface FirstStart {
 }
 
 const kvTimeoutMs = 30_000;
+const observedAtOnce = 1_000;
+const keptOnDisk: ReadonlySet<string> = new Set(['couchbase', 'membase', 'native']);
 
 /** Sets services, memory and the administrator. */
 export async function provision(
@@ -65,16 +68,36 @@ async function make(start: FirstStart, path: string, fields: RestFields): Promis
   throw refusal('POST', path, answer);
 }
 
+/** Resolves once they are kept: from then on nobody stores them again. */
 async function storeDocuments(start: FirstStart, bucket: PlannedBucket): Promise<void> {
   const client = await KvClient.open(start.kv.host, start.kv.port, kvTimeoutMs, start.kv.localAddress);
   try {
     await client.login(start.rest.username ?? '', start.rest.password ?? '');
     await client.select(bucket.name, kvTimeoutMs);
+    const stored: StoredDocument[] = [];
     for (const { key, value, scope, collection, expiry } of bucket.documents) {
-      const id = await client.collectionId(scope, collection);
-      await client.set(id, key, Buffer.from(JSON.stringify(value)), expiry);
+      const collectionId = await client.collectionId(scope, collection);
+      await client.set(collectionId, key, Buffer.from(JSON.stringify(value)), expiry);
+      stored.push({ collectionId, key });
     }
+    if (keptOnDisk.has(bucket.type)) await untilPersisted(client, bucket.name, stored);
   } finally {
     client.close();
+  }
+}
+
+async function untilPersisted(
+  client: KvClient,
+  bucket: string,
+  documents: readonly StoredDocument[],
+): Promise<void> {
+  const deadline = realClock.monotonicMs() + kvTimeoutMs;
+  for (let at = 0; at < documents.length; at += observedAtOnce) {
+    const some = documents.slice(at, at + observedAtOnce);
+    while (!(await client.arePersisted(some))) {
+      if (realClock.monotonicMs() >= deadline)
+        throw new Error(`the documents of bucket "${bucket}" are not on disk after ${kvTimeoutMs / 1000} s`);
+      await realClock.sleep(5);
+    }
   }
 }

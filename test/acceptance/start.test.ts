@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { connect } from 'couchbase';
+import { vbucketOf } from '#client/kv.adapter.ts';
+import { dataClient, get } from '../support/data-client.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
@@ -145,6 +147,21 @@ test('makes the users, buckets, collections and documents of an init file, once'
     }
     assert.equal(await node.stop(), 0);
   }
+});
+
+test('has the documents of an init file on disk when it says that it is ready', async () => {
+  const documents = Array.from({ length: 50 }, (_, i) => ({ key: `d${i}`, value: i }));
+  const init = join(scratch, 'killed.json');
+  writeFileSync(init, JSON.stringify({ buckets: [{ name: 'b', documents }] }));
+  const settings = { dataDir: join(scratch, 'killed'), args: ['--init', init] };
+  await using killed = await NodeProcess.start(settings);
+  await killed.stop('SIGKILL');
+  await using node = await NodeProcess.start(settings);
+  const client = await dataClient(node);
+  const found = [];
+  for (const { key } of documents) found.push((await client.ask(get(key, { vb: vbucketOf(key) }))).status);
+  client.close();
+  assert.deepEqual(new Set(found), new Set([0]));
 });
 
 test('stops cleanly on SIGTERM and SIGINT and keeps everything over a restart', async () => {
