@@ -8,7 +8,13 @@ import { hold } from '../store/hold.ts';
 import type { ClusterRow, Store } from '../store/tables.ts';
 import type { Capacity } from './capacity.ts';
 import type { ClusterNodes } from './cluster-nodes.ts';
-import { type ClusterSpec, type Environment, nodeCount, refuseUnoffered } from './cluster-spec.ts';
+import {
+  type ClusterSpec,
+  type Environment,
+  nodeCount,
+  refuseOtherProviders,
+  refuseUnoffered,
+} from './cluster-spec.ts';
 
 export interface ClusterWish {
   readonly environment: Environment;
@@ -114,18 +120,19 @@ export class ClusterLifeService {
     return { clusterId: id, operationId };
   }
 
-  private async refuseUnknown(transaction: Store, { projectId, cloudId }: ClusterWish): Promise<void> {
+  private async refuseUnknown(transaction: Store, { projectId, cloudId, spec }: ClusterWish): Promise<void> {
     // Held, so that it is not deleted until its cluster is there.
     if (!(await hold(transaction, 'projects', projectId)))
       throw invalid(`projectId: there is no project ${projectId}`);
     if (cloudId === null) return;
     const cloud = await transaction
       .selectFrom('clouds')
-      .select('status')
+      .select(['id', 'provider', 'status'])
       .where('id', '=', cloudId)
       .executeTakeFirst();
     if (cloud === undefined) throw invalid(`cloudId: there is no cloud ${cloudId}`);
     if (cloud.status !== 'ready') throw invalid(`cloudId: cloud ${cloudId} is ${cloud.status}, not ready`);
+    refuseOtherProviders(spec.servers, cloud);
   }
 
   private async addNodes(transaction: Store, cluster: ClusterRow, spec: ClusterSpec): Promise<void> {

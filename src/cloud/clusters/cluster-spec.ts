@@ -10,6 +10,8 @@ export interface ServerGroup {
   readonly services: readonly string[];
   /** GiB of the instance asked for. */
   readonly memoryGib: number;
+  /** v2: whose instance it is; absent when the group names none. */
+  readonly provider?: string | undefined;
   /** The group as it was written, which reads give back. */
   readonly asked: unknown;
 }
@@ -33,6 +35,16 @@ export function refuseUnoffered(servers: readonly Pick<ServerGroup, 'size' | 'se
     throw invalid(
       `servers.size: nodes do not join each other yet: a cluster has one node, not ${nodeCount(servers)}`,
     );
+}
+
+/** An instance is of the provider whose cloud it runs in. */
+export function refuseOtherProviders(
+  servers: readonly ServerGroup[],
+  cloud: { readonly id: string; readonly provider: string },
+): void {
+  for (const [i, { provider }] of servers.entries())
+    if (provider !== undefined && provider !== cloud.provider)
+      throw invalid(`servers.${i}.${provider}: must be left out: cloud ${cloud.id} is of ${cloud.provider}`);
 }
 
 export const nodeCount = (servers: readonly Pick<ServerGroup, 'size'>[]): number =>

@@ -86,8 +86,14 @@ const groupOf = (server: V2Server): ServerGroup => ({
   size: server.size,
   services: server.services,
   memoryGib: instanceGib(server),
+  provider: providerOf(server),
   asked: server,
 });
+
+function providerOf({ aws, azure }: V2Server): string | undefined {
+  if (aws !== undefined) return 'aws';
+  return azure === undefined ? undefined : 'azure';
+}
 
 function instanceGib({ aws, azure }: V2Server): number {
   if (aws !== undefined) return awsInstances[aws.instanceSize] as number;

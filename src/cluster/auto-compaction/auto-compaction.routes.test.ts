@@ -70,6 +70,8 @@ const size = (kind: string): Parameter => {
     bad: [
       ['0', range(human, 'small', 1, 'infinity')],
       ['-1', range(human, 'small', 1, 'infinity')],
+      ['9007199254740992', range(human, 'large', 1, Number.MAX_SAFE_INTEGER)],
+      ['9'.repeat(400), range(human, 'large', 1, Number.MAX_SAFE_INTEGER)],
       ['1.5', `${human} must be an integer`],
       ['', `${human} must be an integer`],
     ],
@@ -116,6 +118,7 @@ const purgeInterval: Parameter = {
   bad: [
     ['0.0399', range(purgeText, 'small', 0.04, 60)],
     ['60.01', range(purgeText, 'large', 0.04, 60)],
+    ['1000000000000000000000', range(purgeText, 'large', 0.04, 60)],
     ['.5', `${purgeText} must be a number`],
     ['', `${purgeText} must be a number`],
     ['x', `${purgeText} must be a number`],

@@ -256,6 +256,7 @@ test('thresholds of clock drift are kept by buckets that resolve conflicts by ti
     bad: [
       ['99', `The drift ${side} threshold can't be less than 100ms`],
       ['-1', `The drift ${side} threshold can't be less than 100ms`],
+      ['9007199254740992', `The drift ${side} threshold can't be more than 9007199254740991ms`],
       ...each(['', 'x', '100.5'], `The drift ${side} threshold must be an integer not less than 100ms`),
     ],
     missing: { reads: 999_999_999_999 },

@@ -21,6 +21,7 @@ const integer = (name: string, min: number): Parameter => ({
   bad: [
     [`${min - 1}`, 'too_small'],
     [`${intMax + 1}`, 'too_large'],
+    ['1000000000000000000000', 'too_large'],
     ['x', 'invalid'],
     ['', 'invalid'],
     ['1.5', 'invalid'],

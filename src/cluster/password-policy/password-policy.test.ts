@@ -44,6 +44,7 @@ describe('the password policy', () => {
           bad: [
             ['-1', 'The value must be in range from 0 to 100'],
             ['101', 'The value must be in range from 0 to 100'],
+            ['1000000000000000000000', 'The value must be in range from 0 to 100'],
             ['six', 'The value must be an integer'],
             ['6.5', 'The value must be an integer'],
             ['', 'The value must be an integer'],

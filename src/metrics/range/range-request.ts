@@ -1,5 +1,6 @@
 // What a client asks for: read from a path and its parameters, or from one object of a list. All that is wrong is named at
 // once.
+import { integerOf } from '#base/decimal.ts';
 import { fieldText } from '#contract/field-text.ts';
 import { derivedAsked } from '../query/derived.ts';
 import { patternProblem } from '../query/match.ts';
@@ -62,9 +63,10 @@ function readOptions(
   const integer = (name: string, fallback: number, min: number, max: number): number => {
     const text = sent[name];
     if (text === undefined) return fallback;
-    if (!/^\s*[+-]?\d{1,15}\s*$/.test(text)) problems[name] = fieldText.integer;
-    else if (Number(text) < min || Number(text) > max) problems[name] = fieldText.range(min, max);
-    return Number(text);
+    const value = integerOf(text);
+    if (value === null) problems[name] = fieldText.integer;
+    else if (value < min || value > max) problems[name] = fieldText.range(min, max);
+    return value ?? fallback;
   };
   const duration = (name: 'step' | 'timeWindow'): number => {
     const read = readDuration(sent[name] ?? defaults[name]);

@@ -117,6 +117,7 @@ test('refuses paths and parameters that are none', async (t) => {
   assert.match(json.msg, /names no metric/);
   const cases: [string, string, string][] = [
     ['start=x', 'start', 'The value must be an integer'],
+    ['end=1000000000000000000000', 'end', 'The value must be in range from -253402300799 to 253402300799'],
     ['end=1.5', 'end', 'The value must be an integer'],
     ['start=200&end=100', 'end', 'should be greater or equal than start'],
     ['step=10q', 'step', 'not a valid duration string'],

@@ -1,9 +1,12 @@
 // How a bucket treats its documents: eviction, threads, compression, expiry, conflicts, flush.
+import { integerOf } from '#base/decimal.ts';
 import type { CompressionMode, EvictionPolicy } from '../../config/cluster-state.ts';
-import { choice, integerOf, type RuleInput } from './rule-input.ts';
+import { choice, type RuleInput } from './rule-input.ts';
 
 const maxTtlMax = 2_147_483_648;
 const driftMsMin = 100;
+/** Beyond it numbers are not exact. */
+const driftMsMax = Number.MAX_SAFE_INTEGER;
 
 export function evictionPolicy(input: RuleInput): EvictionPolicy {
   const present = input.present?.evictionPolicy;
@@ -108,6 +111,7 @@ export function driftThresholdMs(
   if (value === null)
     input.problems.add(name, `${threshold} must be an integer not less than ${driftMsMin}ms`);
   else if (value < driftMsMin) input.problems.add(name, `${threshold} can't be less than ${driftMsMin}ms`);
+  else if (value > driftMsMax) input.problems.add(name, `${threshold} can't be more than ${driftMsMax}ms`);
   return value ?? before;
 }
 

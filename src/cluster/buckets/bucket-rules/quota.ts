@@ -1,5 +1,6 @@
 // Memory of one bucket within the memory of all.
-import { integerOf, type RuleInput } from './rule-input.ts';
+import { integerOf } from '#base/decimal.ts';
+import type { RuleInput } from './rule-input.ts';
 
 const quotaMbMin = 100;
 /** So that a sum of quotas in bytes stays an exact number. */

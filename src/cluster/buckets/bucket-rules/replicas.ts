@@ -1,6 +1,7 @@
 // Copies: how many, of what, and what a write must have reached.
+import { integerOf } from '#base/decimal.ts';
 import type { DurabilityMinLevel } from '../../config/cluster-state.ts';
-import { integerOf, type RuleInput, typeNames } from './rule-input.ts';
+import { type RuleInput, typeNames } from './rule-input.ts';
 
 const replicasMax = 3;
 

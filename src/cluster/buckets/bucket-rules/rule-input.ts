@@ -21,18 +21,6 @@ export interface RuleInput {
   readonly problems: Problems;
 }
 
-/** Decimal digits with optional sign; surrounding blanks are tolerated. Null for anything else. */
-export function integerOf(text: string): number | null {
-  if (!/^\s*[+-]?\d{1,15}\s*$/.test(text)) return null;
-  return Number(text);
-}
-
-/** An integer, or digits on both sides of a point. */
-export function numberOf(text: string): number | null {
-  if (!/^\s*[+-]?\d{1,15}(\.\d{1,40})?\s*$/.test(text)) return null;
-  return Number(text);
-}
-
 /** Picks one of the allowed words; `absent` when the parameter was not sent, null after a problem. */
 export function choice<T extends string, A>(
   input: RuleInput,

@@ -1,6 +1,7 @@
 // Parameters of published versions whose effect cannot be had here: only what is so anyway is accepted.
+import { integerOf } from '#base/decimal.ts';
 import { vbucketCount } from '../../topology/vbucket-map.ts';
-import { integerOf, type RuleInput } from './rule-input.ts';
+import type { RuleInput } from './rule-input.ts';
 
 /** Only one storage engine runs here; asking for the other is refused rather than quietly answered with this one. */
 export function storageBackend(input: RuleInput): void {
