@@ -361,5 +361,8 @@ test('keeps suites and certificate fitting: neither is taken where nobody could 
   assert.equal((await node.reload()).status, 200);
   const again = await choose('TLS_RSA_WITH_AES_128_GCM_SHA256');
   assert.deepEqual([again.status, again.body], [400, { errors: [unfit] }]);
+  const cipherSuites = JSON.stringify(['TLS_RSA_WITH_AES_128_GCM_SHA256']);
+  const forAll = await node.request('/settings/security', { form: { cipherSuites } });
+  assert.deepEqual([forAll.status, forAll.body], [400, { errors: [unfit.replace('data.', '')] }]);
   assert.equal((await choose('TLS_AES_128_GCM_SHA256')).status, 200);
 });

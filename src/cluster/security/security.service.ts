@@ -21,6 +21,7 @@ import {
   type SecurityState,
   type ServiceName,
   services,
+  type TlsChoices,
   wantsRsa,
 } from './security-state.ts';
 
@@ -159,7 +160,7 @@ export class SecurityService implements Changing {
       const problems = services.flatMap(
         (service) => unusable(after, service) ?? unfit(after, service, kinds) ?? [],
       );
-      if (problems.length > 0) throw refuse.errorList(problems);
+      if (problems.length > 0) throw refuse.errorList([...new Set(problems)]);
       return after;
     });
   }
@@ -170,7 +171,8 @@ function unusable(state: SecurityState, service: ServiceName): string | null {
   const { cipherSuites, tlsMinVersion } = effectiveTls(state, service);
   if (cipherSuites.length === 0 || tlsMinVersion !== 'tlsv1.3') return null;
   if (cipherSuites.some((name) => !name.includes('_WITH_') && isTls13(name))) return null;
-  return `${service}.cipherSuites - None of the cipher suites is one of tlsv1.3, the lowest version allowed`;
+  const key = chosenAt(state, service, ['cipherSuites', 'tlsMinVersion']);
+  return `${key} - None of the cipher suites is one of tlsv1.3, the lowest version allowed`;
 }
 
 /** Suites of which none goes with the node's certificate would, too. */
@@ -180,5 +182,12 @@ function unfit(state: SecurityState, service: ServiceName, kinds: readonly strin
     !name.includes('_WITH_') || kinds.includes(name.includes('_ECDSA_WITH_') ? 'ec' : 'rsa');
   if (cipherSuites.length === 0 || kinds.length === 0 || cipherSuites.some(fits)) return null;
   const keys = kinds.join(' and ').toUpperCase();
-  return `${service}.cipherSuites - None of the cipher suites goes with a certificate whose key is ${keys}`;
+  const key = chosenAt(state, service, ['cipherSuites']);
+  return `${key} - None of the cipher suites goes with a certificate whose key is ${keys}`;
+}
+
+/** The key to mend: services that go by the choice for all share it, and its sentence. */
+function chosenAt(state: SecurityState, service: ServiceName, keys: readonly (keyof TlsChoices)[]): string {
+  const own = state.services[service];
+  return keys.some((key) => own?.[key] !== undefined) ? `${service}.cipherSuites` : 'cipherSuites';
 }
