@@ -106,17 +106,17 @@ function clusterRoutes(deps: ProvisioningRoutesDeps): BoundRoute[] {
   ];
 }
 
+const noJoining = 'Joining a cluster is not available in this version, which runs clusters of one node.';
+
 /** What is wrong with the request comes before what this version lacks. */
 function joinProblems(form: Form, provisioned: boolean): string[] {
-  if (provisioned) {
-    return ['Node is already provisioned. To join use controller/addNode api of the cluster'];
-  }
+  if (provisioned) return [`Node is already provisioned. ${noJoining}`];
   const address = form['hostname'] === undefined ? ['clusterMemberHostIp', 'clusterMemberPort'] : [];
   const missing = address.filter((name) => form[name] === undefined);
   if (missing.length > 0) return missing.map((name) => `${name} is missing`);
   const services = readServices(form['services'] ?? 'kv');
   if (services.problem !== null) return [services.problem];
-  return ['Joining a cluster is not available in this version, which runs clusters of one node.'];
+  return [noJoining];
 }
 
 function settingsRoutes({ stats, indexes }: ProvisioningRoutesDeps): BoundRoute[] {

@@ -342,7 +342,7 @@ describe('the node itself', () => {
     const form = { clusterMemberHostIp: '10.0.0.1', clusterMemberPort: '8091' };
     assert.match((await join(form))[0], /Joining a cluster is not available/);
     const provisioned = await (await aManager()).request('/node/controller/doJoinCluster', { form });
-    assert.match(provisioned.body[0], /^Node is already provisioned/);
+    assert.match(provisioned.body[0], /^Node is already provisioned\. Joining a cluster is not available/);
   });
 
   it('keeps small settings', async () => {
