@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type CutItem, CutWriter } from '../src/kv/bucket/cut.ts';
-import type { DiskEngine } from '../src/kv/disk/engine.ts';
+import { type CutItem, CutWriter } from '../src/kv/data/cut.ts';
+import type { DiskEngine } from '../src/kv/data/disk-engine.ts';
 import { workerDiskEngine } from '../src/kv/disk/hosts/worker-engine.ts';
 
 const bucketUuid = 'b'.repeat(32);

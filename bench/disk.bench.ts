@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type CutItem, CutWriter } from '../src/kv/bucket/cut.ts';
+import { type CutItem, CutWriter } from '../src/kv/data/cut.ts';
+import type { DiskEngine } from '../src/kv/data/disk-engine.ts';
 import { sqliteEngine } from '../src/kv/disk/adapters/sqlite-engine.ts';
-import type { DiskEngine } from '../src/kv/disk/engine.ts';
 import { workerDiskEngine } from '../src/kv/disk/hosts/worker-engine.ts';
 import { benchFlush } from './support/flush.ts';
 

@@ -1,8 +1,8 @@
 // The data engine by itself (operations per second of processor time, as other work may go on), beside a plain Map of strings to buffers in the same run: no sockets, no disk.
 
 import { Bucket } from '#kv/bucket/bucket.ts';
-import { DurabilityLevel, emptyItemView, type MutationResult } from '#kv/bucket/documents.ts';
-import { type DiskEngine, noSizes } from '#kv/disk/engine.ts';
+import { type DiskEngine, noSizes } from '#kv/data/disk-engine.ts';
+import { DurabilityLevel, emptyItemView, type MutationResult } from '#kv/data/documents.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { kvMetrics } from '../src/cluster/agent/kv-metrics.ts';
 import { freshManifest } from '../src/cluster/config/cluster-state.ts';
-import { Tally } from '../src/kv/dispatch/tally.ts';
+import { Tally } from '../src/kv/collections/tally.ts';
 import { WorkerKvAdmin } from '../src/kv/host/worker-kv-admin.ts';
 import { createMetrics } from '../src/metrics/metrics.feature.ts';
 import { FolderStoreFiles } from '../src/metrics/store/files.adapter.ts';

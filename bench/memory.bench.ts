@@ -1,6 +1,6 @@
 // Memory of many small documents in one bucket, and the longest that any single write took: tables grow under it.
 import { Bucket } from '#kv/bucket/bucket.ts';
-import { DurabilityLevel } from '#kv/bucket/documents.ts';
+import { DurabilityLevel } from '#kv/data/documents.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';

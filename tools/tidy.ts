@@ -42,7 +42,7 @@ const doors: readonly { from: RegExp; to: RegExp }[] = [
 
 /** Folders without input, output, timers and promises: time is an argument. */
 const pureFolders =
-  /^src\/(base|contract|wire|cluster\/topology|metrics\/(query|encoding)|kv\/(vbucket|memory|subdoc|value))\//;
+  /^src\/(base|contract|wire|cluster\/topology|metrics\/(query|encoding)|kv\/(data|vbucket|memory|subdoc|value))\//;
 
 /** Where the real world may be touched. */
 const outsideWorld = /^src\/(ports|main)\/|\/(host|adapter)s?\/|\.(host|adapter)\.ts$/;

@@ -1,5 +1,5 @@
 // A plain write for benchmarks of the engine.
-import { DurabilityLevel, type MutationRequest, StoreMode } from '../../src/kv/bucket/documents.ts';
+import { DurabilityLevel, type MutationRequest, StoreMode } from '../../src/kv/data/documents.ts';
 
 export const aRequest = (key: Buffer, valueBytes: number): MutationRequest => ({
   vb: 0,

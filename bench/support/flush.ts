@@ -1,7 +1,7 @@
 // How fast what was stored in memory comes to disk: a bucket with the usual number of vbuckets and files, one disk worker.
 import { join } from 'node:path';
 import { Bucket } from '../../src/kv/bucket/bucket.ts';
-import { DurabilityLevel } from '../../src/kv/bucket/documents.ts';
+import { DurabilityLevel } from '../../src/kv/data/documents.ts';
 import { workerDiskEngine } from '../../src/kv/disk/hosts/worker-engine.ts';
 import { Now } from '../../src/kv/vbucket/now.ts';
 import { realClock } from '../../src/ports/clock.ts';

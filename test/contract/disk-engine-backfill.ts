@@ -1,7 +1,7 @@
 // Reading a vbucket's rows in seqno order, page by page, while commits go on. Run over every disk engine.
 import assert from 'node:assert/strict';
-import { CutReader } from '#kv/bucket/cut.ts';
-import type { DiskEngine } from '#kv/disk/engine.ts';
+import { CutReader } from '#kv/data/cut.ts';
+import type { DiskEngine } from '#kv/data/disk-engine.ts';
 import { cutsOf } from '../support/cuts.ts';
 import { aBucket, type DiskUnderTest, titled } from './disk-engine.ts';
 

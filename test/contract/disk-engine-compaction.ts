@@ -1,8 +1,8 @@
 // What compaction must do in every disk engine: lose nothing, drop old tombstones for good, give space back, and be
 // called off at any time.
 import assert from 'node:assert/strict';
-import { CutBits } from '#kv/bucket/cut.ts';
-import { type BucketFiles, type DiskEngine, everyTombstone } from '#kv/disk/engine.ts';
+import { CutBits } from '#kv/data/cut.ts';
+import { type BucketFiles, type DiskEngine, everyTombstone } from '#kv/data/disk-engine.ts';
 import { brief, cutsOf, type Doc, loaded } from '../support/cuts.ts';
 import { randomFrom } from '../support/random.ts';
 import { aBucket, type DiskUnderTest, flagsOf, titled } from './disk-engine.ts';

@@ -1,6 +1,6 @@
 // What every disk engine must do when something is wrong: with a commit, a file, a consumer, or the order of calls.
 import assert from 'node:assert/strict';
-import { DamagedFileError } from '#kv/disk/engine.ts';
+import { DamagedFileError } from '#kv/data/disk-engine.ts';
 import { brief, cutsOf, type Doc, loaded } from '../support/cuts.ts';
 import { aBucket, type DiskUnderTest, flagsOf, titled } from './disk-engine.ts';
 

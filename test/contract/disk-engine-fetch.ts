@@ -1,8 +1,8 @@
 // Reading single documents, as every disk engine must do it.
 import assert from 'node:assert/strict';
-import { CutBits, CutReader } from '#kv/bucket/cut.ts';
-import type { Fetched } from '#kv/disk/engine.ts';
-import type { Want } from '#kv/disk/wants.ts';
+import { CutBits, CutReader } from '#kv/data/cut.ts';
+import type { Fetched } from '#kv/data/disk-engine.ts';
+import type { Want } from '#kv/data/wants.ts';
 import { cutsOf } from '../support/cuts.ts';
 import { aBucket, type DiskUnderTest, titled } from './disk-engine.ts';
 

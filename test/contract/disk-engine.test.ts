@@ -2,8 +2,8 @@ import { closeSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'n
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { BucketFiles, DiskEngine } from '#kv/data/disk-engine.ts';
 import { sqliteEngine } from '#kv/disk/adapters/sqlite-engine.ts';
-import type { BucketFiles, DiskEngine } from '#kv/disk/engine.ts';
 import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { type DiskUnderTest, describeDiskEngine } from './disk-engine.ts';

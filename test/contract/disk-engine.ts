@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { CutBits, CutReader, CutWriter } from '#kv/bucket/cut.ts';
-import type { BucketFiles, DiskEngine, LargeItems, OpenResult } from '#kv/disk/engine.ts';
+import { CutBits, CutReader, CutWriter } from '#kv/data/cut.ts';
+import type { BucketFiles, DiskEngine, LargeItems, OpenResult } from '#kv/data/disk-engine.ts';
 import { aState, brief, cutsOf, docsOf, loaded, someFailover } from '../support/cuts.ts';
 
 /** A disk that outlives its engines. */

@@ -8,7 +8,7 @@ import {
   type MutationRequest,
   type MutationResult,
   notResident,
-} from '#kv/bucket/documents.ts';
+} from '#kv/data/documents.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';

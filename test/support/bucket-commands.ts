@@ -1,7 +1,7 @@
 // Random commands for a bucket and its model, as fast-check shrinks them; and the forms of bucket they are tried on.
 import fc from 'fast-check';
 import type { BucketType, EvictionPolicy } from '#kv/admin.ts';
-import { DurabilityLevel, StoreMode } from '#kv/bucket/documents.ts';
+import { DurabilityLevel, StoreMode } from '#kv/data/documents.ts';
 import { BucketRun } from './bucket-run.ts';
 import { breathe, type CasChoice, quotaAmple, vbucketCount } from './compared-bucket.ts';
 import { type DiskUnderTest, memoryDisk, sqliteDisk } from './disk-under-test.ts';

@@ -1,6 +1,6 @@
 // What a bucket may answer, given a model of what it holds: by the state a document can be in, the statuses that a
 // change may get, and the revision it then has.
-import { StoreMode } from '#kv/bucket/documents.ts';
+import { StoreMode } from '#kv/data/documents.ts';
 import { Status } from '#wire/status.ts';
 import type { BucketModel, Doc, Place } from './bucket-model.ts';
 

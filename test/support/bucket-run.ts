@@ -1,8 +1,8 @@
 // The life of a bucket beside its model: operations, stops, crashes, flushes, lost disks, too little memory, dropped
 // collections, compactions.
 import assert from 'node:assert/strict';
-import { DurabilityLevel, StoreMode } from '#kv/bucket/documents.ts';
 import type { BucketRules } from '#kv/bucket/rules.ts';
+import { DurabilityLevel, StoreMode } from '#kv/data/documents.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { changeAnswers, plusOne, revAfter, type State, storeAnswers } from './bucket-expectations.ts';
 import { type Doc, hasXattrs, type Place, remainsOf, textOf } from './bucket-model.ts';

@@ -2,14 +2,14 @@
 // that others overtake.
 import assert from 'node:assert/strict';
 import type { BucketType, EvictionPolicy, Manifest } from '#kv/admin.ts';
+import type { BucketRules } from '#kv/bucket/rules.ts';
 import {
   DurabilityLevel,
   type FailoverEntry,
   type ItemView,
   notResident,
   type StoreMode,
-} from '#kv/bucket/documents.ts';
-import type { BucketRules } from '#kv/bucket/rules.ts';
+} from '#kv/data/documents.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { BucketUnderTest } from './a-bucket.ts';
 import { changeAnswers, isExpired, isLocked, plusOne, type State, statesOf } from './bucket-expectations.ts';

@@ -1,7 +1,7 @@
 // Documents as cuts, and cuts loaded from a disk engine as documents.
 import assert from 'node:assert/strict';
-import { type CutItem, CutReader, type CutState, CutWriter } from '#kv/bucket/cut.ts';
-import type { BucketFiles, DiskEngine, LoadedValues } from '#kv/disk/engine.ts';
+import { type CutItem, CutReader, type CutState, CutWriter } from '#kv/data/cut.ts';
+import type { BucketFiles, DiskEngine, LoadedValues } from '#kv/data/disk-engine.ts';
 
 export interface Doc {
   vb?: number;

@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { DiskEngine } from '#kv/data/disk-engine.ts';
 import { sqliteEngine } from '#kv/disk/adapters/sqlite-engine.ts';
-import type { DiskEngine } from '#kv/disk/engine.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 
 export interface DiskUnderTest {

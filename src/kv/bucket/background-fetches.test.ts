@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 import { BackgroundFetches, type BackgroundFetchesOptions } from './background-fetches.ts';
-import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from './cut.ts';
 import { Timings } from './timings.ts';
 
 /** Reads of a file that has one document. */

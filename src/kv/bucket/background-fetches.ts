@@ -2,8 +2,8 @@
 // meanwhile; one read for all who wait for a key.
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
-import { type DiskEngine, type Fetched, fileOf } from '../disk/engine.ts';
-import { type CutItem, CutReader } from './cut.ts';
+import { type CutItem, CutReader } from '../data/cut.ts';
+import { type DiskEngine, type Fetched, fileOf } from '../data/disk-engine.ts';
 import type { Timings } from './timings.ts';
 
 /** Keys that are waited for; more are told to come back later. */

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { fileOf } from '../disk/engine.ts';
+import { fileOf } from '../data/disk-engine.ts';
+import { DurabilityLevel } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 import type { BucketOptions } from './bucket.ts';
-import { DurabilityLevel } from './documents.ts';
 import { durableWriteLimit } from './durable-writes.ts';
 import { persistenceWaitLimit } from './persistence-waits.ts';
 

@@ -3,13 +3,13 @@
 
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
-import type { BackfillPage } from '../disk/engine.ts';
+import type { ChangeSource, Follower } from '../data/change-source.ts';
+import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
+import type { BackfillPage } from '../data/disk-engine.ts';
+import type { FailoverEntry } from '../data/documents.ts';
 import { Bit } from '../memory/layout.ts';
-import type { ChangeSource, Follower } from '../stream/source.ts';
 import { fillCutItem } from '../vbucket/cut-item.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from './cut.ts';
-import type { FailoverEntry } from './documents.ts';
 import type { DurableWrites } from './durable-writes.ts';
 
 const pageTargetBytes = 512 * 1024;

@@ -2,8 +2,8 @@
 // documents may be on disk only, what the disk still has of them.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
-import type { CollectionKeysOrder } from '../disk/engine.ts';
-import type { Want } from '../disk/wants.ts';
+import type { CollectionKeysOrder } from '../data/disk-engine.ts';
+import type { Want } from '../data/wants.ts';
 import type { Sweeper } from '../vbucket/sweeper.ts';
 
 /** A few milliseconds of work: clients are served in between. */

@@ -3,7 +3,12 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { CompactionReport, CompactOrder } from '../admin.ts';
-import { type CompactResult, type DiskEngine, everyTombstone, type PurgedVbucket } from '../disk/engine.ts';
+import {
+  type CompactResult,
+  type DiskEngine,
+  everyTombstone,
+  type PurgedVbucket,
+} from '../data/disk-engine.ts';
 import { oldTombstones, purgeTombstones } from '../vbucket/tombstone-purge.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { Datatype, Status } from '#wire/status.ts';
 import { BucketUnderTest, withXattrs } from '../../../test/support/a-bucket.ts';
 import type { ManualClock } from '../../../test/support/manual-clock.ts';
+import { DurabilityLevel, StoreMode } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 import type { BucketOptions } from './bucket.ts';
-import { DurabilityLevel, StoreMode } from './documents.ts';
 
 const quotaBytes = 2 * 1024 * 1024;
 const rules = { quotaBytes, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 };

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Datatype, Status } from '#wire/status.ts';
 import { BucketUnderTest, withXattrs } from '../../../test/support/a-bucket.ts';
+import { DurabilityLevel } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
-import { DurabilityLevel } from './documents.ts';
 
 const rules = {
   quotaBytes: 2 * 1024 * 1024,

@@ -2,7 +2,7 @@
 // may be on disk only, the disk is asked which of its own have expired.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
-import type { Want } from '../disk/wants.ts';
+import type { Want } from '../data/wants.ts';
 import type { Expirer } from '../vbucket/expirer.ts';
 
 export const expiryPagerSecondsDefault = 600;

@@ -3,10 +3,10 @@
 // found no space is, with the same cuts.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import { type CutBuffer, type DiskEngine, DiskFullError, fileOf } from '../disk/engine.ts';
+import { CutWriter } from '../data/cut.ts';
+import { type CutBuffer, type DiskEngine, DiskFullError, fileOf } from '../data/disk-engine.ts';
 import type { Cutter } from '../vbucket/cutter.ts';
 import type { VbucketRows } from '../vbucket/rows.ts';
-import { CutWriter } from './cut.ts';
 import type { Timings } from './timings.ts';
 
 /** Wait this long for more changes of the same keys when nobody waits for the disk. */

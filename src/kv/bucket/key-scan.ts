@@ -1,10 +1,10 @@
 // The keys of one collection in one vbucket at one moment, for scans: from memory, and from disk as well where whole
 // documents may have left memory.
 import { Status } from '#wire/status.ts';
-import type { BackfillPage } from '../disk/engine.ts';
+import { CutBits, CutReader } from '../data/cut.ts';
+import type { BackfillPage } from '../data/disk-engine.ts';
 import { collectionIdOf } from '../vbucket/collections.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import { CutBits, CutReader } from './cut.ts';
 
 /** Which keys are wanted. `accepts` gets the key with the collection id in front. */
 export interface KeyWish {

@@ -1,19 +1,7 @@
 // The documents of a bucket, answered from memory: decides whether a change may be made and makes it.
 import { Datatype, Status } from '#wire/status.ts';
 import type { BucketType } from '../admin.ts';
-import { Bit, maxKeyBytes, Word } from '../memory/layout.ts';
-import { advanceCas, nextCas } from '../vbucket/cas-clock.ts';
-import type { Collections } from '../vbucket/collections.ts';
-import { checkIncoming } from '../vbucket/conflict.ts';
-import { checkSize, draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../vbucket/drafts.ts';
-import type { Expirer } from '../vbucket/expirer.ts';
-import { absoluteExpiry, capExpiry, lockSecondsDefault, lockSecondsMax } from '../vbucket/expiry.ts';
-import { emptyDraft } from '../vbucket/items.ts';
-import { checkExisting, checkStore, isInFlight } from '../vbucket/preconditions.ts';
-import type { Residency } from '../vbucket/residency.ts';
-import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import type { WhenFetched, WhenRead } from './background-fetches.ts';
-import { CutBits, type CutItem } from './cut.ts';
+import { CutBits, type CutItem } from '../data/cut.ts';
 import {
   type Documents,
   DurabilityLevel,
@@ -26,7 +14,19 @@ import {
   notResident,
   type StoredDocument,
   StoreMode,
-} from './documents.ts';
+} from '../data/documents.ts';
+import { Bit, maxKeyBytes, Word } from '../memory/layout.ts';
+import { advanceCas, nextCas } from '../vbucket/cas-clock.ts';
+import type { Collections } from '../vbucket/collections.ts';
+import { checkIncoming } from '../vbucket/conflict.ts';
+import { checkSize, draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../vbucket/drafts.ts';
+import type { Expirer } from '../vbucket/expirer.ts';
+import { absoluteExpiry, capExpiry, lockSecondsDefault, lockSecondsMax } from '../vbucket/expiry.ts';
+import { emptyDraft } from '../vbucket/items.ts';
+import { checkExisting, checkStore, isInFlight } from '../vbucket/preconditions.ts';
+import type { Residency } from '../vbucket/residency.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import type { WhenFetched, WhenRead } from './background-fetches.ts';
 import type { DurableWrites } from './durable-writes.ts';
 import type { MemoryKeeper } from './memory-keeper.ts';
 import type { PersistenceWaits } from './persistence-waits.ts';

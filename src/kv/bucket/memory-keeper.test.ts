@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { DurabilityLevel } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
-import { DurabilityLevel } from './documents.ts';
 
 class CountingClock extends ManualClock {
   turns = 0;

@@ -5,7 +5,7 @@ import {
   type CollectionKeysOrder,
   type DiskEngine,
   fileOf,
-} from '../disk/engine.ts';
+} from '../data/disk-engine.ts';
 import type { Now } from '../vbucket/now.ts';
 
 export interface Storage {

@@ -1,7 +1,7 @@
 // What an administrator decides for a bucket and may change while it runs.
 import { Status } from '#wire/status.ts';
 import type { BucketType } from '../admin.ts';
-import { DurabilityLevel } from './documents.ts';
+import { DurabilityLevel } from '../data/documents.ts';
 
 export interface BucketRules {
   quotaBytes: number;

@@ -5,7 +5,7 @@ import { deferred } from '#base/deferred.ts';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import { eventually } from '../../../test/support/node-process.ts';
-import type { DiskEngine } from '../disk/engine.ts';
+import type { DiskEngine } from '../data/disk-engine.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 
 const files = { folder: '/w', bucketUuid: 'w', incarnation: 1, fileCount: 4 };

@@ -15,7 +15,7 @@ import {
   type OpenedFile,
   type OpenResult,
   type VbucketRecord,
-} from '../disk/engine.ts';
+} from '../data/disk-engine.ts';
 import { raiseCas } from '../vbucket/cas-clock.ts';
 import type { Collections } from '../vbucket/collections.ts';
 import type { EventRecorder } from '../vbucket/event-recorder.ts';

@@ -1,6 +1,6 @@
 // Ids of collections and scopes, and the manifest; each user is told of what it has any privilege in.
 import { Datatype, Status } from '#wire/status.ts';
-import type { CollectionEntry, ScopeEntry } from '../dispatch/collections.ts';
+import type { CollectionEntry, ScopeEntry } from '../collections/collections.ts';
 import { beginReply, replyValue } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 

@@ -1,6 +1,6 @@
 // Bytes put behind or before what is stored.
 import { Datatype, Status } from '#wire/status.ts';
-import { type ItemView, StoreMode } from '../bucket/documents.ts';
+import { type ItemView, StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 import { isJson } from '../value/json.ts';

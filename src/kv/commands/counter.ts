@@ -1,6 +1,6 @@
 // Counters: documents whose value is a decimal number.
 import { Datatype, Status } from '#wire/status.ts';
-import { StoreMode } from '../bucket/documents.ts';
+import { StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 import { add64, decimalBytesMax, number64, readDecimal, subtract64, writeDecimal } from './decimal.ts';

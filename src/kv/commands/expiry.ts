@@ -1,6 +1,6 @@
 // Commands that set a document's expiry without its value.
 import { Status } from '#wire/status.ts';
-import { StoreMode } from '../bucket/documents.ts';
+import { StoreMode } from '../data/documents.ts';
 import { beginReply } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 import { replyDocument } from './values.ts';

@@ -1,6 +1,6 @@
 import { Feature } from '#wire/features.ts';
 import { Datatype, Status } from '#wire/status.ts';
-import { notResident } from '../bucket/documents.ts';
+import { notResident } from '../data/documents.ts';
 import { beginReply, shownCasHi, shownCasLo, writeSeqno } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 

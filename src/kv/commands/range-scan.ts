@@ -3,10 +3,10 @@
 import { collectionIdBytes, writeCollectionId as writeLeb128 } from '#wire/collection-id.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import { notResident, type StoredDocument } from '../bucket/documents.ts';
+import { notResident, type StoredDocument } from '../data/documents.ts';
 import { durationOf, replyValue, writeSeqno } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
-import { forgetAhead, keepAhead, type Scan, type ScanProgress, type Scans } from '../dispatch/scans.ts';
+import { forgetAhead, keepAhead, type Scan, type ScanProgress, type Scans } from '../served/scans.ts';
 import { isInRange, readScanPlan, type ScanPlan, sampleOf } from './scan-plan.ts';
 import { bodyOf, plainValue } from './values.ts';
 

@@ -1,5 +1,5 @@
 import { Status } from '#wire/status.ts';
-import { StoreMode } from '../bucket/documents.ts';
+import { StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 

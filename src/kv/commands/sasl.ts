@@ -1,6 +1,12 @@
 // Authentication: SCRAM against stored verifiers; PLAIN by deriving the same verifier from the password.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { Status } from '#wire/status.ts';
+import type { Environment } from '../dispatch/environment.ts';
+import { beginReply } from '../dispatch/reply.ts';
+import { Outcome, type Request } from '../dispatch/request.ts';
+import type { UserEntry } from '../served/directory.ts';
+import type { HeldReply } from '../served/held-reply.ts';
+import type { Client } from '../session/client.ts';
 import {
   fakeVerifier,
   mechanismList,
@@ -9,13 +15,7 @@ import {
   ScramExchange,
   userNameBytesMax,
   verifierOf,
-} from '../connection/scram.ts';
-import type { Client } from '../dispatch/client.ts';
-import type { UserEntry } from '../dispatch/directory.ts';
-import type { Environment } from '../dispatch/environment.ts';
-import type { HeldReply } from '../dispatch/held-reply.ts';
-import { beginReply } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+} from '../session/scram.ts';
 
 const challengeBytesMax = 4096;
 const passwordBytesMax = 1024;

@@ -1,6 +1,6 @@
 import { Status } from '#wire/status.ts';
-import { accessTo } from '../connection/session.ts';
 import type { Request } from '../dispatch/request.ts';
+import { accessTo } from '../session/session.ts';
 
 /** Stands for no bucket at all. */
 const noBucket = '@no bucket@';

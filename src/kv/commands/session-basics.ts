@@ -1,9 +1,9 @@
 // Small commands that need no bucket.
 import { errorMapJson } from '#wire/error-map.ts';
 import { Datatype, Status } from '#wire/status.ts';
-import { accessTo } from '../connection/session.ts';
 import { replyStatus, replyValue } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
+import { accessTo } from '../session/session.ts';
 
 /** NOOP. */
 export const noop = (): Status => Status.success;

@@ -1,6 +1,6 @@
 // The groups of STAT about collections and scopes: all that the user may know of, or one by its name or id.
 import { Status } from '#wire/status.ts';
-import type { CollectionEntry, ScopeEntry } from '../dispatch/collections.ts';
+import type { CollectionEntry, ScopeEntry } from '../collections/collections.ts';
 import type { Request } from '../dispatch/request.ts';
 import { type Figures, forVbuckets } from './stat-figures.ts';
 

@@ -1,6 +1,6 @@
 // What the groups of STAT answer, and what several of them need.
 import { Status } from '#wire/status.ts';
-import type { Documents } from '../bucket/documents.ts';
+import type { Documents } from '../data/documents.ts';
 import type { Request } from '../dispatch/request.ts';
 
 /** Names and values of one group. */

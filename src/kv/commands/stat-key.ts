@@ -2,7 +2,7 @@
 import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import type { CollectionEntry } from '../dispatch/collections.ts';
+import type { CollectionEntry } from '../collections/collections.ts';
 import type { Request } from '../dispatch/request.ts';
 import type { Figures } from './stat-figures.ts';
 

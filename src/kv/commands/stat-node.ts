@@ -1,7 +1,7 @@
 // The groups of STAT that need no bucket.
 import { Feature } from '#wire/features.ts';
-import type { Client } from '../dispatch/client.ts';
 import type { Request } from '../dispatch/request.ts';
+import type { Client } from '../session/client.ts';
 import type { Figures } from './stat-figures.ts';
 
 /** `info`. */

@@ -2,7 +2,7 @@
 // vbucket's stream has come) and about range scans.
 import { Status } from '#wire/status.ts';
 import type { Request } from '../dispatch/request.ts';
-import type { StreamConnection } from '../stream/producers.ts';
+import type { StreamConnection } from '../served/producers.ts';
 import type { Stream } from '../stream/stream.ts';
 import type { Figures } from './stat-figures.ts';
 

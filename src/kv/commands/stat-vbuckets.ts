@@ -1,5 +1,5 @@
 // The groups of STAT about vbuckets.
-import type { Documents } from '../bucket/documents.ts';
+import type { Documents } from '../data/documents.ts';
 import { type Figures, forVbuckets } from './stat-figures.ts';
 
 /** `vbucket [vb]`. */

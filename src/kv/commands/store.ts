@@ -1,6 +1,6 @@
 import { readU32 } from '#wire/bytes.ts';
 import { Datatype, Status } from '#wire/status.ts';
-import { StoreMode } from '../bucket/documents.ts';
+import { StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 import { takeValue } from './values.ts';

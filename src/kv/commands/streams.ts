@@ -1,14 +1,14 @@
 // Commands of change streams: open, options, requests for streams, acknowledgements.
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
+import type { ChangeSource } from '../data/change-source.ts';
 import { beginReply, durationOf, writeSeqno } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
+import { Producer, streamPrivileges } from '../producer/producer.ts';
 import { setControl } from '../stream/controls.ts';
 import { checkFilter, parseStreamValue, type StreamValue } from '../stream/filter.ts';
 import { EndReason, OpenFlag, openFlagsKnown, StreamFlag, streamFlagsKnown } from '../stream/messages.ts';
-import { Producer, streamPrivileges } from '../stream/producer.ts';
 import { type Resumption, rollbackSeqno } from '../stream/rollback.ts';
-import type { ChangeSource } from '../stream/source.ts';
 import { getFailoverLog } from './seqnos.ts';
 
 const nameBytesMax = 200;

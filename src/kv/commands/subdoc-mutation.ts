@@ -1,7 +1,7 @@
 // Changes of parts of a document: read, change and store in one synchronous stretch, so that no other write comes between.
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import { StoreMode } from '../bucket/documents.ts';
+import { StoreMode } from '../data/documents.ts';
 import { durationOf, replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 import type { SubdocDocument } from '../subdoc/document.ts';

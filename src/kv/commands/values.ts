@@ -3,7 +3,7 @@ import { writeU32 } from '#wire/bytes.ts';
 import { Feature } from '#wire/features.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import type { ItemView, StoredDocument } from '../bucket/documents.ts';
+import type { ItemView, StoredDocument } from '../data/documents.ts';
 import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 import { isJson } from '../value/json.ts';

@@ -1,7 +1,7 @@
 // Writes of versions that were made elsewhere, as replication between clusters sends them.
 import { readU32 } from '#wire/bytes.ts';
 import { Datatype, Status } from '#wire/status.ts';
-import { type IncomingVersion, type MutationRequest, StoreMode } from '../bucket/documents.ts';
+import { type IncomingVersion, type MutationRequest, StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 import { snappyInflate } from '../value/snappy.ts';

@@ -5,12 +5,12 @@ import { FrameReader } from '#wire/frame-reader.ts';
 import type { Output } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import type { TrafficFigures } from '../activity.ts';
-import type { Answerable, Client, Streamer } from '../dispatch/client.ts';
-import type { Directory, UserEntry } from '../dispatch/directory.ts';
 import { type Dispatcher, Verdict } from '../dispatch/dispatcher.ts';
-import { HeldReply, type ReplyHolder } from '../dispatch/held-reply.ts';
 import { replyHeld } from '../dispatch/reply-held.ts';
-import { Session } from './session.ts';
+import type { Directory, UserEntry } from '../served/directory.ts';
+import { HeldReply, type ReplyHolder } from '../served/held-reply.ts';
+import type { Answerable, Client, Streamer } from '../session/client.ts';
+import { Session } from '../session/session.ts';
 import type { Transport } from './transport.ts';
 
 export const connectionLimits = {

@@ -1,8 +1,9 @@
 // The course of compactions over lanes: the copy is made in a lane for copies, which lives as long as something is
 // compacted; only the last pass and the switch happen in the file's lane, between two of its commits.
+
+import type { CompactOptions, CompactResult, PurgedVbucket } from '../data/disk-engine.ts';
 import type { DataFileSpec } from './adapters/file-format.ts';
 import type { CopyPlan } from './adapters/sqlite-lane.ts';
-import type { CompactOptions, CompactResult, PurgedVbucket } from './engine.ts';
 import type { Lane } from './lane.ts';
 import type { LanePool } from './lane-pool.ts';
 

@@ -2,8 +2,6 @@
 // there. The first of them also keeps the folders. Single documents and histories are read in lanes of their own, which
 // start when they are needed.
 
-import type { DataFileSpec } from './adapters/file-format.ts';
-import { firstPage } from './adapters/page-reader.ts';
 import {
   addSizes,
   type BackfillPage,
@@ -20,11 +18,13 @@ import {
   type LargeItems,
   type LoadedValues,
   type OpenResult,
-} from './engine.ts';
+} from '../data/disk-engine.ts';
+import { decodeWants, encodeWants, type Want } from '../data/wants.ts';
+import type { DataFileSpec } from './adapters/file-format.ts';
+import { firstPage } from './adapters/page-reader.ts';
 import type { Lane } from './lane.ts';
 import { Compactions } from './lane-compactions.ts';
 import { type LaneLease, LanePool } from './lane-pool.ts';
-import { decodeWants, encodeWants, type Want } from './wants.ts';
 
 const noKey = Buffer.alloc(0);
 

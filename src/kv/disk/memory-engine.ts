@@ -17,9 +17,9 @@ import {
   type LoadedValues,
   type OpenResult,
   type PurgedVbucket,
-} from './engine.ts';
+} from '../data/disk-engine.ts';
+import type { Want } from '../data/wants.ts';
 import { MemoryFile } from './memory-file.ts';
-import type { Want } from './wants.ts';
 
 interface StoredBucket {
   bucketUuid: string;

@@ -7,8 +7,8 @@ import {
   CutWriter,
   cutItemBytes,
   stateOfVbucket,
-} from '#kv/bucket/cut.ts';
-import { isEventKey } from '#kv/vbucket/system-events.ts';
+} from '#kv/data/cut.ts';
+import { isEventKey } from '#kv/data/system-events.ts';
 import {
   type BackfillPage,
   type CollectionKeysOrder,
@@ -18,10 +18,10 @@ import {
   type PurgedVbucket,
   purgedRecord,
   type VbucketRecord,
-} from './engine.ts';
+} from '../data/disk-engine.ts';
+import type { Want } from '../data/wants.ts';
 import { smallValueMax } from './schema.ts';
 import { recordOf, stateOf } from './vb-row.ts';
-import type { Want } from './wants.ts';
 
 /** A batch of `batches` ends after this many bytes. */
 const batchTargetBytes = 1 << 20;

@@ -4,7 +4,7 @@
 //
 // SQLite does not check its pages, so a flipped byte inside a value would be served. The checksum covers the item
 // in its encoded form (seqno to the end of the value, see bucket/cut.ts), seeded with the vbucket.
-import type { CutItem } from '#kv/bucket/cut.ts';
+import type { CutItem } from '#kv/data/cut.ts';
 
 export const metaBytes = 28;
 

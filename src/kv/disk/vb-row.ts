@@ -1,7 +1,7 @@
 // The row of table `vb`: a vbucket's state with a checksum, from cuts to SQLite and back.
 import { crc32 } from 'node:zlib';
-import type { CutState } from '#kv/bucket/cut.ts';
-import type { VbucketRecord } from './engine.ts';
+import type { CutState } from '#kv/data/cut.ts';
+import type { VbucketRecord } from '../data/disk-engine.ts';
 
 /** What node:sqlite binds. */
 type Bound = number | Uint8Array;

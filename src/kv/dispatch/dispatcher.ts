@@ -7,11 +7,11 @@ import { clearFraming, readFraming } from '#wire/framing.ts';
 import type { Output } from '#wire/output.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import { notResident } from '../bucket/documents.ts';
-import type { Client } from './client.ts';
+import { notResident } from '../data/documents.ts';
+import type { HeldReply } from '../served/held-reply.ts';
+import type { Client } from '../session/client.ts';
 import { readDocumentKey } from './document-key.ts';
 import type { Environment } from './environment.ts';
-import type { HeldReply } from './held-reply.ts';
 import { replyStatus, replyUnreadable } from './reply.ts';
 import { type Handler, Outcome, Request } from './request.ts';
 

@@ -7,8 +7,8 @@ import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { TrafficFigures } from '../activity.ts';
 import type { RefusedLogin } from '../admin.ts';
-import type { Client } from './client.ts';
-import type { Directory } from './directory.ts';
+import type { Directory } from '../served/directory.ts';
+import type { Client } from '../session/client.ts';
 
 export interface Environment {
   readonly clock: Clock;

@@ -4,7 +4,7 @@ import { GetAndLock } from '#wire/commands/documents.ts';
 import type { Command } from '#wire/define-command.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
-import type { Session } from '../connection/session.ts';
+import type { Session } from '../session/session.ts';
 
 /** For codes that such a client cannot be told. */
 export const hangUp = -1;

@@ -2,8 +2,8 @@
 import { Feature } from '#wire/features.ts';
 import type { Output } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
-import type { Client } from './client.ts';
-import type { HeldReply } from './held-reply.ts';
+import type { HeldReply } from '../served/held-reply.ts';
+import type { Client } from '../session/client.ts';
 import { legacyStatus } from './legacy-status.ts';
 
 /** Writes the reply; answers false to hang up instead. */

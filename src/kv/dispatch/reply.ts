@@ -3,8 +3,8 @@ import { writeU32 } from '#wire/bytes.ts';
 import { Feature } from '#wire/features.ts';
 import { encodeDuration } from '#wire/framing.ts';
 import { Datatype, Status } from '#wire/status.ts';
-import type { ItemView, MutationResult } from '../bucket/documents.ts';
-import type { Session } from '../connection/session.ts';
+import type { ItemView, MutationResult } from '../data/documents.ts';
+import type { Session } from '../session/session.ts';
 import { legacyStatus } from './legacy-status.ts';
 import { Outcome, type Request } from './request.ts';
 

@@ -5,6 +5,7 @@ import { emptyFraming, type Framing } from '#wire/framing.ts';
 import type { Output } from '#wire/output.ts';
 import type { Status } from '#wire/status.ts';
 import { type DocumentCounts, noCounts } from '../activity.ts';
+import type { FoundKey } from '../bucket/random-search.ts';
 import {
   type Documents,
   emptyItemView,
@@ -13,13 +14,12 @@ import {
   type MutationRequest,
   type MutationResult,
   type StoreMode,
-} from '../bucket/documents.ts';
-import type { FoundKey } from '../bucket/random-search.ts';
-import type { Session } from '../connection/session.ts';
-import type { Client } from './client.ts';
+} from '../data/documents.ts';
+import type { ServedBucket } from '../served/served-bucket.ts';
+import type { Client } from '../session/client.ts';
+import type { Session } from '../session/session.ts';
 import type { Environment } from './environment.ts';
 import { Scratch } from './scratch.ts';
-import type { ServedBucket } from './served-bucket.ts';
 
 /** What a command answers instead of a status: it wrote its reply itself; or the reply comes later. */
 export const Outcome = { replied: -1, later: -2, close: -3 } as const;

@@ -5,11 +5,11 @@ import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { BucketReport, BucketSpec, CompactOrder, DurabilityMinLevel } from '../admin.ts';
 import { Bucket } from '../bucket/bucket.ts';
-import { DurabilityLevel } from '../bucket/documents.ts';
 import { expiryPagerSecondsDefault } from '../bucket/expiry-pager.ts';
 import type { BucketRules } from '../bucket/rules.ts';
-import { type BucketFiles, type DiskEngine, type DiskSizes, noSizes } from '../disk/engine.ts';
-import { type EngineFigures, ServedBucket } from '../dispatch/served-bucket.ts';
+import { type BucketFiles, type DiskEngine, type DiskSizes, noSizes } from '../data/disk-engine.ts';
+import { DurabilityLevel } from '../data/documents.ts';
+import { type EngineFigures, ServedBucket } from '../served/served-bucket.ts';
 import type { Now } from '../vbucket/now.ts';
 
 export const filesPerBucket = 4;

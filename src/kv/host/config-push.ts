@@ -3,8 +3,8 @@ import { Feature } from '#wire/features.ts';
 import { Magic } from '#wire/frame.ts';
 import { encodeRequest } from '#wire/output.ts';
 import { Datatype } from '#wire/status.ts';
-import type { Session } from '../connection/session.ts';
-import type { ServedBucket } from '../dispatch/served-bucket.ts';
+import type { ServedBucket } from '../served/served-bucket.ts';
+import type { Session } from '../session/session.ts';
 
 const clustermapChange = 0x01;
 

@@ -1,6 +1,6 @@
 // From how many threads are wanted, in words or numbers, to how many there may be.
 import type { KvThreads, ThreadCount } from '../admin.ts';
-import type { DiskThreads } from '../disk/engine.ts';
+import type { DiskThreads } from '../data/disk-engine.ts';
 
 export const freshThreads: KvThreads = { readers: 'default', writers: 'default', storage: 'default' };
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
-import type { DiskEngine } from '../disk/engine.ts';
+import type { DiskEngine } from '../data/disk-engine.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 
 /** A disk whose loads wait. */

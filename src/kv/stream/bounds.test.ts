@@ -14,8 +14,8 @@ import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { type KvDesired, Privilege } from '../admin.ts';
 import { defaultManifest } from '../bucket/manifest.ts';
-import type { Producer } from './producer.ts';
-import { bucketStreamsMax, Producers } from './producers.ts';
+import type { Producer } from '../producer/producer.ts';
+import { bucketStreamsMax, Producers } from '../served/producers.ts';
 
 const plain = aDesired({ buckets: [aBucket('b', { manifest: defaultManifest })] });
 const [disconnected, tooSlow, lostPrivileges] = [3, 4, 8];

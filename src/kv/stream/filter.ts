@@ -1,9 +1,9 @@
 // Which documents a stream is about: the whole bucket, one scope, or some collections, as the request's JSON says.
 import { Status } from '#wire/status.ts';
-import type { BucketAccess } from '../dispatch/access.ts';
-import type { Collections } from '../dispatch/collections.ts';
+import type { BucketAccess } from '../collections/access.ts';
+import type { Collections } from '../collections/collections.ts';
+import { EventKind, isScopeEvent, type SystemEvent } from '../data/system-events.ts';
 import { collectionIdOf } from '../vbucket/collections.ts';
-import { EventKind, isScopeEvent, type SystemEvent } from '../vbucket/system-events.ts';
 
 export type Filter =
   | { kind: 'bucket' }

@@ -3,7 +3,7 @@ import { writeU32 } from '#wire/bytes.ts';
 import { headerBytes, Magic } from '#wire/frame.ts';
 import type { Output } from '#wire/output.ts';
 import { Datatype } from '#wire/status.ts';
-import { CutBits, type CutItem } from '../bucket/cut.ts';
+import { CutBits, type CutItem } from '../data/cut.ts';
 import { snappyCompress, snappyInflate } from '../value/snappy.ts';
 import { bodyStart, systemXattrs } from '../value/xattrs.ts';
 import { maxBodyBytes, maxSystemXattrBytes } from '../vbucket/drafts.ts';

@@ -1,5 +1,5 @@
 // Whether a client that asks to go on with a stream has the same history as we, and if not, where both parted.
-import type { FailoverEntry } from '../bucket/documents.ts';
+import type { FailoverEntry } from '../data/documents.ts';
 
 export interface Resumption {
   startSeqno: number;

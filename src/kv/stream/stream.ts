@@ -4,15 +4,16 @@
 // A page, or what memory holds, is the vbucket's state at one moment. When there is more of it than is sent at once
 // and the vbucket goes on changing, the snapshot under way is announced anew with a later end: a client is told that
 // its state is whole only when it is.
-import { type CutItem, CutReader, emptyCutItem } from '../bucket/cut.ts';
-import type { BackfillPage } from '../disk/engine.ts';
-import type { Collections } from '../dispatch/collections.ts';
-import { decodeEvent, isEventKey } from '../vbucket/system-events.ts';
+
+import type { Collections } from '../collections/collections.ts';
+import type { ChangeSource, Follower } from '../data/change-source.ts';
+import { type CutItem, CutReader, emptyCutItem } from '../data/cut.ts';
+import type { BackfillPage } from '../data/disk-engine.ts';
+import { decodeEvent, isEventKey } from '../data/system-events.ts';
 import { formOf } from './event-forms.ts';
 import { type Filter, passes, passesEvent, without } from './filter.ts';
 import type { Address, ItemForm, MessageWriter } from './message-writer.ts';
 import { EndReason, type MarkerVersion, SnapshotFlag } from './messages.ts';
-import type { ChangeSource, Follower } from './source.ts';
 
 /** What a stream needs of its connection. */
 export interface StreamHost {

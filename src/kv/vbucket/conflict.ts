@@ -1,7 +1,7 @@
 // Which of two versions of a document wins, when one was made elsewhere: the rule that makes all clusters that
 // replicate to each other end with the same one.
 import { Datatype, Status } from '#wire/status.ts';
-import type { IncomingVersion, MutationRequest } from '../bucket/documents.ts';
+import type { IncomingVersion, MutationRequest } from '../data/documents.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import type { Items } from './items.ts';
 import type { Now } from './now.ts';

@@ -1,5 +1,5 @@
 // An item of memory as cuts and streams carry it.
-import { CutBits, type CutItem } from '../bucket/cut.ts';
+import { CutBits, type CutItem } from '../data/cut.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import type { Items } from './items.ts';
 

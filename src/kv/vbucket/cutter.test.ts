@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aSeed } from '../../../test/support/random.ts';
-import { type CutItem, CutReader, CutWriter } from '../bucket/cut.ts';
+import { type CutItem, CutReader, CutWriter } from '../data/cut.ts';
 import { Collections } from './collections.ts';
 import { Cutter } from './cutter.ts';
 import { emptyDraft } from './items.ts';

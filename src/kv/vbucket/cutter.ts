@@ -1,6 +1,6 @@
 // Takes the dirty items of a vbucket as a cut: newest version of each key, in seqno order, whole up to its end.
 
-import { type CutItem, type CutState, type CutWriter, emptyCutItem, stateOfVbucket } from '../bucket/cut.ts';
+import { type CutItem, type CutState, type CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
 import { fillCutItem } from './cut-item.ts';
 import { unlinkDirty } from './dirty-list.ts';
 import type { Vbuckets } from './vbuckets.ts';

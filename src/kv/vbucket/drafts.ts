@@ -1,7 +1,7 @@
 // Turns a request into the draft of a document's next version: expiry, kept xattrs, what a tombstone keeps, sizes.
 import { Datatype, Status } from '#wire/status.ts';
-import { CutBits, type CutItem } from '../bucket/cut.ts';
-import type { MutationRequest } from '../bucket/documents.ts';
+import { CutBits, type CutItem } from '../data/cut.ts';
+import type { MutationRequest } from '../data/documents.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import { snappyInflate } from '../value/snappy.ts';
 import { bodyStart, systemXattrBytes, systemXattrs } from '../value/xattrs.ts';

@@ -1,11 +1,11 @@
 // Writes the system events of all vbuckets: when the manifest changes, and at start for what a vbucket's history does
 // not tell yet. Where there is a disk they leave memory as soon as they are on it; streams then read them there.
-import type { CutItem } from '../bucket/cut.ts';
+import type { CutItem } from '../data/cut.ts';
+import { decodeEvent, encodeEvent, eventKey, isDrop, type SystemEvent } from '../data/system-events.ts';
 import { Bit } from '../memory/layout.ts';
 import { emptyDraft } from './items.ts';
 import { eventsBetween, firstState, type ManifestState } from './manifest-state.ts';
 import { StoredManifests } from './stored-manifests.ts';
-import { decodeEvent, encodeEvent, eventKey, isDrop, type SystemEvent } from './system-events.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
 export interface EventRecorderOptions {

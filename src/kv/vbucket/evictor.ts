@@ -2,13 +2,13 @@
 // go in the way of the bucket's policy. Approximately the least recently used leave first, at the price of one bit.
 
 import type { BucketType, EvictionPolicy } from '../admin.ts';
+import { isEventKey } from '../data/system-events.ts';
 import { Bit } from '../memory/layout.ts';
 import { PageWalk } from '../memory/page-walk.ts';
 import { draftTombstone } from './drafts.ts';
 import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
 import type { Residency } from './residency.ts';
-import { isEventKey } from './system-events.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
 export interface EvictorOptions {

@@ -1,7 +1,7 @@
 // The history of each vbucket: which uuid it has borne since which seqno, newest first. Laid out entry by entry
 // over all vbuckets, because nearly all have one entry only.
 import { assert } from '#base/assert.ts';
-import type { FailoverEntry } from '../bucket/documents.ts';
+import type { FailoverEntry } from '../data/documents.ts';
 
 export const failoverLimit = 25;
 const entryBytes = 16;

@@ -1,5 +1,5 @@
 // Items as they lie in memory: reading and writing their fields by address.
-import type { ItemView } from '../bucket/documents.ts';
+import type { ItemView } from '../data/documents.ts';
 import type { Heap } from '../memory/heap.ts';
 import { Bit, datatypeIn, headerBytes, keyBytesIn, rowIn, stateOf, Word } from '../memory/layout.ts';
 import { collectionIdOf } from './collections.ts';

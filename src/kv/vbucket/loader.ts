@@ -1,12 +1,12 @@
 // Brings stored items back into memory, from the cuts that disk sends at warm-up.
-import { CutBits, type CutItem, CutReader } from '../bucket/cut.ts';
-import type { CutBuffer } from '../disk/engine.ts';
+import { CutBits, type CutItem, CutReader } from '../data/cut.ts';
+import type { CutBuffer } from '../data/disk-engine.ts';
+import { isEventKey } from '../data/system-events.ts';
 import { type Collections, collectionIdOf } from './collections.ts';
 import { draftOfStored } from './drafts.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import { type Draft, emptyDraft } from './items.ts';
 import type { Residency } from './residency.ts';
-import { isEventKey } from './system-events.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
 export interface LoaderOptions {

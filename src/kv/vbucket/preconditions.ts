@@ -1,6 +1,6 @@
 // Whether a client may make a change, asked in the protocol's order: durable write in progress, existence, lock, CAS.
 import { Status } from '#wire/status.ts';
-import { type MutationRequest, StoreMode } from '../bucket/documents.ts';
+import { type MutationRequest, StoreMode } from '../data/documents.ts';
 import { Bit } from '../memory/layout.ts';
 import type { Items } from './items.ts';
 import type { Now } from './now.ts';

@@ -2,7 +2,7 @@
 // change that anyone sees. Only what the disk holds for certain may leave.
 
 import type { EvictionPolicy } from '../admin.ts';
-import { CutBits, type CutItem } from '../bucket/cut.ts';
+import { CutBits, type CutItem } from '../data/cut.ts';
 import { Bit, headerBytes, keyBytesIn, Word } from '../memory/layout.ts';
 import { draftOfStored } from './drafts.ts';
 import { type Draft, emptyDraft } from './items.ts';

@@ -1,11 +1,12 @@
 // Removes the items of dropped collections, a slice of the indexes at a time. Where there is a disk they become
 // empty tombstones first, so that the disk gives their values up too, and leave memory once those are written.
+
+import { isEventKey } from '../data/system-events.ts';
 import { Bit } from '../memory/layout.ts';
 import type { Collections } from './collections.ts';
 import { draftStoredTombstone, draftTombstone } from './drafts.ts';
 import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
-import { isEventKey } from './system-events.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
 export interface SweeperOptions {

@@ -1,10 +1,10 @@
 // Lets memory forget the tombstones of a vbucket that compaction has dropped from its file.
-import type { PurgedVbucket } from '../disk/engine.ts';
+import type { PurgedVbucket } from '../data/disk-engine.ts';
+import { isEventKey } from '../data/system-events.ts';
 import type { KeyIndex } from '../memory/key-index.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import type { Items } from './items.ts';
 import { isInFlight } from './preconditions.ts';
-import { isEventKey } from './system-events.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
 /** A key that was written anew since has another seqno, or waits to be written, and stays. */

@@ -1,7 +1,8 @@
 // All vbuckets of a bucket: finding a key, and the few ways in which a document's version can change. Who may change
 // what is the caller's question; here every change gets its seqno, CAS and revision, and counts and lists stay right.
 import { assert } from '#base/assert.ts';
-import type { IncomingVersion, ItemView, MutationResult } from '../bucket/documents.ts';
+import type { IncomingVersion, ItemView, MutationResult } from '../data/documents.ts';
+import { isEventKey } from '../data/system-events.ts';
 import { hashKey } from '../memory/hash.ts';
 import { Heap } from '../memory/heap.ts';
 import { KeyFilter } from '../memory/key-filter.ts';
@@ -15,7 +16,6 @@ import { type Draft, draftBytes, Items } from './items.ts';
 import type { Now } from './now.ts';
 import { RecentChanges } from './recent-changes.ts';
 import { VbucketRows } from './rows.ts';
-import { isEventKey } from './system-events.ts';
 
 export interface VbucketsOptions {
   count: number;

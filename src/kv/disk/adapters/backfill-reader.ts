@@ -2,8 +2,8 @@
 // nor a commit for it. Each page is one short transaction, so that none holds back a checkpoint.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { CutWriter } from '#kv/bucket/cut.ts';
-import type { BackfillPage, VbucketRecord } from '../engine.ts';
+import { CutWriter } from '#kv/data/cut.ts';
+import type { BackfillPage, VbucketRecord } from '../../data/disk-engine.ts';
 import { backfillSql, shrinkSql, sql } from '../schema.ts';
 import { readVbRow, stateOf } from '../vb-row.ts';
 import { PackedRows } from './packed-rows.ts';

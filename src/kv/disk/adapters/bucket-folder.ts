@@ -14,7 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { BucketFiles } from '../engine.ts';
+import type { BucketFiles } from '../../data/disk-engine.ts';
 import { createDataFile, type DataFileSpec, syncPath } from './file-format.ts';
 
 const layoutFormat = 1;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { cutsOf, loaded } from '../../../../test/support/cuts.ts';
 import { needs } from '../../../../test/support/needs.ts';
-import type { BucketFiles, DiskEngine } from '../engine.ts';
+import type { BucketFiles, DiskEngine } from '../../data/disk-engine.ts';
 import { sqliteEngine } from './sqlite-engine.ts';
 
 const keepTombstones = { purgeBeforeSeconds: 0 };

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { brief, cutsOf, type Doc, loaded } from '../../../../test/support/cuts.ts';
 import { aSeed } from '../../../../test/support/random.ts';
-import { type BucketFiles, DamagedFileError, type OpenedFile } from '../engine.ts';
+import { type BucketFiles, DamagedFileError, type OpenedFile } from '../../data/disk-engine.ts';
 import { sqliteEngine } from './sqlite-engine.ts';
 
 const dataFile = 'data-0.1.db';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { cutsOf, loaded } from '../../../../test/support/cuts.ts';
-import type { BucketFiles, DiskEngine } from '../engine.ts';
+import type { BucketFiles, DiskEngine } from '../../data/disk-engine.ts';
 import { sqliteEngine } from './sqlite-engine.ts';
 
 interface Opened extends AsyncDisposable {

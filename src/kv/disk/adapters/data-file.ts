@@ -8,7 +8,7 @@ import {
   type DiskSizes,
   type LoadedValues,
   type OpenedFile,
-} from '../engine.ts';
+} from '../../data/disk-engine.ts';
 import { connectionSql, pageBytes, sql } from '../schema.ts';
 import { CleanFlag, checkFormat, checkHeader, type DataFileSpec } from './file-format.ts';
 import { type LoadCursor, type LoadPage, PageReader } from './page-reader.ts';

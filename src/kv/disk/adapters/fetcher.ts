@@ -1,10 +1,10 @@
 // Reads single documents over a connection of its own, which only reads: in the write-ahead log's mode a reader never
 // waits for a commit, nor a commit for it.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { CutWriter, stateOfVbucket } from '#kv/bucket/cut.ts';
-import type { Fetched, LargeItems } from '../engine.ts';
+import { CutWriter, stateOfVbucket } from '#kv/data/cut.ts';
+import type { Fetched, LargeItems } from '../../data/disk-engine.ts';
+import { decodeWants, encodeWants, endOfPrefix, type Want } from '../../data/wants.ts';
 import { readerSql, sql } from '../schema.ts';
-import { decodeWants, encodeWants, endOfPrefix, type Want } from '../wants.ts';
 import { arraysOf, type DocRow, RowReader } from './row-reader.ts';
 
 /** A fetch is one read transaction; above this many keys it is several, so that none holds back a checkpoint. */

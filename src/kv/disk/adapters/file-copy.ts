@@ -2,7 +2,7 @@
 // First each vbucket by key, as it is when its turn comes; then, in passes, what was committed after that. Rows are
 // copied as they are, checksums included, so damage is neither hidden nor made.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { type PurgedVbucket, purgedRecord } from '../engine.ts';
+import { type PurgedVbucket, purgedRecord } from '../../data/disk-engine.ts';
 import { bigVbFactor, pageBytes, sql } from '../schema.ts';
 import { readVbRow, stateOf, vbRow } from '../vb-row.ts';
 import { CleanFlag, type DataFileSpec, syncPath } from './file-format.ts';

@@ -1,7 +1,7 @@
 // Reads rows of `doc` in the order of their keys or seqnos, many at a time: SQLite joins them to one blob and one text, which
 // costs a fifth of a JavaScript value for each column. Nothing is trusted before it is compared with its checksum.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type CutItem, emptyCutItem } from '#kv/bucket/cut.ts';
+import { type CutItem, emptyCutItem } from '#kv/data/cut.ts';
 import { metaBytes, readMetaAt } from '../row.ts';
 import { sql } from '../schema.ts';
 import { arraysOf } from './row-reader.ts';

@@ -2,9 +2,9 @@
 // or a commit for long. Every row is compared with its checksum.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { type CutItem, CutWriter } from '#kv/bucket/cut.ts';
-import { isEventKey } from '#kv/vbucket/system-events.ts';
-import type { LoadedValues, VbucketRecord } from '../engine.ts';
+import { type CutItem, CutWriter } from '#kv/data/cut.ts';
+import { isEventKey } from '#kv/data/system-events.ts';
+import type { LoadedValues, VbucketRecord } from '../../data/disk-engine.ts';
 import { sql } from '../schema.ts';
 import { readVbRow, stateOf } from '../vb-row.ts';
 import { PackedRows } from './packed-rows.ts';

@@ -1,7 +1,7 @@
 // Turns a row of `doc` back into the item it was, compared with its checksum.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { type CutItem, type CutWriter, emptyCutItem } from '#kv/bucket/cut.ts';
+import { type CutItem, type CutWriter, emptyCutItem } from '#kv/data/cut.ts';
 import { metaBytes, readMeta } from '../row.ts';
 import { bigVbFactor, sql } from '../schema.ts';
 

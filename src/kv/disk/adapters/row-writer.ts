@@ -1,8 +1,8 @@
 // Writes encoded cuts into a data file inside a transaction that the caller holds.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { type CutItem, CutReader, cutItemBytes } from '#kv/bucket/cut.ts';
-import type { VbucketRecord } from '../engine.ts';
+import { type CutItem, CutReader, cutItemBytes } from '#kv/data/cut.ts';
+import type { VbucketRecord } from '../../data/disk-engine.ts';
 import { metaBytes, writeMeta } from '../row.ts';
 import { bigVbFactor, smallValueMax, sql } from '../schema.ts';
 import { vbRow } from '../vb-row.ts';

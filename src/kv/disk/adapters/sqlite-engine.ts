@@ -1,6 +1,6 @@
 // The disk engine in the caller's own thread: for tests, and for tools that may wait for the disk.
 import { realClock } from '#ports/clock.ts';
-import type { DiskEngine } from '../engine.ts';
+import type { DiskEngine } from '../../data/disk-engine.ts';
 import type { Lane, LaneArguments, LaneOperation, LaneResult } from '../lane.ts';
 import { LaneEngine } from '../lane-engine.ts';
 import { SqliteLane } from './sqlite-lane.ts';

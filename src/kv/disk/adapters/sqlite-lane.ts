@@ -14,7 +14,7 @@ import {
   type OpenedFile,
   type OpenResult,
   type PurgedVbucket,
-} from '../engine.ts';
+} from '../../data/disk-engine.ts';
 import { BackfillReader } from './backfill-reader.ts';
 import {
   layoutPath,

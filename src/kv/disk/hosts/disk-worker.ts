@@ -3,8 +3,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import { type CutBuffer, type DamagedFile, DamagedFileError, DiskFullError } from '../../data/disk-engine.ts';
 import { SqliteLane } from '../adapters/sqlite-lane.ts';
-import { type CutBuffer, type DamagedFile, DamagedFileError, DiskFullError } from '../engine.ts';
 import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messages.ts';
 import { yieldCpu } from './yield-cpu.host.ts';
 

@@ -1,5 +1,5 @@
 // What a disk worker and its client send each other.
-import type { CutBuffer, DamagedFile } from '../engine.ts';
+import type { CutBuffer, DamagedFile } from '../../data/disk-engine.ts';
 import type { LaneOperation } from '../lane.ts';
 
 export interface LaneSettings {

@@ -3,7 +3,12 @@
 import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { startWorker } from '#ports/worker.ts';
-import { DamagedFileError, type DiskEngine, DiskFullError, type DiskThreads } from '../engine.ts';
+import {
+  DamagedFileError,
+  type DiskEngine,
+  DiskFullError,
+  type DiskThreads,
+} from '../../data/disk-engine.ts';
 import type { Lane, LaneArguments, LaneOperation, LaneResult } from '../lane.ts';
 import { LaneEngine, type LaneWork } from '../lane-engine.ts';
 import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messages.ts';

@@ -3,17 +3,17 @@ import type { Clock, Timer } from '#ports/clock.ts';
 import { Feature } from '#wire/features.ts';
 import type { Output } from '#wire/output.ts';
 import { Privilege } from '../admin.ts';
-import type { BucketAccess } from '../dispatch/access.ts';
-import type { Client, Streamer } from '../dispatch/client.ts';
-import type { Collections } from '../dispatch/collections.ts';
-import type { Directory } from '../dispatch/directory.ts';
-import type { ServedBucket } from '../dispatch/served-bucket.ts';
-import { type Controls, defaultControls } from './controls.ts';
-import { isBarred } from './filter.ts';
-import { type ItemForm, MessageWriter } from './message-writer.ts';
-import { EndReason, type MarkerVersion, OpenFlag } from './messages.ts';
-import type { StreamConnection } from './producers.ts';
-import { Stream, type StreamHost, type StreamOptions } from './stream.ts';
+import type { BucketAccess } from '../collections/access.ts';
+import type { Collections } from '../collections/collections.ts';
+import type { Directory } from '../served/directory.ts';
+import type { StreamConnection } from '../served/producers.ts';
+import type { ServedBucket } from '../served/served-bucket.ts';
+import type { Client, Streamer } from '../session/client.ts';
+import { type Controls, defaultControls } from '../stream/controls.ts';
+import { isBarred } from '../stream/filter.ts';
+import { type ItemForm, MessageWriter } from '../stream/message-writer.ts';
+import { EndReason, type MarkerVersion, OpenFlag } from '../stream/messages.ts';
+import { Stream, type StreamHost, type StreamOptions } from '../stream/stream.ts';
 
 export const streamPrivileges = Privilege.dcpProducer | Privilege.dcpStream;
 

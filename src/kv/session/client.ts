@@ -1,8 +1,8 @@
 // A client as commands and change streams see it; the connection is what stands behind it.
 import type { Command } from '#wire/define-command.ts';
 import type { Frame } from '#wire/frame.ts';
-import type { Session } from '../connection/session.ts';
-import type { HeldReply } from './held-reply.ts';
+import type { HeldReply } from '../served/held-reply.ts';
+import type { Session } from './session.ts';
 
 export interface Client {
   readonly session: Session;

@@ -1,8 +1,8 @@
 // Who a connection is, what it may do, which bucket it is on and what it asked for with HELLO.
 import { type Feature, featureCodeMax } from '#wire/features.ts';
-import { BucketAccess } from '../dispatch/access.ts';
-import type { Directory, UserEntry } from '../dispatch/directory.ts';
-import type { ServedBucket } from '../dispatch/served-bucket.ts';
+import { BucketAccess } from '../collections/access.ts';
+import type { Directory, UserEntry } from '../served/directory.ts';
+import type { ServedBucket } from '../served/served-bucket.ts';
 import type { ScramExchange } from './scram.ts';
 
 export class Session {

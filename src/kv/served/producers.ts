@@ -1,7 +1,7 @@
 // The connections of change streams on one bucket, by the names they gave themselves.
 import type { StreamFigures } from '../activity.ts';
-import type { Controls } from './controls.ts';
-import type { Stream } from './stream.ts';
+import type { Controls } from '../stream/controls.ts';
+import type { Stream } from '../stream/stream.ts';
 
 /** One of them, as its bucket and its statistics see it. */
 export interface StreamConnection {

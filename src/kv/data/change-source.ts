@@ -1,7 +1,7 @@
 // What streams ask of a bucket: how far each vbucket is, its latest changes from memory, older ones by the page.
-import type { CutItem } from '../bucket/cut.ts';
-import type { FailoverEntry } from '../bucket/documents.ts';
-import type { BackfillPage } from '../disk/engine.ts';
+import type { CutItem } from './cut.ts';
+import type { BackfillPage } from './disk-engine.ts';
+import type { FailoverEntry } from './documents.ts';
 
 /** Somebody who wants to know of a vbucket's changes. */
 export interface Follower {

@@ -5,15 +5,15 @@ import { Status } from '#wire/status.ts';
 import { type BucketActivity, type DocumentCounts, type EngineActivity, operationsOf } from '../activity.ts';
 import type { BucketReport, BucketSpec, CompactionReport, WarmUpReport } from '../admin.ts';
 import type { BucketKeys } from '../bucket/bucket-keys.ts';
-import type { Documents } from '../bucket/documents.ts';
 import type { Timings } from '../bucket/timings.ts';
-import { Producers } from '../stream/producers.ts';
-import type { ChangeSource } from '../stream/source.ts';
+import { Collections } from '../collections/collections.ts';
+import { Tally } from '../collections/tally.ts';
+import type { ChangeSource } from '../data/change-source.ts';
+import type { Documents } from '../data/documents.ts';
 import type { VbucketFigures } from '../vbucket/figures.ts';
-import { Collections } from './collections.ts';
 import type { HeldReply } from './held-reply.ts';
+import { Producers } from './producers.ts';
 import { Scans } from './scans.ts';
-import { Tally } from './tally.ts';
 
 /** What counts in a bucket's statistics beside what commands count. */
 export type EngineFigures = Pick<
