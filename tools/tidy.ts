@@ -1,4 +1,4 @@
-// Style as a test: allowed imports between folders, no circles between files, banned globals and modules, file sizes.
+// Style as a test: allowed imports between folders, no circles between files or rooms, banned globals and modules, file sizes.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
@@ -113,20 +113,38 @@ function checkImports(file: string, text: string): void {
   }
 }
 
-/** Files that import each other in a circle are one room with walls through it. */
+/** Rooms (a folder of an area, or a file beside them) that import each other, and files that do, are one with walls through it. */
 function checkCircles(): void {
+  const rooms = new Map<string, string[]>();
+  for (const [file, targets] of imports) {
+    if (file.endsWith('.test.ts')) continue;
+    const others = targets.map(roomOf).filter((room) => room !== roomOf(file));
+    rooms.set(roomOf(file), [...(rooms.get(roomOf(file)) ?? []), ...others]);
+  }
+  for (const graph of [imports, rooms]) {
+    for (const circle of circlesOf(graph)) problems.push(`a circle of imports: ${circle.join(' -> ')}`);
+  }
+}
+
+function roomOf(file: string): string {
+  return file.split('/').slice(0, 3).join('/');
+}
+
+function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+  const circles: string[][] = [];
   const done = new Set<string>();
   const way: string[] = [];
-  const visit = (file: string): void => {
-    const at = way.indexOf(file);
-    if (at >= 0) problems.push(`a circle of imports: ${[...way.slice(at), file].join(' -> ')}`);
-    if (at >= 0 || done.has(file)) return;
-    way.push(file);
-    for (const next of imports.get(file) ?? []) visit(next);
+  const visit = (place: string): void => {
+    const at = way.indexOf(place);
+    if (at >= 0) circles.push([...way.slice(at), place]);
+    if (at >= 0 || done.has(place)) return;
+    way.push(place);
+    for (const next of graph.get(place) ?? []) visit(next);
     way.pop();
-    done.add(file);
+    done.add(place);
   };
-  for (const file of imports.keys()) visit(file);
+  for (const place of graph.keys()) visit(place);
+  return circles;
 }
 
 function resolveImport(file: string, target: string): string | null {

@@ -26,12 +26,12 @@ import { databaseUserOperations } from './database-users/database-users.routes.t
 import { DatabaseUsersService } from './database-users/database-users.service.ts';
 import { healthOperations } from './health/health.routes.ts';
 import { createApi } from './http/api.ts';
+import { createCluster } from './lifecycle/create-cluster.ts';
+import { deleteCluster } from './lifecycle/delete-cluster.ts';
+import { resumeNodes } from './lifecycle/resume-nodes.ts';
 import { memberOperations } from './members/members.routes.ts';
-import { createCluster } from './operations/create-cluster.ts';
-import { deleteCluster } from './operations/delete-cluster.ts';
 import { operationOperations } from './operations/operations.routes.ts';
 import { OperationsStore } from './operations/operations.store.ts';
-import { resumeNodes } from './operations/resume-nodes.ts';
 import { Worker } from './operations/worker.ts';
 import { projectOperations } from './projects/projects.routes.ts';
 import { ProjectsService } from './projects/projects.service.ts';

@@ -1,8 +1,8 @@
 // `divan cloud`: from options to a management API that is ready, and to its end.
 import { totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Goof } from '#cloud/answers/goof.ts';
 import { type Cloud, startCloud } from '#cloud/cloud.ts';
-import { Goof } from '#cloud/http/goof.ts';
 import { LocalProvisioner, operatorAddressHere } from '#cloud/provisioner/local/local-provisioner.host.ts';
 import { realClock } from '#ports/clock.ts';
 import type { FolderLock } from '#ports/folder-lock.ts';

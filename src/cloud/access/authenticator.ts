@@ -1,7 +1,7 @@
 // From the headers of a request to a caller. A refusal says which part of the credentials failed: whoever has an access key
 // learns nothing from it, and whoever debugs a client everything.
 import type { Clock } from '#ports/clock.ts';
-import { forbidden, Goof } from '../http/goof.ts';
+import { forbidden, Goof } from '../answers/goof.ts';
 import { Kept } from '../store/kept.ts';
 import { Moment, type Moments } from '../store/state.ts';
 import { Caller, type Role } from './caller.ts';

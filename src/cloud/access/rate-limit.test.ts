@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import type { Goof } from '../http/goof.ts';
+import type { Goof } from '../answers/goof.ts';
 import { RateLimit } from './rate-limit.ts';
 
 test('lets five seconds’ worth through at once, then as many as refill', () => {

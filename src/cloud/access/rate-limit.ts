@@ -1,6 +1,6 @@
 // How often a token may be used: a bucket of requests that refills by the second. Kept in memory, for each API server.
 import type { Clock } from '#ports/clock.ts';
-import { Goof } from '../http/goof.ts';
+import { Goof } from '../answers/goof.ts';
 
 const bucketsKept = 10_000;
 const burstSeconds = 5;

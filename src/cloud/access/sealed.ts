@@ -1,6 +1,6 @@
 // Secrets that several servers of one database open: all of them need the same key.
 import type { SecretBox } from '#auth/secret-box.ts';
-import { Goof } from '../http/goof.ts';
+import { Goof } from '../answers/goof.ts';
 
 export function openSealed(secrets: SecretBox, purpose: string, sealed: string): string {
   try {

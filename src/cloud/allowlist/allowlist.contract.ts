@@ -1,7 +1,7 @@
 // From where a cluster takes connections.
 import { z } from 'zod';
 import { isAddressRange } from '#ports/client-gate.ts';
-import { component, dateOf, dateTime, oneOf, text } from '../http/component.ts';
+import { component, dateOf, dateTime, oneOf, text } from '../answers/component.ts';
 import { defineOperation } from '../http/operation.ts';
 import type { AllowlistRow } from '../store/tables.ts';
 import { durationMs } from './duration.ts';

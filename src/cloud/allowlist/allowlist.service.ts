@@ -1,8 +1,8 @@
 // Allowlists: kept here, enforced by every listener of every node. Entries that run out are taken back on time.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { notFound } from '../answers/goof.ts';
 import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
-import { notFound } from '../http/goof.ts';
 import type { AllowlistRow, ClusterRow } from '../store/tables.ts';
 import type { EntryWish } from './allowlist.contract.ts';
 import { type AllowlistStore, hasExpired } from './allowlist.store.ts';

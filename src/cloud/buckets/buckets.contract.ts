@@ -1,6 +1,6 @@
 // Buckets of a cluster.
 import { z } from 'zod';
-import { choice, component, integer, text } from '../http/component.ts';
+import { choice, component, integer, text } from '../answers/component.ts';
 import { defineOperation } from '../http/operation.ts';
 
 const bucketName = () => text(1, 100);

@@ -1,7 +1,8 @@
 // Requests about buckets.
+
+import { notFound } from '../answers/goof.ts';
 import type { ReadyClusters } from '../clusters/ready-cluster.ts';
 import type { DatabaseUsersService } from '../database-users/database-users.service.ts';
-import { notFound } from '../http/goof.ts';
 import type { BoundOperation } from '../http/operation.ts';
 import { bindBoth, type Version } from '../http/versions.ts';
 import type { ClusterRow } from '../store/tables.ts';

@@ -1,6 +1,6 @@
 // Buckets live in the node; nothing of them is kept here.
 import type { RestReply } from '#client/rest.adapter.ts';
-import { type Goof, invalid, notFound } from '../http/goof.ts';
+import { type Goof, invalid, notFound } from '../answers/goof.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import { accepted, problemsOf } from '../node-client/refusals.ts';
 import {

@@ -1,8 +1,8 @@
 // Clouds: the providers' networks that v2 clusters live in. The operator adds them; the API lists them.
 import { z } from 'zod';
-import { choice, component, dateOf, dateTime, uuidField } from '../http/component.ts';
+import { choice, component, dateOf, dateTime, uuidField } from '../answers/component.ts';
+import { cursorSchema, pageQuery, sortBy } from '../answers/paging.ts';
 import { defineOperation } from '../http/operation.ts';
-import { cursorSchema, pageQuery, sortBy } from '../http/paging.ts';
 import type { CloudRow } from '../store/tables.ts';
 
 const cloudStatus = choice('cloudStatus', [

@@ -1,7 +1,7 @@
 // Requests about clouds: every role reads them, since whoever makes clusters needs their ids.
-import { notFound } from '../http/goof.ts';
+import { notFound } from '../answers/goof.ts';
+import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
-import { cursorOf } from '../http/paging.ts';
 import { pageOf } from '../store/page-of.ts';
 import type { Store } from '../store/tables.ts';
 import { cloudReply, cloudSummaryReply, ListClouds, ShowCloud } from './clouds.contract.ts';

@@ -1,8 +1,8 @@
 // Clusters as they were asked for: what of that can be read and changed without touching a node.
 import type { Clock } from '#ports/clock.ts';
 import type { Caller } from '../access/caller.ts';
-import { notFound } from '../http/goof.ts';
-import type { Page, Sort } from '../http/paging.ts';
+import { notFound } from '../answers/goof.ts';
+import type { Page, Sort } from '../answers/paging.ts';
 import { hold } from '../store/hold.ts';
 import { pageOf } from '../store/page-of.ts';
 import type { ClusterRow, Store } from '../store/tables.ts';

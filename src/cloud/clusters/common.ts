@@ -1,6 +1,6 @@
 // Values that both versions of the clusters API share.
 import { z } from 'zod';
-import { text } from '../http/component.ts';
+import { text } from '../answers/component.ts';
 
 export const services = ['data', 'index', 'query', 'search', 'eventing', 'analytics'] as const;
 export const serviceList = <S extends z.ZodType>(service: S) =>

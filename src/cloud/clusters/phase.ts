@@ -1,6 +1,6 @@
 // Where a cluster stands, and how the two API versions call that. Health decides between a v3 cluster's last two.
 import type { z } from 'zod';
-import { choice } from '../http/component.ts';
+import { choice } from '../answers/component.ts';
 
 export const phases = [
   'scheduled',

@@ -1,5 +1,5 @@
 // What is in a cluster can be asked for once it is ready; before, the refusal says what is in the way.
-import { type Goof, invalid } from '../http/goof.ts';
+import { type Goof, invalid } from '../answers/goof.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';
 import type { ClusterRow } from '../store/tables.ts';

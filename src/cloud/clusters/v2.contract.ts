@@ -1,8 +1,8 @@
 // Clusters in a customer's cloud: v2.
 import { z } from 'zod';
-import { choice, component, dateOf, dateTime, integer, uuidField } from '../http/component.ts';
+import { choice, component, dateOf, dateTime, integer, uuidField } from '../answers/component.ts';
+import { cursorSchema, pageQuery, sortBy } from '../answers/paging.ts';
 import { defineOperation } from '../http/operation.ts';
-import { cursorSchema, pageQuery, sortBy } from '../http/paging.ts';
 import type { ClusterRow } from '../store/tables.ts';
 import { clusterName, operationHeader, serversMax, serviceList, services } from './common.ts';
 import { awsInstances, azureInstances } from './instances.ts';

@@ -1,6 +1,7 @@
 // Requests about clusters in customers' clouds.
+
+import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
-import { cursorOf } from '../http/paging.ts';
 import type { ClusterRow } from '../store/tables.ts';
 import type { Accepted, ClusterLifeService } from './cluster-life.service.ts';
 import { type ClusterNodes, endpointOf } from './cluster-nodes.ts';

@@ -1,8 +1,8 @@
 // Clusters of either kind: v3. Creation is for hosted ones only.
 import { z } from 'zod';
-import { choice, component, dateOf, dateTime, integer, text, uuidField } from '../http/component.ts';
+import { choice, component, dateOf, dateTime, integer, text, uuidField } from '../answers/component.ts';
+import { cursorSchema, pageQuery } from '../answers/paging.ts';
 import { defineOperation } from '../http/operation.ts';
-import { cursorSchema, pageQuery } from '../http/paging.ts';
 import type { ClusterRow } from '../store/tables.ts';
 import { clusterName, operationHeader, serversMax, serviceList, services } from './common.ts';
 import { v3ClusterStatus } from './phase.ts';

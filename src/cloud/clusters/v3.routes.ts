@@ -1,7 +1,7 @@
 // Requests about clusters of both kinds; those that are made here are hosted.
-import { invalid } from '../http/goof.ts';
+import { invalid } from '../answers/goof.ts';
+import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
-import { cursorOf } from '../http/paging.ts';
 import type { ClusterRow } from '../store/tables.ts';
 import type { Accepted } from './cluster-life.service.ts';
 import { endpointOf } from './cluster-nodes.ts';

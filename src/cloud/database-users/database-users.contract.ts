@@ -1,6 +1,6 @@
 // Database users of a cluster: whom applications sign in as.
 import { z } from 'zod';
-import { choice, component, text, uuidField } from '../http/component.ts';
+import { choice, component, text, uuidField } from '../answers/component.ts';
 import { defineOperation } from '../http/operation.ts';
 
 const roles = ['data_writer', 'data_reader'] as const;

@@ -3,8 +3,8 @@
 
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
+import { invalid, notFound } from '../answers/goof.ts';
 import type { ReadyCluster } from '../clusters/ready-cluster.ts';
-import { invalid, notFound } from '../http/goof.ts';
 import { accepted } from '../node-client/refusals.ts';
 import type { DatabaseUserRow, Store } from '../store/tables.ts';
 import type { Access, UserItem } from './database-users.contract.ts';

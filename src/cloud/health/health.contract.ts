@@ -1,7 +1,7 @@
 // How a cluster is, and the certificate that clients trust it by.
 import { z } from 'zod';
+import { choice, component } from '../answers/component.ts';
 import { clusterStatus, v3ClusterStatus } from '../clusters/phase.ts';
-import { choice, component } from '../http/component.ts';
 import { defineOperation } from '../http/operation.ts';
 
 const bucketStats = component('BucketStats', {

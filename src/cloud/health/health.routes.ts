@@ -1,7 +1,8 @@
 // Requests about health and certificates.
+
+import { notFound } from '../answers/goof.ts';
 import { type ClusterNodes, endpointOf } from '../clusters/cluster-nodes.ts';
 import { type Phase, v2Status, v3Status } from '../clusters/phase.ts';
-import { notFound } from '../http/goof.ts';
 import type { BoundOperation } from '../http/operation.ts';
 import { bindBoth } from '../http/versions.ts';
 import { ShowCertificate, ShowHealth } from './health.contract.ts';

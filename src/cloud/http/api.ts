@@ -6,13 +6,13 @@ import type { ApiDocument } from '#contract/api-document.ts';
 import type { Log } from '#ports/log.ts';
 import type { Authenticated } from '../access/authenticator.ts';
 import type { Caller } from '../access/caller.ts';
-import { needNamedProject, needRole, needSubject } from '../access/permission.ts';
 import type { Subject, SubjectKind } from '../access/subjects.ts';
-import { Goof, invalid, notFound } from './goof.ts';
+import { Goof, invalid, notFound } from '../answers/goof.ts';
 import { jsonType, takeJsonOnly } from './json-body.ts';
 import { KeptAnswers, type Question } from './kept-answers.ts';
 import { refuseMalformed } from './malformed.ts';
 import type { BoundOperation, Operation, Reply, Request } from './operation.ts';
+import { needNamedProject, needRole, needSubject } from './permission.ts';
 import { problemsOf } from './problems.ts';
 
 const bodyLimitBytes = 1024 * 1024;
@@ -63,7 +63,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 function addDescription(app: FastifyInstance, operations: readonly Operation[]): void {
   let made: Promise<ApiDocument> | null = null;
   const document = (): Promise<ApiDocument> =>
-    (made ??= import('../openapi/openapi.ts').then(({ describeApi }) => describeApi(operations)));
+    (made ??= import('./openapi.ts').then(({ describeApi }) => describeApi(operations)));
   app.get('/openapi.json', async (_request, reply) => sendJson(reply, JSON.stringify(await document())));
   app.get('/docs/api', async (_request, reply) => {
     const { contentPolicy, page } = await import('#contract/api-page.ts');

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { silentLog } from '#ports/log.ts';
 import { Caller } from '../access/caller.ts';
+import { invalid } from '../answers/goof.ts';
 import { Moments } from '../store/state.ts';
 import { createApi } from './api.ts';
-import { invalid } from './goof.ts';
 import { bind, defineOperation } from './operation.ts';
 
 const replies = { 200: { doc: 'How often it was asked', body: z.number() } };

@@ -1,6 +1,6 @@
 // Answers to what is no HTTP request: refused in the words of the API, and the connection is closed.
 import type { Socket } from 'node:net';
-import { Goof } from './goof.ts';
+import { Goof } from '../answers/goof.ts';
 import { jsonType } from './json-body.ts';
 
 const goofsByCode: Readonly<Record<string, Goof>> = {

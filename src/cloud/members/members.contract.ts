@@ -1,8 +1,8 @@
 // The organization's users: people, not users of databases. The operator adds them; the API lists them.
 import { z } from 'zod';
-import { component, uuidField } from '../http/component.ts';
+import { component, uuidField } from '../answers/component.ts';
+import { cursorSchema, pageQuery, sortBy } from '../answers/paging.ts';
 import { defineOperation } from '../http/operation.ts';
-import { cursorSchema, pageQuery, sortBy } from '../http/paging.ts';
 
 const memberSchema = component('ListUsersResponseItem', {
   id: uuidField(),

@@ -1,6 +1,7 @@
 // Requests about the organization's users.
+
+import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
-import { cursorOf } from '../http/paging.ts';
 import { pageOf } from '../store/page-of.ts';
 import type { Store } from '../store/tables.ts';
 import { ListMembers } from './members.contract.ts';

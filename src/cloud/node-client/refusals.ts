@@ -1,6 +1,6 @@
 // What a node refuses becomes a refusal of the cloud, in the words of the cloud's own fields.
 import { type RestReply, refusedFields } from '#client/rest.adapter.ts';
-import { type Goof, invalid } from '../http/goof.ts';
+import { type Goof, invalid } from '../answers/goof.ts';
 
 type Texts = Readonly<Record<string, string>>;
 

@@ -1,6 +1,6 @@
 // Operations: what is being done to a cluster, readable while and after it is done.
 import { z } from 'zod';
-import { component, dateOf, dateTime, uuidField } from '../http/component.ts';
+import { component, dateOf, dateTime, uuidField } from '../answers/component.ts';
 import { defineOperation } from '../http/operation.ts';
 import type { OperationRow } from '../store/tables.ts';
 

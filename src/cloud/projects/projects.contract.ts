@@ -1,8 +1,8 @@
 // Projects: what clusters belong to.
 import { z } from 'zod';
-import { component, dateOf, dateTime, text, uuidField } from '../http/component.ts';
+import { component, dateOf, dateTime, text, uuidField } from '../answers/component.ts';
+import { cursorSchema, pageQuery, sortBy } from '../answers/paging.ts';
 import { defineOperation } from '../http/operation.ts';
-import { cursorSchema, pageQuery, sortBy } from '../http/paging.ts';
 import type { ProjectRow } from '../store/tables.ts';
 
 export const projectSchema = component('Project', {

@@ -1,6 +1,7 @@
 // From requests to the projects service.
+
+import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
-import { cursorOf } from '../http/paging.ts';
 import {
   CreateProject,
   DeleteProject,

@@ -2,8 +2,8 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { Caller } from '../access/caller.ts';
-import { invalid, notFound } from '../http/goof.ts';
-import type { Page, Sort } from '../http/paging.ts';
+import { invalid, notFound } from '../answers/goof.ts';
+import type { Page, Sort } from '../answers/paging.ts';
 import { hold } from '../store/hold.ts';
 import { pageOf } from '../store/page-of.ts';
 import type { ProjectRow, Store } from '../store/tables.ts';

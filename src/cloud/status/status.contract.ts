@@ -1,6 +1,6 @@
 // The one operation that needs no credentials.
 import { z } from 'zod';
-import { component } from '../http/component.ts';
+import { component } from '../answers/component.ts';
 import { defineOperation } from '../http/operation.ts';
 
 export const ShowStatus = defineOperation({

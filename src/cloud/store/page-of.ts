@@ -1,5 +1,5 @@
 // One page of a table in a given order, and how many rows there are, as of one time; ids break ties, so that every order is whole.
-import type { Page } from '../http/paging.ts';
+import type { Page } from '../answers/paging.ts';
 import type { Store, Tables } from './tables.ts';
 
 type Listed = 'clouds' | 'members' | 'projects' | 'clusters';

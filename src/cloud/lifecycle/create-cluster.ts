@@ -2,9 +2,9 @@
 import type { Clock } from '#ports/clock.ts';
 import { type ClusterNodes, placementOf } from '../clusters/cluster-nodes.ts';
 import type { Phase } from '../clusters/phase.ts';
+import type { Plan } from '../operations/step.ts';
 import { PlaceTakenError, type Provisioner } from '../provisioner/provisioner.ts';
 import type { ClusterRow, NodeRow, Store } from '../store/tables.ts';
-import type { Plan } from './step.ts';
 
 export interface PlanParts {
   store: Store;

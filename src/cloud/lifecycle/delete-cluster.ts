@@ -1,8 +1,9 @@
 // The deletion of a cluster: its nodes end and their data goes before the rows that lead to them.
+
+import type { Plan } from '../operations/step.ts';
 import { hold } from '../store/hold.ts';
 import type { ClusterRow } from '../store/tables.ts';
 import type { PlanParts } from './create-cluster.ts';
-import type { Plan } from './step.ts';
 
 export const deleteCluster = (parts: PlanParts): Plan => ({
   steps: [

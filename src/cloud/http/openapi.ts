@@ -1,8 +1,8 @@
 // The API description, from the operations: OpenAPI 3.1 with the published names of the schemas.
 import { z } from 'zod';
 import type { ApiDocument, ApiOperation, ApiResponse } from '#contract/api-document.ts';
-import { goofSchema } from '../http/goof.contract.ts';
-import { type Operation, type ReplySpec, refusalsOf, rolesFor } from '../http/operation.ts';
+import { goofSchema } from '../answers/goof.contract.ts';
+import { type Operation, type ReplySpec, refusalsOf, rolesFor } from './operation.ts';
 
 type Json = Record<string, unknown>;
 

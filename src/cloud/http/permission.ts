@@ -1,9 +1,10 @@
 // Whether a caller may do what it asks for: decided from the declaration of the operation alone, before the form of the request
 // is judged. Whoever sees one project learns nothing of what exists beside it.
-import { forbidden, notFound } from '../http/goof.ts';
-import { needOf, type Operation, rolesFor } from '../http/operation.ts';
-import type { Caller } from './caller.ts';
-import { projectOf, type Subject } from './subjects.ts';
+
+import type { Caller } from '../access/caller.ts';
+import { projectOf, type Subject } from '../access/subjects.ts';
+import { forbidden, notFound } from '../answers/goof.ts';
+import { needOf, type Operation, rolesFor } from './operation.ts';
 
 /** Throws unless the role of the caller is one that may, wherever. */
 export function needRole(operation: Operation, { identity: { role } }: Caller): void {

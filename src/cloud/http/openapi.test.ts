@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { silentLog } from '#ports/log.ts';
-import { createApi } from '../http/api.ts';
 import { projectOperations } from '../projects/projects.routes.ts';
 import type { ProjectsService } from '../projects/projects.service.ts';
 import { statusOperations } from '../status/status.routes.ts';
+import { createApi } from './api.ts';
 
 function anApi() {
   const projects = projectOperations({} as ProjectsService, 'tenant');
