@@ -147,6 +147,7 @@ export async function aManager(options: ManagerOptions = {}) {
     surroundings: {
       nameProblem: async (name) =>
         name === 'elsewhere' ? 'Could not listen on address "elsewhere": eaddrnotavail' : null,
+      physicalPath: async (path) => path.replace(/^\/linked\b/, '/data').replace(/\/$/, ''),
       usableFolder: async (path) => path.startsWith('/ours'),
       families: options.families ?? ['inet'],
       isLoopback: (name) => name === '127.0.0.1' || name === 'localhost',

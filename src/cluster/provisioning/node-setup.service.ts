@@ -2,16 +2,15 @@
 import { refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
-import type { Family, NodePaths } from '../config/cluster-state.ts';
+import type { Family } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { alternateHostProblem, alternatePorts } from './alternate-addresses.ts';
+import { type Folders, type PathNames, readPaths } from './node-folders.ts';
 
 /** The outside world, for names and folders. */
-export interface NodeSurroundings {
+export interface NodeSurroundings extends Folders {
   /** Why this node cannot go by the name; null when it can. */
   nameProblem(hostname: string): Promise<string | null>;
-  /** Makes the folder if need be; false when it cannot be written. */
-  usableFolder(path: string): Promise<boolean>;
   /** Address families of the addresses that the node was started on. */
   readonly families: readonly Family[];
   /** True for names that only this machine knows itself by. */
@@ -25,15 +24,6 @@ export interface NodeSetupDeps {
   provisioned: () => boolean;
 }
 
-/** A request's names of the node's folders, in the order of the two calls that set them. There may be several for analytics. */
-export interface PathNames {
-  data: string;
-  index: string;
-  analytics: string;
-  eventing: string;
-  javaHome: string;
-}
-
 export class NodeSetupService {
   readonly #deps: NodeSetupDeps;
 
@@ -43,39 +33,15 @@ export class NodeSetupService {
 
   /** Answers all that is wrong with the folders; changes them if nothing is. */
   async setPaths(form: Form, names: PathNames): Promise<string[]> {
-    const before = this.#deps.view.self.paths;
-    const texts: string[] = [];
-    const wanted = wantedPaths(form, names, before, texts);
-    if (texts.length === 0) texts.push(...(await this.#pathProblems(before, wanted)));
-    if (texts.length === 0 && JSON.stringify(wanted) !== JSON.stringify(before)) {
-      await this.#deps.cluster.changeSelf((node) => ({ ...node, paths: wanted }));
+    const { view, surroundings, cluster } = this.#deps;
+    const before = view.self.paths;
+    const problems: string[] = [];
+    const request = { form, names, before, provisioned: this.#deps.provisioned() };
+    const wanted = await readPaths(request, surroundings, problems);
+    if (problems.length === 0 && JSON.stringify(wanted) !== JSON.stringify(before)) {
+      await cluster.changeSelf((node) => ({ ...node, paths: wanted }));
     }
-    return texts;
-  }
-
-  async #pathProblems(before: NodePaths, wanted: NodePaths): Promise<string[]> {
-    const { provisioned, surroundings } = this.#deps;
-    const folders = ({ data, index, analytics, eventing }: NodePaths) => [
-      data,
-      index,
-      ...analytics,
-      eventing,
-    ];
-    const changed = folders(wanted).filter((path) => !folders(before).includes(path));
-    if (changed.length > 0 && provisioned()) {
-      return ['Changing paths of nodes that are part of provisioned cluster is not supported'];
-    }
-    if (wanted.data !== before.data) {
-      return [
-        `Could not set the storage path. It is fixed while the node runs (${before.data}); start it with another --data-dir.`,
-      ];
-    }
-    for (const path of changed) {
-      if (!(await surroundings.usableFolder(path))) {
-        return [`Could not set the storage path. It must be a directory writable by this node: ${path}`];
-      }
-    }
-    return [];
+    return problems;
   }
 
   async rename(hostname: string | undefined): Promise<void> {
@@ -120,28 +86,4 @@ export class NodeSetupService {
   async removeAlternate(): Promise<void> {
     await this.#deps.cluster.changeSelf((node) => ({ ...node, alternate: null }));
   }
-}
-
-const sameFolder =
-  'Could not set analytics storage. Different directories should not resolve into the same physical location.';
-
-function wantedPaths(form: Form, names: PathNames, before: NodePaths, texts: string[]): NodePaths {
-  const path = (name: string, sent: string) => {
-    if (sent === '') texts.push(`${name} cannot contain empty string`);
-    else if (!sent.startsWith('/') && !/^[A-Za-z]:[\\/]/.test(sent)) {
-      texts.push(`An absolute path is required for ${name}`);
-    }
-    return sent;
-  };
-  const folder = (name: string, present: string) =>
-    form[name] === undefined ? present : path(name, form[name]);
-  const analytics = form[names.analytics]?.split('\n').map((sent) => path(names.analytics, sent));
-  if (new Set(analytics).size < (analytics?.length ?? 0)) texts.push(sameFolder);
-  return {
-    data: folder(names.data, before.data),
-    index: folder(names.index, before.index),
-    analytics: analytics ?? before.analytics,
-    eventing: folder(names.eventing, before.eventing),
-    javaHome: form[names.javaHome] ?? before.javaHome,
-  };
 }

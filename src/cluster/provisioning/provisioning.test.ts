@@ -309,6 +309,26 @@ describe('the node itself', () => {
     ]);
   });
 
+  it('shares its data folder with other services, and has none of theirs inside it', async () => {
+    const { request } = await fresh();
+    const url = '/nodes/self/controller/settings';
+    const send = async (form: Record<string, string>) => (await request(url, post(form))).body;
+    const inside = (name: string, path: string) =>
+      `'${name}' (${path}) must not be a sub-directory of 'data_path' (/data)`;
+    assert.deepEqual(
+      await send({ index_path: '/data/i', cbas_path: '/data/a', eventing_path: '/linked/e' }),
+      [inside('index_path', '/data/i'), inside('cbas_path', '/data/a'), inside('eventing_path', '/data/e')],
+    );
+    assert.deepEqual((await request('/nodeInit', post({ indexPath: '/data/i' }))).body, {
+      errors: { _: inside('indexPath', '/data/i') },
+    });
+    const shared = { index_path: '/linked/', cbas_path: '/data/', eventing_path: '/data' };
+    assert.equal((await request(url, post(shared))).status, 200);
+    const [{ index_path, cbas_dirs }] = (await request('/nodes/self', { as: null })).body.storage.hdd;
+    assert.deepEqual([index_path, cbas_dirs], ['/data', ['/data']]);
+    assert.match((await send({ index_path: '/database' }))[0], /writable/);
+  });
+
   it('refuses names that it cannot go by', async () => {
     const { request } = await fresh();
     const rename = async (form: Record<string, string>) =>

@@ -243,6 +243,7 @@ test('a node takes several folders for analytics, each once', async (t) => {
   const twice = await send(settings, 'cbas_path', '/ours/a', '/ours/a');
   const text = 'Different directories should not resolve into the same physical location.';
   assert.deepEqual([twice.status, twice.body], [400, [`Could not set analytics storage. ${text}`]]);
+  assert.deepEqual((await send(settings, 'cbas_path', '/ours/e', '/ours/e/')).body, twice.body);
   const second = await send(settings, 'cbas_path', '/ours/a', 'b');
   assert.deepEqual([second.status, second.body], [400, ['An absolute path is required for cbas_path']]);
   assert.deepEqual(await shown(), ['/ours/c', '/ours/d']);

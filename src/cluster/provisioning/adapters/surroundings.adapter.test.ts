@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -38,4 +38,19 @@ test('refuses folders below one that takes no entries, at once', {
 test('refuses paths that the system cannot have', async () => {
   assert.equal(await surroundings.usableFolder(`/${'a/'.repeat(100_000)}`), false);
   assert.equal(await surroundings.usableFolder('/tmp/nul\0byte'), false);
+});
+
+test('follows links as far as there is a path, and takes the rest as it is written', async () => {
+  using folder = scratch();
+  const real = realpathSync(folder.path);
+  mkdirSync(join(real, 'there'));
+  symlinkSync(join(real, 'there'), join(real, 'link'));
+  symlinkSync(join(real, 'ring'), join(real, 'ring'));
+  const led = (...path: string[]) => surroundings.physicalPath(join(real, ...path));
+  assert.equal(await led('link'), join(real, 'there'));
+  assert.equal(await led('link', 'not', 'yet/'), join(real, 'there', 'not', 'yet'));
+  assert.equal(await led('ring', 'below'), join(real, 'ring', 'below'));
+  assert.equal(await surroundings.physicalPath('/no-such-folder/at-all'), '/no-such-folder/at-all');
+  const long = `/${'a/'.repeat(100_000)}`;
+  assert.equal(await surroundings.physicalPath(long), long.slice(0, -1));
 });

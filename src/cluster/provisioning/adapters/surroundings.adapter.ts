@@ -2,9 +2,9 @@
 
 import { lookup } from 'node:dns/promises';
 import { constants } from 'node:fs';
-import { access, mkdir, stat } from 'node:fs/promises';
+import { access, mkdir, realpath, stat } from 'node:fs/promises';
 import { createServer, isIP } from 'node:net';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Family } from '../../config/cluster-state.ts';
 import type { NodeSurroundings } from '../node-setup.service.ts';
 
@@ -41,6 +41,19 @@ export class Surroundings implements NodeSurroundings {
       return (await stat(path)).isDirectory();
     } catch {
       return false; // not there, not ours, or not a folder: all the same to the caller
+    }
+  }
+
+  async physicalPath(path: string): Promise<string> {
+    const missing: string[] = [];
+    for (let folder = resolve(path); ; folder = dirname(folder)) {
+      try {
+        return join(await realpath(folder), ...missing);
+      } catch (error) {
+        // Whatever else is wrong with it, nothing can be written there.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return resolve(path);
+        missing.unshift(basename(folder));
+      }
     }
   }
 

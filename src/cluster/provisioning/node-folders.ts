@@ -1,0 +1,122 @@
+// The folders of a node: what a request asks for, and why it cannot have that.
+import type { Form } from '#contract/route.ts';
+import type { NodePaths } from '../config/cluster-state.ts';
+
+/** Folders as the operating system sees them. */
+export interface Folders {
+  /** Where a path leads once links are followed; what is not there yet is taken as it is written. */
+  physicalPath(path: string): Promise<string>;
+  /** Makes the folder if need be; false when it cannot be written. */
+  usableFolder(path: string): Promise<boolean>;
+}
+
+/** A request's names of the node's folders, in the order of the two calls that set them. There may be several for analytics. */
+export interface PathNames {
+  data: string;
+  index: string;
+  analytics: string;
+  eventing: string;
+  javaHome: string;
+}
+
+interface PathsRequest {
+  form: Form;
+  names: PathNames;
+  before: NodePaths;
+  provisioned: boolean;
+}
+
+/** Answers the paths that the node is to have; adds to `problems` why it cannot. */
+export async function readPaths(
+  { form, names, before, provisioned }: PathsRequest,
+  folders: Folders,
+  problems: string[],
+): Promise<NodePaths> {
+  const sent = sentPaths(form, names, before, problems);
+  if (problems.length > 0) return before;
+  const wanted = await followed(sent, before, folders);
+  problems.push(...below(await folders.physicalPath(before.data), wanted, before, names));
+  if (problems.length === 0) problems.push(...(await refusals(wanted, before, provisioned, folders)));
+  return wanted;
+}
+
+function sentPaths(form: Form, names: PathNames, before: NodePaths, problems: string[]): NodePaths {
+  const path = (name: string, sent: string) => {
+    if (sent === '') problems.push(`${name} cannot contain empty string`);
+    else if (!sent.startsWith('/') && !/^[A-Za-z]:[\\/]/.test(sent)) {
+      problems.push(`An absolute path is required for ${name}`);
+    }
+    return sent;
+  };
+  const folder = (name: string, present: string) =>
+    form[name] === undefined ? present : path(name, form[name]);
+  const analytics = form[names.analytics]?.split('\n').map((sent) => path(names.analytics, sent));
+  return {
+    data: folder(names.data, before.data),
+    index: folder(names.index, before.index),
+    analytics: analytics ?? before.analytics,
+    eventing: folder(names.eventing, before.eventing),
+    javaHome: form[names.javaHome] ?? before.javaHome,
+  };
+}
+
+/** Folders that the node has already stay as they are called, whatever name they come by. */
+async function followed(sent: NodePaths, before: NodePaths, folders: Folders): Promise<NodePaths> {
+  const known = new Map<string, string>();
+  for (const path of all(before)) known.set(await folders.physicalPath(path), path);
+  const follow = async (path: string) => {
+    const physical = await folders.physicalPath(path);
+    return known.get(physical) ?? physical;
+  };
+  return {
+    data: await follow(sent.data),
+    index: await follow(sent.index),
+    analytics: await Promise.all(sent.analytics.map(follow)),
+    eventing: await follow(sent.eventing),
+    javaHome: sent.javaHome,
+  };
+}
+
+const all = ({ data, index, analytics, eventing }: NodePaths) => [data, index, ...analytics, eventing];
+
+/** What is in the data folder belongs to the data service: others may share the folder, not nest in it. */
+function below(dataFolder: string, wanted: NodePaths, before: NodePaths, names: PathNames): string[] {
+  const inside = dataFolder.endsWith('/') ? dataFolder : `${dataFolder}/`;
+  const present = all(before);
+  return [
+    [names.index, wanted.index],
+    ...wanted.analytics.map((path) => [names.analytics, path]),
+    [names.eventing, wanted.eventing],
+  ].flatMap(([name, path = '']) =>
+    path.startsWith(inside) && !present.includes(path)
+      ? [`'${name}' (${path}) must not be a sub-directory of 'data_path' (${before.data})`]
+      : [],
+  );
+}
+
+async function refusals(
+  wanted: NodePaths,
+  before: NodePaths,
+  provisioned: boolean,
+  folders: Folders,
+): Promise<string[]> {
+  const changed = all(wanted).filter((path) => !all(before).includes(path));
+  if (changed.length > 0 && provisioned) {
+    return ['Changing paths of nodes that are part of provisioned cluster is not supported'];
+  }
+  if (wanted.data !== before.data) {
+    return [
+      `Could not set the storage path. It is fixed while the node runs (${before.data}); start it with another --data-dir.`,
+    ];
+  }
+  if (new Set(wanted.analytics).size < wanted.analytics.length) return [sameFolder];
+  for (const path of changed) {
+    if (!(await folders.usableFolder(path))) {
+      return [`Could not set the storage path. It must be a directory writable by this node: ${path}`];
+    }
+  }
+  return [];
+}
+
+const sameFolder =
+  'Could not set analytics storage. Different directories should not resolve into the same physical location.';
