@@ -1,7 +1,8 @@
-// Run by npm after an install in a checkout: starts a node once, so that the compiled form of its code is in the cache and the
-// first real start is as fast and small as the others. What fails here fails nothing; plain JavaScript, for older Nodes run it too.
+// Run by npm after an install in a checkout: starts a node and the cloud once, so that the compiled form of their code is in the
+// cache and the first real start is as fast and small as the others. What fails here fails nothing; plain JavaScript, for older
+// Nodes run it too.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,15 +10,19 @@ import { fileURLToPath } from 'node:url';
 const launcher = fileURLToPath(new URL('../bin/divan.js', import.meta.url));
 const dataDir = mkdtempSync(join(tmpdir(), 'divan-warm-'));
 const ports = ['rest', 'rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls'];
-const args = ['node', '--data-dir', dataDir, '--bucket', 'b', '--username', 'a', '--password', 'warm-up'];
+const readyFile = join(dataDir, 'ready.json');
+const args = ['up', '--data-dir', dataDir, '--ready-file', readyFile, '--bucket', 'b', '--cloud-port', '0'];
 const child = spawn(
   process.execPath,
   [launcher, ...args, ...ports.flatMap((name) => [`--${name}-port`, '0'])],
-  {
-    stdio: ['ignore', 'pipe', 'ignore'],
-    timeout: 30_000,
-  },
+  { stdio: 'ignore', timeout: 30_000 },
 );
-child.on('error', () => {});
-child.stdout.once('data', () => child.kill('SIGTERM'));
-child.once('exit', () => rmSync(dataDir, { recursive: true, force: true }));
+const look = setInterval(() => {
+  if (existsSync(readyFile)) child.kill('SIGTERM');
+}, 50);
+const end = () => {
+  clearInterval(look);
+  rmSync(dataDir, { recursive: true, force: true });
+};
+child.on('error', end);
+child.once('exit', end);

@@ -1,4 +1,5 @@
 // `divan cloud`: from options to a management API that is ready, and to its end.
+import { flushCompileCache } from 'node:module';
 import { totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Goof } from '#cloud/answers/goof.ts';
@@ -46,6 +47,8 @@ export async function runCloud(given: CloudOptionValues): Promise<void> {
   process.send?.(ready);
   process.stdout.write(summary(api, cloud, options));
   giveBackWhenIdle();
+  // Node does so at a regular end only: after a kill the next start would compile everything again.
+  flushCompileCache();
 }
 
 /** One that has a parent may have to wait for the one before it, whose parent was killed. */

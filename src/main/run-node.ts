@@ -1,4 +1,5 @@
 // `divan node` and `divan up`: from options to a node that is ready, and to its end.
+import { flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
 import { rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
@@ -135,6 +136,8 @@ async function becomeReady(readying: Readying): Promise<void> {
     }),
   );
   if (companion !== null) told({ ...ready, cloud: await startBeside(companion, readying) });
+  // Node does so at a regular end only: after a kill the next start would compile everything again.
+  flushCompileCache();
 }
 
 /** The node serves meanwhile. Without its companion it is not what was asked for, so that both end together. */
