@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { realClock } from '#ports/clock.ts';
+import { environmentName } from './options.ts';
 import type { ReadyFile } from './ready.ts';
 import { type Companion, runNode } from './run-node.ts';
 import { StartError } from './start-error.ts';
@@ -34,7 +35,7 @@ class CloudBeside implements Companion {
       // Away from the terminal's Ctrl-C, which this process passes on in its own way.
       detached: true,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: surroundings(),
+      env: { ...surroundings(), ...secretsFor(this.options) },
     });
     this.child = child;
     const ready = await untilReady(child);
@@ -69,7 +70,6 @@ function argumentsFor(options: UpOptions): string[] {
     'size-scale': options['size-scale'],
     'rate-limit': options['rate-limit'],
     'log-level': options['log-level'],
-    database: options.database,
     capacity: options.capacity,
     config: options.config,
   };
@@ -77,6 +77,10 @@ function argumentsFor(options: UpOptions): string[] {
     value === undefined ? [] : [`--${name}`, String(value)],
   );
 }
+
+/** Its address may hold a password, and everybody on the machine can read arguments. */
+const secretsFor = ({ database }: UpOptions): NodeJS.ProcessEnv =>
+  database === undefined ? {} : { [environmentName('database')]: database };
 
 async function untilReady(child: ChildProcess): Promise<CloudReady> {
   const { promise, resolve, reject } = Promise.withResolvers<CloudReady>();
@@ -96,6 +100,6 @@ async function untilReady(child: ChildProcess): Promise<CloudReady> {
   }
 }
 
-/** What was given to this process is passed on as arguments, and nothing else of it. */
+/** What was given to this process is passed on by name, and nothing else of it. */
 const surroundings = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('DIVAN_')));

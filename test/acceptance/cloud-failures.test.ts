@@ -44,14 +44,23 @@ test('deletes a cluster while it is made, and takes further deletions for the sa
   assert.equal((await cloud.request('DELETE', path)).status, 404);
 });
 
-test('starts nodes with an allocator that gives buffers back, and without its own settings', async () => {
-  await using cloud = await CloudProcess.start();
+test('starts nodes with an allocator that gives buffers back, and nothing that is the cloud’s own', async () => {
+  const environment = { PGPASSWORD: 'of the database', SOME_TOKEN: 'of somebody', TZ: 'UTC' };
+  await using cloud = await CloudProcess.start({ environment });
   await accepted(cloud, 'lean');
   await eventually(() => assert.equal(cloud.nodePids().length, 1));
-  const environment = readFileSync(`/proc/${cloud.nodePids()[0]}/environ`, 'latin1').split('\0');
-  assert.ok(environment.includes('MALLOC_MMAP_THRESHOLD_=131072'));
-  const own = environment.filter((entry) => entry.startsWith('DIVAN_')).map((entry) => entry.split('=')[0]);
-  assert.deepEqual(own.sort(), ['DIVAN_PASSWORD', 'DIVAN_USERNAME']);
+  const read = (file: string) =>
+    readFileSync(`/proc/${cloud.nodePids()[0]}/${file}`, 'latin1').split('\0').slice(0, -1);
+  const given = new Map(read('environ').map((entry) => entry.split('=', 2) as [string, string]));
+  assert.deepEqual([given.get('MALLOC_MMAP_THRESHOLD_'), given.get('TZ')], ['131072', 'UTC']);
+  assert.deepEqual([given.get('PGPASSWORD'), given.get('SOME_TOKEN')], [undefined, undefined]);
+  assert.deepEqual([...given.keys()].filter((name) => name.startsWith('DIVAN_')).sort(), [
+    'DIVAN_PASSWORD',
+    'DIVAN_USERNAME',
+  ]);
+  const password = given.get('DIVAN_PASSWORD') as string;
+  assert.ok(password.length > 20);
+  assert.ok(!read('cmdline').join(' ').includes(password));
 });
 
 test('says why a cluster could not be made, and deletes it', async () => {

@@ -85,6 +85,17 @@ test('starts the node alone when asked to', async () => {
   assert.equal(existsSync(join(scratch, 'alone', 'cloud')), false);
 });
 
+test('shows nobody the address of the database, which may hold a password', async () => {
+  const database = join(scratch, 'secret.db');
+  const { child } = await up('hidden', '--cloud-port', '0', '--database', database);
+  assert.ok(existsSync(database));
+  const { stdout } = spawnSync('ps', ['-ww', '--ppid', String(child.pid), '-o', 'args='], {
+    encoding: 'utf8',
+  });
+  assert.match(stdout, / cloud --data-dir /);
+  assert.ok(!stdout.includes(database), stdout);
+});
+
 test('says that the cloud’s port is in use, and ends', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');

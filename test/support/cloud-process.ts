@@ -19,6 +19,8 @@ export interface CloudSettings {
   /** Instead of the checkout's. */
   launcher?: string;
   args?: string[];
+  /** Beside that of the tests. */
+  environment?: Record<string, string>;
   /** An existing folder; it is kept afterwards, with nodes that still run. */
   dataDir?: string;
 }
@@ -68,6 +70,7 @@ export class CloudProcess {
     const launcher = settings.launcher ?? ownLauncher;
     const child = spawn(process.execPath, [launcher, ...args, ...(settings.args ?? [])], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...settings.environment },
     });
     const printed = { text: '' };
     for (const stream of [child.stdout, child.stderr]) {

@@ -105,6 +105,9 @@ function flags({ spec, folder, operatorAddress }: LaunchOptions): string[] {
  */
 const allocator = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '1048576' };
 
-/** The environment without this process's own settings. */
+/** What a program needs to run here. All else is this process's own: its database's password may be among it. */
+const needed =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|LD_\w+|DYLD_\w+|NODE_(OPTIONS|EXTRA_CA_CERTS|COMPILE_CACHE|V8_COVERAGE))$/;
+
 const surroundings = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('DIVAN_')));
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => needed.test(name)));
