@@ -195,6 +195,13 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     const twice = { name: 'orders', cloudId, projectId, servers: [both] };
     const { body } = await cloud.request('POST', '/v2/clusters', twice);
     assert.equal(body.message, 'servers.0: must have aws or azure, not both');
+    const { aws: _, ...ofAzure } = both;
+    const elsewhere = { ...twice, servers: [ofAzure] };
+    const refused = await cloud.request('POST', '/v2/clusters', elsewhere);
+    assert.deepEqual(
+      [refused.status, refused.body.message],
+      [422, `servers.0.azure: must be left out: cloud ${cloudId} is of aws`],
+    );
     assert.deepEqual(cloud.nodePids(), []);
   });
 }
