@@ -1,5 +1,6 @@
 // Fields of queries and forms, with the texts of their refusals, which clients see and compare. A form made of these
 // refuses every wrong field at once: `{"errors":{field: text}}`.
+import { integerOf } from '#base/decimal.ts';
 import { fieldText } from './field-text.ts';
 import type { JsonSchema } from './json-schema.ts';
 import type { Issue, Result, Schema } from './schema.ts';
@@ -78,8 +79,8 @@ const range = (minimum: number, maximum: number): JsonSchema => ({
 /** Decimal digits with an optional sign; blanks around them are tolerated. */
 const integer = (min: number, max: number) =>
   sentField<number>(`integer from ${min} to ${max}`, range(min, max), fieldText.integer, (sent) => {
-    if (!/^\s*[+-]?\d{1,18}\s*$/.test(sent)) return { problem: fieldText.integer };
-    const value = Number(sent);
+    const value = integerOf(sent);
+    if (value === null) return { problem: fieldText.integer };
     return value >= min && value <= max ? { value } : { problem: fieldText.range(min, max) };
   });
 

@@ -1,4 +1,5 @@
 // Auto-compaction parameters, as the cluster's settings and a bucket's own share them.
+import { integerOf, numberOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
 import type { BucketAutoCompaction, FragmentationThreshold, TimePeriod } from '../config/cluster-state.ts';
 
@@ -12,9 +13,6 @@ interface NumberRule {
   min: number;
   max: number;
 }
-
-const integer = /^\s*[+-]?\d{1,15}\s*$/;
-const decimal = /^\s*[+-]?\d{1,15}(\.\d{1,40})?\s*$/;
 
 /** `undefined` as a text clears a number; that is how an unset one reads back. */
 export const cleared = 'undefined';
@@ -106,11 +104,10 @@ export function numberField(
   const sent = form[name];
   if (sent === undefined) return absent;
   if (sent === cleared) return null;
-  if (!integer.test(sent)) {
-    complaints.add(name, `${rule.human} must be an integer`);
-    return absent;
-  }
-  return inRange(name, Number(sent), rule, absent, complaints);
+  const value = integerOf(sent);
+  if (value !== null) return inRange(name, value, rule, absent, complaints);
+  complaints.add(name, `${rule.human} must be an integer`);
+  return absent;
 }
 
 function inRange(
@@ -120,10 +117,12 @@ function inRange(
   absent: number | null,
   complaints: Complaints,
 ): number | null {
-  if (value >= rule.min && value <= rule.max) return value;
-  const size = value < rule.min ? 'small' : 'large';
-  const max = Number.isFinite(rule.max) ? rule.max : 'infinity';
-  complaints.add(name, `${rule.human} is too ${size}. Allowed range is ${rule.min} - ${max}`);
+  // Without a bound of its own a number still has to be kept exactly.
+  const max = Math.min(rule.max, Number.MAX_SAFE_INTEGER);
+  if (value >= rule.min && value <= max) return value;
+  const [size, shownMax] =
+    value > max ? ['large', max] : ['small', Number.isFinite(rule.max) ? max : 'infinity'];
+  complaints.add(name, `${rule.human} is too ${size}. Allowed range is ${rule.min} - ${shownMax}`);
   return absent;
 }
 
@@ -132,10 +131,11 @@ export function purgeIntervalDays(form: Form, min: number, complaints: Complaint
   const name = 'purgeInterval';
   const sent = form[name];
   if (sent === undefined || sent === cleared) return null;
-  if (!decimal.test(sent)) {
+  const number = numberOf(sent);
+  if (number === null) {
     complaints.add(name, 'metadata purge interval must be a number');
     return null;
   }
-  const days = Number(Number(sent).toFixed(15));
+  const days = Number(number.toFixed(15));
   return inRange(name, days, { human: 'metadata purge interval', min, max: 60 }, null, complaints);
 }

@@ -1,4 +1,5 @@
 // The forms of the auto-failover settings. Refusals are texts, one line per parameter.
+import { integerOf } from '#base/decimal.ts';
 import { refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
 import type { Edition } from '../config/cluster-state.ts';
@@ -83,5 +84,4 @@ function within(form: Form, name: string, [min, max]: readonly [number, number],
   return value;
 }
 
-const number = (sent: string | undefined): number =>
-  sent !== undefined && /^\s*\+?\d{1,15}\s*$/.test(sent) ? Number(sent) : Number.NaN;
+const number = (sent: string | undefined): number => integerOf(sent ?? '') ?? Number.NaN;

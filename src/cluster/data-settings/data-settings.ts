@@ -1,5 +1,6 @@
 // The data service's global settings: which there are and what they may be. The cluster has values, and each node may
 // have its own in their place; only those that were set are kept.
+import { integerOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 
@@ -94,8 +95,8 @@ function readValue(sent: string, rule: Rule): Reading {
 }
 
 function readInteger(sent: string, min: number, max: number): Reading {
-  if (!/^\s*[+-]?\d{1,15}\s*$/.test(sent)) return { problem: 'invalid' };
-  const value = Number(sent);
+  const value = integerOf(sent);
+  if (value === null) return { problem: 'invalid' };
   if (value < min) return { problem: 'too_small' };
   return value > max ? { problem: 'too_large' } : { value };
 }

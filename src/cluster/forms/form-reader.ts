@@ -1,4 +1,5 @@
 // Reads a form's fields by type and gathers what is wrong, in the texts that all validated calls share.
+import { integerOf } from '#base/decimal.ts';
 import { fieldText } from '#contract/field-text.ts';
 import type { Form } from '#contract/route.ts';
 import { Problems } from './problems.ts';
@@ -24,7 +25,7 @@ export class FormReader {
   integer(name: string, min: number, max: number): number | undefined {
     const sent = this.form[name];
     if (sent === undefined) return undefined;
-    const value = /^\s*[+-]?\d{1,15}\s*$/.test(sent) ? Number(sent) : null;
+    const value = integerOf(sent);
     if (value === null) this.problems.add(name, fieldText.integer);
     else if (value < min || value > max) this.problems.add(name, fieldText.range(min, max));
     return value ?? undefined;

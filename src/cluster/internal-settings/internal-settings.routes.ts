@@ -1,4 +1,5 @@
 // From requests about the internal settings to the key that holds them.
+import { integerOf } from '#base/decimal.ts';
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Form, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -34,9 +35,8 @@ export function internalSettingsRoutes(settings: SettingsStore, view: ClusterVie
 }
 
 function parallelIndexers(form: Form): number {
-  const sent = form['globalValue'] ?? '';
   const { min, max } = numberRules.maxParallelIndexers;
-  const value = /^\s*[+-]?\d{1,15}\s*$/.test(sent) ? Number(sent) : null;
+  const value = integerOf(form['globalValue'] ?? '');
   if (value !== null && value >= min && value <= max) return value;
   const why = value === null ? 'invalid' : value < min ? 'too_small' : 'too_large';
   throw refuse.bare({ _: `Invalid globalValue: ${why}` });

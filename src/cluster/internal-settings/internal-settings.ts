@@ -1,4 +1,5 @@
 // The internal settings: which there are, their ranges and defaults, and how a form becomes changes of them.
+import { integerOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 
@@ -83,7 +84,7 @@ export function readInternalForm(form: Form): { changes: Partial<InternalSetting
 function readNumber(sent: string | undefined, rule: NumberRule): number | null | undefined | string {
   if (sent === undefined) return undefined;
   if (sent === '' && rule.default === null) return null;
-  const value = /^\s*[+-]?\d{1,15}\s*$/.test(sent) ? Number(sent) : Number.NaN;
-  if (value >= rule.min && value <= rule.max) return value;
+  const value = integerOf(sent);
+  if (value !== null && value >= rule.min && value <= rule.max) return value;
   return `The value must be between ${rule.min} and ${rule.max}.`;
 }

@@ -46,7 +46,7 @@ export function alternatePorts(
 
 function portProblem(name: string, text: string): string | null {
   if (!portNames.has(name)) return 'No such port.';
-  if (!/^\s*\d{1,9}\s*$/.test(text)) return 'Port must be a number.';
+  if (!/^\s*\d+\s*$/.test(text)) return 'Port must be a number.';
   const port = Number(text);
   if (port <= 1023 || port >= 65_536) {
     return 'The port number must be greater than 1023 and less than 65536.';

@@ -104,7 +104,7 @@ export class ProvisioningService {
   #checkPort(sent: string, problems: Problems): void {
     const present = this.#deps.view.self.ports.mgmt;
     if (sent === 'SAME') return;
-    if (!/^\s*\d{1,9}\s*$/.test(sent)) problems.add('port', 'Port must be a number.');
+    if (!/^\s*\d+\s*$/.test(sent)) problems.add('port', 'Port must be a number.');
     else if (Number(sent) <= 1023 || Number(sent) >= 65_536) {
       problems.add('port', 'The port number must be greater than 1023 and less than 65536.');
     } else if (Number(sent) !== present) {
