@@ -3,6 +3,11 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { Random } from '#ports/random.ts';
 
+/** The text was changed, or sealed for another purpose or under another key. */
+export class UnsealError extends Error {
+  override readonly name = 'UnsealError';
+}
+
 export const secretKeyBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
@@ -26,12 +31,18 @@ export class SecretBox {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
   }
 
-  /** Throws when the text was changed, or sealed for another purpose or under another key. */
+  /** Throws UnsealError. */
   open(purpose: string, text: string): string {
     const bytes = Buffer.from(text, 'base64');
     const nonce = bytes.subarray(0, nonceBytes);
     const decipher = createDecipheriv('aes-256-gcm', this.key, nonce).setAAD(Buffer.from(purpose));
     decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
-    return decipher.update(bytes.subarray(nonceBytes + tagBytes), undefined, 'utf8') + decipher.final('utf8');
+    try {
+      return (
+        decipher.update(bytes.subarray(nonceBytes + tagBytes), undefined, 'utf8') + decipher.final('utf8')
+      );
+    } catch (error) {
+      throw new UnsealError(`a ${purpose} was sealed under another key, or changed since`, { cause: error });
+    }
   }
 }

@@ -27,6 +27,9 @@ const passwordFile = 'administrator.sealed';
 const purpose = 'administrator';
 const firstStartFile = 'first-start.pending';
 
+/** Of a node. */
+export const configurationPath = (folder: string): string => join(folder, 'config.db');
+
 export class DataFolder {
   readonly path: string;
   private readonly random: Random;
@@ -53,8 +56,15 @@ export class DataFolder {
 
   /** Encrypts under the folder's key, or under that of another file; made on first use. */
   secrets(path = join(this.path, keyFile)): SecretBox {
-    if (!existsSync(path)) writeOnce(path, this.random.bytes(secretKeyBytes));
+    if (!existsSync(path)) writeOnce(path, this.newKey());
     return new SecretBox(readFileSync(path), this.random);
+  }
+
+  /** What was sealed under a key that is lost can never be read: another one must not take its place. */
+  private newKey(): Uint8Array {
+    if (existsSync(configurationPath(this.path)))
+      throw new Error('it is missing, though there is a config.db');
+    return this.random.bytes(secretKeyBytes);
   }
 
   /** Names this folder among others; made on first use. */

@@ -8,6 +8,8 @@ export function lockDataFolder(path: string): FolderLock {
     return lockFolder(path);
   } catch (error) {
     if (error instanceof FolderInUseError) throw new StartError(error.message, { cause: error });
-    throw error;
+    throw new StartError(`cannot lock the data folder ${path}: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }

@@ -18,8 +18,9 @@ import { ClientGate } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.ts';
+import type { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.ts';
 import type { NodeOptions } from './node-options.ts';
+import { openConfiguration } from './open-configuration.ts';
 import { OpenPorts } from './open-ports.ts';
 import { release } from './release.ts';
 import { opening } from './start-error.ts';
@@ -66,7 +67,7 @@ export class Node {
       }),
     );
     const dataFolder = options['data-dir'];
-    this.store = new EmbeddedConfigStore(join(dataFolder, 'config.db'));
+    this.store = openConfiguration(dataFolder);
     this.stops.push({ name: 'configuration', stop: () => this.store[Symbol.asyncDispose]() });
     this.metrics = this.stopping('metrics', metricsIn(join(dataFolder, 'metrics'), log.child('metrics')));
     this.manager = this.stopping('manager', this.createManager(dataFolder, secrets));

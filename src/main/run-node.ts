@@ -1,6 +1,7 @@
 // `divan node` and `divan up`: from options to a node that is ready, and to its end.
 import { flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
+import { type SecretBox, UnsealError } from '#auth/secret-box.ts';
 import { rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -49,7 +50,7 @@ export async function runNode(
   const held = lockDataFolder(options['data-dir']);
   const log = pinoLog(options['log-level']);
   const node = new Node(options, {
-    secrets: folder.secrets(),
+    secrets: secretsOf(folder),
     log,
     onLost: (reason) => die(log, new Error('the data service ended', { cause: reason })),
   });
@@ -66,9 +67,23 @@ export async function runNode(
     giveBackWhenIdle();
   } catch (error) {
     await node.stop();
-    throw error;
+    throw error instanceof UnsealError ? keyLost(folder, error) : error;
   }
 }
+
+function secretsOf(folder: DataFolder): SecretBox {
+  try {
+    return folder.secrets();
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new StartError(`cannot use the secret.key of the data folder ${folder.path}: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+const keyLost = (folder: DataFolder, { message }: UnsealError): StartError =>
+  new StartError(`the secret.key of the data folder ${folder.path} is not the one it had: ${message}`);
 
 /** A part is gone: of data, what was acknowledged is on disk or was lost with it; only a new start can serve again. */
 function die(log: Log, reason: Error): void {

@@ -25,7 +25,7 @@ export class FolderInUseError extends Error {
 /** Makes the folder when absent and locks it until `release` or the end of the process. Throws FolderInUseError. */
 export function lockFolder(folder: string): FolderLock {
   mkdirSync(folder, { recursive: true });
-  const db = new DatabaseSync(join(folder, 'lock.db'));
+  const db = openLock(join(folder, 'lock.db'));
   // Beside the lock, since nobody else can read what is locked; and never opened here otherwise: closing any other
   // descriptor of the locked file would free the lock.
   const pidPath = join(folder, 'lock.pid');
@@ -33,7 +33,7 @@ export function lockFolder(folder: string): FolderLock {
     db.exec('begin exclusive');
   } catch (error) {
     db.close();
-    throw isBusy(error) ? new FolderInUseError(folder, readPid(pidPath)) : error;
+    throw isBusy(error) ? new FolderInUseError(folder, readPid(pidPath)) : lockError(error);
   }
   writeFileSync(pidPath, `${process.pid}\n`);
   return {
@@ -43,6 +43,17 @@ export function lockFolder(folder: string): FolderLock {
     },
   };
 }
+
+function openLock(path: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path);
+  } catch (error) {
+    throw lockError(error);
+  }
+}
+
+const lockError = (error: unknown): Error =>
+  new Error(`lock.db: ${(error as Error).message}`, { cause: error });
 
 const sqliteBusy = 5;
 const isBusy = (error: unknown): boolean =>

@@ -2,6 +2,7 @@
 // Changes are rare and small, so they run where they are called.
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { checkWal } from '#ports/wal-check.ts';
 import type { ConfigStore, Entry } from './config-store.ts';
 import { WatchList } from './watch-list.ts';
 
@@ -100,7 +101,9 @@ function open(path: string): DatabaseSync {
   closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path);
   try {
+    checkWal(`${path}-wal`);
     checkOwner(database, path);
+    checkEntries(database);
     database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = 2000');
     database.exec(`begin immediate;
       create table if not exists entry(key text primary key, value text not null, revision integer not null) without rowid;
@@ -127,6 +130,18 @@ function checkOwner(database: DatabaseSync, path: string): void {
   if (owner === 0 && tables === 0) return;
   if (owner !== applicationId) throw new Error(`${path} is not a configuration of this product`);
   if ((version as number) > schemaVersion) throw new Error(`written by a newer version (schema ${version})`);
+}
+
+/** A damaged entry is told at once, not by the first request that needs it. */
+function checkEntries(database: DatabaseSync): void {
+  if (database.prepare("select 1 from sqlite_schema where name = 'entry'").get() === undefined) return;
+  for (const { key, value } of database.prepare('select key, value from entry').iterate()) {
+    try {
+      JSON.parse(value as string);
+    } catch (error) {
+      throw new Error(`the entry "${key}" is damaged`, { cause: error });
+    }
+  }
 }
 
 function prepare(database: DatabaseSync) {

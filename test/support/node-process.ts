@@ -28,8 +28,8 @@ export interface NodeSettings {
 }
 
 export const administrator = { username: 'Administrator', password: 'password' };
-const ownLauncher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
-const portFlags = ['rest', 'rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls'].flatMap(
+export const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+export const portFlags = ['rest', 'rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls'].flatMap(
   (name) => [`--${name}-port`, '0'],
 );
 const startTimeoutMs = 30_000;
@@ -107,8 +107,8 @@ function launch(dataDir: string, readyFile: string, settings: NodeSettings) {
   const { username, password } = { ...administrator, ...settings };
   const credentials = settings.unprovisioned ? [] : ['--username', username, '--password', password];
   const args = ['node', '--data-dir', dataDir, '--ready-file', readyFile, ...portFlags, ...credentials];
-  const launcher = settings.launcher ?? ownLauncher;
-  const child = spawn(process.execPath, [launcher, ...args, ...(settings.args ?? [])], {
+  const path = settings.launcher ?? launcher;
+  const child = spawn(process.execPath, [path, ...args, ...(settings.args ?? [])], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...settings.environment },
   });

@@ -2,6 +2,7 @@
 // never tried again. What was committed stays; what came after is refused with the first error's reason.
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { checkWal } from '#ports/wal-check.ts';
 import {
   DamagedFileError,
   DiskFullError,
@@ -13,7 +14,6 @@ import { connectionSql, pageBytes, sql } from '../schema.ts';
 import { CleanFlag, checkFormat, checkHeader, type DataFileSpec } from './file-format.ts';
 import { type LoadCursor, type LoadPage, PageReader } from './page-reader.ts';
 import { RowWriter } from './row-writer.ts';
-import { checkWal } from './wal-check.ts';
 
 /** Another process that looks into the file may hold a lock this long before a commit fails. */
 const busyTimeoutMs = 2000;
