@@ -4,7 +4,9 @@ import { connect, type Socket } from 'node:net';
 
 export interface Load {
   readonly url: URL;
-  readonly token?: string;
+  readonly authorization?: string;
+  /** Sent by POST; without one GET asks. */
+  readonly form?: string;
   /** The path of the next request; by default always that of the url. */
   readonly next?: () => string;
   readonly connections: number;
@@ -18,7 +20,7 @@ export interface Figures {
   readonly p99: number;
 }
 
-export async function load({ url, token, next, connections, ms }: Load): Promise<Figures> {
+export async function load({ url, next, connections, ms, ...sent }: Load): Promise<Figures> {
   const times: number[] = [];
   const until = performance.now() + ms;
   let bytes = 0;
@@ -28,7 +30,7 @@ export async function load({ url, token, next, connections, ms }: Load): Promise
     while (performance.now() < until) {
       const path = next?.() ?? `${url.pathname}${url.search}`;
       const began = performance.now();
-      bytes = await ask(socket, url, path, token);
+      bytes = await ask(socket, requestText(url, path, sent));
       times.push(performance.now() - began);
     }
     socket.destroy();
@@ -39,10 +41,23 @@ export async function load({ url, token, next, connections, ms }: Load): Promise
   return { perSecond: (times.length / ms) * 1000, bytes, p50: at(0.5), p99: at(0.99) };
 }
 
-/** The size of the body. */
-function ask(socket: Socket, { host }: URL, path: string, token: string | undefined): Promise<number> {
-  const authorization = token === undefined ? '' : `authorization: Bearer ${token}\r\n`;
-  socket.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\n${authorization}\r\n`);
+function requestText(
+  { host }: URL,
+  path: string,
+  { authorization, form }: Pick<Load, 'authorization' | 'form'>,
+): string {
+  const headers = [
+    `host: ${host}`,
+    ...(authorization === undefined ? [] : [`authorization: ${authorization}`]),
+  ];
+  if (form !== undefined)
+    headers.push('content-type: application/x-www-form-urlencoded', `content-length: ${form.length}`);
+  return `${form === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${form ?? ''}`;
+}
+
+/** The size of the answer's body. */
+function ask(socket: Socket, request: string): Promise<number> {
+  socket.write(request);
   return new Promise((resolve, reject) => {
     let text = '';
     const onData = (chunk: Buffer): void => {
@@ -53,7 +68,7 @@ function ask(socket: Socket, { host }: URL, path: string, token: string | undefi
       if (text.length < head + 4 + length) return;
       socket.off('data', onData);
       if (text.startsWith('HTTP/1.1 200')) resolve(length);
-      else reject(new Error(`${path}: ${text.slice(0, 400)}`));
+      else reject(new Error(`${request}: ${text.slice(0, 400)}`));
     };
     socket.on('data', onData);
   });

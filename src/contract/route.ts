@@ -109,6 +109,11 @@ export const reply = {
     text,
     ...(headers && { headers }),
   }),
+  /** A value that was made JSON already. */
+  jsonText: (text: string): Reply => ({
+    ...{ kind: 'text', status: 200, text },
+    headers: { 'Content-Type': 'application/json' },
+  }),
   stream: (source: (signal: AbortSignal) => AsyncIterable<unknown>): Reply => ({ kind: 'stream', source }),
 };
 

@@ -13,6 +13,7 @@ import { nodeServices, revisionEpoch, terseBucketConfig } from '../bootstrap/ter
 import type { ManifestState, StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { effectiveDataSettings } from '../data-settings/data-settings.ts';
+import { mappedText } from '../topology/vbucket-map.ts';
 
 const mib = 1024 * 1024;
 
@@ -67,7 +68,7 @@ function bucketSpec(view: ClusterView, bucket: StoredBucket): BucketSpec {
     clusterConfig: {
       revEpoch: revisionEpoch,
       rev: view.bucketRevision(bucket.uuid),
-      json: JSON.stringify(terseBucketConfig(view, bucket)),
+      json: mappedText(terseBucketConfig(view, bucket)),
     },
   };
 }

@@ -2,7 +2,7 @@
 // names that published clients know.
 import type { AlternateAddresses, BucketType, NodeState, StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import { singleNodeMap } from '../topology/vbucket-map.ts';
+import { type Mapped, singleNodeMap } from '../topology/vbucket-map.ts';
 
 /** Rises when a configuration store is replaced by another; revisions count within it. */
 export const revisionEpoch = 1;
@@ -52,7 +52,7 @@ export const storageBackend = (type: BucketType): string => (type === 'native' ?
 /** Brackets around an IPv6 address, as in URLs. */
 export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
-export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): Record<string, unknown> {
+export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): Mapped {
   const { nodes } = view.cluster;
   return {
     rev: view.bucketRevision(bucket.uuid),

@@ -8,6 +8,7 @@ import type { Product } from '../config/product.ts';
 import { snapshots } from '../config/snapshots.ts';
 import type { Moments } from '../nodes/moments.ts';
 import { bucketNodeRecord, type NodeMoment, stableBucketNode, storageTotals } from '../nodes/node-record.ts';
+import { mappedText } from '../topology/vbucket-map.ts';
 import { fullRecord, stableRecord } from './bucket-record.ts';
 import type { SeriesReaderDeps } from './bucket-series.ts';
 import { bucketStatsRoutes } from './bucket-stats.routes.ts';
@@ -66,12 +67,12 @@ function judged(judgement: { fields: Record<string, string>; summaries: unknown 
 
 function reads({ service, view, data, moments, product }: BucketRoutesDeps): BoundRoute[] {
   const enterprise = product.edition === 'enterprise';
-  const recordOf = (bucket: StoredBucket, moment: NodeMoment, query: Form) => {
+  const textOf = (bucket: StoredBucket, moment: NodeMoment, query: Form) => {
     const manifest = view.manifest(bucket.uuid);
     const nodes = [bucketNodeRecord(moment, bucket)];
     const totals = query['basic_stats'] !== undefined ? storageTotals(moment, view.buckets) : null;
     const input = { bucket, manifest, moment, nodes, enterprise };
-    return fullRecord(input, data.measured(bucket.uuid), totals, query['skipMap'] === 'true');
+    return mappedText(fullRecord(input, data.measured(bucket.uuid), totals, query['skipMap'] === 'true'));
   };
   const streamed = (name: string, context: Context) => {
     const bucket = view.liveBucket(name);
@@ -84,11 +85,11 @@ function reads({ service, view, data, moments, product }: BucketRoutesDeps): Bou
     bind(contract.ListBuckets, async ({ query }, context) => {
       const moment = await moments.now(context);
       const seen = service.list().filter(({ name }) => context.may(`cluster.bucket[${name}].settings!read`));
-      return reply.json(seen.map((bucket) => recordOf(bucket, moment, query)));
+      return reply.jsonText(`[${seen.map((bucket) => textOf(bucket, moment, query)).join(',')}]`);
     }),
     bind(contract.GetBucket, async ({ params, query }, context) => {
       const moment = await moments.now(context);
-      return reply.json(recordOf(service.find(nameIn(params)), moment, query));
+      return reply.jsonText(textOf(service.find(nameIn(params)), moment, query));
     }),
     bind(contract.StreamBucket, ({ params }, context) => {
       const { name } = service.find(nameIn(params));

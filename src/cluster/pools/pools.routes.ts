@@ -11,6 +11,7 @@ import { type Changing, until } from '../config/until.ts';
 import type { Moments } from '../nodes/moments.ts';
 import { nodeStatus } from '../nodes/node-record.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
+import { mappedText } from '../topology/vbucket-map.ts';
 import { alerts, poolRecord, poolsRecord, streamedPool, versions } from './pool-record.ts';
 import * as contract from './pools.contract.ts';
 import { tasks } from './tasks.ts';
@@ -116,7 +117,7 @@ function bootstrap({ view, data }: PoolRoutesDeps): BoundRoute[] {
     bind(contract.StreamNodeServices, () =>
       reply.stream((signal) => snapshots([view], () => nodeServices(view), signal)),
     ),
-    bind(contract.GetTerseBucket, ({ params }) => reply.json(found(params['bucket']))),
+    bind(contract.GetTerseBucket, ({ params }) => reply.jsonText(mappedText(found(params['bucket'])))),
     bind(contract.StreamTerseBucket, ({ params }) => {
       found(params['bucket']);
       return reply.stream((signal) => snapshots([view, data], () => terse(params['bucket']), signal));

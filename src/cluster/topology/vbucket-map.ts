@@ -2,7 +2,42 @@
 
 export const vbucketCount = 1024;
 
+export type VbucketMap = readonly (readonly number[])[];
+
+/** By number of replicas. Maps and their texts are made once: they are by far the largest part of every bucket's record. */
+const maps = new Map<number, VbucketMap>();
+const texts = new WeakMap<VbucketMap, string>();
+
 /** One row per vbucket: active first, then as many replicas as asked for; -1 where no node can take one. */
-export function singleNodeMap(replicas: number): number[][] {
-  return Array.from({ length: vbucketCount }, () => [0, ...Array<number>(replicas).fill(-1)]);
+export function singleNodeMap(replicas: number): VbucketMap {
+  const made = maps.get(replicas);
+  if (made) return made;
+  const row = [0, ...Array<number>(replicas).fill(-1)];
+  const map = Array.from({ length: vbucketCount }, () => row);
+  maps.set(replicas, map);
+  return map;
+}
+
+/** A record that may carry a map. */
+export interface Mapped {
+  readonly vBucketServerMap?: { readonly vBucketMap: VbucketMap };
+  readonly [field: string]: unknown;
+}
+
+/** The same as `JSON.stringify`, without writing out the map anew. */
+export function mappedText(record: Mapped): string {
+  const { vBucketServerMap } = record;
+  if (!vBucketServerMap) return JSON.stringify(record);
+  const unmapped = { ...record, vBucketServerMap: { ...vBucketServerMap, vBucketMap: null } };
+  // Nothing that somebody named can look like this: quotes inside of texts are escaped.
+  return JSON.stringify(unmapped).replace(
+    '"vBucketMap":null',
+    () => `"vBucketMap":${textOf(vBucketServerMap.vBucketMap)}`,
+  );
+}
+
+function textOf(map: VbucketMap): string {
+  const made = texts.get(map) ?? JSON.stringify(map);
+  texts.set(map, made);
+  return made;
 }
