@@ -1,7 +1,7 @@
 // One open data file: its connection, and the rule that after any error but a full disk the connection is closed and
 // never tried again. What was committed stays; what came after is refused with the first error's reason.
 import { statSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { checkWal } from '#ports/wal-check.ts';
 import {
   DamagedFileError,
@@ -27,6 +27,8 @@ export class DataFile {
   private readonly db: DatabaseSync;
   private writer!: RowWriter;
   private reader!: PageReader;
+  /** Asked every second while somebody looks, of every file: kept, for preparing takes longer than running. */
+  private pageCounts: { free: StatementSync; all: StatementSync } | null = null;
   private truncateAtPages = checkpointPagesMax;
   /** Rises with each commit, over reopening too: a load that began before is told from one that goes on. */
   private commits = 0;
@@ -97,8 +99,12 @@ export class DataFile {
   sizes(): DiskSizes {
     const fileBytes = sizeOf(this.spec.path) + sizeOf(`${this.spec.path}-wal`);
     if (this.failure !== null) return { fileBytes, dataBytes: 0, freeBytes: 0 };
-    const freePages = this.number('pragma freelist_count');
-    const dataPages = this.number('pragma page_count') - freePages;
+    const { free, all } = (this.pageCounts ??= {
+      free: this.db.prepare('pragma freelist_count'),
+      all: this.db.prepare('pragma page_count'),
+    });
+    const freePages = numberOf(free);
+    const dataPages = numberOf(all) - freePages;
     return { fileBytes, dataBytes: dataPages * pageBytes, freeBytes: freePages * pageBytes };
   }
 
@@ -168,10 +174,6 @@ export class DataFile {
     return header;
   }
 
-  private number(text: string): number {
-    return Number(Object.values(this.db.prepare(text).get() ?? {})[0]);
-  }
-
   /** Undoes a commit that found no space, and gives up what the log takes without need. False when that fails too. */
   private rollBack(): boolean {
     this.isFull = true;
@@ -198,6 +200,8 @@ export class DataFile {
     if (this.db.isOpen) this.db.close();
   }
 }
+
+const numberOf = (statement: StatementSync): number => Number(Object.values(statement.get() ?? {})[0]);
 
 /** SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space to enlarge the index of the log. Neither follows a failed fsync. */
 const isDiskFull = (error: unknown): boolean =>
