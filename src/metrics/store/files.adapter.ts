@@ -26,14 +26,14 @@ export class FolderStoreFiles implements StoreFiles {
 
   async write(name: string, parts: readonly Buffer[]): Promise<void> {
     const temporary = this.#path(name + temporarySuffix);
-    const file = await open(temporary, 'w', ownerOnly);
     try {
-      await file.writev(parts);
-      await file.sync();
-    } finally {
-      await file.close();
+      await writeWhole(temporary, parts);
+      await rename(temporary, this.#path(name));
+    } catch (error) {
+      // On a full disk the half of it would take room from all others.
+      await rm(temporary, { force: true }).catch(() => {});
+      throw error;
     }
-    await rename(temporary, this.#path(name));
     await this.#syncFolder();
   }
 
@@ -84,5 +84,18 @@ export class FolderStoreFiles implements StoreFiles {
     } finally {
       await folder.close();
     }
+  }
+}
+
+/** A full disk may take a part and report no error. */
+async function writeWhole(path: string, parts: readonly Buffer[]): Promise<void> {
+  const file = await open(path, 'w', ownerOnly);
+  try {
+    const { bytesWritten } = await file.writev(parts);
+    const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+    if (bytesWritten < bytes) throw new Error(`the disk took ${bytesWritten} of ${bytes} bytes`);
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }
