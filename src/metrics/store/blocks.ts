@@ -20,6 +20,32 @@ export interface BlockBounds {
   /** Each block holds the samples of one span of this length. */
   readonly spanMs: number;
   readonly retention: { readonly ageMs: number; readonly bytes: number };
+  /** A query that would read more is refused. */
+  readonly samplesLimit: number;
+}
+
+export class TooManySamples extends Error {
+  override name = 'TooManySamples';
+
+  constructor(limit: number) {
+    super(`the query would read more than ${limit} samples`);
+  }
+}
+
+/** Samples that a query may still read. */
+export class Budget {
+  readonly #limit: number;
+  #left: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+    this.#left = limit;
+  }
+
+  take(chunks: readonly { readonly count: number }[]): void {
+    for (const { count } of chunks) this.#left -= count;
+    if (this.#left < 0) throw new TooManySamples(this.#limit);
+  }
 }
 
 interface Known {
@@ -103,14 +129,14 @@ export class Blocks {
   async select(
     matches: (labels: Entry['labels']) => boolean,
     matchers: readonly Matcher[],
-    { fromMs, toMs }: { fromMs: number; toMs: number },
+    { fromMs, toMs, budget }: { fromMs: number; toMs: number; budget: Budget },
   ): Promise<Found> {
     const wanted = this.#known.filter(
       ({ startMs }) => startMs <= toMs && startMs + this.#bounds.spanMs > fromMs,
     );
     const problems: string[] = [];
     const found = await Promise.all(
-      wanted.map((block) => this.#selectIn(block, { matches, matchers, fromMs, toMs, problems })),
+      wanted.map((block) => this.#selectIn(block, { matches, matchers, fromMs, toMs, budget, problems })),
     );
     return { series: found.flat(), problems };
   }
@@ -139,6 +165,7 @@ export class Blocks {
       }
       return found;
     } catch (error) {
+      if (error instanceof TooManySamples) throw error;
       told(error);
       return [];
     }
@@ -181,6 +208,7 @@ interface Query {
   matchers: readonly Matcher[];
   fromMs: number;
   toMs: number;
+  budget: Budget;
   problems: string[];
 }
 
@@ -193,10 +221,11 @@ function namesOf(matchers: readonly Matcher[], table: Table): Iterable<string> {
 async function readSeries(
   file: BlockFile,
   { labels, chunks }: Entry,
-  { fromMs, toMs }: Query,
+  { fromMs, toMs, budget }: Query,
   told: (error: unknown) => void,
 ): Promise<SeriesChunks> {
   const wanted = chunks.filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs);
+  budget.take(wanted);
   const [first, last] = [wanted[0], wanted.at(-1)];
   if (!first || !last) return { labels, chunks: [] };
   const bytes = await file.read(first.at, last.at + last.length - first.at);

@@ -17,15 +17,20 @@ export const coarseStepMs = 300 * secondMs;
 const recentSlots = 300;
 const recentSeriesLimit = 5_000;
 
+/** A tenth of a gigabyte in memory. */
+const samplesLimit = 5_000_000;
+
 export const fineBounds = {
   spanMs: 2 * hourMs,
   retention: { ageMs: 14 * dayMs, bytes: 512 * mib },
   seriesLimit,
+  samplesLimit,
 };
 export const coarseBounds = {
   spanMs: 2 * dayMs,
   retention: { ageMs: 2 * 365 * dayMs, bytes: 512 * mib },
   seriesLimit,
+  samplesLimit,
 };
 
 export interface StoreOptions {

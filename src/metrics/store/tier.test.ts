@@ -15,6 +15,7 @@ import { type TestContext, test } from 'node:test';
 import { type Log, silentLog } from '#ports/log.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { FlatSample, Matcher } from '../sample.ts';
+import { TooManySamples } from './blocks.ts';
 import { FolderStoreFiles } from './files.adapter.ts';
 import { Tier } from './tier.ts';
 
@@ -22,7 +23,12 @@ const hourMs = 3_600_000;
 const startMs = 1_700_006_400_000;
 /** Coprime to what lies in a block, so that every kind of byte is hit. */
 const flipEvery = 37;
-const bounds = { spanMs: 2 * hourMs, retention: { ageMs: 48 * hourMs, bytes: 1e9 }, seriesLimit: 100 };
+const bounds = {
+  spanMs: 2 * hourMs,
+  retention: { ageMs: 48 * hourMs, bytes: 1e9 },
+  seriesLimit: 100,
+  samplesLimit: 1e6,
+};
 
 function aFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'divan-tier-'));
@@ -276,4 +282,83 @@ test('goes on in memory when the disk takes nothing, and catches up', async (t) 
   const again = await aTier(folder);
   assert.equal((await stepsOf(again)).count, 4, 'none is lost');
   await again.close();
+});
+
+/** A folder whose disk takes no new blocks while it is full. */
+class FullDisk extends FolderStoreFiles {
+  isFull = true;
+  override write(name: string, parts: readonly Buffer[]): Promise<void> {
+    return this.isFull ? Promise.reject(new Error('no space left')) : super.write(name, parts);
+  }
+}
+
+test('opens on a disk that is full, says so once, and writes what is over when there is room', async (t) => {
+  const folder = aFolder(t);
+  const first = await aTier(folder);
+  await fill(first, 100);
+  await first.close();
+  const told: string[] = [];
+  const log: Log = { ...silentLog, error: (event) => told.push(event) };
+  const files = new FullDisk(folder);
+  const clock = new ManualClock(startMs + 3 * hourMs);
+  const tier = new Tier({ files, clock, log, bounds });
+  await tier.open();
+  await fill(tier, 1103, 1100);
+  assert.equal((await stepsOf(tier)).count, 103);
+  for (let step = 1103; step < 1110; step++) await fill(tier, step + 1, step);
+  assert.deepEqual(told, ['metrics.writeFailed']);
+  assert.ok(readdirSync(folder).length === 2, 'new samples are in a log although the block waits');
+  files.isFull = false;
+  await fill(tier, 1111, 1110);
+  await tier.close();
+  assert.equal(readdirSync(folder).filter((name) => name.endsWith('.block')).length, 1);
+  const again = await aTier(folder, { nowMs: startMs + 3 * hourMs });
+  assert.equal((await stepsOf(again)).count, 111);
+  await again.close();
+});
+
+test('names what is damaged to those who ask for that time only', async (t) => {
+  const folder = aFolder(t);
+  const tier = await aTier(folder);
+  await fill(tier, 50);
+  await tier.close();
+  const [name] = readdirSync(folder) as [string];
+  const bytes = readFileSync(join(folder, name));
+  bytes[bytes.length - 1] = (bytes[bytes.length - 1] as number) ^ 16;
+  writeFileSync(join(folder, name), bytes);
+  const again = await aTier(folder);
+  assert.equal((await stepsOf(again)).problems.length, 1);
+  assert.deepEqual((await stepsOf(again, undefined, 720)).problems, []);
+  await again.close();
+});
+
+test('refuses a query for too much before it reads it', async (t) => {
+  const folder = aFolder(t);
+  let bytes = 0;
+  class Counting extends FolderStoreFiles {
+    override async open(name: string) {
+      const file = await super.open(name);
+      return {
+        close: () => file.close(),
+        read: (at: number, length: number) => {
+          bytes += length;
+          return file.read(at, length);
+        },
+      };
+    }
+  }
+  const clock = new ManualClock(startMs + 9 * hourMs);
+  const tier = new Tier({
+    files: new Counting(folder),
+    clock,
+    log: silentLog,
+    bounds: { ...bounds, samplesLimit: 1_000 },
+  });
+  await tier.open();
+  await fill(tier, 3000);
+  assert.equal((await stepsOf(tier, ofBucket('ops', 'a'), 0, 900)).count, 901);
+  bytes = 0;
+  await assert.rejects(tier.select([], startMs, startMs * 2), TooManySamples);
+  assert.ok(bytes < tier.blockBytes / 2, `${bytes} of ${tier.blockBytes} bytes read`);
+  await tier.close();
 });

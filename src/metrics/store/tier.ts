@@ -5,7 +5,7 @@ import type { Log } from '#ports/log.ts';
 import { labelsKey } from '../query/combine.ts';
 import { testOf } from '../query/match.ts';
 import type { FlatSample, Matcher, Selection, Series } from '../sample.ts';
-import { type BlockBounds, Blocks } from './blocks.ts';
+import { type BlockBounds, Blocks, Budget } from './blocks.ts';
 import type { LogFile, StoreFiles } from './files.ts';
 import { type Chunk, Head, type HeadSeries, samplesOf } from './head.ts';
 import { LogEncoder, replay } from './head-log.ts';
@@ -32,19 +32,15 @@ interface Span {
 /** What waits for the disk, and spans whose block could not be written, are given up beyond this. */
 const pendingLimit = 360;
 const sealedLimit = 2;
-/** A query that would read more is refused. */
-const samplesLimit = 5_000_000;
 /** The thread is left to others after so much work on a log. */
 const sliceMs = 5;
 
 const logName = (startMs: number) => `${startMs}.log`;
 
-export class TooManySamples extends Error {
-  override name = 'TooManySamples';
-
-  constructor() {
-    super(`the query would read more than ${samplesLimit} samples`);
-  }
+/** What was found damaged in the log of a span. */
+interface Damage {
+  readonly startMs: number;
+  readonly text: string;
 }
 
 export class Tier {
@@ -58,8 +54,8 @@ export class Tier {
   #work: Promise<void> = Promise.resolve();
   #isWriting = false;
   #hasToldRefused = false;
-  /** What was found damaged when the logs were read. */
-  readonly #problems: string[] = [];
+  #hasToldFailure = false;
+  readonly #damages: Damage[] = [];
 
   constructor(options: TierOptions) {
     this.#options = options;
@@ -84,10 +80,11 @@ export class Tier {
       .filter(({ name }) => /^\d+\.log$/.test(name))
       .map(({ name }) => Number.parseInt(name, 10));
     for (const startMs of logs.sort((a, b) => a - b)) await this.#restore(startMs);
-    await this.#blocks.expire(clock.wallMs());
     this.#isOpen = true;
+    this.#write(() => this.#blocks.expire(clock.wallMs()));
     for (const { timeMs, samples } of this.#early) this.append(timeMs, samples);
     this.#early = [];
+    await this.#work;
   }
 
   append(timeMs: number, samples: Iterable<FlatSample>): void {
@@ -116,7 +113,8 @@ export class Tier {
     const heads = [...this.#sealed, ...(this.#span ? [this.#span] : [])];
     // Decided at the moment at which the blocks are: a span is in one of them or in a head.
     const inHead = heads.filter(({ startMs }) => !this.#blocks.has(startMs));
-    const { series, problems } = await this.#blocks.select(matches, matchers, { fromMs, toMs });
+    const budget = new Budget(this.#options.bounds.samplesLimit);
+    const { series, problems } = await this.#blocks.select(matches, matchers, { fromMs, toMs, budget });
     const pieces = new Map<string, { labels: Series['labels']; chunks: Chunk[] }>();
     const add = (labels: Series['labels'], chunks: readonly Chunk[]): void => {
       const key = labelsKey(labels);
@@ -126,11 +124,17 @@ export class Tier {
     };
     for (const { labels, chunks } of series) add(labels, chunks);
     for (const { head } of inHead) {
-      for (const one of head.series) if (matches(one.labels)) add(one.labels, one.chunks());
+      for (const one of head.series) {
+        if (!matches(one.labels)) continue;
+        const chunks = one.chunks().filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs);
+        budget.take(chunks);
+        add(one.labels, chunks);
+      }
     }
+    const damaged = this.#damages.filter(({ startMs }) => this.#overlaps(startMs, fromMs, toMs));
     return {
       series: inTime([...pieces.values()], fromMs, toMs),
-      problems: [...this.#problems, ...problems],
+      problems: [...damaged.map(({ text }) => text), ...problems],
     };
   }
 
@@ -182,24 +186,32 @@ export class Tier {
     };
   }
 
+  #overlaps(startMs: number, fromMs: number, toMs: number): boolean {
+    return startMs <= toMs && startMs + this.#options.bounds.spanMs > fromMs;
+  }
+
   /** One writer at a time, until nothing is left to do. */
-  #write(): void {
+  #write(first: () => Promise<void> = async () => {}): void {
     this.#isWriting = true;
-    this.#work = this.#writeAll().finally(() => {
+    this.#work = this.#writeAll(first).finally(() => {
       this.#isWriting = false;
     });
   }
 
-  async #writeAll(): Promise<void> {
+  /** Logs first: a disk that has no room for a block may have some for a record. */
+  async #writeAll(first: () => Promise<void>): Promise<void> {
     try {
+      await first();
       for (;;) {
         const [sealed] = this.#sealed;
-        if (sealed) await this.#seal(sealed);
-        else if (this.#span && this.#span.pending.length > 0) await this.#log(this.#span);
-        else return;
+        if (this.#span && this.#span.pending.length > 0) await this.#log(this.#span);
+        else if (sealed) await this.#seal(sealed);
+        else break;
       }
+      this.#hasToldFailure = false;
     } catch (error) {
-      this.#options.log.error('metrics.writeFailed', { reason: String(error) });
+      if (!this.#hasToldFailure) this.#options.log.error('metrics.writeFailed', { reason: String(error) });
+      this.#hasToldFailure = true;
     }
   }
 
@@ -243,10 +255,9 @@ export class Tier {
       isLogged: true,
     };
     const isOver = startMs + bounds.spanMs <= clock.wallMs();
-    if (!isOver) {
-      if (this.#span) this.#sealed.push(this.#span);
-      this.#span = span;
-    } else await this.#seal(span);
+    if (this.#span) this.#sealed.push(this.#span);
+    this.#span = isOver ? null : span;
+    if (isOver) this.#sealed.push(span);
   }
 
   async #replay(bytes: Buffer, head: Head, startMs: number): Promise<number> {
@@ -262,9 +273,9 @@ export class Tier {
         sliceStart = clock.monotonicMs();
       }
     } catch (error) {
-      const problem = `metrics file ${logName(startMs)}: ${(error as Error).message}`;
-      this.#problems.push(problem);
-      log.error('metrics.damaged', { file: logName(startMs), reason: problem });
+      const text = `metrics file ${logName(startMs)}: ${(error as Error).message}`;
+      this.#damages.push({ startMs, text });
+      log.error('metrics.damaged', { file: logName(startMs), reason: text });
     }
     return end;
   }
@@ -281,11 +292,6 @@ function inTime(
   fromMs: number,
   toMs: number,
 ): Series[] {
-  const count = pieces.reduce(
-    (sum, { chunks }) => sum + chunks.reduce((all, chunk) => all + chunk.count, 0),
-    0,
-  );
-  if (count > samplesLimit) throw new TooManySamples();
   return pieces
     .map(({ labels, chunks }) => {
       const sorted = chunks.toSorted((a, b) => a.firstMs - b.firstMs);
