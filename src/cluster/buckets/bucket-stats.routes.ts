@@ -17,6 +17,11 @@ interface BucketStatsDeps extends SeriesReaderDeps {
   moments: Moments;
 }
 
+interface ShownSeries extends BucketSeries {
+  /** Whether the bucket keeps its documents on disk. */
+  isPersistent: boolean;
+}
+
 export function bucketStatsRoutes({ service, moments, ...deps }: BucketStatsDeps): BoundRoute[] {
   const reader = new BucketSeriesReader(deps);
   const bucketOf = (params: Readonly<Record<string, string>>) => service.find(params['bucket'] as string);
@@ -25,12 +30,18 @@ export function bucketStatsRoutes({ service, moments, ...deps }: BucketStatsDeps
     if (params['node'] !== addressOf(context)) throw refuse.notFound();
     return params['node'];
   };
-  const seriesOf = (params: Readonly<Record<string, string>>, query: Form, figure: string | null = null) => {
-    const { name } = bucketOf(params);
+  const seriesOf = async (
+    params: Readonly<Record<string, string>>,
+    query: Form,
+    figure: string | null = null,
+  ): Promise<ShownSeries> => {
+    const { name, type } = bucketOf(params);
     const zoom = query['zoom'] ?? 'minute';
     if (!isZoom(zoom)) throw refuse.text('incorrect zoom value');
     const isForChart = query['resampleForUI'] !== undefined;
-    return reader.read(name, { zoom, isForChart, figure, afterMs: momentOf(query['haveTStamp']) });
+    const afterMs = momentOf(query['haveTStamp']);
+    const series = await reader.read(name, { zoom, isForChart, figure, afterMs });
+    return { ...series, isPersistent: type === 'native' };
   };
   const nodeUri = (bucket: string, node: string) => `${bucketUri(bucket)}/nodes/${encodeURIComponent(node)}`;
   return [
@@ -53,9 +64,9 @@ export function bucketStatsRoutes({ service, moments, ...deps }: BucketStatsDeps
     }),
     bind(contract.BucketStat, async ({ params, query }, context) => {
       const name = params['stat'] as string;
-      const { timesMs, figures } = await seriesOf(params, query, name);
-      const nodeStats = { [addressOf(context)]: figures[name] ?? [] };
-      return reply.json({ ...headOf(timesMs), timestamp: timesMs, nodeStats });
+      const series = await seriesOf(params, query, name);
+      const nodeStats = { [addressOf(context)]: series.figures[name] ?? [] };
+      return reply.json({ ...headOf(series), timestamp: series.timesMs, nodeStats });
     }),
     ...[contract.StatsDirectory, contract.NamedStatsDirectory].map((route) =>
       bind(route, ({ params }) => {
@@ -67,16 +78,16 @@ export function bucketStatsRoutes({ service, moments, ...deps }: BucketStatsDeps
   ];
 }
 
-const headOf = (timesMs: readonly number[]) => ({
+const headOf = ({ timesMs, isPersistent }: ShownSeries) => ({
   samplesCount: timesMs.length,
-  isPersistent: true,
+  isPersistent,
   lastTStamp: timesMs.at(-1) ?? 0,
   interval: intervalMs,
 });
 
-const opOf = ({ timesMs, figures }: BucketSeries) => ({
-  samples: { ...figures, timestamp: timesMs },
-  ...headOf(timesMs),
+const opOf = (series: ShownSeries) => ({
+  samples: { ...series.figures, timestamp: series.timesMs },
+  ...headOf(series),
 });
 
 /** What is not a moment is as good as none. */

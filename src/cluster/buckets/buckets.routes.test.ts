@@ -308,4 +308,17 @@ describe('bucket requests', () => {
     const { timestamp: _, ...figures } = recent.samples;
     assert.deepEqual(names, Object.keys(figures).sort());
   });
+
+  it('say in their statistics whether they keep their documents on disk', async () => {
+    const { request } = await aBucket();
+    const form = { name: 'e', bucketType: 'ephemeral', ramQuotaMB: 100, replicaNumber: 0 };
+    assert.equal((await request(buckets, { form })).status, 202);
+    for (const [name, isPersistent] of [
+      ['b', true],
+      ['e', false],
+    ] as const) {
+      assert.equal((await request(`${buckets}/${name}/stats`)).body.op.isPersistent, isPersistent);
+      assert.equal((await request(`${buckets}/${name}/stats/ops`)).body.isPersistent, isPersistent);
+    }
+  });
 });
