@@ -21,6 +21,12 @@ export const constantFields: readonly { field: string; where: string; value: str
     meaning: 'buckets have no passwords; users have',
   },
   {
+    field: 'bucketCapabilitiesVer',
+    where: 'bucket',
+    value: 'empty',
+    meaning: '`bucketCapabilities` lists what a bucket can do; the list has no version',
+  },
+  {
     field: 'otpCookie',
     where: '`/nodes/self`',
     value: 'empty',
@@ -58,10 +64,34 @@ export const constantFields: readonly { field: string; where: string; value: str
     meaning: 'constants of the protocol; ask `/whoami` or `/pools/default/checkPermissions`',
   },
   {
+    field: 'isDeveloperPreview, packageVariant',
+    where: '`/pools`',
+    value: '`false`, `npm`',
+    meaning: 'every feature is a released one, and npm is the only way that this version comes by',
+  },
+  {
     field: 'isBalanced, balanced, rebalanceStatus',
     where: 'cluster',
     value: '`true`, `true`, `none`',
     meaning: 'one node has nothing to balance',
+  },
+  {
+    field: 'status',
+    where: '`/pools/default/rebalanceProgress`; the task `rebalance`',
+    value: '`none`; `notRunning`',
+    meaning: 'one node has nothing to balance',
+  },
+  {
+    field: 'statusIsStale, masterRequestTimedOut',
+    where: 'the task `rebalance`',
+    value: '`false`, `false`',
+    meaning: 'the node asks no other for its tasks',
+  },
+  {
+    field: 'disableUIPopUp',
+    where: '`alerts` of the cluster',
+    value: '`false`',
+    meaning: 'whoever shows alerts shows all of them',
   },
   {
     field: 'orchestrator, master, counters',
