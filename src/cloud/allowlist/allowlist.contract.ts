@@ -86,7 +86,7 @@ export const AppendAllowlist = defineOperation({
   ...shared,
   id: 'clusters/create-allowlist-entry',
   method: 'POST',
-  doc: 'Adds an entry.',
+  doc: 'Adds an entry, or one that has expired anew.',
   body: appendAllowListRequest,
   replies: { 202: { doc: 'Accepted' } },
 });
@@ -95,7 +95,7 @@ export const ReplaceAllowlist = defineOperation({
   ...shared,
   id: 'clusters/update-allowlist',
   method: 'PUT',
-  doc: 'Replaces the whole list.',
+  doc: 'Replaces the whole list. The time of a temporary entry whose duration stays goes on; one that has expired stays expired.',
   body: updateAllowListRequest,
   replies: { 202: { doc: 'Accepted' } },
 });

@@ -99,3 +99,25 @@ test('warns once of a node that cannot be told, however often it is tried', asyn
   await pass(5_000);
   assert.equal(node.warnings, 1);
 });
+
+test('lets no entry begin again that is sent back as it was read, and every entry whose duration is another', async (t) => {
+  const { service, cluster, node, listed, pass } = await world(t);
+  const short = { ...temporary, duration: '1m0s' };
+  const two = [temporary, { ...short, cidrBlock: '10.8.0.0/16' }];
+  await service.replace(cluster, two);
+  await pass(6_000);
+  const before = await service.list(cluster);
+  await service.replace(cluster, [...two, permanent('10.1.0.0/16')]);
+  assert.deepEqual((await service.list(cluster)).slice(0, 2), before);
+  assert.deepEqual(await listed(), ['10.9.0.0/16 expired', '10.8.0.0/16 active', '10.1.0.0/16 active']);
+  assert.deepEqual(node.admitted, ['10.8.0.0/16', '10.1.0.0/16']);
+  await service.replace(cluster, [
+    { ...temporary, duration: '5000ms', comment: 'the same time, in other words' },
+    { ...short, cidrBlock: '10.8.0.0/16', duration: '5s' },
+  ]);
+  assert.deepEqual(await listed(), ['10.9.0.0/16 expired', '10.8.0.0/16 active']);
+  await pass(6_000);
+  assert.deepEqual(await listed(), ['10.9.0.0/16 expired', '10.8.0.0/16 expired']);
+  await service.append(cluster, temporary);
+  assert.deepEqual(node.admitted, ['10.9.0.0/16']);
+});

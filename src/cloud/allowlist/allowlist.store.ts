@@ -48,14 +48,20 @@ export class AllowlistStore {
     });
   }
 
-  /** An entry that stays keeps the time it was made. */
+  /**
+   * Whoever reads the list, changes an entry and sends all back changes that entry alone: the time of one with the same duration goes
+   * on, and one that has run out stays so.
+   */
   async replace(clusterId: string, wishes: readonly EntryWish[]): Promise<void> {
     const now = this.clock.wallMs();
     await this.change(clusterId, (present) => {
-      const listed = present.filter(({ state }) => state !== 'removed');
-      const madeAt = new Map(listed.map(({ cidr, created_at }) => [cidr, created_at]));
+      const listed = new Map(
+        present.filter(({ state }) => state !== 'removed').map((row) => [row.cidr, row]),
+      );
       // In the order of the request, also among those that are made in the same millisecond.
-      return wishes.map((wish, i) => this.rowOf(clusterId, wish, madeAt.get(wish.cidrBlock) ?? now + i));
+      return wishes.map((wish, i) =>
+        staying(listed.get(wish.cidrBlock), this.rowOf(clusterId, wish, now + i)),
+      );
     });
   }
 
@@ -140,6 +146,19 @@ export class AllowlistStore {
     };
   }
 }
+
+/** What becomes of a listed entry that is asked for again. */
+function staying(listed: AllowlistRow | undefined, wanted: AllowlistRow): AllowlistRow {
+  if (listed === undefined) return wanted;
+  if (listed.duration === wanted.duration && listed.comment === wanted.comment) return listed;
+  const { created_at } = listed;
+  return lasting(listed) === lasting(wanted)
+    ? { ...wanted, created_at, expires_at: listed.expires_at }
+    : { ...wanted, created_at };
+}
+
+const lasting = ({ duration }: AllowlistRow): number | null =>
+  duration === null ? null : durationMs(duration);
 
 export const hasExpired = ({ expires_at }: AllowlistRow, now: number): boolean =>
   expires_at !== null && expires_at <= now;
