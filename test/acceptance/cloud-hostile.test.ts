@@ -193,6 +193,9 @@ describe('hostile requests', () => {
         400,
         'BadRequest',
       ],
+      ['GET /v2/status HTTP/1.1\r\n\r\n', 400, 'BadRequest'],
+      ['GET /nowhere HTTP/1.1\r\n\r\n', 400, 'BadRequest'],
+      ['GET /v2/status HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\n\r\n', 417, 'ExpectationFailed'],
     ];
     for (const [bytes, status, kind] of wrong) {
       const answer = await raw(cloud.ready.api, bytes);
@@ -200,6 +203,25 @@ describe('hostile requests', () => {
       assert.match(answer.text, new RegExp(`"errorType":"${kind}"`));
       assert.ok(await answer.closed());
     }
+  });
+
+  test('needs no Host header of HTTP/1.0, and lets clients ask before they send a body', async () => {
+    const old = await raw(cloud.ready.api, 'GET /v2/status HTTP/1.0\r\n\r\n');
+    assert.equal(old.status, 200, old.text);
+    assert.ok(await old.closed());
+    const asking = ['Host: x', json, 'Content-Length: 12', 'Expect: 100-continue'];
+    const asked = await raw(cloud.ready.api, `${head('POST', '/v2/projects', ...asking)}\r\n\r\n`);
+    asked.end();
+    assert.equal(asked.status, 100, asked.text);
+  });
+
+  test('answers the requests before what is no HTTP on the same connection first', async () => {
+    const good = `${head('GET', '/v2/clouds', 'Host: x')}\r\n\r\n`;
+    const answer = await raw(cloud.ready.api, `${good}${good}no request\r\n\r\n`, {
+      until: /not an HTTP request/,
+    });
+    assert.deepEqual(answer.text.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 400']);
+    assert.ok(await answer.closed());
   });
 
   test('lets nobody send a request for ever', async () => {

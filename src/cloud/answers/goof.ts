@@ -9,6 +9,7 @@ export const goofs = {
   MethodNotAllowed: 405,
   RequestTimeout: 408,
   PayloadTooLarge: 413,
+  ExpectationFailed: 417,
   ValidationError: 422,
   TooManyRequests: 429,
   HeadersTooLarge: 431,

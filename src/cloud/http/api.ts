@@ -10,7 +10,7 @@ import type { Subject, SubjectKind } from '../access/subjects.ts';
 import { Goof, invalid, notFound } from '../answers/goof.ts';
 import { jsonType, takeJsonOnly } from './json-body.ts';
 import { KeptAnswers, type Question } from './kept-answers.ts';
-import { refuseMalformed } from './malformed.ts';
+import { needHost, Refusals, refuseExpectations } from './malformed.ts';
 import type { BoundOperation, Operation, Reply, Request } from './operation.ts';
 import { needNamedProject, needRole, needSubject } from './permission.ts';
 import { problemsOf } from './problems.ts';
@@ -35,15 +35,27 @@ export interface ApiOptions {
 
 export function createApi(options: ApiOptions): FastifyInstance {
   const patienceMs = options.requestTimeoutMs ?? requestTimeoutMs;
+  const refusals = new Refusals();
   const app = Fastify({
     bodyLimit: bodyLimitBytes,
     requestTimeout: patienceMs,
-    http: { headersTimeout: patienceMs, connectionsCheckingInterval: Math.min(timeoutCheckMs, patienceMs) },
+    http: {
+      headersTimeout: patienceMs,
+      connectionsCheckingInterval: Math.min(timeoutCheckMs, patienceMs),
+      // Asked for below, with an answer that says so.
+      requireHostHeader: false,
+    },
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: paramLengthMax },
     forceCloseConnections: 'idle',
-    clientErrorHandler: refuseMalformed,
+    clientErrorHandler: refusals.refuse,
     // A path that cannot be decoded, or too long a part of one.
     frameworkErrors: (_error, request, reply) => refuse(reply as FastifyReply, nowhere(request.url)),
+  });
+  refusals.watch(app.server);
+  refuseExpectations(app.server);
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    needHost(raw);
+    done();
   });
   takeJsonOnly(app);
   app.setErrorHandler((error, _request, reply) => refuse(reply, goofOf(error as Error, options.log)));

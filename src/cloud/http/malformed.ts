@@ -1,4 +1,5 @@
-// Answers to what is no HTTP request: refused in the words of the API, and the connection is closed.
+// Answers to what is no HTTP request, or not one that can be served: in the words of the API, and the connection is closed.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Goof } from '../answers/goof.ts';
 import { jsonType } from './json-body.ts';
@@ -8,19 +9,56 @@ const goofsByCode: Readonly<Record<string, Goof>> = {
   HPE_HEADER_OVERFLOW: new Goof('HeadersTooLarge', 'the headers of a request hold at most 16 KiB'),
 };
 const malformed = new Goof('BadRequest', 'this is not an HTTP request');
+const expectations = new Goof('ExpectationFailed', 'expect: must be 100-continue, or be left out');
 
-export function refuseMalformed(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
+/** Throws what HTTP/1.1 itself asks of a request. */
+export function needHost({ headers, httpVersion }: IncomingMessage): void {
+  if (headers.host === undefined && httpVersion === '1.1')
+    throw new Goof('BadRequest', 'host: is missing: HTTP/1.1 asks for it', { connection: 'close' });
+}
+
+export function refuseExpectations(server: Server): void {
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    response.writeHead(expectations.status, headersOf(bodyOf(expectations)));
+    response.end(bodyOf(expectations));
+  });
+}
+
+/** Answers what came before on the same connection are sent first. */
+export class Refusals {
+  private readonly latest = new WeakMap<Socket, ServerResponse>();
+  private readonly refused = new WeakSet<Socket>();
+
+  watch(server: Server): void {
+    server.on('request', ({ socket }, response) => this.latest.set(socket, response));
   }
-  const goof = goofsByCode[error.code ?? ''] ?? malformed;
-  const body = JSON.stringify(goof.body);
-  const head = [
-    `HTTP/1.1 ${goof.status} ${goof.errorType}`,
-    `content-type: ${jsonType}`,
-    `content-length: ${Buffer.byteLength(body)}`,
-    'connection: close',
-  ];
+
+  readonly refuse = (error: Error & { code?: string }, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    // Whatever still arrives is malformed again.
+    if (this.refused.has(socket)) return;
+    this.refused.add(socket);
+    const goof = goofsByCode[error.code ?? ''] ?? malformed;
+    const before = this.latest.get(socket);
+    if (before === undefined || before.writableFinished || !before.req.complete) end(socket, goof);
+    else before.once('close', () => end(socket, goof));
+  };
+}
+
+function end(socket: Socket, goof: Goof): void {
+  if (!socket.writable) return;
+  const body = bodyOf(goof);
+  const headers = Object.entries(headersOf(body)).map(([name, value]) => `${name}: ${value}`);
+  const head = [`HTTP/1.1 ${goof.status} ${goof.errorType}`, ...headers];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
+
+const bodyOf = (goof: Goof): string => JSON.stringify(goof.body);
+const headersOf = (body: string) => ({
+  'content-type': jsonType,
+  'content-length': Buffer.byteLength(body),
+  connection: 'close',
+});
