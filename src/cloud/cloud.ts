@@ -112,7 +112,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       ...databaseUserOperations(ready, databaseUsers),
       ...allowlistOperations(ready, allowlist),
       ...healthOperations(nodes),
-      ...operationOperations(plans),
+      ...operationOperations({ ...options, plans }),
     ],
   });
   await resumeNodes({ ...options, nodes });

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { Goof } from '#cloud/answers/goof.ts';
 import { type Cloud, startCloud } from '#cloud/cloud.ts';
 import { LocalProvisioner, operatorAddressHere } from '#cloud/provisioner/local/local-provisioner.host.ts';
+import { homeOfAll } from '#cloud/provisioner/local/owner.host.ts';
 import { realClock } from '#ports/clock.ts';
 import type { FolderLock } from '#ports/folder-lock.ts';
 import type { Log } from '#ports/log.ts';
@@ -73,7 +74,8 @@ async function assemble(
   log: Log,
 ): Promise<Cloud> {
   const operatorAddress = operatorAddressHere();
-  const home = folder.id();
+  const nodesFolder = join(folder.path, 'nodes');
+  const home = folder.id(() => homeOfAll(nodesFolder));
   const ports = { clock: realClock, random: realRandom, log };
   return startCloud({
     ...ports,
@@ -82,7 +84,7 @@ async function assemble(
     secrets,
     provisioner: new LocalProvisioner({
       ...ports,
-      folder: join(folder.path, 'nodes'),
+      folder: nodesFolder,
       home,
       operatorAddress,
     }),

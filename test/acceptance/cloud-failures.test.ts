@@ -128,7 +128,7 @@ test('says what is in the way while a node is dead, and tells all that it knows 
     assert.equal(answer.status, 422, `${method} ${below}: ${JSON.stringify(answer.body)}`);
     assert.match(
       answer.body.message,
-      /^the cluster’s node does not answer \(.*\): .* try again in a few seconds$/,
+      /^the cluster’s node does not answer: (.* try again in a few seconds|it is started again \(.*\)|it is being started)$/,
     );
   }
   const { status, health: how } = (await health).body;
@@ -200,11 +200,50 @@ test('begins no empty node in the place of one whose data is gone, and says whic
     await using second = await CloudProcess.start({ dataDir: first.dataDir });
     const { body } = await second.request('GET', `${path}/health`);
     assert.equal(body.health, 'unhealthy');
+    const why = /^the cluster’s node does not answer: its data folder .* is gone.*or delete the cluster$/;
+    assert.match(body.reason, why);
+    assert.match((await second.request('GET', `${path}/buckets`)).body.message, why);
     assert.deepEqual(second.nodePids(), []);
     assert.match(second.output, /node\.data_missing/);
     assert.equal((await second.request('DELETE', path)).status, 202);
     await untilGone(second, path);
     await second.stop();
+  } finally {
+    await first[Symbol.asyncDispose]();
+  }
+});
+
+test('knows its nodes although its folder has lost its name, and says whose they are when these are lost, too', async () => {
+  const first = await CloudProcess.start();
+  try {
+    const { path } = await aCluster(first);
+    await first.stop('SIGTERM');
+    const id = readFileSync(join(first.dataDir, 'folder.id'), 'utf8');
+    rmSync(join(first.dataDir, 'folder.id'));
+    const second = await CloudProcess.start({ dataDir: first.dataDir });
+    assert.equal((await second.request('GET', `${path}/health`)).body.health, 'healthy');
+    await second.stop('SIGTERM');
+    rmSync(join(first.dataDir, 'folder.id'));
+    rmSync(join(first.dataDir, 'nodes'), { recursive: true });
+    const third = await CloudProcess.start({ dataDir: first.dataDir });
+    const { body } = await third.request('GET', `${path}/health`);
+    assert.deepEqual(
+      [body.health, body.reason.includes(`has ${id} in its file folder.id`)],
+      ['unhealthy', true],
+    );
+    const operation = (await third.request('DELETE', path)).headers.get('divan-operation') as string;
+    await third.stop('SIGTERM');
+    const database = new DatabaseSync(join(first.dataDir, 'cloud.db'));
+    database.exec('update operations set next_at = next_at - 60000');
+    database.close();
+    await using fourth = await CloudProcess.start({ dataDir: first.dataDir });
+    const { lastError } = (await fourth.request('GET', operation)).body;
+    assert.match(lastError, new RegExp(`waits for the server whose data folder has ${id}.*take over$`));
+    await fourth.stop();
+    writeFileSync(join(first.dataDir, 'folder.id'), id);
+    await using fifth = await CloudProcess.start({ dataDir: first.dataDir });
+    await untilGone(fifth, path);
+    await fifth.stop();
   } finally {
     await first[Symbol.asyncDispose]();
   }
@@ -246,7 +285,7 @@ test('tells of an address that something else took, after the node could not hav
     await provisioner.remove('n');
     const elsewhere = await provisioner.place([place]);
     await provisioner.start({ ...spec, ...elsewhere }, signal);
-    assert.equal(provisioner.health('n'), 'running');
+    assert.equal(provisioner.trouble('n'), null);
     await provisioner.remove('n');
     assert.deepEqual(readdirSync(folder), []);
   } finally {

@@ -3,7 +3,8 @@ import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import { openSealed } from '../access/sealed.ts';
 import { NodeClient } from '../node-client/node-client.ts';
-import type { NodePorts, NodeSpec, Placement } from '../provisioner/provisioner.ts';
+import { SilentNode } from '../node-client/refusals.ts';
+import type { NodePorts, NodeSpec, Placement, Provisioner } from '../provisioner/provisioner.ts';
 import type { ClusterRow, NodeRow, Store } from '../store/tables.ts';
 import { type Phase, type V3Status, v3Status } from './phase.ts';
 
@@ -19,6 +20,9 @@ export interface ClusterNodesOptions {
   store: Store;
   secrets: SecretBox;
   clock: Clock;
+  /** Nodes of this home are kept here. */
+  provisioner: Pick<Provisioner, 'trouble'>;
+  home: string;
   /** Where the cloud's own requests come from; see the provisioner. */
   operatorAddress: string | undefined;
 }
@@ -63,15 +67,24 @@ export class ClusterNodes {
   async clients(cluster: ClusterRow): Promise<NodeClient[]> {
     const { operatorAddress: localAddress, clock } = this.options;
     const nodes = await this.of(cluster.id);
-    return nodes.map((node) => new NodeClient(this.spec(cluster, node), { localAddress, clock }));
+    return nodes.map((node) => {
+      const whyDown = (): string | null => this.whyDown(node);
+      return new NodeClient(this.spec(cluster, node), { localAddress, clock, whyDown });
+    });
+  }
+
+  private whyDown({ id, home }: NodeRow): string | null {
+    const { provisioner, home: here } = this.options;
+    if (home === here) return provisioner.trouble(id);
+    return `it is kept by the server whose data folder has ${home} in its file folder.id: see that this server runs`;
   }
 
   /** A cluster is healthy while each of its nodes says something. */
   async v3Status(cluster: ClusterRow): Promise<V3Status> {
     if (cluster.phase !== 'ready') return v3Status[cluster.phase as Phase];
     const clients = await this.clients(cluster);
-    const answers = await Promise.allSettled(clients.map((client) => client.askHealth('/pools')));
-    return answers.every(({ status }) => status === 'fulfilled') ? 'healthy' : 'degraded';
+    const answers = await Promise.all(clients.map(doesAnswer));
+    return answers.every(Boolean) ? 'healthy' : 'degraded';
   }
 
   /** Speaks to the first node. */
@@ -79,6 +92,16 @@ export class ClusterNodes {
     const [client] = await this.clients(cluster);
     if (client === undefined) throw new Error(`cluster ${cluster.id} has no nodes`);
     return client;
+  }
+}
+
+async function doesAnswer(client: NodeClient): Promise<boolean> {
+  try {
+    await client.askHealth('/pools');
+    return true;
+  } catch (error) {
+    if (error instanceof SilentNode) return false;
+    throw error;
   }
 }
 

@@ -32,6 +32,7 @@ const healthSchema = component('ClusterHealthResponse', {
     'inactiveFailed',
     'N/A',
   ]),
+  reason: z.string().optional().describe('why it is unhealthy'),
   bucketStats: bucketStats.optional(),
   nodeStats: nodeStats.optional(),
 });

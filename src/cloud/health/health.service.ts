@@ -1,5 +1,6 @@
 // The health of a cluster from what its nodes say when asked; a node that does not answer is unhealthy.
 import type { NodeClient } from '../node-client/node-client.ts';
+import { SilentNode } from '../node-client/refusals.ts';
 import type { ClusterHealth } from './health.contract.ts';
 
 interface NodeSaid {
@@ -17,15 +18,17 @@ const serviceNames: Readonly<Record<string, string>> = {
   cbas: 'analytics',
 };
 
-type Stats = Required<Pick<ClusterHealth, 'health' | 'bucketStats' | 'nodeStats'>>;
+type Stats = Required<Pick<ClusterHealth, 'health' | 'bucketStats' | 'nodeStats'>> &
+  Pick<ClusterHealth, 'reason'>;
 
 export async function healthOf(client: NodeClient, nodeNames: readonly string[]): Promise<Stats> {
   try {
     const { nodes } = JSON.parse(await client.askHealth('/pools/default')) as NodeSaid;
     const buckets = JSON.parse(await client.askHealth('/pools/default/buckets')) as BucketSaid[];
     return said(nodes, buckets);
-  } catch {
-    return silent(nodeNames);
+  } catch (error) {
+    if (error instanceof SilentNode) return silent(nodeNames, error.message);
+    throw error;
   }
 }
 
@@ -57,9 +60,10 @@ function said(nodes: NodeSaid['nodes'], buckets: readonly BucketSaid[]): Stats {
   };
 }
 
-function silent(nodeNames: readonly string[]): Stats {
+function silent(nodeNames: readonly string[], reason: string): Stats {
   return {
     health: 'unhealthy',
+    reason,
     bucketStats: { status: 'unknown', totalCount: 0, unhealthyCount: 0, healthStats: {} },
     nodeStats: {
       status: 'unhealthy',

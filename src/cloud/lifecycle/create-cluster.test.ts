@@ -18,7 +18,14 @@ test('places a node anew when something else took its address meanwhile', async 
   await migrate(store);
   const clock = new ManualClock();
   const secrets = new SecretBox(realRandom.bytes(secretKeyBytes), realRandom);
-  const nodes = new ClusterNodes({ store, secrets, clock, operatorAddress: undefined });
+  const nodes = new ClusterNodes({
+    store,
+    secrets,
+    clock,
+    operatorAddress: undefined,
+    provisioner: { trouble: () => null },
+    home: 'here',
+  });
   await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
   const cluster = aClusterRow({
     phase: 'scheduled',

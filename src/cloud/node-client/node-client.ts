@@ -3,7 +3,7 @@ import { KvClient } from '#client/kv.adapter.ts';
 import { type RestContent, type RestReply, type RestTarget, refusal, rest } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { NodeSpec } from '../provisioner/provisioner.ts';
-import { silence } from './refusals.ts';
+import { SilentNode } from './refusals.ts';
 
 const kvTimeoutMs = 5_000;
 const answerTimeoutMs = 30_000;
@@ -17,17 +17,23 @@ export class NodeClient {
   private readonly node: Pick<NodeSpec, 'address' | 'ports' | 'administrator'>;
   private readonly localAddress: string | undefined;
   private readonly clock: Clock;
+  private readonly whyDown: () => string | null;
 
   constructor(
     node: Pick<NodeSpec, 'address' | 'ports' | 'administrator'>,
-    { localAddress, clock }: { localAddress: string | undefined; clock: Clock },
+    {
+      localAddress,
+      clock,
+      whyDown,
+    }: { localAddress: string | undefined; clock: Clock; whyDown: () => string | null },
   ) {
     this.node = node;
     this.localAddress = localAddress;
     this.clock = clock;
+    this.whyDown = whyDown;
   }
 
-  /** The answer whatever its status; throws a goof when there is none. */
+  /** The answer whatever its status; throws SilentNode when there is none. */
   async request(
     method: string,
     path: string,
@@ -37,7 +43,8 @@ export class NodeClient {
     try {
       return await rest({ ...this.target, timeoutMs }, method, path, content);
     } catch (error) {
-      throw silence(error as Error);
+      const unexplained = `${(error as Error).message}; one that has died is started again, so try again in a few seconds`;
+      throw new SilentNode(this.whyDown() ?? unexplained);
     }
   }
 
@@ -48,9 +55,12 @@ export class NodeClient {
     throw refusal(method, path, answer);
   }
 
-  /** What the node says about its health; throws when that is not soon. */
-  askHealth(path: string): Promise<string> {
-    return this.ask('GET', path, undefined, healthTimeoutMs);
+  /** What the node says about its health; one that does not say so soon, or cannot, is as good as silent. */
+  async askHealth(path: string): Promise<string> {
+    const answer = await this.request('GET', path, undefined, healthTimeoutMs);
+    if (answer.status < 300) return answer.body;
+    const refused = refusal('GET', path, answer);
+    throw answer.status >= 500 ? new SilentNode(refused.message) : refused;
   }
 
   async put(path: string, json: unknown, timeoutMs?: number): Promise<void> {

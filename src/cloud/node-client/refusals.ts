@@ -1,6 +1,6 @@
 // What a node refuses becomes a refusal of the cloud, in the words of the cloud's own fields.
 import { type RestReply, refusedFields } from '#client/rest.adapter.ts';
-import { type Goof, invalid } from '../answers/goof.ts';
+import { Goof, invalid } from '../answers/goof.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -19,7 +19,8 @@ export const problemsOf = ({ body }: RestReply): Record<string, string> =>
   Object.fromEntries(Object.entries(refusedFields(body)).filter(([, text]) => !text.startsWith('Warning:')));
 
 /** The node is not there, or says nothing. */
-export const silence = ({ message }: Error): Goof =>
-  invalid(
-    `the cluster’s node does not answer (${message}): one that has died is started again; try again in a few seconds`,
-  );
+export class SilentNode extends Goof {
+  constructor(reason: string) {
+    super('ValidationError', `the cluster’s node does not answer: ${reason}`);
+  }
+}

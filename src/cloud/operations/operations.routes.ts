@@ -1,12 +1,31 @@
 // Requests about operations.
+import type { Clock } from '#ports/clock.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
+import type { OperationRow } from '../store/tables.ts';
 import { operationReply, ShowOperation } from './operations.contract.ts';
 import type { OperationKind } from './operations.store.ts';
 import type { Plan } from './step.ts';
 
-export const operationOperations = (plans: Readonly<Record<OperationKind, Plan>>): BoundOperation[] => [
+/** So long after it is due an operation that nobody has taken waits for a server that is not there. */
+const overdueMs = 30_000;
+
+export interface OperationRouteParts {
+  plans: Readonly<Record<OperationKind, Plan>>;
+  home: string;
+  clock: Clock;
+}
+
+export const operationOperations = ({ plans, home, clock }: OperationRouteParts): BoundOperation[] => [
   bind(ShowOperation, async ({ subject: operation }) => {
     const steps = plans[operation.kind as OperationKind].steps.map(({ name }) => name);
-    return { status: 200, body: operationReply(operation, steps) };
+    const isForsaken = operation.home !== home && isOverdue(operation, clock.wallMs());
+    const shown = isForsaken ? { ...operation, last_error: waitsFor(operation.home) } : operation;
+    return { status: 200, body: operationReply(shown, steps) };
   }),
 ];
+
+const isOverdue = ({ state, next_at, lease_until }: OperationRow, now: number): boolean =>
+  state === 'open' && Math.max(next_at, lease_until) < now - overdueMs;
+
+const waitsFor = (home: string): string =>
+  `it waits for the server whose data folder has ${home} in its file folder.id: start that server, or write this id into that file of a server that is to take over`;

@@ -24,8 +24,6 @@ export interface NodeSpec extends Placement {
   readonly administrator: { readonly username: string; readonly password: string };
 }
 
-export type NodeHealth = 'running' | 'starting' | 'stopped';
-
 /** Something else listens by now where the node was to: it needs another place. */
 export class PlaceTakenError extends Error {
   override readonly name = 'PlaceTakenError';
@@ -43,7 +41,8 @@ export interface Provisioner {
   resume(node: NodeSpec): Promise<void>;
   /** Ends the node and deletes all it kept; resolves when both are done, also when there was nothing. */
   remove(nodeId: string): Promise<void>;
-  health(nodeId: string): NodeHealth;
+  /** Why the node does not run, in words for whoever operates it; null while it does, and of nodes that are kept elsewhere. */
+  trouble(nodeId: string): string | null;
   /** Every node of this cloud that something is kept of, whether it runs or not. */
   kept(): Promise<readonly { readonly id: string; readonly clusterId: string }[]>;
   /** Ends what runs here, or leaves it to the next process, as the adapter does things. */

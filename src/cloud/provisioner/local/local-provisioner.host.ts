@@ -7,7 +7,6 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import {
-  type NodeHealth,
   type NodePorts,
   type NodeSpec,
   type Placement,
@@ -86,8 +85,8 @@ export class LocalProvisioner implements Provisioner {
     await rm(this.folderOf(nodeId), { recursive: true, force: true });
   }
 
-  health(nodeId: string): NodeHealth {
-    return this.nodes.get(nodeId)?.health ?? 'stopped';
+  trouble(nodeId: string): string | null {
+    return this.nodes.get(nodeId)?.trouble ?? null;
   }
 
   async kept(): Promise<{ id: string; clusterId: string }[]> {

@@ -1,5 +1,5 @@
 // Whose a node's folder is. Only what bears the mark of this cloud may ever be taken for a leftover of it.
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface Owner {
@@ -8,6 +8,15 @@ export interface Owner {
 }
 
 const file = 'owner.json';
+
+/** Whose all nodes in a folder of nodes are; null when there are none, or of several. */
+export function homeOfAll(nodesFolder: string): string | null {
+  if (!existsSync(nodesFolder)) return null;
+  const homes = new Set(readdirSync(nodesFolder).map((id) => readOwner(join(nodesFolder, id))?.home));
+  homes.delete(undefined);
+  const [home] = homes;
+  return homes.size === 1 ? (home as string) : null;
+}
 
 export function writeOwner(folder: string, owner: Owner): void {
   const path = join(folder, file);

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { NodeHealth, NodeSpec } from '../provisioner.ts';
+import type { NodeSpec } from '../provisioner.ts';
 import { boundLog, lastWords, launch, readyFile } from './launch.host.ts';
 import { writeOwner } from './owner.host.ts';
 import { endProcess, isRunning, type ProcessRecord, runningProcess } from './process-record.host.ts';
@@ -29,7 +29,8 @@ export class NodeProcess {
   readonly spec: NodeSpec;
   private readonly options: NodeProcessOptions;
   private record: ProcessRecord | null = null;
-  private state: NodeHealth = 'stopped';
+  private state: 'running' | 'starting' | 'stopped' = 'stopped';
+  private why: string | null = null;
   private starting: Promise<void> | null = null;
   private timer: Timer | null = null;
   private deaths = 0;
@@ -41,8 +42,10 @@ export class NodeProcess {
     this.spec = options.spec;
   }
 
-  get health(): NodeHealth {
-    return this.state;
+  /** Why it does not run; null while it does. */
+  get trouble(): string | null {
+    if (this.state === 'running') return null;
+    return this.why ?? (this.state === 'starting' ? 'it is being started' : null);
   }
 
   /** Finds the process of an earlier life, or starts one; resolves when it is ready, and keeps it running from then on. */
@@ -63,6 +66,7 @@ export class NodeProcess {
       // Begun anew it would be another node: empty, with another certificate, and open to everybody.
       log.error('node.data_missing', { node: this.spec.id, cluster: this.spec.clusterId, folder });
       this.state = 'stopped';
+      this.why = `its data folder ${folder} is gone, and no empty node takes its place: put the folder back and start the cloud again, or delete the cluster`;
       return;
     }
     try {
@@ -96,6 +100,7 @@ export class NodeProcess {
       throw error;
     }
     this.state = 'running';
+    this.why = null;
     this.readyAtMs = clock.monotonicMs();
     this.watch(this.record);
   }
@@ -144,6 +149,7 @@ export class NodeProcess {
     if (!this.wanted) return;
     const waitMs = Math.min(restartMaxMs, restartFirstMs * 2 ** Math.min(this.deaths++, 10));
     this.options.log.warn('node.died', { node: this.spec.id, reason, waitMs });
+    this.why = `it is started again (${reason})`;
     this.timer = this.options.clock.after(waitMs, () => void this.resume());
   }
 }
