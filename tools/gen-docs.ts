@@ -8,7 +8,8 @@ import { catalogue, constantFields } from '../src/cluster/settings/catalogue.ts'
 import { type Effect, lacking, type Setting } from '../src/cluster/settings/setting.ts';
 import { cloudOptions } from '../src/main/cloud-options.ts';
 import { nodeOptions } from '../src/main/node-options.ts';
-import { environmentName, type OptionSpecs } from '../src/main/options.ts';
+import { operatorCommands } from '../src/main/operator/commands.ts';
+import { defaultText, environmentName, type OptionSpecs } from '../src/main/options.ts';
 import { upOptions } from '../src/main/up-options.ts';
 import { hostedApi } from './docs-hosted-api.ts';
 
@@ -45,6 +46,11 @@ function commandLine(): string {
     ...optionTable(Object.fromEntries(Object.entries(upOptions).filter(([name]) => !(name in nodeOptions)))),
     '\n`divan cloud`: the hosted management API, which provisions and runs clusters of such nodes ([guide](../guides/cloud.md)).\n',
     ...optionTable(cloudOptions),
+    '\nTokens, users and clouds are seen to by commands on the same database, whether the cloud runs or not; `--help` behind each tells its',
+    'options. All take `--data-dir`, `--database` and `--key-file` of their cloud, and `--json` for programs.\n',
+    '| command | what it does | options of its own |',
+    '|---|---|---|',
+    ...operatorCommands.map(operatorRow),
     '\nA repeatable flag takes a comma-separated list in the environment. Port 0 takes any free port. When all that was started is ready,',
     'a summary is printed and, with `--ready-file`, this JSON is written (mode 0600), with the parts that there are:\n',
     '```json',
@@ -52,8 +58,8 @@ function commandLine(): string {
       '"capi":"http://127.0.0.1:8092","capiTls":"https://127.0.0.1:18092"},' +
       '"cloud":{"api":"http://127.0.0.1:8080","token":"…","accessKey":"…","secretKey":"…"},"username":"Administrator","password":"…"}',
     '```\n',
-    'SIGTERM and SIGINT stop cleanly, a second one at once. Exit status: 0 after a clean stop, 1 when the node cannot start, 2 for a wrong',
-    'command line.',
+    'SIGTERM and SIGINT stop cleanly, a second one at once. Exit status: 0 after a clean stop, 1 when something cannot start or has failed',
+    'since, 2 for a wrong command line. `divan --version` tells the version.',
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -62,11 +68,23 @@ const optionTable = (options: OptionSpecs): string[] => [
   '| flag | environment | default | meaning |',
   '|---|---|---|---|',
   ...Object.entries(options).map(([name, spec]) => {
-    const fallback = spec.default === undefined ? '' : `\`${String(spec.default)}\``;
-    const flag = `\`--${name} ${spec.kind.placeholder.replaceAll('|', '\\|')}\`${spec.repeat ? ' (repeatable)' : ''}`;
-    return `| ${flag} | \`${environmentName(name)}\` | ${fallback} | ${spec.doc} |`;
+    const fallback = defaultText(spec) === '' ? '' : `\`${defaultText(spec)}\``;
+    const usage = `--${name} ${spec.kind.placeholder.replaceAll('|', '\\|')}`.trimEnd();
+    const note = spec.required ? ' (required)' : spec.repeat ? ' (repeatable)' : '';
+    return `| \`${usage}\`${note} | \`${environmentName(name)}\` | ${fallback} | ${spec.doc} |`;
   }),
 ];
+
+function operatorRow({ usage, doc, options }: (typeof operatorCommands)[number]): string {
+  const common = ['data-dir', 'database', 'key-file', 'json'];
+  const own = Object.entries(options)
+    .filter(([name]) => !common.includes(name))
+    .map(([name, { kind, required }]) => {
+      const flag = `--${name} ${kind.placeholder}`.replaceAll('|', '\\|');
+      return required ? `\`${flag}\`` : `\`[${flag}]\``;
+    });
+  return `| \`divan cloud ${usage}\` | ${doc} | ${own.join(' ')} |`;
+}
 
 async function settingsPage(): Promise<string> {
   const routes = new Map((await allRoutes()).map((route) => [route.id, route]));

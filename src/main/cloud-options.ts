@@ -5,6 +5,7 @@ import { choice, kinds, type OptionKind, type OptionValues, UsageError } from '.
 /** A share: `1/64` or `0.5`. */
 const share: OptionKind<number> = {
   placeholder: 'SHARE',
+  show: (value) => (Number.isInteger(1 / value) ? `1/${1 / value}` : String(value)),
   parse(text) {
     const [, above, below] = /^(\d+(?:\.\d+)?)(?:\/(\d+))?$/.exec(text) ?? [];
     const value = Number(above) / Number(below ?? 1);

@@ -2,6 +2,7 @@
 import { cloudOptions } from './cloud-options.ts';
 import { nodeOptions } from './node-options.ts';
 import { describeOptions, nearest, type OptionSpecs, parseOptions, UsageError } from './options.ts';
+import { release } from './release.ts';
 import { upOptions } from './up-options.ts';
 
 interface Command {
@@ -22,7 +23,7 @@ const commands: Readonly<Record<string, Command>> = {
     run: node,
   },
   cloud: {
-    doc: 'the hosted management API, which provisions and runs clusters of nodes; also: cloud token|user|cloud <verb>',
+    doc: 'the hosted management API, which provisions and runs clusters of nodes; its tokens, users and clouds',
     options: cloudOptions,
     run: cloud,
   },
@@ -33,10 +34,12 @@ const exitFailure = 1;
 
 async function main([name, ...args]: string[]): Promise<void> {
   try {
-    if (name === undefined || name === '--help' || name === '-h' || name === 'help') return print(overview());
+    if (name === 'help') return await main([...args, '--help']);
+    if (name === undefined || name === '--help' || name === '-h') return print(overview());
+    if (name === '--version' || name === '-v' || name === 'version') return print(`divan ${release}\n`);
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (command === undefined) throw new UsageError(unknownCommand(name));
-    if (args.includes('--help') || args.includes('-h')) return print(helpFor(name, command));
+    if (args.includes('--help') || args.includes('-h')) return print(await helpFor(name, command, args));
     await command.run(args);
   } catch (error) {
     const usage = error instanceof UsageError;
@@ -76,13 +79,17 @@ const print = (text: string): void => void process.stdout.write(text);
 
 function overview(): string {
   const rows = Object.entries(commands).map(([name, { doc }]) => `  divan ${name.padEnd(6)} ${doc}`);
-  return `Divan: a small, fast document database node.\n\n${rows.join('\n')}\n\nOptions: divan <command> --help\n`;
+  return `Divan ${release}: a small, fast document database node.\n\n${rows.join('\n')}\n\nOptions: divan <command> --help\n`;
 }
 
-function helpFor(name: string, command: Command): string {
+async function helpFor(name: string, command: Command, args: readonly string[]): Promise<string> {
+  const operator = name === 'cloud' ? await import('./operator/commands.ts') : null;
+  const ofOperator = operator?.operatorHelp(args) ?? null;
+  if (ofOperator !== null) return ofOperator;
+  const more = operator === null ? '' : `\n${operator.overview()}`;
   const note =
     'Every option can be given by environment: --rest-port is DIVAN_REST_PORT. Port 0 takes a free port.';
-  return `divan ${name}: ${command.doc}\n\n${describeOptions(command.options)}\n\n${note}\n`;
+  return `divan ${name}: ${command.doc}\n\n${describeOptions(command.options)}\n\n${note}\n${more}`;
 }
 
 function unknownCommand(name: string): string {

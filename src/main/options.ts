@@ -13,6 +13,8 @@ export interface OptionKind<T> {
   parse(text: string): T;
   /** What the option is worth when it is given without a value; absent: it needs one. */
   readonly bare?: string;
+  /** A value as people write it, where that is not its plain text. */
+  show?(value: T): string;
 }
 
 export interface OptionSpec<T = unknown> {
@@ -101,7 +103,7 @@ export function parseOptions<const S extends OptionSpecs>(
     const { name, inline } = splitFlag(args[i] as string, specs);
     const spec = specs[name] as OptionSpec;
     const text = inline ?? spec.kind.bare ?? args[++i];
-    if (text === undefined)
+    if (text === undefined || (inline === undefined && isFlag(text, specs)))
       throw new UsageError(`--${name}: needs a value: --${name} ${spec.kind.placeholder}`);
     const values = given.get(name) ?? [];
     if (values.length > 0 && !spec.repeat) throw new UsageError(`--${name}: given twice`);
@@ -125,6 +127,10 @@ function splitFlag(arg: string, specs: OptionSpecs): { name: string; inline: str
   const near = nearest(name, Object.keys(specs));
   throw new UsageError(`unknown option --${name}${near === null ? '' : `; did you mean --${near}?`}`);
 }
+
+/** Then a value was forgotten before it; one that looks so is given as `--name=VALUE`. */
+const isFlag = (text: string, specs: OptionSpecs): boolean =>
+  text.startsWith('--') && Object.hasOwn(specs, text.slice(2));
 
 function fromEnvironment(
   name: string,
@@ -171,13 +177,24 @@ function editDistance(a: string, b: string): number {
   return row[b.length] as number;
 }
 
+/** Empty where there is none, or where leaving the option out is all there is to it. */
+export function defaultText({ kind, default: value }: OptionSpec): string {
+  if (value === undefined || kind.bare !== undefined) return '';
+  return kind.show?.(value) ?? String(value);
+}
+
 /** Help lines, one an option. */
 export function describeOptions(specs: OptionSpecs): string {
   const rows = Object.entries(specs).map(([name, spec]) => {
-    const fallback = spec.default === undefined ? '' : ` (default ${String(spec.default)})`;
+    const fallback = defaultText(spec);
+    const notes = [
+      ...(spec.required ? ['required'] : []),
+      ...(spec.repeat ? ['repeatable'] : []),
+      ...(fallback === '' ? [] : [`default ${fallback}`]),
+    ];
     return [
       `--${name} ${spec.kind.placeholder}`,
-      `${spec.doc}${spec.repeat ? ' (repeatable)' : ''}${fallback}`,
+      `${spec.doc}${notes.map((note) => ` (${note})`).join('')}`,
     ] as const;
   });
   const width = Math.max(...rows.map(([flag]) => flag.length));

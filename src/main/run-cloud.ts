@@ -110,10 +110,11 @@ const credentials = ({ startToken: { token, accessKey, secretKey } }: Cloud) => 
 
 function summary(api: string, cloud: Cloud, options: CloudOptionValues): string {
   const lines = [
-    `Divan cloud ${release} is ready after ${Math.round(performance.now())} ms`,
-    `  API     ${api}`,
-    `  token   ${cloud.startToken.token}`,
-    `  data    ${options['data-dir']}`,
+    `Divan cloud ${release} is ready (${Math.round(performance.now())} ms)`,
+    `  API      ${api}`,
+    `  pages    ${api}/docs/api`,
+    `  folder   ${options['data-dir']}`,
+    `  token    ${cloud.startToken.token}`,
   ];
   return `${lines.join('\n')}\n`;
 }

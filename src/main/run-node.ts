@@ -146,7 +146,8 @@ async function becomeReady(readying: Readying): Promise<void> {
       dataDir: options['data-dir'],
       startedInMs: performance.now(),
       provisioned: node.manager.authority.provisioned(),
-      madePassword: isNew && made && credentials !== null ? credentials.password : null,
+      made,
+      isNew,
       damages,
     }),
   );

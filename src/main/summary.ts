@@ -1,13 +1,15 @@
 // What a person reads when the node is ready.
 import type { NodeAddresses, ReadyFile } from './ready.ts';
+import { release } from './release.ts';
 
 export interface Summary {
   ready: ReadyFile & { node: NodeAddresses };
   dataDir: string;
   startedInMs: number;
   provisioned: boolean;
-  /** Shown once, on the start that made it. */
-  madePassword: string | null;
+  /** The password is one that was made here: shown once, on the start that made it. */
+  made: boolean;
+  isNew: boolean;
   damages: readonly string[];
 }
 
@@ -15,25 +17,24 @@ export interface Summary {
 export const companionSummary = ({ api, token }: NonNullable<ReadyFile['cloud']>): string =>
   `  cloud    ${api}  token ${token}\n`;
 
-export function summary({
-  ready,
-  dataDir,
-  startedInMs,
-  provisioned,
-  madePassword,
-  damages,
-}: Summary): string {
+export function summary({ ready, dataDir, startedInMs, provisioned, made, isNew, damages }: Summary): string {
   const { node } = ready;
   const rows = [
     ['REST', `${node.rest}  ${node.restTls}`],
     ['data', `couchbase://${node.kv}  couchbases://${node.kvTls}`],
+    ['pages', `${node.rest}/ui/  ${node.rest}/docs/api`],
     ['folder', dataDir],
-    ...(madePassword === null ? [] : [['login', `${ready.username}  ${madePassword}  (shown this once)`]]),
+    ...(made && ready.username !== undefined ? [['login', login(ready, isNew)]] : []),
     ...(provisioned
       ? []
       : [['next', 'not provisioned: set it up over REST, or start with --username and --password']]),
     ...damages.map((damage) => ['damaged', damage]),
   ];
   const lines = rows.map(([label, text]) => `  ${(label as string).padEnd(8)} ${text}`);
-  return `Divan is ready (${Math.round(startedInMs)} ms)\n${lines.join('\n')}\n`;
+  return `Divan ${release} is ready (${Math.round(startedInMs)} ms)\n${lines.join('\n')}\n`;
 }
+
+const login = ({ username, password }: ReadyFile, isNew: boolean): string =>
+  isNew
+    ? `${username}  ${password}  (shown this once)`
+    : `${username}  with the password of the first start (--ready-file FILE writes it there)`;

@@ -88,6 +88,23 @@ describe('the operator', () => {
     );
   });
 
+  test('finds every command in the help, and the options of each behind it', () => {
+    const help = (...args: string[]) =>
+      spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8' }).stdout;
+    assert.match(
+      help('cloud', '--help'),
+      /--size-scale SHARE .*\(default 1\/64\).*divan cloud token create /s,
+    );
+    assert.match(help('cloud', 'token', '--help'), /^Commands .*divan cloud token revoke ID/s);
+    assert.match(help('help', 'cloud', 'token', 'create'), /--role organizationOwner\|.*\n.*\(required\)/);
+    assert.doesNotMatch(help('cloud', 'token', 'create', '--help'), /--size-scale/);
+    assert.match(help('--version'), /^divan \d+\.\d+\.\d+\n$/);
+    refuses(
+      operator({ dataDir: folder }, 'token', 'creat'),
+      /no command "cloud token creat"\. .* token create /s,
+    );
+  });
+
   test('is told of a database that cannot be used, without its password', () => {
     const dataDir = join(folder, 'unused');
     const away = start('--data-dir', dataDir, '--database', 'postgres://u:secret-7@127.0.0.1:1/x');

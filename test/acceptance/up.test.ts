@@ -67,6 +67,9 @@ test('starts a node and the cloud, tells both in the ready file, and stops both'
   const again = await up('both', '--cloud-port', '0');
   assert.equal((await clouds(again.ready.cloud)).status, 200);
   assert.equal(again.ready.password, ready.password);
+  assert.match(printed.text, new RegExp(`login +${ready.username} +${ready.password} `));
+  assert.match(again.printed.text, new RegExp(`login +${ready.username} +with the password of the first`));
+  assert.ok(!again.printed.text.includes(ready.password as string));
 });
 
 test('leaves no cloud behind when it is killed, and starts again at once', async () => {

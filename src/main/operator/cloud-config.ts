@@ -105,9 +105,15 @@ function read(path: string): z.output<typeof configFile> {
 }
 
 function parseJson(path: string): unknown {
+  let content: string;
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    content = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new StartError(`--config: ${path}: ${(error as Error).message}`, { cause: error });
+    throw new StartError(`--config: cannot read ${path}: ${(error as Error).message}`, { cause: error });
+  }
+  try {
+    return JSON.parse(content);
+  } catch (error) {
+    throw new StartError(`--config: ${path} is not JSON: ${(error as Error).message}`, { cause: error });
   }
 }

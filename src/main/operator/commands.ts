@@ -12,6 +12,7 @@ import { realRandom } from '#ports/random.ts';
 import { cloudOptions } from '../cloud-options.ts';
 import {
   choice,
+  describeOptions,
   kinds,
   type OptionKind,
   type OptionSpecs,
@@ -213,9 +214,11 @@ export const operatorCommands: readonly OperatorCommand[] = [
 ];
 
 export async function runOperatorCommand(args: readonly string[]): Promise<string> {
-  const found = operatorCommands.find(({ usage }) => wordsOf(usage).every((word, i) => args[i] === word));
-  if (found === undefined)
-    throw new UsageError(`"cloud ${args.slice(0, 2).join(' ')}": there are\n${overview()}`);
+  const found = commandOf(args);
+  if (found === undefined) {
+    const words = args.slice(0, 2).filter((word) => !word.startsWith('-'));
+    throw new UsageError(`there is no command "cloud ${words.join(' ')}". ${overview().trimEnd()}`);
+  }
   const { names, rest } = split(found, args);
   const options = parseOptions(found.options, rest, process.env) as Record<string, unknown> &
     OptionValues<typeof listOptions>;
@@ -235,8 +238,21 @@ export async function runOperatorCommand(args: readonly string[]): Promise<strin
   }
 }
 
-export const overview = (): string =>
-  operatorCommands.map(({ usage, doc }) => `  divan cloud ${usage.padEnd(20)} ${doc}`).join('\n');
+/** Of one command or of all; null when the words begin none. */
+export function operatorHelp(args: readonly string[]): string | null {
+  const found = commandOf(args);
+  if (found !== undefined)
+    return `divan cloud ${found.usage}: ${found.doc}\n\n${describeOptions(found.options)}\n`;
+  return operatorCommands.some(({ usage }) => wordsOf(usage)[0] === args[0]) ? overview() : null;
+}
+
+export function overview(): string {
+  const rows = operatorCommands.map(({ usage, doc }) => `  divan cloud ${usage.padEnd(20)} ${doc}`);
+  return `Commands for the cloud of a data folder, whether it runs or not:\n\n${rows.join('\n')}\n`;
+}
+
+const commandOf = (args: readonly string[]): OperatorCommand | undefined =>
+  operatorCommands.find(({ usage }) => wordsOf(usage).every((word, i) => args[i] === word));
 
 const wordsOf = (usage: string): string[] => usage.split(' ').filter((word) => word === word.toLowerCase());
 
