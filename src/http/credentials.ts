@@ -26,9 +26,13 @@ export function claimedName(credentials: Credentials): string | null {
 
 export function parseAuthorization(header: string | undefined): Credentials {
   if (header === undefined || header.trim() === '') return { kind: 'none' };
-  const encoded = /^basic(?:\s+(\S*))?\s*$/i.exec(header);
-  if (!encoded) return { kind: 'unusable' };
-  return parsePair(Buffer.from(encoded[1] ?? '', 'base64').toString('utf8'), encoded[1] ?? '');
+  // Split by hand: a pattern with blanks at both ends takes the square of their number, and strangers choose that.
+  const text = header.trim();
+  const at = text.search(/\s/);
+  const scheme = at < 0 ? text : text.slice(0, at);
+  if (scheme.toLowerCase() !== 'basic') return { kind: 'unusable' };
+  const encoded = at < 0 ? '' : text.slice(at).trimStart();
+  return parsePair(Buffer.from(encoded, 'base64').toString('utf8'), encoded);
 }
 
 function parsePair(text: string, encoded: string): Credentials {

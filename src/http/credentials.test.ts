@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseAuthorization } from './credentials.ts';
+
+test('reads Basic credentials, however the scheme is written and set apart', () => {
+  const pair = { kind: 'basic', name: 'a', password: 'b:c' };
+  for (const header of ['Basic YTpiOmM=', 'basic   YTpiOmM', ' BASIC\tYTpiOmM= ']) {
+    assert.deepEqual(parseAuthorization(header), pair, header);
+  }
+  for (const header of [undefined, '', '  ', 'Basic', 'Basic  ']) {
+    assert.deepEqual(parseAuthorization(header), { kind: 'none' }, header);
+  }
+  for (const header of ['Bearer YTpi', 'BasicYTpi', 'Basic YTpi YTpi', 'Basic ?', 'Basic =']) {
+    assert.deepEqual(parseAuthorization(header), { kind: 'unusable' }, header);
+  }
+});
+
+test('takes no longer for a header full of blanks: strangers could else stop the node for seconds', () => {
+  const header = `Basic${' '.repeat(60_000)}a b`;
+  const before = process.cpuUsage();
+  assert.deepEqual(parseAuthorization(header), { kind: 'unusable' });
+  const { user, system } = process.cpuUsage(before);
+  assert.ok((user + system) / 1_000 < 500, `${(user + system) / 1_000} ms`);
+});
