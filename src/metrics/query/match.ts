@@ -4,8 +4,11 @@ import type { Labels, Matcher } from '../sample.ts';
 type Test = (labels: Labels) => boolean;
 
 const patternLimit = 256;
-/** Enough of these, over values of a bounded length, cannot hold up the thread; a repeated group could. */
-const repetitionsLimit = 3;
+/**
+ * Each of these multiplies the ways in which a value can be taken apart: so few, over values of a bounded length, cannot hold
+ * up the thread; a repeated group could.
+ */
+const choicesLimit = 2;
 
 export function testOf(matchers: readonly Matcher[]): Test {
   const tests = matchers.map(testOfOne);
@@ -28,8 +31,8 @@ export function patternProblem(pattern: string): string | null {
   const bare = pattern.replace(/\\[^0-9k]/g, '').replace(/\[[^\]]*\]/g, '');
   if (/\)[*+?{]|\(\?(?!:)|\\/.test(bare))
     return 'patterns have no repeated groups, references or looks around';
-  if ((bare.match(/[*+{]/g) ?? []).length > repetitionsLimit)
-    return `patterns have at most ${repetitionsLimit} repetitions`;
+  if (choicesIn(bare) > choicesLimit)
+    return `patterns have at most ${choicesLimit} repetitions, optional parts and groups together`;
   try {
     compiled(pattern);
     return null;
@@ -37,3 +40,12 @@ export function patternProblem(pattern: string): string | null {
     return 'not a pattern';
   }
 }
+
+/** A question mark that makes a repetition lazy, or opens a group without a number, is no choice of its own. */
+const choicesIn = (bare: string): number =>
+  (
+    bare
+      .replace(/\(\?:/g, '(')
+      .replace(/([*+?}])\?/g, '$1')
+      .match(/[*+{?(]/g) ?? []
+  ).length;
