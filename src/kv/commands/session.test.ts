@@ -1,6 +1,9 @@
 // Sessions over a real socket: features, authentication, bucket, privileges.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
 import { fullGrants } from '#auth/grants.ts';
 import { realKdf } from '#auth/kdf.host.ts';
 import type { Kdf } from '#auth/kdf.ts';
@@ -438,6 +441,22 @@ test('serves TLS with the certificate it was last given', async () => {
   assert.equal((await later.ask({ opcode: 0x0a })).status, Status.success);
   client.close();
   later.close();
+});
+
+test('lets in nobody who shook hands while its address left the allowlist', async () => {
+  const { makeCertificate } = await import('../../../test/support/certificate.ts');
+  const certificate = await makeCertificate();
+  const tls = { minVersion: 'TLSv1.2', honorCipherOrder: true, ...certificate } as const;
+  await using service = await startService(aDesired({ tls }));
+  const socket = connect({ port: service.tlsPort, host: '127.0.0.1' });
+  await once(socket, 'connect');
+  await service.service.apply(aDesired({ tls, clients: ['10.0.0.1'] }));
+  const secure = connectTls({ socket, ca: certificate.certificate, checkServerIdentity: () => undefined });
+  secure.on('secureConnect', () => secure.write(Buffer.alloc(24, 0x80)));
+  secure.on('error', () => {}); // being cut off is what is wanted
+  secure.resume();
+  await once(secure, 'close', { signal: AbortSignal.timeout(5_000) });
+  assert.equal((await service.service.report()).traffic.connections, 0);
 });
 
 test('serves through public socket events as well', async () => {

@@ -86,6 +86,8 @@ export class Listener {
     const server = createTlsServer(
       { handshakeTimeout: handshakeTimeoutMs, ...socketOptions },
       (socket: TLSSocket) => {
+        // The list may have changed since the handshake began.
+        if (this.options.gate.refuses(socket)) return;
         const shown = shownCertificate(socket, this.clients);
         if (shown === 'refused') socket.destroy();
         else if (this.isFull) this.turnAway(socket);
