@@ -120,6 +120,20 @@ test('answers repeated failures of a source and user later each time, and right 
   assert.deepEqual(delays, [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
 });
 
+test('takes all addresses of an IPv6 network for one source', async () => {
+  const { login, clock } = await anAuthenticator();
+  const delays: number[] = [];
+  for (let attempt = 0; attempt < 4; attempt++) {
+    const started = clock.monotonicMs();
+    await drive(clock, login('jane', 'wrong', `2001:db8:1:2::${attempt}`));
+    delays.push(clock.monotonicMs() - started);
+  }
+  assert.deepEqual(delays, [100, 200, 400, 800]);
+  const started = clock.monotonicMs();
+  await drive(clock, login('jane', 'wrong', '2001:db8:1:3::1'));
+  assert.equal(clock.monotonicMs() - started, 100);
+});
+
 test('forgets failures after a quarter of an hour without any', async () => {
   const { login, clock } = await anAuthenticator();
   for (let attempt = 0; attempt < 8; attempt++) await drive(clock, login('jane', 'wrong'));

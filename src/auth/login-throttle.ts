@@ -1,6 +1,7 @@
 // Slows guessing of passwords: each failure of a source with a user name makes the answer to the next one later. Right
 // credentials never wait: the delay comes after a comparison that failed. A success does not make up for failures: a guesser
 // may share its source with someone who knows the password.
+import { networkOf } from '#base/address.ts';
 import type { Clock } from '#ports/clock.ts';
 
 const firstDelayMs = 100;
@@ -28,13 +29,14 @@ export class LoginThrottle {
   }
 
   /** True for a source that failed so often of late that its comparisons should not hold up those of others. */
-  suspects(source: string): boolean {
-    const known = this.#failures.get(source);
+  suspects(address: string): boolean {
+    const known = this.#failures.get(sourceOf(address));
     return known !== undefined && known.count >= suspectAfter && this.#isFresh(known);
   }
 
   /** Resolves when the failure may be told. */
-  async failed(source: string, name: string): Promise<void> {
+  async failed(address: string, name: string): Promise<void> {
+    const source = sourceOf(address);
     this.#note(source);
     const delayMs = this.#note(keyOf(source, name));
     if (this.#waiting >= maximumWaiting) return;
@@ -65,5 +67,8 @@ export class LoginThrottle {
     return this.#clock.monotonicMs() - failures.lastMs < forgetAfterMs;
   }
 }
+
+/** Whoever has one IPv6 address has the network that it is in: all of that is one source. */
+const sourceOf = networkOf;
 
 const keyOf = (source: string, name: string) => `${source} ${name.slice(0, 128)}`;

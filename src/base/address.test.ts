@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { plainAddress } from './address.ts';
+import { networkOf, plainAddress } from './address.ts';
 
 test('knows an IPv4 client of a dual-stack socket by its IPv4 address, and leaves others as they are', () => {
   const plain: Record<string, string> = {
@@ -13,4 +13,20 @@ test('knows an IPv4 client of a dual-stack socket by its IPv4 address, and leave
     '': '',
   };
   for (const [address, expected] of Object.entries(plain)) assert.equal(plainAddress(address), expected);
+});
+
+test('knows the network of an IPv6 address, however that is written', () => {
+  const networks: Record<string, string> = {
+    '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::',
+    '2001:DB8:1:2::9': '2001:db8:1:2::',
+    '2001:0db8:0001:2:ffff::': '2001:db8:1:2::',
+    '2001:db8::1': '2001:db8:0:0::',
+    'fe80::1%eth0': 'fe80:0:0:0::',
+    '::1': '0:0:0:0::',
+    '::': '0:0:0:0::',
+    '::ffff:10.1.2.3': '10.1.2.3',
+    '10.1.2.3': '10.1.2.3',
+    '': '',
+  };
+  for (const [address, expected] of Object.entries(networks)) assert.equal(networkOf(address), expected);
 });

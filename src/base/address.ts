@@ -2,3 +2,19 @@
 
 /** A dual-stack socket tells of an IPv4 address with an IPv6 prefix: this is the address without. */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
+
+/** An IPv6 address's first half, which is the network of one site; any other text is as it was. */
+export function networkOf(address: string): string {
+  const plain = plainAddress(address);
+  if (!plain.includes(':')) return plain;
+  const [head = '', tail] = plain.replace(/%.*$/, '').split('::') as [string, string?];
+  const groups = (text: string): string[] => text.split(':').filter((group) => group !== '');
+  const first = groups(head);
+  const last = groups(tail ?? '');
+  const left = Math.max(0, 8 - first.length - last.length);
+  const all = [...first, ...Array.from({ length: tail === undefined ? 0 : left }, () => '0'), ...last];
+  return `${all
+    .slice(0, 4)
+    .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
+    .join(':')}::`;
+}
