@@ -5,6 +5,7 @@ import { type Deferred, deferred } from '#base/deferred.ts';
 import { realClock } from '#ports/clock.ts';
 
 const headerBytes = 24;
+const temporaryFailure = 0x86;
 /** In a reply to OBSERVE: what became of a document, and its CAS. */
 const observedStateBytes = 9;
 const inMemoryOnly = 0;
@@ -98,17 +99,31 @@ export class KvClient {
     return this.request({ opcode: Opcode.get, vb: vbucketOf(key), key: prefixed(collectionId, key) });
   }
 
-  async set(collectionId: number, key: string, value: Uint8Array, expiry: number): Promise<void> {
+  /** A bucket that loads its documents, or makes room, takes no writes for a while: tries until it does. */
+  async set(
+    { collectionId, key }: StoredDocument,
+    value: Uint8Array,
+    expiry: number,
+    patienceMs: number,
+  ): Promise<void> {
     const extras = Buffer.alloc(8);
     extras.writeUInt32BE(0x02000000); // common flags: JSON
     extras.writeUInt32BE(expiry, 4);
-    await this.expect({
+    const request = {
       opcode: Opcode.set,
       vb: vbucketOf(key),
       key: prefixed(collectionId, key),
       extras,
       value,
-    });
+    };
+    const deadline = realClock.monotonicMs() + patienceMs;
+    for (;;) {
+      const { status } = await this.request(request);
+      if (status === 0) return;
+      if (status !== temporaryFailure || realClock.monotonicMs() >= deadline)
+        throw new Error(`storing "${key}": status 0x${status.toString(16)}`);
+      await realClock.sleep(5);
+    }
   }
 
   /** Whether all of them have reached the disk; a node that is asked hurries. */

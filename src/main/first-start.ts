@@ -74,13 +74,14 @@ async function storeDocuments(start: FirstStart, bucket: PlannedBucket): Promise
   try {
     await client.login(start.rest.username ?? '', start.rest.password ?? '');
     await client.select(bucket.name, kvTimeoutMs);
-    const stored: StoredDocument[] = [];
+    const all: StoredDocument[] = [];
     for (const { key, value, scope, collection, expiry } of bucket.documents) {
       const collectionId = await client.collectionId(scope, collection);
-      await client.set(collectionId, key, Buffer.from(JSON.stringify(value)), expiry);
-      stored.push({ collectionId, key });
+      const stored = { collectionId, key };
+      await client.set(stored, Buffer.from(JSON.stringify(value)), expiry, kvTimeoutMs);
+      all.push(stored);
     }
-    if (keptOnDisk.has(bucket.type)) await untilPersisted(client, bucket.name, stored);
+    if (keptOnDisk.has(bucket.type)) await untilPersisted(client, bucket.name, all);
   } finally {
     client.close();
   }

@@ -94,7 +94,7 @@ export class NodeClient {
       await client.login(administrator.username, administrator.password);
       await client.select(probeBucket, bucketPatienceMs);
       const value = Buffer.from(`{"at":${this.clock.wallMs()}}`);
-      await client.set(0, probeKey, value, 0);
+      await client.set({ collectionId: 0, key: probeKey }, value, 0, bucketPatienceMs);
       const reply = await client.get(0, probeKey);
       if (reply.status !== 0 || !reply.value.equals(value))
         throw new Error('the data port gave back another document than was written');

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { test } from 'node:test';
+import { KvClient } from './kv.adapter.ts';
+
+const temporaryFailure = 0x86;
+const document = { collectionId: 0, key: 'k' };
+
+/** Answers each request, whatever it is, with the next status; from the last one on always with that. */
+async function withServer(statuses: number[], use: (client: KvClient) => Promise<void>): Promise<number> {
+  let requests = 0;
+  const server = createServer((socket) => {
+    socket.on('data', () => {
+      const reply = Buffer.alloc(24);
+      reply[0] = 0x81;
+      reply.writeUInt16BE(statuses[Math.min(requests++, statuses.length - 1)] as number, 6);
+      socket.write(reply);
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = await KvClient.open('127.0.0.1', (server.address() as AddressInfo).port, 5_000);
+  try {
+    await use(client);
+  } finally {
+    client.close();
+    server.close();
+  }
+  return requests;
+}
+
+test('stores a document once the bucket takes writes, as one that loads does after a while', async () => {
+  const requests = await withServer([temporaryFailure, temporaryFailure, 0], (client) =>
+    client.set(document, Buffer.from('1'), 0, 5_000),
+  );
+  assert.equal(requests, 3);
+});
+
+test('gives a document up when the bucket takes none for so long, or refuses it', async () => {
+  await withServer([temporaryFailure], (client) =>
+    assert.rejects(client.set(document, Buffer.from('1'), 0, 30), /storing "k": status 0x86/),
+  );
+  const requests = await withServer([3], (client) =>
+    assert.rejects(client.set(document, Buffer.from('1'), 0, 5_000), /storing "k": status 0x3/),
+  );
+  assert.equal(requests, 1);
+});
