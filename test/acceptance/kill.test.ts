@@ -1,5 +1,7 @@
 import { test } from 'node:test';
+import { adminKillRounds } from '../stress/admin-kill.ts';
 import { killRounds } from '../stress/kill.ts';
+import { aSeed } from '../support/random.ts';
 
 test('keeps every write acknowledged with persistToMajority through kill -9', async () => {
   await killRounds(4);
@@ -7,4 +9,8 @@ test('keeps every write acknowledged with persistToMajority through kill -9', as
 
 test('keeps them when the kill falls into a compaction', async () => {
   await killRounds(4, undefined, true);
+});
+
+test('keeps what administrators were told, and nothing half-made or left over, through kill -9', async (t) => {
+  await adminKillRounds(5, aSeed(t)(2 ** 31));
 });

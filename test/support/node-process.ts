@@ -124,7 +124,8 @@ function launch(dataDir: string, readyFile: string, settings: NodeSettings) {
 async function whenReady(child: ChildProcess, readyFile: string, printed: { text: string }): Promise<Ready> {
   const deadline = performance.now() + startTimeoutMs;
   while (performance.now() < deadline) {
-    if (child.exitCode !== null) throw new Error(`the node ended with ${child.exitCode}: ${printed.text}`);
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`the node ended with ${child.exitCode ?? child.signalCode}: ${printed.text}`);
     try {
       return JSON.parse(readFileSync(readyFile, 'utf8')) as Ready;
     } catch {
