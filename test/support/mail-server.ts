@@ -21,6 +21,8 @@ export interface MailServerSettings {
   implicitTls?: boolean;
   /** Offers no encryption at all. */
   plain?: boolean;
+  /** Offers no way to sign in, and takes no names beyond ASCII. */
+  simple?: boolean;
   /** Demands these credentials. */
   credentials?: { user: string; password: string };
   /** Answers this to each recipient for which it is not null. */
@@ -42,7 +44,11 @@ export async function startMailServer(settings: MailServerSettings = {}) {
     },
     authOptional: settings.credentials === undefined,
     allowInsecureAuth: true,
-    disabledCommands: settings.plain ? ['STARTTLS'] : [],
+    disabledCommands: [
+      ...(settings.plain ? (['STARTTLS'] as const) : []),
+      ...(settings.simple ? (['AUTH'] as const) : []),
+    ],
+    hideSMTPUTF8: settings.simple ?? false,
     closeTimeout: 100,
     ...handlers(settings, mails),
   });

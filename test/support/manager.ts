@@ -156,7 +156,7 @@ export async function aManager(options: ManagerOptions = {}) {
       load: async () => ({ authority: null, node: null, names: '' }),
       remove: async () => {},
     },
-    mailer: () => options.mailer ?? { send: async () => ({ sent: true, refused: [] }) },
+    mailer: () => options.mailer ?? { send: async () => ({ sent: true, refused: [], lacking: [] }) },
     inbox: options.inbox ?? emptyInbox,
     passphrases: noPassphrases,
     issue: options.issue ?? (async () => issuedCertificates),

@@ -25,7 +25,7 @@ export const ChangeAlerts = defineRoute({
 });
 
 const testDoc =
-  'Sends a test mail by the settings in the form, which are not kept; answers when the mail server took it.';
+  'Sends a test mail by the settings in the form, which are not kept; answers when the mail server took it, or with what it refused or lacks.';
 
 export const TestAlerts = defineRoute({
   id: 'alerts.test',

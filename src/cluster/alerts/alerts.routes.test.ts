@@ -263,8 +263,18 @@ describe('a test mail', () => {
     }
   });
 
+  it('is told of what its server lacks, though the server took it', async (t) => {
+    const lacking = ['no way to sign in', 'no odd names'];
+    const mailer = { send: async () => ({ sent: true, refused: [], lacking }) as const };
+    const { request, manager } = await aManager({ mailer });
+    t.after(() => manager.stop());
+    const { status, body } = await request(paths[0] as string, { form: base });
+    const error = 'the mail server took the mail, but offers no way to sign in, and no odd names';
+    assert.deepEqual([status, body], [400, { error }]);
+  });
+
   it('does not pile up behind a server that does not answer', async (t) => {
-    const answers = Promise.withResolvers<{ sent: true; refused: string[] }>();
+    const answers = Promise.withResolvers<{ sent: true; refused: string[]; lacking: string[] }>();
     const { request, manager } = await aManager({ mailer: { send: () => answers.promise } });
     t.after(() => manager.stop());
     const waiting = [1, 2, 3, 4].map(() => request(paths[0] as string, { form: base }));
@@ -275,7 +285,7 @@ describe('a test mail', () => {
     });
     assert.deepEqual(refused.body, { error: 'too many test mails are under way' });
     assert.equal((await request('/settings/alerts')).status, 200);
-    answers.resolve({ sent: true, refused: [] });
+    answers.resolve({ sent: true, refused: [], lacking: [] });
     assert.deepEqual(
       (await Promise.all(waiting)).map(({ status }) => status),
       [200, 200, 200, 200],
@@ -294,7 +304,7 @@ describe('an alert', () => {
     const mailer: Mailer = {
       async send(_server, mail) {
         mails.push(mail);
-        return { sent: true, refused: [] };
+        return { sent: true, refused: [], lacking: [] };
       },
     };
     const { request, manager } = await aManager({ mailer });
@@ -320,7 +330,7 @@ describe('an alert', () => {
       async send({ host }) {
         hosts.push(host);
         return host === 'right'
-          ? { sent: true, refused: [] }
+          ? { sent: true, refused: [], lacking: [] }
           : { sent: false, reason: 'nxdomain', lasting: false };
       },
     };

@@ -29,7 +29,7 @@ export interface AlertsDeps {
 }
 
 const testsAtOnceMax = 4;
-const notWanted: MailOutcome = { sent: true, refused: [] };
+const notWanted: MailOutcome = { sent: true, refused: [], lacking: [] };
 
 export class AlertsService implements AlertSink {
   readonly #deps: AlertsDeps;
@@ -68,6 +68,10 @@ export class AlertsService implements AlertSink {
       if (!outcome.sent) throw refuse.bare({ error: outcome.reason });
       if (outcome.refused.length > 0)
         throw refuse.bare({ error: `the mail server refused ${outcome.refused.join(', ')}` });
+      if (outcome.lacking.length > 0)
+        throw refuse.bare({
+          error: `the mail server took the mail, but offers ${outcome.lacking.join(', and ')}`,
+        });
     } finally {
       this.#testing--;
     }

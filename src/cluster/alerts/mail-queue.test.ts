@@ -5,7 +5,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { firstPauseMs, keptMs, longestPauseMs, MailQueue, waitingMax } from './mail-queue.ts';
 import type { MailOutcome } from './mailer.ts';
 
-const sent: MailOutcome = { sent: true, refused: [] };
+const sent: MailOutcome = { sent: true, refused: [], lacking: [] };
 const later = { sent: false, reason: 'econnrefused', lasting: false } as const;
 const never: MailOutcome = { sent: false, reason: '550 no such user', lasting: true };
 const turns = () => new Promise((resolve) => setImmediate(resolve));

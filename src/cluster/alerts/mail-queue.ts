@@ -73,7 +73,7 @@ export class MailQueue<T> {
       const first = this.#waiting[0];
       if (first === undefined || this.#stopping.signal.aborted) return;
       const outcome = await this.#try(first.mail);
-      if (outcome.sent) this.#sent(outcome.refused);
+      if (outcome.sent) this.#sent(outcome);
       else if (outcome.lasting) this.#drop(outcome.reason);
       else return this.#pause(first, outcome.reason);
     }
@@ -87,10 +87,12 @@ export class MailQueue<T> {
     }
   }
 
-  #sent(refused: readonly string[]): void {
+  #sent({ refused, lacking }: Extract<MailOutcome, { sent: true }>): void {
+    const { log } = this.#deps;
     this.#waiting.shift();
     this.#failures = 0;
-    if (refused.length > 0) this.#deps.log.warn('alert.recipients_refused', { recipients: refused.length });
+    if (refused.length > 0) log.warn('alert.recipients_refused', { recipients: refused.length });
+    if (lacking.length > 0) log.warn('alert.mail_server_lacks', { lacking });
   }
 
   #drop(reason: string, index = 0): void {

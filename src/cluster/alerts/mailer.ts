@@ -9,8 +9,11 @@ export interface Mail {
 }
 
 export type MailOutcome =
-  /** `refused`: recipients that the server did not take while it took others. */
-  | { readonly sent: true; readonly refused: readonly string[] }
+  /**
+   * `refused`: recipients that the server did not take while it took others. `lacking`: what the mail needed and the server,
+   * which took it all the same, does not offer.
+   */
+  | { readonly sent: true; readonly refused: readonly string[]; readonly lacking: readonly string[] }
   /** `lasting`: another try would get the same answer. `reason` holds no secret. */
   | { readonly sent: false; readonly reason: string; readonly lasting: boolean };
 

@@ -29,7 +29,7 @@ async function started(t: TestContext, settings: MailServerSettings) {
 describe('mail over SMTP', () => {
   it('goes over STARTTLS with authentication when encryption is asked for', async (t) => {
     const { server, mailer, mails } = await started(t, { credentials });
-    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [] });
+    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [], lacking: [] });
     const [received] = mails;
     assert.deepEqual(
       { from: received?.from, to: received?.to, user: received?.user, encrypted: received?.encrypted },
@@ -43,7 +43,7 @@ describe('mail over SMTP', () => {
   it('speaks TLS from the first byte on the port that is made for it', async (t) => {
     const { server, mails, certificate } = await started(t, { credentials, implicitTls: true });
     const mailer = new SmtpMailer({ trusted: async () => [certificate], implicitTlsPort: server.port });
-    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [] });
+    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [], lacking: [] });
     assert.deepEqual([mails[0]?.encrypted, mails[0]?.user], [true, credentials.user]);
   });
 
@@ -82,6 +82,26 @@ describe('mail over SMTP', () => {
       lasting: false,
       reason: 'Invalid login: 535 no entry for divan with ********',
     });
+  });
+
+  it('tells what a server does not offer that took the mail all the same', async (t) => {
+    const beyond = { ...mail, sender: 'nœud@example.org', recipients: ['a@exämple.org', 'é@example.org'] };
+    const offering = await started(t, { credentials });
+    assert.deepEqual(await offering.mailer.send(offering.server, beyond, never), {
+      ...{ sent: true, refused: [], lacking: [] },
+    });
+    const simple = await started(t, { simple: true });
+    const server = { ...simple.server, ...credentials };
+    assert.deepEqual(await simple.mailer.send(server, beyond, never), {
+      ...{ sent: true, refused: [] },
+      lacking: [
+        'no way to sign in (AUTH), so emailUser was not used',
+        'no names beyond ASCII (SMTPUTF8), as an address has one',
+      ],
+    });
+    assert.equal(simple.mails[0]?.to.length, 2);
+    const ascii = await simple.mailer.send(simple.server, mail, never);
+    assert.deepEqual(ascii, { sent: true, refused: [], lacking: [] });
   });
 
   it('tells of a server that is not there', async (t) => {
@@ -126,7 +146,11 @@ describe('mail over SMTP', () => {
           ? { code: 450, text: 'later' }
           : null;
     const { server, mailer, mails } = await started(t, { refuse });
-    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: ['b@example.org'] });
+    assert.deepEqual(await mailer.send(server, mail, never), {
+      sent: true,
+      refused: ['b@example.org'],
+      lacking: [],
+    });
     assert.deepEqual(mails[0]?.to, ['a@example.org']);
     for (const [recipient, lasting] of [
       ['b@example.org', true],

@@ -41,8 +41,11 @@ export class SmtpMailer implements Mailer {
     over.addEventListener('abort', end, { once: true });
     try {
       over.throwIfAborted();
-      const { rejected } = await Promise.race([this.#deliver(server, mail, socket), whenOver(over)]);
-      return { sent: true, refused: rejected.map(String) };
+      const { rejected, ehlo = [] } = await Promise.race([
+        this.#deliver(server, mail, socket),
+        whenOver(over),
+      ]);
+      return { sent: true, refused: rejected.map(String), lacking: lackingOf(server, mail, ehlo) };
     } catch (error) {
       const failure = timeout.aborted ? { reason: 'timeout', lasting: false } : failureOf(error as SmtpError);
       return { sent: false, ...failure, reason: withoutSecrets(failure.reason, server) };
@@ -86,6 +89,22 @@ export class SmtpMailer implements Mailer {
     const ours = await this.#options.trusted();
     return [...getCACertificates('default'), ...getCACertificates('system'), ...ours];
   }
+}
+
+/** A server may take mail from who did not sign in, and for names that it cannot pass on: that is seen only here. */
+function lackingOf(
+  { user }: MailServer,
+  { sender, recipients }: Mail,
+  extensions: readonly string[],
+): string[] {
+  const offers = (name: string) => extensions.some((line) => line.toUpperCase().split(/[ =]/)[0] === name);
+  const isBeyondAscii = [sender, ...recipients].some((address) => /[^\0-\x7f].*@/.test(address));
+  return [
+    ...(user !== '' && !offers('AUTH') ? ['no way to sign in (AUTH), so emailUser was not used'] : []),
+    ...(isBeyondAscii && !offers('SMTPUTF8')
+      ? ['no names beyond ASCII (SMTPUTF8), as an address has one']
+      : []),
+  ];
 }
 
 function whenOver(signal: AbortSignal): Promise<never> {
