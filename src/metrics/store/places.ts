@@ -51,6 +51,12 @@ export class Places<T> {
     return made;
   }
 
+  forget(isGone: (found: T) => boolean): void {
+    let forgotten = 0;
+    for (const [key, found] of this.#byKey) if (isGone(found) && this.#byKey.delete(key)) forgotten++;
+    if (forgotten > 0) this.#last = [];
+  }
+
   #placeOf({ name, labels }: FlatSample, before: Place<T> | undefined): Place<T> | null {
     if (before && before.name === name && isSame(before.labels, labels)) return before;
     const found = this.of({ __name__: name, ...labels });

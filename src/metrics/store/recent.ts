@@ -1,4 +1,5 @@
-// The last minutes, sampled each second: a ring of plain numbers per series, in memory only.
+// The last minutes, sampled each second: a ring of plain numbers per series, in memory only. Collections and the bounds of
+// histograms are left out: nobody looks at them by the second, and there may be very many.
 import { testOf } from '../query/match.ts';
 import type { FlatSample, Labels, Matcher, Series } from '../sample.ts';
 import { Places } from './places.ts';
@@ -8,6 +9,7 @@ interface Ring {
   readonly values: Float64Array;
   /** Of each slot, the moment that its value is of. */
   readonly moments: Float64Array;
+  newest: number;
 }
 
 export class Recent {
@@ -15,6 +17,7 @@ export class Recent {
   readonly #places: Places<Ring>;
   readonly #timesMs: Float64Array;
   #moments = 0;
+  #newestMs = Number.NEGATIVE_INFINITY;
 
   constructor({ slots, seriesLimit }: { slots: number; seriesLimit: number }) {
     this.#slots = slots;
@@ -23,16 +26,23 @@ export class Recent {
       labels,
       values: new Float64Array(slots),
       moments: new Float64Array(slots).fill(-1),
+      newest: -1,
     }));
   }
 
   append(timeMs: number, samples: Iterable<FlatSample>): void {
+    // Of a clock that was put back nothing tells which of two samples came first.
+    if (timeMs < this.#newestMs) this.#places.forget(() => true);
+    this.#newestMs = timeMs;
     const moment = this.#moments++;
     const slot = moment % this.#slots;
+    // What was of buckets and collections that are gone makes room once a round.
+    if (slot === 0) this.#places.forget(({ newest }) => newest < moment - this.#slots);
     this.#timesMs[slot] = timeMs;
-    this.#places.each(samples, (ring, value) => {
+    this.#places.each(ofBucketsAndNode(samples), (ring, value) => {
       ring.values[slot] = value;
       ring.moments[slot] = moment;
+      ring.newest = moment;
     });
   }
 
@@ -55,5 +65,12 @@ export class Recent {
       found.push(values[slot] as number);
     }
     return { labels, timesMs: Float64Array.from(times), values: Float64Array.from(found) };
+  }
+}
+
+function* ofBucketsAndNode(samples: Iterable<FlatSample>): Generator<FlatSample> {
+  for (const sample of samples) {
+    const { le, collection } = sample.labels;
+    if (le === undefined && collection === undefined) yield sample;
   }
 }
