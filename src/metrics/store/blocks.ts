@@ -15,6 +15,7 @@ import {
 } from './block.ts';
 import type { BlockFile, StoreFiles } from './files.ts';
 import type { Chunk } from './head.ts';
+import { bySpan, isSameSpan, type SpanId, spanName, spanOfFile } from './span.ts';
 
 export interface BlockBounds {
   /** Each block holds the samples of one span of this length. */
@@ -48,9 +49,8 @@ export class Budget {
   }
 }
 
-interface Known {
+interface Known extends SpanId {
   readonly name: string;
-  readonly startMs: number;
   readonly bytes: number;
 }
 
@@ -66,7 +66,7 @@ export interface Found {
 
 const suffix = '.block';
 const openLimit = 64;
-export const blockName = (startMs: number): string => `${startMs}${suffix}`;
+const blockName = (span: SpanId): string => `${spanName(span)}${suffix}`;
 
 export class Blocks {
   readonly #files: StoreFiles;
@@ -86,13 +86,19 @@ export class Blocks {
   /** Takes over what is in the folder. */
   adopt(files: readonly { name: string; bytes: number }[]): void {
     this.#known = files
-      .filter(({ name }) => /^\d+\.block$/.test(name))
-      .map(({ name, bytes }) => ({ name, bytes, startMs: Number.parseInt(name, 10) }))
-      .sort((a, b) => a.startMs - b.startMs);
+      .flatMap(({ name, bytes }) => {
+        const span = spanOfFile(name, suffix);
+        return span ? [{ name, bytes, ...span }] : [];
+      })
+      .sort(bySpan);
   }
 
-  has(startMs: number): boolean {
-    return this.#known.some((block) => block.startMs === startMs);
+  has(span: SpanId): boolean {
+    return this.#known.some((block) => isSameSpan(block, span));
+  }
+
+  get spans(): readonly SpanId[] {
+    return this.#known;
   }
 
   get bytes(): number {
@@ -104,12 +110,12 @@ export class Blocks {
     return this.#known[0]?.startMs ?? null;
   }
 
-  async add(startMs: number, series: readonly SeriesChunks[]): Promise<void> {
+  async add({ startMs, number }: SpanId, series: readonly SeriesChunks[]): Promise<void> {
     const parts = encodeBlock(series);
-    const name = blockName(startMs);
+    const name = blockName({ startMs, number });
     await this.#files.write(name, parts);
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-    this.#known = [...this.#known, { name, startMs, bytes }].sort((a, b) => a.startMs - b.startMs);
+    this.#known = [...this.#known, { name, startMs, number, bytes }].sort(bySpan);
   }
 
   /** Removes what is too old, and the oldest while all together are too large. */

@@ -362,3 +362,57 @@ test('refuses a query for too much before it reads it', async (t) => {
   assert.ok(bytes < tier.blockBytes / 2, `${bytes} of ${tier.blockBytes} bytes read`);
   await tier.close();
 });
+
+test('keeps samples of a clock that was put back, beside those that it had stamped before', async (t) => {
+  const folder = aFolder(t);
+  const told: unknown[] = [];
+  const log: Log = { ...silentLog, warn: (event, fields) => told.push({ event, ...fields }) };
+  const tier = await aTier(folder, { log });
+  const take = async (fromStep: number, toStep: number, value: (step: number) => number) => {
+    for (let step = fromStep; step < toStep; step++) {
+      tier.append(startMs + step * 10_000, opsOf(value(step)));
+      await tier.settle();
+    }
+  };
+  await take(0, 30, (step) => step);
+  await take(8640, 8650, () => -1);
+  await take(390, 400, () => -2);
+  // In truth the time went on.
+  await take(30, 500, (step) => step);
+  const valuesOf = async (from: Tier) => {
+    const { series, problems } = await from.select(ofBucket('ops', 'a'), 0, startMs * 2);
+    assert.deepEqual(problems, []);
+    const { timesMs, values } = series[0] as { timesMs: Float64Array; values: Float64Array };
+    assert.ok(timesMs.every((time, at) => at === 0 || time > (timesMs[at - 1] as number)));
+    return [...values];
+  };
+  const expected = [...Array.from({ length: 500 }, (_, step) => step), ...Array(10).fill(-1)];
+  assert.deepEqual(await valuesOf(tier), expected);
+  assert.deepEqual(told, [
+    { event: 'metrics.clockPutBack', seconds: 82_590 },
+    { event: 'metrics.clockPutBack', seconds: 3_690 },
+  ]);
+  await tier.close();
+  const again = await aTier(folder, { nowMs: startMs + 50 * hourMs });
+  assert.deepEqual(
+    await valuesOf(again),
+    expected,
+    'the newest account of a time counts after a restart too',
+  );
+  again.append(startMs + 10 * 10_000, opsOf(-3));
+  await again.settle();
+  await again.close();
+  const last = await aTier(folder, { nowMs: startMs + 50 * hourMs });
+  assert.deepEqual(await valuesOf(last), [...expected.slice(0, 10), -3, ...expected.slice(11)]);
+  await last.close();
+});
+
+test('leaves a sample out that comes a moment too early', async (t) => {
+  const tier = await aTier(aFolder(t));
+  await fill(tier, 10);
+  tier.append(startMs + 85_000, opsOf(-1));
+  tier.append(startMs + 90_000, opsOf(-1));
+  await fill(tier, 12, 10);
+  assert.equal((await stepsOf(tier)).count, 12);
+  await tier.close();
+});

@@ -7,8 +7,10 @@ import { testOf } from '../query/match.ts';
 import type { FlatSample, Matcher, Selection, Series } from '../sample.ts';
 import { type BlockBounds, Blocks, Budget } from './blocks.ts';
 import type { LogFile, StoreFiles } from './files.ts';
-import { type Chunk, Head, type HeadSeries, samplesOf } from './head.ts';
+import { type Chunk, Head, type HeadSeries } from './head.ts';
 import { LogEncoder, replay } from './head-log.ts';
+import { type Run, samplesOfRuns } from './runs.ts';
+import { bySpan, type SpanId, spanName, spanOfFile } from './span.ts';
 
 export interface TierOptions {
   files: StoreFiles;
@@ -17,8 +19,7 @@ export interface TierOptions {
   bounds: BlockBounds & { readonly seriesLimit: number };
 }
 
-interface Span {
-  readonly startMs: number;
+interface Span extends SpanId {
   readonly head: Head;
   readonly encoder: LogEncoder;
   file: LogFile | null;
@@ -35,7 +36,10 @@ const sealedLimit = 2;
 /** The thread is left to others after so much work on a log. */
 const sliceMs = 5;
 
-const logName = (startMs: number) => `${startMs}.log`;
+/** A clock that is corrected by so little catches up soon. */
+const toleratedBackMs = 60_000;
+const logSuffix = '.log';
+const logName = (span: SpanId) => `${spanName(span)}${logSuffix}`;
 
 /** What was found damaged in the log of a span. */
 interface Damage {
@@ -76,10 +80,8 @@ export class Tier {
     const { files, clock } = this.#options;
     const found = await files.list();
     this.#blocks.adopt(found);
-    const logs = found
-      .filter(({ name }) => /^\d+\.log$/.test(name))
-      .map(({ name }) => Number.parseInt(name, 10));
-    for (const startMs of logs.sort((a, b) => a - b)) await this.#restore(startMs);
+    const logs = found.map(({ name }) => spanOfFile(name, logSuffix)).filter((span) => span !== null);
+    for (const span of logs.sort(bySpan)) await this.#restore(span);
     this.#isOpen = true;
     this.#write(() => this.#blocks.expire(clock.wallMs()));
     for (const { timeMs, samples } of this.#early) this.append(timeMs, samples);
@@ -92,8 +94,10 @@ export class Tier {
       if (this.#early.length < pendingLimit) this.#early.push({ timeMs, samples: [...samples] });
       return;
     }
-    if (timeMs <= this.#lastMs) return;
+    const backMs = this.#lastMs - timeMs;
+    if (backMs >= 0 && backMs <= toleratedBackMs) return;
     this.#lastMs = timeMs;
+    if (backMs > 0) this.#putBack(backMs);
     const span = this.#spanOf(timeMs);
     const taken: HeadSeries[] = [];
     span.head.append(timeMs, samples, (series) => taken.push(series));
@@ -112,15 +116,15 @@ export class Tier {
     const matches = (labels: Series['labels']) => test(labels) && visible(labels);
     const heads = [...this.#sealed, ...(this.#span ? [this.#span] : [])];
     // Decided at the moment at which the blocks are: a span is in one of them or in a head.
-    const inHead = heads.filter(({ startMs }) => !this.#blocks.has(startMs));
+    const inHead = heads.filter((span) => !this.#blocks.has(span));
     const budget = new Budget(this.#options.bounds.samplesLimit);
     const { series, problems } = await this.#blocks.select(matches, matchers, { fromMs, toMs, budget });
-    const pieces = new Map<string, { labels: Series['labels']; chunks: Chunk[] }>();
+    const pieces = new Map<string, { labels: Series['labels']; runs: Run[] }>();
     const add = (labels: Series['labels'], chunks: readonly Chunk[]): void => {
       const key = labelsKey(labels);
       const known = pieces.get(key);
-      if (known) known.chunks.push(...chunks);
-      else pieces.set(key, { labels, chunks: [...chunks] });
+      if (known) known.runs.push(chunks);
+      else pieces.set(key, { labels, runs: [chunks] });
     };
     for (const { labels, chunks } of series) add(labels, chunks);
     for (const { head } of inHead) {
@@ -163,20 +167,36 @@ export class Tier {
     const { spanMs } = this.#options.bounds;
     const startMs = Math.floor(timeMs / spanMs) * spanMs;
     if (this.#span?.startMs === startMs) return this.#span;
-    if (this.#span) this.#sealed.push(this.#span);
-    if (this.#sealed.length > sealedLimit) {
-      const lost = this.#sealed.shift();
-      // Its log stays: the next start tries again.
-      this.#options.log.error('metrics.spanDropped', { startMs: lost?.startMs });
-    }
+    this.#sealSpan();
     this.#span = this.#newSpan(startMs);
     return this.#span;
+  }
+
+  /** What the clock said before stays what it is; a new account of that time begins. */
+  #putBack(backMs: number): void {
+    this.#options.log.warn('metrics.clockPutBack', { seconds: Math.round(backMs / 1000) });
+    this.#sealSpan();
+  }
+
+  #sealSpan(): void {
+    if (this.#span) this.#sealed.push(this.#span);
+    this.#span = null;
+    if (this.#sealed.length <= sealedLimit) return;
+    const lost = this.#sealed.shift();
+    // Its log stays: the next start tries again.
+    this.#options.log.error('metrics.spanDropped', { startMs: lost?.startMs });
+  }
+
+  #numberOf(startMs: number): number {
+    const same = [...this.#blocks.spans, ...this.#sealed].filter((span) => span.startMs === startMs);
+    return Math.max(-1, ...same.map(({ number }) => number)) + 1;
   }
 
   #newSpan(startMs: number): Span {
     const head = new Head(this.#options.bounds.seriesLimit);
     return {
       startMs,
+      number: this.#numberOf(startMs),
       head,
       encoder: new LogEncoder(0),
       file: null,
@@ -219,7 +239,7 @@ export class Tier {
     const records = span.pending;
     span.pending = [];
     try {
-      span.file ??= await this.#options.files.openLog(logName(span.startMs), span.logBytes);
+      span.file ??= await this.#options.files.openLog(logName(span), span.logBytes);
       const bytes = Buffer.concat(records);
       await span.file.append(bytes);
       span.logBytes += bytes.length;
@@ -232,21 +252,21 @@ export class Tier {
   async #seal(span: Span): Promise<void> {
     const { files, clock } = this.#options;
     const series = span.head.series.map((one) => ({ labels: one.labels, chunks: one.chunks() }));
-    await this.#blocks.add(span.startMs, series);
+    await this.#blocks.add(span, series);
     this.#sealed = this.#sealed.filter((other) => other !== span);
     await span.file?.close();
-    await files.remove(logName(span.startMs));
+    await files.remove(logName(span));
     await this.#blocks.expire(clock.wallMs());
   }
 
-  async #restore(startMs: number): Promise<void> {
+  async #restore(id: SpanId): Promise<void> {
     const { files, bounds, clock } = this.#options;
-    if (this.#blocks.has(startMs)) return files.remove(logName(startMs));
-    const bytes = await files.readAll(logName(startMs));
+    if (this.#blocks.has(id)) return files.remove(logName(id));
+    const bytes = await files.readAll(logName(id));
     const head = new Head(bounds.seriesLimit);
-    const logBytes = await this.#replay(bytes, head, startMs);
+    const logBytes = await this.#replay(bytes, head, id);
     const span = {
-      startMs,
+      ...id,
       head,
       encoder: new LogEncoder(head.series.length),
       file: null,
@@ -254,13 +274,13 @@ export class Tier {
       pending: [],
       isLogged: true,
     };
-    const isOver = startMs + bounds.spanMs <= clock.wallMs();
+    const isOver = id.startMs + bounds.spanMs <= clock.wallMs();
     if (this.#span) this.#sealed.push(this.#span);
     this.#span = isOver ? null : span;
     if (isOver) this.#sealed.push(span);
   }
 
-  async #replay(bytes: Buffer, head: Head, startMs: number): Promise<number> {
+  async #replay(bytes: Buffer, head: Head, span: SpanId): Promise<number> {
     const { clock, log } = this.#options;
     let end = 0;
     let sliceStart = clock.monotonicMs();
@@ -273,9 +293,9 @@ export class Tier {
         sliceStart = clock.monotonicMs();
       }
     } catch (error) {
-      const text = `metrics file ${logName(startMs)}: ${(error as Error).message}`;
-      this.#damages.push({ startMs, text });
-      log.error('metrics.damaged', { file: logName(startMs), reason: text });
+      const text = `metrics file ${logName(span)}: ${(error as Error).message}`;
+      this.#damages.push({ startMs: span.startMs, text });
+      log.error('metrics.damaged', { file: logName(span), reason: text });
     }
     return end;
   }
@@ -288,15 +308,12 @@ export class Tier {
 }
 
 function inTime(
-  pieces: readonly { labels: Series['labels']; chunks: readonly Chunk[] }[],
+  pieces: readonly { labels: Series['labels']; runs: readonly Run[] }[],
   fromMs: number,
   toMs: number,
 ): Series[] {
   return pieces
-    .map(({ labels, chunks }) => {
-      const sorted = chunks.toSorted((a, b) => a.firstMs - b.firstMs);
-      return { labels, ...samplesOf(sorted, fromMs, toMs) };
-    })
+    .map(({ labels, runs }) => ({ labels, ...samplesOfRuns(runs, fromMs, toMs) }))
     .filter(({ timesMs }) => timesMs.length > 0)
     .sort((a, b) => (labelsKey(a.labels) < labelsKey(b.labels) ? -1 : 1));
 }

@@ -1,0 +1,59 @@
+// The samples of one series, put together from the spans that they lie in. Of a time that two of them tell of, because the
+// clock was put back, the one that was written later counts: counters of both in turn would seem to fall and grow.
+import { type Chunk, samplesOf } from './head.ts';
+
+/** Chunks of one span, in the order of time. */
+export type Run = readonly Chunk[];
+
+export interface Samples {
+  readonly timesMs: Float64Array;
+  readonly values: Float64Array;
+}
+
+interface Told extends Samples {
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** `runs` in the order in which they were written. */
+export function samplesOfRuns(runs: readonly Run[], fromMs: number, toMs: number): Samples {
+  const told = runs
+    .filter((run) => run.length > 0)
+    .map((run) => ({
+      firstMs: (run[0] as Chunk).firstMs,
+      lastMs: (run.at(-1) as Chunk).lastMs,
+      ...samplesOf(run, fromMs, toMs),
+    }));
+  const isInOrder = told.every((one, at) => at === 0 || one.firstMs > (told[at - 1] as Told).lastMs);
+  return isInOrder ? joined(told) : newest(told);
+}
+
+function joined(all: readonly Samples[]): Samples {
+  if (all.length === 1) return all[0] as Samples;
+  const count = all.reduce((sum, { timesMs }) => sum + timesMs.length, 0);
+  const timesMs = new Float64Array(count);
+  const values = new Float64Array(count);
+  let at = 0;
+  for (const one of all) {
+    timesMs.set(one.timesMs, at);
+    values.set(one.values, at);
+    at += one.timesMs.length;
+  }
+  return { timesMs, values };
+}
+
+function newest(told: readonly Told[]): Samples {
+  const kept: [number, number][] = [];
+  for (const [at, { timesMs, values }] of told.entries()) {
+    const later = told.slice(at + 1);
+    for (const [index, timeMs] of timesMs.entries()) {
+      const isToldAgain = later.some(({ firstMs, lastMs }) => timeMs >= firstMs && timeMs <= lastMs);
+      if (!isToldAgain) kept.push([timeMs, values[index] as number]);
+    }
+  }
+  kept.sort(([a], [b]) => a - b);
+  return {
+    timesMs: Float64Array.from(kept, ([timeMs]) => timeMs),
+    values: Float64Array.from(kept, ([, value]) => value),
+  };
+}
