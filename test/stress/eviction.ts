@@ -14,7 +14,7 @@ import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
-import { aRequest, keyOf } from '../support/a-bucket.ts';
+import { aRequest, fetched, keyOf } from '../support/a-bucket.ts';
 
 const count = Number(process.argv[2] ?? 1_000_000);
 const wished = process.argv[3];
@@ -167,7 +167,7 @@ async function whenResident(bucket: Bucket, act: () => Status): Promise<Status> 
   for (;;) {
     const status = act();
     if (status !== notResident) return status;
-    const answer = await new Promise<Status>((resolve) => bucket.documents.awaitDisk(resolve));
+    const answer = await fetched(bucket);
     if (answer !== Status.success) return answer;
   }
 }

@@ -4,6 +4,7 @@ import {
   DurabilityLevel,
   emptyItemView,
   emptyMutation,
+  type FetchedDocument,
   type ItemView,
   type MutationRequest,
   type MutationResult,
@@ -93,9 +94,7 @@ export class BucketUnderTest {
     for (let i = 0; i < 100; i++) {
       const status = act();
       if (status !== notResident) return status;
-      const { promise, resolve } = Promise.withResolvers<Status>();
-      this.bucket.documents.awaitDisk(resolve);
-      const answer = await promise;
+      const answer = await fetched(this.bucket);
       if (answer !== Status.success) return answer;
     }
     throw new Error('what was read from disk does not stay');
@@ -110,6 +109,13 @@ export class BucketUnderTest {
   get cas(): { casHi: number; casLo: number } {
     return { casHi: this.result.casHi, casLo: this.result.casLo };
   }
+}
+
+/** Waits for what the last call lacked. Success: it may be tried again. */
+export async function fetched({ documents }: Bucket): Promise<Status> {
+  const answer = await new Promise<FetchedDocument | Status>((resolve) => documents.awaitDisk(resolve));
+  if (typeof answer === 'number') return answer;
+  return answer.stayedOut ? Status.temporaryFailure : Status.success;
 }
 
 /** `8:name` is a key of collection 8, anything else of the default collection. */

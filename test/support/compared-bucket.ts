@@ -6,6 +6,7 @@ import type { BucketRules } from '#kv/bucket/rules.ts';
 import {
   DurabilityLevel,
   type FailoverEntry,
+  type FetchedDocument,
   type ItemView,
   notResident,
   type StoreMode,
@@ -72,6 +73,8 @@ export class ComparedBucket {
   protected readonly promised = Array.from({ length: vbucketCount }, () => 0);
   protected readonly swept = new Set<number>();
   protected difference: unknown = null;
+  /** The last call could read what the disk has: what has expired there stays as it is. */
+  private isLent = false;
 
   constructor(options: RunOptions) {
     this.options = options;
@@ -104,14 +107,21 @@ export class ComparedBucket {
   }
 
   /** Compares when the operation takes effect: at once, or when what it lacks has come from disk. */
-  protected perform(place: Place, act: () => Status, judge: (status: Status) => void, tries = 0): void {
+  protected perform(
+    place: Place,
+    act: () => Status,
+    judge: (status: Status) => void,
+    tries = 0,
+    lent: FetchedDocument | null = null,
+  ): void {
     this.counts.operations += tries === 0 ? 1 : 0;
     this.note(() => {
       this.catchUp(place.vb);
-      const status = act();
+      const status = this.lending(lent, act);
       // What stops no longer answers.
       if (this.isEnding && status === Status.temporaryFailure) return;
       if (status !== notResident) judge(status);
+      else if (lent?.stayedOut) assert.ok(this.isTight, 'there is room for what was read');
       else this.later(place, act, judge, tries);
       this.model.high[place.vb] = this.b.bucket.documents.highSeqno(place.vb);
     });
@@ -124,7 +134,7 @@ export class ComparedBucket {
     this.b.bucket.documents.awaitDisk((answer) => {
       if (life !== this.life) return;
       this.waiting--;
-      if (answer === Status.success) this.perform(place, act, judge, tries + 1);
+      if (typeof answer === 'object') this.perform(place, act, judge, tries + 1, answer);
       else
         this.note(() =>
           assert.ok(
@@ -133,6 +143,17 @@ export class ComparedBucket {
           ),
         );
     });
+  }
+
+  private lending(lent: FetchedDocument | null, act: () => Status): Status {
+    const { documents } = this.b.bucket;
+    this.isLent = lent !== null && lent.item !== null;
+    documents.lend(lent);
+    try {
+      return act();
+    } finally {
+      documents.lend(null);
+    }
   }
 
   protected note(act: () => void): void {
@@ -258,7 +279,7 @@ export class ComparedBucket {
   protected found(place: Place, status: Status, kind: 'find' | 'findAny', view: ItemView): void {
     const states = this.states(place);
     const has = (...kinds: State['kind'][]): boolean => states.some((state) => kinds.includes(state.kind));
-    const cannotExpire = this.model.isPending(place) || this.b.bucket.writeFailure !== null;
+    const cannotExpire = this.isLent || this.model.isPending(place) || this.b.bucket.writeFailure !== null;
     const isHidden = cannotExpire && has('expired');
     if (status === Status.keyNotFound && kind === 'find') assert.ok(has('absent', 'tombstone', 'expired'));
     else if (status === Status.keyNotFound) {

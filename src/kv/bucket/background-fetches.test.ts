@@ -4,13 +4,14 @@ import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
-import { MemoryDisk } from '../disk/memory-engine.ts';
-import { BackgroundFetches, type BackgroundFetchesOptions } from './background-fetches.ts';
+import type { FetchedDocument } from '../data/documents.ts';
+import { MemoryDisk, type MemoryDiskOptions } from '../disk/memory-engine.ts';
+import { BackgroundFetches, type BackgroundFetchesOptions, type Lacking } from './background-fetches.ts';
 import { Timings } from './timings.ts';
 
 /** Reads of a file that has one document. */
-async function fetchesOf(options: Pick<BackgroundFetchesOptions, 'take'>) {
-  const disk = new MemoryDisk().engine();
+async function fetchesOf({ read, ...options }: Pick<BackgroundFetchesOptions, 'take'> & MemoryDiskOptions) {
+  const disk = new MemoryDisk({ ...(read && { read }) }).engine();
   await disk.open({ folder: '/f', bucketUuid: 'f', incarnation: 1, fileCount: 1 });
   const writer = new CutWriter();
   writer.begin(0);
@@ -24,8 +25,13 @@ async function fetchesOf(options: Pick<BackgroundFetchesOptions, 'take'>) {
   return { disk, clock, fetches: new BackgroundFetches({ disk, clock, timings, ...rest, ...options }) };
 }
 
-const fetch = (fetches: BackgroundFetches) =>
-  new Promise<Status>((resolve) => fetches.add(0, Buffer.from('\0k'), resolve));
+const lacking = (key: string, seqno = 0): Lacking => ({ vb: 0, key: Buffer.from(key), seqno });
+
+const fetch = (fetches: BackgroundFetches, seqno = 0) =>
+  new Promise<FetchedDocument | Status>((resolve) => fetches.add(lacking('\0k', seqno), resolve));
+
+const statusOf = (answer: FetchedDocument | Status): Status =>
+  typeof answer === 'number' ? answer : Status.success;
 
 const valueIn = ({ buffer, valueStart, valueEnd }: CutItem) =>
   buffer.toString('latin1', valueStart, valueEnd);
@@ -33,7 +39,7 @@ const valueIn = ({ buffer, valueStart, valueEnd }: CutItem) =>
 test('whoever is sent away before the read begins is answered once', async () => {
   const { fetches } = await fetchesOf({ take: () => true });
   const answers: Status[] = [];
-  fetches.add(0, Buffer.from('\0k'), (status) => answers.push(status));
+  fetches.add(lacking('\0k'), (answer) => answers.push(statusOf(answer)));
   fetches.clear();
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(answers, [Status.temporaryFailure]);
@@ -45,41 +51,39 @@ test('what is read past memory stays out of it, unless others ask for it as well
   const { disk, fetches } = await fetchesOf({ take: (_, item) => taken.push(valueIn(item)) > 0 });
   const read = (key: string) =>
     new Promise<string | Status | null>((resolve) =>
-      fetches.read(0, Buffer.from(key), (found) =>
-        resolve(found === null || typeof found === 'number' ? found : valueIn(found)),
+      fetches.read(lacking(key), (found) =>
+        resolve(typeof found === 'number' ? found : found.item && valueIn(found.item)),
       ),
     );
   assert.deepEqual(await Promise.all([read('\0k'), read('\0other')]), ['value', null]);
   assert.deepEqual(taken, []);
-  assert.deepEqual(await Promise.all([read('\0k'), fetch(fetches)]), ['value', Status.success]);
+  assert.deepEqual(await Promise.all([read('\0k'), fetch(fetches).then(statusOf)]), [
+    'value',
+    Status.success,
+  ]);
   assert.deepEqual(taken, ['value']);
   await disk.stop();
   assert.equal(await read('\0k'), Status.temporaryFailure);
 });
 
-test('what memory has no room for is asked for again, and refused after two seconds', async () => {
-  let offered = 0;
-  let hasRoom = false;
-  const { clock, fetches } = await fetchesOf({ take: () => ++offered > 3 && hasRoom });
-  const passUntil = async (wanted: () => boolean) => {
-    for (let i = 0; i < 1000 && !wanted(); i++) {
-      clock.advance(10);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  };
-  const answers: Status[] = [];
-  fetches.add(0, Buffer.from('\0k'), (status) => answers.push(status));
-  await passUntil(() => offered > 3);
-  assert.equal(answers.length, 0);
-  hasRoom = true;
-  await passUntil(() => answers.length > 0);
-  assert.equal(answers.join(), String(Status.success));
-  hasRoom = false;
-  const askedAtMs = clock.monotonicMs();
-  fetches.add(0, Buffer.from('\0k'), (status) => answers.push(status));
-  await passUntil(() => answers.length > 1);
-  assert.deepEqual(answers, [Status.success, Status.temporaryFailure]);
-  const waitedMs = clock.monotonicMs() - askedAtMs;
-  assert.ok(waitedMs >= 2000 && waitedMs < 2500, `${waitedMs} ms`);
-  assert.equal(fetches.fetched, 2);
+test('what memory has no room for is told at once all the same', async () => {
+  const { fetches } = await fetchesOf({ take: () => false });
+  const answer = await fetch(fetches);
+  assert.ok(typeof answer === 'object' && answer.item);
+  assert.deepEqual([valueIn(answer.item), answer.stayedOut], ['value', true]);
+});
+
+test('a read that began before another version came is none for who lacks that version', async () => {
+  const taken: number[] = [];
+  let reads = 0;
+  const { fetches } = await fetchesOf({
+    take: ({ seqno }) => taken.push(seqno) > 0,
+    read: async () => {
+      if (++reads === 1) later = fetch(fetches, 2);
+    },
+  });
+  let later: Promise<unknown> = Promise.resolve();
+  await Promise.all([fetch(fetches, 1), fetch(fetches, 1)]);
+  await later;
+  assert.deepEqual([taken, reads], [[1, 2], 2]);
 });

@@ -1,23 +1,23 @@
 // Reads from disk what clients ask for and memory does not hold: per file one batch at a time, of what has gathered
-// meanwhile; one read for all who wait for a key.
+// meanwhile; one read for all who wait for a key. What was read is told to them, whether or not memory has room for it.
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import { type CutItem, CutReader } from '../data/cut.ts';
 import { type DiskEngine, type Fetched, fileOf } from '../data/disk-engine.ts';
+import type { FetchedDocument, WhenFetched } from '../data/documents.ts';
 import type { Timings } from './timings.ts';
 
 /** Keys that are waited for; more are told to come back later. */
 const fetchLimit = 16_384;
 const batchLimit = 1024;
-/** What memory has no room for is read again this often, for so long: room is made meanwhile. */
-const roomRetryMs = 20;
-const roomPatienceMs = 2_000;
 
-/** Told success when asking again makes sense, else the status to answer. */
-export type WhenFetched = (status: Status) => void;
-
-/** Told what the disk has, good until the call returns: null where there is no such key, a status where it can't be read. */
-export type WhenRead = (found: CutItem | null | Status) => void;
+/** What a call lacks. */
+export interface Lacking {
+  vb: number;
+  key: Buffer;
+  /** Of the version of which memory lacks the value only; 0 where it lacks the item. */
+  seqno: number;
+}
 
 export interface BackgroundFetchesOptions {
   disk: DiskEngine;
@@ -27,18 +27,16 @@ export interface BackgroundFetchesOptions {
   timings: Timings;
   tick: () => void;
   /** Takes an item in; false when there is no memory for it. */
-  take: (row: number, item: CutItem) => boolean;
+  take: (lacking: Lacking, item: CutItem) => boolean;
   /** The disk has no such key. */
   noteAbsent: (row: number, key: Buffer) => void;
 }
 
-interface Waiting {
-  vb: number;
-  key: Buffer;
+interface Waiting extends Lacking {
   sinceMs: number;
-  /** The item comes back into memory for these. */
+  /** Somebody wants it back in memory. */
+  enters: boolean;
   done: WhenFetched[];
-  readers: WhenRead[];
 }
 
 interface FileQueue {
@@ -62,28 +60,35 @@ export class BackgroundFetches {
   }
 
   /** Brings the item back into memory. */
-  add(vb: number, key: Buffer, done: WhenFetched): void {
-    const waiting = this.waitFor(vb, key);
+  add(lacking: Lacking, done: WhenFetched): void {
+    const waiting = this.waitFor(lacking);
+    if (!waiting) {
+      done(Status.temporaryFailure);
+      return;
+    }
+    waiting.enters = true;
+    waiting.done.push(done);
+  }
+
+  /** Reads the item past memory. */
+  read(lacking: Lacking, done: WhenFetched): void {
+    const waiting = this.waitFor(lacking);
     if (waiting) waiting.done.push(done);
     else done(Status.temporaryFailure);
   }
 
-  /** Reads the item past memory. */
-  read(vb: number, key: Buffer, tell: WhenRead): void {
-    const waiting = this.waitFor(vb, key);
-    if (waiting) waiting.readers.push(tell);
-    else tell(Status.temporaryFailure);
-  }
-
   /** Null when too many keys are waited for. */
-  private waitFor(vb: number, key: Buffer): Waiting | null {
-    const file = this.files[fileOf(vb, this.files.length)] as FileQueue;
-    const name = nameOf(vb, key);
-    const present = file.waiting.get(name) ?? file.reading.get(name);
-    if (present) return present;
+  private waitFor(lacking: Lacking): Waiting | null {
+    const file = this.files[fileOf(lacking.vb, this.files.length)] as FileQueue;
+    const name = nameOf(lacking);
+    const reading = file.reading.get(name);
+    // A read of an older version may have passed the row before the newer one came.
+    if (reading?.seqno === lacking.seqno) return reading;
+    const present = file.waiting.get(name);
+    if (present) return Object.assign(present, { seqno: lacking.seqno });
     if (this.count >= fetchLimit) return null;
     this.count++;
-    const waiting = { vb, key, sinceMs: this.options.clock.monotonicMs(), done: [], readers: [] };
+    const waiting = { ...lacking, sinceMs: this.options.clock.monotonicMs(), enters: false, done: [] };
     file.waiting.set(name, waiting);
     this.begin(file);
     return waiting;
@@ -95,8 +100,7 @@ export class BackgroundFetches {
     const all = this.files.flatMap((file) => [...file.waiting.values(), ...file.reading.values()]);
     this.files.splice(0, Infinity, ...this.files.map(emptyQueue));
     this.count = 0;
-    for (const { done, readers } of all)
-      for (const tell of [...done, ...readers]) tell(Status.temporaryFailure);
+    for (const { done } of all) for (const tell of done) tell(Status.temporaryFailure);
   }
 
   private begin(file: FileQueue): void {
@@ -112,7 +116,11 @@ export class BackgroundFetches {
       const fetched = await this.ask(file, batch);
       if (life !== this.life) return;
       this.options.tick();
-      if (this.deliver(file, batch, fetched)) await this.options.clock.sleep(roomRetryMs);
+      file.reading.clear();
+      this.count -= batch.length;
+      this.fetched += batch.length;
+      if (fetched) this.deliver(batch, fetched);
+      else for (const waiting of batch) tellAll(waiting, Status.temporaryFailure);
     }
     file.isBusy = false;
   }
@@ -130,72 +138,45 @@ export class BackgroundFetches {
     }
   }
 
-  /** Answers whether some of the batch wait on, for room in memory. */
-  private deliver(file: FileQueue, batch: readonly Waiting[], fetched: Fetched | null): boolean {
-    file.reading.clear();
-    this.count -= batch.length;
-    const lost = new Set(fetched?.failed.map((place) => batch[place]));
-    const refused = fetched ? this.takeAll(batch, fetched, lost) : new Set<Waiting>();
-    const again = new Set([...refused].filter((waiting) => this.isPatient(waiting)));
-    for (const waiting of again) this.putBack(file, waiting);
-    const over = again.size === 0 ? batch : batch.filter((waiting) => !again.has(waiting));
-    this.fetched += over.length;
-    for (const waiting of over) {
-      const isLost = fetched === null || lost.has(waiting);
-      const status = isLost || refused.has(waiting) ? Status.temporaryFailure : Status.success;
-      for (const tell of waiting.done) tell(status);
-      if (isLost) for (const tell of waiting.readers) tell(Status.temporaryFailure);
-    }
-    return again.size > 0;
-  }
-
-  private isPatient({ sinceMs }: Waiting): boolean {
-    return this.options.clock.monotonicMs() - sinceMs < roomPatienceMs;
-  }
-
-  private putBack(file: FileQueue, waiting: Waiting): void {
-    this.count++;
-    waiting.readers.length = 0;
-    file.waiting.set(nameOf(waiting.vb, waiting.key), waiting);
-  }
-
-  /** Items come in the order of the batch; what is left out is not there. Answers those for which there was no room. */
-  private takeAll(
-    batch: readonly Waiting[],
-    { batch: cuts }: Fetched,
-    lost: ReadonlySet<Waiting | undefined>,
-  ): Set<Waiting> {
-    const refused = new Set<Waiting>();
-    const pass = (waiting: Waiting): void => {
-      if (!lost.has(waiting)) this.miss(waiting);
-    };
+  /** Items come in the order of the batch; what is left out is not there. */
+  private deliver(batch: readonly Waiting[], { batch: cuts, failed }: Fetched): void {
+    const lost = new Set(failed);
     let next = 0;
+    const pass = (): void => this.passOver(batch[next] as Waiting, lost.has(next++));
     const reader = new CutReader(cuts);
     while (reader.nextCut()) {
       while (reader.nextItem()) {
         const { item, state } = reader;
-        for (; !isFor(batch[next] as Waiting, state.vb, item); next++) pass(batch[next] as Waiting);
-        const waiting = batch[next++] as Waiting;
-        if (!this.give(waiting, item)) refused.add(waiting);
+        while (!isFor(batch[next] as Waiting, state.vb, item)) pass();
+        this.give(batch[next++] as Waiting, { ...item });
       }
     }
-    for (; next < batch.length; next++) pass(batch[next] as Waiting);
-    return refused;
+    while (next < batch.length) pass();
   }
 
-  /** False when memory should have it and has no room. */
-  private give({ vb, done, readers }: Waiting, item: CutItem): boolean {
-    for (const tell of readers) tell(item);
-    return done.length === 0 || this.options.take(vb, item);
+  private give(waiting: Waiting, item: CutItem): void {
+    const stayedOut = waiting.enters && !this.options.take(waiting, item);
+    tellAll(waiting, fetchedOf(waiting, item, stayedOut));
   }
 
-  private miss({ vb, key, readers }: Waiting): void {
-    this.options.noteAbsent(vb, key);
-    for (const tell of readers) tell(null);
+  private passOver(waiting: Waiting, isLost: boolean): void {
+    if (!isLost) this.options.noteAbsent(waiting.vb, waiting.key);
+    tellAll(waiting, isLost ? Status.temporaryFailure : fetchedOf(waiting, null, false));
   }
 }
 
-const nameOf = (vb: number, key: Buffer): string => `${vb} ${key.toString('latin1')}`;
+const fetchedOf = ({ vb, key }: Lacking, item: CutItem | null, stayedOut: boolean): FetchedDocument => ({
+  vb,
+  key,
+  item,
+  stayedOut,
+});
+
+function tellAll({ done }: Waiting, fetched: FetchedDocument | Status): void {
+  for (const tell of done) tell(fetched);
+}
+
+const nameOf = ({ vb, key }: Lacking): string => `${vb} ${key.toString('latin1')}`;
 
 const emptyQueue = (): FileQueue => ({ waiting: new Map(), reading: new Map(), isBusy: false });
 

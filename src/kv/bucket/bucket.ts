@@ -18,7 +18,7 @@ import type { Now } from '../vbucket/now.ts';
 import { Residency } from '../vbucket/residency.ts';
 import { Sweeper } from '../vbucket/sweeper.ts';
 import { Vbuckets } from '../vbucket/vbuckets.ts';
-import { BackgroundFetches } from './background-fetches.ts';
+import { BackgroundFetches, type Lacking } from './background-fetches.ts';
 import { BucketKeys } from './bucket-keys.ts';
 import { activityOf, type BucketStats, countsOf } from './bucket-stats.ts';
 import { ChangeFeed } from './change-feed.ts';
@@ -384,17 +384,21 @@ export class Bucket {
       clock: this.options.clock,
       timings: this.timings,
       tick: () => this.tick(),
-      take: (row, item) => this.takeFetched(row, item),
+      take: (lacking, item) => this.takeFetched(lacking, item),
       noteAbsent: (row, key) => this.residency.noteAbsent(row, key),
     });
   }
 
-  /** An item whose collection was dropped while the disk was read stays there, for the sweep. */
-  private takeFetched(row: number, item: CutItem): boolean {
+  /**
+   * An item whose collection was dropped while the disk was read stays there, for the sweep; so does one of which only
+   * the value was asked for and that has left meanwhile: a newer version may have left, too.
+   */
+  private takeFetched({ vb: row, seqno }: Lacking, item: CutItem): boolean {
     const { collections, keeper, residency, vbuckets } = this;
     const { buffer, keyStart, keyEnd } = item;
     const hash = vbuckets.hash(buffer, keyStart, keyEnd);
     const isAway = vbuckets.look(row, hash, buffer, keyStart, keyEnd) === 0;
+    if (isAway && seqno !== 0) return true;
     if (isAway && collections.slotOf(buffer, keyStart) < 0) {
       residency.noteAbsent(row, buffer.subarray(keyStart, keyEnd));
       return true;
@@ -432,8 +436,8 @@ export class Bucket {
       residency: this.residency,
       keeper: this.keeper,
       expirer: this.expirer,
-      readFromDisk: (row, key, done) => this.fetches?.add(row, key, done),
-      readStored: (row, key, done) => this.fetches?.read(row, key, done),
+      readFromDisk: (lacking, done) => this.fetches?.add(lacking, done),
+      readStored: (lacking, done) => this.fetches?.read(lacking, done),
       type: this.options.type,
       rules: this.rules,
       vbuckets: this.vbuckets,

@@ -1,12 +1,12 @@
 // The documents of a bucket, answered from memory: decides whether a change may be made and makes it.
 import { Datatype, Status } from '#wire/status.ts';
 import type { BucketType } from '../admin.ts';
-import { CutBits, type CutItem } from '../data/cut.ts';
 import {
   type Documents,
   DurabilityLevel,
   emptyItemView,
   type FailoverEntry,
+  type FetchedDocument,
   type IncomingVersion,
   type ItemView,
   type MutationRequest,
@@ -14,6 +14,7 @@ import {
   notResident,
   type StoredDocument,
   StoreMode,
+  type WhenFetched,
 } from '../data/documents.ts';
 import { Bit, maxKeyBytes, Word } from '../memory/layout.ts';
 import { advanceCas, nextCas } from '../vbucket/cas-clock.ts';
@@ -26,8 +27,9 @@ import { emptyDraft } from '../vbucket/items.ts';
 import { checkExisting, checkStore, isInFlight } from '../vbucket/preconditions.ts';
 import type { Residency } from '../vbucket/residency.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import type { WhenFetched, WhenRead } from './background-fetches.ts';
+import type { Lacking } from './background-fetches.ts';
 import type { DurableWrites } from './durable-writes.ts';
+import { isDeleted, isExpired, LentDocument, showValue } from './lent-document.ts';
 import type { MemoryKeeper } from './memory-keeper.ts';
 import type { PersistenceWaits } from './persistence-waits.ts';
 import { type BucketRules, checkDurability } from './rules.ts';
@@ -49,9 +51,9 @@ export interface MemoryDocumentsOptions {
   keeper: MemoryKeeper;
   expirer: Expirer;
   /** Reads a document that is on disk only. */
-  readFromDisk: (row: number, key: Buffer, done: WhenFetched) => void;
+  readFromDisk: (lacking: Lacking, done: WhenFetched) => void;
   /** As `readFromDisk`, past memory. */
-  readStored: (row: number, key: Buffer, done: WhenRead) => void;
+  readStored: (lacking: Lacking, done: WhenFetched) => void;
   /** Something in this vbucket waits to be written; `isUrgent` when a client waits for that. */
   onDirty: (row: number, isUrgent: boolean) => void;
   /** Somebody looks how far this vbucket is on disk. */
@@ -83,7 +85,8 @@ export class MemoryDocuments implements Documents {
   private isTight = false;
   private readonly visited = emptyItemView();
   /** What the last call lacked. */
-  private readonly wanted = { row: 0, key: Buffer.alloc(0) };
+  private lacking: Lacking = { vb: 0, key: Buffer.alloc(0), seqno: 0 };
+  private readonly lent = new LentDocument();
   /** A cache spreads keys by their hash, whatever vbucket a client names. */
   private readonly anyVbucket: boolean;
 
@@ -126,17 +129,22 @@ export class MemoryDocuments implements Documents {
     return this.seek(vb, key, keyStart, keyEnd, view, false);
   }
 
-  awaitDisk(done: (status: Status) => void): void {
-    const { row, key } = this.wanted;
-    this.readFromDisk(row, key, done);
+  awaitDisk(done: WhenFetched): void {
+    this.readFromDisk(this.lacking, done);
+  }
+
+  lend(fetched: FetchedDocument | null): void {
+    this.lent.fetched = fetched;
   }
 
   readStored(done: (found: StoredDocument | null | Status) => void): void {
-    const { row, key } = this.wanted;
     const { now } = this.vbuckets;
-    this.readPast(row, key, (found) => {
-      if (found === null || typeof found === 'number') done(found);
-      else done(isLive(found, now.seconds) ? found : null);
+    this.readPast(this.lacking, (fetched) => {
+      if (typeof fetched === 'number') done(fetched);
+      else {
+        const { item } = fetched;
+        done(item === null || isDeleted(item) || isExpired(item, now.seconds) ? null : item);
+      }
     });
   }
 
@@ -145,7 +153,7 @@ export class MemoryDocuments implements Documents {
     const look = (): Status => this.findMeta(row, key, 0, key.length, this.visited);
     const status = look();
     if (status !== notResident) done(status);
-    else this.awaitDisk((fetched) => done(fetched === Status.success ? look() : fetched));
+    else this.awaitDisk((fetched) => done(typeof fetched === 'object' ? look() : fetched));
   }
 
   store(request: MutationRequest, result: MutationResult): Status {
@@ -299,8 +307,9 @@ export class MemoryDocuments implements Documents {
     needsValue: boolean,
   ): Status {
     const refusal = this.look(vb, key, keyStart, keyEnd);
-    if (refusal !== Status.success) return refusal;
     const { items, now, place } = this.vbuckets;
+    if (refusal !== Status.success)
+      return refusal === notResident ? this.lent.show(this.lacking, now.seconds, view) : refusal;
     const { address } = place;
     if (address === 0) return Status.keyNotFound;
     const state = items.state(address);
@@ -309,11 +318,27 @@ export class MemoryDocuments implements Documents {
       items.setBits(address, Bit.used);
     }
     if ((state & Bit.deleted) === 0 && items.isExpired(address, now.seconds)) {
-      if (this.expirer.needsValue(address)) return this.missing(key, keyStart, keyEnd);
+      if (this.expirer.needsValue(address)) return this.lacksToExpire(key, keyStart, keyEnd);
       if (!this.expire()) return Status.keyNotFound;
-    } else if (needsValue && (state & Bit.valueAway) !== 0) return this.missing(key, keyStart, keyEnd);
+    } else if (needsValue && (state & Bit.valueAway) !== 0) return this.showAway(key, keyStart, keyEnd, view);
     this.vbuckets.show(place.address, view);
     return Status.success;
+  }
+
+  /** Shows the item at `place`, of which the value is on disk, once that was read. */
+  private showAway(key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
+    this.missing(key, keyStart, keyEnd);
+    const item = this.lent.versionOf(this.lacking);
+    if (item === null) return notResident;
+    this.vbuckets.show(this.vbuckets.place.address, view);
+    showValue(item, view);
+    return Status.success;
+  }
+
+  /** The item at `place` expires with a part of its value; who reads need not wait until memory has room for that. */
+  private lacksToExpire(key: Buffer, keyStart: number, keyEnd: number): Status {
+    this.missing(key, keyStart, keyEnd);
+    return this.lent.versionOf(this.lacking) === null ? notResident : Status.keyNotFound;
   }
 
   private refusal(vb: number): Status {
@@ -345,8 +370,9 @@ export class MemoryDocuments implements Documents {
   }
 
   private missing(key: Buffer, keyStart: number, keyEnd: number): Status {
-    this.wanted.row = this.vbuckets.place.row;
-    this.wanted.key = Buffer.from(key.subarray(keyStart, keyEnd));
+    const { items, place } = this.vbuckets;
+    const seqno = place.address === 0 ? 0 : items.seqno(place.address);
+    this.lacking = { vb: place.row, key: Buffer.from(key.subarray(keyStart, keyEnd)), seqno };
     return notResident;
   }
 
@@ -463,6 +489,3 @@ export class MemoryDocuments implements Documents {
     return this.writeRefusal === Status.success && this.expirer.expire();
   }
 }
-
-const isLive = ({ bits, expiry }: CutItem, nowSeconds: number): boolean =>
-  (bits & CutBits.deleted) === 0 && (expiry === 0 || expiry > nowSeconds);

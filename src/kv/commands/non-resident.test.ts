@@ -150,6 +150,39 @@ for (const policy of ['valueOnly', 'fullEviction'] as const) {
   });
 }
 
+for (const [policy, features] of [
+  ['valueOnly', usualFeatures],
+  ['valueOnly', unordered],
+  ['fullEviction', usualFeatures],
+  ['fullEviction', unordered],
+] as const) {
+  const order = features === unordered ? 'out of order' : 'in order';
+  test(`reads every document ${order} with ${policy} while a stopped disk leaves memory no room`, async () => {
+    let gate = deferred<void>();
+    gate.resolve();
+    const disk = new MemoryDisk({ sync: () => gate.promise });
+    const { service, client } = await overfull(features, policy, disk);
+    await using _ = service;
+    gate = deferred();
+    using _ready = { [Symbol.dispose]: () => gate.resolve() };
+    await fillUp(client);
+    client.send(...Array.from({ length: count }, (_, i) => get(i)));
+    for (const reply of await replies(client, count)) {
+      assert.equal(reply.status, Status.success);
+      assert.equal(reply.value.toString(), text(reply.opaque));
+    }
+    client.send(...Array.from({ length: count }, (_, i) => ({ ...get(i), key: key(`none${i}`) })));
+    for (const { status } of await replies(client, count)) assert.equal(status, Status.keyNotFound);
+    const path = { opcode: 0xc5, extras: Buffer.from([0, 1, 0]), value: Buffer.from('n') };
+    client.send(...Array.from({ length: count }, (_, i) => ({ ...get(i), ...path })));
+    for (const { opaque, status, value } of await replies(client, count))
+      assert.deepEqual([status, value.toString()], [Status.success, String(opaque)]);
+    client.send(...Array.from({ length: 100 }, (_, i) => ({ ...get(i, 0x1c), extras: expiry(100) })));
+    for (const { status } of await replies(client, 100))
+      assert.ok(status === Status.success || status === Status.temporaryFailure, `status ${status}`);
+  });
+}
+
 /** Changes documents until the bucket refuses one for now. */
 async function fillUp(client: KvConnection): Promise<void> {
   for (let i = count - 1; ; i--) {

@@ -91,10 +91,10 @@ function takeKeys(scans: Scans, scan: Scan, { sampling }: ScanPlan, keys: Buffer
 /** RANGE_SCAN_CONTINUE. */
 export function continueScan(request: Request): Status | Outcome {
   const scan = findScan(request);
-  if (!scan) return request.isAgain ? Status.rangeScanCancelled : Status.keyNotFound;
+  if (!scan) return request.again ? Status.rangeScanCancelled : Status.keyNotFound;
   const refusal = checkAccess(request, scan.collection, scan.withXattrs);
   if (refusal !== Status.success) return refusal;
-  if (scan.progress !== null && !request.isAgain) return Status.busy;
+  if (scan.progress !== null && request.again === null) return Status.busy;
   const { buffer, extrasStart } = request.frame;
   const nowMs = request.environment.clock.monotonicMs();
   const timeMs = buffer.readUInt32BE(extrasStart + idBytes + 4) || stretchMs;

@@ -5,6 +5,7 @@
 // Keys are always in canonical wire form with the LEB128 collection id in front (default collection: one zero
 // byte). 64-bit CAS values and uuids are two 32-bit words; seqnos (below 2^43) and revisions are numbers.
 import type { Status } from '#wire/status.ts';
+import type { CutItem } from './cut.ts';
 
 /** A stored item. `buffer` is the memory page; key and value are ranges of it. */
 export interface ItemView {
@@ -30,6 +31,19 @@ export interface ItemView {
 /** A document as it lies on disk. */
 export type StoredDocument = Omit<ItemView, 'deleted' | 'locked'>;
 
+/** What the disk has of a key that a call lacked. */
+export interface FetchedDocument {
+  readonly vb: number;
+  readonly key: Buffer;
+  /** Null where the disk has none; tombstones included. */
+  readonly item: CutItem | null;
+  /** Memory had no room for it: only who reads can go on. */
+  readonly stayedOut: boolean;
+}
+
+/** Told what was fetched, or why it was not. */
+export type WhenFetched = (fetched: FetchedDocument | Status) => void;
+
 /** How a store treats what is there. */
 export const StoreMode = {
   set: 0,
@@ -50,7 +64,7 @@ export type DurabilityLevel = (typeof DurabilityLevel)[keyof typeof DurabilityLe
 
 /**
  * What a call answers when the disk must be asked first; never sent to a client. `awaitDisk`, called in the same
- * stretch, calls back when the same call makes sense again (success), or with the status to answer.
+ * stretch, calls back when the same call makes sense again, or with the status to answer.
  */
 export const notResident = 0x10000 as Status;
 
@@ -123,7 +137,9 @@ export interface Documents {
   findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
   /** As `findAny`, for all but the value, which may be missing from `view`. */
   findMeta(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
-  awaitDisk(done: (status: Status) => void): void;
+  awaitDisk(done: WhenFetched): void;
+  /** Until null is lent, reads take the document from here where memory lacks it, whatever has become of it there. */
+  lend(fetched: FetchedDocument | null): void;
   /**
    * In place of `awaitDisk`: reads the document that the call lacked past memory, so that who reads everything pushes
    * out nothing. Null when there is none any more; what is told is good until the call returns.

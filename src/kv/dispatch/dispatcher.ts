@@ -35,6 +35,8 @@ interface Entry {
 
 /** Durable writes and other held replies of one connection at a time. */
 const heldMax = 1024;
+/** A frame that has waited for the disk so long and lacks something again is not run once more. */
+const patienceMs = 2_000;
 
 export class Dispatcher {
   readonly request: Request;
@@ -69,12 +71,14 @@ export class Dispatcher {
   /** Runs a frame again that lacked something, now that the disk has been asked. */
   runAgain(connection: Client, held: HeldReply): Verdict {
     readFrame(held.frame, 0, held.frame.length, this.heldFrame, frameBytesMax);
-    this.request.isAgain = true;
+    this.request.again = held;
     this.request.found = held.found;
+    held.documents?.lend(held.fetched);
     try {
       return this.run(connection, this.heldFrame);
     } finally {
-      this.request.isAgain = false;
+      held.documents?.lend(null);
+      this.request.again = null;
       this.request.found = null;
     }
   }
@@ -117,7 +121,11 @@ export class Dispatcher {
       const status = checkFraming(request, command);
       if (status !== Status.success) return status;
     }
-    if (connection.heldCount > 0 && !request.isAgain && !mayOvertake(connection, command, framing.barrier))
+    if (
+      connection.heldCount > 0 &&
+      request.again === null &&
+      !mayOvertake(connection, command, framing.barrier)
+    )
       return mustWait;
     const problem = layoutProblem(command, frame);
     if (problem !== null) return request.refuse(Status.invalidArguments, problem);
@@ -157,9 +165,12 @@ function hold(request: Request, from: number): void {
 
 /** Puts the frame aside until the disk has been asked, as if it had not been run. */
 function awaitDisk(request: Request, before: number): Verdict {
-  const { connection, counters, documents, frame, framing, output, session } = request;
+  const { again, connection, counters, documents, environment, frame, framing, output, session } = request;
   output.end = before;
   counters.gets = request.getsBefore;
+  const nowMs = environment.clock.monotonicMs();
+  if (again && !mayAskAgain(again, nowMs))
+    return replyStatus(request, Status.temporaryFailure) ? Verdict.goOn : Verdict.hangUp;
   const mayBeOvertaken =
     !framing.barrier &&
     request.command.reorderable === true &&
@@ -168,9 +179,18 @@ function awaitDisk(request: Request, before: number): Verdict {
   held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
   held.found = request.found;
   request.found = null;
-  documents.awaitDisk((status) => held.settle(status));
+  held.sinceMs = again && again.sinceMs >= 0 ? again.sinceMs : nowMs;
+  held.documents = documents;
+  documents.awaitDisk((fetched) => {
+    if (typeof fetched === 'object') held.fetched = fetched;
+    held.settle(typeof fetched === 'object' ? Status.success : fetched);
+  });
   return Verdict.goOn;
 }
+
+/** What was fetched may have left memory before a change could be made. Where it never came in, no change can be. */
+const mayAskAgain = ({ fetched, sinceMs }: HeldReply, nowMs: number): boolean =>
+  fetched?.stayedOut !== true && (sinceMs < 0 || nowMs - sinceMs < patienceMs);
 
 /** Only what we ask of our own accord has an answer: messages of change streams. */
 function takeAnswer({ streamer }: Client): Verdict {

@@ -15,6 +15,7 @@ import {
   type MutationResult,
   type StoreMode,
 } from '../data/documents.ts';
+import type { HeldReply } from '../served/held-reply.ts';
 import type { ServedBucket } from '../served/served-bucket.ts';
 import type { Client } from '../session/client.ts';
 import type { Session } from '../session/session.ts';
@@ -45,9 +46,10 @@ export class Request {
   keyStart = 0;
   keyEnd = 0;
   collection = 0;
-  /** The count of gets before the command; and whether the command runs once more, after a read from disk. */
+  /** The count of gets before the command. */
   getsBefore = 0;
-  isAgain = false;
+  /** Set when the command runs once more, after a read from disk. */
+  again: HeldReply | null = null;
   /** What the command found before it had to wait for the disk. */
   found: FoundKey | null = null;
   /** Bits the user holds where this request acts. */

@@ -1,6 +1,7 @@
 // A reply that is written but may not leave yet: a durable write that is not settled, a wait for the disk.
 import type { Status } from '#wire/status.ts';
 import type { FoundKey } from '../bucket/random-search.ts';
+import type { Documents, FetchedDocument } from '../data/documents.ts';
 
 const nothing = Buffer.alloc(0);
 
@@ -24,6 +25,10 @@ export class HeldReply {
   frame: Buffer = nothing;
   /** What the command found in the first run, for the next. */
   found: FoundKey | null = null;
+  /** What the disk was asked for by the last run, and since when the frame waits. */
+  fetched: FetchedDocument | null = null;
+  documents: Documents | null = null;
+  sinceMs = -1;
   /** Set by `settle`. */
   status: Status | null = null;
 
