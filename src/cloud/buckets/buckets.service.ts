@@ -20,6 +20,8 @@ const names = {
 };
 const mb = 1024 * 1024;
 
+type Change = Pick<BucketEdit, 'memoryQuota' | 'replicas'>;
+
 interface NodeBucket {
   name: string;
   quota: { rawRAM: number };
@@ -51,8 +53,8 @@ export async function createBucket(client: NodeClient, spec: BucketSpec): Promis
 }
 
 /**
- * All are checked before the first is changed; those that shrink are changed first, to make room for the others. Answers the first
- * that is named.
+ * All or none: each is judged before the first is changed, and what the node refuses all the same undoes those before. Those that
+ * shrink are changed first, to make room for the others. Answers the first that is named.
  */
 export async function updateBuckets(client: NodeClient, edits: readonly BucketEdit[]): Promise<BucketSpec> {
   const present = new Map((await listBuckets(client)).map((bucket) => [bucket.name, bucket]));
@@ -63,21 +65,61 @@ export async function updateBuckets(client: NodeClient, edits: readonly BucketEd
   const more = edits.reduce((sum, edit) => sum + growth(edit), 0);
   if (more > quota.freeMb)
     throw invalid(`memoryQuota: these buckets take ${more} MB more, and ${tellFree(quota)}`);
-  for (const edit of edits.toSorted((a, b) => growth(a) - growth(b)))
-    await updateBucket(client, edit.name, edit);
+  const inOrder = edits.toSorted((a, b) => growth(a) - growth(b));
+  for (const edit of inOrder) await judgeEdit(client, edit, growth(edit) > 0);
+  await allOrNone(client, inOrder, of);
   const [first] = edits as [BucketEdit];
   return specOf(of(first), first);
 }
 
-export async function updateBucket(
+/** Room for one that grows was looked for already, together with what others leave. */
+async function judgeEdit(client: NodeClient, edit: BucketEdit, grows: boolean): Promise<void> {
+  const fields = fieldsOf(edit);
+  if (grows) delete fields.ramQuotaMB;
+  const answer = await client.request('POST', `${pathOf(edit.name)}?just_validate=1`, fields);
+  if (answer.status === 404) throw unknown(edit.name);
+  const problems = Object.entries(problemsOf(answer));
+  const texts = problems.map(([field, text]) => [field, `bucket "${edit.name}": ${text}`]);
+  if (problems.length > 0) accepted(answer, names, Object.fromEntries(texts));
+}
+
+async function allOrNone(
   client: NodeClient,
-  name: string,
-  { memoryQuota, replicas }: { memoryQuota: number; replicas?: number | undefined },
+  edits: readonly BucketEdit[],
+  before: (edit: BucketEdit) => BucketItem,
 ): Promise<void> {
-  const fields = { ramQuotaMB: memoryQuota, ...(replicas !== undefined && { replicaNumber: replicas }) };
-  const answer = await client.request('POST', pathOf(name), fields);
+  const changed: BucketItem[] = [];
+  try {
+    for (const edit of edits) {
+      await updateBucket(client, edit.name, edit);
+      changed.unshift(before(edit));
+    }
+  } catch (error) {
+    await undo(client, changed, error as Error);
+    throw error;
+  }
+}
+
+/** The last first: whatever had made room for another gets it back. */
+async function undo(client: NodeClient, changed: readonly BucketItem[], reason: Error): Promise<void> {
+  const left = [...changed];
+  try {
+    for (const bucket of changed) {
+      await updateBucket(client, bucket.name, bucket);
+      left.shift();
+    }
+  } catch (error) {
+    const stay = left.map(({ name }) => `"${name}"`).join(', ');
+    throw invalid(
+      `${reason.message}; changed already, and not undone (${(error as Error).message}): ${stay}`,
+    );
+  }
+}
+
+export async function updateBucket(client: NodeClient, name: string, change: Change): Promise<void> {
+  const answer = await client.request('POST', pathOf(name), fieldsOf(change));
   if (answer.status === 404) throw unknown(name);
-  await acceptedBucket(client, answer, { name, memoryQuota });
+  await acceptedBucket(client, answer, { name, memoryQuota: change.memoryQuota });
 }
 
 /** The node answers an error when the deletion takes long: it is accepted all the same. */
@@ -113,6 +155,11 @@ function refuseEdit({ name, conflictResolution }: BucketEdit, present: BucketIte
     );
   }
 }
+
+const fieldsOf = ({ memoryQuota, replicas }: Change): { ramQuotaMB?: number; replicaNumber?: number } => ({
+  ramQuotaMB: memoryQuota,
+  ...(replicas !== undefined && { replicaNumber: replicas }),
+});
 
 const unknown = (name: string): Goof => notFound(`there is no bucket "${name}"`);
 const pathOf = (name: string): string => `/pools/default/buckets/${encodeURIComponent(name)}`;

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RestFields, RestReply } from '#client/rest.adapter.ts';
+import type { NodeClient } from '../node-client/node-client.ts';
+import { updateBuckets } from './buckets.service.ts';
+
+const mb = 1024 * 1024;
+
+/** A node with buckets of 200 MB in 1000; what it refuses, it says when asked to change it, and, if it can tell before, when asked to judge. */
+class FakeNode {
+  readonly quotas = new Map(['a', 'b', 'c'].map((name) => [name, 200]));
+  refused = '';
+  tellsBefore = true;
+  isDead = false;
+
+  async ask(_method: string, path: string): Promise<string> {
+    const used = [...this.quotas.values()].reduce((sum, quota) => sum + quota, 0);
+    const ram = { quotaTotalPerNode: 1000 * mb, quotaUsedPerNode: used * mb };
+    if (path === '/pools/default') return JSON.stringify({ storageTotals: { ram } });
+    const buckets = [...this.quotas].map(([name, quota]) => ({
+      name,
+      quota: { rawRAM: quota * mb },
+      replicaNumber: 0,
+      conflictResolutionType: 'seqno',
+      nodes: [{ status: 'healthy' }],
+    }));
+    return JSON.stringify(buckets);
+  }
+
+  async request(_method: string, path: string, fields: RestFields): Promise<RestReply> {
+    const [, name, judges] = /\/buckets\/(\w)(\?just_validate=1)?$/.exec(path) as unknown as [
+      string,
+      string,
+      string?,
+    ];
+    const quota = fields['ramQuotaMB'] as number | undefined;
+    if (name === this.refused && (judges === undefined || this.tellsBefore)) {
+      if (judges === undefined) this.refused = '';
+      const errors = { ramQuotaMB: 'RAM quota cannot be set below current usage.' };
+      return { status: 400, body: JSON.stringify({ errors }) };
+    }
+    if (this.isDead && judges === undefined && quota === 200) throw new Error('the node is gone');
+    if (judges === undefined && quota !== undefined) this.quotas.set(name, quota);
+    return { status: 200, body: '' };
+  }
+}
+
+const client = (node: FakeNode) => node as unknown as NodeClient;
+const wishes = [
+  { name: 'c', memoryQuota: 400 },
+  { name: 'a', memoryQuota: 100 },
+  { name: 'b', memoryQuota: 110 },
+];
+
+test('changes none of several buckets when the node says before that it would refuse one', async () => {
+  const node = new FakeNode();
+  node.refused = 'b';
+  const seen: number[] = [];
+  const set = node.quotas.set.bind(node.quotas);
+  node.quotas.set = (name, quota) => {
+    seen.push(quota);
+    return set(name, quota);
+  };
+  await assert.rejects(
+    updateBuckets(client(node), wishes),
+    /^Goof: memoryQuota: bucket "b": RAM quota cannot be set below current usage\.$/,
+  );
+  assert.deepEqual(seen, []);
+});
+
+test('undoes what it changed when the node refuses a later one after all, or says what it could not undo', async () => {
+  const node = new FakeNode();
+  node.tellsBefore = false;
+  node.refused = 'c';
+  await assert.rejects(updateBuckets(client(node), wishes), /below current usage/);
+  assert.deepEqual([...node.quotas.values()], [200, 200, 200]);
+  node.refused = 'c';
+  node.isDead = true;
+  await assert.rejects(
+    updateBuckets(client(node), wishes),
+    /below current usage.*; changed already, and not undone \(the node is gone\): "b", "a"$/,
+  );
+  assert.deepEqual([...node.quotas.values()], [100, 110, 200]);
+});
+
+test('changes those that shrink first', async () => {
+  const node = new FakeNode();
+  node.quotas.set('b', 600);
+  const first = await updateBuckets(client(node), wishes);
+  assert.deepEqual([first.memoryQuota, [...node.quotas.values()]], [400, [100, 110, 400]]);
+});
