@@ -24,6 +24,7 @@ import { v2ClusterOperations } from './clusters/v2.routes.ts';
 import { v3ClusterOperations } from './clusters/v3.routes.ts';
 import { databaseUserOperations } from './database-users/database-users.routes.ts';
 import { DatabaseUsersService } from './database-users/database-users.service.ts';
+import { UserDoubts } from './database-users/user-doubts.ts';
 import { healthOperations } from './health/health.routes.ts';
 import { createApi } from './http/api.ts';
 import { createCluster } from './lifecycle/create-cluster.ts';
@@ -84,7 +85,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const clusters = new ClustersService(options);
   const capacity = new Capacity(options);
   const life = new ClusterLifeService({ ...options, operations, nodes, capacity, wake: () => worker.wake() });
-  const databaseUsers = new DatabaseUsersService(options);
+  const doubts = new UserDoubts(options);
+  const databaseUsers = new DatabaseUsersService({ ...options, doubts });
   const ready = new ReadyClusters({ nodes, operations });
   const uses = new TokenUses({ ...options, tokens });
   const limit = new RateLimit(options.requestsPerSecond, options.clock);
@@ -118,6 +120,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   await resumeNodes({ ...options, nodes });
   await worker.start();
   allowlist.start();
+  doubts.start(async (row, username) =>
+    databaseUsers.settle({ row, client: await nodes.client(row) }, username),
+  );
   const origin = `start:${options.home}`;
   await tokens.revoke({ origin });
   const startToken = await tokens.issue({
@@ -136,6 +141,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       patience.cancel();
       await worker.stop();
       await allowlist.stop();
+      await doubts.stop();
       await uses.stop();
       await provisioner.close();
       await store.destroy();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import type { RestReply } from '#client/rest.adapter.ts';
+import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { aClusterRow } from '../../../test/support/cluster-row.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
@@ -9,6 +10,7 @@ import type { ReadyCluster } from '../clusters/ready-cluster.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
 import { DatabaseUsersService, usersMax } from './database-users.service.ts';
+import { UserDoubts } from './user-doubts.ts';
 
 const minuteMs = 60_000;
 const wish = { username: 'u', password: 'p', access: [] };
@@ -33,13 +35,14 @@ async function world(t: TestContext) {
   t.after(() => store.destroy());
   await migrate(store);
   await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
-  const row = aClusterRow();
+  const row = aClusterRow({ phase: 'ready' });
   await store.insertInto('clusters').values(row).execute();
   const node = new FakeNode();
   const cluster = { row, client: node } as unknown as ReadyCluster;
   const clock = new ManualClock();
-  const server = () => new DatabaseUsersService({ store, clock, random: realRandom });
-  return { store, node, cluster, clock, server };
+  const doubts = new UserDoubts({ store, home: row.home, clock, log: silentLog });
+  const server = () => new DatabaseUsersService({ store, doubts, clock, random: realRandom });
+  return { store, node, cluster, clock, doubts, server };
 }
 
 test('makes a user once, also when two servers are asked at the same time', async (t) => {
@@ -117,4 +120,44 @@ test('ends with the same access at the node and in the list, in whatever order t
   await Promise.all(changes);
   assert.equal(node.roles.get('u'), 'data_writer[b]');
   assert.deepEqual((await users.list(cluster))[0]?.access, access('data_writer'));
+});
+
+test('has a node that stood still know in the end what the store says, whatever it hears late', async (t) => {
+  const { store, node, cluster, clock, doubts, server } = await world(t);
+  const users = server();
+  const reader = [{ bucketName: 'b', bucketAccess: ['data_reader' as const] }];
+  const writer = [{ bucketName: 'b', bucketAccess: ['data_writer' as const] }];
+  await users.create(cluster, { ...wish, username: 'changed', access: reader });
+  await users.create(cluster, { ...wish, username: 'deleted' });
+  node.before = () => Promise.reject(new Error('the node stands still'));
+  const answers = await Promise.allSettled([
+    users.create(cluster, wish),
+    users.update(cluster, 'changed', { access: writer }),
+    users.delete(cluster, 'deleted'),
+  ]);
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], ['rejected']);
+  doubts.start((_row, username) => users.settle(cluster, username));
+  t.after(() => doubts.stop());
+  const pass = async (ms: number): Promise<void> => {
+    for (let past = 0; past < ms; past += 1_000) {
+      clock.advance(1_000);
+      for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  await pass(minuteMs + 4_000);
+  const late = (): void => {
+    node.roles.set('u', '').set('changed', 'data_writer[b]').delete('deleted');
+  };
+  late();
+  node.before = async () => {};
+  await pass(4_000);
+  assert.deepEqual([...node.roles], [['changed', 'data_reader[b]']]);
+  late();
+  await pass(40_000);
+  assert.deepEqual([...node.roles], [['changed', 'data_reader[b]']]);
+  assert.deepEqual(
+    (await users.list(cluster)).map(({ username }) => username),
+    ['changed'],
+  );
+  assert.deepEqual(await store.selectFrom('user_doubts').selectAll().execute(), []);
 });

@@ -1,6 +1,7 @@
 // Database users: users of the node with exactly the roles asked for. The store keeps their ids, order and access as it was
 // written; passwords go to the node and are kept nowhere here.
 
+import type { RestFields, RestReply } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import { invalid, notFound } from '../answers/goof.ts';
@@ -9,6 +10,7 @@ import { accepted } from '../node-client/refusals.ts';
 import type { DatabaseUserRow, Store } from '../store/tables.ts';
 import type { Access, UserItem } from './database-users.contract.ts';
 import { InTurn } from './in-turn.ts';
+import type { UserDoubts } from './user-doubts.ts';
 
 const names = { name: 'username', roles: 'buckets', _: 'username' };
 const all = '*';
@@ -30,12 +32,19 @@ export interface UserChange {
   readonly access: readonly Access[] | null;
 }
 
+export interface DatabaseUsersOptions {
+  store: Store;
+  doubts: Pick<UserDoubts, 'note'>;
+  clock: Clock;
+  random: Random;
+}
+
 export class DatabaseUsersService {
-  private readonly options: { store: Store; clock: Clock; random: Random };
+  private readonly options: DatabaseUsersOptions;
   /** By user: what the store says last is what the node was told last. */
   private readonly turns = new InTurn();
 
-  constructor(options: { store: Store; clock: Clock; random: Random }) {
+  constructor(options: DatabaseUsersOptions) {
     this.options = options;
   }
 
@@ -67,6 +76,19 @@ export class DatabaseUsersService {
       accessIn(user).some((one) => one.bucketName === bucketName),
     ))
       await this.inTurn(cluster, username, () => this.takeAway(cluster, username, bucketName));
+  }
+
+  /** Makes the node know of a user what the store says. */
+  settle(cluster: ReadyCluster, username: string): Promise<void> {
+    return this.inTurn(cluster, username, async () => {
+      const user = await this.find(cluster.row.id, username);
+      const { status } = await cluster.client.request(user ? 'GET' : 'DELETE', pathOf(username));
+      if (user === undefined) return;
+      // A deletion that was not answered took effect; a creation may still be under way at another server.
+      const wasDeleted = status === 404 && user.created_at < this.options.clock.wallMs() - leftoverMs;
+      if (wasDeleted) await this.forget(cluster, username);
+      else await this.putToNode(cluster, username, { access: accessIn(user) });
+    });
   }
 
   private inTurn(cluster: ReadyCluster, username: string, work: () => Promise<void>): Promise<void> {
@@ -140,7 +162,7 @@ export class DatabaseUsersService {
 
   private async deleteNow(cluster: ReadyCluster, username: string): Promise<void> {
     await this.need(cluster, username);
-    const answer = await cluster.client.request('DELETE', pathOf(username));
+    const answer = await this.tell(cluster, username, 'DELETE');
     if (answer.status !== 404) accepted(answer, names);
     await this.forget(cluster, username);
   }
@@ -153,12 +175,27 @@ export class DatabaseUsersService {
   }
 
   private async putToNode(
-    { client }: ReadyCluster,
+    cluster: ReadyCluster,
     username: string,
     { password, access }: { password?: string | undefined; access: readonly Access[] },
   ): Promise<void> {
     const fields = { roles: rolesOf(access), ...(password !== undefined && { password }) };
-    accepted(await client.request('PUT', pathOf(username), fields), names);
+    accepted(await this.tell(cluster, username, 'PUT', fields), names);
+  }
+
+  /** A node that does not answer may have heard, or hear it once it goes on. */
+  private async tell(
+    { row, client }: ReadyCluster,
+    username: string,
+    method: 'PUT' | 'DELETE',
+    fields?: RestFields,
+  ): Promise<RestReply> {
+    try {
+      return await client.request(method, pathOf(username), fields);
+    } catch (error) {
+      await this.options.doubts.note(row.id, username);
+      throw error;
+    }
   }
 
   private async keepAccess(

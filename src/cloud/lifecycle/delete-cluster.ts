@@ -27,6 +27,7 @@ async function free({ store }: PlanParts, { id }: ClusterRow): Promise<void> {
   await store.transaction().execute(async (transaction) => {
     await hold(transaction, 'clusters', id);
     await transaction.deleteFrom('allowlist').where('cluster_id', '=', id).execute();
+    await transaction.deleteFrom('user_doubts').where('cluster_id', '=', id).execute();
     await transaction.deleteFrom('database_users').where('cluster_id', '=', id).execute();
     await transaction.deleteFrom('nodes').where('cluster_id', '=', id).execute();
     await transaction.deleteFrom('clusters').where('id', '=', id).execute();

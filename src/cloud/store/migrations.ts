@@ -169,9 +169,23 @@ const orderedByBytes: Migration = {
   },
 };
 
+const userDoubts: Migration = {
+  async up(db: AnyStore) {
+    const collated = db.getExecutor().adapter instanceof PostgresAdapter ? sql`text collate "C"` : sql`text`;
+    await db.schema
+      .createTable('user_doubts')
+      .addColumn('cluster_id', collated, (column) => column.notNull())
+      .addColumn('username', collated, (column) => column.notNull())
+      .addColumn('told_at', 'bigint')
+      .addPrimaryKeyConstraint('user_doubts_of_cluster', ['cluster_id', 'username'])
+      .execute();
+  },
+};
+
 const migrations: Record<string, Migration> = {
   '0001_first': first,
   '0002_ordered_by_bytes': orderedByBytes,
+  '0003_user_doubts': userDoubts,
 };
 const provider: MigrationProvider = { getMigrations: () => Promise.resolve(migrations) };
 

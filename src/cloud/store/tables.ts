@@ -13,6 +13,7 @@ export interface Tables {
   nodes: NodeRow;
   operations: OperationRow;
   database_users: DatabaseUserRow;
+  user_doubts: UserDoubtRow;
   allowlist: AllowlistRow;
 }
 
@@ -110,6 +111,14 @@ export interface DatabaseUserRow {
   /** `Access[]`, JSON. */
   access: string;
   created_at: number;
+}
+
+/** A node was told something of a user and did not answer: it may have heard it, or hear it yet. */
+export interface UserDoubtRow {
+  cluster_id: string;
+  username: string;
+  /** When the node was first told again what is so; null: not yet. */
+  told_at: number | null;
 }
 
 export interface AllowlistRow {

@@ -1,0 +1,95 @@
+// What nodes may not have heard of their users, or may hear yet: a request that nobody answered can take effect once a node that
+// stood still goes on. Then the node is told again what the store says, twice, since the late request may be under way the first time.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { ClusterRow, Store, UserDoubtRow } from '../store/tables.ts';
+
+const lookMs = 2_000;
+const againMs = 30_000;
+
+export interface UserDoubtsOptions {
+  store: Store;
+  home: string;
+  clock: Clock;
+  log: Log;
+}
+
+/** Makes the node know of a user what the store says; throws while it does not answer. */
+export type Settle = (cluster: ClusterRow, username: string) => Promise<void>;
+
+export class UserDoubts {
+  private readonly options: UserDoubtsOptions;
+  private timer: Timer | null = null;
+  private running: Promise<void> = Promise.resolve();
+  private stopped = false;
+
+  constructor(options: UserDoubtsOptions) {
+    this.options = options;
+  }
+
+  async note(clusterId: string, username: string): Promise<void> {
+    await this.options.store
+      .insertInto('user_doubts')
+      .values({ cluster_id: clusterId, username, told_at: null })
+      .onConflict((conflict) => conflict.columns(['cluster_id', 'username']).doUpdateSet({ told_at: null }))
+      .execute();
+  }
+
+  start(settle: Settle): void {
+    this.timer = this.options.clock.after(lookMs, () => {
+      this.running = this.settleDue(settle)
+        .catch((error: Error) => this.options.log.error('users.unreadable', { reason: error.message }))
+        .finally(() => {
+          if (!this.stopped) this.start(settle);
+        });
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.timer?.cancel();
+    await this.running;
+  }
+
+  private async settleDue(settle: Settle): Promise<void> {
+    const { store, home, clock } = this.options;
+    const clusters = store.selectFrom('clusters').select('id').where('home', '=', home);
+    const due = await store
+      .selectFrom('user_doubts')
+      .selectAll()
+      .where('cluster_id', 'in', clusters.where('phase', '=', 'ready'))
+      .where((e) => e.or([e('told_at', 'is', null), e('told_at', '<=', clock.wallMs() - againMs)]))
+      .execute();
+    await Promise.all(due.map((doubt) => this.settleOne(doubt, settle)));
+  }
+
+  private async settleOne(doubt: UserDoubtRow, settle: Settle): Promise<void> {
+    const { store, clock, log } = this.options;
+    const { cluster_id, username, told_at } = doubt;
+    const cluster = await store
+      .selectFrom('clusters')
+      .selectAll()
+      .where('id', '=', cluster_id)
+      .executeTakeFirst();
+    if (cluster === undefined) return;
+    try {
+      await settle(cluster, username);
+    } catch (error) {
+      log.info('user.not_settled', { cluster: cluster_id, reason: (error as Error).message });
+      return;
+    }
+    const same = { cluster_id, username };
+    if (told_at === null)
+      await store
+        .updateTable('user_doubts')
+        .set({ told_at: clock.wallMs() })
+        .where((e) => e.and(same))
+        .execute();
+    else
+      await store
+        .deleteFrom('user_doubts')
+        .where((e) => e.and(same))
+        .where('told_at', '=', told_at)
+        .execute();
+  }
+}
