@@ -9,7 +9,11 @@ import { fileURLToPath } from 'node:url';
 const at = (path) => new URL(`../${path}`, import.meta.url);
 const isCheckout = existsSync(at('src'));
 const major = Number(process.versions.node.split('.')[0]);
-if (major >= 24) {
+if (process.platform === 'win32') {
+  // Folders cannot be synced there, nor nodes be started through /bin/sh.
+  console.error('divan: runs on Linux and macOS; on Windows use it in WSL');
+  process.exitCode = 1;
+} else if (major >= 24) {
   module.enableCompileCache(fileURLToPath(at('node_modules/.cache/divan')));
   const load = (name) => import(at(isCheckout ? `src/${name}.ts` : `dist/${name}.js`).href);
   const { findOwnModules } = await load('ports/own-modules');

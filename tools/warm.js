@@ -1,6 +1,6 @@
 // Run by npm after an install in a checkout: starts a node and the cloud once, so that the compiled form of their code is in the
 // cache and the first real start is as fast and small as the others. What fails here fails nothing; plain JavaScript, for older
-// Nodes run it too.
+// Nodes run it too. It is `postprepare` in package.json, since npm warns whoever installs the package of a `prepare`.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
