@@ -120,9 +120,12 @@ export const reply = {
 /** Form fields as sent. */
 export type Form = Readonly<Record<string, string>>;
 
+/** What a path says in the places that its route names. */
+export type Params = Readonly<Record<string, string>>;
+
 /** What a handler is given. */
 export interface Input<Query = unknown, Body = unknown> {
-  readonly params: Readonly<Record<string, string>>;
+  readonly params: Params;
   readonly query: Query;
   readonly body: Body;
   readonly justValidate: boolean;

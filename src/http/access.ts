@@ -3,15 +3,13 @@
 import type { Authority, Caller } from '#auth/authority.ts';
 import { fillPermission, type Permission, parsePermission, permissionText } from '#auth/permission.ts';
 import { assert } from '#base/assert.ts';
-import type { RouteDefinition } from '#contract/route.ts';
+import type { Params, RouteDefinition } from '#contract/route.ts';
 import type { Credentials } from './credentials.ts';
 
 export type Verdict =
   | { readonly kind: 'passed'; readonly caller: Caller }
   | { readonly kind: 'unauthenticated'; readonly caller: Caller | null }
   | { readonly kind: 'forbidden'; readonly caller: Caller; readonly permission: string };
-
-type Params = Readonly<Record<string, string>>;
 
 /** A route's access rule with its texts parsed. */
 interface Rule {

@@ -28,8 +28,9 @@ function splitPath(path: string): string[] | null {
 }
 
 /**
- * Form fields; of a repeated name the first value counts, or all of them, one a line, where that is wanted. Names and values that are not properly encoded are taken as
- * they stand (clients send role lists unencoded); bytes that are not UTF-8 become U+FFFD, which value rules refuse.
+ * Form fields; of a repeated name the first value counts, or all of them, one a line, where that is wanted. Names and values
+ * that are not properly encoded are taken as they stand (clients send role lists unencoded); bytes that are not UTF-8 become
+ * U+FFFD, which value rules refuse.
  */
 export function parseForm(text: string, repeatable: readonly string[] = []): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);

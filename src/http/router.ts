@@ -1,11 +1,12 @@
 // The table of routes: a tree of path tokens. A literal token goes before a parameter, and a path that fails under the
-// literal is tried under the parameter. A last parameter with a star, `:names*`, takes all that is left, at least one token. Built once at start; registering routes in a framework costs more time than that.
+// literal is tried under the parameter. A last parameter with a star, `:names*`, takes all that is left, at least one token.
+// Built once at start; registering routes in a framework costs more time than that.
 import { assert } from '#base/assert.ts';
-import type { BoundRoute, Method } from '#contract/route.ts';
+import type { BoundRoute, Method, Params } from '#contract/route.ts';
 
 export interface Match {
   readonly bound: BoundRoute;
-  readonly params: Readonly<Record<string, string>>;
+  readonly params: Params;
 }
 
 interface Branch {

@@ -1,6 +1,6 @@
 // Statistics of buckets by the old paths, from the node's own time series.
 import { refuse } from '#contract/errors.ts';
-import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
+import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';
 import { bucketUri } from '../bootstrap/terse-config.ts';
 import type { Moments } from '../nodes/moments.ts';
 import { nodeAddress } from '../nodes/node-record.ts';
@@ -22,20 +22,46 @@ interface ShownSeries extends BucketSeries {
   isPersistent: boolean;
 }
 
-export function bucketStatsRoutes({ service, moments, ...deps }: BucketStatsDeps): BoundRoute[] {
+export const bucketStatsRoutes = (deps: BucketStatsDeps): BoundRoute[] => [
+  ...nodeLinks(deps),
+  ...seriesRoutes(deps),
+  ...directories(deps),
+];
+
+const bucketOf = ({ service }: BucketStatsDeps, params: Params) => service.find(params['bucket'] as string);
+const addressOf = ({ moments }: BucketStatsDeps, context: Context) => nodeAddress(moments.still(context));
+
+function knownNode(deps: BucketStatsDeps, params: Params, context: Context): string {
+  const address = addressOf(deps, context);
+  if (params['node'] !== address) throw refuse.notFound();
+  return address;
+}
+
+function nodeLinks(deps: BucketStatsDeps): BoundRoute[] {
+  const nodeUri = (bucket: string, node: string) => `${bucketUri(bucket)}/nodes/${encodeURIComponent(node)}`;
+  return [
+    bind(contract.ListBucketNodes, ({ params }, context) => {
+      const hostname = addressOf(deps, context);
+      const uri = nodeUri(bucketOf(deps, params).name, hostname);
+      return reply.json({ servers: [{ hostname, uri, stats: { uri: `${uri}/stats` } }] });
+    }),
+    bind(contract.GetBucketNode, ({ params }, context) => {
+      const { name } = bucketOf(deps, params);
+      const hostname = knownNode(deps, params, context);
+      const stats = { uri: `${nodeUri(name, hostname)}/stats` };
+      return reply.json({ hostname, bucket: { uri: bucketUri(name) }, stats });
+    }),
+  ];
+}
+
+function seriesRoutes(deps: BucketStatsDeps): BoundRoute[] {
   const reader = new BucketSeriesReader(deps);
-  const bucketOf = (params: Readonly<Record<string, string>>) => service.find(params['bucket'] as string);
-  const addressOf = (context: Context) => nodeAddress(moments.still(context));
-  const knownNode = (params: Readonly<Record<string, string>>, context: Context) => {
-    if (params['node'] !== addressOf(context)) throw refuse.notFound();
-    return params['node'];
-  };
   const seriesOf = async (
-    params: Readonly<Record<string, string>>,
+    params: Params,
     query: Form,
     figure: string | null = null,
   ): Promise<ShownSeries> => {
-    const { name, type } = bucketOf(params);
+    const { name, type } = bucketOf(deps, params);
     const zoom = query['zoom'] ?? 'minute';
     if (!isZoom(zoom)) throw refuse.text('incorrect zoom value');
     const isForChart = query['resampleForUI'] !== undefined;
@@ -43,40 +69,31 @@ export function bucketStatsRoutes({ service, moments, ...deps }: BucketStatsDeps
     const series = await reader.read(name, { zoom, isForChart, figure, afterMs });
     return { ...series, isPersistent: type === 'native' };
   };
-  const nodeUri = (bucket: string, node: string) => `${bucketUri(bucket)}/nodes/${encodeURIComponent(node)}`;
   return [
-    bind(contract.ListBucketNodes, ({ params }, context) => {
-      const uri = nodeUri(bucketOf(params).name, addressOf(context));
-      return reply.json({ servers: [{ hostname: addressOf(context), uri, stats: { uri: `${uri}/stats` } }] });
-    }),
-    bind(contract.GetBucketNode, ({ params }, context) => {
-      const { name } = bucketOf(params);
-      const hostname = knownNode(params, context);
-      const stats = { uri: `${nodeUri(name, hostname)}/stats` };
-      return reply.json({ hostname, bucket: { uri: bucketUri(name) }, stats });
-    }),
     bind(contract.BucketStats, async ({ params, query }) =>
       reply.json({ op: opOf(await seriesOf(params, query)) }),
     ),
     bind(contract.BucketNodeStats, async ({ params, query }, context) => {
-      const hostname = knownNode(params, context);
+      const hostname = knownNode(deps, params, context);
       return reply.json({ hostname, op: opOf(await seriesOf(params, query)) });
     }),
     bind(contract.BucketStat, async ({ params, query }, context) => {
       const name = params['stat'] as string;
       const series = await seriesOf(params, query, name);
-      const nodeStats = { [addressOf(context)]: series.figures[name] ?? [] };
+      const nodeStats = { [addressOf(deps, context)]: series.figures[name] ?? [] };
       return reply.json({ ...headOf(series), timestamp: series.timesMs, nodeStats });
     }),
-    ...[contract.StatsDirectory, contract.NamedStatsDirectory].map((route) =>
-      bind(route, ({ params }) => {
-        bucketOf(params);
-        const stats = Object.keys(bucketFigures).map((name) => ({ name }));
-        return reply.json({ blocks: [{ blockName: 'Bucket', stats }] });
-      }),
-    ),
   ];
 }
+
+const directories = (deps: BucketStatsDeps): BoundRoute[] =>
+  [contract.StatsDirectory, contract.NamedStatsDirectory].map((route) =>
+    bind(route, ({ params }) => {
+      bucketOf(deps, params);
+      const stats = Object.keys(bucketFigures).map((name) => ({ name }));
+      return reply.json({ blocks: [{ blockName: 'Bucket', stats }] });
+    }),
+  );
 
 const headOf = ({ timesMs, isPersistent }: ShownSeries) => ({
   samplesCount: timesMs.length,

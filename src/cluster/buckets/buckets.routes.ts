@@ -1,6 +1,6 @@
 // From requests about buckets to the service, and from its answers to records.
 import { refuse } from '#contract/errors.ts';
-import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
+import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
@@ -57,7 +57,7 @@ function changes({ service }: BucketRoutesDeps): BoundRoute[] {
   ];
 }
 
-const nameIn = (params: Readonly<Record<string, string>>): string => params['bucket'] as string;
+const nameIn = (params: Params): string => params['bucket'] as string;
 
 function judged(judgement: { fields: Record<string, string>; summaries: unknown }, fineStatus: number) {
   const wrong = Object.keys(judgement.fields).length > 0;
@@ -109,7 +109,7 @@ function reads({ service, view, data, moments, product }: BucketRoutesDeps): Bou
 
 function compactions({ service }: BucketRoutesDeps): BoundRoute[] {
   const answering = (act: (name: string) => Promise<void>) => {
-    return async ({ params }: { params: Readonly<Record<string, string>> }) => {
+    return async ({ params }: { params: Params }) => {
       await act(nameIn(params));
       return reply.empty();
     };

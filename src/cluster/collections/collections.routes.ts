@@ -1,11 +1,9 @@
 // From requests about scopes and collections to the service.
 import { refuse } from '#contract/errors.ts';
-import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
+import { type BoundRoute, bind, type Context, type Params, reply } from '#contract/route.ts';
 import type { Edition, ManifestState } from '../config/cluster-state.ts';
 import * as contract from './collections.contract.ts';
 import type { CollectionsService } from './collections.service.ts';
-
-type Params = Readonly<Record<string, string>>;
 
 const ensureTimeoutMs = { default: 30_000, max: 300_000 };
 

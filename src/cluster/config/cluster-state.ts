@@ -121,11 +121,15 @@ export interface StoredBucket {
 
 export type CompressionMode = 'off' | 'passive' | 'active';
 
-export interface BucketAutoCompaction {
+/** What a bucket may have of its own. */
+interface AutoCompactionRules {
   parallelDBAndViewCompaction: boolean;
   allowedTimePeriod: TimePeriod | null;
   databaseFragmentationThreshold: FragmentationThreshold;
   viewFragmentationThreshold: FragmentationThreshold;
+}
+
+export interface BucketAutoCompaction extends AutoCompactionRules {
   /** Community edition only. */
   indexCompactionMode?: string;
 }
@@ -144,11 +148,7 @@ export interface FragmentationThreshold {
 }
 
 /** Key `settings/autoCompaction`: what every bucket without settings of its own goes by. */
-export interface ClusterAutoCompaction {
-  parallelDBAndViewCompaction: boolean;
-  allowedTimePeriod: TimePeriod | null;
-  databaseFragmentationThreshold: FragmentationThreshold;
-  viewFragmentationThreshold: FragmentationThreshold;
+export interface ClusterAutoCompaction extends AutoCompactionRules {
   indexCompactionMode: string;
   indexCircularCompaction: { daysOfWeek: string; interval: TimePeriod };
   indexFragmentationThreshold: { percentage: number | null };

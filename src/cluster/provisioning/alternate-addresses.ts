@@ -1,5 +1,6 @@
 // Names and ports by which clients reach a node from elsewhere, such as through a container's mapped ports.
 import { refuse } from '#contract/errors.ts';
+import { portProblem } from '../forms/port-problem.ts';
 
 const hostLengthMax = 1_000;
 
@@ -31,7 +32,7 @@ export function alternatePorts(
 ): Record<string, number> {
   const ports: Record<string, number> = {};
   for (const [name, text] of Object.entries(sent)) {
-    const problem = portProblem(name, text);
+    const problem = portNames.has(name) ? portProblem(text) : 'No such port.';
     if (problem !== null) throw refuse.text(`Invalid Port "${name}" : ${problem}`);
     ports[name] = Number(text);
   }
@@ -42,14 +43,4 @@ export function alternatePorts(
     );
   }
   return ports;
-}
-
-function portProblem(name: string, text: string): string | null {
-  if (!portNames.has(name)) return 'No such port.';
-  if (!/^\s*\d+\s*$/.test(text)) return 'Port must be a number.';
-  const port = Number(text);
-  if (port <= 1023 || port >= 65_536) {
-    return 'The port number must be greater than 1023 and less than 65536.';
-  }
-  return null;
 }

@@ -6,6 +6,7 @@ import type { ClusterStore } from '../config/cluster.store.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NetworkService, NetworkWish } from '../encryption/network.service.ts';
 import { FormReader } from '../forms/form-reader.ts';
+import { portProblem } from '../forms/port-problem.ts';
 import type { Problems } from '../forms/problems.ts';
 import { type MemoryService, poolFields } from './memory.service.ts';
 import type { NodeSetupService } from './node-setup.service.ts';
@@ -104,10 +105,9 @@ export class ProvisioningService {
   #checkPort(sent: string, problems: Problems): void {
     const present = this.#deps.view.self.ports.mgmt;
     if (sent === 'SAME') return;
-    if (!/^\s*\d+\s*$/.test(sent)) problems.add('port', 'Port must be a number.');
-    else if (Number(sent) <= 1023 || Number(sent) >= 65_536) {
-      problems.add('port', 'The port number must be greater than 1023 and less than 65536.');
-    } else if (Number(sent) !== present) {
+    const problem = portProblem(sent);
+    if (problem !== null) problems.add('port', problem);
+    else if (Number(sent) !== present) {
       const text = `The port is fixed while the node runs (${present}); start it with another --rest-port, or send SAME.`;
       problems.add('port', text);
     }

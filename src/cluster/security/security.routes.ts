@@ -1,13 +1,11 @@
 // From requests about security settings to the service. A path names a node of the tree; a body is a form of keys, or
 // the value itself where the path names a single one.
 import { refuse } from '#contract/errors.ts';
-import { type BoundRoute, bind, type Form, reply } from '#contract/route.ts';
+import { type BoundRoute, bind, type Form, type Params, reply } from '#contract/route.ts';
 import { parseForm } from '#http/path.ts';
 import * as contract from './security.contract.ts';
 import type { SecurityService, WantedValue } from './security.service.ts';
 import { keyPath, readOnlyKey } from './security-keys.ts';
-
-type Params = Readonly<Record<string, string>>;
 
 const stepsOf = ({ part, key }: Params): string[] => [part ?? '', ...(key === undefined ? [] : [key])];
 

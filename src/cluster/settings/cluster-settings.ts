@@ -11,6 +11,26 @@ const between = 'opens the encrypted port between nodes, which carries nothing b
 const byHost = 'what a node listens on is what it was started on';
 const unsent = 'no statistics ever leave the node';
 
+const betweenNodes = [
+  setting(
+    'afamily',
+    'that of `--host`',
+    '`ipv4`, `ipv6`: a family that `--host` is of',
+    'live',
+    'replicas',
+    byHost,
+  ),
+  setting(
+    'afamilyOnly',
+    '`false`',
+    '`true`, `false`; `true` not with both families',
+    'live',
+    'replicas',
+    byHost,
+  ),
+  setting('nodeEncryption', '`off`', '`on`, `off`', 'live', 'acts', between),
+];
+
 export const clusterSettings: readonly SettingGroup[] = [
   {
     title: 'Cluster name and memory',
@@ -127,25 +147,7 @@ export const clusterSettings: readonly SettingGroup[] = [
   {
     title: 'Network between nodes',
     routes: ['provisioning.network', 'provisioning.enable_listener', 'provisioning.disable_listener'],
-    settings: [
-      setting(
-        'afamily',
-        'that of `--host`',
-        '`ipv4`, `ipv6`: a family that `--host` is of',
-        'live',
-        'replicas',
-        byHost,
-      ),
-      setting(
-        'afamilyOnly',
-        '`false`',
-        '`true`, `false`; `true` not with both families',
-        'live',
-        'replicas',
-        byHost,
-      ),
-      setting('nodeEncryption', '`off`', '`on`, `off`', 'live', 'acts', between),
-    ],
+    settings: betweenNodes,
   },
   {
     title: 'Folders and name in one call',
@@ -157,23 +159,7 @@ export const clusterSettings: readonly SettingGroup[] = [
       setting('eventingPath', 'the data folder', 'as `eventing_path`', 'before provisioning', 'eventing'),
       setting('javaHome', 'empty', 'as `java_home`', 'live', 'analytics'),
       setting('hostname', 'none', 'as above', 'live', 'acts'),
-      setting(
-        'afamily',
-        'that of `--host`',
-        '`ipv4`, `ipv6`: a family that `--host` is of',
-        'live',
-        'replicas',
-        byHost,
-      ),
-      setting(
-        'afamilyOnly',
-        '`false`',
-        '`true`, `false`; `true` not with both families',
-        'live',
-        'replicas',
-        byHost,
-      ),
-      setting('nodeEncryption', '`off`', '`on`, `off`', 'live', 'acts', between),
+      ...betweenNodes,
     ],
   },
   {

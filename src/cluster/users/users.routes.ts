@@ -2,7 +2,7 @@
 import { allows, type GrantedRole } from '#auth/role-rules.ts';
 import { refuse } from '#contract/errors.ts';
 import { fieldText } from '#contract/field-text.ts';
-import { type BoundRoute, bind, type Context, type Reply, reply } from '#contract/route.ts';
+import { type BoundRoute, bind, type Context, type Params, type Reply, reply } from '#contract/route.ts';
 import type { Edition } from '../config/cluster-state.ts';
 import type { Identities } from './identities.ts';
 import { pageOf } from './page.ts';
@@ -113,7 +113,7 @@ function knownDomain(domain: string | undefined): 'local' | 'external' {
 }
 
 /** The only domain whose users are kept here. */
-function localUser(params: Readonly<Record<string, string>>): string {
+function localUser(params: Params): string {
   if (knownDomain(params['domain']) === 'external')
     throw refuse.fields({ _: 'External users are not supported' });
   return params['user'] ?? '';

@@ -54,3 +54,26 @@ test('follows links as far as there is a path, and takes the rest as it is writt
   const long = `/${'a/'.repeat(100_000)}`;
   assert.equal(await surroundings.physicalPath(long), long.slice(0, -1));
 });
+
+test('the name of a node must be an address that the node listens on', async () => {
+  const loopback = new Surroundings('127.0.0.1');
+  assert.equal(await loopback.nameProblem('127.0.0.1'), null);
+  assert.equal(await loopback.nameProblem('localhost'), null);
+  const elsewhere = await loopback.nameProblem('127.0.0.2');
+  assert.equal(elsewhere, null); // the whole network is this host
+  assert.match(
+    (await loopback.nameProblem('203.0.113.9')) ?? '',
+    /^Could not listen on address "203.0.113.9": e/,
+  );
+  assert.match(
+    (await loopback.nameProblem('0.0.0.0')) ?? '',
+    /not allowed: this node listens on 127.0.0.1 only/,
+  );
+  assert.equal(await new Surroundings('0.0.0.0').nameProblem('127.0.0.1'), null);
+});
+
+test('the name of a node must be a name', async () => {
+  const surroundings = new Surroundings('0.0.0.0');
+  assert.match((await surroundings.nameProblem('a b')) ?? '', /neither an address nor a domain name/);
+  assert.match((await surroundings.nameProblem('no-such-host.invalid')) ?? '', /^Unable to resolve/);
+});
