@@ -12,6 +12,7 @@ import type { Audit } from './audit.ts';
 import { ClientGone, readBody } from './body.ts';
 import { contextOf, remoteAddress } from './context.ts';
 import { type Credentials, claimedName, credentialsOf } from './credentials.ts';
+import { crossSiteProblem } from './cross-site.ts';
 import { malformedPath, noRoute, renderError, unauthenticated, unexpected } from './errors.ts';
 import { parseTarget, type Target } from './path.ts';
 import { certificateOf } from './peer-certificates.host.ts';
@@ -148,6 +149,8 @@ export class Pipeline {
     const provisioned = authority.provisioned();
     const credentials = credentialsOf(request.headers.authorization, certificateOf(request.socket));
     const { route } = match.bound;
+    const strange = route.method === 'GET' ? null : crossSiteProblem(request.headers, { provisioned });
+    if (strange !== null) throw refuse.text(strange, 403);
     const verdict = await this.#gate.judge(route, match.params, credentials, remoteAddress(request));
     exchange.user = verdict.caller?.identity.name ?? '';
     if (verdict.kind !== 'passed') this.#tellRefused(exchange, route, verdict, credentials);

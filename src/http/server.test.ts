@@ -306,6 +306,31 @@ test('before provisioning opens the declared routes only, whatever the Authoriza
   assert.equal(await status('/closed', basic('admin', 'right')), 401);
 });
 
+test('refuses changes that a browser sends for the page of another site, whatever it adds of credentials', async () => {
+  let changes = 0;
+  const change = bind(
+    route({ method: 'POST', path: '/change', access: { kind: 'permission', permission: 'cluster.a!write' } }),
+    () => {
+      changes++;
+      return reply.empty();
+    },
+  );
+  const server = await serve([change, echo({ method: 'GET', path: '/read' })]);
+  const send = async (method: 'GET' | 'POST', url: string, headers: Record<string, string>) =>
+    await server.inject({
+      method,
+      url,
+      headers: { host: 'node:8091', ...headers, ...basic('admin', 'right') },
+    });
+  const refused = await send('POST', '/change', { origin: 'https://evil.example' });
+  assert.deepEqual([refused.statusCode, changes], [403, 0]);
+  assert.match(refused.body, /https:\/\/evil\.example/);
+  assert.equal((await send('POST', '/change', { origin: 'http://node:8091' })).statusCode, 200);
+  assert.equal((await send('POST', '/change', {})).statusCode, 200);
+  assert.equal(changes, 2);
+  assert.equal((await send('GET', '/read', { origin: 'https://evil.example' })).statusCode, 200);
+});
+
 test('renders refusals by their shape, and bugs as 500 without their text', async () => {
   const failing = (path: string, error: () => Error) =>
     bind(route({ method: 'GET', path }), () => {

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { crossSiteProblem } from './cross-site.ts';
+
+const here = 'node.example.com:8091';
+const problem = (headers: Parameters<typeof crossSiteProblem>[0], provisioned = true) =>
+  crossSiteProblem({ host: here, ...headers }, { provisioned });
+
+test('takes changes from everything that is no browser, and from pages of the node', () => {
+  assert.equal(problem({}), null);
+  assert.equal(problem({ origin: `http://${here}` }), null);
+  assert.equal(problem({ origin: 'https://node.example.com', host: 'node.example.com' }), null);
+  assert.equal(problem({ origin: 'https://node.example.com', host: 'NODE.example.com:443' }), null);
+  assert.equal(problem({ 'sec-fetch-site': 'none' }), null);
+  assert.equal(
+    problem({ origin: 'https://admin.example.com', 'sec-fetch-site': 'same-origin' }),
+    null,
+    'behind a proxy',
+  );
+});
+
+test('takes none from pages of others', () => {
+  const others: Parameters<typeof crossSiteProblem>[0][] = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: '' },
+    { origin: 'http://node.example.com:3000' },
+    { origin: `http://${here}`, host: undefined },
+    { origin: `http://${here}`, host: 'a b' },
+    { origin: `http://${here}`, 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'cross-site' },
+  ];
+  for (const headers of others) assert.match(problem(headers) ?? '', /another site/, JSON.stringify(headers));
+});
+
+test('takes none by a name that somebody else may have led here, before the node is set up', () => {
+  const asItsOwn = (host: string, provisioned: boolean) =>
+    problem({ host, origin: `http://${host}` }, provisioned);
+  for (const host of [
+    '127.0.0.1:8091',
+    '[::1]:8091',
+    'localhost:8091',
+    'db.localhost',
+    'divan:8091',
+    '10.0.0.7',
+  ])
+    assert.equal(asItsOwn(host, false), null, host);
+  for (const host of ['evil.example:8091', 'localhost.evil.example', '127.0.0.1.evil.example:8091']) {
+    assert.match(asItsOwn(host, false) ?? '', /^Before the node is set up/, host);
+    assert.equal(asItsOwn(host, true), null, host);
+  }
+  assert.equal(problem({}, false), null, 'no browser');
+});
