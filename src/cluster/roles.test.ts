@@ -85,6 +85,12 @@ const sentences: { sentence: string; may: readonly Who[]; url: string; sent?: Se
     url: '/controller/uploadClusterCA',
     sent: { raw: 'none' },
   },
+  {
+    sentence: "nobody but the Full Admin sets the Full Admin's credentials",
+    may: ['full'],
+    url: '/settings/web',
+    sent: { form: { port: 'SAME', username: 'Administrator', password: 'a' } },
+  },
   { sentence: '4.11: all roles read it', may: everyone, url: '/pools/default/certificate' },
 ];
 
@@ -171,6 +177,7 @@ const table: [RegExp, readonly Who[]][] = [
   [/^cluster\.admin\.settings!read$/, ['full', 'cluster', 'local']],
   [/^cluster\.admin\.settings!write$/, ['full', 'cluster']],
   [/^cluster\.admin\.security!read$/, ['full', 'readOnly', ...security]],
+  [/^cluster\.admin\.security\.admin!write$/, ['full']],
   [/^cluster\.admin\.security!write$/, ['full', ...security]],
   [/^cluster\.admin\.setup!write$/, ['full', 'cluster']],
   [/^cluster\.admin\.memcached!read$/, ['full', 'cluster', ...security]],

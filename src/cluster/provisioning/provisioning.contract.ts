@@ -89,7 +89,8 @@ export const SetWeb = openForm(
   'provisioning.web',
   'POST',
   '/settings/web',
-  setup,
+  // Who may only set nodes up would else become a full administrator.
+  { kind: 'permission', permission: 'cluster.admin.security.admin!write' },
   'Sets the credentials of the administrator; the first time this provisions the node.',
   true,
 );
