@@ -37,6 +37,14 @@ test('gives an administrator everything everywhere', () => {
   assert.equal(names(fullGrants().node).length, Object.keys(Privilege).length);
 });
 
+test('gives what a role gives in a bucket that is named like what every object inherits', () => {
+  for (const name of ['__proto__', 'constructor']) {
+    const { buckets } = structuredClone(grants(`data_reader[${name}]`));
+    assert.deepEqual(Object.keys(buckets), [name]);
+    assert.ok(names(buckets[name]?.privileges).includes('read'));
+  }
+});
+
 test('gives data roles what published servers give them', () => {
   assert.deepEqual(names(grants('data_reader[t]').buckets['t']?.privileges), [
     'rangeScan',

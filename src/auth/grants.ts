@@ -56,13 +56,12 @@ export function compileGrants(
   roles: readonly GrantedRole[],
   bucket: (name: string) => BucketTarget | null,
 ): Grants {
-  const grants: Grants = { node: evaluate(roles, nodeRules, null), buckets: {} };
   const named = roles.map((role) => role.names[0]).filter((name) => typeof name === 'string');
-  for (const name of new Set([everyName, ...named])) {
-    const grant = compileBucket(roles, name, name === everyName ? null : bucket(name));
-    if (grant.privileges !== 0 || grant.scopes) grants.buckets[name] = grant;
-  }
-  return grants;
+  const buckets = [...new Set([everyName, ...named])]
+    .map((name) => [name, compileBucket(roles, name, name === everyName ? null : bucket(name))] as const)
+    .filter(([, grant]) => grant.privileges !== 0 || grant.scopes);
+  // Made of entries: a bucket can have the name of what every object inherits.
+  return { node: evaluate(roles, nodeRules, null), buckets: Object.fromEntries(buckets) };
 }
 
 function compileBucket(

@@ -16,7 +16,10 @@ export function selectBucket(request: Request): Status {
   const { user } = session;
   const bucket = environment.directory.buckets.get(name);
   const grants = user?.spec.grants.buckets ?? {};
-  const hasRights = bucket && user ? accessTo(bucket, user).anywhere !== 0 : '*' in grants || name in grants;
+  const hasRights =
+    bucket && user
+      ? accessTo(bucket, user).anywhere !== 0
+      : ['*', name].some((one) => Object.hasOwn(grants, one));
   if (!hasRights) return request.refuse(Status.noAccess, 'No access to the bucket');
   if (!bucket) return Status.keyNotFound;
   session.select(bucket);

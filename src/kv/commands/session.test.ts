@@ -69,6 +69,16 @@ test('a user who does not exist gets the same challenge each time, and fails at 
   assert.equal((await client.plain('nobody', 'x')).status, Status.authError);
 });
 
+test('tells nobody without rights whether a bucket is there, whatever its name', async () => {
+  const users = [aUser('nobody', 'password', { node: 0, buckets: {} })];
+  await using service = await startService(aDesired({ users }));
+  const client = await service.connect();
+  await client.hello(usualFeatures);
+  await client.plain('nobody', 'password');
+  for (const name of ['b', 'missing', 'constructor', '__proto__', 'toString'])
+    assert.equal((await client.select(name)).status, Status.noAccess, name);
+});
+
 test('a login that was under way when the password changed or the user went fails', async () => {
   await using service = await startService();
   const client = await service.connect();
