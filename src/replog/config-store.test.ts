@@ -23,6 +23,16 @@ async function withFolder(run: (folder: string) => Promise<void>): Promise<void>
   }
 }
 
+it('refuses changes once its file was removed: the next start would not find them', () =>
+  withFolder(async (folder) => {
+    await using store = new EmbeddedConfigStore(join(folder, 'config.db'));
+    assert.equal(await store.put('a', 1, 0), 1);
+    rmSync(join(folder, 'config.db'));
+    await assert.rejects(store.put('a', 2, 1), /config\.db was removed or replaced while it was open/);
+    await assert.rejects(store.delete('a', 1), /was removed or replaced/);
+    assert.equal((await store.get('a'))?.value, 1);
+  }));
+
 for (const [name, open] of Object.entries(forms)) {
   const check = (title: string, body: (store: ConfigStore) => Promise<void>) =>
     it(title, () =>

@@ -2,6 +2,7 @@
 // Changes are rare and small, so they run where they are called.
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { FilePlace } from '#ports/file-place.ts';
 import { checkWal } from '#ports/wal-check.ts';
 import type { ConfigStore, Entry } from './config-store.ts';
 import { WatchList } from './watch-list.ts';
@@ -18,12 +19,14 @@ interface Row {
 
 export class EmbeddedConfigStore implements ConfigStore {
   readonly #database: DatabaseSync;
+  readonly #place: FilePlace;
   readonly #statements: ReturnType<typeof prepare>;
   #watchers = new WatchList();
   #revision: number;
 
   constructor(path: string) {
     this.#database = open(path);
+    this.#place = new FilePlace(path);
     this.#statements = prepare(this.#database);
     this.#revision = (this.#statements.revision.get() as { revision: number }).revision;
   }
@@ -72,6 +75,7 @@ export class EmbeddedConfigStore implements ConfigStore {
 
   /** One transaction: compare the key's revision, count the store's, write. */
   #change(key: string, expectedRevision: number, write: (revision: number) => void): boolean {
+    this.#place.check();
     this.#database.exec('begin immediate');
     try {
       const row = this.#statements.get.get(key) as Row | undefined;

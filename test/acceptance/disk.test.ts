@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -16,6 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { persisted } from '../support/data-client.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { needs } from '../support/needs.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
@@ -34,6 +36,10 @@ async function client(node: NodeProcess, bucket = 'b'): Promise<KvConnection> {
 
 const set = async (to: KvConnection, key: string, value: Buffer, vb = 0): Promise<number> =>
   (await to.ask({ opcode: 1, vb, key: Buffer.from(key), extras: Buffer.alloc(8), value })).status;
+const durableSet = async (to: KvConnection, key: string, value: string): Promise<number> => {
+  const write = { opcode: 1, magic: 0x08, framing: persisted, key: Buffer.from(key) };
+  return (await to.ask({ ...write, extras: Buffer.alloc(8), value: Buffer.from(value) })).status;
+};
 const get = async (from: KvConnection, key: string, vb = 0) =>
   await from.ask({ opcode: 0, vb, key: Buffer.from(key) });
 
@@ -130,6 +136,33 @@ test('after a failed sync a bucket takes no more writes, says why, and reads go 
     b.close();
   } finally {
     rmSync(folder, { recursive: true });
+  }
+});
+
+test('a node whose data folder is moved away acknowledges no more writes and changes, reads, and stops', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-moved-'));
+  const away = `${dataDir}.away`;
+  try {
+    await using node = await NodeProcess.start({ dataDir, args });
+    const b = await client(node);
+    assert.equal(await durableSet(b, 'k', '1'), success);
+    renameSync(dataDir, away);
+    // Nobody knows what becomes of that one; of the next it is known.
+    await assert.rejects(durableSet(b, 'k', '2'), /the connection was closed instead of a reply/);
+    const c = await client(node);
+    assert.equal(await durableSet(c, 'k', '3'), temporaryFailure);
+    assert.equal((await get(c, 'k')).value.toString(), '1');
+    c.close();
+    const user = await node.request('/settings/rbac/users/local/ann', 'PUT', {
+      password: 'password',
+      roles: 'admin',
+    });
+    assert.equal(user.status, 500);
+    assert.match(node.output, /config\.db was removed or replaced while it was open/);
+    assert.equal(await node.stop(), 0);
+    assert.throws(() => statSync(dataDir), /ENOENT/);
+  } finally {
+    rmSync(away, { recursive: true });
   }
 });
 

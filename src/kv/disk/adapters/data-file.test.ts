@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { statSync } from 'node:fs';
+import { copyFileSync, renameSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,6 +42,21 @@ test('the write-ahead log stays bounded while the same documents are written aga
   assert.equal(fileBytes, statSync(path).size + walBytes);
   assert.ok(dataBytes < 8 * 2 ** 20);
 });
+
+for (const became of ['removed', 'replaced by a copy']) {
+  test(`a file that is ${became} while it is open takes no commits: the next start would not find them`, async () => {
+    await using opened = await anOpenBucket();
+    const { engine, files, path } = opened;
+    await engine.commit(files.bucketUuid, 0, megabyte(0));
+    renameSync(path, `${path}.away`);
+    if (became !== 'removed') copyFileSync(`${path}.away`, path);
+    for (let attempt = 0; attempt < 2; attempt++)
+      await assert.rejects(
+        async () => engine.commit(files.bucketUuid, 0, megabyte(1)),
+        /was removed or replaced while it was open/,
+      );
+  });
+}
 
 test('a reader from outside that never ends stops neither commits nor the reading of what is new', async () => {
   await using opened = await anOpenBucket();

@@ -2,6 +2,7 @@
 // never tried again. What was committed stays; what came after is refused with the first error's reason.
 import { statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { FilePlace } from '#ports/file-place.ts';
 import { checkWal } from '#ports/wal-check.ts';
 import {
   DamagedFileError,
@@ -25,6 +26,7 @@ const checkpointPagesMax = 8 * checkpointPages;
 export class DataFile {
   readonly spec: DataFileSpec;
   private readonly db: DatabaseSync;
+  private readonly place: FilePlace;
   private writer!: RowWriter;
   private reader!: PageReader;
   /** Asked every second while somebody looks, of every file: kept, for preparing takes longer than running. */
@@ -51,15 +53,17 @@ export class DataFile {
   private constructor(spec: DataFileSpec) {
     this.spec = spec;
     this.db = new DatabaseSync(spec.path, { timeout: busyTimeoutMs });
+    this.place = new FilePlace(spec.path);
   }
 
-  /** One transaction and one fsync for all the cuts. */
+  /** One transaction and one fsync for all the cuts, in the file that the next start will find. */
   commit(cuts: Uint8Array): void {
     this.refuseAfterFailure();
     try {
       this.db.exec('begin immediate');
       this.writer.write(cuts);
       this.db.exec('commit');
+      this.place.check();
       this.commits++;
       this.isFull = false;
     } catch (error) {
