@@ -152,7 +152,7 @@ describe('metrics of a node', () => {
     );
   });
 
-  test('are collected by a real Prometheus that finds the node by itself', {
+  test('are collected by a real Prometheus that finds the node by itself, and fill every panel of the dashboard', {
     skip: needs('prometheus'),
   }, async () => {
     const form = { password: 'scrape-secret', roles: 'external_stats_reader' };
@@ -182,6 +182,22 @@ describe('metrics of a node', () => {
       await eventually(async () => assert.deepEqual(await query(operations.sets), [sets]));
       await eventually(async () => assert.equal((await query('rate(kv_disk_seconds_count[10s])')).length, 1));
       assert.deepEqual(await query('scrape_samples_scraped == 0'), []);
+      for (const [variable, metric] of [
+        ['node', 'kv_curr_connections'],
+        ['bucket', 'kv_curr_items'],
+      ])
+        assert.ok((await query(`count(${metric})`)).length === 1, `the dashboard finds each ${variable}`);
+      const collection = cluster.bucket('b').defaultCollection();
+      await eventually(async () => {
+        await collection.upsert('seen', {});
+        await collection.get('seen');
+        for (const { title, expr } of dashboard()) {
+          const asked = expr.replaceAll(/\$(node|bucket)/g, '.+').replaceAll('$__rate_interval', '10s');
+          const values = await query(asked);
+          assert.ok(values.length > 0, `"${title}" is empty: ${asked}`);
+          assert.ok(values.some(Number.isFinite), `"${title}" shows no number: ${asked}`);
+        }
+      });
     } finally {
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
@@ -191,12 +207,17 @@ describe('metrics of a node', () => {
   });
 });
 
-test('the dashboard asks for metrics that there are', () => {
+/** What its panels ask. */
+function dashboard(): { title: string; expr: string }[] {
   const text = readFileSync(new URL('../../docs/grafana/divan.json', import.meta.url), 'utf8');
   const { panels } = JSON.parse(text) as { panels: { title: string; targets?: { expr: string }[] }[] };
-  const asked = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+  return panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
+}
+
+test('the dashboard asks for metrics that there are', () => {
+  const asked = dashboard();
   assert.ok(asked.length > 20);
-  for (const expr of asked) {
+  for (const { expr } of asked) {
     for (const [name] of expr.matchAll(/\b(?:kv|sys|sysproc|cm|couch)_\w+/g))
       assert.ok(metricOf(name.replace(/_(bucket|sum|count)$/, '')) ?? metricOf(name), `${name} in ${expr}`);
   }

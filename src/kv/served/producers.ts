@@ -31,6 +31,8 @@ export const bucketStreamsMax = 65_536;
 
 export class Producers {
   private readonly byName = new Map<string, StreamConnection>();
+  /** Kinds that there were: who watches one sees it fall to nothing. */
+  private readonly seen = new Set<string>([otherKind]);
 
   get isFull(): boolean {
     return this.byName.size >= producersMax;
@@ -48,6 +50,7 @@ export class Producers {
 
   /** A client that comes back before its old connection was found dead takes its name over. */
   add(producer: StreamConnection): void {
+    this.seen.add(kindOf(producer.name));
     const older = this.byName.get(producer.name);
     older?.replaced();
     this.byName.set(producer.name, producer);
@@ -60,10 +63,10 @@ export class Producers {
   /** By kind of connection. */
   figures(): Record<string, StreamFigures> {
     const byKind: Record<string, StreamFigures> = {};
+    for (const kind of this.seen)
+      byKind[kind] = { connections: 0, itemsSent: 0, bytesSent: 0, itemsRemaining: 0 };
     for (const producer of this.byName.values()) {
-      const kind = kindOf(producer.name);
-      byKind[kind] ??= { connections: 0, itemsSent: 0, bytesSent: 0, itemsRemaining: 0 };
-      const sum = byKind[kind];
+      const sum = byKind[kindOf(producer.name)] as StreamFigures;
       sum.connections++;
       sum.itemsSent += producer.figures.itemsSent;
       sum.bytesSent += producer.figures.bytesSent;
@@ -83,6 +86,7 @@ export class Producers {
   }
 }
 
+const otherKind = 'other';
 /** Names are for clients to choose, but the services of a cluster begin theirs with their kind. */
 const kinds = ['replication', 'xdcr', 'fts', 'cbas', 'secidx', 'eventing', 'mapreduce_view', 'backup'];
-const kindOf = (name: string): string => kinds.find((kind) => name.startsWith(`${kind}:`)) ?? 'other';
+const kindOf = (name: string): string => kinds.find((kind) => name.startsWith(`${kind}:`)) ?? otherKind;
