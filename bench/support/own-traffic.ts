@@ -34,14 +34,19 @@ export async function* ownTraffic(folder: string, moments: number): AsyncGenerat
     signal: calledOff.signal,
   }).catch(() => {});
   for (let moment = 0; moment < moments; moment++) {
-    const { user, system } = process.cpuUsage();
+    const { userCPUTime, systemCPUTime, minorPageFault, majorPageFault } = process.resourceUsage();
     yield [
       ...flatten([
         ...kvMetrics(await admin.report(), () => about),
         ...machineMetrics(await machine.figures()),
         ...processMetrics({
-          ...{ userSeconds: user / 1e6, systemSeconds: system / 1e6 },
-          ...{ residentBytes: process.memoryUsage.rss(), startedSeconds: 1_700_000_000 },
+          ...{ userSeconds: userCPUTime / 1e6, systemSeconds: systemCPUTime / 1e6 },
+          ...{
+            minorFaults: minorPageFault,
+            majorFaults: majorPageFault,
+            residentBytes: process.memoryUsage.rss(),
+            startedSeconds: 1_700_000_000,
+          },
         }),
       ]),
     ];

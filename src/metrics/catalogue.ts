@@ -78,11 +78,19 @@ const manager = {
 
 const machine = {
   sys_cpu_utilization_rate: gauge('Percentage of the available processor time that is in use'),
+  sys_cpu_user_rate: gauge('Percentage of the available processor time that programs use'),
+  sys_cpu_sys_rate: gauge('Percentage of the available processor time that the system uses for programs'),
+  sys_cpu_irq_rate: gauge('Percentage of processor time of the machine that interrupts take'),
+  sys_cpu_host_utilization_rate: gauge('Percentage of processor time of the machine that is in use'),
+  sys_cpu_host_user_rate: gauge('Percentage of processor time of the machine that programs use'),
+  sys_cpu_host_sys_rate: gauge('Percentage of processor time of the machine that its system uses'),
   sys_cpu_stolen_rate: gauge('Percentage of processor time that the hypervisor gave to others'),
   sys_cpu_cores_available: gauge('Cores that this node may use'),
   sys_cpu_host_cores_available: gauge('Cores of the machine'),
   sys_mem_total: gauge('Bytes of memory of the machine'),
   sys_mem_limit: gauge('Bytes of memory that this node may use'),
+  sys_mem_free: gauge('Bytes of memory that can be had, caches of files included'),
+  sys_mem_used_sys: gauge('Bytes of memory of the machine in use, caches of files included'),
   sys_mem_actual_free: gauge('Bytes of memory that can be had, caches of files included'),
   sys_mem_actual_used: gauge('Bytes of memory in use, caches of files left out'),
   sys_swap_total: gauge('Bytes of swap space'),
@@ -91,6 +99,9 @@ const machine = {
   sys_disk_usage_ratio: gauge('Share of the file system with the data that is in use'),
   sysproc_cpu_seconds_total: counter('Processor time of the process'),
   sysproc_mem_resident: gauge('Bytes of memory that the process occupies'),
+  sysproc_minor_faults_raw: counter('Pages of the process that were found in memory when it first used them'),
+  sysproc_major_faults_raw: counter('Pages of the process that were read from disk when it used them'),
+  sysproc_page_faults_raw: counter('Pages of the process that were not at hand when it used them'),
   sysproc_start_time: gauge('Start of the process in seconds since 1970'),
 };
 

@@ -36,8 +36,11 @@ const quickKdf: Kdf = {
 const system: System = {
   os: 'x86_64-unknown-linux',
   figures: async () => ({
-    memory: { total: 8 * gib, free: 4 * gib, limit: 8 * gib, swapTotal: gib, swapUsed: 0 },
-    cpu: { utilization: 12.5, stolen: 0, cores: 2, count: 2 },
+    memory: { total: 8 * gib, free: 4 * gib, limit: 8 * gib, taken: 5 * gib, swapTotal: gib, swapUsed: 0 },
+    cpu: {
+      ...{ utilization: 12.5, user: 8, system: 4, irq: 0.5, stolen: 0, cores: 2, count: 2 },
+      host: { utilization: 25, user: 16, system: 8 },
+    },
     allocationStalls: 0,
     disk: await system.disk(),
   }),
@@ -165,7 +168,14 @@ export async function aManager(options: ManagerOptions = {}) {
     memoryBytes: () => 8 * gib,
     metrics,
     managerBytes: () => 50 * 1024 ** 2,
-    process: () => ({ userSeconds: 2, systemSeconds: 1, residentBytes: 100 * 1024 ** 2, startedSeconds: 5 }),
+    process: () => ({
+      userSeconds: 2,
+      systemSeconds: 1,
+      residentBytes: 100 * 1024 ** 2,
+      minorFaults: 12,
+      majorFaults: 1,
+      startedSeconds: 5,
+    }),
   });
   await manager.open();
   const { authority, hooks, meter } = manager;

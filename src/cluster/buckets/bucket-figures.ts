@@ -108,10 +108,14 @@ const diskFigures: Record<string, Figure> = {
 
 const machineFigures: Record<string, Figure> = {
   cpu_utilization_rate: gauge('sys_cpu_utilization_rate'),
+  cpu_user_rate: gauge('sys_cpu_user_rate'),
+  cpu_sys_rate: gauge('sys_cpu_sys_rate'),
+  cpu_irq_rate: gauge('sys_cpu_irq_rate'),
   cpu_stolen_rate: gauge('sys_cpu_stolen_rate'),
   mem_actual_free: gauge('sys_mem_actual_free'),
   mem_actual_used: gauge('sys_mem_actual_used'),
   mem_free: gauge('sys_mem_actual_free'),
+  mem_used_sys: gauge('sys_mem_used_sys'),
   mem_total: gauge('sys_mem_total'),
   mem_limit: gauge('sys_mem_limit'),
   swap_total: gauge('sys_swap_total'),
@@ -138,6 +142,7 @@ export const bucketSources = [
 ];
 export const nodeSources = [
   ...['kv_curr_connections', 'kv_read_bytes', 'kv_written_bytes', 'sys_cpu_utilization_rate'],
+  ...['sys_cpu_user_rate', 'sys_cpu_sys_rate', 'sys_cpu_irq_rate', 'sys_mem_used_sys'],
   ...['sys_cpu_stolen_rate', 'sys_mem_actual_free', 'sys_mem_actual_used', 'sys_mem_total', 'sys_mem_limit'],
   ...['sys_swap_total', 'sys_swap_used', 'sys_allocstall', 'cm_rest_request_enters_total'],
 ];

@@ -41,10 +41,12 @@ export function machinePorts(options: {
 }
 
 function ownFigures(): Omit<ProcessFigures, 'startedSeconds'> {
-  const { user, system } = process.cpuUsage();
+  const { userCPUTime, systemCPUTime, minorPageFault, majorPageFault } = process.resourceUsage();
   return {
-    userSeconds: user / 1e6,
-    systemSeconds: system / 1e6,
+    userSeconds: userCPUTime / 1e6,
+    systemSeconds: systemCPUTime / 1e6,
     residentBytes: process.memoryUsage.rss(),
+    minorFaults: minorPageFault,
+    majorFaults: majorPageFault,
   };
 }

@@ -8,6 +8,9 @@ export interface ProcessFigures {
   userSeconds: number;
   systemSeconds: number;
   residentBytes: number;
+  /** Pages that were not mapped when they were used: found in memory, and read from disk. */
+  minorFaults: number;
+  majorFaults: number;
   /** Since 1970. */
   startedSeconds: number;
 }
@@ -19,11 +22,19 @@ export function* machineMetrics({
   allocationStalls,
 }: SystemFigures): Generator<MetricSample> {
   yield sampleOf('sys_cpu_utilization_rate', {}, cpu.utilization);
+  yield sampleOf('sys_cpu_user_rate', {}, cpu.user);
+  yield sampleOf('sys_cpu_sys_rate', {}, cpu.system);
+  yield sampleOf('sys_cpu_irq_rate', {}, cpu.irq);
   yield sampleOf('sys_cpu_stolen_rate', {}, cpu.stolen);
+  yield sampleOf('sys_cpu_host_utilization_rate', {}, cpu.host.utilization);
+  yield sampleOf('sys_cpu_host_user_rate', {}, cpu.host.user);
+  yield sampleOf('sys_cpu_host_sys_rate', {}, cpu.host.system);
   yield sampleOf('sys_cpu_cores_available', {}, cpu.cores);
   yield sampleOf('sys_cpu_host_cores_available', {}, cpu.count);
   yield sampleOf('sys_mem_total', {}, memory.total);
   yield sampleOf('sys_mem_limit', {}, memory.limit);
+  yield sampleOf('sys_mem_free', {}, memory.free);
+  yield sampleOf('sys_mem_used_sys', {}, memory.taken);
   yield sampleOf('sys_mem_actual_free', {}, memory.free);
   yield sampleOf('sys_mem_actual_used', {}, Math.max(memory.limit - memory.free, 0));
   yield sampleOf('sys_swap_total', {}, memory.swapTotal);
@@ -37,5 +48,8 @@ export function* processMetrics(figures: ProcessFigures): Generator<MetricSample
   yield sampleOf('sysproc_cpu_seconds_total', { ...labels, mode: 'user' }, figures.userSeconds);
   yield sampleOf('sysproc_cpu_seconds_total', { ...labels, mode: 'sys' }, figures.systemSeconds);
   yield sampleOf('sysproc_mem_resident', labels, figures.residentBytes);
+  yield sampleOf('sysproc_minor_faults_raw', labels, figures.minorFaults);
+  yield sampleOf('sysproc_major_faults_raw', labels, figures.majorFaults);
+  yield sampleOf('sysproc_page_faults_raw', labels, figures.minorFaults + figures.majorFaults);
   yield sampleOf('sysproc_start_time', labels, figures.startedSeconds);
 }

@@ -1,13 +1,34 @@
 // What a node can say of the machine it runs on.
 
+/** Percentages of processor time; `user` is that of programs. */
+export interface HostCpuShares {
+  utilization: number;
+  user: number;
+  system: number;
+}
+
+/** Of all cores that the node may use; interrupts and what the hypervisor took are the machine's. */
+export interface CpuShares extends HostCpuShares {
+  irq: number;
+  stolen: number;
+  host: HostCpuShares;
+}
+
 export interface SystemFigures {
-  /** Bytes. `limit` is what this process may have: the container's limit where there is one. */
-  memory: { total: number; free: number; limit: number; swapTotal: number; swapUsed: number };
   /**
-   * Percentages of all cores that the node may use; `stolen` by the hypervisor. `cores` is what a container's quota leaves
-   * of the machine's `count`, and may be a fraction.
+   * Bytes. `limit` is what this process may have: the container's limit where there is one. `taken` is the machine's, caches
+   * of files included.
    */
-  cpu: { utilization: number; stolen: number; cores: number; count: number };
+  memory: {
+    total: number;
+    free: number;
+    limit: number;
+    taken: number;
+    swapTotal: number;
+    swapUsed: number;
+  };
+  /** `cores` is what a container's quota leaves of the machine's `count`, and may be a fraction. */
+  cpu: CpuShares & { cores: number; count: number };
   /** Times that an allocation had to wait for memory, since the machine started. */
   allocationStalls: number;
   disk: DiskFigures;

@@ -6,12 +6,14 @@ import { dirname, join } from 'node:path';
 export interface CgroupFigures {
   /** Bytes that the group may have, and those in use that cannot be given back at once. */
   memory: { limit: number; used: number } | null;
-  /** Cores that the group may use, and the seconds of them that it has used. */
-  cpu: { cores: number; usedSeconds: number } | null;
+  /** Cores that the group may use, and the seconds of them that it has used, its programs and the system for them. */
+  cpu: { cores: number; usedSeconds: number; userSeconds: number; systemSeconds: number } | null;
 }
 
 /** Groups without a limit of version 1 say a number near 2^63. */
 const unlimitedBytes = 2 ** 60;
+/** Of the clock that Linux shows to programs. */
+const ticksPerSecond = 100;
 
 interface Group {
   /** From the group of this process up to the highest one that is seen. */
@@ -24,8 +26,12 @@ const version2 = {
   used: 'memory.current',
   inactive: /^inactive_file (\d+)/m,
   quota: (folder: string) => pair(read(join(folder, 'cpu.max'))),
-  usedSeconds: (folder: string) =>
-    Number(/^usage_usec (\d+)/m.exec(read(join(folder, 'cpu.stat')))?.[1]) / 1e6,
+  seconds: (folder: string) => {
+    const text = read(join(folder, 'cpu.stat'));
+    const of = (name: string) => numberAfter(name, text) / 1e6;
+    const usedSeconds = text === '' ? Number.NaN : of('usage_usec');
+    return { usedSeconds, userSeconds: of('user_usec'), systemSeconds: of('system_usec') };
+  },
 };
 const version1 = {
   limit: 'memory.limit_in_bytes',
@@ -33,7 +39,12 @@ const version1 = {
   inactive: /^total_inactive_file (\d+)/m,
   quota: (folder: string) =>
     pair(`${read(join(folder, 'cpu.cfs_quota_us'))} ${read(join(folder, 'cpu.cfs_period_us'))}`),
-  usedSeconds: (folder: string) => Number(read(join(folder, 'cpuacct.usage')) || Number.NaN) / 1e9,
+  seconds: (folder: string) => {
+    const text = read(join(folder, 'cpuacct.stat'));
+    const of = (name: string) => numberAfter(name, text) / ticksPerSecond;
+    const usedSeconds = Number(read(join(folder, 'cpuacct.usage')) || Number.NaN) / 1e9;
+    return { usedSeconds, userSeconds: of('user'), systemSeconds: of('system') };
+  },
 };
 
 /** `root` is that of the file system, but for tests. */
@@ -72,8 +83,8 @@ function cpuOf({ folders, files }: Group): CgroupFigures['cpu'] {
   });
   const [tightest] = quotas.sort((a, b) => a.cores - b.cores);
   if (!tightest) return null;
-  const usedSeconds = files.usedSeconds(tightest.folder);
-  return Number.isNaN(usedSeconds) ? null : { cores: tightest.cores, usedSeconds };
+  const seconds = files.seconds(tightest.folder);
+  return Number.isNaN(seconds.usedSeconds) ? null : { cores: tightest.cores, ...seconds };
 }
 
 /** Lines of `/proc/self/cgroup` are `number:controllers:path`; version 2 names none. */
@@ -92,6 +103,9 @@ function upwards(mount: string, path: string): string[] {
   for (let at = path; at !== '/' && at !== '.' && at !== ''; at = dirname(at)) folders.push(join(mount, at));
   return [...folders, mount];
 }
+
+const numberAfter = (name: string, text: string): number =>
+  Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1] ?? 0);
 
 function pair(text: string): [number, number] | null {
   const [first, second] = text.trim().split(/\s+/).map(Number);

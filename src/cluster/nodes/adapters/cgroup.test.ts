@@ -22,7 +22,7 @@ test('reads version 2, where the tightest limit on the way up holds', () => {
     'proc/self/cgroup': '0::/outer/inner\n',
     [`${group}/memory.max`]: 'max\n',
     [`${group}/cpu.max`]: '150000 100000\n',
-    [`${group}/cpu.stat`]: 'usage_usec 2500000\nuser_usec 1\n',
+    [`${group}/cpu.stat`]: 'usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\n',
     'sys/fs/cgroup/outer/memory.max': '1000000\n',
     'sys/fs/cgroup/outer/memory.current': '700000\n',
     'sys/fs/cgroup/outer/memory.stat': 'anon 5\ninactive_file 100000\n',
@@ -30,7 +30,7 @@ test('reads version 2, where the tightest limit on the way up holds', () => {
   });
   assert.deepEqual(figures, {
     memory: { limit: 1_000_000, used: 600_000 },
-    cpu: { cores: 1.5, usedSeconds: 2.5 },
+    cpu: { cores: 1.5, usedSeconds: 2.5, userSeconds: 2, systemSeconds: 0.5 },
   });
 });
 
@@ -43,10 +43,11 @@ test('reads version 1, in a container that sees its own group as the root', () =
     'sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us': '50000\n',
     'sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us': '100000\n',
     'sys/fs/cgroup/cpu,cpuacct/cpuacct.usage': '3000000000\n',
+    'sys/fs/cgroup/cpu,cpuacct/cpuacct.stat': 'user 210\nsystem 90\n',
   });
   assert.deepEqual(figures, {
     memory: { limit: 2_000_000, used: 400_000 },
-    cpu: { cores: 0.5, usedSeconds: 3 },
+    cpu: { cores: 0.5, usedSeconds: 3, userSeconds: 2.1, systemSeconds: 0.9 },
   });
 });
 

@@ -5,33 +5,20 @@ import { arch, availableParallelism, cpus, freemem, platform, totalmem } from 'n
 import { dirname, resolve } from 'node:path';
 import type { DiskFigures, System, SystemFigures } from '../system.ts';
 import { Cgroup, type CgroupFigures } from './cgroup.adapter.ts';
-
-interface CpuTimes {
-  total: number;
-  idle: number;
-  stolen: number;
-}
-
-const cpuStepMs = 1_000;
+import { CpuMeter } from './cpu.adapter.ts';
 
 const architectures: Record<string, string> = { x64: 'x86_64', arm64: 'aarch64' };
 
 export class Machine implements System {
   readonly os = `${architectures[arch()] ?? arch()}-unknown-${platform()}`;
   readonly #dataFolder: string;
-  readonly #monotonicMs: () => number;
-  #times = readCpuTimes();
-  #timesAtMs: number;
-  #utilization = { utilization: 0, stolen: 0 };
-  #mountPoint: string | null = null;
   readonly #cgroup = new Cgroup();
-  #groupSeconds = 0;
+  readonly #cpu: CpuMeter;
+  #mountPoint: string | null = null;
 
   constructor(dataFolder: string, monotonicMs: () => number) {
     this.#dataFolder = resolve(dataFolder);
-    this.#monotonicMs = monotonicMs;
-    this.#timesAtMs = monotonicMs();
-    this.#groupSeconds = this.#cgroup.figures().cpu?.usedSeconds ?? 0;
+    this.#cpu = new CpuMeter(monotonicMs, this.#cgroup.figures().cpu);
   }
 
   async figures(): Promise<SystemFigures> {
@@ -39,7 +26,7 @@ export class Machine implements System {
     return {
       memory: memory(group.memory),
       cpu: {
-        ...this.#cpu(group.cpu),
+        ...this.#cpu.shares(group.cpu),
         cores: group.cpu?.cores ?? availableParallelism(),
         count: cpus().length,
       },
@@ -57,26 +44,6 @@ export class Machine implements System {
       usedBytes: (blocks - bfree) * bsize,
       freeBytes: bavail * bsize,
     };
-  }
-
-  /** Since the last time somebody asked, but over one step at least: many readers at once see the same figure. */
-  #cpu(group: CgroupFigures['cpu']): { utilization: number; stolen: number } {
-    const nowMs = this.#monotonicMs();
-    const stepSeconds = (nowMs - this.#timesAtMs) / 1000;
-    if (stepSeconds * 1000 < cpuStepMs) return this.#utilization;
-    const times = readCpuTimes();
-    const total = times.total - this.#times.total;
-    const share = (part: number) => (total > 0 ? (100 * part) / total : 0);
-    this.#utilization = {
-      utilization: group
-        ? Math.min((100 * (group.usedSeconds - this.#groupSeconds)) / (stepSeconds * group.cores), 100)
-        : share(total - (times.idle - this.#times.idle)),
-      stolen: share(times.stolen - this.#times.stolen),
-    };
-    this.#times = times;
-    this.#groupSeconds = group?.usedSeconds ?? 0;
-    this.#timesAtMs = nowMs;
-    return this.#utilization;
   }
 }
 
@@ -96,6 +63,7 @@ function memory(group: CgroupFigures['memory']): SystemFigures['memory'] {
     total: totalmem(),
     free: group ? Math.min(free, Math.max(group.limit - group.used, 0)) : free,
     limit: Math.min(group?.limit ?? Number.POSITIVE_INFINITY, memoryLimit()),
+    taken: totalmem() - (known.has('MemFree') ? kib('MemFree') : freemem()),
     swapTotal,
     swapUsed: swapTotal - kib('SwapFree'),
   };
@@ -111,25 +79,6 @@ function allocationStalls(): number {
 function table(path: string): Map<string, number> {
   const lines = readIfThere(path).matchAll(/^([\w()]+):?\s+(\d+)/gm);
   return new Map([...lines].map(([, name, value]) => [name as string, Number(value)]));
-}
-
-function readCpuTimes(): CpuTimes {
-  const line = /^cpu\s+(.+)$/m.exec(readIfThere('/proc/stat'))?.[1];
-  if (line === undefined) return portableCpuTimes();
-  const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softIrq = 0, stolen = 0] = line
-    .split(/\s+/)
-    .map(Number);
-  const total = user + nice + system + idle + wait + irq + softIrq + stolen;
-  return { total, idle: idle + wait, stolen };
-}
-
-function portableCpuTimes(): CpuTimes {
-  const sums = { total: 0, idle: 0, stolen: 0 };
-  for (const { times } of cpus()) {
-    sums.total += times.user + times.nice + times.sys + times.idle + times.irq;
-    sums.idle += times.idle;
-  }
-  return sums;
 }
 
 function readIfThere(path: string): string {
