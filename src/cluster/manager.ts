@@ -130,9 +130,39 @@ export interface ClusterManager {
 }
 
 export function createClusterManager(options: ClusterManagerOptions): ClusterManager {
-  const { store, edition, log } = options;
+  const features = createFeatures(options);
+  const { view, product, users, certificates, security, clients, listening, events, alerts, metrics } =
+    features;
+  return {
+    routes: withDescription(restRoutes(options, features), product.version).sort(byPath),
+    capiRoutes: capiRoutes({ view, product }),
+    throttles: requestThrottles({ ...options, view }),
+    authority: users.authenticator,
+    hooks: {
+      clusterUuid: () => view.cluster.uuid,
+      bucketUuid: (name) => view.liveBucket(name)?.uuid ?? null,
+      ...security.hooks,
+      audit: events.audit,
+    },
+    certificates: { ready: certificates.ready.promise },
+    meter: metrics.meter,
+    tls: security.tlsFor('clusterManager'),
+    listening,
+    clients,
+    product,
+    alerts,
+    events: events.log,
+    loginRefused: (login) => events.audit.loginRefused(login),
+    ...lifecycle(options, features),
+  };
+}
+
+type Features = ReturnType<typeof createFeatures>;
+
+/** Each by its own needs: what one wants of a later one it asks when the time has come. */
+function createFeatures(options: ClusterManagerOptions) {
+  const { store } = options;
   const view = new ClusterView(store);
-  const product = productOf(options.release, edition);
   const policy = passwordPolicySetting(store);
   const users = createUsers({ ...options, targets: targetsOf(view), passwordPolicy: () => policy.value });
   const certificates = createCertificates({
@@ -149,16 +179,10 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
   const clients = new ClientAllowlist(store, options.operatorAddress);
   const listening = new Listening({ view, security: security.service });
   const data = new Agent({
-    ...options,
-    view,
+    ...{ ...options, view, listening, clients },
     users: users.identities,
     tls: security.tlsFor('data'),
-    listening,
-    clients,
   });
-  const compactor = new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay });
-  const ready = Promise.withResolvers<void>();
-  ready.promise.catch(() => {}); // whoever awaits it is told
   const isUser = (name: string) => users.identities.find(name) !== null;
   const events = createEvents({ ...options, view, data, isUser });
   const alerts = new AlertsService({
@@ -167,71 +191,66 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     store: new AlertsStore(new SettingsStore(store), options.secrets),
     mailer: options.mailer(() => certificates.service.trusted()),
   });
-  const metrics = managerMetrics({ ...options, registry: options.metrics.registry, view, data });
-  const parts = {
-    ...options,
-    view,
-    security: security.service,
-    product,
-    data,
-    certificates,
-    alerts,
-    administrators: users.service,
-  };
   return {
-    routes: withDescription(
-      [
-        ...clusterRoutes(parts),
-        ...users.routes,
-        ...passwordPolicyRoutes(policy),
-        ...clientAllowlistRoutes({ allowlist: clients, data }),
-        ...security.routes,
-        ...uiRoutes({ security: security.service, readFile: readUiFile }),
-        ...events.routes,
-        ...metrics.routes,
-        ...rangeRoutes({
-          source: options.metrics.store,
-          clock: options.clock,
-          namesOf: (context) => nodeNames(view.self, context.local.address),
-        }),
-      ],
-      product.version,
-    ).sort(byPath),
-    capiRoutes: capiRoutes({ view, product }),
-    throttles: requestThrottles({ ...options, view }),
-    authority: users.authenticator,
-    hooks: {
-      clusterUuid: () => view.cluster.uuid,
-      bucketUuid: (name) => view.liveBucket(name)?.uuid ?? null,
-      ...security.hooks,
-      audit: events.audit,
-    },
-    certificates: { ready: ready.promise },
-    meter: metrics.meter,
-    tls: security.tlsFor('clusterManager'),
-    listening,
-    clients,
-    product,
-    alerts,
-    events: events.log,
-    loginRefused: (login) => events.audit.loginRefused(login),
+    ...{ view, policy, users, security, clients, listening, data, events, alerts },
+    certificates: { ...certificates, ready: readiness() },
+    product: productOf(options.release, options.edition),
+    compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),
+    metrics: managerMetrics({ ...options, registry: options.metrics.registry, view, data }),
+  };
+}
+
+function readiness(): PromiseWithResolvers<void> {
+  const ready = Promise.withResolvers<void>();
+  ready.promise.catch(() => {}); // whoever awaits it is told
+  return ready;
+}
+
+function restRoutes(options: ClusterManagerOptions, features: Features): BoundRoute[] {
+  const { view, policy, users, security, clients, data, events, metrics } = features;
+  return [
+    ...clusterRoutes({
+      ...options,
+      ...features,
+      metrics: options.metrics,
+      security: security.service,
+      administrators: users.service,
+    }),
+    ...users.routes,
+    ...passwordPolicyRoutes(policy),
+    ...clientAllowlistRoutes({ allowlist: clients, data }),
+    ...security.routes,
+    ...uiRoutes({ security: security.service, readFile: readUiFile }),
+    ...events.routes,
+    ...metrics.routes,
+    ...rangeRoutes({
+      source: options.metrics.store,
+      clock: options.clock,
+      namesOf: (context) => nodeNames(view.self, context.local.address),
+    }),
+  ];
+}
+
+function lifecycle(
+  options: ClusterManagerOptions,
+  features: Features,
+): Pick<ClusterManager, 'open' | 'start' | 'settled' | 'stop'> {
+  const { view, policy, users, certificates, security, clients, data, events, compactor, alerts } = features;
+  const { ready } = certificates;
+  /** What follows the configuration. */
+  const followers = [users, policy, certificates.clientAuth, security, clients];
+  return {
     async open() {
       await firstConfiguration(options);
       await view.start();
-      await Promise.all([
-        users.start(),
-        policy.start(),
-        certificates.clientAuth.start(),
-        security.start(),
-        clients.start(),
-      ]);
+      await Promise.all(followers.map((one) => one.start()));
       certificates.service.start().then(ready.resolve, ready.reject);
       ready.promise.then(() => certificates.expiry.start(), ready.reject);
     },
     async start(ports) {
       await ownEntry(options, ports);
       data.start();
-      events.start(product);
+      events.start(features.product);
       compactor.start();
     },
     settled: (timeoutMs) => data.settled(view.latestRevision(), timeoutMs),
@@ -242,13 +261,9 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
       await data.stop();
       certificates.expiry.stop();
       await certificates.service.stop();
-      users.stop();
-      policy.stop();
-      certificates.clientAuth.stop();
-      clients.stop();
-      security.stop();
+      for (const one of followers) one.stop();
       view.stop();
-      log.debug('cluster.stopped');
+      options.log.debug('cluster.stopped');
     },
   };
 }
