@@ -89,6 +89,18 @@ export class OperationsStore {
       .execute();
   }
 
+  /** When the next open operation that nobody works on is due; null when there is none. */
+  async nextAt(home: string): Promise<number | null> {
+    const { next_at } = await this.options.store
+      .selectFrom('operations')
+      .select((e) => e.fn.min('next_at').as('next_at'))
+      .where('state', '=', 'open')
+      .where('home', '=', home)
+      .where('owner', 'is', null)
+      .executeTakeFirstOrThrow();
+    return next_at;
+  }
+
   /** True when the operation is now this worker's. */
   async claim(id: string, owner: string): Promise<boolean> {
     const now = this.options.clock.wallMs();

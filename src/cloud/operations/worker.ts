@@ -5,7 +5,9 @@ import type { ClusterRow, OperationRow, Store } from '../store/tables.ts';
 import type { OperationKind, OperationsStore } from './operations.store.ts';
 import type { Plan } from './step.ts';
 
-const pollMs = 500;
+/** Other servers may have written an operation for this one. */
+const pollMs = 2_000;
+const pollMinMs = 200;
 const atOnce = 4;
 const renewMs = 5_000;
 const backOffFirstMs = 200;
@@ -63,9 +65,9 @@ export class Worker {
     if (this.stopped || this.looking) return;
     this.timer?.cancel();
     this.looking = true;
-    void this.look().finally(() => {
+    void this.look().then((waitMs) => {
       this.looking = false;
-      if (!this.stopped) this.timer = this.options.clock.after(pollMs, () => this.wake());
+      if (!this.stopped) this.timer = this.options.clock.after(waitMs, () => this.wake());
     });
   }
 
@@ -78,8 +80,8 @@ export class Worker {
     await Promise.allSettled(runs.map(({ done }) => done));
   }
 
-  /** The database may be away for a while: said once, and looked for at each poll. */
-  private async look(): Promise<void> {
+  /** Answers when to look again. The database may be away for a while: said once, and looked for at each poll. */
+  private async look(): Promise<number> {
     try {
       while (this.again && !this.stopped) {
         this.again = false;
@@ -87,10 +89,18 @@ export class Worker {
       }
       await this.prune();
       this.blind = false;
+      return await this.untilNext();
     } catch (error) {
       if (!this.blind) this.options.log.error('operations.unreadable', { reason: (error as Error).message });
       this.blind = true;
+      return pollMs;
     }
+  }
+
+  private async untilNext(): Promise<number> {
+    const { operations, home, clock } = this.options;
+    const nextAt = await operations.nextAt(home);
+    return nextAt === null ? pollMs : Math.min(pollMs, Math.max(pollMinMs, nextAt - clock.wallMs()));
   }
 
   private async prune(): Promise<void> {

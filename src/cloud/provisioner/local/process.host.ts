@@ -8,7 +8,9 @@ import { writeOwner } from './owner.host.ts';
 import { endProcess, isRunning, type ProcessRecord, runningProcess } from './process-record.host.ts';
 
 const lookMs = 25;
-const watchMs = 1_000;
+/** The end of a child is told by the system. */
+const watchChildMs = 10_000;
+const watchOtherMs = 1_000;
 const startPatienceMs = 30_000;
 const restartFirstMs = 500;
 const restartMaxMs = 30_000;
@@ -33,6 +35,7 @@ export class NodeProcess {
   private why: string | null = null;
   private starting: Promise<void> | null = null;
   private timer: Timer | null = null;
+  private watchMs = watchOtherMs;
   private deaths = 0;
   private readyAtMs = 0;
   private wanted = true;
@@ -91,7 +94,9 @@ export class NodeProcess {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       writeOwner(folder, { home, clusterId: this.spec.clusterId });
-      this.record = runningProcess(folder) ?? this.launch();
+      const found = runningProcess(folder);
+      this.record = found ?? this.launch();
+      this.watchMs = found === null ? watchChildMs : watchOtherMs;
       await this.untilReady(this.record);
     } catch (error) {
       // One that was not ready in time would not be the next time either.
@@ -130,7 +135,7 @@ export class NodeProcess {
 
   /** A process that an earlier life of this one started is nobody's child here: only looking tells that it is gone. */
   private watch(record: ProcessRecord): void {
-    this.timer = this.options.clock.after(watchMs, () => {
+    this.timer = this.options.clock.after(this.watchMs, () => {
       if (!isRunning(record)) return this.ended(record, 'is gone');
       boundLog(this.options.folder);
       this.watch(record);
