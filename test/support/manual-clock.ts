@@ -3,6 +3,7 @@ import type { Clock, Timer } from '#ports/clock.ts';
 
 export class ManualClock implements Clock {
   #nowMs: number;
+  #wallAheadMs = 0;
   #timers = new Set<{ atMs: number; fire: () => void }>();
 
   constructor(startMs = 1_700_000_000_000) {
@@ -10,7 +11,7 @@ export class ManualClock implements Clock {
   }
 
   wallMs(): number {
-    return this.#nowMs;
+    return this.#nowMs + this.#wallAheadMs;
   }
 
   monotonicMs(): number {
@@ -35,6 +36,11 @@ export class ManualClock implements Clock {
         reject(signal.reason as Error);
       });
     });
+  }
+
+  /** Somebody sets the clock on the wall; timers and the monotonic time know nothing of it. */
+  setWall(aheadMs: number): void {
+    this.#wallAheadMs = aheadMs;
   }
 
   /** How many timers wait. */

@@ -55,7 +55,7 @@ async function world(t: TestContext) {
       for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { service, cluster, node, listed, pass };
+  return { service, cluster, node, clock, listed, pass };
 }
 
 test('takes back, once a dead node is back, what was removed, replaced or ran out meanwhile', async (t) => {
@@ -120,4 +120,15 @@ test('lets no entry begin again that is sent back as it was read, and every entr
   assert.deepEqual(await listed(), ['10.9.0.0/16 expired', '10.8.0.0/16 expired']);
   await service.append(cluster, temporary);
   assert.deepEqual(node.admitted, ['10.9.0.0/16']);
+});
+
+test('opens nothing again that has run out when the clock is set back', async (t) => {
+  const { service, cluster, node, clock, listed, pass } = await world(t);
+  await service.append(cluster, temporary);
+  await pass(6_000);
+  clock.setWall(-3_600_000);
+  await service.append(cluster, permanent('10.1.0.0/16'));
+  await service.replace(cluster, [{ ...temporary, comment: 'over' }, permanent('10.1.0.0/16')]);
+  assert.deepEqual((await listed()).sort(), ['10.1.0.0/16 active', '10.9.0.0/16 expired']);
+  assert.deepEqual(node.admitted, ['10.1.0.0/16']);
 });

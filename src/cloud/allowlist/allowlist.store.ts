@@ -152,16 +152,17 @@ function staying(listed: AllowlistRow | undefined, wanted: AllowlistRow): Allowl
   if (listed === undefined) return wanted;
   if (listed.duration === wanted.duration && listed.comment === wanted.comment) return listed;
   const { created_at } = listed;
-  return lasting(listed) === lasting(wanted)
-    ? { ...wanted, created_at, expires_at: listed.expires_at }
-    : { ...wanted, created_at };
+  if (lasting(listed) !== lasting(wanted)) return { ...wanted, created_at };
+  const state = listed.state === 'expired' ? listed.state : wanted.state;
+  return { ...wanted, created_at, state, expires_at: listed.expires_at };
 }
 
 const lasting = ({ duration }: AllowlistRow): number | null =>
   duration === null ? null : durationMs(duration);
 
-export const hasExpired = ({ expires_at }: AllowlistRow, now: number): boolean =>
-  expires_at !== null && expires_at <= now;
+/** For good, also when the clock is set back. */
+export const hasExpired = ({ state, expires_at }: AllowlistRow, now: number): boolean =>
+  state === 'expired' || (expires_at !== null && expires_at <= now);
 
 const unchanged =
   ({ cluster_id, cidr, state, updated_at }: AllowlistRow) =>

@@ -54,11 +54,15 @@ export class UserDoubts {
   private async settleDue(settle: Settle): Promise<void> {
     const { store, home, clock } = this.options;
     const clusters = store.selectFrom('clusters').select('id').where('home', '=', home);
+    const now = clock.wallMs();
     const due = await store
       .selectFrom('user_doubts')
       .selectAll()
       .where('cluster_id', 'in', clusters.where('phase', '=', 'ready'))
-      .where((e) => e.or([e('told_at', 'is', null), e('told_at', '<=', clock.wallMs() - againMs)]))
+      // A time to come was written before the clock was set back.
+      .where((e) =>
+        e.or([e('told_at', 'is', null), e('told_at', '<=', now - againMs), e('told_at', '>', now)]),
+      )
       .execute();
     await Promise.all(due.map((doubt) => this.settleOne(doubt, settle)));
   }

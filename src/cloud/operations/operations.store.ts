@@ -1,8 +1,9 @@
 // Operations as they are kept: what is to be done to a cluster, how far it is, and which worker has it. A worker writes only
 // while it holds the lease, so that of two that believe to have an operation only one gets on with it.
+import type { ExpressionBuilder } from 'kysely';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
-import type { OperationRow, Store } from '../store/tables.ts';
+import type { OperationRow, Store, Tables } from '../store/tables.ts';
 
 export type OperationKind = 'create' | 'delete';
 export type OperationState = 'open' | 'done' | 'failed';
@@ -24,6 +25,8 @@ export interface OperationsStoreOptions {
 }
 
 const leaseMs = 15_000;
+/** No failed step waits longer: a time farther off was written by another clock, or by this one before it was set back. */
+export const waitMaxMs = 5_000;
 const batch = 20;
 /** Operations of clusters that are gone are readable for so long, and so many of them. */
 const keptMs = 30 * 86_400_000;
@@ -82,8 +85,8 @@ export class OperationsStore {
       .selectAll()
       .where('state', '=', 'open')
       .where('home', '=', home)
-      .where('next_at', '<=', now)
-      .where((e) => e.or([e('lease_until', '<', now), e('owner', '=', owner)]))
+      .where((e) => e.or([e('next_at', '<=', now), e('next_at', '>', now + waitMaxMs)]))
+      .where(isFreeFor(owner, now))
       .orderBy('next_at')
       .limit(batch)
       .execute();
@@ -109,7 +112,7 @@ export class OperationsStore {
       .set({ owner, lease_until: now + leaseMs })
       .where('id', '=', id)
       .where('state', '=', 'open')
-      .where((e) => e.or([e('lease_until', '<', now), e('owner', '=', owner)]))
+      .where(isFreeFor(owner, now))
       .executeTakeFirst();
     return numUpdatedRows === 1n;
   }
@@ -205,3 +208,7 @@ export class OperationsStore {
       .execute();
   }
 }
+
+/** A lease that lasts longer than leases do is one by another clock. */
+const isFreeFor = (owner: string, now: number) => (e: ExpressionBuilder<Tables, 'operations'>) =>
+  e.or([e('lease_until', '<', now), e('lease_until', '>', now + leaseMs), e('owner', '=', owner)]);

@@ -155,6 +155,41 @@ test('tries a failing step again with back-off, and ends in the failed state wit
   assert.equal(cluster.phase, 'failed');
 });
 
+for (const [hours, doc] of [
+  [-5, 'back'],
+  [5, 'forward'],
+] as const)
+  test(`goes on with an operation when the clock is set ${doc} by hours`, async (t) => {
+    let tries = 0;
+    const run = async (): Promise<void> => {
+      if (++tries < 3) throw new Error('not yet');
+    };
+    const world = await World.of(t, [{ name: 'write', run }]);
+    await world.cluster('c');
+    const id = await world.wish('c');
+    world.worker('a').wake();
+    await eventually(async () => assert.equal((await world.operation(id))?.attempts, 1));
+    world.clock.setWall(hours * 3_600_000);
+    for (let second = 0; second < 8; second++) {
+      world.clock.advance(1_000);
+      for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.deepEqual([tries, await world.stateOf(id)], [3, 'done']);
+  });
+
+test('fails an operation that was tried often enough although the clock stays back', async (t) => {
+  const world = await World.of(t, [{ name: 'write', run: () => Promise.reject(new Error('never')) }]);
+  await world.cluster('c');
+  const id = await world.wish('c');
+  world.worker('a').wake();
+  await eventually(async () => assert.equal((await world.operation(id))?.attempts, 1));
+  world.clock.setWall(-24 * 3_600_000);
+  await eventually(async () => {
+    world.clock.advance(5_000);
+    assert.equal(await world.stateOf(id), 'failed');
+  });
+});
+
 test('gives an operation up for one that takes its place, and never works on a cluster twice at once', async (t) => {
   let inside = 0;
   const run = async (_cluster: unknown, givenUp: AbortSignal): Promise<void> => {

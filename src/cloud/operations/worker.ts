@@ -2,7 +2,7 @@
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ClusterRow, OperationRow, Store } from '../store/tables.ts';
-import type { OperationKind, OperationsStore } from './operations.store.ts';
+import { type OperationKind, type OperationsStore, waitMaxMs } from './operations.store.ts';
 import type { Plan } from './step.ts';
 
 /** Other servers may have written an operation for this one. */
@@ -11,7 +11,9 @@ const pollMinMs = 200;
 const atOnce = 4;
 const renewMs = 5_000;
 const backOffFirstMs = 200;
-const backOffMaxMs = 5_000;
+/** Whatever the clock says: a step is tried so often before it is too late, and no more often than that. */
+const triesMin = 3;
+const triesMax = 100;
 const pruneEveryMs = 3_600_000;
 const errorCharacters = 500;
 
@@ -200,13 +202,16 @@ export class Worker {
 
   private async putOff(operation: OperationRow, plan: Plan, step: string, error: Error): Promise<void> {
     const { clock, operations, owner, log } = this.options;
-    const { id, kind, cluster_id, deadline } = operation;
+    const { id, kind, cluster_id } = operation;
     const failure = { attempts: operation.attempts + 1, last_error: error.message.slice(0, errorCharacters) };
     log.warn('operation.step_failed', { operation: id, kind, step, ...failure });
     const now: number = clock.wallMs();
-    if (deadline <= now)
+    if (isLate(operation.deadline, failure.attempts, now))
       return operations.fail(id, owner, failure, (transaction) => plan.failed(transaction, cluster_id));
-    const waitMs = Math.min(backOffMaxMs, backOffFirstMs * 2 ** Math.min(operation.attempts, 10));
+    const waitMs = Math.min(waitMaxMs, backOffFirstMs * 2 ** Math.min(operation.attempts, 10));
     await operations.record(id, owner, { ...failure, next_at: now + waitMs, owner: null, lease_until: 0 });
   }
 }
+
+const isLate = (deadline: number, tries: number, now: number): boolean =>
+  (deadline <= now && tries >= triesMin) || tries >= triesMax;
