@@ -1,5 +1,5 @@
 // When a node may call itself ready: a REST call and a document operation through the advertised addresses have succeeded.
-import { chmodSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { KvClient, Opcode } from '#client/kv.adapter.ts';
 import { rest } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -81,7 +81,8 @@ async function readFrom(client: KvClient, bucket: string): Promise<void> {
 /** Written whole or not at all, readable by the owner only. */
 export function writeReadyFile(path: string, ready: ReadyFile): void {
   const temporary = `${path}.${process.pid}.tmp`;
-  writeFileSync(temporary, `${JSON.stringify(ready)}\n`, { mode: 0o600 });
-  chmodSync(temporary, 0o600);
+  rmSync(temporary, { force: true });
+  // Never into a file, or through a link, that somebody else has put there.
+  writeFileSync(temporary, `${JSON.stringify(ready)}\n`, { mode: 0o600, flag: 'wx' });
   renameSync(temporary, path);
 }
