@@ -39,11 +39,19 @@ async function anAuthenticator() {
     });
     kdf.compared = 0;
   };
-  const source = { provisioned: () => true, find: (name: string) => users.get(name) ?? null };
+  const listeners = new Set<() => void>();
+  const source = {
+    provisioned: () => true,
+    find: (name: string) => users.get(name) ?? null,
+    onChange(listener: () => void) {
+      listeners.add(listener);
+      return { stop: () => void listeners.delete(listener) };
+    },
+  };
   const authenticator = new Authenticator({ source, kdf, clock, random: realRandom });
   const login = (name: string, password: string, remoteAddress = '10.0.0.1') =>
     authenticator.authenticate({ name, password, remoteAddress });
-  return { authenticator, kdf, clock, users, add, login };
+  return { authenticator, kdf, clock, users, listeners, add, login };
 }
 
 const turns = async () => {
@@ -118,6 +126,40 @@ test('answers repeated failures of a source and user later each time, and right 
     assert.ok(await login('jane', 'secret1'), 'no clock moves: it did not wait');
   }
   assert.deepEqual(delays, [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+});
+
+test('tells once when an account has gone, or has other credentials or roles', async () => {
+  const { authenticator, users, listeners, add, login } = await anAuthenticator();
+  await add('jane', 'secret1');
+  const jane = users.get('jane') as KnownIdentity;
+  const change = (now: KnownIdentity | null) => {
+    if (now) users.set('jane', now);
+    else users.delete('jane');
+    for (const listener of [...listeners]) listener();
+  };
+  const byPassword = await login('jane', 'secret1');
+  const byCertificate = authenticator.certified('jane');
+  assert.ok(byPassword && byCertificate);
+  const told: string[] = [];
+  const watch = () => {
+    authenticator.whenChanged(byPassword, () => told.push('password'));
+    authenticator.whenChanged(byCertificate, () => told.push('certificate'));
+  };
+  watch();
+  change({ ...jane });
+  assert.deepEqual(told.splice(0), []);
+  change({ ...jane, credentialId: '2' });
+  assert.deepEqual(told.splice(0), ['password']);
+  change({ ...jane, roles: [] });
+  change(null);
+  assert.deepEqual(told.splice(0), ['certificate']);
+  watch();
+  assert.deepEqual(told.splice(0), ['password', 'certificate'], 'gone before anybody watched');
+  assert.equal(listeners.size, 0);
+  change(jane);
+  authenticator.whenChanged(byPassword, () => told.push('stopped')).stop();
+  change(null);
+  assert.deepEqual(told, []);
 });
 
 test('takes all addresses of an IPv6 network for one source', async () => {

@@ -24,6 +24,7 @@ export interface KnownIdentity {
 export interface IdentitySource {
   provisioned(): boolean;
   find(name: string): KnownIdentity | null;
+  onChange(listener: () => void): { stop(): void };
 }
 
 type Attempt = Parameters<Authority['authenticate']>[0];
@@ -38,6 +39,8 @@ export class Authenticator implements Authority {
   readonly #remembered = new Set<string>();
   readonly #turns = new Turns();
   readonly #comparing = new Map<string, Promise<boolean>>();
+  /** What those who were let in were known by then. */
+  readonly #knownAs = new WeakMap<Caller, string>();
 
   constructor(options: { source: IdentitySource; kdf: Kdf; clock: Clock; random: Random }) {
     this.#source = options.source;
@@ -52,7 +55,31 @@ export class Authenticator implements Authority {
 
   certified(name: string): Caller | null {
     const known = this.#source.find(name);
-    return known && callerOf(known.identity, known.roles);
+    return known && this.#callerOf(known, '');
+  }
+
+  whenChanged(caller: Caller, tell: () => void): { stop(): void } {
+    const { name } = caller.identity;
+    const before = this.#knownAs.get(caller);
+    const subscription = this.#source.onChange(look);
+    const stop = () => subscription.stop();
+    const find = () => this.#source.find(name);
+    function look(): void {
+      const known = find();
+      const isSame =
+        known !== null && [markOf(known, ''), markOf(known, known.credentialId)].includes(before ?? '');
+      if (isSame) return;
+      stop();
+      tell();
+    }
+    look();
+    return { stop };
+  }
+
+  #callerOf(known: KnownIdentity, credentialId: string): Caller {
+    const caller = callerOf(known.identity, known.roles);
+    this.#knownAs.set(caller, markOf(known, credentialId));
+    return caller;
   }
 
   async authenticate(attempt: Attempt): Promise<Caller | null> {
@@ -60,7 +87,8 @@ export class Authenticator implements Authority {
     const right = await this.#isRight(known, attempt);
     // The comparison took its time: the password may have been changed meanwhile, and the roles.
     const now = this.#source.find(attempt.name);
-    if (right && now && now.credentialId === known?.credentialId) return callerOf(now.identity, now.roles);
+    if (right && now && now.credentialId === known?.credentialId)
+      return this.#callerOf(now, now.credentialId);
     await this.#throttle.failed(attempt.remoteAddress, attempt.name);
     return null;
   }
@@ -111,3 +139,7 @@ export function callerOf(identity: Identity, roles: readonly GrantedRole[]): Cal
     holds: (role, names) => holdsRole(roles, role, names),
   };
 }
+
+/** Without a credential for those whom a certificate names: their password does not matter. */
+const markOf = ({ identity, roles }: KnownIdentity, credentialId: string): string =>
+  JSON.stringify([identity, credentialId, roles]);

@@ -17,6 +17,8 @@ export interface Authority {
   readonly anonymous: Caller;
   /** Whoever goes by the name in a certificate that was believed; null when nobody does. */
   certified(name: string): Caller | null;
+  /** Tells, once, that a caller's account has gone or has other credentials or roles: now, or when that happens. */
+  whenChanged?(caller: Caller, tell: () => void): { stop(): void };
   /** Answers null for credentials that are not right, after a delay that grows with each failure. */
   authenticate(attempt: { name: string; password: string; remoteAddress: string }): Promise<Caller | null>;
 }

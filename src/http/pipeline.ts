@@ -1,7 +1,7 @@
 // The way of every REST request: find the route, judge access, check the cluster and bucket it was meant for, read and
 // validate what was sent, run the handler, answer, log one line.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Authority } from '#auth/authority.ts';
+import type { Authority, Caller } from '#auth/authority.ts';
 import { AppError, refuse } from '#contract/errors.ts';
 import type { BoundRoute, Context, Form, Input, Reply, RouteDefinition } from '#contract/route.ts';
 import { reply } from '#contract/route.ts';
@@ -54,6 +54,7 @@ interface Exchange {
   route: string;
   path: string | null;
   user: string;
+  caller: Caller | null;
 }
 
 export class Pipeline {
@@ -75,7 +76,7 @@ export class Pipeline {
     const started = this.#options.clock.monotonicMs();
     const abort = new AbortController();
     const target = parseTarget(request.url ?? '/');
-    const exchange: Exchange = { request, target, abort, route: 'none', path: null, user: '' };
+    const exchange: Exchange = { request, target, abort, route: 'none', path: null, user: '', caller: null };
     const entered = this.#options.throttle?.enter(target) ?? noCount;
     this.#open.add(abort);
     this.#options.meter?.entered();
@@ -102,12 +103,20 @@ export class Pipeline {
   #send(exchange: Exchange, out: ServerResponse, answer: Reply): void {
     const headers = this.#options.hooks.responseHeaders?.() ?? {};
     const options = { signal: exchange.abort.signal, headers };
+    if (answer.kind === 'stream') this.#endWithRights(exchange, out);
     try {
       sendReply(out, answer, options);
     } catch (error) {
       // A value that is not JSON: nothing of the answer is out yet.
       sendReply(out, this.#failed(exchange, error), options);
     }
+  }
+
+  /** A stream goes on for as long as nothing changes in what let its caller in: who still may asks again. */
+  #endWithRights({ caller, abort }: Exchange, out: ServerResponse): void {
+    if (caller === null) return;
+    const watching = this.#options.authority.whenChanged?.(caller, () => abort.abort());
+    out.once('close', () => watching?.stop());
   }
 
   /** Ends every open stream and tells running handlers that nobody waits for them. */
@@ -152,6 +161,7 @@ export class Pipeline {
     const strange = route.method === 'GET' ? null : crossSiteProblem(request.headers, { provisioned });
     if (strange !== null) throw refuse.text(strange, 403);
     const verdict = await this.#gate.judge(route, match.params, credentials, remoteAddress(request));
+    exchange.caller = verdict.caller;
     exchange.user = verdict.caller?.identity.name ?? '';
     if (verdict.kind !== 'passed') this.#tellRefused(exchange, route, verdict, credentials);
     if (verdict.kind === 'unauthenticated') return unauthenticated(this.#challenges(request));

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { aManager, type Sent } from '../../../test/support/manager.ts';
+
+const jane = '/settings/rbac/users/local/jane';
+const put = (form: Record<string, string>): [string, Sent] => [jane, { method: 'PUT', form }];
+
+const changes: Record<string, [string, Sent]> = {
+  'the account is deleted': [jane, { method: 'DELETE' }],
+  'the password is another': [jane, { method: 'PATCH', form: { password: 'password2' } }],
+  'the roles are others': put({ roles: 'bucket_admin[*]' }),
+};
+
+describe('streams of the REST API', () => {
+  for (const [title, [url, sent]] of Object.entries(changes)) {
+    it(`end once ${title}`, { timeout: 10_000 }, async () => {
+      const { request } = await aManager();
+      assert.equal((await request(...put({ password: 'password1', roles: 'ro_admin' }))).status, 200);
+      const open = { ended: false };
+      const stream = request('/poolsStreaming/default', { as: 'jane:password1' }).finally(() => {
+        open.ended = true;
+      });
+      for (let turns = 0; turns < 20; turns++) await turn();
+      // Sent to somebody else's account, which ends nobody's stream.
+      await request('/settings/rbac/users/local/john', { method: 'PUT', form: { password: 'password1' } });
+      for (let turns = 0; turns < 20; turns++) await turn();
+      assert.equal(open.ended, false);
+      assert.equal((await request(url, sent)).status, 200);
+      assert.equal((await stream).status, 200);
+    });
+  }
+});
