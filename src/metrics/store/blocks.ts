@@ -1,5 +1,6 @@
 // The blocks of a folder: which there are, what is in them, and when they go. Few are open at once.
 import type { Log } from '#ports/log.ts';
+import { testOf } from '../query/match.ts';
 import type { Matcher } from '../sample.ts';
 import {
   checked,
@@ -218,10 +219,13 @@ interface Query {
   problems: string[];
 }
 
-/** The metric that the conditions name, or all. */
+/** The metrics whose names meet the conditions: those of others are not read. */
 function namesOf(matchers: readonly Matcher[], table: Table): Iterable<string> {
-  const named = matchers.find(({ label, operator }) => label === '__name__' && operator === '=');
-  return named ? [named.value] : table.keys();
+  const ofNames = matchers.filter(({ label }) => label === '__name__');
+  const named = ofNames.find(({ operator }) => operator === '=');
+  if (named) return [named.value];
+  const meets = testOf(ofNames);
+  return [...table.keys()].filter((name) => meets({ __name__: name }));
 }
 
 async function readSeries(

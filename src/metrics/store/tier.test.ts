@@ -332,24 +332,50 @@ test('names what is damaged to those who ask for that time only', async (t) => {
   await again.close();
 });
 
-test('refuses a query for too much before it reads it', async (t) => {
-  const folder = aFolder(t);
-  let bytes = 0;
-  class Counting extends FolderStoreFiles {
-    override async open(name: string) {
-      const file = await super.open(name);
-      return {
-        close: () => file.close(),
-        read: (at: number, length: number) => {
-          bytes += length;
-          return file.read(at, length);
-        },
-      };
-    }
+/** A folder that counts what is read of its blocks. */
+class CountedReads extends FolderStoreFiles {
+  bytes = 0;
+  override async open(name: string) {
+    const file = await super.open(name);
+    return {
+      close: () => file.close(),
+      read: (at: number, length: number) => {
+        this.bytes += length;
+        return file.read(at, length);
+      },
+    };
   }
+}
+
+test('reads of blocks what is of the metrics that a pattern names, and nothing of others', async (t) => {
+  const files = new CountedReads(aFolder(t));
+  const clock = new ManualClock(startMs + 9 * hourMs);
+  const tier = new Tier({ files, clock, log: silentLog, bounds });
+  await tier.open();
+  await fill(tier, 3000);
+  const bytesFor = async (pattern: string) => {
+    files.bytes = 0;
+    await tier.select([{ label: '__name__', operator: '=~', value: pattern }], startMs, startMs + 6 * hourMs);
+    return files.bytes;
+  };
+  await bytesFor('x');
+  const [all, items, ops, none] = [
+    await bytesFor('.*'),
+    await bytesFor('it.+'),
+    await bytesFor('ops|x'),
+    await bytesFor('x'),
+  ];
+  assert.equal(none, 0);
+  assert.ok(items > 0 && ops > 0);
+  assert.equal(items + ops, all);
+  await tier.close();
+});
+
+test('refuses a query for too much before it reads it', async (t) => {
+  const files = new CountedReads(aFolder(t));
   const clock = new ManualClock(startMs + 9 * hourMs);
   const tier = new Tier({
-    files: new Counting(folder),
+    files,
     clock,
     log: silentLog,
     bounds: { ...bounds, samplesLimit: 1_000 },
@@ -357,9 +383,9 @@ test('refuses a query for too much before it reads it', async (t) => {
   await tier.open();
   await fill(tier, 3000);
   assert.equal((await stepsOf(tier, ofBucket('ops', 'a'), 0, 900)).count, 901);
-  bytes = 0;
+  files.bytes = 0;
   await assert.rejects(tier.select([], startMs, startMs * 2), TooManySamples);
-  assert.ok(bytes < tier.blockBytes / 2, `${bytes} of ${tier.blockBytes} bytes read`);
+  assert.ok(files.bytes < tier.blockBytes / 2, `${files.bytes} of ${tier.blockBytes} bytes read`);
   await tier.close();
 });
 
