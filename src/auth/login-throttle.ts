@@ -5,7 +5,9 @@ import { networkOf } from '#base/address.ts';
 import type { Clock } from '#ports/clock.ts';
 
 const firstDelayMs = 100;
-const longestDelayMs = 5_000;
+const longestDelayMs = 2_000;
+/** Published clients that wait five seconds to be ready are told that the password is wrong, not that time ran out. */
+const longestWaitMs = 3_000;
 const forgetAfterMs = 15 * 60_000;
 const maximumSources = 10_000;
 const suspectAfter = 5;
@@ -54,7 +56,7 @@ export class LoginThrottle {
     const fresh =
       known && now - known.lastMs < forgetAfterMs ? known : { count: 0, freeAtMs: now, lastMs: now };
     const step = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(fresh.count, 10));
-    const freeAtMs = Math.min(Math.max(now, fresh.freeAtMs) + step, now + 2 * longestDelayMs);
+    const freeAtMs = Math.min(Math.max(now, fresh.freeAtMs) + step, now + longestWaitMs);
     // Deleted and set again, so that the map stays in order of the last failure.
     this.#failures.delete(key);
     this.#failures.set(key, { count: fresh.count + 1, freeAtMs, lastMs: now });
