@@ -24,7 +24,7 @@ export const CapiDesignDocument = defineRoute({
   method: 'GET',
   path: '/:base/_design/:document',
   access: { kind: 'authenticated' },
-  doc: 'View ports: refused with 501, since this version serves no views.',
+  doc: 'View ports: refused with 404, since this version serves no views.',
 });
 
 export const CapiView = defineRoute({
@@ -32,5 +32,5 @@ export const CapiView = defineRoute({
   method: 'GET',
   path: '/:base/_design/:document/_view/:view',
   access: { kind: 'authenticated' },
-  doc: 'View ports: refused with 501, since this version serves no views.',
+  doc: 'View ports: refused with 404, since this version serves no views.',
 });

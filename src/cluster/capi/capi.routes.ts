@@ -15,9 +15,10 @@ export function capiRoutes({ view, product }: { view: ClusterView; product: Prod
     }
     return bucket.name;
   };
+  // Published clients repeat a view query that got 501 until their time runs out, and tell a 404 with its reason at once.
   const noViews = (base: string | undefined, context: Context): never => {
     found(base, context);
-    throw refuse.json({ error: 'not_implemented', reason: 'Views are not served by this version' }, 501);
+    throw refuse.json({ error: 'not_found', reason: 'views are not served by this version' }, 404);
   };
   return [
     bind(contract.CapiRoot, () =>

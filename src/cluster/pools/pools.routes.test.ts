@@ -179,6 +179,7 @@ describe('view ports', () => {
     assert.equal((await requestCapi('/b', { as: null })).status, 401);
     assert.equal((await requestCapi('/none')).status, 404);
     const view = await requestCapi('/b/_design/d/_view/v');
-    assert.deepEqual([view.status, view.body.error], [501, 'not_implemented']);
+    assert.deepEqual([view.status, view.body.error], [404, 'not_found']);
+    assert.match(view.body.reason, /^views are not served/);
   });
 });
