@@ -6,6 +6,7 @@ import { memoryCluster } from '../../../test/support/cluster.ts';
 import { aBucketReport, aKvReport } from '../../../test/support/kv-reports.ts';
 import { BucketsService } from '../buckets/buckets.service.ts';
 import { BucketsStore } from '../buckets/buckets.store.ts';
+import { bucketsKey, freshManifest, manifestKey } from '../config/cluster-state.ts';
 import { Agent } from './agent.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -113,6 +114,20 @@ describe('agent', () => {
     assert.equal(await agent.settled(0, 1_000), true);
     assert.deepEqual(kv.asked[0]?.leaving, [uuid]);
     assert.equal(before.view.buckets.byUuid[uuid], undefined);
+    await agent.stop();
+  });
+
+  it('forgets a deleted bucket last, so that an end in between leaves nothing that no bucket owns', async () => {
+    const { agent, buckets, store, view } = await anAgent();
+    const { uuid } = await buckets.create(form, true);
+    await store.put(manifestKey(uuid), freshManifest(), 0);
+    const seen: unknown[] = [];
+    const watch = await store.watch(bucketsKey, () => {
+      if (view.buckets.byUuid[uuid] === undefined) seen.push(store.get(manifestKey(uuid)));
+    });
+    await buckets.remove('b');
+    assert.deepEqual(await Promise.all(seen), [null]);
+    watch.stop();
     await agent.stop();
   });
 

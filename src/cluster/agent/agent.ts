@@ -165,15 +165,15 @@ export class Agent implements DataService {
     this.#tell();
   }
 
-  /** The data service has removed the files; now the name is free. */
+  /** The data service has removed the files; now the name is free. Last of all: what comes before is done again after a crash. */
   async #forget(uuid: string): Promise<void> {
     const { store } = this.#deps;
+    const manifest = await store.get(manifestKey(uuid));
+    if (manifest) await store.delete(manifest.key, manifest.revision);
     await this.#buckets.change((state) => {
       const { [uuid]: _gone, ...byUuid } = state.byUuid;
       return { ...state, byUuid };
     });
-    const manifest = await store.get(manifestKey(uuid));
-    if (manifest) await store.delete(manifest.key, manifest.revision);
   }
 
   #metered(uuid: string): MeteredBucket | null {
