@@ -2,7 +2,7 @@
 import { flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
 import { type SecretBox, UnsealError } from '#auth/secret-box.ts';
-import { rest } from '#client/rest.adapter.ts';
+import { type RestTarget, rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -188,10 +188,19 @@ const firstStartOf = (
 async function setUp(start: FirstStart, administrator: Credentials | null): Promise<void> {
   try {
     if (administrator !== null) await provision(start, administrator);
+    else await checkCredentials(start.rest);
     await applyPlan(start);
   } catch (error) {
     throw new StartError(`first start: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** Of a first start that goes on. */
+async function checkCredentials(target: RestTarget): Promise<void> {
+  if ((await rest(target, 'GET', '/pools/default/buckets')).status !== 401) return;
+  throw new Error(
+    'it began with another --username or --password; give those, or none to start with what there is',
+  );
 }
 
 async function checkReady(node: Node, localAddress: string | undefined): Promise<void> {

@@ -164,6 +164,21 @@ test('has the documents of an init file on disk when it says that it is ready', 
   assert.deepEqual(new Set(found), new Set([0]));
 });
 
+test('says which credentials it needs to go on with a first start that was ended', async () => {
+  const dataDir = join(scratch, 'begun');
+  {
+    await using node = await NodeProcess.start({ dataDir });
+    await node.stop('SIGKILL');
+  }
+  writeFileSync(join(dataDir, 'first-start.pending'), '');
+  await assert.rejects(
+    NodeProcess.start({ dataDir, password: 'another-password', args: ['--bucket', 'b'] }),
+    /divan: first start: it began with another --username or --password/,
+  );
+  await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
+  assert.equal((await node.request('/pools/default/buckets/b')).status, 200);
+});
+
 test('stops cleanly on SIGTERM and SIGINT and keeps everything over a restart', async () => {
   const dataDir = join(scratch, 'restarted');
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM'] as const) {
