@@ -1,4 +1,5 @@
 // The renderer of refusals: the only place that turns an AppError into an answer.
+import type { UnwritableError } from '#base/unwritable-error.ts';
 import { AppError, type ErrorBody } from '#contract/errors.ts';
 import { type Reply, reply } from '#contract/route.ts';
 
@@ -17,6 +18,9 @@ export const unauthenticated = (challenge: boolean): Reply =>
 
 export const unexpected = (): Reply =>
   reply.json(['Unexpected server error, request logged.'], 500, { Connection: 'close' });
+
+/** Nothing was changed, and who asked learns why. */
+export const unwritable = ({ message }: UnwritableError): Reply => reply.json([message], 500);
 
 export const tooLarge = (limit: number): AppError =>
   new AppError(413, { kind: 'text', text: `The request body is larger than ${limit} bytes.` });

@@ -2,6 +2,7 @@
 // validate what was sent, run the handler, answer, log one line.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authority, Caller } from '#auth/authority.ts';
+import { UnwritableError } from '#base/unwritable-error.ts';
 import { AppError, refuse } from '#contract/errors.ts';
 import type { BoundRoute, Context, Form, Input, Reply, RouteDefinition } from '#contract/route.ts';
 import { reply } from '#contract/route.ts';
@@ -13,7 +14,7 @@ import { ClientGone, readBody } from './body.ts';
 import { contextOf, remoteAddress } from './context.ts';
 import { type Credentials, claimedName, credentialsOf } from './credentials.ts';
 import { crossSiteProblem } from './cross-site.ts';
-import { malformedPath, noRoute, renderError, unauthenticated, unexpected } from './errors.ts';
+import { malformedPath, noRoute, renderError, unauthenticated, unexpected, unwritable } from './errors.ts';
 import { parseTarget, type Target } from './path.ts';
 import { certificateOf } from './peer-certificates.host.ts';
 import type { RequestMeter } from './request-meter.ts';
@@ -139,7 +140,7 @@ export class Pipeline {
     const known =
       error instanceof Error ? { message: error.message, stack: error.stack } : { message: String(error) };
     this.#options.log.error('request.failed', { route: exchange.route, ...known });
-    return unexpected();
+    return error instanceof UnwritableError ? unwritable(error) : unexpected();
   }
 
   async #route(exchange: Exchange): Promise<Reply> {

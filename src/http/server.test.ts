@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import type { Authority, Caller } from '#auth/authority.ts';
+import { UnwritableError } from '#base/unwritable-error.ts';
 import { refuse } from '#contract/errors.ts';
 import { field, filledForm } from '#contract/fields.ts';
 import { type BoundRoute, bind, defineRoute, type RouteDefinition, reply } from '#contract/route.ts';
@@ -342,6 +343,7 @@ test('renders refusals by their shape, and bugs as 500 without their text', asyn
     failing('/text', () => refuse.text('no', 409)),
     failing('/json', () => refuse.json('Unknown user.', 404)),
     failing('/bug', () => new Error('secret detail')),
+    failing('/full', () => new UnwritableError('the disk is full')),
     bind(route({ method: 'GET', path: '/unsendable' }), () => reply.json(1n)),
   ]);
   const get = async (url: string) => {
@@ -353,6 +355,7 @@ test('renders refusals by their shape, and bugs as 500 without their text', asyn
   assert.deepEqual(await get('/text'), [409, 'no']);
   assert.deepEqual(await get('/json'), [404, '"Unknown user."']);
   assert.deepEqual(await get('/bug'), [500, '["Unexpected server error, request logged."]']);
+  assert.deepEqual(await get('/full'), [500, '["the disk is full"]']);
   assert.deepEqual(await get('/unsendable'), [500, '["Unexpected server error, request logged."]']);
 });
 

@@ -2,6 +2,7 @@
 // Changes are rare and small, so they run where they are called.
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { UnwritableError } from '#base/unwritable-error.ts';
 import { FilePlace } from '#ports/file-place.ts';
 import { checkWal } from '#ports/wal-check.ts';
 import type { ConfigStore, Entry } from './config-store.ts';
@@ -75,7 +76,7 @@ export class EmbeddedConfigStore implements ConfigStore {
 
   /** One transaction: compare the key's revision, count the store's, write. */
   #change(key: string, expectedRevision: number, write: (revision: number) => void): boolean {
-    this.#place.check();
+    this.#checkPlace();
     this.#database.exec('begin immediate');
     try {
       const row = this.#statements.get.get(key) as Row | undefined;
@@ -91,10 +92,24 @@ export class EmbeddedConfigStore implements ConfigStore {
       return true;
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('rollback');
-      throw error;
+      throw isDiskFull(error) ? unwritable('the disk of the data folder is full', error) : error;
+    }
+  }
+
+  #checkPlace(): void {
+    try {
+      this.#place.check();
+    } catch (error) {
+      throw unwritable((error as Error).message, error);
     }
   }
 }
+
+const unwritable = (reason: string, cause: unknown): UnwritableError =>
+  new UnwritableError(`Nothing was changed: ${reason}.`, { cause });
+
+const sqliteFull = 13;
+const isDiskFull = (error: unknown): boolean => (error as { errcode?: number }).errcode === sqliteFull;
 
 function entryOf<T>(row: Row): Entry<T> {
   return { key: row.key, value: JSON.parse(row.value) as T, revision: row.revision };

@@ -61,6 +61,10 @@ test('a full disk refuses writes for a while, and nothing is lost', { skip: need
     });
     for (let i = 0; i < stored; i++) assert.equal((await get(b, `k${i}`)).value.length, value.length);
     assert.match(node.output, /disk\.full/);
+    await eventually(async () => {
+      const refused = await node.request('/internalSettings', 'POST', { maxBucketCount: '20' });
+      assert.equal(await refused.text(), '["Nothing was changed: the disk of the data folder is full."]');
+    });
     rmSync(ballast);
     await eventually(async () => assert.equal(await set(b, 'after', value), success));
     b.close();
@@ -158,7 +162,10 @@ test('a node whose data folder is moved away acknowledges no more writes and cha
       roles: 'admin',
     });
     assert.equal(user.status, 500);
-    assert.match(node.output, /config\.db was removed or replaced while it was open/);
+    assert.match(
+      await user.text(),
+      /Nothing was changed: .*config\.db was removed or replaced while it was open/,
+    );
     assert.equal(await node.stop(), 0);
     assert.throws(() => statSync(dataDir), /ENOENT/);
   } finally {
