@@ -108,32 +108,19 @@ function reads({ service, view, data, moments, product }: BucketRoutesDeps): Bou
 }
 
 function compactions({ service }: BucketRoutesDeps): BoundRoute[] {
-  const answering = (act: (name: string) => Promise<void>) => {
-    return async ({ params }: { params: Params }) => {
-      await act(nameIn(params));
-      return reply.empty();
-    };
-  };
+  const acts = [
+    [contract.CompactBucket, (name: string) => service.compact(name, 'bucket')],
+    [contract.CompactDatabases, (name: string) => service.compact(name, 'databases')],
+    [contract.PurgeBucket, (name: string) => service.compact(name, 'bucket', 'all')],
+    [contract.CancelBucketCompaction, (name: string) => service.cancelCompaction(name, 'bucket')],
+    [contract.CancelDatabasesCompaction, (name: string) => service.cancelCompaction(name, 'databases')],
+  ] as const;
   return [
-    bind(
-      contract.CompactBucket,
-      answering((name) => service.compact(name, 'bucket')),
-    ),
-    bind(
-      contract.CompactDatabases,
-      answering((name) => service.compact(name, 'databases')),
-    ),
-    bind(
-      contract.PurgeBucket,
-      answering((name) => service.compact(name, 'bucket', 'all')),
-    ),
-    bind(
-      contract.CancelBucketCompaction,
-      answering((name) => service.cancelCompaction(name, 'bucket')),
-    ),
-    bind(
-      contract.CancelDatabasesCompaction,
-      answering((name) => service.cancelCompaction(name, 'databases')),
+    ...acts.map(([route, act]) =>
+      bind(route, async ({ params }) => {
+        await act(nameIn(params));
+        return reply.empty();
+      }),
     ),
     bind(contract.StartRecovery, () => {
       throw refuse.text('Recovery is not available in this version.', 501);

@@ -10,7 +10,7 @@ export interface Folders {
   usableFolder(path: string): Promise<boolean>;
 }
 
-/** A request's names of the node's folders, in the order of the two calls that set them. There may be several for analytics. */
+/** A request's names of the node's folders: two calls set them. There may be several for analytics. */
 export interface PathNames {
   data: string;
   index: string;
