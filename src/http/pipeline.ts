@@ -241,8 +241,8 @@ export class Pipeline {
 
   #logLine(exchange: Exchange, out: ServerResponse, milliseconds: number): void {
     const status = out.statusCode;
-    // What a limit refuses is the operator's wish.
-    const isOurs = status >= 500 && status !== 503;
+    // What a limit refuses is the operator's wish, and what this version does not have is no failure of it.
+    const isOurs = status >= 500 && status !== 503 && status !== 501;
     const level = isOurs ? 'error' : status >= 400 ? 'warn' : 'debug';
     this.#options.log[level]('request', {
       route: exchange.route,

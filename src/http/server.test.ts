@@ -7,7 +7,7 @@ import { refuse } from '#contract/errors.ts';
 import { field, filledForm } from '#contract/fields.ts';
 import { type BoundRoute, bind, defineRoute, type RouteDefinition, reply } from '#contract/route.ts';
 import { realClock } from '#ports/clock.ts';
-import { silentLog } from '#ports/log.ts';
+import { type Log, silentLog } from '#ports/log.ts';
 import { createHttpServer } from './server.ts';
 
 const caller = (name: string, allowed: (permission: { operation: string }) => boolean): Caller => ({
@@ -30,7 +30,7 @@ function authority(provisioned = true): Authority {
 const route = (route: Partial<RouteDefinition> & Pick<RouteDefinition, 'method' | 'path'>): RouteDefinition =>
   defineRoute({ id: `${route.method} ${route.path}`, access: { kind: 'anyone' }, doc: '', ...route });
 
-async function serve(routes: readonly BoundRoute[], options: { provisioned?: boolean } = {}) {
+async function serve(routes: readonly BoundRoute[], options: { provisioned?: boolean; log?: Log } = {}) {
   return await createHttpServer({
     routes,
     authority: authority(options.provisioned),
@@ -38,7 +38,7 @@ async function serve(routes: readonly BoundRoute[], options: { provisioned?: boo
       clusterUuid: () => 'c1',
       bucketUuid: (name) => (name === 'travel' ? 'b1' : null),
     },
-    log: silentLog,
+    log: options.log ?? silentLog,
     clock: realClock,
   });
 }
@@ -357,6 +357,29 @@ test('renders refusals by their shape, and bugs as 500 without their text', asyn
   assert.deepEqual(await get('/bug'), [500, '["Unexpected server error, request logged."]']);
   assert.deepEqual(await get('/full'), [500, '["the disk is full"]']);
   assert.deepEqual(await get('/unsendable'), [500, '["Unexpected server error, request logged."]']);
+});
+
+test('logs bugs as errors, and what this version does not have as a warning', async () => {
+  const logged: unknown[] = [];
+  const note = (level: string) => (event: string, fields?: Record<string, unknown>) =>
+    void (event === 'request' && logged.push([level, fields?.status]));
+  const server = await serve(
+    [
+      bind(route({ method: 'GET', path: '/missing' }), () => {
+        throw refuse.text('no', 501);
+      }),
+      bind(route({ method: 'GET', path: '/bug' }), () => {
+        throw new Error();
+      }),
+    ],
+    { log: { ...silentLog, error: note('error'), warn: note('warn') } },
+  );
+  await server.inject({ method: 'GET', url: '/missing' });
+  await server.inject({ method: 'GET', url: '/bug' });
+  assert.deepEqual(logged, [
+    ['warn', 501],
+    ['error', 500],
+  ]);
 });
 
 test('tolerates an empty Connection header and a POST without Content-Length', async () => {
