@@ -96,10 +96,11 @@ async function settingsPage(): Promise<string> {
     '# Settings\n',
     'Every parameter that sets something, as a form field of the call named. What it does: **acts**; **fixed**, where anything but the',
     'value that holds anyway is refused; **waits**: judged, kept and shown, without effect until this version has what it is for;',
-    'or **kept**: shown again and nothing more.',
+    'or **kept**: shown again and nothing more.\n',
     'A change is live, or restarts the bucket (operations wait or are asked to try again), or holds from the next start of a bucket',
-    'or the node on, or is possible only at creation or before provisioning. Unless its row says otherwise, a parameter that an edit leaves out keeps its value. What the process itself takes',
-    '(folders, ports, log level) is in [Command line](command-line.md) and needs a restart of the node.\n',
+    'or the node on, or is possible only at creation or before provisioning. Unless its row says otherwise, a parameter that an edit',
+    'leaves out keeps its value. What the process itself takes (folders, ports, log level) is in [Command line](command-line.md) and needs',
+    'a restart of the node.\n',
   ];
   for (const group of catalogue) {
     lines.push(`## ${group.title}\n`, `${group.routes.map(callOf).join(', ')}\n`);
@@ -133,16 +134,27 @@ async function allRoutes(): Promise<RouteDefinition[]> {
   return (await Promise.all(modules)).flatMap(routesOf);
 }
 
+/** Of features whose names do not make one. */
+const titles: Readonly<Record<string, string>> = {
+  capi: 'CAPI',
+  openapi: 'OpenAPI',
+  range: 'Metrics over time',
+  ui: 'The page',
+};
+
 async function restApi(): Promise<string> {
   const lines = [
     '# Administration REST API\n',
-    'Every route with who may call it once the node is provisioned.\n',
+    'Every route with who may call it once the node is provisioned. What calls take and answer is told by each node: `/openapi.json`, and',
+    '`/docs/api` to read. Their parameters that set something are in [Settings](settings.md).\n',
   ];
   for (const file of globSync(nodeContracts).sort()) {
     const routes = routesOf((await import(`../${file}`)) as Record<string, unknown>);
     if (routes.length === 0) continue;
     const feature = (file.split('/').at(-1) as string).replace('.contract.ts', '');
-    lines.push(`## ${feature.charAt(0).toUpperCase()}${feature.slice(1).replaceAll('-', ' ')}\n`);
+    lines.push(
+      `## ${titles[feature] ?? `${feature.charAt(0).toUpperCase()}${feature.slice(1).replaceAll('-', ' ')}`}\n`,
+    );
     lines.push('| route | access | what it does |', '|---|---|---|');
     for (const route of routes)
       lines.push(`| \`${route.method} ${route.path}\` | ${accessText(route)} | ${route.doc} |`);
