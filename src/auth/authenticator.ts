@@ -39,6 +39,8 @@ export class Authenticator implements Authority {
   readonly #remembered = new Set<string>();
   readonly #turns = new Turns();
   readonly #comparing = new Map<string, Promise<boolean>>();
+  /** Of the administrator that is to be; null: nobody is named. */
+  #promised: string | null = null;
   /** What those who were let in were known by then. */
   readonly #knownAs = new WeakMap<Caller, string>();
 
@@ -51,6 +53,17 @@ export class Authenticator implements Authority {
 
   provisioned(): boolean {
     return this.#source.provisioned();
+  }
+
+  /** Until it is provisioned, nobody but who has these credentials sets the node up. */
+  promiseTo(name: string, password: string): void {
+    this.#promised = this.#digest(name, '', password);
+  }
+
+  maySetUp(sent: { readonly name: string; readonly password: string } | null): boolean {
+    if (this.#promised === null) return true;
+    // Digests under a key of this process: how long they take to compare tells nothing of what they are of.
+    return sent !== null && this.#digest(sent.name, '', sent.password) === this.#promised;
   }
 
   certified(name: string): Caller | null {

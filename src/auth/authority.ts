@@ -14,6 +14,8 @@ export interface Caller {
 export interface Authority {
   /** False until the first administrator's credentials are set. */
   provisioned(): boolean;
+  /** Before provisioning: whether who sends these may set the node up. Everybody may, unless that is promised to somebody. */
+  maySetUp?(sent: { readonly name: string; readonly password: string } | null): boolean;
   readonly anonymous: Caller;
   /** Whoever goes by the name in a certificate that was believed; null when nobody does. */
   certified(name: string): Caller | null;

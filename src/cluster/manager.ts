@@ -103,6 +103,8 @@ export interface ClusterManager {
   /** The limits on requests in hand: one for all REST ports, one for all view ports. */
   readonly throttles: { readonly rest: Throttle; readonly capi: Throttle };
   readonly authority: Authority;
+  /** Until it is provisioned, nobody but who has these credentials sets the node up. */
+  promiseTo(administrator: { readonly username: string; readonly password: string }): void;
   readonly hooks: ClusterHooks;
   readonly certificates: { readonly ready: Promise<void> };
   /** Counts the requests of all REST ports. */
@@ -138,6 +140,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     capiRoutes: capiRoutes({ view, product }),
     throttles: requestThrottles({ ...options, view }),
     authority: users.authenticator,
+    promiseTo: ({ username, password }) => users.authenticator.promiseTo(username, password),
     hooks: {
       clusterUuid: () => view.cluster.uuid,
       bucketUuid: (name) => view.liveBucket(name)?.uuid ?? null,

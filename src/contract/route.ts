@@ -33,7 +33,10 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   /** Path with parameters: `/pools/default/buckets/:bucket`. A HEAD request is served as GET. */
   readonly path: string;
   readonly access: Access;
-  /** Open, with any `Authorization` ignored, until the first administrator's credentials are set. Otherwise 401 then. */
+  /**
+   * Open, with any `Authorization` ignored, until the first administrator's credentials are set; changes only to who sends
+   * these, where they are known from the start. Otherwise 401 then.
+   */
   readonly openBeforeProvisioning?: boolean;
   readonly query?: Query;
   readonly bodyKind?: BodyKind;

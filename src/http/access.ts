@@ -32,7 +32,7 @@ export class AccessGate {
     credentials: Credentials,
     remoteAddress: string,
   ): Promise<Verdict> {
-    if (!this.#authority.provisioned()) return this.#beforeProvisioning(route);
+    if (!this.#authority.provisioned()) return this.#beforeProvisioning(route, credentials);
     const caller = await this.#identify(credentials, remoteAddress);
     if (!caller) return { kind: 'unauthenticated', caller: null };
     if (route.access.kind === 'anyone') return { kind: 'passed', caller };
@@ -43,9 +43,12 @@ export class AccessGate {
     return { kind: 'forbidden', caller, permission: permissionText(fillPermission(rule.permission, params)) };
   }
 
-  #beforeProvisioning(route: RouteDefinition): Verdict {
+  #beforeProvisioning(route: RouteDefinition, credentials: Credentials): Verdict {
     const caller = this.#authority.anonymous;
-    return route.openBeforeProvisioning ? { kind: 'passed', caller } : { kind: 'unauthenticated', caller };
+    const sent = credentials.kind === 'basic' ? credentials : null;
+    const mayCall = route.method === 'GET' || (this.#authority.maySetUp?.(sent) ?? true);
+    const isOpen = route.openBeforeProvisioning === true && mayCall;
+    return isOpen ? { kind: 'passed', caller } : { kind: 'unauthenticated', caller };
   }
 
   async #identify(credentials: Credentials, remoteAddress: string): Promise<Caller | null> {

@@ -59,8 +59,10 @@ export async function runNode(
     held.release();
   });
   try {
-    await node.start();
     const credentials = wanted ?? folder.madeAdministrator() ?? (makePassword ? madeUp() : null);
+    // The port is open before the administrator is set: somebody else could be there first.
+    if (credentials !== null) node.manager.promiseTo(credentials);
+    await node.start();
     await becomeReady({ node, options, folder, plan, credentials, made: wanted === null, companion, log });
     keepReserve(options['data-dir']);
     node.startMetrics();

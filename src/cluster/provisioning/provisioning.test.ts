@@ -378,3 +378,17 @@ describe('the node itself', () => {
     assert.equal((await request('/settings/indexes')).body.numReplica, 1);
   });
 });
+
+it('lets nobody but the administrator that is to be set up a node that has been promised to one', async () => {
+  const { manager, request } = await aManager({ provisioned: false });
+  const form = { ...administrator, port: 'SAME' };
+  manager.promiseTo(administrator);
+  for (const as of [null, 'evil:password', 'Administrator:wrong', 'Administrator:']) {
+    assert.equal((await request('/settings/web', { form, as })).status, 401, String(as));
+    assert.equal((await request('/clusterInit', { form, as })).status, 401, String(as));
+    assert.equal((await request('/pools', { as })).status, 200, 'shows that it is there');
+  }
+  const as = `${administrator.username}:${administrator.password}`;
+  assert.equal((await request('/clusterInit', { form, as })).status, 200);
+  assert.equal((await request('/pools/default', { as })).status, 200);
+});
