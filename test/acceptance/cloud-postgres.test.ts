@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { aCluster, untilGone } from '../support/cloud-cluster.ts';
+import { aCluster, untilGone, untilStatus } from '../support/cloud-cluster.ts';
 import { created, operator } from '../support/cloud-operator.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 import { cloudSuite } from '../support/cloud-suite.ts';
 import { needs } from '../support/needs.ts';
+import { Network } from '../support/network.ts';
 import { eventually } from '../support/node-process.ts';
 import { Postgres } from '../support/postgres.ts';
 
@@ -217,5 +218,27 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     assert.equal((await cloud.request('GET', '/v2/status', undefined, '')).status, 200);
     await server.restart();
     assert.equal((await cloud.request('GET', '/v2/projects')).status, 200);
+  });
+
+  test('goes on as soon as a cut network is back, with the operations that were under way', async () => {
+    const [, url] = (await database()) as [string, string];
+    await using network = await Network.to(Number(new URL(url).port));
+    const args = ['--database', url.replace(/:\d+\//, `:${network.port}/`)];
+    await using cloud = await CloudProcess.start({ args });
+    const projectId = (await cloud.request('POST', '/v2/projects', { name: 'cut' })).body.id;
+    const cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
+    const made = await cloud.request('POST', '/v2/clusters', { name: 'orders', cloudId, projectId });
+    network.cut();
+    const began = performance.now();
+    const asked = await cloud.request('GET', '/v2/projects');
+    assert.equal(asked.status, 500);
+    assert.ok(performance.now() - began < 25_000, 'answered before the system gave the connection up');
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, began + 30_000 - performance.now())));
+    network.mend();
+    await eventually(async () => assert.equal((await cloud.request('GET', '/v2/projects')).status, 200));
+    await untilStatus(cloud, made.headers.get('location') as string, 'ready');
+    assert.equal(cloud.nodePids().length, 1);
+    assert.equal((await cloud.request('DELETE', made.headers.get('location') as string)).status, 202);
+    await untilGone(cloud, made.headers.get('location') as string);
   });
 });

@@ -47,6 +47,16 @@ async function up(folder: string, ...args: string[]) {
 
 const clouds = (cloud: CloudReady | undefined) =>
   fetch(`${cloud?.api}/v2/clouds`, { headers: { authorization: `Bearer ${cloud?.token}` } });
+async function ask(cloud: CloudReady | undefined, method: string, path: string, body?: object) {
+  const response = await fetch(new URL(path, cloud?.api), {
+    method,
+    headers: { authorization: `Bearer ${cloud?.token}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { location: response.headers.get('location') ?? '', body: text === '' ? null : JSON.parse(text) };
+}
+
 const answers = (cloud: CloudReady | undefined) =>
   clouds(cloud).then(
     () => true,
@@ -87,6 +97,45 @@ test('starts the node alone when asked to', async () => {
   assert.equal(ready.cloud, undefined);
   assert.equal(existsSync(join(scratch, 'alone', 'cloud')), false);
 });
+
+// A second one ends the process at once, unless it had come to its end by then.
+for (const [times, codes] of [
+  [1, [0]],
+  [2, [0, 130]],
+] as const)
+  test(`finishes a cluster that was being made when Ctrl-C came ${times === 1 ? 'once' : 'twice'}`, async () => {
+    const folder = `stopped-${times}`;
+    const { child, ready } = await up(folder, '--cloud-port', '0');
+    const projectId = (await ask(ready.cloud, 'POST', '/v2/projects', { name: 'shop' })).body.id;
+    const cloudId = (await ask(ready.cloud, 'GET', '/v2/clouds')).body.data[0].id;
+    const wish = { name: 'orders', cloudId, projectId };
+    const made = await ask(ready.cloud, 'POST', '/v2/clusters', wish);
+    const nodes = join(scratch, folder, 'cloud', 'nodes');
+    await eventually(() => assert.ok(existsSync(nodes)));
+    const ended = once(child, 'exit');
+    child.kill('SIGINT');
+    if (times === 2) {
+      // The first has been heard by then: two that come at once are one.
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      child.kill('SIGINT');
+    }
+    const [code] = (await ended) as [0 | 130];
+    assert.ok(
+      codes.some((one) => one === code),
+      String(code),
+    );
+    await eventually(async () => assert.equal(await answers(ready.cloud), false));
+    const again = await up(folder, '--cloud-port', '0');
+    await eventually(async () => {
+      const { body } = await ask(again.ready.cloud, 'GET', made.location);
+      assert.equal(body.status, 'ready');
+    });
+    const stopped = once(again.child, 'exit');
+    again.child.kill('SIGINT');
+    assert.deepEqual(await stopped, [0, null]);
+    const { stdout } = spawnSync('pgrep', ['-f', join(scratch, folder)], { encoding: 'utf8' });
+    assert.equal(stdout, '');
+  });
 
 test('shows nobody the address of the database, which may hold a password', async () => {
   const database = join(scratch, 'secret.db');

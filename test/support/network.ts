@@ -1,0 +1,60 @@
+// A way to a server that can be cut: nothing goes through any more, and nobody is told.
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+export class Network {
+  private readonly server: Server;
+  private readonly sockets = new Set<Socket>();
+  private isCut = false;
+
+  private constructor(to: number) {
+    this.server = createServer((near) => this.join(near, to));
+  }
+
+  static async to(port: number): Promise<Network> {
+    const network = new Network(port);
+    network.server.listen(0, '127.0.0.1');
+    await once(network.server, 'listening');
+    return network;
+  }
+
+  get port(): number {
+    return (this.server.address() as { port: number }).port;
+  }
+
+  cut(): void {
+    this.isCut = true;
+  }
+
+  /** For connections that are made from now on; what was on its way is lost. */
+  mend(): void {
+    this.isCut = false;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.sockets) socket.destroy();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private join(near: Socket, to: number): void {
+    const far = connect(to, '127.0.0.1');
+    // Made while the network is cut a connection stays dead.
+    let isDead = this.isCut;
+    for (const [from, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.sockets.add(from);
+      from.on('data', (bytes) => {
+        isDead ||= this.isCut;
+        if (!isDead) other.write(bytes);
+      });
+      from.on('error', () => {});
+      from.on('close', () => {
+        this.sockets.delete(from);
+        if (!isDead && !this.isCut) other.destroy();
+      });
+    }
+  }
+}
