@@ -153,11 +153,6 @@ function checkHistory(
   const highSeqno = source.highSeqno(vb);
   const purged = source.purgeSeqno(vb);
   const ignoresPurged = (flags & StreamFlag.ignorePurged) !== 0 || value.purgeSeqno >= purged;
-  const [newest] = failoverLog;
-  const isCurrent = newest?.uuidHi === client.uuidHi && newest.uuidLo === client.uuidLo;
-  if (isCurrent && client.startSeqno > highSeqno) {
-    return request.refuse(Status.outOfRange, 'Start seqno is above the high seqno');
-  }
   const seqno = rollbackSeqno(client, {
     failoverLog,
     highSeqno,

@@ -30,6 +30,7 @@ const rows: Row[] = [
   { title: 'no uuid in the middle', uuid: 0, start: 10, expected: 0 },
   { title: 'our life, whole snapshot', uuid: 3, start: 250, snap: [201, 250], expected: -1 },
   { title: 'our life, up to the high seqno', uuid: 3, start: 300, expected: -1 },
+  { title: 'our life, beyond the high seqno', uuid: 3, start: 310, expected: 300 },
   { title: 'our life, in mid-snapshot', uuid: 3, start: 250, snap: [201, 300], expected: -1 },
   {
     title: 'our life, in a snapshot beyond the high seqno',

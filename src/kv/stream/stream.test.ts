@@ -342,6 +342,19 @@ test('after a crash rolls a client back to where the disk was, and no other', as
   assert.equal((await lost.stream(0, { start: 1 })).status, 0);
 });
 
+test('has a client of our own history that is ahead of it roll back, as after an older copy of the folder is put back', async () => {
+  await using service = await startService(plain());
+  await set(await service.ready(), 'a', 'x');
+  const client = await new DcpClient(await service.ready()).open();
+  await client.stream(0);
+  await client.reach([[0, 1]]);
+  const { uuid } = client.copyOf(0);
+  const again = await new DcpClient(await service.ready()).open('again');
+  const reply = await again.stream(0, { uuid, start: 9, snapStart: 9, snapEnd: 9 });
+  assert.deepEqual([reply.status, reply.value.readBigUInt64BE(0)], [0x23, 1n]);
+  assert.equal((await again.stream(0, { uuid, start: 1, snapStart: 1, snapEnd: 1 })).status, 0);
+});
+
 test('survives hostile frames on a connection with streams', async () => {
   await using service = await startService(ephemeral);
   const early = await service.ready();
