@@ -128,15 +128,17 @@ interface Readying {
 async function becomeReady(readying: Readying): Promise<void> {
   const { node, options, folder, plan, credentials, made, companion } = readying;
   const isNew = !node.manager.authority.provisioned();
-  if (credentials !== null && (isNew || folder.firstStartPending)) {
+  const isFirst = credentials !== null && (isNew || folder.firstStartPending);
+  if (isFirst) {
     folder.beginFirstStart();
     if (made) folder.keepAdministrator(credentials);
     await setUp(firstStartOf(node, options, plan, credentials), isNew ? credentials : null);
-    folder.endFirstStart();
   }
   await checkReady(node, options['operator-address']);
   const ready = readyFile(node, await valid(node, options['operator-address'], credentials));
   await node.endStart();
+  // Not before there is nothing left but to tell: a password that nobody saw is shown by the next start.
+  if (isFirst) folder.endFirstStart();
   const told = (parts: ReadyFile): void => {
     if (options['ready-file'] !== undefined) writeReadyFile(options['ready-file'], parts);
   };
@@ -149,7 +151,7 @@ async function becomeReady(readying: Readying): Promise<void> {
       startedInMs: performance.now(),
       provisioned: node.manager.authority.provisioned(),
       made,
-      isNew,
+      isNew: isFirst,
       damages,
     }),
   );

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -80,6 +80,21 @@ test('starts a node and the cloud, tells both in the ready file, and stops both'
   assert.match(printed.text, new RegExp(`login +${ready.username} +${ready.password} `));
   assert.match(again.printed.text, new RegExp(`login +${ready.username} +with the password of the first`));
   assert.ok(!again.printed.text.includes(ready.password as string));
+});
+
+test('shows the password that it made on the next start when the first one did not come to that', async () => {
+  const first = await up('unseen', '--no-cloud');
+  const ended = once(first.child, 'exit');
+  first.child.kill('SIGKILL');
+  await ended;
+  writeFileSync(join(scratch, 'unseen', 'first-start.pending'), '');
+  const { child, ready, printed } = await up('unseen', '--no-cloud');
+  assert.equal(ready.password, first.ready.password);
+  await eventually(() =>
+    assert.match(printed.text, new RegExp(`login +${ready.username} +${ready.password} `)),
+  );
+  assert.ok(!existsSync(join(scratch, 'unseen', 'first-start.pending')));
+  child.kill('SIGKILL');
 });
 
 test('leaves no cloud behind when it is killed, and starts again at once', async () => {
