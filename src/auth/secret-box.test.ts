@@ -18,3 +18,15 @@ test('opens what it sealed, and nothing else', () => {
 test('seals the same secret differently each time', () => {
   assert.notEqual(box(1).seal('a', 's'), box(1).seal('a', 's'));
 });
+
+test('derives the same key for the same purpose, and another for each other', () => {
+  const keys = [
+    box(1).derivedKey('a'),
+    box(1).derivedKey('a'),
+    box(1).derivedKey('b'),
+    box(2).derivedKey('a'),
+  ];
+  const [first, again, ...others] = keys.map((key) => Buffer.from(key).toString('hex'));
+  assert.equal(first, again);
+  assert.equal(new Set([first, ...others, Buffer.alloc(32, 1).toString('hex')]).size, 4);
+});

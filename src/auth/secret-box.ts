@@ -1,6 +1,6 @@
 // Secrets that must be presented to another party (and so cannot be hashed) are kept encrypted under the key file of the
 // data folder: AES-256-GCM, a fresh nonce each, bound to a purpose so that one secret can't be passed off as another.
-import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Random } from '#ports/random.ts';
 
 /** The text was changed, or sealed for another purpose or under another key. */
@@ -21,6 +21,11 @@ export class SecretBox {
       throw new Error(`a key of ${secretKeyBytes} bytes is needed, not ${key.length}`);
     this.key = key;
     this.random = random;
+  }
+
+  /** Another key, the same whenever it is asked for, from which nothing of this one or of others can be told. */
+  derivedKey(purpose: string): Uint8Array {
+    return new Uint8Array(hkdfSync('sha256', this.key, '', `derived: ${purpose}`, secretKeyBytes));
   }
 
   /** Text that only `open` with the same key and purpose turns back. */

@@ -108,6 +108,11 @@ export interface KvStartOptions {
   /** Version text of the VERSION command. */
   version: string;
   logLevel: string;
+  /**
+   * Decides what the logins of names that nobody has look like. The same at each start: else a restart would tell them from
+   * those of users, who keep their salt. Made up when left out.
+   */
+  loginSecret?: Uint8Array;
 }
 
 /** The ports that really listen. */

@@ -47,6 +47,7 @@ export class Node {
   private readonly gate = new ClientGate();
   private readonly stops: { name: string; stop: () => unknown }[] = [];
   private readonly log: Log;
+  private readonly loginSecret: Uint8Array;
   /** Accounts of the data port that this process makes for itself and keeps nowhere. */
   private ownAccounts: UserSpec[] = [];
   private desired: KvDesired | null = null;
@@ -59,6 +60,7 @@ export class Node {
   constructor(options: NodeOptions, { secrets, log, onLost }: NodeDeps) {
     this.options = options;
     this.log = log;
+    this.loginSecret = secrets.derivedKey('logins of nobody');
     this.kv = this.stopping(
       'data service',
       new WorkerKvAdmin({
@@ -201,6 +203,7 @@ export class Node {
       clients: this.admitted(this.manager.clients.admitted),
       version: this.manager.product.version,
       logLevel: options['log-level'],
+      loginSecret: this.loginSecret,
     });
     const opened = started.catch((error: Error) =>
       this.opening(this.dataPortOf(error), Promise.reject(error)),

@@ -96,7 +96,11 @@ export const usualFeatures = [0x04, 0x06, 0x07, 0x08, 0x0a, 0x0b, 0x10, 0x11, 0x
 
 export async function startService(
   desired: KvDesired = aDesired(),
-  { dataDir = '/data', ...options }: Partial<DataServiceOptions> & { dataDir?: string } = {},
+  {
+    dataDir = '/data',
+    loginSecret,
+    ...options
+  }: Partial<DataServiceOptions> & { dataDir?: string; loginSecret?: Uint8Array } = {},
 ): Promise<TestService> {
   const disk = new MemoryDisk();
   const service = new DataService({
@@ -114,6 +118,7 @@ export async function startService(
     tlsPort: 0,
     version: '7.1.0-test',
     logLevel: 'silent',
+    ...(loginSecret && { loginSecret }),
   });
   await service.apply(desired);
   const open: KvConnection[] = [];

@@ -79,6 +79,22 @@ test('tells nobody without rights whether a bucket is there, whatever its name',
     assert.equal((await client.select(name)).status, Status.noAccess, name);
 });
 
+test('shows the same salt to a name that nobody has after a restart, as it does to users', async () => {
+  const saltAfterStart = async (name: string, secret: number): Promise<string | undefined> => {
+    await using service = await startService(aDesired(), { loginSecret: Buffer.alloc(32, secret) });
+    const client = await service.connect();
+    const value = Buffer.from(`n,,n=${name},r=nonce`);
+    const challenge = await client.ask({ opcode: 0x21, key: Buffer.from('SCRAM-SHA512'), value });
+    return /,s=([^,]+),/.exec(challenge.value.toString())?.[1];
+  };
+  for (const name of ['admin', 'nobody']) {
+    const salt = await saltAfterStart(name, 1);
+    assert.ok(salt);
+    assert.equal(await saltAfterStart(name, 1), salt, name);
+  }
+  assert.notEqual(await saltAfterStart('nobody', 2), await saltAfterStart('nobody', 1));
+});
+
 test('a login that was under way when the password changed or the user went fails', async () => {
   await using service = await startService();
   const client = await service.connect();

@@ -116,7 +116,7 @@ export class DataService implements KvAdmin {
       turns: new Turns(),
       directory: this.directory,
       version: options.version,
-      secret: random.bytes(32),
+      secret: Buffer.from(options.loginSecret ?? random.bytes(32)),
       startedMs: clock.monotonicMs(),
       loginRefused: this.options.loginRefused ?? (() => {}),
       connections: () => this.connections,

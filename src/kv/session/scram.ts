@@ -94,7 +94,7 @@ export class ScramExchange {
   }
 }
 
-/** A verifier for a name that nobody has: the same for the same name as long as this process runs. */
+/** A verifier for a name that nobody has: the same for the same name under the same secret. */
 export function fakeVerifier(
   secret: Buffer,
   user: string,
