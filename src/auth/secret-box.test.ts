@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { realRandom } from '#ports/random.ts';
-import { SecretBox } from './secret-box.ts';
+import { SecretBox, UnsealError } from './secret-box.ts';
 
 const box = (fill: number) => new SecretBox(Buffer.alloc(32, fill), realRandom);
 
@@ -13,6 +13,15 @@ test('opens what it sealed, and nothing else', () => {
   const changed = Buffer.from(sealed, 'base64');
   changed[changed.length - 1] = (changed.at(-1) as number) ^ 1;
   assert.throws(() => box(1).open('smtp', changed.toString('base64')));
+});
+
+test('opens nothing of which the seal is cut short', () => {
+  const sealed = Buffer.from(box(1).seal('smtp', ''), 'base64');
+  assert.equal(box(1).open('smtp', sealed.toString('base64')), '');
+  for (const bytes of [0, 4, 12, 15]) {
+    const cut = sealed.subarray(0, 12 + bytes).toString('base64');
+    assert.throws(() => box(1).open('smtp', cut), UnsealError, `${bytes} bytes`);
+  }
 });
 
 test('seals the same secret differently each time', () => {

@@ -40,9 +40,10 @@ export class SecretBox {
   open(purpose: string, text: string): string {
     const bytes = Buffer.from(text, 'base64');
     const nonce = bytes.subarray(0, nonceBytes);
-    const decipher = createDecipheriv('aes-256-gcm', this.key, nonce).setAAD(Buffer.from(purpose));
-    decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
     try {
+      // Without the length a seal that is cut to four bytes would do: one in four thousand million fits anything.
+      const decipher = createDecipheriv('aes-256-gcm', this.key, nonce, { authTagLength: tagBytes });
+      decipher.setAAD(Buffer.from(purpose)).setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
       return (
         decipher.update(bytes.subarray(nonceBytes + tagBytes), undefined, 'utf8') + decipher.final('utf8')
       );
