@@ -1,14 +1,11 @@
 // The data service: its sockets, its buckets, and the wanted state that it follows. A worker thread hosts one; tests
 // host one in their own thread.
-import type { Socket } from 'node:net';
 import type { Kdf } from '#auth/kdf.ts';
 import { LoginThrottle } from '#auth/login-throttle.ts';
 import { Turns } from '#auth/turns.ts';
 import { deferred } from '#base/deferred.ts';
-import { isLoopback } from '#base/loopback.ts';
-import type { ShownCertificate } from '#ports/client-certificate.ts';
 import { ClientGate } from '#ports/client-gate.ts';
-import type { Clock, Timer } from '#ports/clock.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { frameBytesMax } from '#wire/frame.ts';
@@ -20,7 +17,6 @@ import type {
   CompactOrder,
   KvAdmin,
   KvDesired,
-  KvLimits,
   KvPorts,
   KvReport,
   KvStartOptions,
@@ -30,15 +26,14 @@ import type {
 import { expiryPagerSecondsDefault } from '../bucket/expiry-pager.ts';
 import type { FoundKey } from '../bucket/random-search.ts';
 import { handlers } from '../commands/index.ts';
-import { Connection, type ConnectionHost } from '../connection/connection.ts';
+import type { ConnectionHost } from '../connection/connection.ts';
 import type { DiskEngine } from '../data/disk-engine.ts';
 import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { Listener } from '../listener/listener.host.ts';
-import { SocketTransport } from '../listener/socket-transport.host.ts';
 import { Directory } from '../served/directory.ts';
 import { Now } from '../vbucket/now.ts';
 import { BucketHost, type BucketHostOptions, bucketFiles } from './bucket-host.ts';
-import { configPush } from './config-push.ts';
+import { Clients, freshLimits } from './clients.ts';
 import { diskThreads, freshThreads } from './disk-threads.ts';
 
 export interface DataServiceOptions {
@@ -57,10 +52,6 @@ export interface DataServiceOptions {
   clientsCome?: () => void;
 }
 
-const freshLimits: KvLimits = { connectionsMax: 65_000, idleSeconds: 0, logsConnections: false };
-/** Idle clients are looked for more often. */
-const sweepMs = { usual: 5_000, forIdle: 1_000 };
-const drainMs = 2_000;
 /** Small buckets are ready by then; large ones go on warming up while the next order is followed. */
 const startPatienceMs = 2_000;
 
@@ -69,35 +60,30 @@ export class DataService implements KvAdmin {
   private readonly directory = new Directory();
   private readonly now = new Now();
   private readonly hosts = new Map<string, BucketHost>();
-  private readonly connections = new Set<Connection>();
-  private readonly awake = new Set<Connection>();
-  /** Those of other machines that are not encrypted. */
-  private readonly exposed = new Set<Connection>();
   private readonly gate = new ClientGate();
+  private readonly clients: Clients;
   private readonly listener: Listener;
   private connectionHost!: ConnectionHost;
   private bucketOptions!: BucketHostOptions;
-  private sweepTimer: Timer | null = null;
   private expiryPagerSeconds = expiryPagerSecondsDefault;
-  private limits = freshLimits;
   private readonly traffic = noTraffic();
   private threads = diskThreads(freshThreads, 1);
   private stopping = false;
-  private allGone: () => void = () => {};
   /** Changes are made one after the other. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(options: DataServiceOptions) {
     this.options = options;
+    const { clientsCome, clock, log } = options;
+    const { directory, gate, traffic } = this;
+    const tick = () => this.tick();
+    this.clients = new Clients({ clock, log, directory, gate, traffic, tick, clientsCome });
     this.listener = new Listener({
       gate: this.gate,
-      intake: { connect: (socket, shown) => this.connect(socket, shown) },
+      intake: { connect: (socket, shown) => this.clients.connect(this.connectionHost, socket, shown) },
       connectionsMax: () => this.connectionsMax(),
-      connectionCount: () => this.connections.size,
-      refused: (socket) => {
-        this.traffic.rejected++;
-        this.logConnection('connection.refused', peerOf(socket));
-      },
+      connectionCount: () => this.clients.all.size,
+      refused: (socket) => this.clients.refused(socket),
       withoutSharedBuffer: options.withoutSharedBuffer ?? false,
     });
   }
@@ -119,7 +105,7 @@ export class DataService implements KvAdmin {
       secret: Buffer.from(options.loginSecret ?? random.bytes(32)),
       startedMs: clock.monotonicMs(),
       loginRefused: this.options.loginRefused ?? (() => {}),
-      connections: () => this.connections,
+      connections: () => this.clients.all,
       traffic: this.traffic,
       limits: () => this.limitFigures(),
     };
@@ -130,8 +116,8 @@ export class DataService implements KvAdmin {
       traffic: this.traffic,
       tick: () => this.tick(),
       nowMs: () => clock.monotonicMs(),
-      wake: (connection) => this.wake(connection),
-      forget: (connection) => this.forget(connection),
+      wake: (connection) => this.clients.wake(connection),
+      forget: (connection) => this.clients.forget(connection),
     };
     this.bucketOptions = { clock, random, log, now: this.now, disk, folder: `${options.dataDir}/buckets` };
     return await this.listen(options);
@@ -147,7 +133,7 @@ export class DataService implements KvAdmin {
 
   async report(): Promise<KvReport> {
     const buckets = await Promise.all([...this.hosts.values()].map((host) => host.report()));
-    return { buckets, connections: this.connections.size, traffic: { ...this.traffic } };
+    return { buckets, connections: this.clients.all.size, traffic: { ...this.traffic } };
   }
 
   async randomKey(bucket: string): Promise<string | null> {
@@ -169,32 +155,12 @@ export class DataService implements KvAdmin {
 
   async stop(): Promise<void> {
     this.stopping = true;
-    this.sweepTimer?.cancel();
     const closed = this.listener.close();
     await this.last;
     await Promise.all([...this.hosts.values()].map((host) => host.stop()));
-    for (const connection of this.connections) connection.hangUp();
-    await this.waitForConnections();
-    for (const connection of this.connections) connection.destroy();
+    await this.clients.end();
     await closed;
     await this.options.disk.stop();
-  }
-
-  /** Buckets are flushed and answered for by now: clients get a moment to take their last replies. */
-  private async waitForConnections(): Promise<void> {
-    if (this.connections.size === 0) return;
-    const gone = deferred<void>();
-    const timer = this.options.clock.after(drainMs, gone.resolve);
-    this.allGone = gone.resolve;
-    await gone.promise;
-    timer.cancel();
-  }
-
-  private forget(connection: Connection): void {
-    this.connections.delete(connection);
-    this.exposed.delete(connection);
-    this.logConnection('connection.closed', connection.peer);
-    if (this.connections.size === 0) this.allGone();
   }
 
   private async listen(options: KvStartOptions): Promise<KvPorts> {
@@ -202,7 +168,7 @@ export class DataService implements KvAdmin {
       const forThisMachineOnly = options.plainForThisMachineOnly ?? false;
       const port = await this.listener.listen(options.host, options.port, { forThisMachineOnly });
       const tlsPort = await this.listener.listenTls(options.host, options.tlsPort);
-      this.planSweep();
+      this.clients.planSweep();
       return { port, tlsPort };
     } catch (error) {
       await this.listener.close();
@@ -214,68 +180,14 @@ export class DataService implements KvAdmin {
     return [...this.hosts.values()].find(({ served }) => served.uuid === bucketUuid);
   }
 
-  private connect(socket: Socket, shown: ShownCertificate | null): Connection {
-    const peer = peerOf(socket);
-    const connection = new Connection(this.connectionHost, new SocketTransport(socket), peer);
-    this.connections.add(connection);
-    if (this.connections.size === 2) this.options.clientsCome?.();
-    this.gate.follow(socket);
-    this.traffic.connections++;
-    if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.exposed.add(connection);
-    this.logConnection('connection.opened', peer);
-    if (shown) this.certify(connection, shown);
-    return connection;
-  }
-
-  /** Whom nobody goes by the name of may still log in, unless certificates are demanded. */
-  private certify(connection: Connection, { user, demanded }: ShownCertificate): void {
-    const known = user === null ? undefined : this.directory.user(user);
-    if (known) connection.certify(known, this.directory);
-    else if (demanded) {
-      this.options.log.warn('login.refused', { user: user ?? '', peer: connection.peer });
-      connection.destroy();
-    }
-  }
-
-  private logConnection(event: string, peer: string): void {
-    if (!this.limits.logsConnections) return;
-    this.options.log.info(event, { peer, connections: this.connections.size });
-  }
-
   /** Reads the clock for everything that happens until the next call. */
   private tick(): void {
     const { clock } = this.options;
     this.now.set(clock.wallMs(), clock.monotonicMs());
   }
 
-  private wake(connection: Connection): void {
-    this.awake.add(connection);
-    if (this.awake.size === 1) this.options.clock.soon(() => this.resumeAwake());
-  }
-
-  private resumeAwake(): void {
-    const awake = [...this.awake];
-    this.awake.clear();
-    this.tick();
-    for (const connection of awake) connection.resume();
-  }
-
-  private sweep(): void {
-    this.tick();
-    const nowMs = this.options.clock.monotonicMs();
-    const idleMs = this.limits.idleSeconds * 1000;
-    for (const connection of this.connections) connection.sweep(nowMs, idleMs);
-    if (!this.stopping) this.planSweep();
-  }
-
-  private planSweep(): void {
-    const delayMs = this.limits.idleSeconds > 0 ? sweepMs.forIdle : sweepMs.usual;
-    this.sweepTimer?.cancel();
-    this.sweepTimer = this.options.clock.after(delayMs, () => this.sweep());
-  }
-
   private connectionsMax(): number {
-    return this.options.connectionsMax ?? this.limits.connectionsMax;
+    return this.options.connectionsMax ?? this.clients.limits.connectionsMax;
   }
 
   private limitFigures(): Record<string, number> {
@@ -293,17 +205,11 @@ export class DataService implements KvAdmin {
     this.options.disk.setThreads?.(this.threads);
   }
 
-  private setLimits(limits: KvLimits): void {
-    const hasNewIdleTime = limits.idleSeconds !== this.limits.idleSeconds;
-    this.limits = limits;
-    if (hasNewIdleTime) this.planSweep();
-  }
-
   private async follow(desired: KvDesired): Promise<KvReport> {
     if (this.stopping) throw new Error('the data service is stopping');
     this.tick();
     const { directory } = this;
-    this.setLimits(desired.limits ?? freshLimits);
+    this.clients.follow(desired.limits ?? freshLimits);
     this.setThreads(desired.threads ?? freshThreads);
     if (desired.tls) this.listener.useTls(desired.tls);
     const isPlainForThisMachineOnly = desired.plainForThisMachineOnly ?? false;
@@ -327,13 +233,13 @@ export class DataService implements KvAdmin {
   /** A port that cannot be opened again is tried again with the whole wanted state, as the manager does after a failure. */
   private async openPlainTo(isForThisMachineOnly: boolean): Promise<void> {
     await this.listener.listenForThisMachineOnly(isForThisMachineOnly);
-    if (isForThisMachineOnly) for (const connection of this.exposed) connection.hangUp();
+    if (isForThisMachineOnly) this.clients.hangUpOnExposed();
   }
 
   private async followBucket(spec: BucketSpec): Promise<void> {
     const known = this.hosts.get(spec.name);
     if (known) {
-      if (await known.follow(spec)) this.pushConfig(known);
+      if (await known.follow(spec)) this.clients.pushConfig(known.served);
       return;
     }
     const host = new BucketHost(spec, this.bucketOptions);
@@ -360,7 +266,7 @@ export class DataService implements KvAdmin {
     this.hosts.delete(served.name);
     this.directory.buckets.delete(served.name);
     served.producers.bucketGone();
-    for (const connection of this.connections) if (connection.session.bucket === served) connection.hangUp();
+    this.clients.hangUpOn(served);
     await host.destroy();
   }
 
@@ -369,17 +275,8 @@ export class DataService implements KvAdmin {
     const { disk, folder } = this.bucketOptions;
     await disk.destroy(bucketFiles(folder, uuid, 0));
   }
-
-  private pushConfig({ served }: BucketHost): void {
-    for (const connection of this.connections) {
-      const bytes = configPush(connection.session, served);
-      if (bytes) connection.push(bytes);
-    }
-  }
 }
 
 /** A bucket of the same name with another uuid is another bucket. */
 const isWanted = ({ served }: BucketHost, specs: readonly BucketSpec[]): boolean =>
   specs.some((spec) => spec.name === served.name && spec.uuid === served.uuid);
-
-const peerOf = (socket: Socket): string => `${socket.remoteAddress}:${socket.remotePort}`;

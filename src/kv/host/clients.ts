@@ -1,0 +1,155 @@
+// The connections of the data service: who is there, who is woken, who has been idle too long, and the end of them all.
+import type { Socket } from 'node:net';
+import { deferred } from '#base/deferred.ts';
+import { isLoopback } from '#base/loopback.ts';
+import type { ShownCertificate } from '#ports/client-certificate.ts';
+import type { ClientGate } from '#ports/client-gate.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { TrafficFigures } from '../activity.ts';
+import type { KvLimits } from '../admin.ts';
+import { Connection, type ConnectionHost } from '../connection/connection.ts';
+import { SocketTransport } from '../listener/socket-transport.host.ts';
+import type { Directory } from '../served/directory.ts';
+import type { ServedBucket } from '../served/served-bucket.ts';
+import { configPush } from './config-push.ts';
+
+export interface ClientsOptions {
+  clock: Clock;
+  log: Log;
+  directory: Directory;
+  gate: ClientGate;
+  traffic: TrafficFigures;
+  /** Reads the clock for what is done next. */
+  tick: () => void;
+  /** More than one client is there: not only the node's own check at its start. */
+  clientsCome?: (() => void) | undefined;
+}
+
+export const freshLimits: KvLimits = { connectionsMax: 65_000, idleSeconds: 0, logsConnections: false };
+/** Idle clients are looked for more often. */
+const sweepMs = { usual: 5_000, forIdle: 1_000 };
+const drainMs = 2_000;
+
+export class Clients {
+  readonly all = new Set<Connection>();
+  limits = freshLimits;
+  private readonly options: ClientsOptions;
+  private readonly awake = new Set<Connection>();
+  /** Those of other machines that are not encrypted. */
+  private readonly exposed = new Set<Connection>();
+  private sweepTimer: Timer | null = null;
+  private allGone: () => void = () => {};
+
+  constructor(options: ClientsOptions) {
+    this.options = options;
+  }
+
+  connect(host: ConnectionHost, socket: Socket, shown: ShownCertificate | null): Connection {
+    const { clientsCome, gate, traffic } = this.options;
+    const connection = new Connection(host, new SocketTransport(socket), peerOf(socket));
+    this.all.add(connection);
+    if (this.all.size === 2) clientsCome?.();
+    gate.follow(socket);
+    traffic.connections++;
+    if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.exposed.add(connection);
+    this.log('connection.opened', connection.peer);
+    if (shown) this.certify(connection, shown);
+    return connection;
+  }
+
+  refused(socket: Socket): void {
+    this.options.traffic.rejected++;
+    this.log('connection.refused', peerOf(socket));
+  }
+
+  forget(connection: Connection): void {
+    this.all.delete(connection);
+    this.exposed.delete(connection);
+    this.log('connection.closed', connection.peer);
+    if (this.all.size === 0) this.allGone();
+  }
+
+  wake(connection: Connection): void {
+    this.awake.add(connection);
+    if (this.awake.size === 1) this.options.clock.soon(() => this.resumeAwake());
+  }
+
+  follow(limits: KvLimits): void {
+    const hasNewIdleTime = limits.idleSeconds !== this.limits.idleSeconds;
+    this.limits = limits;
+    if (hasNewIdleTime) this.planSweep();
+  }
+
+  /** From now on those who keep us waiting, or ask for nothing for too long, are hung up on. */
+  planSweep(): void {
+    const delayMs = this.limits.idleSeconds > 0 ? sweepMs.forIdle : sweepMs.usual;
+    this.sweepTimer?.cancel();
+    this.sweepTimer = this.options.clock.after(delayMs, () => this.sweep());
+  }
+
+  hangUpOnExposed(): void {
+    for (const connection of this.exposed) connection.hangUp();
+  }
+
+  /** Connections on the bucket end with it. */
+  hangUpOn(bucket: ServedBucket): void {
+    for (const connection of this.all) if (connection.session.bucket === bucket) connection.hangUp();
+  }
+
+  pushConfig(bucket: ServedBucket): void {
+    for (const connection of this.all) {
+      const bytes = configPush(connection.session, bucket);
+      if (bytes) connection.push(bytes);
+    }
+  }
+
+  /** Buckets are flushed and answered for by now: clients get a moment to take their last replies. */
+  async end(): Promise<void> {
+    this.sweepTimer?.cancel();
+    for (const connection of this.all) connection.hangUp();
+    await this.waitUntilGone();
+    for (const connection of this.all) connection.destroy();
+  }
+
+  private async waitUntilGone(): Promise<void> {
+    if (this.all.size === 0) return;
+    const gone = deferred<void>();
+    const timer = this.options.clock.after(drainMs, gone.resolve);
+    this.allGone = gone.resolve;
+    await gone.promise;
+    timer.cancel();
+  }
+
+  /** Whom nobody goes by the name of may still log in, unless certificates are demanded. */
+  private certify(connection: Connection, { user, demanded }: ShownCertificate): void {
+    const { directory, log } = this.options;
+    const known = user === null ? undefined : directory.user(user);
+    if (known) connection.certify(known, directory);
+    else if (demanded) {
+      log.warn('login.refused', { user: user ?? '', peer: connection.peer });
+      connection.destroy();
+    }
+  }
+
+  private log(event: string, peer: string): void {
+    if (this.limits.logsConnections) this.options.log.info(event, { peer, connections: this.all.size });
+  }
+
+  private resumeAwake(): void {
+    const awake = [...this.awake];
+    this.awake.clear();
+    this.options.tick();
+    for (const connection of awake) connection.resume();
+  }
+
+  private sweep(): void {
+    this.options.tick();
+    const nowMs = this.options.clock.monotonicMs();
+    const idleMs = this.limits.idleSeconds * 1000;
+    for (const connection of this.all) connection.sweep(nowMs, idleMs);
+    this.planSweep();
+  }
+}
+
+const peerOf = (socket: Socket): string => `${socket.remoteAddress}:${socket.remotePort}`;
