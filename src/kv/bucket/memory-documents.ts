@@ -20,22 +20,19 @@ import { Bit, maxKeyBytes, Word } from '../memory/layout.ts';
 import { advanceCas, nextCas } from '../vbucket/cas-clock.ts';
 import type { Collections } from '../vbucket/collections.ts';
 import { checkIncoming } from '../vbucket/conflict.ts';
-import { checkSize, draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../vbucket/drafts.ts';
+import { draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../vbucket/drafts.ts';
 import type { Expirer } from '../vbucket/expirer.ts';
 import { absoluteExpiry, capExpiry, lockSecondsDefault, lockSecondsMax } from '../vbucket/expiry.ts';
 import { emptyDraft } from '../vbucket/items.ts';
 import { checkExisting, checkStore, isInFlight } from '../vbucket/preconditions.ts';
 import type { Residency } from '../vbucket/residency.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import type { Lacking } from './background-fetches.ts';
+import { AwayDocuments, type DiskReads } from './away-documents.ts';
 import type { DurableWrites } from './durable-writes.ts';
-import { isDeleted, isExpired, LentDocument, showValue } from './lent-document.ts';
 import type { MemoryKeeper } from './memory-keeper.ts';
 import type { PersistenceWaits } from './persistence-waits.ts';
 import { type BucketRules, checkDurability } from './rules.ts';
-
-/** A vbucket with this much unwritten is one that the disk can't follow: writes wait their turn. */
-const maxDirtyBytesPerVbucket = 64 * 1024 * 1024;
+import { WriteRoom } from './write-room.ts';
 
 /** An item that was asked for before has the first of these and not the second. */
 const seekBits = Bit.used | Bit.pending;
@@ -50,10 +47,8 @@ export interface MemoryDocumentsOptions {
   residency: Residency;
   keeper: MemoryKeeper;
   expirer: Expirer;
-  /** Reads a document that is on disk only. */
-  readFromDisk: (lacking: Lacking, done: WhenFetched) => void;
-  /** As `readFromDisk`, past memory. */
-  readStored: (lacking: Lacking, done: WhenFetched) => void;
+  /** Null where nothing is on disk only. */
+  reads: DiskReads | null;
   /** Something in this vbucket waits to be written; `isUrgent` when a client waits for that. */
   onDirty: (row: number, isUrgent: boolean) => void;
   /** Somebody looks how far this vbucket is on disk. */
@@ -65,8 +60,6 @@ export class MemoryDocuments implements Documents {
   onSettled: (token: number, status: Status) => void = () => {};
   /** Answered to every change while not success: persistence is lost. */
   writeRefusal: Status = Status.success;
-  /** Writes that found no room. */
-  memoryRefusals = 0;
   private readonly type: BucketType;
   private readonly rules: BucketRules;
   private readonly vbuckets: Vbuckets;
@@ -76,17 +69,12 @@ export class MemoryDocuments implements Documents {
   private readonly residency: Residency;
   private readonly keeper: MemoryKeeper;
   private readonly expirer: Expirer;
-  private readonly readFromDisk: MemoryDocumentsOptions['readFromDisk'];
-  private readonly readPast: MemoryDocumentsOptions['readStored'];
+  private readonly away: AwayDocuments;
+  private readonly room: WriteRoom;
   private readonly onDirty: (row: number, isUrgent: boolean) => void;
   private readonly onWatched: (row: number) => void;
   private readonly draft = emptyDraft();
-  /** The last write found memory above the high watermark. */
-  private isTight = false;
   private readonly visited = emptyItemView();
-  /** What the last call lacked. */
-  private lacking: Lacking = { vb: 0, key: Buffer.alloc(0), seqno: 0 };
-  private readonly lent = new LentDocument();
   /** A cache spreads keys by their hash, whatever vbucket a client names. */
   private readonly anyVbucket: boolean;
 
@@ -100,8 +88,8 @@ export class MemoryDocuments implements Documents {
     this.residency = options.residency;
     this.keeper = options.keeper;
     this.expirer = options.expirer;
-    this.readFromDisk = options.readFromDisk;
-    this.readPast = options.readStored;
+    this.away = new AwayDocuments(options.vbuckets, options.reads);
+    this.room = new WriteRoom(options);
     this.onDirty = options.onDirty;
     this.onWatched = options.onWatched;
     this.vbucketCount = options.vbuckets.rows.count;
@@ -110,6 +98,11 @@ export class MemoryDocuments implements Documents {
 
   get memUsed(): number {
     return this.keeper.usedBytes;
+  }
+
+  /** Writes that found no room. */
+  get memoryRefusals(): number {
+    return this.room.refusals;
   }
 
   isActive(vb: number): boolean {
@@ -130,22 +123,15 @@ export class MemoryDocuments implements Documents {
   }
 
   awaitDisk(done: WhenFetched): void {
-    this.readFromDisk(this.lacking, done);
+    this.away.bringBack(done);
   }
 
   lend(fetched: FetchedDocument | null): void {
-    this.lent.fetched = fetched;
+    this.away.lend(fetched);
   }
 
   readStored(done: (found: StoredDocument | null | Status) => void): void {
-    const { now } = this.vbuckets;
-    this.readPast(this.lacking, (fetched) => {
-      if (typeof fetched === 'number') done(fetched);
-      else {
-        const { item } = fetched;
-        done(item === null || isDeleted(item) || isExpired(item, now.seconds) ? null : item);
-      }
-    });
+    this.away.read(done);
   }
 
   /** Looks a document up for nobody, so that it expires if it has to; reads it first where it is on disk only. */
@@ -194,7 +180,7 @@ export class MemoryDocuments implements Documents {
     if (incoming.isDeletion) this.markDeleted();
     else draft.expiry = this.capped(request, request.expiry);
     if (incoming.isExpiration) draft.bits |= Bit.expired;
-    const room = this.checkRoom();
+    const room = this.room.check(draft);
     if (room !== Status.success) return room;
     if (!vbuckets.writeIncoming(draft, incoming, result)) return Status.outOfMemory;
     this.onDirty(place.row, false);
@@ -234,7 +220,7 @@ export class MemoryDocuments implements Documents {
     if (isInFlight(items, address)) return Status.syncWriteInProgress;
     if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
     if (items.isLocked(address, now)) return Status.locked;
-    if (this.lacksValue()) return this.missing(key, keyStart, keyEnd);
+    if (this.lacksValue()) return this.away.lack(key, keyStart, keyEnd);
     const isGiven = seconds > 0 && seconds <= lockSecondsMax;
     advanceCas(rows, row, now);
     result.casHi = rows.casHi[row] as number;
@@ -308,8 +294,7 @@ export class MemoryDocuments implements Documents {
   ): Status {
     const refusal = this.look(vb, key, keyStart, keyEnd);
     const { items, now, place } = this.vbuckets;
-    if (refusal !== Status.success)
-      return refusal === notResident ? this.lent.show(this.lacking, now.seconds, view) : refusal;
+    if (refusal !== Status.success) return refusal === notResident ? this.away.show(view) : refusal;
     const { address } = place;
     if (address === 0) return Status.keyNotFound;
     const state = items.state(address);
@@ -327,18 +312,14 @@ export class MemoryDocuments implements Documents {
 
   /** Shows the item at `place`, of which the value is on disk, once that was read. */
   private showAway(key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
-    this.missing(key, keyStart, keyEnd);
-    const item = this.lent.versionOf(this.lacking);
-    if (item === null) return notResident;
-    this.vbuckets.show(this.vbuckets.place.address, view);
-    showValue(item, view);
-    return Status.success;
+    this.away.lack(key, keyStart, keyEnd);
+    return this.away.showWithValue(view);
   }
 
   /** The item at `place` expires with a part of its value; who reads need not wait until memory has room for that. */
   private lacksToExpire(key: Buffer, keyStart: number, keyEnd: number): Status {
-    this.missing(key, keyStart, keyEnd);
-    return this.lent.versionOf(this.lacking) === null ? notResident : Status.keyNotFound;
+    this.away.lack(key, keyStart, keyEnd);
+    return this.away.hasVersion() ? Status.keyNotFound : notResident;
   }
 
   private refusal(vb: number): Status {
@@ -354,7 +335,7 @@ export class MemoryDocuments implements Documents {
     const row = this.anyVbucket ? (hash >>> 16) % this.vbucketCount : vb;
     if (vbuckets.look(row, hash, key, keyStart, keyEnd) !== 0) return Status.success;
     if (!this.residency.mayBeAway(row, hash, key, keyStart, keyEnd)) return Status.success;
-    return this.missing(key, keyStart, keyEnd);
+    return this.away.lack(key, keyStart, keyEnd);
   }
 
   /** Whether the value of the item at `place` is on disk only. */
@@ -369,15 +350,8 @@ export class MemoryDocuments implements Documents {
     return address !== 0 && this.expirer.needsValue(address);
   }
 
-  private missing(key: Buffer, keyStart: number, keyEnd: number): Status {
-    const { items, place } = this.vbuckets;
-    const seqno = place.address === 0 ? 0 : items.seqno(place.address);
-    this.lacking = { vb: place.row, key: Buffer.from(key.subarray(keyStart, keyEnd)), seqno };
-    return notResident;
-  }
-
   private missingOf({ key, keyStart, keyEnd }: MutationRequest): Status {
-    return this.missing(key, keyStart, keyEnd);
+    return this.away.lack(key, keyStart, keyEnd);
   }
 
   /** As `reach`, for changes by clients: the level must be one this node can give. */
@@ -392,7 +366,7 @@ export class MemoryDocuments implements Documents {
   private reach(request: MutationRequest): Status {
     const { keyStart, keyEnd } = request;
     // First, since room is made by moving items that the look would find.
-    if (this.isTight) this.keeper.makeRoom();
+    this.room.prepare();
     const refusal = this.look(request.vb, request.key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
     if (this.writeRefusal !== Status.success) return this.writeRefusal;
@@ -434,29 +408,12 @@ export class MemoryDocuments implements Documents {
   /** Writes the draft at once, or as a pending version when the level asks for the disk. */
   private change(request: MutationRequest, result: MutationResult): Status {
     const { draft, vbuckets } = this;
-    const status = this.checkRoom();
+    const status = this.room.check(draft);
     if (status !== Status.success) return status;
     if (this.levelOf(request) > DurabilityLevel.majority) return this.changeDurably(request, result);
     if (!vbuckets.write(draft, result)) return Status.outOfMemory;
     this.onDirty(vbuckets.place.row, false);
     return Status.success;
-  }
-
-  /** Whether the draft fits; deletions need no room. */
-  private checkRoom(): Status {
-    const isUpdate = (this.draft.bits & Bit.deleted) === 0;
-    if (!isUpdate || !this.isFull()) return checkSize(this.draft);
-    this.memoryRefusals++;
-    return Status.temporaryFailure;
-  }
-
-  private isFull(): boolean {
-    const { rows, place } = this.vbuckets;
-    if ((rows.dirtyBytes[place.row] as number) > maxDirtyBytesPerVbucket) return true;
-    const used = this.keeper.usedBytes + this.vbuckets.growth(this.draft);
-    this.isTight = used > this.keeper.highBytes;
-    if (this.isTight) this.keeper.press();
-    return used > this.rules.quotaBytes;
   }
 
   private changeDurably(request: MutationRequest, result: MutationResult): Status {
@@ -478,7 +435,7 @@ export class MemoryDocuments implements Documents {
     draftOf(request, draft);
     keepAll(draft, vbuckets.items, address);
     draft.expiry = expiry;
-    if (this.isFull()) return Status.temporaryFailure;
+    if (this.room.lacks(draft)) return Status.temporaryFailure;
     const status = this.changeDurably(request, result);
     if (status === Status.success) vbuckets.show(address, view);
     return status;

@@ -1,0 +1,56 @@
+// Whether memory has room for one version more. Close to the quota a write makes some itself.
+import { Status } from '#wire/status.ts';
+import { Bit } from '../memory/layout.ts';
+import { checkSize } from '../vbucket/drafts.ts';
+import type { Draft } from '../vbucket/items.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import type { MemoryKeeper } from './memory-keeper.ts';
+import type { BucketRules } from './rules.ts';
+
+/** A vbucket with this much unwritten is one that the disk can't follow: writes wait their turn. */
+const maxDirtyBytesPerVbucket = 64 * 1024 * 1024;
+
+export interface WriteRoomOptions {
+  rules: BucketRules;
+  vbuckets: Vbuckets;
+  keeper: MemoryKeeper;
+}
+
+export class WriteRoom {
+  /** Writes that found none. */
+  refusals = 0;
+  private readonly rules: BucketRules;
+  private readonly vbuckets: Vbuckets;
+  private readonly keeper: MemoryKeeper;
+  /** The last write found memory above the high watermark. */
+  private isTight = false;
+
+  constructor({ rules, vbuckets, keeper }: WriteRoomOptions) {
+    this.rules = rules;
+    this.vbuckets = vbuckets;
+    this.keeper = keeper;
+  }
+
+  /** Before a write looks its key up: items move when room is made. */
+  prepare(): void {
+    if (this.isTight) this.keeper.makeRoom();
+  }
+
+  /** Whether the draft, whose key was looked up, is small enough and fits; deletions need no room. */
+  check(draft: Draft): Status {
+    const isUpdate = (draft.bits & Bit.deleted) === 0;
+    if (!isUpdate || !this.lacks(draft)) return checkSize(draft);
+    this.refusals++;
+    return Status.temporaryFailure;
+  }
+
+  /** Whether there is none for the draft. */
+  lacks(draft: Draft): boolean {
+    const { rows, place } = this.vbuckets;
+    if ((rows.dirtyBytes[place.row] as number) > maxDirtyBytesPerVbucket) return true;
+    const used = this.keeper.usedBytes + this.vbuckets.growth(draft);
+    this.isTight = used > this.keeper.highBytes;
+    if (this.isTight) this.keeper.press();
+    return used > this.rules.quotaBytes;
+  }
+}
