@@ -7,7 +7,6 @@ import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
 import type { EngineActivity } from '../activity.ts';
 import type { BucketType, EvictionPolicy, Manifest, WarmUpReport } from '../admin.ts';
-import type { CutItem } from '../data/cut.ts';
 import { type BucketFiles, type DamagedFile, type DiskSizes, noSizes } from '../data/disk-engine.ts';
 import { Collections } from '../vbucket/collections.ts';
 import { Cutter } from '../vbucket/cutter.ts';
@@ -16,22 +15,21 @@ import { Expirer } from '../vbucket/expirer.ts';
 import { figuresOf, type VbucketFigures } from '../vbucket/figures.ts';
 import type { Now } from '../vbucket/now.ts';
 import { Residency } from '../vbucket/residency.ts';
-import { Sweeper } from '../vbucket/sweeper.ts';
 import { Vbuckets } from '../vbucket/vbuckets.ts';
-import { BackgroundFetches, type Lacking } from './background-fetches.ts';
+import { BackgroundFetches } from './background-fetches.ts';
+import { BackgroundWork } from './background-work.ts';
 import { BucketKeys } from './bucket-keys.ts';
 import { activityOf, type BucketStats, countsOf } from './bucket-stats.ts';
 import { ChangeFeed } from './change-feed.ts';
-import { CollectionSweep } from './collection-sweep.ts';
-import { Compaction } from './compaction.ts';
+import type { Compaction } from './compaction.ts';
 import { DurableWrites } from './durable-writes.ts';
-import { ExpiryPager, expiryPagerSecondsDefault } from './expiry-pager.ts';
+import { takeFetched } from './fetch-intake.ts';
 import { Flusher } from './flusher.ts';
 import { collectionSpecs, defaultManifest, manifestState, manifestUid } from './manifest.ts';
 import { MemoryDocuments } from './memory-documents.ts';
 import { MemoryKeeper } from './memory-keeper.ts';
 import { PersistenceWaits } from './persistence-waits.ts';
-import { collectionKeysOf, expiredKeysOf, readerOf, type Storage } from './read-rows.ts';
+import { readerOf, type Storage } from './read-rows.ts';
 import type { BucketRules } from './rules.ts';
 import { Timings } from './timings.ts';
 import { beginLife, WarmUp } from './warm-up.ts';
@@ -62,7 +60,6 @@ export class Bucket {
   readonly documents: MemoryDocuments;
   readonly changes: ChangeFeed;
   readonly rules: BucketRules;
-  readonly compaction: Compaction;
   readonly timings = new Timings();
   readonly keys: BucketKeys;
   state: 'warmup' | 'ready' | 'failed' = 'warmup';
@@ -73,7 +70,6 @@ export class Bucket {
   private readonly vbuckets: Vbuckets;
   private readonly collections = new Collections();
   private readonly cutter: Cutter;
-  private readonly sweep: CollectionSweep;
   private readonly events: EventRecorder;
   private readonly durableWrites: DurableWrites;
   private readonly waits: PersistenceWaits;
@@ -83,7 +79,7 @@ export class Bucket {
   private readonly expirer: Expirer;
   private readonly fetches: BackgroundFetches | null;
   private readonly warmUp: WarmUp | null;
-  private readonly expiryPager: ExpiryPager;
+  private readonly background: BackgroundWork;
   private files: BucketFiles | null;
   private isOpen = false;
   private isServing = false;
@@ -128,10 +124,8 @@ export class Bucket {
     this.fetches = storage ? this.makeFetches(storage) : null;
     this.warmUp = storage ? this.makeWarmUp(storage) : null;
     this.documents = this.makeDocuments();
-    this.expiryPager = this.makeExpiryPager(policy);
-    this.compaction = this.makeCompaction();
+    this.background = this.makeBackground(policy);
     this.keys = this.makeKeys();
-    this.sweep = this.makeSweep(policy);
     this.takeManifest(options.manifest ?? defaultManifest);
   }
 
@@ -140,6 +134,10 @@ export class Bucket {
     const started = this.begin();
     this.starting = started.catch(() => {});
     return started;
+  }
+
+  get compaction(): Compaction {
+    return this.background.compaction;
   }
 
   /** How far the start is; null without a disk. */
@@ -191,7 +189,7 @@ export class Bucket {
 
   /** How often documents that nobody asks for are looked through for expired ones. */
   expireEvery(seconds: number): void {
-    this.expiryPager.every(seconds);
+    this.background.expireEvery(seconds);
   }
 
   /** Items of collections that are gone are freed in the background. */
@@ -200,7 +198,7 @@ export class Bucket {
     if (this.isServing) this.tellManifest();
     // While keys are read, what is still to come of them is met when all is there.
     if (this.state === 'warmup') for (const id of gone) this.warmUp?.gone.add(id);
-    else if (gone.length > 0) this.sweep.begin(gone);
+    else this.background.free(gone);
   }
 
   stats(): BucketStats {
@@ -249,7 +247,6 @@ export class Bucket {
   /** Nothing goes on from then on but what others wait for. */
   private async halt(): Promise<void> {
     this.refuseAll();
-    this.sweep.stop();
     await this.warmUp?.stop();
     await this.starting;
     await this.compaction.stop();
@@ -261,7 +258,7 @@ export class Bucket {
     for (const row of this.readable) this.vbuckets.rows.refusal[row] = Status.success;
     this.flusher?.resume();
     this.keeper.start();
-    this.expiryPager.start();
+    this.background.start();
     this.state = this.readable.length === 0 ? 'failed' : 'ready';
     this.isServing = this.state === 'ready';
   }
@@ -292,7 +289,7 @@ export class Bucket {
     this.readable = readable;
     await this.flusher?.writeStates(changed);
     this.isSettled = true;
-    if (warmUp.gone.size > 0) this.sweep.begin([...warmUp.gone]);
+    this.background.free([...warmUp.gone]);
   }
 
   private makeWarmUp({ disk, files }: Storage): WarmUp {
@@ -329,18 +326,6 @@ export class Bucket {
     });
   }
 
-  private makeSweep(policy: EvictionPolicy): CollectionSweep {
-    const { clock, storage } = this.options;
-    const sweeper = new Sweeper({
-      vbuckets: this.vbuckets,
-      collections: this.collections,
-      isPersistent: () => this.flusher !== null && !this.isDiskLost,
-      onDirty: (row) => this.flusher?.dirtied(row, false),
-    });
-    const disk = storage && policy === 'fullEviction' ? collectionKeysOf(storage) : null;
-    return new CollectionSweep({ sweeper, clock, tick: () => this.tick(), disk });
-  }
-
   private makeKeys(): BucketKeys {
     const { clock, random, storage } = this.options;
     const { collections, residency, vbuckets } = this;
@@ -349,16 +334,15 @@ export class Bucket {
     return new BucketKeys({ vbuckets, residency, collections, readRows, random, clock, tick });
   }
 
-  private makeCompaction(): Compaction {
-    const { clock, log, storage } = this.options;
-    return new Compaction({
-      vbuckets: this.vbuckets,
-      storage: storage
-        ? { disk: storage.disk, bucketUuid: storage.files.bucketUuid, fileCount: storage.files.fileCount }
-        : null,
+  private makeBackground(policy: EvictionPolicy): BackgroundWork {
+    const { clock, expiryPagerSeconds, log, storage } = this.options;
+    const { collections, documents, expirer, vbuckets } = this;
+    return new BackgroundWork({
+      ...{ vbuckets, collections, documents, expirer, policy, storage, expiryPagerSeconds, clock, log },
+      tick: () => this.tick(),
+      isPersistent: () => this.flusher !== null && !this.isDiskLost,
       isServed: () => this.isServing,
-      clock,
-      log,
+      onDirty: (row) => this.flusher?.dirtied(row, false),
     });
   }
 
@@ -377,6 +361,8 @@ export class Bucket {
   }
 
   private makeFetches({ disk, files }: Storage): BackgroundFetches {
+    const { collections, keeper, residency, vbuckets } = this;
+    const intake = { vbuckets, collections, residency, keeper };
     return new BackgroundFetches({
       disk,
       bucketUuid: files.bucketUuid,
@@ -384,44 +370,8 @@ export class Bucket {
       clock: this.options.clock,
       timings: this.timings,
       tick: () => this.tick(),
-      take: (lacking, item) => this.takeFetched(lacking, item),
-      noteAbsent: (row, key) => this.residency.noteAbsent(row, key),
-    });
-  }
-
-  /**
-   * An item whose collection was dropped while the disk was read stays there, for the sweep; so does one of which only
-   * the value was asked for and that has left meanwhile: a newer version may have left, too.
-   */
-  private takeFetched({ vb: row, seqno }: Lacking, item: CutItem): boolean {
-    const { collections, keeper, residency, vbuckets } = this;
-    const { buffer, keyStart, keyEnd } = item;
-    const hash = vbuckets.hash(buffer, keyStart, keyEnd);
-    const isAway = vbuckets.look(row, hash, buffer, keyStart, keyEnd) === 0;
-    if (isAway && seqno !== 0) return true;
-    if (isAway && collections.slotOf(buffer, keyStart) < 0) {
-      residency.noteAbsent(row, buffer.subarray(keyStart, keyEnd));
-      return true;
-    }
-    keeper.makeRoom();
-    keeper.press();
-    return keeper.admitsValues && residency.comeBack(row, item);
-  }
-
-  private makeExpiryPager(policy: EvictionPolicy): ExpiryPager {
-    const { clock, storage } = this.options;
-    const { items, now } = this.vbuckets;
-    return new ExpiryPager({
-      clock,
-      expirer: this.expirer,
-      seconds: this.options.expiryPagerSeconds ?? expiryPagerSecondsDefault,
-      tick: () => this.tick(),
-      visit: (row, key, done) => this.documents.visit(row, key, done),
-      keyAt: (address) => ({
-        vb: items.row(address),
-        key: items.page(address).subarray(items.keyStart(address), items.valueStart(address)),
-      }),
-      disk: storage && policy === 'fullEviction' ? expiredKeysOf(storage, now) : null,
+      take: (lacking, item) => takeFetched(intake, lacking, item),
+      noteAbsent: (row, key) => residency.noteAbsent(row, key),
     });
   }
 
@@ -485,7 +435,7 @@ export class Bucket {
   private refuseAll(): void {
     this.isServing = false;
     this.keeper.stop();
-    this.expiryPager.stop();
+    this.background.pause();
     this.vbuckets.rows.refusal.fill(Status.temporaryFailure);
   }
 

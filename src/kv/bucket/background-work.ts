@@ -1,0 +1,96 @@
+// What goes on in a bucket that nobody waits for: what dropped collections left behind is freed, expired documents are
+// removed, files are compacted.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { EvictionPolicy } from '../admin.ts';
+import type { Collections } from '../vbucket/collections.ts';
+import type { Expirer } from '../vbucket/expirer.ts';
+import { Sweeper } from '../vbucket/sweeper.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { CollectionSweep } from './collection-sweep.ts';
+import { Compaction } from './compaction.ts';
+import { ExpiryPager, expiryPagerSecondsDefault } from './expiry-pager.ts';
+import type { MemoryDocuments } from './memory-documents.ts';
+import { collectionKeysOf, expiredKeysOf, type Storage } from './read-rows.ts';
+
+export interface BackgroundWorkOptions {
+  vbuckets: Vbuckets;
+  collections: Collections;
+  documents: MemoryDocuments;
+  expirer: Expirer;
+  policy: EvictionPolicy;
+  storage: Storage | undefined;
+  expiryPagerSeconds: number | undefined;
+  clock: Clock;
+  log: Log;
+  /** Reads the clock for what is done next. */
+  tick: () => void;
+  /** Whether what is changed will come to disk. */
+  isPersistent: () => boolean;
+  isServed: () => boolean;
+  onDirty: (row: number) => void;
+}
+
+export class BackgroundWork {
+  readonly compaction: Compaction;
+  private readonly sweep: CollectionSweep;
+  private readonly expiryPager: ExpiryPager;
+
+  constructor(options: BackgroundWorkOptions) {
+    const { policy, storage } = options;
+    // Only then whole documents are on disk alone.
+    const departed = policy === 'fullEviction' ? storage : undefined;
+    this.compaction = compactionOf(options);
+    this.sweep = sweepOf(options, departed);
+    this.expiryPager = pagerOf(options, departed);
+  }
+
+  start(): void {
+    this.expiryPager.start();
+  }
+
+  /** Compaction goes on until it is stopped. */
+  pause(): void {
+    this.expiryPager.stop();
+    this.sweep.stop();
+  }
+
+  /** Frees what there is of these collections. */
+  free(gone: readonly number[]): void {
+    if (gone.length > 0) this.sweep.begin(gone);
+  }
+
+  /** How often documents that nobody asks for are looked through for expired ones. */
+  expireEvery(seconds: number): void {
+    this.expiryPager.every(seconds);
+  }
+}
+
+function compactionOf({ clock, isServed, log, storage, vbuckets }: BackgroundWorkOptions): Compaction {
+  const { disk, files } = storage ?? {};
+  const from = disk && files && { disk, bucketUuid: files.bucketUuid, fileCount: files.fileCount };
+  return new Compaction({ vbuckets, storage: from ?? null, isServed, clock, log });
+}
+
+function sweepOf(options: BackgroundWorkOptions, departed: Storage | undefined): CollectionSweep {
+  const { clock, collections, isPersistent, onDirty, tick, vbuckets } = options;
+  const sweeper = new Sweeper({ vbuckets, collections, isPersistent, onDirty });
+  return new CollectionSweep({ sweeper, clock, tick, disk: departed ? collectionKeysOf(departed) : null });
+}
+
+function pagerOf(options: BackgroundWorkOptions, departed: Storage | undefined): ExpiryPager {
+  const { clock, documents, expirer, tick, vbuckets } = options;
+  const { items, now } = vbuckets;
+  return new ExpiryPager({
+    clock,
+    expirer,
+    seconds: options.expiryPagerSeconds ?? expiryPagerSecondsDefault,
+    tick,
+    visit: (row, key, done) => documents.visit(row, key, done),
+    keyAt: (address) => ({
+      vb: items.row(address),
+      key: items.page(address).subarray(items.keyStart(address), items.valueStart(address)),
+    }),
+    disk: departed ? expiredKeysOf(departed, now) : null,
+  });
+}

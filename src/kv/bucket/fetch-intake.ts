@@ -1,0 +1,33 @@
+// Takes documents that were read for a client back into memory, if there is room and memory has not moved on.
+import type { CutItem } from '../data/cut.ts';
+import type { Collections } from '../vbucket/collections.ts';
+import type { Residency } from '../vbucket/residency.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import type { Lacking } from './background-fetches.ts';
+import type { MemoryKeeper } from './memory-keeper.ts';
+
+export interface FetchIntakeOptions {
+  vbuckets: Vbuckets;
+  collections: Collections;
+  residency: Residency;
+  keeper: MemoryKeeper;
+}
+
+/**
+ * False when there is no room. An item whose collection was dropped while the disk was read stays there, for the sweep;
+ * so does one of which only the value was asked for and that has left meanwhile: a newer version may have left, too.
+ */
+export function takeFetched(options: FetchIntakeOptions, { vb, seqno }: Lacking, item: CutItem): boolean {
+  const { collections, keeper, residency, vbuckets } = options;
+  const { buffer, keyStart, keyEnd } = item;
+  const hash = vbuckets.hash(buffer, keyStart, keyEnd);
+  const isAway = vbuckets.look(vb, hash, buffer, keyStart, keyEnd) === 0;
+  if (isAway && seqno !== 0) return true;
+  if (isAway && collections.slotOf(buffer, keyStart) < 0) {
+    residency.noteAbsent(vb, buffer.subarray(keyStart, keyEnd));
+    return true;
+  }
+  keeper.makeRoom();
+  keeper.press();
+  return keeper.admitsValues && residency.comeBack(vb, item);
+}
