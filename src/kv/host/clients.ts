@@ -39,6 +39,7 @@ export class Clients {
   /** Those of other machines that are not encrypted. */
   private readonly exposed = new Set<Connection>();
   private sweepTimer: Timer | null = null;
+  private isEnding = false;
   private allGone: () => void = () => {};
 
   constructor(options: ClientsOptions) {
@@ -83,9 +84,15 @@ export class Clients {
 
   /** From now on those who keep us waiting, or ask for nothing for too long, are hung up on. */
   planSweep(): void {
+    if (this.isEnding) return;
     const delayMs = this.limits.idleSeconds > 0 ? sweepMs.forIdle : sweepMs.usual;
     this.sweepTimer?.cancel();
     this.sweepTimer = this.options.clock.after(delayMs, () => this.sweep());
+  }
+
+  endSweeps(): void {
+    this.isEnding = true;
+    this.sweepTimer?.cancel();
   }
 
   hangUpOnExposed(): void {
@@ -106,7 +113,6 @@ export class Clients {
 
   /** Buckets are flushed and answered for by now: clients get a moment to take their last replies. */
   async end(): Promise<void> {
-    this.sweepTimer?.cancel();
     for (const connection of this.all) connection.hangUp();
     await this.waitUntilGone();
     for (const connection of this.all) connection.destroy();

@@ -155,6 +155,7 @@ export class DataService implements KvAdmin {
 
   async stop(): Promise<void> {
     this.stopping = true;
+    this.clients.endSweeps();
     const closed = this.listener.close();
     await this.last;
     await Promise.all([...this.hosts.values()].map((host) => host.stop()));
