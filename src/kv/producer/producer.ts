@@ -14,6 +14,7 @@ import { isBarred } from '../stream/filter.ts';
 import { type ItemForm, MessageWriter } from '../stream/message-writer.ts';
 import { EndReason, type MarkerVersion, OpenFlag } from '../stream/messages.ts';
 import { Stream, type StreamHost, type StreamOptions } from '../stream/stream.ts';
+import { ClientWatch } from './client-watch.ts';
 
 export const streamPrivileges = Privilege.dcpProducer | Privilege.dcpStream;
 
@@ -26,22 +27,12 @@ const producerLimits = {
   pages: 4,
   /** Streams of one connection. */
   streams: 4096,
-  /** NOOPs in a row that a client may leave unanswered. */
-  missedNoops: 2,
   /** Pages are kept for a client that takes nothing, and unsent bytes for one whose socket takes nothing. */
   pagesKeptMs: 5_000,
   unsentKeptMs: 120_000,
 } as const;
 
 const tickMs = 1000;
-
-/** When anything moved last, and what the figures were then. */
-interface Progress {
-  atMs: number;
-  bytesSent: number;
-  bytesUnacked: number;
-  unsentBytes: number;
-}
 
 export interface ProducerOptions {
   name: string;
@@ -68,12 +59,9 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   private isClosed = false;
   private revision: number;
   private timer: Timer;
-  private lastNoopMs: number;
   private readonly opened: number;
   private lastSent: number;
-  private readonly progress: Progress;
-  private noopsOpen = 0;
-  private noopOpaque = 0;
+  private readonly watch: ClientWatch;
 
   constructor(options: ProducerOptions) {
     this.options = options;
@@ -81,8 +69,8 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.bucket = options.bucket;
     this.writer = new MessageWriter(options.output);
     this.revision = options.directory.revision;
-    this.lastNoopMs = this.opened = this.lastSent = options.clock.monotonicMs();
-    this.progress = { atMs: this.opened, bytesSent: 0, bytesUnacked: 0, unsentBytes: 0 };
+    this.opened = this.lastSent = options.clock.monotonicMs();
+    this.watch = new ClientWatch(this.opened);
     this.timer = options.clock.after(tickMs, () => this.tick());
   }
 
@@ -102,7 +90,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   }
 
   get isAwaitingNoop(): boolean {
-    return this.noopsOpen > 0;
+    return this.watch.isAwaitingNoop;
   }
 
   all(): Stream[] {
@@ -171,7 +159,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
 
   /** The client answered one of our messages. */
   answered(): void {
-    this.noopsOpen = 0;
+    this.watch.answered();
   }
 
   drained(): void {
@@ -308,14 +296,15 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     const { connection, clock } = this.options;
     const nowMs = clock.monotonicMs();
     if (!this.checkProgress(nowMs) || !this.followUsers()) return;
-    const isNoopDue = this.controls.noop && nowMs - this.lastNoopMs >= this.controls.noopIntervalMs;
-    if (isNoopDue && this.noopsOpen >= producerLimits.missedNoops) {
+    const { noop, noopIntervalMs } = this.controls;
+    const isNoopDue = noop && this.watch.isNoopDue(nowMs, noopIntervalMs);
+    if (isNoopDue && this.watch.hasMissedNoops) {
       connection.destroy();
       return;
     }
     this.stretchLeft = producerLimits.stretchBytes;
     connection.send(() => {
-      if (isNoopDue) this.sendNoop(nowMs);
+      if (isNoopDue) this.writer.noop(this.watch.nextNoop(nowMs));
       for (const stream of this.streams.values()) if (this.hasRoom) stream.tellPosition();
     });
     this.schedule();
@@ -323,15 +312,9 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
 
   /** Clients that take nothing are waited for, but not with much memory, nor for ever; false when that ends. */
   private checkProgress(nowMs: number): boolean {
-    const { figures, progress } = this;
     const { unsentBytes } = this.options.connection;
-    const { bytesSent, bytesUnacked } = figures;
-    const isStill =
-      bytesSent === progress.bytesSent &&
-      bytesUnacked === progress.bytesUnacked &&
-      unsentBytes === progress.unsentBytes;
-    if (!isStill) Object.assign(progress, { atMs: nowMs, bytesSent, bytesUnacked, unsentBytes });
-    const stillMs = nowMs - progress.atMs;
+    const { bytesSent, bytesUnacked } = this.figures;
+    const stillMs = this.watch.stillMs(nowMs, { bytesSent, bytesUnacked, unsentBytes });
     if (stillMs >= producerLimits.pagesKeptMs && this.isHeldUp)
       for (const stream of this.streams.values()) stream.letGoOfPage();
     const isAlive = unsentBytes === 0 || stillMs < producerLimits.unsentKeptMs;
@@ -346,13 +329,6 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     });
     connection.hangUp();
     return false;
-  }
-
-  private sendNoop(nowMs: number): void {
-    this.lastNoopMs = nowMs;
-    this.noopsOpen++;
-    this.noopOpaque = (this.noopOpaque + 1) >>> 0;
-    this.writer.noop(this.noopOpaque);
   }
 }
 
