@@ -19,6 +19,7 @@ import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.ts';
+import type { SpareRoom } from '#replog/spare-room.ts';
 import type { NodeOptions } from './node-options.ts';
 import { openConfiguration } from './open-configuration.ts';
 import { OpenPorts } from './open-ports.ts';
@@ -30,6 +31,7 @@ type PortOption = Extract<keyof NodeOptions, `${string}-port`>;
 export interface NodeDeps {
   /** Of the data folder. */
   secrets: SecretBox;
+  spareRoom?: SpareRoom;
   log: Log;
   onLost: (reason: Error) => void;
 }
@@ -57,7 +59,7 @@ export class Node {
   readonly manager: ClusterManager;
   readonly metrics: Metrics;
 
-  constructor(options: NodeOptions, { secrets, log, onLost }: NodeDeps) {
+  constructor(options: NodeOptions, { secrets, spareRoom, log, onLost }: NodeDeps) {
     this.options = options;
     this.log = log;
     this.loginSecret = secrets.derivedKey('logins of nobody');
@@ -69,7 +71,7 @@ export class Node {
       }),
     );
     const dataFolder = options['data-dir'];
-    this.store = openConfiguration(dataFolder);
+    this.store = openConfiguration(dataFolder, spareRoom);
     this.stops.push({ name: 'configuration', stop: () => this.store[Symbol.asyncDispose]() });
     this.metrics = this.stopping('metrics', metricsIn(join(dataFolder, 'metrics'), log.child('metrics')));
     this.manager = this.stopping('manager', this.createManager(dataFolder, secrets));

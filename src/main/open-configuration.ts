@@ -3,22 +3,23 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.ts';
+import type { SpareRoom } from '#replog/spare-room.ts';
 import { configurationPath } from './data-folder.ts';
 import { StartError } from './start-error.ts';
 
-export function openConfiguration(folder: string): EmbeddedConfigStore {
+export function openConfiguration(folder: string, spareRoom?: SpareRoom): EmbeddedConfigStore {
   const path = configurationPath(folder);
   // Before it is opened: SQLite removes the log of a file that is empty.
   if (sizeOf(path) === 0 && (sizeOf(`${path}-wal`) > 0 || hasData(folder))) throw lost(path);
-  const store = open(path);
+  const store = open(path, spareRoom);
   if (store.revision() > 0 || !hasData(folder)) return store;
   void store[Symbol.asyncDispose]();
   throw lost(path);
 }
 
-function open(path: string): EmbeddedConfigStore {
+function open(path: string, spareRoom: SpareRoom | undefined): EmbeddedConfigStore {
   try {
-    return new EmbeddedConfigStore(path);
+    return new EmbeddedConfigStore(path, spareRoom);
   } catch (error) {
     throw new StartError((error as Error).message, { cause: error });
   }

@@ -8,7 +8,7 @@ import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { DataFolder } from './data-folder.ts';
-import { keepReserve, useReserve } from './disk-reserve.ts';
+import { DiskReserve } from './disk-reserve.ts';
 import { applyPlan, type FirstStart, provision } from './first-start.ts';
 import { type InitPlan, isEmptyPlan, planOf } from './init-plan.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
@@ -45,16 +45,19 @@ export async function runNode(
   if (wanted === null && !makePassword && !isEmptyPlan(plan)) {
     throw new UsageError('--bucket and --init need --username and --password');
   }
-  useReserve(options['data-dir']);
+  const reserve = new DiskReserve(options['data-dir'], realClock);
+  reserve.useForStart();
   const folder = DataFolder.open(options['data-dir'], realRandom);
   const held = lockDataFolder(options['data-dir']);
   const log = pinoLog(options['log-level']);
   const node = new Node(options, {
     secrets: secretsOf(folder),
+    spareRoom: reserve,
     log,
     onLost: (reason) => die(log, new Error('the data service ended', { cause: reason })),
   });
   stopOnSignals(async () => {
+    reserve.stop();
     await Promise.all([node.stop(), companion?.stop()]);
     held.release();
   });
@@ -64,10 +67,11 @@ export async function runNode(
     if (credentials !== null) node.manager.promiseTo(credentials);
     await node.start();
     await becomeReady({ node, options, folder, plan, credentials, made: wanted === null, companion, log });
-    keepReserve(options['data-dir']);
+    reserve.keep();
     node.startMetrics();
     giveBackWhenIdle();
   } catch (error) {
+    reserve.stop();
     await node.stop();
     throw error instanceof UnsealError ? keyLost(folder, error) : error;
   }

@@ -9,11 +9,17 @@ export interface Entry<T = unknown> {
   readonly revision: number;
 }
 
+export interface ChangeOptions {
+  /** The change lets space on the disk be freed: when that is full, room held back for such changes serves it. */
+  freesSpace?: boolean;
+}
+
 export interface ConfigStore {
   get<T>(key: string): Promise<Entry<T> | null>;
   list<T>(prefix: string): Promise<Entry<T>[]>;
   /** Writes if the key is at `expectedRevision` (0: absent). Answers the new revision, or null when another was first. */
-  put<T>(key: string, value: T, expectedRevision: number): Promise<number | null>;
+  put<T>(key: string, value: T, expectedRevision: number, options?: ChangeOptions): Promise<number | null>;
+  /** A deletion frees space. */
   delete(key: string, expectedRevision: number): Promise<boolean>;
   /** Calls `changed` with every existing entry under the prefix, then after each change (`null` value: deleted). */
   watch(prefix: string, changed: (key: string, entry: Entry | null) => void): Promise<{ stop(): void }>;
@@ -28,11 +34,12 @@ export async function update<T>(
   key: string,
   initial: T,
   change: (value: T) => T,
+  options?: ChangeOptions,
 ): Promise<{ value: T; revision: number }> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const entry = await store.get<T>(key);
     const value = change(entry?.value ?? initial);
-    const revision = await store.put(key, value, entry?.revision ?? 0);
+    const revision = await store.put(key, value, entry?.revision ?? 0, options);
     if (revision !== null) return { value, revision };
   }
   throw new Error(`configuration key ${key}: too many concurrent writers`);

@@ -5,7 +5,8 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { FilePlace } from '#ports/file-place.ts';
 import { checkWal } from '#ports/wal-check.ts';
-import type { ConfigStore, Entry } from './config-store.ts';
+import type { ChangeOptions, ConfigStore, Entry } from './config-store.ts';
+import { noSpareRoom, type SpareRoom } from './spare-room.ts';
 import { WatchList } from './watch-list.ts';
 
 /** "DVNC", so that another program's file is told apart. */
@@ -21,11 +22,13 @@ interface Row {
 export class EmbeddedConfigStore implements ConfigStore {
   readonly #database: DatabaseSync;
   readonly #place: FilePlace;
+  readonly #spareRoom: SpareRoom;
   readonly #statements: ReturnType<typeof prepare>;
   #watchers = new WatchList();
   #revision: number;
 
-  constructor(path: string) {
+  constructor(path: string, spareRoom: SpareRoom = noSpareRoom) {
+    this.#spareRoom = spareRoom;
     this.#database = open(path);
     this.#place = new FilePlace(path);
     this.#statements = prepare(this.#database);
@@ -42,11 +45,12 @@ export class EmbeddedConfigStore implements ConfigStore {
     return rows.filter((row) => row.key.startsWith(prefix)).map((row) => entryOf<T>(row));
   }
 
-  async put<T>(key: string, value: T, expectedRevision: number): Promise<number | null> {
+  async put<T>(key: string, value: T, expectedRevision: number, { freesSpace = false }: ChangeOptions = {}) {
     const json = JSON.stringify(value);
-    const done = this.#change(key, expectedRevision, (revision) =>
-      this.#statements.put.run(key, json, revision),
-    );
+    const write = (revision: number) => this.#statements.put.run(key, json, revision);
+    const done = freesSpace
+      ? this.#changeInSpareRoom(key, expectedRevision, write)
+      : this.#change(key, expectedRevision, write);
     if (!done) return null;
     const revision = this.#revision;
     this.#watchers.tell(key, { key, value: JSON.parse(json), revision });
@@ -55,7 +59,7 @@ export class EmbeddedConfigStore implements ConfigStore {
 
   async delete(key: string, expectedRevision: number): Promise<boolean> {
     if (expectedRevision === 0) return false;
-    const done = this.#change(key, expectedRevision, () => this.#statements.delete.run(key));
+    const done = this.#changeInSpareRoom(key, expectedRevision, () => this.#statements.delete.run(key));
     if (done) this.#watchers.tell(key, null);
     return done;
   }
@@ -72,6 +76,17 @@ export class EmbeddedConfigStore implements ConfigStore {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#watchers.clear();
     if (this.#database.isOpen) this.#database.close();
+  }
+
+  #changeInSpareRoom(key: string, expectedRevision: number, write: (revision: number) => void): boolean {
+    for (;;) {
+      try {
+        return this.#change(key, expectedRevision, write);
+      } catch (error) {
+        const isFull = error instanceof UnwritableError && isDiskFull(error.cause);
+        if (!isFull || !this.#spareRoom.giveUp()) throw error;
+      }
+    }
   }
 
   /** One transaction: compare the key's revision, count the store's, write. */

@@ -9,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statfsSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -36,8 +37,8 @@ async function client(node: NodeProcess, bucket = 'b'): Promise<KvConnection> {
 
 const set = async (to: KvConnection, key: string, value: Buffer, vb = 0): Promise<number> =>
   (await to.ask({ opcode: 1, vb, key: Buffer.from(key), extras: Buffer.alloc(8), value })).status;
-const durableSet = async (to: KvConnection, key: string, value: string): Promise<number> => {
-  const write = { opcode: 1, magic: 0x08, framing: persisted, key: Buffer.from(key) };
+const durableSet = async (to: KvConnection, key: string, value: string, vb = 0): Promise<number> => {
+  const write = { opcode: 1, vb, magic: 0x08, framing: persisted, key: Buffer.from(key) };
   return (await to.ask({ ...write, extras: Buffer.alloc(8), value: Buffer.from(value) })).status;
 };
 const get = async (from: KvConnection, key: string, vb = 0) =>
@@ -108,6 +109,58 @@ test('a node starts on a full disk: it reads, says why it takes no writes, and d
     await eventually(async () => assert.equal(await set(c, 'after', value), success));
     c.close();
     assert.equal(await again.stop(), 0);
+  } finally {
+    execFileSync('umount', ['--lazy', dataDir]);
+    rmSync(dataDir, { recursive: true });
+  }
+});
+
+test('on a full disk buckets are deleted and flushed, which makes room for the others', {
+  skip: needs('mount'),
+}, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-full-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'divan-test', dataDir]);
+  try {
+    await using node = await NodeProcess.start({ dataDir, args: [...args, '--bucket', 'third'] });
+    const at = '/pools/default/buckets';
+    assert.equal((await node.request(`${at}/other`, 'POST', { flushEnabled: '1' })).status, 200);
+    assert.equal((await node.request(`${at}/third/scopes`, 'POST', { name: 's' })).status, 200);
+    for (const bucket of ['other', 'b']) await storeMegabytes(node, bucket, 15);
+    const ballast = openSync(join(dataDir, 'ballast'), 'w');
+    const [b, third] = [await client(node, 'b'), await client(node, 'third')];
+    const isFull = async (): Promise<void> => {
+      fillWith(ballast);
+      for (const bucket of [b, third]) {
+        assert.equal(await set(bucket, 'k', Buffer.alloc(1_000_000, 'v')), temporaryFailure);
+      }
+      fillWith(ballast);
+      const refused = await node.request('/internalSettings', 'POST', { maxBucketCount: '20' });
+      assert.equal(await refused.text(), '["Nothing was changed: the disk of the data folder is full."]');
+    };
+    await eventually(isFull);
+    assert.equal((await node.request(`${at}/third/scopes/s`, 'DELETE')).status, 200);
+    const flushed = await node.request(`${at}/other/controller/doFlush`, 'POST');
+    assert.deepEqual([flushed.status, await flushed.text()], [200, '']);
+    await eventually(async () => assert.equal(await durableSet(third, 'k', 'v'), success));
+    assert.ok(freeBytes(dataDir) > 8_000_000, `${freeBytes(dataDir)}`);
+    await eventually(isFull);
+    const deleted = await node.request(`${at}/b`, 'DELETE');
+    assert.deepEqual([deleted.status, await deleted.text()], [200, '']);
+    await eventually(async () => assert.equal(await durableSet(third, 'k', 'w'), success));
+    assert.ok(freeBytes(dataDir) > 12_000_000, `${freeBytes(dataDir)}`);
+    closeSync(ballast);
+    rmSync(join(dataDir, 'ballast'));
+    for (const connection of [b, third]) connection.close();
+    await node.stop('SIGKILL');
+    await using again = await NodeProcess.start({ dataDir });
+    assert.equal((await again.request(`${at}/b`)).status, 404);
+    const c = await client(again, 'third');
+    assert.equal((await get(c, 'k')).value.toString(), 'w');
+    const other = await client(again, 'other');
+    assert.equal((await get(other, 'k0')).status, 1);
+    assert.equal(statSync(join(dataDir, 'reserve')).size, 8 * 1024 * 1024);
+    for (const connection of [c, other]) connection.close();
+    await again.stop();
   } finally {
     execFileSync('umount', ['--lazy', dataDir]);
     rmSync(dataDir, { recursive: true });
@@ -207,16 +260,34 @@ for (const harm of ['cut', 'flipped'] as const) {
 function fillUp(path: string): void {
   const descriptor = openSync(path, 'w');
   try {
-    for (let bytes = 1 << 20; bytes >= 4096; ) {
-      try {
-        if (writeSync(descriptor, Buffer.alloc(bytes)) < bytes) bytes >>= 1;
-      } catch {
-        bytes >>= 1;
-      }
-    }
+    fillWith(descriptor);
   } finally {
     closeSync(descriptor);
   }
+}
+
+function fillWith(descriptor: number): void {
+  for (let bytes = 1 << 20; bytes >= 4096; ) {
+    try {
+      if (writeSync(descriptor, Buffer.alloc(bytes)) < bytes) bytes >>= 1;
+    } catch {
+      bytes >>= 1;
+    }
+  }
+}
+
+/** On disk when it answers: nothing of it waits for room later. */
+async function storeMegabytes(node: NodeProcess, bucket: string, count: number): Promise<void> {
+  const connection = await client(node, bucket);
+  for (let i = 0; i < count; i++) {
+    assert.equal(await durableSet(connection, `k${i}`, 'v'.repeat(1_000_000), i % 4), success);
+  }
+  connection.close();
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 function spoil(path: string, harm: 'cut' | 'flipped'): void {

@@ -84,7 +84,9 @@ export class FakeKv {
   }
   async report(): Promise<KvReport> {
     const buckets = this.desired?.buckets ?? [];
-    return aKvReport({ buckets: buckets.map(({ name, uuid }) => this.#reportOf(name, uuid)) });
+    return aKvReport({
+      buckets: buckets.map(({ name, uuid, incarnation }) => this.#reportOf(name, uuid, incarnation)),
+    });
   }
   async randomKey(): Promise<string | null> {
     return this.key;
@@ -95,8 +97,8 @@ export class FakeKv {
   async cancelCompaction(uuid: string, origin?: string): Promise<void> {
     this.compactions.push([uuid, `cancel ${origin}`]);
   }
-  #reportOf(name: string, uuid: string): BucketReport {
-    return aBucketReport({ name, uuid, ...this.figures[name] });
+  #reportOf(name: string, uuid: string, incarnation: number): BucketReport {
+    return aBucketReport({ name, uuid, incarnation, ...this.figures[name] });
   }
 }
 

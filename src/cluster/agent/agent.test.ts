@@ -16,6 +16,7 @@ class FakeKv {
   asked: KvDesired[] = [];
   hold: Promise<void> | null = null;
   failures = 0;
+  failedFlushes = 0;
   reports = 0;
   ops = 0;
   readonly compactions: unknown[] = [];
@@ -28,7 +29,9 @@ class FakeKv {
   }
   async report(): Promise<KvReport> {
     this.reports++;
-    const buckets = (this.asked.at(-1)?.buckets ?? []).map((bucket) => this.#reportOf(bucket.uuid));
+    const buckets = (this.asked.at(-1)?.buckets ?? []).map(({ uuid, incarnation }) =>
+      this.#reportOf(uuid, incarnation),
+    );
     return aKvReport({ buckets });
   }
   async randomKey(): Promise<string | null> {
@@ -40,8 +43,9 @@ class FakeKv {
   async cancelCompaction(uuid: string, origin?: string): Promise<void> {
     this.compactions.push([uuid, `cancel ${origin}`]);
   }
-  #reportOf(uuid: string): BucketReport {
-    return aBucketReport({ name: uuid, uuid, ops: this.ops });
+  #reportOf(uuid: string, wanted: number): BucketReport {
+    const incarnation = this.failedFlushes-- > 0 ? 0 : wanted;
+    return aBucketReport({ name: uuid, uuid, incarnation, ops: this.ops });
   }
 }
 
@@ -156,6 +160,21 @@ describe('agent', () => {
     clock.advance(1_000);
     await creation;
     assert.equal(kv.asked.length, before + 1);
+    await agent.stop();
+  });
+
+  it('has a flush that failed tried again, and is not settled before', async () => {
+    const { agent, buckets, kv, clock } = await anAgent();
+    await buckets.create({ ...form, name: 'b', flushEnabled: '1' }, true);
+    const before = kv.asked.length;
+    kv.failedFlushes = 1;
+    let isFlushed = false;
+    const flush = buckets.flush('b').then(() => (isFlushed = true));
+    for (let turns = 0; turns < 10; turns++) await turn();
+    assert.deepEqual([kv.asked.length - before, isFlushed], [1, false]);
+    clock.advance(1_000);
+    await flush;
+    assert.equal(kv.asked.length - before, 2);
     await agent.stop();
   });
 

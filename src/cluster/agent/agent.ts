@@ -1,6 +1,6 @@
 // On each node: watches the configuration, tells the data service the whole wanted state, keeps what it reports.
 // Level-triggered: whatever happened in between, one run brings the data service to the newest state.
-import type { KvAdmin, TlsSpec, UserSpec } from '#kv/admin.ts';
+import type { BucketReport, KvAdmin, TlsSpec, UserSpec } from '#kv/admin.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -152,14 +152,16 @@ export class Agent implements DataService {
     const manifests = new Map(
       view.liveBuckets().map((bucket) => [bucket.name, view.manifest(bucket.uuid)] as const),
     );
+    const desired = desiredState(view, users.specs(manifests), tls.current());
     const report = await kv.apply({
-      ...desiredState(view, users.specs(manifests), tls.current()),
+      ...desired,
       plainForThisMachineOnly: listening.isPlainForThisMachineOnly,
       clients: clients.admitted,
     });
     this.#samples.take(report, momentOf(clock));
     if (this.#samples.isWarming()) this.#scheduleSample();
     for (const bucket of leaving) await this.#forget(bucket.uuid);
+    checkEmptied(desired.buckets, report.buckets);
     this.#applied = wanted;
     this.#settledRevision = Math.max(this.#settledRevision, revision);
     this.#tell();
@@ -170,10 +172,13 @@ export class Agent implements DataService {
     const { store } = this.#deps;
     const manifest = await store.get(manifestKey(uuid));
     if (manifest) await store.delete(manifest.key, manifest.revision);
-    await this.#buckets.change((state) => {
-      const { [uuid]: _gone, ...byUuid } = state.byUuid;
-      return { ...state, byUuid };
-    });
+    await this.#buckets.change(
+      (state) => {
+        const { [uuid]: _gone, ...byUuid } = state.byUuid;
+        return { ...state, byUuid };
+      },
+      { freesSpace: true },
+    );
   }
 
   #metered(uuid: string): MeteredBucket | null {
@@ -220,6 +225,16 @@ export class Agent implements DataService {
 
   #tell(): void {
     for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+type Emptied = Pick<BucketReport, 'name' | 'uuid' | 'incarnation'>;
+
+/** A flush that failed is tried again: on a full disk others may have taken the room of the new files. */
+function checkEmptied(desired: readonly Emptied[], present: readonly Emptied[]): void {
+  const incarnations = new Map(desired.map(({ uuid, incarnation }) => [uuid, incarnation]));
+  for (const { name, uuid, incarnation } of present) {
+    if (incarnation < (incarnations.get(uuid) ?? 0)) throw new Error(`bucket "${name}" is not flushed yet`);
   }
 }
 

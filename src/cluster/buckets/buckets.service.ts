@@ -24,6 +24,8 @@ const flushTimeoutMs = 30_000;
 /** The bucket is usable right after the answer in all but rare cases; it never delays a caller for longer. */
 const courtesyMs = 2_000;
 const mib = 1024 * 1024;
+/** A bucket with less on disk is not flushed where that is full: its new, empty files need about as much. */
+const flushFreesBytes = 4 * mib;
 
 export interface DiskUse {
   totalBytes: number;
@@ -115,7 +117,9 @@ export class BucketsService {
   async remove(name: string): Promise<void> {
     const { view, store, clock } = this.#deps;
     const { uuid } = this.find(name);
-    const done = await store.changeBucket(uuid, (bucket) => ({ ...bucket, state: 'deleting' }));
+    const done = await store.changeBucket(uuid, (bucket) => ({ ...bucket, state: 'deleting' }), {
+      freesSpace: true,
+    });
     if (!done) throw refuse.notFound();
     const gone = await until(view, () => view.buckets.byUuid[uuid] === undefined, removalTimeoutMs, clock);
     if (!gone) throw refuse.bare({ _: 'Bucket deletion not yet complete, but will continue.\r\n' }, 500);
@@ -123,10 +127,13 @@ export class BucketsService {
 
   async flush(name: string): Promise<void> {
     const { data, store } = this.#deps;
-    const done = await store.changeBucket(this.find(name).uuid, (bucket) => {
+    const emptied = (bucket: StoredBucket): StoredBucket => {
       if (!bucket.flushEnabled) throw refuse.bare({ _: 'Flush is disabled for the bucket' });
       return { ...bucket, incarnation: bucket.incarnation + 1 };
-    });
+    };
+    const { uuid } = this.find(name);
+    const freesSpace = (data.measured(uuid)?.diskBytes ?? 0) >= flushFreesBytes;
+    const done = await store.changeBucket(uuid, emptied, { freesSpace });
     if (!done) throw refuse.notFound();
     if (await data.settled(done.revision, flushTimeoutMs)) return;
     throw refuse.bare({ _: 'Flush failed with unexpected error. Check server logs for details.' }, 500);

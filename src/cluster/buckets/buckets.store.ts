@@ -1,5 +1,5 @@
 // The key that holds all buckets: every change of a name, a quota or a state is a compare-and-set of it.
-import type { ConfigStore } from '#replog/config-store.ts';
+import type { ChangeOptions, ConfigStore } from '#replog/config-store.ts';
 import { update } from '#replog/config-store.ts';
 import { type BucketsState, bucketsKey, noBuckets, type StoredBucket } from '../config/cluster-state.ts';
 
@@ -11,21 +11,25 @@ export class BucketsStore {
   }
 
   /** `change` may throw to leave all as it is. */
-  change(change: (state: BucketsState) => BucketsState): Promise<{ value: BucketsState; revision: number }> {
-    return update(this.#store, bucketsKey, noBuckets(0), change);
+  change(
+    change: (state: BucketsState) => BucketsState,
+    options?: ChangeOptions,
+  ): Promise<{ value: BucketsState; revision: number }> {
+    return update(this.#store, bucketsKey, noBuckets(0), change, options);
   }
 
   /** Answers null when the bucket is gone or going. */
   async changeBucket(
     uuid: string,
     change: (bucket: StoredBucket, state: BucketsState) => StoredBucket,
+    options?: ChangeOptions,
   ): Promise<{ value: BucketsState; revision: number } | null> {
     let found = true;
     const result = await this.change((state) => {
       const bucket = state.byUuid[uuid];
       found = bucket?.state === 'ready';
       return bucket && found ? withBucket(state, change(bucket, state)) : state;
-    });
+    }, options);
     return found ? result : null;
   }
 }

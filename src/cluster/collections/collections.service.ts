@@ -1,7 +1,7 @@
 // Scopes and collections of a bucket: one key each, changed by compare-and-set.
 import { refuse } from '#contract/errors.ts';
 import type { Clock } from '#ports/clock.ts';
-import { type ConfigStore, update } from '#replog/config-store.ts';
+import { type ChangeOptions, type ConfigStore, update } from '#replog/config-store.ts';
 import {
   freshManifest,
   type ManifestState,
@@ -43,7 +43,7 @@ export class CollectionsService {
   }
 
   dropScope(bucket: string, name: string): Promise<string> {
-    return this.#change(bucket, (manifest) => manifests.dropScope(manifest, name));
+    return this.#change(bucket, (manifest) => manifests.dropScope(manifest, name), { freesSpace: true });
   }
 
   addCollection(bucket: string, scope: string, wanted: { name: string; maxTTL?: number | undefined }) {
@@ -51,7 +51,9 @@ export class CollectionsService {
   }
 
   dropCollection(bucket: string, scope: string, name: string): Promise<string> {
-    return this.#change(bucket, (manifest) => manifests.dropCollection(manifest, scope, name));
+    return this.#change(bucket, (manifest) => manifests.dropCollection(manifest, scope, name), {
+      freesSpace: true,
+    });
   }
 
   changeCollection(bucket: string, scope: string, name: string, maxTTL: number | undefined) {
@@ -89,15 +91,25 @@ export class CollectionsService {
   }
 
   /** Answers the new manifest's uid. */
-  async #change(bucketName: string, change: (manifest: ManifestState) => ManifestState): Promise<string> {
+  async #change(
+    bucketName: string,
+    change: (manifest: ManifestState) => ManifestState,
+    options?: ChangeOptions,
+  ): Promise<string> {
     const { store, data } = this.#deps;
     const bucket = this.#bucket(bucketName);
     if (bucket.type === 'cache') throw refuse.text('Not allowed on this type of bucket');
-    const { value, revision } = await update(store, manifestKey(bucket.uuid), freshManifest(), (before) => {
-      const after = change(before);
-      this.#checkLimits(bucket, before, after);
-      return after;
-    });
+    const { value, revision } = await update(
+      store,
+      manifestKey(bucket.uuid),
+      freshManifest(),
+      (before) => {
+        const after = change(before);
+        this.#checkLimits(bucket, before, after);
+        return after;
+      },
+      options,
+    );
     await data.settled(revision, courtesyMs);
     return value.uid;
   }

@@ -181,6 +181,7 @@ export class BucketHost {
     try {
       await this.bucket.flush(incarnation);
       this.incarnation = incarnation;
+      this.failure = null;
       if (this.bucket.state === 'ready') this.open();
     } catch (error) {
       this.fail('bucket.flush_failed', error);

@@ -54,7 +54,13 @@ export function renewFolder(files: BucketFiles): DataFileSpec[] {
   const generation = Math.max(0, ...(present?.generations ?? [])) + 1;
   const layout = layoutOf(files, generation);
   const specs = specsOf(files, layout);
-  makeFiles(files.folder, specs);
+  try {
+    makeFiles(files.folder, specs);
+  } catch {
+    // On a full disk for one. That the bucket is emptied is settled, and done by the next start when it does not come off now.
+    removeOthers(files.folder, []);
+    makeFiles(files.folder, specs);
+  }
   writeLayout(files.folder, layout);
   removeOthers(files.folder, specs);
   return specs;

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { needs } from '../../test/support/needs.ts';
+import { DiskReserve } from './disk-reserve.ts';
+
+const kib = 1024;
+const sizeIn = (folder: string): number => statSync(join(folder, 'reserve')).size;
+const freeIn = (folder: string): number => statfsSync(folder).bavail * statfsSync(folder).bsize;
+
+function onDisk(
+  bytes: number,
+  run: (folder: string, reserve: DiskReserve, clock: ManualClock) => void,
+): void {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-reserve-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'divan-test', folder]);
+  const clock = new ManualClock();
+  const reserve = new DiskReserve(folder, clock);
+  try {
+    run(folder, reserve, clock);
+  } finally {
+    reserve.stop();
+    execFileSync('umount', ['--lazy', folder]);
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test(
+  'a small disk has a small reserve, given up piece by piece and taken again once there is room',
+  {
+    skip: needs('mount'),
+  },
+  () =>
+    onDisk(4096 * kib, (folder, reserve, clock) => {
+      reserve.keep();
+      assert.equal(sizeIn(folder), 1024 * kib);
+      writeFileSync(join(folder, 'ballast'), Buffer.alloc(3072 * kib));
+      assert.equal(freeIn(folder), 0);
+      for (let left = 896; left >= 0; left -= 128) {
+        assert.equal(reserve.giveUp(), true);
+        assert.equal(sizeIn(folder), left * kib);
+      }
+      assert.equal(freeIn(folder), 1024 * kib);
+      assert.equal(reserve.giveUp(), false);
+      rmSync(join(folder, 'ballast'));
+      clock.advance(2_000);
+      assert.equal(sizeIn(folder), 1024 * kib);
+    }),
+);
+
+test('a disk without room for any reserve is used without one', { skip: needs('mount') }, () =>
+  onDisk(128 * kib, (folder, reserve, clock) => {
+    reserve.useForStart();
+    reserve.keep();
+    clock.advance(2_000);
+    assert.deepEqual(readdirSync(folder), []);
+    assert.equal(reserve.giveUp(), false);
+  }),
+);
+
+test(
+  'a start on a full disk leaves something to changes, and to the next start',
+  { skip: needs('mount') },
+  () =>
+    onDisk(64 * 1024 * kib, (folder, reserve) => {
+      reserve.keep();
+      reserve.useForStart();
+      assert.equal(sizeIn(folder), 8192 * kib, 'there is space enough');
+      writeFileSync(join(folder, 'ballast'), Buffer.alloc(56 * 1024 * kib));
+      reserve.useForStart();
+      assert.equal(sizeIn(folder), 1024 * kib);
+      reserve.useForStart();
+      assert.equal(sizeIn(folder), 512 * kib);
+    }),
+);
