@@ -1,7 +1,7 @@
 // The store's folder on a real disk. Nothing here waits on the thread.
 import { constants } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { BlockFile, LogFile, StoreFiles } from './files.ts';
 
 const temporarySuffix = '.tmp';
@@ -15,7 +15,8 @@ export class FolderStoreFiles implements StoreFiles {
   }
 
   async list(): Promise<{ name: string; bytes: number }[]> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    // Not the data folder itself: where that was moved away, it is not made anew.
+    for (const folder of [dirname(this.#folder), this.#folder]) await makeFolder(folder);
     const files: { name: string; bytes: number }[] = [];
     for (const name of await readdir(this.#folder)) {
       if (name.endsWith(temporarySuffix)) await this.remove(name);
@@ -97,5 +98,13 @@ async function writeWhole(path: string, parts: readonly Buffer[]): Promise<void>
     await file.sync();
   } finally {
     await file.close();
+  }
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
