@@ -101,12 +101,15 @@ export class AllowlistStore {
 
   /** What these are since the nodes were told, or could not be; those changed meanwhile stay as they are. */
   async settle(rows: readonly AllowlistRow[], stateOf: (row: AllowlistRow) => string | null): Promise<void> {
+    const changes = rows.map((row) => ({ row, to: stateOf(row) })).filter(({ row, to }) => to !== row.state);
+    const clusterId = changes[0]?.row.cluster_id;
+    if (clusterId === undefined) return;
     await this.store.transaction().execute(async (transaction) => {
-      for (const row of rows) {
-        const state = stateOf(row);
-        if (state === null) await transaction.deleteFrom('allowlist').where(unchanged(row)).execute();
-        else if (state !== row.state)
-          await transaction.updateTable('allowlist').set({ state }).where(unchanged(row)).execute();
+      // As whoever changes the list does: else each of two can hold an entry that the other waits for.
+      if (!(await hold(transaction, 'clusters', clusterId))) return;
+      for (const { row, to } of changes) {
+        if (to === null) await transaction.deleteFrom('allowlist').where(unchanged(row)).execute();
+        else await transaction.updateTable('allowlist').set({ state: to }).where(unchanged(row)).execute();
       }
     });
   }
