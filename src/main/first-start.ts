@@ -4,7 +4,7 @@
 import { KvClient, type StoredDocument } from '#client/kv.adapter.ts';
 import { type RestFields, type RestTarget, refusal, rest, restOk } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
-import type { InitPlan, PlannedBucket } from './init-plan.ts';
+import { type InitPlan, keptOnDisk, type PlannedBucket } from './init-plan.ts';
 
 export interface FirstStart {
   rest: RestTarget;
@@ -16,7 +16,6 @@ export interface FirstStart {
 
 const kvTimeoutMs = 30_000;
 const observedAtOnce = 1_000;
-const keptOnDisk: ReadonlySet<string> = new Set(['couchbase', 'membase', 'native']);
 
 /** Sets services, memory and the administrator. */
 export async function provision(

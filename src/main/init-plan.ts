@@ -2,6 +2,12 @@
 import { UsageError } from './options.ts';
 
 export const bucketTypes = ['couchbase', 'membase', 'native', 'ephemeral', 'memcached', 'cache'] as const;
+/** Of the other types nothing is. */
+export const keptOnDisk: ReadonlySet<string> = new Set<PlannedBucket['type']>([
+  'couchbase',
+  'membase',
+  'native',
+]);
 
 export interface PlannedBucket {
   name: string;

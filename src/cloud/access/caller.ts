@@ -4,6 +4,9 @@ import { forbidden } from '../answers/goof.ts';
 export const roles = ['organizationOwner', 'projectOwner', 'projectViewer', 'reader'] as const;
 export type Role = (typeof roles)[number];
 
+/** The role is one in a project, which has to be named with it. */
+export const isProjectRole = (role: Role): boolean => role === 'projectOwner' || role === 'projectViewer';
+
 export interface TokenIdentity {
   readonly tokenId: string;
   readonly role: Role;

@@ -84,15 +84,13 @@ export class TokenStore {
   }
 
   /** Whether it was ever issued, valid or not. */
-  async isKnown(token: string): Promise<boolean> {
-    const issued = this.options.store.selectFrom('tokens').select('id');
-    return (await issued.where('token_hash', '=', hashOf(token)).executeTakeFirst()) !== undefined;
+  isKnown(token: string): Promise<boolean> {
+    return this.isIssued('token_hash', hashOf(token));
   }
 
   /** The same of an access key. */
-  async isKnownKey(accessKey: string): Promise<boolean> {
-    const issued = this.options.store.selectFrom('tokens').select('id');
-    return (await issued.where('access_key', '=', accessKey).executeTakeFirst()) !== undefined;
+  isKnownKey(accessKey: string): Promise<boolean> {
+    return this.isIssued('access_key', accessKey);
   }
 
   /** A token that was not revoked; it may have expired. */
@@ -130,6 +128,11 @@ export class TokenStore {
 
   list(): Promise<TokenRow[]> {
     return this.options.store.selectFrom('tokens').selectAll().orderBy('created_at').orderBy('id').execute();
+  }
+
+  private async isIssued(column: 'token_hash' | 'access_key', value: string): Promise<boolean> {
+    const issued = this.options.store.selectFrom('tokens').select('id').where(column, '=', value);
+    return (await issued.executeTakeFirst()) !== undefined;
   }
 
   private async known(column: 'token_hash' | 'access_key', value: string): Promise<KnownToken | null> {

@@ -1,8 +1,9 @@
 // Allowlists: kept here, enforced by every listener of every node. Entries that run out are taken back on time.
-import type { Clock, Timer } from '#ports/clock.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { notFound } from '../answers/goof.ts';
 import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
+import { Rounds } from '../rounds.ts';
 import type { AllowlistRow, ClusterRow } from '../store/tables.ts';
 import type { EntryWish } from './allowlist.contract.ts';
 import { type AllowlistStore, hasExpired } from './allowlist.store.ts';
@@ -26,28 +27,21 @@ export class AllowlistService {
   private readonly options: AllowlistOptions;
   /** Clusters whose nodes could not be told, as has been said. */
   private readonly untold = new Set<string>();
-  private timer: Timer | null = null;
-  private running: Promise<void> = Promise.resolve();
-  private stopped = false;
+  private readonly rounds: Rounds;
 
   constructor(options: AllowlistOptions) {
     this.options = options;
+    const { clock, log } = options;
+    const onError = ({ message }: Error) => log.error('allowlist.unreadable', { reason: message });
+    this.rounds = new Rounds({ everyMs: lookMs, clock, onError });
   }
 
   start(): void {
-    this.timer = this.options.clock.after(lookMs, () => {
-      this.running = this.catchUp()
-        .catch((error: Error) => this.options.log.error('allowlist.unreadable', { reason: error.message }))
-        .finally(() => {
-          if (!this.stopped) this.start();
-        });
-    });
+    this.rounds.start(() => this.catchUp());
   }
 
-  async stop(): Promise<void> {
-    this.stopped = true;
-    this.timer?.cancel();
-    await this.running;
+  stop(): Promise<void> {
+    return this.rounds.stop();
   }
 
   async list({ id }: ClusterRow): Promise<AllowlistRow[]> {

@@ -1,7 +1,8 @@
 // What nodes may not have heard of their users, or may hear yet: a request that nobody answered can take effect once a node that
 // stood still goes on. Then the node is told again what the store says, twice, since the late request may be under way the first time.
-import type { Clock, Timer } from '#ports/clock.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { Rounds } from '../rounds.ts';
 import type { ClusterRow, Store, UserDoubtRow } from '../store/tables.ts';
 
 const lookMs = 2_000;
@@ -19,12 +20,13 @@ export type Settle = (cluster: ClusterRow, username: string) => Promise<void>;
 
 export class UserDoubts {
   private readonly options: UserDoubtsOptions;
-  private timer: Timer | null = null;
-  private running: Promise<void> = Promise.resolve();
-  private stopped = false;
+  private readonly rounds: Rounds;
 
   constructor(options: UserDoubtsOptions) {
     this.options = options;
+    const { clock, log } = options;
+    const onError = ({ message }: Error) => log.error('users.unreadable', { reason: message });
+    this.rounds = new Rounds({ everyMs: lookMs, clock, onError });
   }
 
   async note(clusterId: string, username: string): Promise<void> {
@@ -36,19 +38,11 @@ export class UserDoubts {
   }
 
   start(settle: Settle): void {
-    this.timer = this.options.clock.after(lookMs, () => {
-      this.running = this.settleDue(settle)
-        .catch((error: Error) => this.options.log.error('users.unreadable', { reason: error.message }))
-        .finally(() => {
-          if (!this.stopped) this.start(settle);
-        });
-    });
+    this.rounds.start(() => this.settleDue(settle));
   }
 
-  async stop(): Promise<void> {
-    this.stopped = true;
-    this.timer?.cancel();
-    await this.running;
+  stop(): Promise<void> {
+    return this.rounds.stop();
   }
 
   private async settleDue(settle: Settle): Promise<void> {

@@ -2,7 +2,7 @@
 // for it runs again, since memory may have had no room for it, or let it go before its turn came. It answers reads only;
 // what memory itself knows comes first.
 import { Status } from '#wire/status.ts';
-import { CutBits, type CutItem } from '../data/cut.ts';
+import { type CutItem, isDeleted, isExpired } from '../data/cut.ts';
 import {
   type FetchedDocument,
   type ItemView,
@@ -92,11 +92,6 @@ export class AwayDocuments {
     return lent !== null && lent.vb === lacking.vb && lent.key.equals(lacking.key) ? lent : null;
   }
 }
-
-const isDeleted = ({ bits }: CutItem): boolean => (bits & CutBits.deleted) !== 0;
-
-const isExpired = (item: CutItem, nowSeconds: number): boolean =>
-  !isDeleted(item) && item.expiry !== 0 && item.expiry <= nowSeconds;
 
 function showParts(item: CutItem, view: ItemView): void {
   view.buffer = item.buffer;

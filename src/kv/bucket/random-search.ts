@@ -3,7 +3,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
-import { CutBits, CutReader } from '../data/cut.ts';
+import { CutReader, isDeleted, isExpired } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import { collectionIdOf } from '../vbucket/collections.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
@@ -115,8 +115,9 @@ class RandomSearch {
     const reader = new CutReader(batch);
     while (reader.nextCut()) {
       while (reader.nextItem()) {
-        const { bits, buffer, expiry, keyEnd, keyStart } = reader.item;
-        const isLive = (bits & CutBits.deleted) === 0 && (expiry === 0 || expiry > now.seconds);
+        const { item } = reader;
+        const { buffer, keyEnd, keyStart } = item;
+        const isLive = !isDeleted(item) && !isExpired(item, now.seconds);
         if (isLive && collectionIdOf(buffer, keyStart) === this.collection)
           return Buffer.from(buffer.subarray(keyStart, keyEnd));
       }

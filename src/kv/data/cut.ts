@@ -46,6 +46,12 @@ export interface CutItem {
   bits: number;
 }
 
+export const isDeleted = ({ bits }: CutItem): boolean => (bits & CutBits.deleted) !== 0;
+
+/** A document that has run out and is not deleted yet. */
+export const isExpired = (item: CutItem, nowSeconds: number): boolean =>
+  !isDeleted(item) && item.expiry !== 0 && item.expiry <= nowSeconds;
+
 export const emptyCutItem = (buffer: Buffer = Buffer.alloc(0)): CutItem => ({
   buffer,
   keyStart: 0,

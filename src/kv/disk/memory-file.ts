@@ -6,6 +6,7 @@ import {
   type CutState,
   CutWriter,
   cutItemBytes,
+  isExpired,
   stateOfVbucket,
 } from '#kv/data/cut.ts';
 import { isEventKey } from '#kv/data/system-events.ts';
@@ -77,9 +78,9 @@ export class MemoryFile {
       const reader = new CutReader(batch);
       while (reader.nextCut()) {
         while (reader.nextItem()) {
-          const { bits, buffer, expiry, keyEnd, keyStart } = reader.item;
-          const isExpired = (bits & CutBits.deleted) === 0 && expiry > 0 && expiry <= atSeconds;
-          if (isExpired) found.push({ vb: reader.state.vb, key: buffer.subarray(keyStart, keyEnd), expiry });
+          const { buffer, expiry, keyEnd, keyStart } = reader.item;
+          if (isExpired(reader.item, atSeconds))
+            found.push({ vb: reader.state.vb, key: buffer.subarray(keyStart, keyEnd), expiry });
         }
       }
     }

@@ -2,7 +2,8 @@
 // cloud can be started with the same file again and again.
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { roles } from '#cloud/access/caller.ts';
+import { isProjectRole, roles } from '#cloud/access/caller.ts';
+import { findSubject } from '#cloud/access/subjects.ts';
 import { TokenStore } from '#cloud/access/tokens.store.ts';
 import { oneOf, text } from '#cloud/answers/component.ts';
 import { CloudsService, type NewCloud, newCloud } from '#cloud/clouds/clouds.service.ts';
@@ -30,8 +31,6 @@ const once = <T>(of: (one: T) => unknown, name: string) =>
     },
     `must have each ${name} once`,
   ] as const;
-
-const isProjectRole = (role: string): boolean => role === 'projectOwner' || role === 'projectViewer';
 
 const configToken = z
   .strictObject({
@@ -84,17 +83,12 @@ async function addTokens(
   for (const [i, { role, project, ...secrets }] of given.entries()) {
     if (await tokens.isKnown(secrets.token)) continue;
     const problem = (text: string): StartError => new StartError(`--config: ${path}: tokens.${i}.${text}`);
-    if (project !== undefined && !(await isProject(store, project)))
+    if (project !== undefined && (await findSubject(store, 'project', project)) === undefined)
       throw problem(`project: there is no project ${project}`);
     if (secrets.accessKey !== undefined && (await tokens.isKnownKey(secrets.accessKey)))
       throw problem('accessKey: another token has it');
     await tokens.issue({ role, projectId: project ?? null, origin: 'operator', expiresAt: null }, secrets);
   }
-}
-
-async function isProject(store: Store, id: string): Promise<boolean> {
-  const found = store.selectFrom('projects').select('id').where('id', '=', id);
-  return (await found.executeTakeFirst()) !== undefined;
 }
 
 function read(path: string): z.output<typeof configFile> {

@@ -1,7 +1,8 @@
 // The operator's commands: `divan cloud token|user|cloud <verb>`. They work on the cloud's database, whether it runs or not.
 import { resolve } from 'node:path';
 import type { z } from 'zod';
-import { roles } from '#cloud/access/caller.ts';
+import { isProjectRole, roles } from '#cloud/access/caller.ts';
+import { findSubject } from '#cloud/access/subjects.ts';
 import { TokenStore } from '#cloud/access/tokens.store.ts';
 import { Goof } from '#cloud/answers/goof.ts';
 import { CloudsService, newCloud } from '#cloud/clouds/clouds.service.ts';
@@ -101,7 +102,7 @@ export const operatorCommands: readonly OperatorCommand[] = [
     'makes a token; it is shown once',
     tokenOptions,
     async (at, { role, project, expires }) => {
-      if ((role === 'projectOwner' || role === 'projectViewer') !== (project !== undefined)) {
+      if (isProjectRole(role) !== (project !== undefined)) {
         throw new UsageError(
           `--project: goes with the roles projectOwner and projectViewer, and only with them`,
         );
@@ -275,8 +276,8 @@ function valid<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
 }
 
 async function needProject({ store }: CloudPlace, id: string): Promise<void> {
-  const found = await store.selectFrom('projects').select('id').where('id', '=', id).executeTakeFirst();
-  if (found === undefined) throw new UsageError(`--project: there is no project ${id}`);
+  if ((await findSubject(store, 'project', id)) === undefined)
+    throw new UsageError(`--project: there is no project ${id}`);
 }
 
 const dateOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
