@@ -1,0 +1,24 @@
+// Names of what a statement reads and writes.
+
+/** A collection, or a keyspace of the catalog (`system:` ones have no bucket and scope). */
+export interface KeyspaceName {
+  readonly namespace: 'default' | 'system';
+  readonly bucket: string;
+  readonly scope: string;
+  readonly collection: string;
+}
+
+/** A keyspace that exists: the ids tell it from one of the same name made later. */
+export interface Keyspace {
+  readonly name: KeyspaceName;
+  readonly bucketUuid: string;
+  readonly scopeId: number;
+  readonly collectionId: number;
+}
+
+/** As error texts and plans name it: `default:travel`, or `default:travel.inventory.airline`. */
+export function keyspaceText({ namespace, bucket, scope, collection }: KeyspaceName): string {
+  if (namespace === 'system') return `system:${collection}`;
+  const isDefault = scope === '_default' && collection === '_default';
+  return isDefault ? `default:${bucket}` : `default:${bucket}.${scope}.${collection}`;
+}
