@@ -54,7 +54,7 @@ export type WriteOutcome =
 
 export interface Documents {
   /** undefined: no such document. Rejects when the keyspace is gone or the data service does not answer. */
-  fetch(
+  read(
     keyspace: Keyspace,
     ids: readonly string[],
     options: ReadOptions,
