@@ -54,9 +54,9 @@ export const nodeOptions = {
     doc: 'which edition’s rules apply',
   },
   'wire-names': {
-    kind: choice('neutral', 'branded'),
-    default: 'neutral',
-    doc: 'vocabulary of buckets made over REST without a type',
+    kind: choice('branded', 'neutral'),
+    default: 'branded',
+    doc: 'type that a bucket created over REST without one reads back as: membase (branded) or native',
   },
   'ready-file': { kind: kinds.path, doc: 'JSON file to write when ready (mode 0600)' },
   'log-level': {

@@ -146,7 +146,7 @@ export async function aManager(options: ManagerOptions = {}) {
     ...{ kdf: quickKdf, random: realRandom, log: silentLog },
     secrets: new SecretBox(Buffer.alloc(secretKeyBytes, 7), realRandom),
     edition: options.edition ?? 'enterprise',
-    wireNames: options.wireNames ?? 'neutral',
+    wireNames: options.wireNames ?? 'branded',
     release: '0.1.0',
     dataFolder: '/data',
     surroundings: {

@@ -290,7 +290,7 @@ test('what is chosen once is judged at creation', async (t) => {
         name: 'bucketType',
         good: ['native', 'ephemeral', 'membase'].map((type) => [type, type] as const),
         bad: each(['', 'couch', 'Native'], 'invalid bucket type'),
-        missing: { reads: 'native' },
+        missing: { reads: 'membase' },
       },
       {
         name: 'ramQuotaMB',

@@ -94,7 +94,7 @@ describe('bucket records', () => {
       await request(buckets, { form: { name, ramQuotaMB: 100, bucketType: sent } });
       assert.equal((await request(`${buckets}/${name}`)).body.bucketType, read);
     }
-    assert.equal((await request(`${buckets}/b`)).body.bucketType, 'native');
+    assert.equal((await request(`${buckets}/b`)).body.bucketType, 'membase');
     assert.equal((await request('/pools/default/b/n')).body.bucketType, 'membase');
     const cache = (await request('/pools/default/b/d')).body;
     assert.deepEqual([cache.bucketType, cache.nodeLocator], ['memcached', 'ketama']);
@@ -199,12 +199,14 @@ describe('bucket requests', () => {
   it('judge without doing', async () => {
     const { request } = await aManager();
     const form = { name: 'b', ramQuotaMB: 100 };
-    const warned = await request(`${buckets}?just_validate=1`, { form });
+    const judge = (query: string, more: object) =>
+      request(`${buckets}?just_validate=1${query}`, { form: { ...form, ...more } });
+    const warned = await judge('', { replicaNumber: 1 });
     assert.deepEqual([warned.status, Object.keys(warned.body.errors)], [400, ['replicaNumber']]);
-    const fine = await request(`${buckets}?just_validate=1&ignore_warnings=1`, { form });
-    assert.deepEqual([fine.status, fine.body.errors], [200, {}]);
+    for (const fine of [await judge('&ignore_warnings=1', { replicaNumber: 1 }), await judge('', {})])
+      assert.deepEqual([fine.status, fine.body.errors], [200, {}]);
     assert.deepEqual((await request(buckets)).body, []);
-    await request(buckets, { form: { ...form, replicaNumber: 0 } });
+    await request(buckets, { form });
     const edit = (query: string) =>
       request(`${buckets}/b?just_validate=1${query}`, { form: { ramQuotaMB: 200 } });
     assert.equal((await edit('')).status, 202);

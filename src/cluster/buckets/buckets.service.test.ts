@@ -16,7 +16,7 @@ async function aService(options: { memoryQuotaMb?: number; edition?: Edition; wi
     store: new BucketsStore(cluster.store),
     disk: async () => ({ totalBytes: 100 * gib, usedBytes: 40 * gib }),
     edition: options.edition ?? 'enterprise',
-    wireNames: options.wireNames ?? 'neutral',
+    wireNames: options.wireNames ?? 'branded',
   });
   return { ...cluster, service };
 }
@@ -42,7 +42,7 @@ describe('creating a bucket', () => {
     assert.match(uuid, /^[0-9a-f]{32}$/);
     assert.deepEqual(bucket, {
       name: 'b',
-      vocabulary: 'neutral',
+      vocabulary: 'branded',
       type: 'native',
       ramQuotaMb: 100,
       replicaNumber: 1,
@@ -361,11 +361,33 @@ describe('judging without creating', () => {
     assert.deepEqual(service.list(), []);
   });
 
-  it('warns of replicas that no node can hold, unless told to be quiet', async () => {
+  it('warns of replicas that were sent and that no node can hold, unless the caller ignores warnings', async () => {
     const { service } = await aService();
-    const { fields } = await service.judgeNew(wanted, false);
-    assert.match(fields['replicaNumber'] as string, /^Warning: you do not have enough data servers/);
-    assert.deepEqual((await service.judgeNew(wanted, true)).fields, {});
+    const sent = { ...wanted, replicaNumber: '1' };
+    const lacking =
+      'Warning: you do not have enough data servers or server groups to support this number of replicas';
+    assert.deepEqual((await service.judgeNew(sent, false)).fields, { replicaNumber: `${lacking}.` });
+    assert.deepEqual((await service.judgeNew(sent, true)).fields, {});
+    assert.deepEqual((await service.judgeNew(wanted, false)).fields, {});
+    await service.create({ ...wanted, replicaNumber: '0' }, false);
+    const { fields: changed } = await service.judgeChange('b', { replicaNumber: '1' }, false);
+    assert.deepEqual(changed, {
+      replicaNumber: `${lacking} and changing replica number may require rebalance.`,
+    });
+  });
+
+  it('adds no warning to a refusal of a form without replicaNumber', async () => {
+    const { service } = await aService();
+    await service.create(wanted, false);
+    const refused = async (act: Promise<unknown>) => Object.keys(fields(await refusal(act)));
+    assert.deepEqual(await refused(service.create({ ...wanted, name: 'c', maxTTL: 'x' }, false)), ['maxTTL']);
+    assert.deepEqual(await refused(service.edit('b', { maxTTL: 'x' }, false)), ['maxTTL']);
+  });
+
+  it('takes ramQuota where both names of the quota are sent', async () => {
+    const { service } = await aService();
+    const bucket = await service.create({ ...wanted, ramQuota: '200', ramQuotaMB: '100' }, false);
+    assert.equal(bucket.ramQuotaMb, 200);
   });
 
   it('counts memory that the caller sets aside', async () => {

@@ -204,7 +204,7 @@ export class BucketsService {
 
 function withWarnings(read: ReadBucket, ignoreWarnings: boolean): Record<string, string> {
   const fields = { ...read.problems.fields };
-  if (!ignoreWarnings && read.warnings.length > 0) fields['replicaNumber'] ??= read.warnings.join(' and ');
+  if (!ignoreWarnings && read.warning !== null) fields['replicaNumber'] ??= read.warning;
   return fields;
 }
 

@@ -19,8 +19,8 @@ export const bucketParameters: SettingGroup = {
     ),
     setting(
       'bucketType',
-      '`native`',
-      '`native`, `ephemeral`, `cache`; also `couchbase`, `membase`, `memcached`',
+      '`couchbase`, read back as `membase`; with `--wire-names neutral` `native`',
+      '`couchbase` or `membase`, `ephemeral`, `memcached`; also `native` and `cache`',
       'creation only',
       'acts',
       'the bucket shows its type in the vocabulary that it was made in',
@@ -33,7 +33,14 @@ export const bucketParameters: SettingGroup = {
       'acts',
       'not below what an existing bucket uses',
     ),
-    setting('ramQuota', '', 'as `ramQuotaMB`', 'live', 'acts', 'another name; `ramQuotaMB` wins'),
+    setting(
+      'ramQuota',
+      '',
+      'as `ramQuotaMB`',
+      'live',
+      'acts',
+      'another name; where both are sent `ramQuota` wins',
+    ),
     setting(
       'otherBucketsRamQuotaMB',
       '0',

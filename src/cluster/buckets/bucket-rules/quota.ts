@@ -6,9 +6,9 @@ const quotaMbMin = 100;
 /** So that a sum of quotas in bytes stays an exact number. */
 const quotaMbMax = 2 ** 32;
 
-/** Both names are accepted; problems come back under the one that was sent. */
+/** The published server takes `ramQuota` where both names are sent; problems come back under the name that counts. */
 export const quotaKey = (input: Pick<RuleInput, 'form'>): 'ramQuotaMB' | 'ramQuota' =>
-  input.form['ramQuotaMB'] === undefined && input.form['ramQuota'] !== undefined ? 'ramQuota' : 'ramQuotaMB';
+  input.form['ramQuota'] === undefined ? 'ramQuotaMB' : 'ramQuota';
 
 /** Answers the quota in megabytes per node; null after a problem. */
 export function ramQuotaMb(input: RuleInput): number | null {

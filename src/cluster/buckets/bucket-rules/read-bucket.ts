@@ -20,7 +20,7 @@ import {
   threadsNumber,
 } from './policies.ts';
 import { otherBucketsMb, quotaKey, ramQuotaMb } from './quota.ts';
-import { durabilityMinLevel, replicaIndex, replicaNumber, replicaWarnings } from './replicas.ts';
+import { durabilityMinLevel, replicaIndex, replicaNumber, replicaWarning } from './replicas.ts';
 import type { RuleInput } from './rule-input.ts';
 import { historyRetention, pointInTimeRecovery, storageBackend, vbucketNumber } from './unavailable.ts';
 
@@ -45,7 +45,8 @@ export interface ReadBucket {
   /** Megabytes per node of all other buckets. */
   othersMb: number;
   problems: Problems;
-  warnings: string[];
+  /** What a caller should know beside the problems; null for nothing. */
+  warning: string | null;
 }
 
 export function readNewBucket(form: Form, around: Surroundings): ReadBucket {
@@ -100,7 +101,7 @@ function readParameters(input: RuleInput, name: string, around: Surroundings): R
     quotaMb,
     othersMb,
     problems,
-    warnings: replicaWarnings(input, replicas, around.dataNodes),
+    warning: replicaWarning(input, replicas, around.dataNodes),
   };
 }
 

@@ -87,15 +87,18 @@ function reachProblem(level: DurabilityMinLevel, replicas: number, dataNodes: nu
   return null;
 }
 
-/** Shown beside errors, and to a caller who only asks for validation. */
-export function replicaWarnings(input: RuleInput, replicas: number, dataNodes: number): string[] {
-  if (input.type === 'cache') return [];
+/**
+ * Shown beside errors, and to a caller who only asks for validation. As published, only a number that was sent is warned of;
+ * null when there is nothing to warn of.
+ */
+export function replicaWarning(input: RuleInput, replicas: number, dataNodes: number): string | null {
+  if (input.type === 'cache' || input.form['replicaNumber'] === undefined) return null;
   const warnings: string[] = [];
   if (replicas > dataNodes - 1) {
-    warnings.push('you do not have enough data servers or server groups to support this number of replicas.');
+    warnings.push('you do not have enough data servers or server groups to support this number of replicas');
   }
   if (input.present && input.present.replicaNumber !== replicas) {
-    warnings.push('changing replica number may require rebalance.');
+    warnings.push('changing replica number may require rebalance');
   }
-  return warnings.map((text) => `Warning: ${text}`);
+  return warnings.length === 0 ? null : `Warning: ${warnings.join(' and ')}.`;
 }
