@@ -1,0 +1,63 @@
+// Statements that the engine does not run itself but hands to the query service: scopes and collections, roles, functions,
+// transactions. Names are resolved and parameters evaluated before.
+import type { KeyspaceName } from '../datastore/keyspace.ts';
+import type { Value } from '../values/value.ts';
+
+export interface RoleGrant {
+  readonly roles: readonly string[];
+  /** Keyspaces, scopes (`collection` empty) and buckets (`scope` empty) the roles hold for; empty: everywhere. */
+  readonly targets: readonly KeyspaceName[];
+  readonly users: readonly string[];
+  readonly groups: readonly string[];
+}
+
+export interface FunctionName {
+  readonly namespace: string;
+  /** Empty: a function of the whole cluster. */
+  readonly bucket: string;
+  readonly scope: string;
+  readonly name: string;
+}
+
+export type PlainCommand =
+  | {
+      readonly kind: 'CREATE_SCOPE' | 'DROP_SCOPE';
+      readonly bucket: string;
+      readonly scope: string;
+      /** IF NOT EXISTS, or IF EXISTS of a drop. */
+      readonly isLenient: boolean;
+    }
+  | {
+      readonly kind: 'CREATE_COLLECTION' | 'DROP_COLLECTION' | 'FLUSH_COLLECTION';
+      readonly keyspace: KeyspaceName;
+      readonly isLenient: boolean;
+      readonly options?: Value;
+    }
+  | ({ readonly kind: 'GRANT_ROLE' | 'REVOKE_ROLE' } & RoleGrant)
+  | {
+      readonly kind: 'UPDATE_STATISTICS';
+      readonly keyspace: KeyspaceName;
+      /** Canonical texts of expressions; empty with `indexes`. */
+      readonly expressions: readonly string[];
+      readonly indexes: readonly string[];
+      readonly isDelete: boolean;
+      readonly options?: Value;
+    }
+  | {
+      readonly kind: 'CREATE_FUNCTION';
+      readonly name: FunctionName;
+      readonly parameters: readonly string[];
+      readonly isVariadic: boolean;
+      readonly language: 'inline' | 'javascript';
+      /** Canonical text of an inline body, else the source, or the name within a library. */
+      readonly body: string;
+      readonly library?: string;
+      readonly replaces: boolean;
+      readonly isLenient: boolean;
+    }
+  | { readonly kind: 'DROP_FUNCTION'; readonly name: FunctionName; readonly isLenient: boolean }
+  | { readonly kind: 'START_TRANSACTION'; readonly isolation?: string }
+  | { readonly kind: 'COMMIT' }
+  | { readonly kind: 'ROLLBACK'; readonly savepoint?: string }
+  | { readonly kind: 'SAVEPOINT'; readonly name: string }
+  | { readonly kind: 'SET_TRANSACTION_ISOLATION'; readonly isolation: string };
