@@ -1,0 +1,84 @@
+// Opens the data folders that released versions wrote (test/fixtures/data-folders): what an upgrade must keep.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Bucket, type Cluster, connect, LookupInSpec } from 'couchbase';
+import { administrator, NodeProcess } from '../support/node-process.ts';
+
+const folders = fileURLToPath(new URL('../fixtures/data-folders/', import.meta.url));
+const scratch = mkdtempSync(join(tmpdir(), 'divan-older-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+test('opens a folder that 0.1.0 left by a clean stop', async () => {
+  await withFolder('0.1.0', async (node, cluster) => {
+    await checkDocuments(cluster.bucket('travel'));
+    await checkConfiguration(node);
+  });
+});
+
+test('opens a folder of 0.1.0 after kill -9, with every durable write', async () => {
+  await withFolder('0.1.0-killed', async (node, cluster) => {
+    await checkDocuments(cluster.bucket('travel'));
+    await checkConfiguration(node);
+    const collection = cluster.bucket('travel').defaultCollection();
+    const kept = await Promise.all([0, 1, 2, 3, 4].map((i) => collection.get(`durable-${i}`)));
+    assert.deepEqual(
+      kept.map(({ content }) => content),
+      [0, 1, 2, 3, 4].map((i) => ({ i })),
+    );
+  });
+});
+
+async function withFolder(
+  name: string,
+  use: (node: NodeProcess, cluster: Cluster) => Promise<void>,
+): Promise<void> {
+  const parent = mkdtempSync(join(scratch, 'folder-'));
+  execFileSync('tar', ['-xzf', join(folders, `${name}.tar.gz`), '-C', parent]);
+  await using node = await NodeProcess.start({ dataDir: join(parent, 'data-folder') });
+  const cluster = await connect(`couchbase://${node.ready.node.kv}`, administrator);
+  try {
+    await use(node, cluster);
+  } finally {
+    await cluster.close();
+  }
+}
+
+async function checkDocuments(travel: Bucket): Promise<void> {
+  const collection = travel.defaultCollection();
+  const airline = await travel.scope('inventory').collection('airline').get('airline_10');
+  assert.deepEqual(airline.content, { name: '40-Mile Air' });
+  assert.deepEqual((await collection.get('plain')).content, [1, 2, 3]);
+  assert.equal((await collection.get('counter')).content, 42);
+  assert.equal((await collection.get('large')).content.text.length, 9000);
+  assert.equal((await collection.exists('gone')).exists, false);
+  const attribute = await collection.lookupIn('attributes', [LookupInSpec.get('_meta.by', { xattr: true })]);
+  assert.equal(attribute.content[0]?.value, 'test');
+  const brief = await collection.get('brief', { withExpiry: true });
+  assert.equal(brief.expiryTime, 4_102_444_800);
+}
+
+async function checkConfiguration(node: NodeProcess): Promise<void> {
+  const buckets = await read<{ name: string; evictionPolicy: string }[]>(node, '/pools/default/buckets');
+  assert.deepEqual(buckets.map(({ name }) => name).sort(), ['memory', 'travel', 'whole']);
+  assert.equal(buckets.find(({ name }) => name === 'whole')?.evictionPolicy, 'fullEviction');
+  const users = await read<{ id: string }[]>(node, '/settings/rbac/users/local');
+  assert.deepEqual(
+    users.map(({ id }) => id),
+    ['app'],
+  );
+  const policy = await read<{ minLength: number }>(node, '/settings/passwordPolicy');
+  assert.equal(policy.minLength, 5);
+}
+
+async function read<T>(node: NodeProcess, path: string): Promise<T> {
+  const { username, password } = administrator;
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+  const response = await fetch(node.ready.node.rest + path, { headers: { authorization } });
+  assert.equal(response.status, 200, path);
+  return (await response.json()) as T;
+}
