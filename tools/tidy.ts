@@ -75,7 +75,9 @@ const bans: readonly { pattern: RegExp; use: string }[] = [
 
 const maximumLines = 500;
 /** Files above the limit, with the reason why they are one idea. */
-const longFiles: Record<string, string> = {};
+const longFiles: Record<string, string> = {
+  'src/sqlpp/tree/query.ts': 'expressions and queries contain each other',
+};
 
 const problems: string[] = [];
 /** What each file of src imports, types too. */
