@@ -12,12 +12,12 @@ const gauge = (help: string): Metric => ({ kind: 'gauge', help });
 const histogram = (help: string): Metric => ({ kind: 'histogram', help });
 
 const documents = {
-  kv_ops: counter('Operations on documents by kind and by what came of them'),
-  kv_ops_failed: counter('Versions from other clusters that lost a conflict'),
+  kv_ops: counter('Operations on documents by kind and result'),
+  kv_ops_failed: counter('Writes with metadata (XDCR) that lost conflict resolution'),
   kv_lock_errors: counter('Operations refused because the document is locked'),
   kv_collection_ops: counter('Reads, writes and deletions of documents in a collection'),
   kv_collection_item_count: gauge('Documents in a collection'),
-  kv_collection_maxTTL_seconds: gauge('Longest life of documents in a collection, where one is set'),
+  kv_collection_maxTTL_seconds: gauge('maxTTL of a collection, where one is set'),
   kv_curr_items: gauge('Documents in active vbuckets, in memory or not'),
   kv_curr_items_tot: gauge('Documents in all vbuckets'),
   kv_num_vbuckets: gauge('Vbuckets by state'),
@@ -26,37 +26,37 @@ const documents = {
   kv_ep_num_non_resident: gauge('Documents whose value is on disk only'),
   kv_vb_perc_mem_resident_ratio: gauge('Share of documents whose value is in memory'),
   kv_vb_expired: counter('Documents that expired'),
-  kv_vb_eject: counter('Values and documents that left memory to keep inside the quota'),
+  kv_vb_eject: counter('Values and documents evicted from memory'),
 };
 
 const memory = {
   kv_mem_used_bytes: gauge('Memory that the bucket uses'),
   kv_ep_max_size: gauge('Memory that the bucket may use'),
-  kv_ep_num_value_ejects: counter('Values and documents that left memory to keep inside the quota'),
-  kv_ep_tmp_oom_errors: counter('Writes refused for the moment because memory was full'),
+  kv_ep_num_value_ejects: counter('Values and documents evicted from memory'),
+  kv_ep_tmp_oom_errors: counter('Writes refused with a temporary failure because memory was full'),
 };
 
 const disk = {
   kv_ep_bg_fetched: counter('Documents read from disk because a client asked for them'),
-  kv_ep_queue_size: gauge('Changes that wait to be written to disk'),
-  kv_ep_diskqueue_items: gauge('Changes that wait to be written to disk'),
-  kv_ep_diskqueue_fill: counter('Changes that were put into the queue for the disk'),
+  kv_ep_queue_size: gauge('Changes in the disk write queue'),
+  kv_ep_diskqueue_items: gauge('Changes in the disk write queue'),
+  kv_ep_diskqueue_fill: counter('Changes added to the disk write queue'),
   kv_ep_diskqueue_drain: counter(
-    'Changes that left the queue for the disk, written or replaced by newer ones',
+    'Changes removed from the disk write queue: written, or replaced by newer ones',
   ),
   kv_ep_db_data_size_bytes: gauge('Bytes of the data files that are in use'),
   kv_ep_db_file_size_bytes: gauge('Bytes of the data files'),
   kv_ep_pending_compactions: gauge('Compactions under way'),
-  couch_docs_actual_disk_size: gauge('Bytes that the data service occupies on disk'),
+  couch_docs_actual_disk_size: gauge('Bytes on disk used by the data service'),
   kv_disk_seconds: histogram('Time that the disk took'),
-  kv_bg_wait_seconds: histogram('Time from asking for a document on disk until its read begins'),
-  kv_bg_load_seconds: histogram('Time of reads of documents from disk'),
+  kv_bg_wait_seconds: histogram('Time that background fetches wait before their read begins'),
+  kv_bg_load_seconds: histogram('Duration of background fetches from disk'),
 };
 
 const dataPort = {
   kv_curr_connections: gauge('Connections to the data port'),
-  kv_total_connections: counter('Connections that the data port took'),
-  kv_rejected_conns: counter('Connections turned away because there were too many'),
+  kv_total_connections: counter('Connections accepted at the data port'),
+  kv_rejected_conns: counter('Connections refused because of the connection limit'),
   kv_auth_cmds: counter('Logins at the data port, refused ones included'),
   kv_auth_errors: counter('Refused logins at the data port'),
   kv_read_bytes: counter('Bytes received at the data port'),
@@ -69,11 +69,11 @@ const dataPort = {
 
 const manager = {
   cm_http_requests_total: counter('Requests to the REST API by route, method and status'),
-  cm_http_requests_seconds: histogram('Time until the answer to a REST request began'),
-  cm_rest_request_enters_total: counter('Requests that the REST API took in hand'),
-  cm_rest_request_leaves_total: counter('Requests that the REST API is done with'),
-  cm_rest_request_auth_failure_total: counter('REST requests that said wrongly who they are, or not at all'),
-  cm_rest_request_access_forbidden_total: counter('REST requests of users without the right to it'),
+  cm_http_requests_seconds: histogram('Time from a REST request to the start of its response'),
+  cm_rest_request_enters_total: counter('REST requests begun'),
+  cm_rest_request_leaves_total: counter('REST requests completed'),
+  cm_rest_request_auth_failure_total: counter('REST requests with missing or wrong credentials'),
+  cm_rest_request_access_forbidden_total: counter('REST requests refused for lack of permission'),
 };
 
 const machine = {
@@ -84,24 +84,24 @@ const machine = {
   sys_cpu_host_utilization_rate: gauge('Percentage of processor time of the machine that is in use'),
   sys_cpu_host_user_rate: gauge('Percentage of processor time of the machine that programs use'),
   sys_cpu_host_sys_rate: gauge('Percentage of processor time of the machine that its system uses'),
-  sys_cpu_stolen_rate: gauge('Percentage of processor time that the hypervisor gave to others'),
+  sys_cpu_stolen_rate: gauge('Percentage of processor time stolen by the hypervisor'),
   sys_cpu_cores_available: gauge('Cores that this node may use'),
   sys_cpu_host_cores_available: gauge('Cores of the machine'),
   sys_mem_total: gauge('Bytes of memory of the machine'),
   sys_mem_limit: gauge('Bytes of memory that this node may use'),
-  sys_mem_free: gauge('Bytes of memory that can be had, caches of files included'),
-  sys_mem_used_sys: gauge('Bytes of memory of the machine in use, caches of files included'),
-  sys_mem_actual_free: gauge('Bytes of memory that can be had, caches of files included'),
-  sys_mem_actual_used: gauge('Bytes of memory in use, caches of files left out'),
+  sys_mem_free: gauge('Available bytes of memory, including reclaimable file caches'),
+  sys_mem_used_sys: gauge('Bytes of memory in use on the machine, including file caches'),
+  sys_mem_actual_free: gauge('Available bytes of memory, including reclaimable file caches'),
+  sys_mem_actual_used: gauge('Bytes of memory in use, excluding file caches'),
   sys_swap_total: gauge('Bytes of swap space'),
   sys_swap_used: gauge('Bytes of swap space in use'),
-  sys_allocstall: counter('Times that an allocation had to wait for memory'),
+  sys_allocstall: counter('Allocations that stalled waiting for memory'),
   sys_disk_usage_ratio: gauge('Share of the file system with the data that is in use'),
   sysproc_cpu_seconds_total: counter('Processor time of the process'),
-  sysproc_mem_resident: gauge('Bytes of memory that the process occupies'),
-  sysproc_minor_faults_raw: counter('Pages of the process that were found in memory when it first used them'),
-  sysproc_major_faults_raw: counter('Pages of the process that were read from disk when it used them'),
-  sysproc_page_faults_raw: counter('Pages of the process that were not at hand when it used them'),
+  sysproc_mem_resident: gauge('Resident memory of the process in bytes'),
+  sysproc_minor_faults_raw: counter('Minor page faults of the process'),
+  sysproc_major_faults_raw: counter('Major page faults of the process (pages read from disk)'),
+  sysproc_page_faults_raw: counter('All page faults of the process'),
   sysproc_start_time: gauge('Start of the process in seconds since 1970'),
 };
 
@@ -109,7 +109,7 @@ export const metrics = { ...documents, ...memory, ...disk, ...dataPort, ...manag
 
 export type MetricName = keyof typeof metrics;
 
-/** Their kinds and meanings, by any name. */
+/** Kind and meaning by metric name. */
 export const metricOf = (name: string): Metric | undefined =>
   Object.hasOwn(metrics, name) ? metrics[name as MetricName] : undefined;
 

@@ -1,4 +1,4 @@
-// Samples as text for whoever collects them: the text format of Prometheus, and OpenMetrics.
+// Renders samples as text for collectors: the Prometheus text format and OpenMetrics.
 import { metricOf } from './catalogue.ts';
 import { flatten } from './registry.ts';
 import type { FlatSample, Labels, MetricSample } from './sample.ts';
@@ -14,7 +14,7 @@ export function prometheusText(samples: Iterable<MetricSample>): string {
   return ended(lines);
 }
 
-/** There a counter must be called so; those whose well-known names are not are of unknown type. */
+/** OpenMetrics requires this suffix of counters; a counter whose published name lacks it is exported with type `unknown`. */
 export function openMetricsText(samples: Iterable<MetricSample>): string {
   const lines: string[] = [];
   for (const [name, family] of families(samples)) {
@@ -28,7 +28,7 @@ export function openMetricsText(samples: Iterable<MetricSample>): string {
 
 const ended = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
 
-/** Samples of one name must follow each other. */
+/** Both formats require the samples of one name to be adjacent. */
 function families(samples: Iterable<MetricSample>): Map<string, MetricSample[]> {
   const byName = new Map<string, MetricSample[]>();
   for (const sample of samples) {

@@ -1,7 +1,7 @@
-// The node's metrics put together: who measures, when it is asked, where it is kept.
+// Composes the metrics of a node: the registry of sources, the sampler and the store.
 //
 //   const metrics = createMetrics({ files, clock, log });
-//   metrics.registry.add('data', { collect: () => [...] });   // anybody who measures, at any time
+//   metrics.registry.add('data', { collect: () => [...] });   // any source, at any time
 //   metrics.start();                                          // once the node is ready
 //   await metrics.stop();
 import type { Clock } from '#ports/clock.ts';
@@ -13,9 +13,9 @@ import { type StoreOptions, TimeSeriesStore } from './store/store.ts';
 export interface Metrics {
   readonly registry: MetricsRegistry;
   readonly store: TimeSeriesStore;
-  /** Begins to sample; what is on disk is read meanwhile. */
+  /** Starts sampling. The store reads its files in the background. */
   start(): void;
-  /** Somebody looks at the last minute. */
+  /** Reports that a client reads the last minute, so that every second is sampled. */
   watched(): void;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Everybody who measures, asked together. A source that fails is left out, and said so once until it works again.
+// The metrics sources of a node, collected together. A failing source is skipped; the failure is logged once until it works again.
 import type { Log } from '#ports/log.ts';
 import type { FlatSample, HistogramValue, MetricSample, MetricsSource } from './sample.ts';
 
@@ -11,12 +11,12 @@ export class MetricsRegistry {
     this.log = log;
   }
 
-  /** From now on this source is asked too; the name is for the log. */
+  /** Adds a source; the name is for the log. */
   add(name: string, source: MetricsSource): void {
     this.sources.set(name, source);
   }
 
-  /** All samples of this moment. */
+  /** Collects the current samples of all sources. */
   async collect(): Promise<MetricSample[]> {
     const collected = await Promise.all([...this.sources].map(([name, source]) => this.ask(name, source)));
     return collected.flat();
@@ -36,7 +36,7 @@ export class MetricsRegistry {
   }
 }
 
-/** Histograms become one series per bound, of their sum and of their count. */
+/** Expands a histogram into one series per bound, one for the sum and one for the count. */
 export function* flatten(samples: Iterable<MetricSample>): Generator<FlatSample> {
   for (const sample of samples) {
     if (sample.kind === 'histogram') yield* flattenHistogram(sample.name, sample.labels, sample.value);

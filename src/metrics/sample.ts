@@ -1,8 +1,8 @@
-// What is measured, as plain data: whoever measures offers samples, the store keeps them, queries and exports read them.
+// Types shared by sources, store, queries and exports: samples, series, label matchers.
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** How often a value was at most each bound; `counts` are cumulative and have one more entry, for all of them. */
+/** A cumulative histogram: `counts[i]` is the number of values up to `bounds[i]`; the last of `counts` is the total. */
 export interface HistogramValue {
   readonly bounds: readonly number[];
   readonly counts: readonly number[];
@@ -15,17 +15,17 @@ interface Named {
   readonly labels: Labels;
 }
 
-/** One value of one series at the moment of collecting. A counter only grows, or begins again at zero. */
+/** One value of one series at the time of collection. A counter only grows or restarts at zero. */
 export type MetricSample =
   | (Named & { readonly kind: 'counter' | 'gauge'; readonly value: number })
   | (Named & { readonly kind: 'histogram'; readonly value: HistogramValue });
 
-/** Somebody who measures. Called at most once a second, on the main thread; it answers what is counted anyway. */
+/** A source of samples. `collect` is called at most once per second, on the main thread, and only reads existing counters. */
 export interface MetricsSource {
   collect(): Iterable<MetricSample> | Promise<Iterable<MetricSample>>;
 }
 
-/** One series of plain numbers; histograms are several: `_bucket` with `le`, `_sum` and `_count`. */
+/** One value of one plain series. A histogram expands to several: `_bucket` with `le`, `_sum` and `_count`. */
 export interface FlatSample {
   readonly name: string;
   readonly labels: Labels;
@@ -41,26 +41,26 @@ export interface Matcher {
   readonly value: string;
 }
 
-/** Samples of one series in the order of time, at most one for a moment. */
+/** Samples of one series in time order, at most one per timestamp. */
 export interface Series {
-  /** With `__name__`. */
+  /** Includes `__name__`. */
   readonly labels: Labels;
   readonly timesMs: Float64Array;
   readonly values: Float64Array;
 }
 
-/** What was found; `problems` tells of files that could not be read, whose samples are missing. */
+/** The result of a read; `problems` names files that could not be read, whose samples are missing. */
 export interface Selection {
   readonly series: readonly Series[];
   readonly problems: readonly string[];
 }
 
-/** The node's own time series. */
+/** The time series of this node. */
 export interface MetricsStore {
-  /** Keeps samples of one moment, later than any before. */
+  /** Stores samples with one timestamp, later than all before. */
   append(timeMs: number, samples: Iterable<FlatSample>): void;
-  /** Series that match all conditions and have samples in this time, both ends included. */
+  /** Reads the series that match all conditions and have samples in the interval (both ends included). */
   select(matchers: readonly Matcher[], fromMs: number, toMs: number): Promise<Selection>;
-  /** The same from the last minutes, sampled each second and held in memory only. */
+  /** The same for the last minutes, which are sampled every second and kept in memory only. */
   recent(matchers: readonly Matcher[], fromMs: number, toMs: number): readonly Series[];
 }

@@ -1,5 +1,5 @@
-// Asks what is measured each second, and keeps it: every second's for the last minutes, every tenth for good. While clients
-// do nothing and nobody looks, every tenth has to do.
+// Collects samples every second while clients work or someone reads recent metrics, else every tenth second. Every tenth second's
+// samples go to the store; all go to the in-memory series of the last minutes.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { flatten, type MetricsRegistry } from './registry.ts';
 import type { FlatSample } from './sample.ts';
@@ -7,11 +7,11 @@ import type { FlatSample } from './sample.ts';
 const stepMs = 1_000;
 const keptEvery = 10;
 const quietStepMs = stepMs * keptEvery;
-/** Who looks will look again. */
+/** How long a read of recent metrics keeps the sampler at one second. */
 const watchedMs = 60_000;
-/** Tells whether clients do something. */
+/** A counter that grows while clients work. */
 const activity = 'kv_ops';
-/** A tick that comes only so late is stamped with the second it was for, which compresses better. */
+/** A tick at most this late gets the timestamp of its second, which compresses better. */
 const toleratedMs = 50;
 
 export interface SampleSink {
@@ -43,7 +43,7 @@ export class Sampler {
     this.#timer = this.#clock.after(untilNext, () => void this.#tick());
   }
 
-  /** Somebody looks at the last minute: from now on each second counts. */
+  /** Reports a read of recent metrics: the sampler collects every second for a while. */
   watched(): void {
     this.#watchedUntilMs = this.#clock.monotonicMs() + watchedMs;
     if (this.#isBusy || this.#isAsking || this.#timer === null || this.#isStopped) return;

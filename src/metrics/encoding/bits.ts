@@ -1,4 +1,4 @@
-// Bits one after the other in a growing buffer, highest bit of a number first.
+// A bit stream: writes numbers bit by bit into a growing buffer, most significant bit first, and reads them back.
 
 const firstBytes = 32;
 
@@ -25,7 +25,7 @@ export class BitWriter {
     return (this.#bits + 7) >>> 3;
   }
 
-  /** What was written; a view that later writes change. */
+  /** The bytes written so far. A view: later writes change it. */
   view(): Uint8Array {
     return this.#bytes.subarray(0, this.byteLength);
   }
@@ -45,7 +45,7 @@ export class BitReader {
     this.#bytes = bytes;
   }
 
-  /** The next `count` bits, at most 32, as an unsigned number. Past the end everything is zero. */
+  /** The next `count` bits, at most 32, as an unsigned number. Past the end it reads zeros. */
   read(count: number): number {
     let value = 0;
     let left = count;

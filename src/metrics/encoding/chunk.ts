@@ -1,15 +1,15 @@
-// Samples of one series, compressed as the Gorilla paper (VLDB 2015) describes: of times the change of their distance, of
-// values the bits that differ from the value before. What neither changes costs two bits.
+// Samples of one series, compressed as in the Gorilla paper (VLDB 2015): timestamps as delta of deltas, values as the XOR with
+// the previous value. A sample that repeats both the delta and the value takes two bits.
 import { BitReader, BitWriter } from './bits.ts';
 
 /** A full chunk: twenty minutes at a sample each ten seconds. */
 export const samplesPerChunk = 120;
 
-/** How far the distance of times may have changed to fit in so many bits, after a prefix of ones. */
+/** The number of bits for a delta of deltas, chosen by its size; a prefix of ones names the choice. */
 const changeBits = [14, 17, 20] as const;
 const noWindow = 255;
 
-// One number seen as a double and as its two halves.
+// Two views of the same eight bytes: a double, and its two 32-bit words.
 const double = new Float64Array(1);
 const halves = new Uint32Array(double.buffer);
 const high = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 1 : 0;
@@ -37,7 +37,7 @@ export class ChunkWriter {
     return this.#bits.byteLength;
   }
 
-  /** A copy of what was written. */
+  /** A copy of the bytes written so far. */
   bytes(): Uint8Array {
     return this.#bits.view().slice();
   }
@@ -95,7 +95,7 @@ export class ChunkWriter {
   }
 }
 
-/** Puts the samples of a chunk into both arrays from `at` on. */
+/** Decodes the samples of a chunk into both arrays, starting at index `at`. */
 export function readChunk(
   bytes: Uint8Array,
   count: number,

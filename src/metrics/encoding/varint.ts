@@ -1,4 +1,4 @@
-// Records of an index and a log: numbers of seven bits a byte, texts and doubles, in a growing buffer.
+// Encodes records of the index and the log: variable-length integers (seven bits per byte), strings and doubles.
 
 const more = 0x80;
 const firstBytes = 256;
@@ -7,7 +7,7 @@ export class RecordWriter {
   #bytes = Buffer.allocUnsafe(firstBytes);
   #length = 0;
 
-  /** A whole number from 0 on. */
+  /** An unsigned integer. */
   number(value: number): this {
     this.#room(8);
     let left = value;
@@ -29,7 +29,7 @@ export class RecordWriter {
     return this.blob(Buffer.from(value, 'utf8'));
   }
 
-  /** Its length, then the bytes. */
+  /** The length, then the bytes. */
   blob(bytes: Uint8Array): this {
     this.number(bytes.length);
     this.#room(bytes.length);
@@ -42,7 +42,7 @@ export class RecordWriter {
     return this.#length;
   }
 
-  /** What was written; the writer is empty afterwards and its buffer new. */
+  /** Returns the bytes written so far and starts again with a new buffer. */
   take(): Buffer {
     const taken = this.#bytes.subarray(0, this.#length);
     this.#bytes = Buffer.allocUnsafe(firstBytes);
@@ -58,7 +58,7 @@ export class RecordWriter {
   }
 }
 
-/** Reads in the order of writing; throws a RangeError past the end. */
+/** Reads values in the order they were written. Throws a RangeError past the end. */
 export class RecordReader {
   readonly #bytes: Buffer;
   #at = 0;

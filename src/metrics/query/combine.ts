@@ -1,9 +1,9 @@
-// Several series made into one at each moment: sums and the like, and quantiles of histograms.
+// Aggregates several series into one at each step: sum, min, max, avg, count, and quantiles of histograms.
 import type { Labels } from '../sample.ts';
 import type { Combiner, Step } from './plan.ts';
 import { isInfinite } from './window-functions.ts';
 
-/** Values of a series at each moment of a query; `has` is 0 where there is none. */
+/** The values of a series at each step of a query; `has` is 0 where there is no value. */
 export interface Row {
   readonly labels: Labels;
   readonly values: Float64Array;
@@ -21,7 +21,7 @@ function combine(rows: readonly Row[], { by, byBound }: { by: Combiner; byBound:
   return combineBy(rows, by, ({ le }) => (byBound && le !== undefined ? { le } : {}));
 }
 
-/** One row for all whose labels have the same `key`, with that for labels. */
+/** Groups rows by `key` of their labels and combines each group into one row with those labels. */
 export function combineBy(rows: readonly Row[], by: Combiner, key: (labels: Labels) => Labels): Row[] {
   return groupBy(rows, key).map(({ labels, members }) => {
     const row = emptyRow(labels, members);
@@ -78,7 +78,7 @@ function boundOf({ le }: Labels): number | null {
   return Number.isNaN(bound) ? null : bound;
 }
 
-/** Between two bounds values are taken to be spread evenly; above the highest the answer is that bound. */
+/** Interpolates linearly between two bounds. Above the highest finite bound the result is that bound. */
 function quantile(share: number, unsorted: readonly Bucket[]): number {
   const buckets = rising(unsorted.toSorted((a, b) => a.bound - b.bound));
   const last = buckets.at(-1) as Bucket;
@@ -93,7 +93,7 @@ function quantile(share: number, unsorted: readonly Bucket[]): number {
   return below.bound + (bound - below.bound) * ((rank - below.count) / (count - below.count));
 }
 
-/** One bucket for a bound, and none with less than the one before. */
+/** Merges duplicate bounds and makes the cumulative counts monotonic. */
 function rising(sorted: readonly Bucket[]): Bucket[] {
   const buckets: Bucket[] = [];
   for (const { bound, count } of sorted) {
@@ -121,7 +121,7 @@ function groupBy(rows: readonly Row[], key: (labels: Labels) => Labels) {
   return [...groups.values()];
 }
 
-/** The same text for the same labels. */
+/** A canonical text of labels, for use as a map key. */
 export const labelsKey = (labels: Labels): string =>
   JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 

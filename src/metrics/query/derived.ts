@@ -1,11 +1,11 @@
-// Metrics that are computed from others when they are asked for: shares and averages. Functions of a window work on what they
-// are computed from, and so does what combines series, so that the share of a sum is no sum of shares.
+// Derived metrics: ratios and averages computed from other metrics at query time. Window functions and aggregations apply to the
+// source metrics first, so that a query over several series gives the ratio of the sums and not the sum of the ratios.
 import type { Labels, Matcher, Series } from '../sample.ts';
 import { applyStep, combineBy, labelsKey, type Row } from './combine.ts';
 import { evaluate, type Range } from './evaluate.ts';
 import type { Plan } from './plan.ts';
 
-/** Series added up; these labels, and the name, tell them apart no longer. */
+/** Sums series over these labels (and the metric name), which the result drops. */
 export interface Source {
   readonly matchers: readonly Matcher[];
   readonly without: readonly string[];
@@ -20,7 +20,7 @@ interface Derived {
   readonly above: Term;
   readonly below?: Term;
   readonly factor: number;
-  /** What to divide by zero makes; null makes nothing. */
+  /** The result of a division by zero; null: no value. */
   readonly atZero: number | null;
 }
 
@@ -48,7 +48,7 @@ const percent = (above: Term, of: Source, atZero: number | null): Derived => ({
   below: { of },
   factor: 100,
 });
-/** Of what is not among those. */
+/** Matches values outside the list. */
 const restPercent = (less: string, of: string, atZero: number | null): Derived =>
   percent({ of: source(of), less: source(less) }, source(of), atZero);
 
@@ -71,14 +71,14 @@ const derived: Readonly<Record<string, Derived>> = {
 
 export const derivedNames: readonly string[] = Object.keys(derived);
 
-/** The one computed metric that is asked for by name, and the conditions on what it is computed from. */
+/** The derived metric that a query names, and the conditions for its source metrics. */
 export function derivedAsked(matchers: readonly Matcher[]): { name: string; rest: Matcher[] } | null {
   const [first, ...others] = matchers.filter(({ label }) => label === nameLabel);
   if (first?.operator !== '=' || others.length > 0 || !Object.hasOwn(derived, first.value)) return null;
   return { name: first.value, rest: matchers.filter((one) => one !== first) };
 }
 
-/** All that it is computed from. */
+/** All source metrics of a derived metric. */
 export function sourcesOf(name: string): Source[] {
   const { above, below } = derived[name] as Derived;
   const all = [above, below].flatMap((term) => (term ? [term.of, term.less] : []));
@@ -110,7 +110,7 @@ const addUp = (rows: readonly Row[], without: readonly string[]): Row[] =>
     ),
   );
 
-/** Rows of the same labels; null is no value. */
+/** Rows with equal labels; null: no value. */
 function paired(
   rows: readonly Row[],
   others: readonly Row[],

@@ -1,11 +1,11 @@
-// A range query: for each moment from start to end what the series say then. A series without a window function says its
-// newest sample unless that is older than five minutes, as in Prometheus.
+// Evaluates a range query: one value per series and step from start to end. Without a window function the value is the newest
+// sample that is at most five minutes old, as in Prometheus.
 import type { Series } from '../sample.ts';
 import { applyStep, type Row } from './combine.ts';
 import type { Plan, WindowFunction } from './plan.ts';
 import { type Computed, compute, type Window } from './window-functions.ts';
 
-/** An older sample says nothing about a moment. */
+/** A sample older than this is stale and gives no value (as in Prometheus). */
 export const lookbackMs = 5 * 60_000;
 
 export interface Range {
@@ -18,7 +18,7 @@ export interface Range {
 export const momentsOf = ({ startMs, endMs, stepMs }: Range): number =>
   endMs < startMs ? 0 : Math.floor((endMs - startMs) / stepMs) + 1;
 
-/** The earliest sample that can matter. */
+/** The earliest timestamp that the query needs. */
 export const neededFromMs = ({ window }: Plan, { startMs, windowMs }: Range): number =>
   startMs - (window === null ? lookbackMs : windowMs);
 
@@ -57,7 +57,7 @@ function windowed({ labels, timesMs, values }: Series, range: Range, name: Windo
   return row;
 }
 
-/** Both ends belong to the window. */
+/** The window includes both ends. */
 function moveTo(window: Window, endMs: number, windowMs: number): void {
   const { timesMs } = window;
   window.endMs = endMs;

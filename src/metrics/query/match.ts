@@ -1,12 +1,12 @@
-// Whether labels meet conditions. A label that is not there is empty.
+// Decides whether labels satisfy label matchers. A label that is absent counts as empty.
 import type { Labels, Matcher } from '../sample.ts';
 
 type Test = (labels: Labels) => boolean;
 
 const patternLimit = 256;
 /**
- * Each of these multiplies the ways in which a value can be taken apart: so few, over values of a bounded length, cannot hold
- * up the thread; a repeated group could.
+ * Repetitions, optional parts and groups multiply the ways in which a regular expression backtracks. So few of them, over values of
+ * bounded length, take bounded time; a repeated group would not.
  */
 const choicesLimit = 2;
 
@@ -25,12 +25,12 @@ function testOfOne({ label, operator, value }: Matcher): Test {
 
 const compiled = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, 's');
 
-/** What is wrong with a pattern that a client sent; null when it may be used. */
+/** The problem with a pattern from a client; null if it may be used. */
 export function patternProblem(pattern: string): string | null {
   if (pattern.length > patternLimit) return `patterns have at most ${patternLimit} characters`;
   const bare = pattern.replace(/\\[^0-9k]/g, '').replace(/\[[^\]]*\]/g, '');
   if (/\)[*+?{]|\(\?(?!:)|\\/.test(bare))
-    return 'patterns have no repeated groups, references or looks around';
+    return 'patterns may not contain repeated groups, back-references or look-around';
   if (choicesIn(bare) > choicesLimit)
     return `patterns have at most ${choicesLimit} repetitions, optional parts and groups together`;
   try {
@@ -41,7 +41,7 @@ export function patternProblem(pattern: string): string | null {
   }
 }
 
-/** A question mark that makes a repetition lazy, or opens a group without a number, is no choice of its own. */
+/** A question mark that makes a repetition lazy or opens a non-capturing group adds no choice. */
 const choicesIn = (bare: string): number =>
   (
     bare

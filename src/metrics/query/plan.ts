@@ -1,5 +1,5 @@
-// The chain of functions of a range query, read and checked: at most one over a window of time, at the front, then any
-// that combine series.
+// Parses and checks the function chain of a range query: at most one window function, which must come first, then any number of
+// aggregations.
 
 export const windowFunctions = [
   ...(['rate', 'irate', 'increase', 'delta', 'idelta', 'deriv'] as const),
@@ -11,9 +11,9 @@ export const combiners = ['sum', 'min', 'max', 'avg', 'count'] as const;
 export type Combiner = (typeof combiners)[number];
 
 export type Step =
-  /** `byBound` keeps the bounds of histograms apart, for a quantile that follows. */
+  /** `byBound`: the aggregation keeps the label `le`, because a quantile follows. */
   | { readonly kind: 'combine'; readonly by: Combiner; readonly byBound: boolean }
-  /** Share from 0.01 to 0.99. */
+  /** 0.01 to 0.99. */
   | { readonly kind: 'quantile'; readonly share: number };
 
 export interface Plan {
@@ -21,10 +21,10 @@ export interface Plan {
   readonly steps: readonly Step[];
 }
 
-/** A longer chain is not a question anybody has. */
+/** Bounds the work of one query; no useful query has more. */
 export const functionsLimit = 10;
 
-/** The plan, or what is wrong with the chain. */
+/** Returns the plan, or the problem with the chain. */
 export function planOf(names: readonly string[]): Plan | { readonly problem: string } {
   if (names.length > functionsLimit)
     return { problem: `malformed function expression: more than ${functionsLimit} functions` };
@@ -46,7 +46,7 @@ const misplaced = (name: string) =>
 const isWindowFunction = (name: string): name is WindowFunction =>
   (windowFunctions as readonly string[]).includes(name);
 
-/** `p95` and the like. */
+/** A percentile such as `p95`. */
 export function stepOf(name: string): Step | null {
   if ((combiners as readonly string[]).includes(name))
     return { kind: 'combine', by: name as Combiner, byBound: false };
@@ -54,7 +54,7 @@ export function stepOf(name: string): Step | null {
   return percent === undefined ? null : { kind: 'quantile', share: Number(percent) / 100 };
 }
 
-/** Without the bounds a quantile would have nothing to read. */
+/** A quantile needs the label `le`, so aggregations before it must keep that label. */
 function keepBounds(steps: readonly Step[]): Step[] {
   const last = steps.findLastIndex(({ kind }) => kind === 'quantile');
   return steps.map((step, index) =>

@@ -1,5 +1,5 @@
-// What is made of the samples inside one window of time. Results are those of Prometheus 2 (its documentation of query
-// functions, and its extrapolation of rates to the edges of the window).
+// Functions of the samples inside one time window. Results equal those of Prometheus 2 (documentation of query functions),
+// including the extrapolation of rates to the edges of the window.
 import type { WindowFunction } from './plan.ts';
 
 /** Samples from index `from` up to, not including, `to`; the window's ends in milliseconds. */
@@ -12,7 +12,7 @@ export interface Window {
   endMs: number;
 }
 
-/** `undefined` where there are too few samples to say anything. */
+/** `undefined` if the window has too few samples. */
 export type Computed = number | undefined;
 
 const rate = { counter: true, perSecond: true };
@@ -31,7 +31,7 @@ export const compute: Record<WindowFunction, (window: Window) => Computed> = {
   max_over_time: (window) => extreme(window, (value, best) => value > best),
 };
 
-/** A series is taken to go on to an edge that is no further away than this many usual distances of samples. */
+/** A rate is extrapolated to an edge of the window if the edge is within this many average sample intervals. */
 const edgeTolerance = 1.1;
 
 function extrapolated(window: Window, { counter, perSecond }: { counter: boolean; perSecond: boolean }) {
@@ -44,18 +44,18 @@ function extrapolated(window: Window, { counter, perSecond }: { counter: boolean
   const sampledSeconds = (lastMs - firstMs) / 1000;
   const distance = sampledSeconds / (to - from - 1);
   let toStart = (firstMs - startMs) / 1000;
-  // A counter was never below zero.
+  // Do not extrapolate a counter below zero.
   if (counter && change > 0 && first >= 0) toStart = Math.min(toStart, sampledSeconds * (first / change));
   const seconds = sampledSeconds + reach(toStart, distance) + reach((endMs - lastMs) / 1000, distance);
   const factor = seconds / sampledSeconds;
   return change * (perSecond ? factor / ((endMs - startMs) / 1000) : factor);
 }
 
-/** How far beyond its samples a series is taken to go on. */
+/** How far a rate is extrapolated beyond the first or last sample. */
 const reach = (edge: number, distance: number): number =>
   edge < distance * edgeTolerance ? edge : distance / 2;
 
-/** A value that falls is a counter that began again at zero. */
+/** A falling value means that the counter was reset to zero. */
 function increase({ values, from, to }: Window): number {
   let sum = (values[to - 1] as number) - (values[from] as number);
   for (let index = from + 1; index < to; index++) {
@@ -73,7 +73,7 @@ function lastStep({ timesMs, values, from, to }: Window, perSecond: boolean): Co
   return perSecond ? change / (((timesMs[to - 1] as number) - (timesMs[to - 2] as number)) / 1000) : change;
 }
 
-/** A sum that keeps what rounding would lose (Kahan and Neumaier). */
+/** Compensated summation (Kahan-Neumaier). */
 class ExactSum {
   #sum = 0;
   #lost = 0;
@@ -85,7 +85,7 @@ class ExactSum {
     this.#sum = sum;
   }
 
-  /** Without what was lost on the way. */
+  /** The sum with the compensation added. */
   get rough(): number {
     return this.#sum;
   }
@@ -95,7 +95,7 @@ class ExactSum {
   }
 }
 
-/** Per second, by least squares. */
+/** The slope per second by least-squares regression. */
 function slope({ timesMs, values, from, to }: Window): Computed {
   const count = to - from;
   if (count < 2) return undefined;
@@ -117,7 +117,7 @@ function isConstant(values: Float64Array, from: number, to: number): boolean {
   return true;
 }
 
-/** Of means, so that large values do not overflow. */
+/** An incremental mean, so that large values do not overflow. */
 function average({ values, from, to }: Window): Computed {
   if (from === to) return undefined;
   const mean = new ExactSum();
@@ -133,7 +133,7 @@ function average({ values, from, to }: Window): Computed {
 
 export const isInfinite = (value: number): boolean => value === Infinity || value === -Infinity;
 
-/** What is not a number counts only where there is nothing else. */
+/** NaN is the result only if all values are NaN. */
 function extreme({ values, from, to }: Window, isBetter: (value: number, best: number) => boolean): Computed {
   if (from === to) return undefined;
   let best = values[from] as number;

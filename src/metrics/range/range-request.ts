@@ -1,5 +1,4 @@
-// What a client asks for: read from a path and its parameters, or from one object of a list. All that is wrong is named at
-// once.
+// Parses a range request from a path with query parameters, or from one object of a POST list. Reports all problems at once.
 import { integerOf } from '#base/decimal.ts';
 import { fieldText } from '#contract/field-text.ts';
 import { derivedAsked } from '../query/derived.ts';
@@ -16,9 +15,9 @@ export interface RangeRequest {
   readonly stepMs: number;
   readonly windowMs: number;
   readonly timeoutMs: number;
-  /** How the results of nodes are made one; null keeps them apart. */
+  /** How to combine the results of nodes; null: one result per node. */
   readonly aggregation: string | null;
-  /** Null asks all. */
+  /** Null: all nodes. */
   readonly nodes: readonly string[] | null;
 }
 
@@ -34,12 +33,12 @@ const options = [
   ...(['nodesAggregation', 'aggregationFunction'] as const),
 ] as const;
 const optionNames: ReadonlySet<string> = new Set(options);
-/** Those that the pipeline reads. */
+/** Query parameters that the HTTP pipeline uses itself. */
 const pipelineNames: ReadonlySet<string> = new Set(['uuid', 'bucket_uuid']);
 
 type Texts = Readonly<Partial<Record<string, string>>>;
 
-/** From the path and parameters of a GET. */
+/** Parses the path and query parameters of a GET. */
 export function readPathRequest(
   metric: string,
   functions: readonly string[],
@@ -99,7 +98,7 @@ function isAligned({ alignTimestamps: sent }: Texts, problems: Problems): boolea
   return sent === 'true';
 }
 
-/** The specification's name for it, and the one that 7.x clients send. */
+/** The specification's parameter name, and the one that 7.x clients send. */
 function readAggregation(sent: Texts, matchers: readonly Matcher[], problems: Problems): string | null {
   const name = sent['aggregationFunction'] === undefined ? 'nodesAggregation' : 'aggregationFunction';
   const wanted = sent[name] ?? 'none';
@@ -113,7 +112,7 @@ function readAggregation(sent: Texts, matchers: readonly Matcher[], problems: Pr
 
 const itemKeys = new Set<string>([...options, 'metric', 'applyFunctions']);
 
-/** From one object of a POST's list. */
+/** Parses one object of a POST list. */
 export function readItem(item: unknown, nowMs: number): Read<RangeRequest> {
   if (typeof item !== 'object' || item === null || Array.isArray(item))
     return { problems: { _: fieldText.unexpectedJson } };

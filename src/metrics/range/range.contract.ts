@@ -1,10 +1,10 @@
-// Ranges of the node's own time series over REST.
+// Routes for range queries over the node's time series.
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 
 const root = '/pools/default/stats/range';
 
-/** Statistics of something at least; of what, each series is asked. */
+/** The caller may read statistics of at least one collection; each series is then checked separately. */
 const access: Access = { kind: 'permission', permission: 'cluster.collection[.:.:.].stats!read' };
 
 const seriesShape = shape.object({
@@ -65,7 +65,7 @@ export const Ranges = defineRoute({
   doc: 'Several ranges at once: an array of objects with `metric` (a list of `{label, value, operator}`), `applyFunctions` and the parameters above.',
 });
 
-/** What is answered to a query, series or not. */
+/** The reply to a query, with or without series. */
 export interface RangeAnswer {
   readonly data: readonly { metric: Record<string, unknown>; values: readonly [number, string][] }[];
   readonly errors: readonly { node: string; error: string }[];
@@ -78,7 +78,7 @@ export const missingMetric = {
   msg: 'The path names no metric: /pools/default/stats/range/<metric>[/<function>...]',
 };
 
-/** Clients read the values as decimals. */
+/** Clients parse the values as decimal numbers without an exponent. */
 export function valueText(value: number): string {
   if (value === Infinity) return '+Inf';
   const text = String(value === -Infinity ? '-Inf' : value);

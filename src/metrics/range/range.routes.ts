@@ -1,5 +1,5 @@
-// Range queries over REST. Each series is asked whether the caller may see it: those of a bucket, scope or collection need
-// its statistics, those of the node everybody's.
+// Handlers for range queries. Each series is authorized separately: one of a bucket, scope or collection requires the permission
+// to read its statistics, one of the node requires that permission for all buckets.
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, type Input, reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -11,7 +11,7 @@ import { type Problems, type RangeRequest, readItem, readPathRequest } from './r
 interface RangeDeps {
   source: RangeSource;
   clock: Clock;
-  /** By what names the caller may call this node; the first is what answers say. */
+  /** The names of this node that requests may use; answers use the first. */
   namesOf(context: Context): readonly [string, ...string[]];
 }
 
@@ -54,7 +54,7 @@ function readList(body: unknown, nowMs: number, names: readonly string[]): Range
   return reads.flatMap((read) => ('value' in read ? [read.value] : []));
 }
 
-/** Nodes that are asked for and not there. */
+/** Requested nodes that the cluster does not have. */
 function strangers({ nodes }: RangeRequest, known: readonly string[]): Problems {
   const unknown = (nodes ?? []).filter(
     (node) => !known.includes(node) && !known.includes(`${node}:${defaultPort}`),
@@ -77,7 +77,7 @@ function visibleTo(context: Context): (labels: Labels) => boolean {
   };
 }
 
-/** Null for what belongs to no bucket. */
+/** Null for series that belong to no bucket. */
 function permissionFor({ bucket, scope, collection }: Labels): string | null {
   if (bucket === undefined) return null;
   if (scope === undefined) return `cluster.bucket[${bucket}].stats!read`;

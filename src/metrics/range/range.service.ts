@@ -1,4 +1,4 @@
-// Answers ranges from the node's own store: what the caller may see of it, and in time, or why not.
+// Runs range queries over the node's store, limited to series that the caller may read, within a time limit.
 import type { Clock } from '#ports/clock.ts';
 import type { Row } from '../query/combine.ts';
 import { applyStep } from '../query/combine.ts';
@@ -9,7 +9,7 @@ import type { Labels, Matcher, Selection } from '../sample.ts';
 import { type RangeAnswer, valueText } from './range.contract.ts';
 import type { RangeRequest } from './range-request.ts';
 
-/** What ranges need of the store. */
+/** The part of the store that range queries use. */
 export interface RangeSource {
   select(
     matchers: readonly Matcher[],
@@ -20,16 +20,16 @@ export interface RangeSource {
 }
 
 export interface Asker {
-  /** What this node is called by the caller. */
+  /** The name of this node in answers. */
   readonly node: string;
   visible(labels: Labels): boolean;
 }
 
-/** As many moments of a series as Prometheus answers at most. */
+/** Steps per series; the limit of Prometheus. */
 const momentsLimit = 11_000;
 const valuesLimit = 2_000_000;
 const longMs = 2 * 86_400_000;
-/** Where a metric is looked for before it is called unknown. */
+/** The interval searched for a metric before it is reported as unknown. */
 const newestMs = 3_600_000;
 
 export class RangeService {
@@ -62,7 +62,7 @@ export class RangeService {
   async #run(request: RangeRequest, plan: Plan, asker: Asker): Promise<{ rows: Row[]; problems: string[] }> {
     const { rows, problems } = await this.#rows(request, plan, asker);
     const across = request.aggregation === null ? null : stepOf(request.aggregation);
-    // Of one node there is one result: combining it with others changes nothing but a histogram.
+    // With one node there is one result: combining nodes changes nothing except for histograms.
     return { rows: across?.kind === 'quantile' ? applyStep(rows, across) : rows, problems };
   }
 
@@ -95,7 +95,7 @@ export class RangeService {
     return found;
   }
 
-  /** Whether nothing was found because there is no such metric, or no such label. */
+  /** Explains an empty result: unknown metric, or a label that the metric does not have. */
   async #unknown({ matchers, endMs }: RangeRequest): Promise<string[]> {
     const name = matchers.find(({ label, operator }) => label === '__name__' && operator === '=');
     if (!name) return [];
@@ -126,7 +126,7 @@ class Refused extends Error {
   override name = 'Refused';
 }
 
-/** Over days and with large steps, samples of each few minutes say as much. */
+/** Over days and with large steps the five-minute samples are sufficient. */
 function enoughOf({ startMs, endMs, stepMs, windowMs }: RangeRequest, { window }: Plan): number {
   if (endMs - startMs <= longMs) return 0;
   return window === null ? stepMs : Math.min(stepMs, windowMs / 2);

@@ -217,7 +217,10 @@ test('names what is wrong in each object of a list', async (t) => {
     [metric({ value: 1 }), { metric: 'label value for name must be a string' }],
     [
       metric({ value: '(a+)+', operator: '=~' }),
-      { metric: 'label value for name: patterns have no repeated groups, references or looks around' },
+      {
+        metric:
+          'label value for name: patterns may not contain repeated groups, back-references or look-around',
+      },
     ],
     [metric({ value: '(', operator: '!~' }), { metric: 'label value for name: not a pattern' }],
     [{ ...metric({}), applyFunctions: 'rate' }, { applyFunctions: 'invalid list of functions' }],

@@ -1,5 +1,5 @@
-// A block: one file with all samples of a span of time, written once. Chunks of a series lie together; a table finds the
-// series of a metric without reading those of others. Every part carries a checksum.
+// A block: one immutable file with all samples of a time span. The chunks of a series are adjacent; an index table locates the
+// series of a metric without reading others. Every part has a checksum.
 //
 //   chunks:  samples of one chunk after the other, each [crc32 of the bytes][bytes]
 //   entries: per metric name [crc32][per series: labels, its first chunk's place, per chunk: times, count and length]
@@ -19,7 +19,7 @@ export interface SeriesChunks {
   readonly chunks: readonly Chunk[];
 }
 
-/** Where something lies in the file. */
+/** A byte range of the file. */
 export interface Place {
   readonly at: number;
   readonly length: number;
@@ -32,7 +32,7 @@ export interface Entry {
   readonly chunks: readonly (Place & Omit<Chunk, 'bytes'>)[];
 }
 
-/** The file's bytes. */
+/** The bytes of the file. */
 export function encodeBlock(series: readonly SeriesChunks[]): Buffer[] {
   const parts: Buffer[] = [];
   let at = 0;
@@ -105,12 +105,12 @@ function footOf(at: number, table: Buffer): Buffer {
   return foot;
 }
 
-/** Something in a file is not what was written; the text says what. */
+/** A part of a file fails its checksum or is malformed; the message names it. */
 export class DamageError extends Error {
   override name = 'DamageError';
 }
 
-/** Where the table lies, and its checksum. */
+/** The position of the table, and its checksum. */
 export function readFoot(foot: Buffer): Place & { crc: number } {
   const isWhole =
     foot.length === footBytes &&
@@ -160,7 +160,7 @@ function readEntry(name: string, reader: RecordReader): Entry {
   return { labels, chunks };
 }
 
-/** The bytes of a part whose checksum stands before it. */
+/** Returns the bytes of a part after verifying the checksum in front of it. */
 export function checked(part: Buffer, what: string): Buffer {
   const bytes = part.subarray(crcBytes);
   if (part.length < crcBytes || part.readUInt32LE(0) !== crc32(bytes))

@@ -1,4 +1,4 @@
-// The blocks of a folder: which there are, what is in them, and when they go. Few are open at once.
+// The blocks of one tier: lists, opens, reads and expires them. Only a few are open at a time.
 import type { Log } from '#ports/log.ts';
 import { testOf } from '../query/match.ts';
 import type { Matcher } from '../sample.ts';
@@ -22,7 +22,7 @@ export interface BlockBounds {
   /** Each block holds the samples of one span of this length. */
   readonly spanMs: number;
   readonly retention: { readonly ageMs: number; readonly bytes: number };
-  /** A query that would read more is refused. */
+  /** A query that would read more samples is refused. */
   readonly samplesLimit: number;
 }
 
@@ -34,7 +34,7 @@ export class TooManySamples extends Error {
   }
 }
 
-/** Samples that a query may still read. */
+/** How many samples a query may still read. */
 export class Budget {
   readonly #limit: number;
   #left: number;
@@ -74,7 +74,7 @@ export class Blocks {
   readonly #log: Log;
   readonly #bounds: BlockBounds;
   #known: Known[] = [];
-  /** In the order of use. */
+  /** In least-recently-used order. */
   readonly #open = new Map<string, Promise<Opened>>();
   readonly #told = new Set<string>();
 
@@ -84,7 +84,7 @@ export class Blocks {
     this.#bounds = bounds;
   }
 
-  /** Takes over what is in the folder. */
+  /** Lists the blocks in the folder. */
   adopt(files: readonly { name: string; bytes: number }[]): void {
     this.#known = files
       .flatMap(({ name, bytes }) => {
@@ -106,7 +106,7 @@ export class Blocks {
     return this.#known.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** The time from which there are samples; null without any block. */
+  /** The earliest timestamp; null if there is no block. */
   get startMs(): number | null {
     return this.#known[0]?.startMs ?? null;
   }
@@ -119,7 +119,7 @@ export class Blocks {
     this.#known = [...this.#known, { name, startMs, number, bytes }].sort(bySpan);
   }
 
-  /** Removes what is too old, and the oldest while all together are too large. */
+  /** Removes blocks past their age limit, then the oldest while the total size exceeds the limit. */
   async expire(nowMs: number): Promise<void> {
     const { spanMs, retention } = this.#bounds;
     for (let oldest = this.#known[0]; oldest; oldest = this.#known[0]) {
@@ -132,7 +132,7 @@ export class Blocks {
     }
   }
 
-  /** What a block cannot give is left out and told. */
+  /** A damaged part is skipped and reported as a problem. */
   async select(
     matches: (labels: Entry['labels']) => boolean,
     matchers: readonly Matcher[],
@@ -219,7 +219,7 @@ interface Query {
   problems: string[];
 }
 
-/** The metrics whose names meet the conditions: those of others are not read. */
+/** The metrics whose names match, so that entries of others are not read. */
 function namesOf(matchers: readonly Matcher[], table: Table): Iterable<string> {
   const ofNames = matchers.filter(({ label }) => label === '__name__');
   const named = ofNames.find(({ operator }) => operator === '=');

@@ -1,4 +1,4 @@
-// The store's folder on a real disk. Nothing here waits on the thread.
+// The store's folder on a real file system. All calls are asynchronous.
 import { constants } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -15,7 +15,7 @@ export class FolderStoreFiles implements StoreFiles {
   }
 
   async list(): Promise<{ name: string; bytes: number }[]> {
-    // Not the data folder itself: where that was moved away, it is not made anew.
+    // Not recursive: if the data folder was moved away, it must not be created again.
     for (const folder of [dirname(this.#folder), this.#folder]) await makeFolder(folder);
     const files: { name: string; bytes: number }[] = [];
     for (const name of await readdir(this.#folder)) {
@@ -31,7 +31,7 @@ export class FolderStoreFiles implements StoreFiles {
       await writeWhole(temporary, parts);
       await rename(temporary, this.#path(name));
     } catch (error) {
-      // On a full disk the half of it would take room from all others.
+      // On a full disk a partial file would only take space.
       await rm(temporary, { force: true }).catch(() => {});
       throw error;
     }
@@ -61,7 +61,7 @@ export class FolderStoreFiles implements StoreFiles {
     return {
       async append(added) {
         const { bytesWritten } = await file.write(added, 0, added.length, at);
-        // A full disk may take a part: the next record overwrites it.
+        // A full disk may accept a part of the record: the next record overwrites it.
         if (bytesWritten < added.length) throw new Error('the record was not written whole');
         at += bytesWritten;
         await file.datasync();
@@ -88,7 +88,7 @@ export class FolderStoreFiles implements StoreFiles {
   }
 }
 
-/** A full disk may take a part and report no error. */
+/** A full disk may write only a part without an error. */
 async function writeWhole(path: string, parts: readonly Buffer[]): Promise<void> {
   const file = await open(path, 'w', ownerOnly);
   try {

@@ -1,4 +1,4 @@
-// What the store needs of a folder. Names have no path.
+// The folder operations that the store needs. Names contain no path.
 
 export interface BlockFile {
   read(at: number, length: number): Promise<Buffer>;
@@ -6,19 +6,19 @@ export interface BlockFile {
 }
 
 export interface LogFile {
-  /** Settles once the bytes are on the disk. */
+  /** Resolves once the bytes are synced. */
   append(bytes: Buffer): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface StoreFiles {
-  /** Makes the folder if it is not there, and clears away what a crash left half written. */
+  /** Creates the folder if needed, and removes partial files left by a crash. */
   list(): Promise<{ name: string; bytes: number }[]>;
-  /** All of it is there afterwards, also after a loss of power, or nothing. */
+  /** Writes the file atomically: after a crash or power loss it is complete or absent. */
   write(name: string, parts: readonly Buffer[]): Promise<void>;
   open(name: string): Promise<BlockFile>;
   readAll(name: string): Promise<Buffer>;
-  /** Goes on after this many bytes; what follows them is cut off. */
+  /** Appends after this many bytes and truncates what follows them. */
   openLog(name: string, bytes: number): Promise<LogFile>;
   remove(name: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// The head's log as bytes: a record per moment with every sample, so that a killed process loses none that was written.
+// The write-ahead log of a head: one record per append with all its samples, so that a killed process loses no written sample.
 //
 //   record:  [length][crc32 of the payload][payload]
 //   payload: time, new series with their labels, then per sample twice the series' number, plus one when its value is
@@ -14,7 +14,7 @@ export class LogEncoder {
   readonly #writer = new RecordWriter();
   #known: number;
 
-  /** Of a head whose first series the log has already. */
+  /** Continues the log of a head whose first series it already contains. */
   constructor(known: number) {
     this.#known = known;
   }
@@ -41,14 +41,14 @@ function framed(payload: Buffer): Buffer {
   return record;
 }
 
-/** A record read back whole. */
+/** A complete record. */
 export interface Replayed {
-  /** Where the next one begins. */
+  /** The offset of the next record. */
   readonly end: number;
   readonly timeMs: number;
 }
 
-/** Fills a new head record by record. Ends before a record that is cut off; throws for one that is damaged. */
+/** Replays records into a new head. Stops before a truncated record; throws DamagedRecord for a damaged one. */
 export function* replay(bytes: Buffer, head: Head): Generator<Replayed> {
   let at = 0;
   while (at + headBytes <= bytes.length) {

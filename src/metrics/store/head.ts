@@ -1,4 +1,4 @@
-// The newest samples, in memory: every series of one span of time, compressed as they come. Bounded in series.
+// The newest samples of a tier, in memory: all series of the current time span, compressed on append. The number of series is bounded.
 import { ChunkWriter, readChunk, samplesPerChunk } from '../encoding/chunk.ts';
 import { testOf } from '../query/match.ts';
 import type { FlatSample, Labels, Matcher, Series } from '../sample.ts';
@@ -13,12 +13,12 @@ export interface Chunk {
 }
 
 export class HeadSeries {
-  /** In the order of creation, from 0. */
+  /** Counts up from 0 in creation order. */
   readonly id: number;
-  /** With `__name__`. */
+  /** Includes `__name__`. */
   readonly labels: Labels;
   value = 0;
-  /** The newest value is the one before it. */
+  /** The newest value equals the previous one. */
   isUnchanged = false;
   readonly #full: Chunk[] = [];
   #open = new ChunkWriter();
@@ -28,7 +28,7 @@ export class HeadSeries {
     this.labels = labels;
   }
 
-  /** A sample that is not newer than the last is left out. */
+  /** Drops a sample that is not newer than the last one. */
   append(timeMs: number, value: number): boolean {
     const open = this.#open;
     if (open.count > 0 && timeMs <= open.lastMs) return false;
@@ -70,19 +70,19 @@ export class Head {
     return this.#series;
   }
 
-  /** Samples of series that there was no room for. */
+  /** How many samples were dropped because the series limit was reached. */
   get refused(): number {
     return this.#places.refused;
   }
 
-  /** `taken` is told of every series that got its sample. */
+  /** Calls `taken` for every series that accepted its sample. */
   append(timeMs: number, samples: Iterable<FlatSample>, taken: (series: HeadSeries) => void): void {
     this.#places.each(samples, (series, value) => {
       if (series.append(timeMs, value)) taken(series);
     });
   }
 
-  /** For a log read back: the next series in the order of creation. */
+  /** For log replay: adds the next series in creation order. */
   restore(labels: Labels): void {
     this.#places.of(labels);
   }
@@ -96,7 +96,7 @@ export class Head {
   }
 }
 
-/** The samples of these chunks inside a span of time, both ends included. */
+/** Decodes the samples of these chunks inside an interval (both ends included). */
 export function samplesOf(
   chunks: readonly Chunk[],
   fromMs: number,
@@ -116,7 +116,7 @@ export function samplesOf(
   return { timesMs: timesMs.subarray(from, to), values: values.subarray(from, to) };
 }
 
-/** Index of the first time that is not before this one. Times of whole milliseconds. */
+/** Binary search: the index of the first timestamp (whole milliseconds) that is not earlier. */
 function firstFrom(timesMs: Float64Array, wantedMs: number): number {
   let [low, high] = [0, timesMs.length];
   while (low < high) {

@@ -1,5 +1,5 @@
-// Finds what belongs to a sample's series. Sources offer the same series in the same order: where one was the last time, it
-// mostly is again, and then nothing is looked up.
+// Finds the record of a sample's series. Sources report the same series in the same order every time, so the position of the
+// previous round usually matches and no hash lookup is needed.
 import { labelsKey } from '../query/combine.ts';
 import type { FlatSample, Labels } from '../sample.ts';
 
@@ -14,7 +14,7 @@ export class Places<T> {
   readonly #make: (labels: Labels) => T;
   readonly #byKey = new Map<string, T>();
   #last: Place<T>[] = [];
-  /** Samples of series that there was no room for. */
+  /** How many samples were dropped because the series limit was reached. */
   refused = 0;
 
   constructor(limit: number, make: (labels: Labels) => T) {
@@ -37,7 +37,7 @@ export class Places<T> {
     this.#last = places;
   }
 
-  /** Null when there is no room for another. */
+  /** Null if the series limit is reached. */
   of(labels: Labels): T | null {
     const key = labelsKey(labels);
     const known = this.#byKey.get(key);

@@ -1,5 +1,5 @@
-// The last minutes, sampled each second: a ring of plain numbers per series, in memory only. Collections and the bounds of
-// histograms are left out: nobody looks at them by the second, and there may be very many.
+// The last minutes at one sample per second: a ring buffer of numbers per series, in memory only. Series of collections and of
+// histogram bounds are excluded: there may be very many, and no view shows them by the second.
 import { testOf } from '../query/match.ts';
 import type { FlatSample, Labels, Matcher, Series } from '../sample.ts';
 import { Places } from './places.ts';
@@ -7,7 +7,7 @@ import { Places } from './places.ts';
 interface Ring {
   readonly labels: Labels;
   readonly values: Float64Array;
-  /** Of each slot, the moment that its value is of. */
+  /** The timestamp of each slot. */
   readonly moments: Float64Array;
   newest: number;
 }
@@ -31,12 +31,12 @@ export class Recent {
   }
 
   append(timeMs: number, samples: Iterable<FlatSample>): void {
-    // Of a clock that was put back nothing tells which of two samples came first.
+    // After the clock was set back the order of samples is unknown: start over.
     if (timeMs < this.#newestMs) this.#places.forget(() => true);
     this.#newestMs = timeMs;
     const moment = this.#moments++;
     const slot = moment % this.#slots;
-    // What was of buckets and collections that are gone makes room once a round.
+    // Once per round, remove the series of deleted buckets and collections.
     if (slot === 0) this.#places.forget(({ newest }) => newest < moment - this.#slots);
     this.#timesMs[slot] = timeMs;
     this.#places.each(ofBucketsAndNode(samples), (ring, value) => {

@@ -1,8 +1,8 @@
-// The samples of one series, put together from the spans that they lie in. Of a time that two of them tell of, because the
-// clock was put back, the one that was written later counts: counters of both in turn would seem to fall and grow.
+// Merges the samples of one series from several time spans. Where two spans overlap because the clock was set back, the one
+// written later wins: interleaving both would make counters appear to fall and grow.
 import { type Chunk, samplesOf } from './head.ts';
 
-/** Chunks of one span, in the order of time. */
+/** Chunks of one span, in time order. */
 export type Run = readonly Chunk[];
 
 export interface Samples {
@@ -15,7 +15,7 @@ interface Told extends Samples {
   readonly lastMs: number;
 }
 
-/** `runs` in the order in which they were written. */
+/** `runs` must be in the order in which they were written. */
 export function samplesOfRuns(runs: readonly Run[], fromMs: number, toMs: number): Samples {
   const told = runs
     .filter((run) => run.length > 0)

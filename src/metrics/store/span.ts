@@ -1,9 +1,9 @@
-// Spans of time and the names of their files. After the clock was put back there may be several of one span; the one with the
-// higher number was written later.
+// Time spans and their file names. After the clock was set back a span may have several versions; the one with the higher number
+// was written later.
 
 export interface SpanId {
   readonly startMs: number;
-  /** From 0. */
+  /** The version, from 0. */
   readonly number: number;
 }
 
@@ -14,7 +14,7 @@ export const isSameSpan = (a: SpanId, b: SpanId): boolean => a.startMs === b.sta
 
 export const bySpan = (a: SpanId, b: SpanId): number => a.startMs - b.startMs || a.number - b.number;
 
-/** Null for a file of another kind. */
+/** Null if the file name is not that of a span. */
 export function spanOfFile(name: string, suffix: string): SpanId | null {
   const parts = /^(\d+)(?:\.(\d+))?(\.\w+)$/.exec(name);
   if (parts?.[3] !== suffix) return null;

@@ -1,5 +1,5 @@
-// The node's time series in three resolutions: each second for the last minutes, each ten seconds for weeks, and each five
-// minutes for years.
+// The node's time series in three resolutions: every second for the last minutes, every ten seconds for weeks, every five minutes
+// for years.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { FlatSample, Labels, Matcher, MetricsStore, Selection, Series } from '../sample.ts';
@@ -17,7 +17,7 @@ export const coarseStepMs = 300 * secondMs;
 const recentSlots = 300;
 const recentSeriesLimit = 5_000;
 
-/** A tenth of a gigabyte in memory. */
+/** About 100 MB in memory. */
 const samplesLimit = 5_000_000;
 
 export const fineBounds = {
@@ -34,7 +34,7 @@ export const coarseBounds = {
 };
 
 export interface StoreOptions {
-  /** A folder for each resolution. */
+  /** One folder per resolution. */
   files: { fine: StoreFiles; coarse: StoreFiles };
   clock: Clock;
   log: Log;
@@ -51,7 +51,7 @@ export class TimeSeriesStore implements MetricsStore {
     this.#coarse = new Tier({ files: files.coarse, bounds: coarseBounds, clock, log });
   }
 
-  /** Reads back what is on disk; samples may come before it is done. */
+  /** Reads the files. `append` may be called before it is done. */
   async open(): Promise<void> {
     await this.#fine.open();
     await this.#coarse.open();
@@ -72,8 +72,8 @@ export class TimeSeriesStore implements MetricsStore {
   }
 
   /**
-   * Of times from before the finest samples, and where so much is enough, those of each five minutes. `enoughMs` is the
-   * distance of samples that is.
+   * Reads five-minute samples for times before the oldest ten-second sample, and wherever that resolution is sufficient.
+   * `enoughMs` is the sufficient sample interval.
    */
   async select(
     matchers: readonly Matcher[],
@@ -101,7 +101,7 @@ export class TimeSeriesStore implements MetricsStore {
     return this.#recent.select(matchers, fromMs, toMs);
   }
 
-  /** All that was taken is on disk afterwards. */
+  /** Resolves once all appended samples are on disk. */
   async close(): Promise<void> {
     await this.#fine.close();
     await this.#coarse.close();

@@ -1,5 +1,5 @@
-// Samples of one resolution: a head in memory with its log, and blocks. A span of time that is over becomes a block; its log
-// goes once the block is on disk.
+// One resolution of the store: a head in memory with its write-ahead log, and blocks on disk. At the end of a time span the head
+// becomes a block; its log is deleted once the block is synced.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { labelsKey } from '../query/combine.ts';
@@ -23,25 +23,25 @@ interface Span extends SpanId {
   readonly head: Head;
   readonly encoder: LogEncoder;
   file: LogFile | null;
-  /** Bytes of the log so far; what a crash left behind them goes. */
+  /** The valid length of the log; bytes after it are a crash remnant and are truncated. */
   logBytes: number;
-  /** Not yet handed to the disk. */
+  /** Not yet passed to the file system. */
   pending: Buffer[];
   isLogged: boolean;
 }
 
-/** What waits for the disk, and spans whose block could not be written, are given up beyond this. */
+/** The limit of unwritten log bytes and of spans whose block could not be written; the oldest beyond it are dropped. */
 const pendingLimit = 360;
 const sealedLimit = 2;
-/** The thread is left to others after so much work on a log. */
+/** How many records are replayed before the thread yields. */
 const sliceMs = 5;
 
-/** A clock that is corrected by so little catches up soon. */
+/** A smaller backward step of the clock is waited out. */
 const toleratedBackMs = 60_000;
 const logSuffix = '.log';
 const logName = (span: SpanId) => `${spanName(span)}${logSuffix}`;
 
-/** What was found damaged in the log of a span. */
+/** Damage found in the log of a span. */
 interface Damage {
   readonly startMs: number;
   readonly text: string;
@@ -66,7 +66,7 @@ export class Tier {
     this.#blocks = new Blocks(options);
   }
 
-  /** Bytes on disk in blocks. */
+  /** The total size of the blocks. */
   get blockBytes(): number {
     return this.#blocks.bytes;
   }
@@ -75,7 +75,7 @@ export class Tier {
     return this.#blocks.startMs ?? this.#sealed[0]?.startMs ?? this.#span?.startMs ?? null;
   }
 
-  /** Reads back what is there. Samples that come before it is done wait. */
+  /** Reads the folder. Samples appended before it is done are queued. */
   async open(): Promise<void> {
     const { files, clock } = this.#options;
     const found = await files.list();
@@ -115,7 +115,7 @@ export class Tier {
     const test = testOf(matchers);
     const matches = (labels: Series['labels']) => test(labels) && visible(labels);
     const heads = [...this.#sealed, ...(this.#span ? [this.#span] : [])];
-    // Decided at the moment at which the blocks are: a span is in one of them or in a head.
+    // Evaluated in the same synchronous step as the list of blocks: a span is in a block or in a head, never in both.
     const inHead = heads.filter((span) => !this.#blocks.has(span));
     const budget = new Budget(this.#options.bounds.samplesLimit);
     const { series, problems } = await this.#blocks.select(matches, matchers, { fromMs, toMs, budget });
@@ -142,7 +142,7 @@ export class Tier {
     };
   }
 
-  /** Everything taken so far is on disk. */
+  /** Resolves once everything appended so far is on disk. */
   async settle(): Promise<void> {
     await this.#work;
   }
@@ -153,7 +153,7 @@ export class Tier {
     await this.#blocks.close();
   }
 
-  /** A record builds on those before it: when one must be given up, the span is in memory alone until it is a block. */
+  /** A record depends on those before it: once one is dropped, the span is in memory only until its block is written. */
   #note(span: Span, record: Buffer): void {
     if (!span.isLogged) return;
     span.pending.push(record);
@@ -172,7 +172,7 @@ export class Tier {
     return this.#span;
   }
 
-  /** What the clock said before stays what it is; a new account of that time begins. */
+  /** The clock was set back: starts a new version of the span and keeps the earlier one. */
   #putBack(backMs: number): void {
     this.#options.log.warn('metrics.clockPutBack', { seconds: Math.round(backMs / 1000) });
     this.#sealSpan();
@@ -183,7 +183,7 @@ export class Tier {
     this.#span = null;
     if (this.#sealed.length <= sealedLimit) return;
     const lost = this.#sealed.shift();
-    // Its log stays: the next start tries again.
+    // The log stays, so the next start tries again.
     this.#options.log.error('metrics.spanDropped', { startMs: lost?.startMs });
   }
 
@@ -210,7 +210,7 @@ export class Tier {
     return startMs <= toMs && startMs + this.#options.bounds.spanMs > fromMs;
   }
 
-  /** One writer at a time, until nothing is left to do. */
+  /** Runs one writer at a time until no work is left. */
   #write(first: () => Promise<void> = async () => {}): void {
     this.#isWriting = true;
     this.#work = this.#writeAll(first).finally(() => {
@@ -218,7 +218,7 @@ export class Tier {
     });
   }
 
-  /** Logs first: a disk that has no room for a block may have some for a record. */
+  /** Logs first: a disk without space for a block may have space for a record. */
   async #writeAll(first: () => Promise<void>): Promise<void> {
     try {
       await first();
