@@ -19,11 +19,13 @@ export type PrivilegeName =
   | 'systemSettings'
   | 'administrator';
 
-/** Where a privilege must be held: in the collection of the key, or anywhere in the bucket, or on the node. */
+/** Held in the collection of the key; without a key in the bucket as a whole; without a bucket on the node. */
 export interface PrivilegeNeed {
   all?: readonly PrivilegeName[];
   /** One of these is enough. */
   any?: readonly PrivilegeName[];
+  /** One collection is enough to ask; the command checks those that it names, or answers nothing of others. */
+  anywhere?: true;
 }
 
 export interface CommandLayout {
@@ -41,7 +43,7 @@ export interface CommandSpec {
   opcode: number;
   name: string;
   session: SessionNeed;
-  /** Checked before the command runs; for commands with a document key in its collection, else in the bucket. */
+  /** Checked before the command runs. */
   privilege?: PrivilegeNeed;
   request?: CommandLayout;
   /** No answer on success, or on a miss. */

@@ -1,6 +1,6 @@
 // What one user may do in one bucket: bits per collection, worked out once and kept until users or manifest change.
 import { type BucketGrant, type Grants, Privilege } from '../admin.ts';
-import type { CollectionEntry, Collections } from './collections.ts';
+import type { CollectionEntry, Collections, ScopeEntry } from './collections.ts';
 
 export class BucketAccess {
   /** Every privilege that is held anywhere in the bucket; 0 hides the bucket. */
@@ -26,13 +26,20 @@ export class BucketAccess {
     let bits = this.bits.get(id);
     if (bits === undefined) {
       const entry = this.collections.get(id);
-      bits = entry === undefined ? 0 : this.resolve(entry);
+      bits = entry === undefined ? 0 : seen(this.resolve(entry));
       // Unknown ids are a client's to choose: remembering them would let it fill our memory.
       if (entry !== undefined) this.bits.set(id, bits);
     }
     this.lastId = id;
     this.lastBits = bits;
     return bits;
+  }
+
+  /** Privileges in all of a scope, whatever collections it gets; 0 when it has none for this user. */
+  ofScope(scope: ScopeEntry): number {
+    const id = scope.id.toString(16);
+    const bits = this.grants.reduce((sum, grant) => sum | (grant.scopes?.[id]?.privileges ?? 0), this.wide);
+    return seen(bits);
   }
 
   private resolve(entry: CollectionEntry): number {
@@ -47,7 +54,23 @@ export class BucketAccess {
   }
 }
 
-const readers = Privilege.read | Privilege.rangeScan;
+/**
+ * What shows a collection. To open a connection of change streams is a privilege in the bucket, and the others that are left
+ * out add to what the user may do where something shows already.
+ */
+const visible =
+  Privilege.read |
+  Privilege.insert |
+  Privilege.upsert |
+  Privilege.delete |
+  Privilege.rangeScan |
+  Privilege.metaWrite |
+  Privilege.dcpStream |
+  Privilege.simpleStats;
+
+const seen = (bits: number): number => ((bits & visible) === 0 ? 0 : bits);
+
+const readers = Privilege.read | Privilege.rangeScan | Privilege.dcpStream;
 const writers = Privilege.insert | Privilege.upsert | Privilege.delete | Privilege.metaWrite;
 
 /** In a system collection, reading and writing each take a privilege more. */

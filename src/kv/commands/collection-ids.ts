@@ -1,4 +1,4 @@
-// Ids of collections and scopes, and the manifest; each user is told of what it has any privilege in.
+// Ids of collections and scopes, and the manifest; each user sees those in which it has a privilege.
 import { Datatype, Status } from '#wire/status.ts';
 import type { CollectionEntry, ScopeEntry } from '../collections/collections.ts';
 import { beginReply, replyValue } from '../dispatch/reply.ts';
@@ -74,6 +74,7 @@ function replyId(request: Request, id: number): Outcome {
 const isVisible = (request: Request, entry: CollectionEntry): boolean =>
   (request.session.access?.of(entry.id) ?? 0) !== 0;
 
-/** A scope without collections shows to those who have any privilege in the bucket. */
+/** A scope shows by a privilege in it or in one of its collections. */
 const isScopeVisible = (request: Request, scope: ScopeEntry): boolean =>
-  scope.collections.length === 0 || scope.collections.some((entry) => isVisible(request, entry));
+  (request.session.access?.ofScope(scope) ?? 0) !== 0 ||
+  scope.collections.some((entry) => isVisible(request, entry));

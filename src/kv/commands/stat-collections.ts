@@ -1,5 +1,7 @@
-// The groups of STAT about collections and scopes: all that the user may know of, or one by its name or id.
+// The groups of STAT about collections and scopes: all of which the user may read
+// statistics, or one by its name or id.
 import { Status } from '#wire/status.ts';
+import { Privilege } from '../admin.ts';
 import type { CollectionEntry, ScopeEntry } from '../collections/collections.ts';
 import type { Request } from '../dispatch/request.ts';
 import { type Figures, forVbuckets } from './stat-figures.ts';
@@ -25,7 +27,7 @@ export const statScopesById = (request: Request, argument: string): Figures | St
 /** `collections-details [vb]`: the latest change of each collection in each vbucket. */
 export const statCollectionDetails = forVbuckets(function* (vb, documents, request): Figures {
   for (const entry of request.bucket.collections.all()) {
-    if (!isVisible(request, entry)) continue;
+    if (!isCounted(request, entry)) continue;
     const prefix = `vb_${vb}:${hex(entry.id)}`;
     yield [`${prefix}:name`, entry.name];
     yield [`${prefix}:scope`, hex(entry.scope.id)];
@@ -41,23 +43,34 @@ export const statManifest = ({ bucket }: Request): Figures => [
 const isId = (argument: string, id: number): boolean => argument === hex(id) || argument === id.toString(16);
 
 function collectionGroup(request: Request, isMeant: (entry: CollectionEntry) => boolean): Figures | Status {
-  const entries = [...request.bucket.collections.all()].filter(
-    (entry) => isMeant(entry) && isVisible(request, entry),
+  const visible = [...request.bucket.collections.all()].filter(
+    (entry) => isMeant(entry) && heldIn(request, entry) !== 0,
   );
-  return entries.length === 0 ? Status.unknownCollection : collectionFigures(request, entries);
+  if (visible.length === 0) return Status.unknownCollection;
+  const counted = visible.filter((entry) => isCounted(request, entry));
+  return counted.length === 0 ? Status.noAccess : collectionFigures(request, counted);
 }
 
 function scopeGroup(request: Request, isMeant: (scope: ScopeEntry) => boolean): Figures | Status {
-  const scopes = request.bucket.collections.scopes.filter(
-    (scope) =>
-      isMeant(scope) &&
-      (scope.collections.length === 0 || scope.collections.some((entry) => isVisible(request, entry))),
+  const visible = request.bucket.collections.scopes.filter(
+    (scope) => isMeant(scope) && heldInScope(request, scope) !== 0,
   );
-  return scopes.length === 0 ? Status.unknownScope : scopeFigures(request, scopes);
+  if (visible.length === 0) return Status.unknownScope;
+  const counted = visible.filter((scope) => (heldInScope(request, scope) & Privilege.simpleStats) !== 0);
+  return counted.length === 0 ? Status.noAccess : scopeFigures(request, counted);
 }
 
-const isVisible = (request: Request, entry: CollectionEntry): boolean =>
-  (request.session.access?.of(entry.id) ?? 0) !== 0;
+const heldIn = ({ session }: Request, entry: CollectionEntry): number => session.access?.of(entry.id) ?? 0;
+
+const isCounted = (request: Request, entry: CollectionEntry): boolean =>
+  (heldIn(request, entry) & Privilege.simpleStats) !== 0;
+
+/** In the scope or in one of its collections. */
+const heldInScope = (request: Request, scope: ScopeEntry): number =>
+  scope.collections.reduce(
+    (bits, entry) => bits | heldIn(request, entry),
+    request.session.access?.ofScope(scope) ?? 0,
+  );
 
 function* collectionFigures(request: Request, entries: readonly CollectionEntry[]): Figures {
   const { collectionItems } = request.bucket.report();
@@ -74,10 +87,10 @@ function* scopeFigures(request: Request, scopes: readonly ScopeEntry[]): Figures
   const { collectionItems } = request.bucket.report();
   yield ['manifest_uid', `0x${request.bucket.collections.uid}`];
   for (const scope of scopes) {
-    const visible = scope.collections.filter((entry) => isVisible(request, entry));
-    const items = visible.reduce((sum, entry) => sum + (collectionItems[entry.id.toString(16)] ?? 0), 0);
+    const counted = scope.collections.filter((entry) => isCounted(request, entry));
+    const items = counted.reduce((sum, entry) => sum + (collectionItems[entry.id.toString(16)] ?? 0), 0);
     yield [`${hex(scope.id)}:name`, scope.name];
-    yield [`${hex(scope.id)}:collections`, visible.length];
+    yield [`${hex(scope.id)}:collections`, counted.length];
     yield [`${hex(scope.id)}:items`, items];
   }
 }

@@ -45,12 +45,23 @@ export function stat(request: Request): Status | Outcome {
 }
 
 const onKeys = new Set(['key', 'vkey', 'key-byid', 'vkey-byid']);
+/** These show the collections in which the user holds the privilege; all others are about the whole bucket. */
+const byCollection = new Set([
+  'collections',
+  'collections-byid',
+  'collections-details',
+  'scopes',
+  'scopes-byid',
+  'manifest',
+]);
 
-function lackingPrivilege({ privileges, session }: Request, name: string): string {
+function lackingPrivilege({ session }: Request, name: string): string {
   const nodeBits = session.user?.spec.grants.node ?? 0;
+  const { anywhere = 0, wide = 0 } = session.access ?? {};
   if (ofNode.has(name)) return (nodeBits & Privilege.administrator) === 0 ? 'Stats' : '';
-  if (onKeys.has(name)) return (privileges & Privilege.read) === 0 ? 'Read' : '';
-  return (privileges & Privilege.simpleStats) === 0 ? 'SimpleStats' : '';
+  if (onKeys.has(name)) return (anywhere & Privilege.read) === 0 ? 'Read' : '';
+  const held = byCollection.has(name) ? anywhere : wide;
+  return (held & Privilege.simpleStats) === 0 ? 'SimpleStats' : '';
 }
 
 function replyFigure(request: Request, name: string, value: string): void {

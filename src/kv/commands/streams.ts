@@ -4,7 +4,7 @@ import { Status } from '#wire/status.ts';
 import type { ChangeSource } from '../data/change-source.ts';
 import { beginReply, durationOf, writeSeqno } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
-import { Producer, streamPrivileges } from '../producer/producer.ts';
+import { Producer } from '../producer/producer.ts';
 import { setControl } from '../stream/controls.ts';
 import { checkFilter, parseStreamValue, type StreamValue } from '../stream/filter.ts';
 import { EndReason, OpenFlag, openFlagsKnown, StreamFlag, streamFlagsKnown } from '../stream/messages.ts';
@@ -90,9 +90,7 @@ function checkRequest(request: Request, producer: Producer, value: StreamValue):
   }
   if (value.manifestUid > Number.parseInt(bucket.collections.uid, 16)) return Status.manifestAhead;
   const access = session.access;
-  const allowed = access
-    ? checkFilter(value.filter, bucket.collections, access, streamPrivileges)
-    : Status.noAccess;
+  const allowed = access ? checkFilter(value.filter, bucket.collections, access) : Status.noAccess;
   if (allowed !== Status.success) return allowed;
   if (producer.find(frame.vb, value.streamId)) return Status.keyExists;
   if (producer.isFull) return request.refuse(Status.temporaryFailure, 'Too many streams on the connection');

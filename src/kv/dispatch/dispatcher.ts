@@ -25,6 +25,7 @@ interface Entry {
   readonly handler: Handler;
   readonly needsAll: number;
   readonly needsAny: number;
+  readonly anywhere: boolean;
   readonly datatypes: number;
   /** The command's words as truths: words are compared by a call. */
   readonly needsSession: boolean;
@@ -210,6 +211,7 @@ function entryOf(command: Command, handler: Handler | undefined): Entry {
     handler,
     needsAll: bitsOf(command.privilege.all),
     needsAny: bitsOf(command.privilege.any),
+    anywhere: command.privilege.anywhere === true,
     // Clients set the JSON bit on anything; the server decides about it by itself.
     datatypes: command.request.typedValue ? Datatype.json | Datatype.snappy | Datatype.xattr : Datatype.json,
     needsSession: command.session !== 'none',
@@ -268,7 +270,7 @@ function checkBucket(request: Request, entry: Entry): Status {
   else if (!entry.command.duringWarmup)
     return request.refuse(Status.temporaryFailure, 'The bucket is warming up');
   if (entry.command.keyRule !== KeyRule.document) {
-    request.privileges = access.anywhere;
+    request.privileges = entry.anywhere ? access.anywhere : access.wide;
     return checkPrivileges(request, entry);
   }
   const status = readDocumentKey(request);

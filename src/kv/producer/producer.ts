@@ -2,7 +2,6 @@
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Feature } from '#wire/features.ts';
 import type { Output } from '#wire/output.ts';
-import { Privilege } from '../admin.ts';
 import type { BucketAccess } from '../collections/access.ts';
 import type { Collections } from '../collections/collections.ts';
 import type { Directory } from '../served/directory.ts';
@@ -15,8 +14,6 @@ import { type ItemForm, MessageWriter } from '../stream/message-writer.ts';
 import { EndReason, type MarkerVersion, OpenFlag } from '../stream/messages.ts';
 import { Stream, type StreamHost, type StreamOptions } from '../stream/stream.ts';
 import { ClientWatch } from './client-watch.ts';
-
-export const streamPrivileges = Privilege.dcpProducer | Privilege.dcpStream;
 
 const producerLimits = {
   /** Written in one stretch, so that other connections get their turn. */
@@ -57,7 +54,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   private stretchLeft = 0;
   private isScheduled = false;
   private isClosed = false;
-  private revision: number;
+  private access: BucketAccess | null;
   private timer: Timer;
   private readonly opened: number;
   private lastSent: number;
@@ -68,7 +65,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.name = options.name;
     this.bucket = options.bucket;
     this.writer = new MessageWriter(options.output);
-    this.revision = options.directory.revision;
+    this.access = options.connection.session.access;
     this.opened = this.lastSent = options.clock.monotonicMs();
     this.watch = new ClientWatch(this.opened);
     this.timer = options.clock.after(tickMs, () => this.tick());
@@ -278,17 +275,16 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     const { connection, directory, bucket } = this.options;
     const { session } = connection;
     if (session.bucket !== bucket) return this.hangUp(EndReason.disconnected);
-    if (this.revision === directory.revision) return true;
-    this.revision = directory.revision;
     if (!session.refresh(directory) || session.access === null) return this.hangUp(EndReason.lostPrivileges);
+    if (this.access === session.access) return true;
+    this.access = session.access;
     for (const stream of this.streams.values()) this.checkStream(stream, session.access);
     return true;
   }
 
   private checkStream(stream: Stream, access: BucketAccess): void {
     const { filter } = stream.options;
-    if (isBarred(filter, this.collections, access, streamPrivileges))
-      stream.endSoon(EndReason.lostPrivileges);
+    if (isBarred(filter, this.collections, access)) stream.endSoon(EndReason.lostPrivileges);
   }
 
   private tick(): void {

@@ -151,12 +151,12 @@ test('a connection that asks for one stream too many is told to come again, and 
 
 for (const left of ['reading', 'nothing'] as const) {
   test(`a stream of a collection of which its user keeps ${left} ends, though nothing happens in it`, async () => {
-    const { dcpStream, read } = Privilege;
+    const { dcpProducer, dcpStream, read } = Privilege;
     const user = (orders: number): KvDesired => {
       const collections = { '8': orders, '9': dcpStream | read };
       const grants = {
         node: 0,
-        buckets: { b: { privileges: 0, scopes: { '8': { privileges: 0, collections } } } },
+        buckets: { b: { privileges: dcpProducer, scopes: { '8': { privileges: 0, collections } } } },
       };
       return aDesired({ users: [aUser('admin', 'password'), aUser('partly', 'password', grants)] });
     };

@@ -1,5 +1,6 @@
 // Which documents a stream is about: the whole bucket, one scope, or some collections, as the request's JSON says.
 import { Status } from '#wire/status.ts';
+import { Privilege } from '../admin.ts';
 import type { BucketAccess } from '../collections/access.ts';
 import type { Collections } from '../collections/collections.ts';
 import { EventKind, isScopeEvent, type SystemEvent } from '../data/system-events.ts';
@@ -70,46 +71,46 @@ function hexNumber(text: unknown): number {
 const decimalNumber = (text: unknown): number =>
   typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : -1;
 
-/** Whether everything that the filter names is there and open to the user. */
-export function checkFilter(
-  filter: Filter,
-  collections: Collections,
-  access: BucketAccess,
-  needed: number,
-): Status {
-  if (filter.kind === 'bucket') return (access.wide & needed) !== 0 ? Status.success : Status.noAccess;
+/** Whether everything that the filter names is there and its changes are for the user to see. */
+export function checkFilter(filter: Filter, collections: Collections, access: BucketAccess): Status {
+  if (filter.kind === 'bucket') return mayStream(access.wide) ? Status.success : Status.noAccess;
   const ids = idsOf(filter, collections);
   if (ids === null) return Status.unknownScope;
   for (const id of ids) {
     const held = access.of(id);
     if (collections.get(id) === undefined || held === 0) return Status.unknownCollection;
-    if ((held & needed) === 0) return Status.noAccess;
+    if (!mayStream(held)) return Status.noAccess;
   }
-  return Status.success;
+  return ids.length > 0 ? Status.success : checkEmptyScope(filter, collections, access);
 }
+
+/** Nothing is there that could be closed: the scope itself must be open. */
+function checkEmptyScope(filter: Filter, collections: Collections, access: BucketAccess): Status {
+  const scope =
+    filter.kind === 'scope' ? collections.scopes.find(({ id }) => id === filter.scope) : undefined;
+  const held = scope ? access.ofScope(scope) : 0;
+  if (held === 0) return Status.unknownScope;
+  return mayStream(held) ? Status.success : Status.noAccess;
+}
+
+const mayStream = (held: number): boolean => (held & Privilege.dcpStream) !== 0;
 
 /** The ids that the filter names now; null for a scope that is not there. */
 function idsOf(
   filter: Exclude<Filter, { kind: 'bucket' }>,
   collections: Collections,
-): Iterable<number> | null {
+): readonly number[] | null {
   if (filter.kind === 'default') return [0];
-  if (filter.kind === 'collections') return filter.ids;
+  if (filter.kind === 'collections') return [...filter.ids];
   const scope = collections.scopes.find(({ id }) => id === filter.scope);
   return scope ? scope.collections.map(({ id }) => id) : null;
 }
 
 /** Whether something that the filter names is there and closed to the user. */
-export function isBarred(
-  filter: Filter,
-  collections: Collections,
-  access: BucketAccess,
-  needed: number,
-): boolean {
-  if (filter.kind === 'bucket') return (access.wide & needed) === 0;
-  const isClosed = (id: number): boolean =>
-    collections.get(id) !== undefined && (access.of(id) & needed) === 0;
-  return [...(idsOf(filter, collections) ?? [])].some(isClosed);
+export function isBarred(filter: Filter, collections: Collections, access: BucketAccess): boolean {
+  if (filter.kind === 'bucket') return !mayStream(access.wide);
+  const isClosed = (id: number): boolean => collections.get(id) !== undefined && !mayStream(access.of(id));
+  return (idsOf(filter, collections) ?? []).some(isClosed);
 }
 
 /** Whether a system event is the stream's business. Clients that know of no collections hear of none. */

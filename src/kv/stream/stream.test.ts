@@ -264,7 +264,7 @@ test('lets users follow what they may follow', async () => {
   const users = [
     aUser('admin', 'password'),
     aUser('reader', 'password', { node: 0, buckets: { b: { privileges: Privilege.read } } }),
-    aUser('partly', 'password', { node: 0, buckets: { b: { privileges: 0, ...own } } }),
+    aUser('partly', 'password', { node: 0, buckets: { b: { privileges: Privilege.dcpProducer, ...own } } }),
   ];
   const desired = { ...withCollections, users };
   await using service = await startService(desired);

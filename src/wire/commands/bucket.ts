@@ -8,7 +8,7 @@ export const Stat = defineCommand({
   request: { key: 'optional', value: 'optional' },
   duringWarmup: true,
   withoutBucket: true,
-  doc: 'Statistics of a group, one packet each, closed by an empty one. Groups take simpleStats, those of a key read, those of the node an administrator.',
+  doc: 'Statistics of a group, one packet each, closed by an empty one. Groups of the bucket take simpleStats in all of it, those of collections in what they show; those of a key read, those of the node an administrator.',
 });
 
 export const GetManifest = defineCommand({
@@ -49,7 +49,7 @@ export const GetAllVbSeqnos = defineCommand({
   opcode: 0x48,
   name: 'GET_ALL_VB_SEQNOS',
   session: 'bucket',
-  privilege: { all: ['read'] },
+  privilege: { all: ['read'], anywhere: true },
   request: { extras: [0, 4, 8] },
   reorderable: true,
   doc: 'The latest seqno of every vbucket in a state, or that of a collection in it.',
@@ -59,7 +59,7 @@ export const SeqnoPersistence = defineCommand({
   opcode: 0xb7,
   name: 'SEQNO_PERSISTENCE',
   session: 'bucket',
-  privilege: { all: ['read'] },
+  privilege: { all: ['read'], anywhere: true },
   request: { extras: [8] },
   doc: 'Answers once a seqno is on disk.',
 });
@@ -68,7 +68,7 @@ export const ObserveSeqno = defineCommand({
   opcode: 0x91,
   name: 'OBSERVE_SEQNO',
   session: 'bucket',
-  privilege: { all: ['read'] },
+  privilege: { all: ['read'], anywhere: true },
   request: { value: 'required' },
   doc: 'Persisted and current seqno of a vbucket, if it still has the given uuid.',
 });
@@ -77,7 +77,7 @@ export const Observe = defineCommand({
   opcode: 0x92,
   name: 'OBSERVE',
   session: 'bucket',
-  privilege: { all: ['read'] },
+  privilege: { all: ['read'], anywhere: true },
   request: { value: 'required' },
   doc: 'Whether documents are in memory, on disk or gone.',
 });
@@ -111,12 +111,16 @@ export const GetRandomKey = defineCommand({
   opcode: 0xb6,
   name: 'GET_RANDOM_KEY',
   session: 'bucket',
-  privilege: { all: ['read'] },
+  privilege: { all: ['read'], anywhere: true },
   request: { extras: [0, 4, 5] },
   doc: 'Any document of a collection.',
 });
 
-const scanning = { session: 'bucket', privilege: { all: ['rangeScan'] }, reorderable: true } as const;
+const scanning = {
+  session: 'bucket',
+  privilege: { all: ['rangeScan'], anywhere: true },
+  reorderable: true,
+} as const;
 
 export const RangeScanCreate = defineCommand({
   ...scanning,

@@ -1,13 +1,13 @@
 // Commands of the change stream that clients send (public document: kv_engine docs/dcp/documentation).
 import { defineCommand } from '../define-command.ts';
 
-const reads = { any: ['dcpProducer', 'dcpStream'] } as const;
+const reads = { any: ['dcpProducer', 'dcpStream'], anywhere: true } as const;
 
 export const DcpOpen = defineCommand({
   opcode: 0x50,
   name: 'DCP_OPEN',
   session: 'bucket',
-  privilege: reads,
+  privilege: { all: ['dcpProducer'] },
   request: { extras: [8], key: 'text', value: 'optional' },
   doc: 'Makes the connection one of change streams. An older one of the same name is closed.',
 });
@@ -25,9 +25,9 @@ export const DcpStreamRequest = defineCommand({
   opcode: 0x53,
   name: 'DCP_STREAM_REQ',
   session: 'bucket',
-  privilege: reads,
+  privilege: { all: ['dcpStream'], anywhere: true },
   request: { extras: [48], value: 'optional' },
-  doc: 'Begins to send the changes of a vbucket from a seqno on, or tells how far the client must roll back.',
+  doc: 'Begins to send the changes of a vbucket from a seqno on, or tells how far the client must roll back. Without a filter it takes dcpStream in the whole bucket, else in each collection that the filter names.',
 });
 
 export const DcpGetFailoverLog = defineCommand({

@@ -1,0 +1,220 @@
+// Who may do what, command by command, written from the published table of privileges and not from our declarations: each
+// command in each collection, by users who hold just what it takes, by users who lack one privilege, and by roles.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compileGrants } from '#auth/grants.ts';
+import { type Grants, Privilege } from '#auth/privileges.ts';
+import { commands } from '#wire/commands/index.ts';
+import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
+import {
+  type Held,
+  type Need,
+  type Place,
+  type PrivilegeWord,
+  places,
+  type Row,
+  roleRows,
+  rows,
+  streamRows,
+  uncheckedOpcodes,
+} from '../../../test/support/privilege-table.ts';
+
+/** What the user holds in each place, by word; `bucket` is what holds in all of the bucket. */
+interface Case {
+  name: string;
+  grants: Grants;
+  held: Held;
+}
+
+type Answer = 'done' | 'refused' | 'hidden';
+const answers: Record<number, Answer> = { 36: 'refused', 136: 'hidden', 140: 'hidden' };
+
+/** What shows a collection: the privileges on documents, changes and figures. */
+const showing = new Set<PrivilegeWord>([
+  'read',
+  'insert',
+  'upsert',
+  'delete',
+  'rangeScan',
+  'metaWrite',
+  'dcpStream',
+  'simpleStats',
+]);
+
+function expected(row: Row, place: Place, { held }: Case): Answer {
+  if (row.about === 'bucket') return meets(row.need, held.bucket) ? 'done' : 'refused';
+  const anywhere = [...new Set([...held.bucket, ...places.flatMap((one) => held[one])])];
+  if (row.about === 'anywhere') return meets(row.need, anywhere) ? 'done' : 'refused';
+  // Without a key there is a check before the collection is looked at.
+  if (row.about === 'named' && !meets(row.need, anywhere)) return 'refused';
+  const here = inSystem(place, held[place]);
+  if (!here.some((word) => showing.has(word))) return 'hidden';
+  return meets(row.need, here) ? 'done' : 'refused';
+}
+
+const meets = ({ all = [], any = [] }: Need, held: readonly PrivilegeWord[]): boolean =>
+  all.every((word) => held.includes(word)) && (any.length === 0 || any.some((word) => held.includes(word)));
+
+/** In a system collection reading and writing each take a privilege more. */
+function inSystem(place: Place, held: readonly PrivilegeWord[]): readonly PrivilegeWord[] {
+  if (place !== 'system') return held;
+  const reading: PrivilegeWord[] = ['read', 'rangeScan', 'dcpStream'];
+  const writing: PrivilegeWord[] = ['insert', 'upsert', 'delete', 'metaWrite'];
+  return held.filter(
+    (word) =>
+      (held.includes('systemCollectionLookup') || !reading.includes(word)) &&
+      (held.includes('systemCollectionMutation') || !writing.includes(word)),
+  );
+}
+
+const ids: Record<Place, number> = { orders: 8, carts: 9, system: 10, default: 0 };
+const scopeIds: Record<Place, string> = { orders: '8', carts: '8', system: '9', default: '0' };
+const bitsOf = (words: readonly PrivilegeWord[]): number =>
+  words.reduce((bits, word) => bits | Privilege[word], 0);
+const nothing: readonly PrivilegeWord[] = [];
+
+/** One who holds the words in one collection, and the bucket-wide ones in the bucket. */
+function inOneCollection(name: string, place: Place, words: readonly PrivilegeWord[]): Case {
+  const inBucket = words.filter((word) => word === 'dcpProducer');
+  const collections = { [ids[place].toString(16)]: bitsOf(words) };
+  const scopes = { [scopeIds[place]]: { privileges: 0, collections } };
+  const held = Object.fromEntries(places.map((one) => [one, one === place ? words : inBucket]));
+  return {
+    name,
+    grants: { node: 0, buckets: { b: { privileges: bitsOf(inBucket), scopes } } },
+    held: { ...(held as Record<Place, readonly PrivilegeWord[]>), bucket: inBucket },
+  };
+}
+
+function inTheBucket(name: string, words: readonly PrivilegeWord[]): Case {
+  const held = Object.fromEntries(places.map((one) => [one, words])) as Record<Place, typeof words>;
+  return {
+    name,
+    grants: { node: 0, buckets: { b: { privileges: bitsOf(words) } } },
+    held: { ...held, bucket: words },
+  };
+}
+
+const everything = Object.keys(Privilege).filter(
+  (word) => word !== 'administrator' && word !== 'systemSettings' && word !== 'stats',
+) as PrivilegeWord[];
+
+function* casesOf(all: readonly Row[]): Generator<Case> {
+  const sets = new Map<string, readonly PrivilegeWord[]>();
+  for (const { need } of all) {
+    const { all: needed = [], any = [] } = need;
+    if (needed.length + any.length === 0) continue;
+    for (const one of any.length > 0 ? any : [null]) {
+      const words = one ? [...needed, one] : needed;
+      sets.set(`only ${words.join('+')}`, words);
+    }
+    for (const lacking of [...needed.map((word) => [word]), any]) {
+      const name = `all but ${lacking.join('+')}`;
+      sets.set(
+        name,
+        everything.filter((word) => !lacking.includes(word)),
+      );
+    }
+  }
+  for (const [name, words] of sets) {
+    yield inOneCollection(`${name} in orders`, 'orders', words);
+    yield inOneCollection(`${name} in the system collection`, 'system', words);
+    yield inTheBucket(`${name} in the bucket`, words);
+  }
+}
+
+const target = { uuid: 'u', scopes: aBucket('b').manifest.scopes };
+
+const roleCases: Case[] = roleRows.map(({ roles, held }) => ({
+  name: roles.map(({ role, names }) => `${role}[${names.join(':')}]`).join(),
+  grants: compileGrants(roles, () => target),
+  held: {
+    orders: held.orders ?? held.bucket ?? nothing,
+    carts: held.carts ?? held.bucket ?? nothing,
+    system: held.system ?? held.bucket ?? nothing,
+    default: held.default ?? held.bucket ?? nothing,
+    bucket: held.bucket ?? nothing,
+  },
+}));
+
+async function withService(cases: readonly Case[]) {
+  const users = cases.map(({ grants }, index) => aUser(`user${index}`, 'password', grants));
+  const service = await startService(aDesired({ users: [...users, aUser('admin', 'password')] }));
+  const admin = await service.ready();
+  // A document with attributes in each collection: what is refused must not depend on what is there.
+  for (const place of places) {
+    const key = Buffer.concat([Buffer.from([ids[place]]), Buffer.from('k')]);
+    await admin.ask({ opcode: 0x01, key, extras: Buffer.alloc(8), value: Buffer.from('{"n":1}') });
+  }
+  return service;
+}
+
+type Service = Awaited<ReturnType<typeof startService>>;
+
+/** The answers of all rows in all places to one user, all sent at once. */
+async function ask(service: Service, index: number, asked: readonly (readonly [Row, Place])[]) {
+  const client = await service.ready({ user: `user${index}` });
+  const seen = new Map<number, number>();
+  const last = asked.length;
+  client.send(
+    ...asked.map(([row, place], opaque) => ({ ...row.request(ids[place], scopeIds[place]), opaque })),
+    { opcode: 0x0a, opaque: last },
+  );
+  for (;;) {
+    const reply = await client.next();
+    assert.ok(reply, 'the connection was closed');
+    if (reply.magic === 0x81 && !seen.has(reply.opaque)) seen.set(reply.opaque, reply.status);
+    if (reply.magic === 0x81 && reply.opcode === 0x0a && reply.opaque === last) break;
+  }
+  client.close();
+  // Commands that are quiet on success answer nothing then.
+  return asked.map((_, opaque) => answers[seen.get(opaque) ?? 0] ?? 'done');
+}
+
+function placesOf({ about }: Row): readonly Place[] {
+  return about === 'bucket' || about === 'anywhere' ? ['orders'] : places;
+}
+
+for (const [title, cases] of [
+  ['one privilege more or less', [...casesOf([...rows, ...streamRows])]],
+  ['roles', roleCases],
+] as const) {
+  test(`the published privileges decide about every command: ${title}`, async (t) => {
+    await using service = await withService(cases);
+    const asked = rows.flatMap((row) => placesOf(row).map((place) => [row, place] as const));
+    t.plan(cases.length);
+    for (const [index, one] of cases.entries()) {
+      const got = await ask(service, index, asked);
+      const wanted = asked.map(([row, place]) => expected(row, place, one));
+      const wrong = asked.flatMap(([row, place], at) =>
+        got[at] === wanted[at] ? [] : [`${row.name} in ${place}: ${got[at]} instead of ${wanted[at]}`],
+      );
+      t.assert.deepEqual(wrong, [], one.name);
+    }
+  });
+
+  test(`the published privileges decide about change streams: ${title}`, async (t) => {
+    await using service = await withService(cases);
+    const producers = [...cases.entries()].filter(([, { held }]) => held.bucket.includes('dcpProducer'));
+    t.plan(producers.length);
+    for (const [index, one] of producers) {
+      const asked = streamRows.flatMap((row) => placesOf(row).map((place) => [row, place] as const));
+      const [opening] = streamRows;
+      const got = await ask(service, index, [[opening as Row, 'orders'], ...asked.slice(1)]);
+      const wrong = asked.flatMap(([row, place], at) => {
+        const wanted = expected(row, place, one);
+        return got[at] === wanted ? [] : [`${row.name} in ${place}: ${got[at]} instead of ${wanted}`];
+      });
+      t.assert.deepEqual(wrong, [], one.name);
+    }
+  });
+}
+
+test('the table has every command that a user of a bucket can send', () => {
+  const listed = new Set([...rows, ...streamRows].map(({ request }) => request(0, '0').opcode));
+  const missing = commands.filter(({ opcode }) => !listed.has(opcode) && !uncheckedOpcodes.has(opcode));
+  assert.deepEqual(
+    missing.map(({ name }) => name),
+    [],
+  );
+});

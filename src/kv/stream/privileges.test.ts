@@ -1,0 +1,150 @@
+// Whose changes a user may follow, and which scopes and collections show to one who follows a single collection.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compileGrants } from '#auth/grants.ts';
+import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
+import { DcpClient } from '../../../test/support/dcp-client.ts';
+
+const { manifest } = aBucket('b');
+const withEmptyScope = {
+  ...manifest,
+  scopes: [...manifest.scopes, { name: 'empty', uid: 'c', collections: [] }],
+};
+const follower = (name: string, ...paths: string[]) => {
+  const roles = paths.map((path) => {
+    const [scope = null, collection = null] = path === '' ? [] : path.split('.');
+    return { role: 'data_dcp_reader', names: ['b', scope, collection] };
+  });
+  const target = { uuid: 'u', scopes: withEmptyScope.scopes };
+  return aUser(
+    name,
+    'password',
+    compileGrants(roles, () => target),
+  );
+};
+const desired = aDesired({
+  buckets: [aBucket('b', { manifest: withEmptyScope })],
+  users: [
+    aUser('admin', 'password'),
+    follower('orders', 'shop.orders'),
+    follower('both', 'shop.orders', 'shop.carts'),
+    follower('shop', 'shop'),
+    follower('empty', 'empty', 'shop.orders'),
+    follower('all', ''),
+  ],
+});
+
+const [done, noAccess, unknownCollection, unknownScope] = [0, 0x24, 0x88, 0x8c];
+const asked: readonly (readonly [value: object | undefined, user: string, status: number])[] = [
+  [undefined, 'orders', noAccess],
+  [undefined, 'both', noAccess],
+  [undefined, 'shop', noAccess],
+  [undefined, 'all', done],
+  [{ collections: ['0'] }, 'orders', unknownCollection],
+  [{ collections: ['8'] }, 'orders', done],
+  [{ collections: ['8', '9'] }, 'orders', unknownCollection],
+  [{ collections: ['8', '9'] }, 'both', done],
+  [{ collections: ['8', '0'] }, 'both', unknownCollection],
+  [{ scope: '0' }, 'orders', unknownCollection],
+  [{ scope: '8' }, 'orders', unknownCollection],
+  [{ scope: '8' }, 'both', done],
+  [{ scope: '8' }, 'shop', done],
+  [{ scope: '9' }, 'shop', unknownCollection],
+  [{ scope: 'c' }, 'shop', unknownScope],
+  [{ scope: 'c' }, 'empty', done],
+];
+
+test('a filter takes the privilege in each collection that it names, no filter in the bucket', async (t) => {
+  await using service = await startService(desired);
+  t.plan(asked.length);
+  for (const [value, user, status] of asked) {
+    const client = await new DcpClient(await service.ready({ user })).open(user);
+    const reply = await client.stream(0, value ? { value } : {});
+    t.assert.equal(reply.status, status, `${user} ${JSON.stringify(value)}`);
+    client.connection.close();
+  }
+});
+
+test('a client without collections takes the privilege in the default one', async () => {
+  await using service = await startService(desired);
+  for (const [user, status] of [
+    ['orders', unknownCollection],
+    ['all', done],
+  ] as const) {
+    const client = await new DcpClient(await service.ready({ user, features: [0x06, 0x07] })).open(user);
+    assert.equal((await client.stream(0)).status, status, user);
+  }
+});
+
+test('a stream ends when its connection logs in as a user who may not have it', async () => {
+  await using service = await startService(desired);
+  const client = await new DcpClient(await service.ready({ user: 'shop' })).open('s');
+  assert.equal((await client.stream(0, { value: { collections: ['9'] } })).status, 0);
+  const { connection } = client;
+  connection.send({
+    opcode: 0x21,
+    key: Buffer.from('PLAIN'),
+    value: Buffer.from('\0orders\0password'),
+  });
+  connection.send({ opcode: 0x89, key: Buffer.from('b') });
+  const admin = await service.ready();
+  const key = Buffer.from('\x09k');
+  await admin.ask({ opcode: 1, key, extras: Buffer.alloc(8), value: Buffer.from('secret') });
+  for (let reply = await connection.next(); reply; reply = await connection.next()) {
+    assert.notEqual(reply.opcode, 0x57, 'a document of a collection that the new user may not see');
+    if (reply.opcode === 0x55) break;
+  }
+});
+
+test('a collection shows by privileges in it, not by the one to open connections of streams', async () => {
+  await using service = await startService(desired);
+  const client = await service.ready({ user: 'orders' });
+  const ask = async (opcode: number, name: string) =>
+    (await client.ask({ opcode, value: Buffer.from(name) })).status;
+  assert.equal(await ask(0xbb, 'shop.orders'), done);
+  assert.equal(await ask(0xbb, 'shop.carts'), unknownCollection);
+  assert.equal(await ask(0xbb, '_default._default'), unknownScope);
+  assert.equal(await ask(0xbc, 'shop'), done);
+  assert.equal(await ask(0xbc, '_default'), unknownScope);
+  assert.equal(await ask(0xbc, 'empty'), unknownScope, 'nor does a scope without collections');
+  const { value } = await client.ask({ opcode: 0xba });
+  assert.deepEqual(
+    JSON.parse(value.toString()).scopes.map(({ name, collections }: (typeof manifest.scopes)[0]) => [
+      name,
+      collections.map((collection) => collection.name),
+    ]),
+    [['shop', ['orders']]],
+  );
+});
+
+test('figures of collections are those of the collections in which the user may read figures', async () => {
+  const roles = [
+    { role: 'data_monitoring', names: ['b', 'shop', 'carts'] },
+    { role: 'data_reader', names: ['b', 'shop', 'orders'] },
+  ];
+  const target = { uuid: 'u', scopes: manifest.scopes };
+  const monitor = aUser(
+    'monitor',
+    'password',
+    compileGrants(roles, () => target),
+  );
+  await using service = await startService(aDesired({ users: [aUser('admin', 'password'), monitor] }));
+  const client = await service.ready({ user: 'monitor' });
+  const names = async (group: string): Promise<string[]> => {
+    const seen: string[] = [];
+    client.send({ opcode: 0x10, key: Buffer.from(group) });
+    for (let reply = await client.next(); reply?.key.length; reply = await client.next())
+      seen.push(reply.key.toString());
+    return seen;
+  };
+  assert.deepEqual(
+    (await names('collections')).filter((name) => name.endsWith(':items')),
+    ['0x8:0x9:items'],
+  );
+  assert.deepEqual(await names('scopes'), ['manifest_uid', '0x8:name', '0x8:collections', '0x8:items']);
+  assert.ok((await names('collections-details 0')).every((name) => name.startsWith('vb_0:0x9:')));
+  const status = async (group: string) =>
+    (await client.ask({ opcode: 0x10, key: Buffer.from(group) })).status;
+  assert.equal(await status('collections shop.orders'), noAccess);
+  assert.equal(await status('collections _default._default'), unknownCollection);
+});
