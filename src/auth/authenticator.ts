@@ -1,5 +1,5 @@
-// Tells who a request comes from. A comparison costs a slow hash; the last ones that succeeded are remembered by a keyed
-// digest, so that a client with the right password pays once.
+// Authenticates requests. Verifying a password takes a slow hash; recent successful verifications are cached under a keyed digest,
+// so that a client with the right password pays once.
 import { createHmac } from 'node:crypto';
 import type { Identity } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -39,9 +39,9 @@ export class Authenticator implements Authority {
   readonly #remembered = new Set<string>();
   readonly #turns = new Turns();
   readonly #comparing = new Map<string, Promise<boolean>>();
-  /** Of the administrator that is to be; null: nobody is named. */
+  /** The digest of the future administrator's credentials; null: none is reserved. */
   #promised: string | null = null;
-  /** What those who were let in were known by then. */
+  /** The credential ids under which cached callers were authenticated. */
   readonly #knownAs = new WeakMap<Caller, string>();
 
   constructor(options: { source: IdentitySource; kdf: Kdf; clock: Clock; random: Random }) {
@@ -62,7 +62,7 @@ export class Authenticator implements Authority {
 
   maySetUp(sent: { readonly name: string; readonly password: string } | null): boolean {
     if (this.#promised === null) return true;
-    // Digests under a key of this process: how long they take to compare tells nothing of what they are of.
+    // Digests are keyed by a secret of this process, so the time of their comparison reveals nothing about the credentials.
     return sent !== null && this.#digest(sent.name, '', sent.password) === this.#promised;
   }
 
@@ -98,7 +98,7 @@ export class Authenticator implements Authority {
   async authenticate(attempt: Attempt): Promise<Caller | null> {
     const known = this.#source.find(attempt.name);
     const right = await this.#isRight(known, attempt);
-    // The comparison took its time: the password may have been changed meanwhile, and the roles.
+    // The password or the roles may have changed while the hash was computed.
     const now = this.#source.find(attempt.name);
     if (right && now && now.credentialId === known?.credentialId)
       return this.#callerOf(now, now.credentialId);
@@ -106,7 +106,7 @@ export class Authenticator implements Authority {
     return null;
   }
 
-  /** Spares the first comparison of a password that was just set. */
+  /** Caches a password that was just set, so that its first use needs no hash. */
   remember(name: string, credentialId: string, password: string): void {
     this.#note(this.#digest(name, credentialId, password));
   }
@@ -121,7 +121,7 @@ export class Authenticator implements Authority {
     const digest = this.#digest(known.identity.name, known.credentialId, password);
     if (this.#remembered.has(digest)) return true;
     const stored = known.password;
-    // A client that starts sends many requests at once: one comparison answers for all of them.
+    // A starting client sends many requests at once: one hash serves all of them.
     const comparing =
       this.#comparing.get(digest) ??
       this.#turns.run(suspect, () => passwordMatches(stored, password, this.#kdf));
@@ -153,6 +153,6 @@ export function callerOf(identity: Identity, roles: readonly GrantedRole[]): Cal
   };
 }
 
-/** Without a credential for those whom a certificate names: their password does not matter. */
+/** Identities named by a certificate have no credential id: their password does not matter. */
 const markOf = ({ identity, roles }: KnownIdentity, credentialId: string): string =>
   JSON.stringify([identity, credentialId, roles]);

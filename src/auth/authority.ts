@@ -4,7 +4,7 @@ import type { Permission } from './permission.ts';
 
 export interface Caller {
   readonly identity: Identity;
-  /** False for an identity without any role: it is known, but let in nowhere. */
+  /** False for an identity without any role: it is authenticated but has no permission. */
   readonly hasRoles: boolean;
   permits(permission: Permission): boolean;
   /** True when one of the caller's roles is this one. Names given limit it: the role must reach that bucket, scope, collection. */
@@ -14,13 +14,13 @@ export interface Caller {
 export interface Authority {
   /** False until the first administrator's credentials are set. */
   provisioned(): boolean;
-  /** Before provisioning: whether who sends these may set the node up. Everybody may, unless that is promised to somebody. */
+  /** Before provisioning: whether these credentials may set the node up. Any may, unless the node is reserved for an administrator. */
   maySetUp?(sent: { readonly name: string; readonly password: string } | null): boolean;
   readonly anonymous: Caller;
-  /** Whoever goes by the name in a certificate that was believed; null when nobody does. */
+  /** The identity named by a verified client certificate; null if there is none. */
   certified(name: string): Caller | null;
-  /** Tells, once, that a caller's account has gone or has other credentials or roles: now, or when that happens. */
+  /** Calls back once when the caller's account is deleted or its credentials or roles change (at once if that has happened). */
   whenChanged?(caller: Caller, tell: () => void): { stop(): void };
-  /** Answers null for credentials that are not right, after a delay that grows with each failure. */
+  /** Resolves with null for wrong credentials, after a delay that grows with each failure. */
   authenticate(attempt: { name: string; password: string; remoteAddress: string }): Promise<Caller | null>;
 }

@@ -51,7 +51,7 @@ const collectionRules: readonly Rule[] = [
   [Privilege.simpleStats, 'stats', 'read'],
 ];
 
-/** `bucket` answers null for a bucket that is not there. An entry of a bucket holds all that the entry for every bucket does. */
+/** `bucket` returns null for an unknown bucket. The entry of a bucket includes the grants of the entry for all buckets. */
 export function compileGrants(
   roles: readonly GrantedRole[],
   bucket: (name: string) => BucketTarget | null,
@@ -60,7 +60,7 @@ export function compileGrants(
   const buckets = [...new Set([everyName, ...named])]
     .map((name) => [name, compileBucket(roles, name, name === everyName ? null : bucket(name))] as const)
     .filter(([, grant]) => grant.privileges !== 0 || grant.scopes);
-  // Made of entries: a bucket can have the name of what every object inherits.
+  // From entries: a bucket may be named like a property that every object inherits.
   return { node: evaluate(roles, nodeRules, null), buckets: Object.fromEntries(buckets) };
 }
 

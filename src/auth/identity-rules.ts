@@ -1,4 +1,4 @@
-// What names and passwords may look like. Rules answer the text of the first one broken, or null.
+// Rules for names and passwords. Each returns the text of the first violation, or null.
 
 export function nameProblem(name: string, what: 'Username' | 'Group name'): string | null {
   if (name === '') return `${what} must not be empty`;
@@ -30,7 +30,7 @@ export const defaultPasswordPolicy: PasswordPolicy = {
 /** The specification counts the period among the special characters, published systems the backslash: both are taken. */
 const specials = '@%+\\/\'"!#$^?:,(){}[]~`-_.';
 
-/** Longer ones would only serve to keep the server busy. */
+/** Bounds the work of hashing. */
 const maximumPasswordBytes = 4096;
 
 export function passwordProblem(password: string, policy: PasswordPolicy): string | null {

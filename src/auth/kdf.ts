@@ -1,4 +1,4 @@
-// Key derivation, slow on purpose and done in other threads; a port, because completion order there is anyone's guess.
+// Key derivation: slow on purpose, computed in the thread pool. A port, because completion order there is not deterministic.
 
 export type KdfHash = 'sha1' | 'sha256' | 'sha512';
 

@@ -1,22 +1,22 @@
-// Slows guessing of passwords: each failure of a source with a user name makes the answer to the next one later. Right
-// credentials never wait: the delay comes after a comparison that failed. A success does not make up for failures: a guesser
-// may share its source with someone who knows the password.
+// Slows password guessing: each failure of a source with a user name delays the answer to the next failure. Right credentials never
+// wait: the delay follows a failed verification. A success does not reset the delay: an attacker may share its address with
+// a user who knows the password.
 import { networkOf } from '#base/address.ts';
 import type { Clock } from '#ports/clock.ts';
 
 const firstDelayMs = 100;
 const longestDelayMs = 2_000;
-/** Published clients that wait five seconds to be ready are told that the password is wrong, not that time ran out. */
+/** Below the five seconds that published clients wait to be ready, so that they report a wrong password and not a timeout. */
 const longestWaitMs = 3_000;
 const forgetAfterMs = 15 * 60_000;
 const maximumSources = 10_000;
 const suspectAfter = 5;
-/** Answers held back at once; beyond, they go out undelayed, because what waits costs memory and connections. */
+/** How many answers are delayed at a time. Beyond it answers are sent at once, because delayed ones cost memory and connections. */
 const maximumWaiting = 1_000;
 
 interface Failures {
   count: number;
-  /** When the last answer held back goes out: answers of one source go one after another. */
+  /** When the last delayed answer is sent: answers to one source are sent one after another. */
   freeAtMs: number;
   lastMs: number;
 }
@@ -30,13 +30,13 @@ export class LoginThrottle {
     this.#clock = clock;
   }
 
-  /** True for a source that failed so often of late that its comparisons should not hold up those of others. */
+  /** True for a source with so many recent failures that its verifications run at low priority. */
   suspects(address: string): boolean {
     const known = this.#failures.get(sourceOf(address));
     return known !== undefined && known.count >= suspectAfter && this.#isFresh(known);
   }
 
-  /** Resolves when the failure may be told. */
+  /** Resolves when the failure may be answered. */
   async failed(address: string, name: string): Promise<void> {
     const source = sourceOf(address);
     this.#note(source);
@@ -70,7 +70,7 @@ export class LoginThrottle {
   }
 }
 
-/** Whoever has one IPv6 address has the network that it is in: all of that is one source. */
+/** The owner of one IPv6 address has its whole /64 network, so that network is one source. */
 const sourceOf = networkOf;
 
 const keyOf = (source: string, name: string) => `${source} ${name.slice(0, 128)}`;

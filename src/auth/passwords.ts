@@ -10,7 +10,7 @@ export interface StoredPassword {
   readonly scram: Readonly<Record<KdfHash, ScramVerifier>>;
 }
 
-/** 16 MiB and some 50 ms for every guess. */
+/** Each guess costs 16 MiB and about 50 ms. */
 const scryptCost: ScryptCost = { n: 1 << 14, r: 8, p: 1 };
 /** Clients pay for these at every connection. */
 const scramIterations = 15_000;
@@ -28,7 +28,7 @@ export async function storePassword(password: string, kdf: Kdf, random: Random):
   };
 }
 
-/** Few iterations are enough for a secret that nobody could guess. */
+/** Few iterations suffice for a random secret. */
 export async function scramVerifiers(
   password: string,
   iterations: number,
@@ -67,7 +67,7 @@ export async function passwordMatches(stored: StoredPassword, password: string, 
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
-/** Takes as long as a comparison would: for names that nobody has, so that time does not tell them apart. */
+/** Takes as long as a verification: for unknown user names, so that timing does not reveal which names exist. */
 export async function pretendToCompare(password: string, kdf: Kdf): Promise<void> {
   await kdf.scrypt(password, Buffer.alloc(saltBytes), scryptCost);
 }

@@ -38,7 +38,7 @@ function parseVertex(name: string, inside: string | undefined): Vertex | null {
   return { name, names: names.map((one) => (one === '.' ? null : one)) };
 }
 
-/** Puts path parameters in place of `{name}`. What a client sends never changes the permission's form. */
+/** Replaces `{name}` by path parameters. A parameter cannot change the structure of the permission. */
 export function fillPermission(template: Permission, params: Readonly<Record<string, string>>): Permission {
   const object = template.object.map((vertex) =>
     vertex.names.length === 0 ? vertex : { ...vertex, names: vertex.names.map((name) => fill(name, params)) },

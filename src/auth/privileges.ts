@@ -1,4 +1,4 @@
-// What the data service must know of users: privileges as bits, what a user may do where, and how to check a login.
+// What the data service needs about users: privileges as bits, grants by bucket, scope and collection, and login verifiers.
 
 /** Bits of the privileges that commands check (public document: kv_engine docs/rbac.md). */
 export const Privilege = {

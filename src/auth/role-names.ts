@@ -2,7 +2,7 @@
 import { type GrantedRole, namesOfLevel } from './role-rules.ts';
 import { rolesById } from './roles/index.ts';
 
-/** A list of roles; texts that are none go to `bad`, as they were sent. */
+/** Parses a list of roles; invalid entries are returned in `bad` as sent. */
 export function parseRoles(list: string): { good: GrantedRole[]; bad: string[] } {
   const good = new Map<string, GrantedRole>();
   const bad: string[] = [];
@@ -15,7 +15,7 @@ export function parseRoles(list: string): { good: GrantedRole[]; bad: string[] }
   return { good: [...good.values()], bad };
 }
 
-/** Names left out at the end mean any. Nothing is allowed below any: `[*:scope]` is not a role. */
+/** Omitted trailing names mean any. No name may follow `*`: `[*:scope]` is not a role. */
 function parseRole(text: string): GrantedRole | null {
   const [, id, inside] = /^([A-Za-z_]+)(?:\[([^\]]+)\])?$/.exec(text) ?? [];
   const definition = rolesById.get(id?.toLowerCase() ?? '');
@@ -29,7 +29,7 @@ function parseRole(text: string): GrantedRole | null {
   return belowAny ? null : { role: definition.id, names };
 }
 
-/** The shortest text of a role: names that mean any are left out at the end. */
+/** The canonical text of a role: trailing names that mean any are omitted. */
 export function roleText(role: GrantedRole): string {
   if (role.names.length === 0) return role.role;
   const named = role.names.filter((name) => name !== null);

@@ -1,4 +1,4 @@
-// Whether roles allow something. Role by role the first matching pattern decides; one role that allows is enough.
+// Decides whether roles grant a permission. Within a role the first matching pattern decides; one granting role suffices.
 import { assert } from '#base/assert.ts';
 import type { Permission, Vertex } from './permission.ts';
 import type { RoleDefinition, RoleLevel } from './roles/definition.ts';
@@ -52,7 +52,7 @@ function vertexCovers(pattern: Vertex, vertex: Vertex, granted: GrantedRole['nam
 const slots = ['b', 's', 'c'];
 const slotIndex = (slot: string) => slots.indexOf(slot);
 
-/** Buckets and scopes are collections of which less is said: all are compared as bucket, scope and collection. */
+/** Objects of buckets and scopes are treated as collections with omitted names: all are compared as bucket, scope, collection. */
 function spread(vertex: Vertex, rest: string | null): Vertex {
   if (vertex.names.length === 0) return vertex;
   return { name: 'collection', names: [0, 1, 2].map((index) => valueAt(vertex, index, rest)) };

@@ -3,7 +3,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Random } from '#ports/random.ts';
 
-/** The text was changed, or sealed for another purpose or under another key. */
+/** The sealed text was modified, or sealed for another purpose or under another key. */
 export class UnsealError extends Error {
   override readonly name = 'UnsealError';
 }
@@ -23,12 +23,12 @@ export class SecretBox {
     this.random = random;
   }
 
-  /** Another key, the same whenever it is asked for, from which nothing of this one or of others can be told. */
+  /** A key derived for a purpose: always the same one, independent of the keys for other purposes. */
   derivedKey(purpose: string): Uint8Array {
     return new Uint8Array(hkdfSync('sha256', this.key, '', `derived: ${purpose}`, secretKeyBytes));
   }
 
-  /** Text that only `open` with the same key and purpose turns back. */
+  /** Encrypts and authenticates a text; `open` with the same key and purpose reverses it. */
   seal(purpose: string, secret: string): string {
     const nonce = this.random.bytes(nonceBytes);
     const cipher = createCipheriv('aes-256-gcm', this.key, nonce).setAAD(Buffer.from(purpose));
@@ -41,7 +41,7 @@ export class SecretBox {
     const bytes = Buffer.from(text, 'base64');
     const nonce = bytes.subarray(0, nonceBytes);
     try {
-      // Without the length a seal that is cut to four bytes would do: one in four thousand million fits anything.
+      // Require the full tag length: GCM would accept a tag truncated to four bytes, which can be forged.
       const decipher = createDecipheriv('aes-256-gcm', this.key, nonce, { authTagLength: tagBytes });
       decipher.setAAD(Buffer.from(purpose)).setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
       return (

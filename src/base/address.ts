@@ -1,9 +1,9 @@
-// Addresses of a socket's ends.
+// Socket addresses as text.
 
-/** A dual-stack socket tells of an IPv4 address with an IPv6 prefix: this is the address without. */
+/** Removes the prefix with which dual-stack sockets report an IPv4 address. */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
-/** An IPv6 address's first half, which is the network of one site; any other text is as it was. */
+/** The /64 network of an IPv6 address; any other text unchanged. */
 export function networkOf(address: string): string {
   const plain = plainAddress(address);
   if (!plain.includes(':')) return plain;

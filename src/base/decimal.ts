@@ -1,4 +1,4 @@
-// Numbers as forms and queries spell them, with any number of digits: what is too large is refused by its range.
+// Parses decimal numbers of forms and queries with any number of digits; range checks refuse large ones later.
 
 /** Decimal digits with an optional sign; blanks around them are tolerated. Null for anything else. */
 export const integerOf = (text: string): number | null =>

@@ -1,7 +1,7 @@
-// Counts durations by powers of two of a microsecond: cheap to add to, good enough to see where time goes.
+// A histogram of durations by powers of two of a microsecond: cheap to update, precise enough for profiling.
 
 const bucketCount = 32;
-/** Powers of which `figures` tells: from 16 µs to 16.8 s. */
+/** The powers that `figures` reports: 16 µs to 16.8 s. */
 const toldPowers = [4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24];
 
 /** In seconds. */
@@ -17,14 +17,14 @@ export class Histogram {
     this.totalMs += Math.max(milliseconds, 0);
   }
 
-  /** Ranges of microseconds that something was counted in, the upper bound left out. */
+  /** The non-empty ranges in microseconds; `to` is exclusive. */
   *ranges(): Iterable<{ from: number; to: number; count: number }> {
     for (const [power, count] of this.counts.entries()) {
       if (count > 0) yield { from: power === 0 ? 0 : 2 ** (power - 1), to: 2 ** power, count };
     }
   }
 
-  /** How many took less than each of `durationBounds`, and all of them; the sum in seconds. */
+  /** Cumulative counts below each of `durationBounds`, then the total; the sum in seconds. */
   figures(): { counts: number[]; sum: number } {
     const upTo = (power: number) => this.counts.subarray(0, power + 1).reduce((sum, count) => sum + count, 0);
     return { counts: [...toldPowers, bucketCount].map(upTo), sum: this.totalMs / 1000 };

@@ -4,7 +4,7 @@ import { plainAddress } from './address.ts';
 export const isLoopback = (address: string): boolean =>
   address === '::1' || address === 'localhost' || /^127\.\d+\.\d+\.\d+$/.test(plainAddress(address));
 
-/** Where a listener on `host` can still be reached when only this machine may: on itself, where that is so anyway. */
+/** The loopback addresses to listen on instead of `host` when only this machine may connect; `host` itself if it is loopback. */
 export function loopbackHosts(host: string): string[] {
   if (isLoopback(host)) return [host];
   if (host === '::') return ['127.0.0.1', '::1'];

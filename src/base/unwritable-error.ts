@@ -1,4 +1,4 @@
-// What is to be kept cannot be written, through no fault of who asked or of the product: its text is for the one who asked.
+// A change cannot be stored because of the environment (full disk, missing files). The message is shown to the client.
 
 export class UnwritableError extends Error {
   override readonly name = 'UnwritableError';

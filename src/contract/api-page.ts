@@ -1,4 +1,4 @@
-// The API document as a page to read: plain HTML, no scripts, nothing from elsewhere.
+// Renders the API document as a plain HTML page without scripts or external resources.
 import { createHash } from 'node:crypto';
 import type { ApiDocument, ApiOperation } from './api-document.ts';
 
@@ -15,7 +15,7 @@ table{border-collapse:collapse;width:100%}
 td,th{border-top:1px solid #8883;padding:.2rem .6rem .2rem 0;text-align:left;vertical-align:top}
 `;
 
-/** Lets the page have its own style sheet and nothing else. */
+/** Content-Security-Policy: the page's own style sheet and nothing else. */
 export const contentPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 export function page(document: ApiDocument): string {

@@ -1,4 +1,4 @@
-// Refusals: what a service throws when it will not do what was asked. One renderer per surface turns them into an answer.
+// Refusals: what a service throws when it rejects a request. One renderer per surface turns them into a response.
 
 /** The shape of an error body on the node's REST API (specification 7 and 4.x; published shapes differ by endpoint). */
 export type ErrorBody =
@@ -48,20 +48,20 @@ export const refuse = {
   text: (text: string, status = 400) => new AppError(status, { kind: 'text', text }),
   json: (value: unknown, status = 400) => new AppError(status, { kind: 'json', value }),
   empty: (status = 400) => new AppError(status, { kind: 'empty' }),
-  /** The caller's roles do not grant what was asked, whatever the route itself demands. */
+  /** The caller's roles do not grant the requested change, although they grant the route. */
   forbidden: (permissions: readonly string[]) =>
     new AppError(403, {
       kind: 'json',
       value: { message: 'Forbidden. User needs the following permissions', permissions },
     }),
-  /** What the community edition lacks. */
+  /** A feature that the community edition does not have. */
   enterpriseOnly: () =>
     new AppError(
       400,
       { kind: 'text', text: 'This http API endpoint requires enterprise edition' },
       { headers: { 'X-enterprise-edition-needed': '1' } },
     ),
-  /** A resource in the path that is not there. */
+  /** The path names a resource that does not exist. */
   notFound: () => new AppError(404, { kind: 'text', text: 'Requested resource not found.\r\n' }),
 };
 

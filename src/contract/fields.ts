@@ -69,7 +69,7 @@ const boolean = () => {
   );
 };
 
-/** Bounds that no number can pass are none. */
+/** Infinite bounds are omitted from the documentation. */
 const range = (minimum: number, maximum: number): JsonSchema => ({
   type: 'integer',
   ...(Number.isSafeInteger(minimum) && { minimum }),
@@ -93,15 +93,15 @@ export interface Form<T> extends Schema<T> {
   readonly fields: Shape;
 }
 
-/** A form that takes these fields and no others. */
+/** A form with these fields; others are refused. */
 export const form = <const S extends Shape>(shape: S): Form<Values<S>> =>
   formOf(shape, { others: 'refused' });
 
-/** A form that takes these fields and drops others. */
+/** A form with these fields; others are ignored. */
 export const openForm = <const S extends Shape>(shape: S): Form<Values<S>> =>
   formOf(shape, { others: 'dropped' });
 
-/** A form that takes these fields, no others, and at least one. */
+/** A form with at least one of these fields; others are refused. */
 export const filledForm = <const S extends Shape>(shape: S): Form<Values<S>> =>
   formOf(shape, { others: 'refused', mayBeEmpty: false });
 

@@ -1,9 +1,8 @@
-// Shapes of what is sent and answered, as JSON Schema (json-schema.org, draft 2020-12): for the OpenAPI document, and for the
-// tests that hold answers against it.
+// JSON Schemas (draft 2020-12) of requests and responses: for the OpenAPI document, and for tests that validate responses.
 
 export interface JsonSchema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'null';
-  /** Shapes with a title are described once, under that name. */
+  /** Schemas with a title become one named component. */
   readonly title?: string;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
@@ -21,7 +20,7 @@ export interface JsonSchema {
 
 type Properties = Readonly<Record<string, JsonSchema>>;
 
-/** These properties, all of them but the optional ones, and no others. */
+/** An object with exactly these properties; those not listed as optional are required. */
 const object = (properties: Properties, optional: Properties = {}): JsonSchema => ({
   type: 'object',
   properties: { ...properties, ...optional },
@@ -29,11 +28,11 @@ const object = (properties: Properties, optional: Properties = {}): JsonSchema =
   additionalProperties: false,
 });
 
-/** Several properties of one shape. */
+/** Several properties with one schema. */
 const each = (schema: JsonSchema, ...names: string[]): Properties =>
   Object.fromEntries(names.map((name) => [name, schema]));
 
-/** Any names, each with such a value. */
+/** A map from any name to this schema. */
 const record = (value: JsonSchema): JsonSchema => ({ type: 'object', additionalProperties: value });
 
 export const shape = {
@@ -50,7 +49,7 @@ export const shape = {
   time: { type: 'string', format: 'date-time' } as JsonSchema,
   oneOf: (...values: (string | number | boolean | null)[]): JsonSchema => ({ enum: values }),
   either: (...schemas: JsonSchema[]): JsonSchema => ({ anyOf: schemas }),
-  /** Described once, under this name. */
+  /** Becomes the component of this name. */
   named: (title: string, schema: JsonSchema): JsonSchema => ({ ...schema, title }),
   described: (description: string, schema: JsonSchema): JsonSchema => ({ ...schema, description }),
 };

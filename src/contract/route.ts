@@ -45,7 +45,7 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
    * stay as sent. Absent for routes whose service owns the rules and messages; they get the raw fields.
    */
   readonly body?: Body;
-  /** Fields of a form of which not only the first value counts: all of them, one a line. */
+  /** Form fields that may repeat: their values are joined with newlines. For others the first value counts. */
   readonly repeatable?: readonly string[];
   /** Largest body in bytes; default 1 MiB for forms and raw, 10 MiB for JSON. */
   readonly bodyLimit?: number;
@@ -54,26 +54,26 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
    * 200 is sent as `{"errors":{}}`. A route that has more to say is `own` and reads its query.
    */
   readonly justValidate?: boolean | 'own';
-  /** A call that changes nothing though its method is not GET. Every other one is kept in the audit trail. */
+  /** The call changes nothing although its method is not GET. All others are recorded in the audit trail. */
   readonly changesNothing?: boolean;
-  /** What is answered when all is well; 200 without a body unless given. */
+  /** The successful response; 200 without a body by default. */
   readonly answer?: Answer;
   /** One sentence for the reference page. */
   readonly doc: string;
 }
 
-/** The answer to a request that was fine. */
+/** A successful response. */
 export interface Answer {
   /** Default 200. */
   readonly status?: number;
-  /** Of a JSON body; a `stream` sends it again after each change. */
+  /** The schema of a JSON body; a `stream` sends it again after each change. */
   readonly json?: JsonSchema;
   readonly stream?: boolean;
-  /** Of a body that is text. */
+  /** The media type of a text body. */
   readonly text?: 'text/plain' | 'text/html' | 'text/css' | 'text/javascript';
 }
 
-/** Declares a route; exists so that the types of query and body are kept. */
+/** Declares a route; exists to infer the types of query and body. */
 export const defineRoute = <const R extends RouteDefinition>(route: R): R => route;
 
 /** An answer. `json` values are sent as they are; build them in a contract file from domain values. */
@@ -112,7 +112,7 @@ export const reply = {
     text,
     ...(headers && { headers }),
   }),
-  /** A value that was made JSON already. */
+  /** A value that is already encoded as JSON. */
   jsonText: (text: string): Reply => ({
     ...{ kind: 'text', status: 200, text },
     headers: { 'Content-Type': 'application/json' },
@@ -120,13 +120,13 @@ export const reply = {
   stream: (source: (signal: AbortSignal) => AsyncIterable<unknown>): Reply => ({ kind: 'stream', source }),
 };
 
-/** Form fields as sent. */
+/** Form fields as received. */
 export type Form = Readonly<Record<string, string>>;
 
-/** What a path says in the places that its route names. */
+/** Path parameters by name. */
 export type Params = Readonly<Record<string, string>>;
 
-/** What a handler is given. */
+/** The input of a handler. */
 export interface Input<Query = unknown, Body = unknown> {
   readonly params: Params;
   readonly query: Query;
@@ -134,7 +134,7 @@ export interface Input<Query = unknown, Body = unknown> {
   readonly justValidate: boolean;
 }
 
-/** Who asks, and from where. */
+/** The caller and the connection of a request. */
 export interface Context {
   readonly identity: Identity;
   /** True when the caller may do what the permission says (`cluster.bucket[b].settings!read`). */
@@ -151,7 +151,7 @@ export interface Context {
 
 export interface Identity {
   readonly name: string;
-  /** `anonymous` is nobody; before provisioning it may call the open routes. */
+  /** `anonymous`: no credentials; before provisioning it may call the open routes. */
   readonly domain: 'admin' | 'local' | 'anonymous';
 }
 
@@ -171,7 +171,7 @@ export type Handler<R extends RouteDefinition> = (
   context: Context,
 ) => Reply | Promise<Reply>;
 
-/** A route with what it does; the unit that `http` serves. */
+/** A route with its handler; the unit that `http` serves. */
 export interface BoundRoute {
   readonly route: RouteDefinition;
   readonly handler: (input: Input<never, never>, context: Context) => Reply | Promise<Reply>;

@@ -1,33 +1,33 @@
-// Who a TLS client is by its certificate. The certificate itself was judged by the handshake; this finds the name in it.
+// The user that a TLS client certificate names. The handshake verifies the certificate; this extracts the name.
 import type { Server, TLSSocket } from 'node:tls';
 
-/** Where in a certificate user names are. */
+/** The certificate field that contains the user name. */
 export type CertificatePath = 'subject.cn' | 'san.uri' | 'san.dnsname' | 'san.email';
 
-/** A value at the path that begins with the prefix names a user: what follows, up to any character of the delimiter. */
+/** A value at `path` that begins with `prefix` names a user: the text after it, up to any character of `delimiter`. */
 export interface CertificateNameRule {
   readonly path: CertificatePath;
   readonly prefix: string;
   readonly delimiter: string;
 }
 
-/** What a TLS listener asks of its clients. */
+/** The client certificate settings of a TLS listener. */
 export interface ClientCertificates {
-  /** Refuses those without one; else it is asked for, and passwords do as well. */
+  /** True: clients without a certificate are refused. False: a certificate is requested, and passwords work too. */
   readonly demanded: boolean;
-  /** PEM of the authorities whose certificates are believed. */
+  /** PEM of the trusted authorities. */
   readonly authorities: readonly string[];
   readonly names: readonly CertificateNameRule[];
 }
 
-/** What a connection has shown. */
+/** The certificate of a connection. */
 export interface ShownCertificate {
-  /** Null: no rule finds a name in it. */
+  /** Null: no rule matches. */
   readonly user: string | null;
   readonly demanded: boolean;
 }
 
-/** Has the listener ask for certificates from the next connection on; the runtime reads these two at each one. */
+/** Applies the settings from the next connection on: the runtime reads these two properties for each connection. */
 export function askForCertificates(server: Server, clients: ClientCertificates | undefined): void {
   Object.assign(server, {
     requestCert: clients !== undefined,
@@ -35,7 +35,7 @@ export function askForCertificates(server: Server, clients: ClientCertificates |
   });
 }
 
-/** Null: none was asked for, or none was shown. `refused`: one that is not to be believed. */
+/** Null: none was requested or sent. `refused`: it could not be verified. */
 export function shownCertificate(
   socket: TLSSocket,
   clients: ClientCertificates | undefined,
@@ -79,7 +79,7 @@ function valuesAt({ subject, subjectAltName = '' }: CertificateText, path: Certi
   return alternatives(subjectAltName).flatMap(([one, value]) => (one === kind ? [value] : []));
 }
 
-/** Separators have a backslash before them, control characters are two hex digits (RFC 4514, section 2.4). */
+/** Unescapes a value: backslash before separators, control characters as two hex digits (RFC 4514, section 2.4). */
 const unescaped = (value: string): string =>
   value.replace(/\\(?:([0-9A-Fa-f]{2})|(.))/g, (_, hex: string | undefined, one: string) =>
     hex === undefined ? one : String.fromCharCode(Number.parseInt(hex, 16)),

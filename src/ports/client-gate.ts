@@ -1,5 +1,5 @@
-// From which addresses connections are taken. A connection from elsewhere is closed before any byte of it is read, and those
-// that are open when their address leaves the list are closed then.
+// The client allowlist at a listener. A connection from an address that is not admitted is closed before a byte is read; open
+// connections are closed when their address leaves the list.
 import { BlockList, isIP, type Socket } from 'node:net';
 import { plainAddress } from '#base/address.ts';
 
@@ -22,11 +22,11 @@ function parse(text: string): Range | null {
 }
 
 export class ClientGate {
-  /** Null: everybody may come. */
+  /** Null: all addresses are admitted. */
   #admitted: BlockList | null = null;
   readonly #open = new Set<Socket>();
 
-  /** The ranges from now on; null opens the gate to everybody. */
+  /** Replaces the admitted ranges; null admits all addresses. */
   admitOnly(ranges: readonly string[] | null): void {
     this.#admitted = ranges === null ? null : listOf(ranges);
     for (const socket of this.#open) if (!this.admits(socket.remoteAddress)) socket.destroy();
@@ -39,17 +39,17 @@ export class ClientGate {
     return version !== 0 && this.#admitted.check(plain, version === 4 ? 'ipv4' : 'ipv6');
   }
 
-  /** False when the socket has been closed for where it comes from; else it is followed. */
+  /** Checks a new socket: returns false after closing it, else keeps checking it when the list changes. */
   pass(socket: Socket): boolean {
     if (this.refuses(socket)) return false;
     this.follow(socket);
     return true;
   }
 
-  /** True when the socket has been closed for where it comes from. */
+  /** Closes the socket and returns true if its address is not admitted. */
   refuses(socket: Socket): boolean {
     if (this.admits(socket.remoteAddress)) return false;
-    socket.on('error', () => {}); // nobody listens to it any more
+    socket.on('error', () => {}); // no other error listener remains
     socket.destroy();
     return true;
   }

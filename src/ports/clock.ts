@@ -1,6 +1,6 @@
-// The outside world's time. Everything that needs time takes a Clock; only this file reads the real one.
+// Time as a port. All code that needs time takes a Clock; only this file reads the real one.
 
-/** A timer that can be called off. */
+/** A timer that can be cancelled. */
 export interface Timer {
   cancel(): void;
 }
@@ -8,7 +8,7 @@ export interface Timer {
 export interface Clock {
   /** Milliseconds since 1970, may jump. */
   wallMs(): number;
-  /** Milliseconds (with fraction) since some start, never goes back. */
+  /** Monotonic milliseconds (with fraction) since an arbitrary start. */
   monotonicMs(): number;
   /** Calls `fire` once after `delayMs`. */
   after(delayMs: number, fire: () => void): Timer;

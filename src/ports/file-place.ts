@@ -1,18 +1,18 @@
-// Whether an open file is still the one at its path. Who removes a folder, or puts a copy in its place, does not stop a process
-// that has its files open: what that writes would be gone with it.
+// Detects that an open file is no longer the one at its path. Removing or replacing a folder does not stop a process that has
+// its files open, and everything written to them afterwards would be lost.
 import { statSync } from 'node:fs';
 
 export class FilePlace {
   private readonly path: string;
   private readonly identity: string;
 
-  /** Of a file that was just opened. */
+  /** Remembers the identity of a file that was just opened. */
   constructor(path: string) {
     this.path = path;
     this.identity = identityOf(path);
   }
 
-  /** Throws when the file was removed, moved or replaced since. */
+  /** Throws if the file has been removed, moved or replaced since. */
   check(): void {
     if (identityOf(this.path) !== this.identity)
       throw new Error(`${this.path} was removed or replaced while it was open`);

@@ -12,7 +12,7 @@ export interface FolderLock {
 export class FolderInUseError extends Error {
   override readonly name = 'FolderInUseError';
   readonly folder: string;
-  /** Null when the holder has not told yet. */
+  /** Null if the holder has not written its process id yet. */
   readonly pid: number | null;
 
   constructor(folder: string, pid: number | null) {
@@ -22,7 +22,7 @@ export class FolderInUseError extends Error {
   }
 }
 
-/** Makes the folder when absent and locks it until `release` or the end of the process. Throws FolderInUseError. */
+/** Creates the folder if needed and locks it until `release` or the end of the process. Throws FolderInUseError. */
 export function lockFolder(folder: string): FolderLock {
   mkdirSync(folder, { recursive: true });
   const db = openLock(join(folder, 'lock.db'));

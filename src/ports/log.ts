@@ -8,7 +8,7 @@ export interface Log {
   info(event: string, fields?: Record<string, unknown>): void;
   warn(event: string, fields?: Record<string, unknown>): void;
   error(event: string, fields?: Record<string, unknown>): void;
-  /** With a level, lines from that level up are kept, whatever the rest of the log keeps. */
+  /** A child log. With a level, it logs lines from that level up, independent of the parent. */
   child(component: string, level?: LogLevel): Log;
 }
 

@@ -1,17 +1,17 @@
-// Gives memory back to the machine when a thread has nothing to do. V8 lets a heap grow with the work and collects it only when more
-// is asked for: what the start, or an hour of load, needed would stay with a node that nobody uses, some 8 MB in the main thread.
+// Returns memory to the system while a thread is idle. V8 collects garbage only when more memory is requested: what the start or an
+// hour of load needed would stay allocated in an idle node, about 8 MB in the main thread.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Taking samples each second is below; a collection holds the thread for 10 to 25 ms, which no client shall notice. */
+/** Sampling every second stays below it. A collection blocks the thread for 10 to 25 ms, so it runs only while no client is served. */
 const idleShare = 0.01;
 const defaults = {
   lookEveryMs: 5_000,
-  /** Growth since the last time that is worth a collection, which may also drop compiled code that was in use. */
+  /** The heap growth that justifies a collection (which may also drop compiled code). */
   worthBytes: 2 << 20,
 };
 
-/** For the calling thread, once it was idle for `lookEveryMs`; it lets the thread end. */
+/** Watches the calling thread and collects after it was idle for `lookEveryMs`. Does not keep the thread alive. */
 export function giveBackWhenIdle(given: Partial<typeof defaults> = {}): void {
   const { lookEveryMs, worthBytes } = { ...defaults, ...given };
   let workedBefore = workedMs();
@@ -25,15 +25,15 @@ export function giveBackWhenIdle(given: Partial<typeof defaults> = {}): void {
   }, lookEveryMs).unref();
 }
 
-/** The processor time of this thread: that of the clock is also long where others keep the machine busy. */
+/** Processor time of this thread; elapsed time would be long on a busy machine too. */
 function workedMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }
 
 /**
- * The flag, which is the process's, is set back at once: code that was compiled under other flags is not taken from the compile cache.
- * False when another thread set it back in that moment.
+ * Exposes `gc` through a process-wide flag and resets the flag at once: code compiled under other flags is not taken from the
+ * compile cache. Returns false if another thread reset it in between.
  */
 function collectAll(): boolean {
   setFlagsFromString('--expose-gc');

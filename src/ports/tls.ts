@@ -1,4 +1,4 @@
-// What a TLS listener is given, and what that means to the runtime's TLS: one place for all listeners, in every thread.
+// The settings of a TLS listener and their translation to Node's TLS options, for all listeners in all threads.
 import { randomBytes } from 'node:crypto';
 import { DEFAULT_CIPHERS, getCiphers, type SecureContextOptions } from 'node:tls';
 import type { ClientCertificates } from './client-certificate.ts';
@@ -9,13 +9,13 @@ export interface TlsSpec {
   /** PEM chain, PEM key. */
   readonly certificate: string;
   readonly key: string;
-  /** A second certificate with a key of another kind, for suites that want that. */
+  /** A second certificate with a key of the other type, for cipher suites that require it. */
   readonly other?: { readonly certificate: string; readonly key: string };
   readonly minVersion: TlsVersion;
-  /** OpenSSL names, the best first, of TLS 1.3 too; without it the runtime's own list holds. */
+  /** OpenSSL names in preference order, including TLS 1.3; absent: the runtime's list. */
   readonly ciphers?: readonly string[];
   readonly honorCipherOrder: boolean;
-  /** Without it no client is asked for a certificate. */
+  /** Absent: clients are not asked for a certificate. */
   readonly clients?: ClientCertificates;
 }
 
@@ -31,18 +31,18 @@ export function secureContextOptions(tls: TlsSpec): SecureContextOptions & { tic
     minVersion,
     honorCipherOrder: tls.honorCipherOrder,
     ...(tls.clients && { ca: [...tls.clients.authorities] }),
-    // The hashes that TLS 1.0 and 1.1 sign with are below the level that OpenSSL 3 starts with.
+    // TLS 1.0 and 1.1 sign with hashes that OpenSSL 3 disables at its default security level.
     ciphers: hasOldVersions ? `${list}:@SECLEVEL=0` : list,
-    // Without a name for it, TLS 1.3 would keep its own suites.
+    // TLS 1.3 uses its own suites unless one is named.
     ...(ciphers && !ciphers.some(isTls13) && { maxVersion: 'TLSv1.2' }),
     ...(ciphers?.some((name) => name.startsWith('DHE-')) && { dhparam: 'auto' }),
-    // A session from before a change would be resumed as it was agreed then.
+    // Otherwise a session from before a change could be resumed with the old parameters.
     ticketKeys: randomBytes(ticketKeyBytes),
   };
 }
 
-/** Their OpenSSL names are their IANA names. */
+/** For TLS 1.3 suites the OpenSSL name equals the IANA name. */
 export const isTls13 = (opensslName: string): boolean => opensslName.startsWith('TLS_');
 
-/** OpenSSL names of what this runtime's OpenSSL can do. */
+/** OpenSSL names of the suites that this runtime supports. */
 export const runtimeCiphers = (): string[] => getCiphers();

@@ -1,13 +1,13 @@
-// SQLite ends a write-ahead log at the first frame that does not add up, as a torn last commit requires, and says
-// nothing of what lies behind. A crash leaves at most one commit there that was not acknowledged; if there are
-// more, the log was damaged, and going on would silently lose what clients were told is stored.
+// SQLite stops reading a write-ahead log at the first frame with a wrong checksum, which a torn last commit requires, and ignores
+// everything behind it. A crash leaves at most one unacknowledged commit there. If there are more, the log is damaged, and opening
+// the file would silently lose acknowledged data.
 // Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 import { closeSync, openSync, readSync } from 'node:fs';
 
 const headerBytes = 32;
 const frameHeaderBytes = 24;
 
-/** Throws when acknowledged commits in the log cannot be reached. Reads only. */
+/** Throws if the log has acknowledged commits that SQLite would ignore. Only reads. */
 export function checkWal(path: string): void {
   let descriptor: number;
   try {
@@ -25,7 +25,7 @@ export function checkWal(path: string): void {
 
 function checkFrames(descriptor: number): void {
   const header = Buffer.alloc(headerBytes);
-  // A torn header belongs to a log that was just begun anew: what was in it before is in the file.
+  // A torn header means that the log was just restarted: its previous content is in the database file.
   if (readSync(descriptor, header, 0, headerBytes, 0) < headerBytes) return;
   const sum = new WalChecksum((header.readUInt32BE(0) & 1) === 1);
   sum.add(header, 0, 24);
@@ -55,7 +55,7 @@ function addsUp(sum: WalChecksum, frame: Buffer): boolean {
   return sum.matches(frame, 16);
 }
 
-/** Runs over the header and all frames. */
+/** The cumulative checksum over the header and all frames. */
 class WalChecksum {
   private readonly bigEndian: boolean;
   private first = 0;

@@ -1,4 +1,4 @@
-// Roles of those who run the cluster, its buckets and replications.
+// Administrative roles: cluster, buckets, security, replications.
 import {
   allButSystem,
   bucket,
