@@ -58,6 +58,19 @@ interface Exchange {
   caller: Caller | null;
 }
 
+/** Who was let in, and whether there was an administrator then. */
+interface Admission {
+  readonly caller: Caller;
+  readonly provisioned: boolean;
+}
+
+/** What a request said; `raw` is its body before validation. */
+interface Sent {
+  readonly raw: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
 export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #router: Router;
@@ -154,22 +167,51 @@ export class Pipeline {
   }
 
   async #guard(exchange: Exchange, match: Match): Promise<Reply> {
-    const { request, abort } = exchange;
-    const { authority } = this.#options;
-    const provisioned = authority.provisioned();
-    const credentials = credentialsOf(request.headers.authorization, certificateOf(request.socket));
+    const { request } = exchange;
     const { route } = match.bound;
+    const provisioned = this.#options.authority.provisioned();
     const strange = route.method === 'GET' ? null : crossSiteProblem(request.headers, { provisioned });
     if (strange !== null) throw refuse.text(strange, 403);
-    const verdict = await this.#gate.judge(route, match.params, credentials, remoteAddress(request));
+    let admission = await this.#admit(exchange, match);
+    if (admission === null) return unauthenticated(this.#challenges(request));
+    await this.#checkAddressee(exchange, match);
+    const sent = await this.#read(exchange, match);
+    // The client decides how long its body takes: what it was let in by may be gone by then.
+    while (this.#isOutdated(admission)) {
+      admission = await this.#admit(exchange, match);
+      if (admission === null) return unauthenticated(this.#challenges(request));
+    }
+    const { caller, provisioned: asOf } = admission;
+    const context = contextOf(request, caller, { provisioned: asOf, signal: exchange.abort.signal });
+    return await this.#run(exchange, match, context, sent);
+  }
+
+  /** Null: without usable credentials. */
+  async #admit(exchange: Exchange, { bound: { route }, params }: Match): Promise<Admission | null> {
+    const { request } = exchange;
+    const provisioned = this.#options.authority.provisioned();
+    const credentials = credentialsOf(request.headers.authorization, certificateOf(request.socket));
+    const verdict = await this.#gate.judge(route, params, credentials, remoteAddress(request));
     exchange.caller = verdict.caller;
     exchange.user = verdict.caller?.identity.name ?? '';
     if (verdict.kind !== 'passed') this.#tellRefused(exchange, route, verdict, credentials);
-    if (verdict.kind === 'unauthenticated') return unauthenticated(this.#challenges(request));
+    if (verdict.kind === 'unauthenticated') return null;
     if (verdict.kind === 'forbidden') throw refuse.forbidden([verdict.permission]);
-    await this.#checkAddressee(exchange, match);
-    const context = contextOf(request, verdict.caller, { provisioned, signal: abort.signal });
-    return await this.#run(exchange, match, context);
+    return { caller: verdict.caller, provisioned };
+  }
+
+  /** Whether the first administrator came since, or the caller has gone or has other credentials or roles. */
+  #isOutdated({ caller, provisioned }: Admission): boolean {
+    const { authority } = this.#options;
+    if (authority.provisioned() !== provisioned) return true;
+    if (caller.identity.domain === 'anonymous') return false;
+    let changed = false;
+    authority
+      .whenChanged?.(caller, () => {
+        changed = true;
+      })
+      .stop();
+    return changed;
   }
 
   #challenges(request: IncomingMessage): boolean {
@@ -192,14 +234,15 @@ export class Pipeline {
       throw refuse.text('Cluster uuid does not match the requested.\r\n', 404);
   }
 
-  async #run(exchange: Exchange, match: Match, context: Context): Promise<Reply> {
+  async #read({ request, target }: Exchange, { bound: { route } }: Match): Promise<Sent> {
+    const raw = await readBody(route, request);
+    const query = route.query ? await validate(route.query, target.query) : (target.query as Form);
+    return { raw, query, body: route.body ? await validate(route.body, raw) : raw };
+  }
+
+  async #run(exchange: Exchange, match: Match, context: Context, { raw, query, body }: Sent): Promise<Reply> {
     const { route, handler } = match.bound;
     const justValidate = route.justValidate === true && exchange.target.query['just_validate'] === '1';
-    const raw = await readBody(route, exchange.request);
-    const query = route.query
-      ? await validate(route.query, exchange.target.query)
-      : (exchange.target.query as Form);
-    const body = route.body ? await validate(route.body, raw) : raw;
     const input = { params: match.params, query, body, justValidate } as Input<never, never>;
     const answer = await handler(input, context);
     this.#tellChanged(exchange, match, context, { body: raw, answer });

@@ -1,6 +1,7 @@
 // Database users: users of the node with exactly the roles asked for. The store keeps their ids, order and access as it was
 // written; passwords go to the node and are kept nowhere here.
 
+import { InTurn } from '#base/in-turn.ts';
 import type { RestFields, RestReply } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
@@ -9,7 +10,6 @@ import type { ReadyCluster } from '../clusters/ready-cluster.ts';
 import { accepted } from '../node-client/refusals.ts';
 import type { DatabaseUserRow, Store } from '../store/tables.ts';
 import type { Access, UserItem } from './database-users.contract.ts';
-import { InTurn } from './in-turn.ts';
 import type { UserDoubts } from './user-doubts.ts';
 
 const names = { name: 'username', roles: 'buckets', _: 'username' };

@@ -1,4 +1,5 @@
 // Scopes and collections of a bucket: one key each, changed by compare-and-set.
+import { InTurn } from '#base/in-turn.ts';
 import { refuse } from '#contract/errors.ts';
 import type { Clock } from '#ports/clock.ts';
 import { type ChangeOptions, type ConfigStore, update } from '#replog/config-store.ts';
@@ -13,7 +14,7 @@ import type { DataService } from '../config/data-service.ts';
 import { until } from '../config/until.ts';
 import * as manifests from './manifest.ts';
 
-/** Per cluster, without the default ones. Two writers at once may overshoot it. */
+/** Per cluster, without the default ones. */
 export const scopeCountMax = 1_200;
 export const collectionCountMax = 1_200;
 
@@ -29,6 +30,8 @@ export interface CollectionsDeps {
 
 export class CollectionsService {
   readonly #deps: CollectionsDeps;
+  /** Each bucket's manifest has a key of its own, and the limits hold for all of them together. */
+  readonly #writing = new InTurn();
 
   constructor(deps: CollectionsDeps) {
     this.#deps = deps;
@@ -99,16 +102,13 @@ export class CollectionsService {
     const { store, data } = this.#deps;
     const bucket = this.#bucket(bucketName);
     if (bucket.type === 'cache') throw refuse.text('Not allowed on this type of bucket');
-    const { value, revision } = await update(
-      store,
-      manifestKey(bucket.uuid),
-      freshManifest(),
-      (before) => {
-        const after = change(before);
-        this.#checkLimits(bucket, before, after);
-        return after;
-      },
-      options,
+    const judged = (before: ManifestState) => {
+      const after = change(before);
+      this.#checkLimits(bucket, before, after);
+      return after;
+    };
+    const { value, revision } = await this.#writing.run('manifests', () =>
+      update(store, manifestKey(bucket.uuid), freshManifest(), judged, options),
     );
     await data.settled(revision, courtesyMs);
     return value.uid;

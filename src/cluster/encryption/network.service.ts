@@ -6,7 +6,7 @@ import type { Edition, Family, NodeListener, NodeNetwork } from '../config/clust
 import type { ClusterView } from '../config/cluster-view.ts';
 import { networkOf, sameListener, withListener, withoutListener } from '../config/node-network.ts';
 import { FormReader } from '../forms/form-reader.ts';
-import type { Problems } from '../forms/problems.ts';
+import { Problems } from '../forms/problems.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
 
 export interface NetworkDeps {
@@ -59,6 +59,10 @@ export class NetworkService {
   async apply(wish: NetworkWish): Promise<void> {
     if (Object.keys(wish).length === 0) return;
     await this.#change((network) => {
+      // Stored since the form was judged.
+      const problems = new Problems();
+      this.#judge(wish, problems);
+      if (problems.any) throw refuse.fields(problems.fields);
       const next = { ...network, ...wish };
       return withListener(next, next);
     });

@@ -2,7 +2,7 @@
 import { refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
-import type { Family } from '../config/cluster-state.ts';
+import type { Family, NodePaths } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { alternateHostProblem, alternatePorts } from './alternate-addresses.ts';
 import { type Folders, type PathNames, readPaths } from './node-folders.ts';
@@ -33,15 +33,27 @@ export class NodeSetupService {
 
   /** Answers all that is wrong with the folders; changes them if nothing is. */
   async setPaths(form: Form, names: PathNames): Promise<string[]> {
+    for (;;) {
+      const problems = await this.#trySetPaths(form, names);
+      if (problems !== null) return problems;
+    }
+  }
+
+  /** Null: others changed the folders, or set the node up, while these were looked at. */
+  async #trySetPaths(form: Form, names: PathNames): Promise<string[] | null> {
     const { view, surroundings, cluster } = this.#deps;
     const before = view.self.paths;
+    const provisioned = this.#deps.provisioned();
     const problems: string[] = [];
-    const request = { form, names, before, provisioned: this.#deps.provisioned() };
-    const wanted = await readPaths(request, surroundings, problems);
-    if (problems.length === 0 && JSON.stringify(wanted) !== JSON.stringify(before)) {
-      await cluster.changeSelf((node) => ({ ...node, paths: wanted }));
-    }
-    return problems;
+    const wanted = await readPaths({ form, names, before, provisioned }, surroundings, problems);
+    const isSame = (paths: NodePaths) => JSON.stringify(paths) === JSON.stringify(before);
+    if (problems.length > 0 || isSame(wanted)) return problems;
+    let changed = false;
+    await cluster.changeSelf((node) => {
+      changed = isSame(node.paths) && this.#deps.provisioned() === provisioned;
+      return changed ? { ...node, paths: wanted } : node;
+    });
+    return changed ? [] : null;
   }
 
   async rename(hostname: string | undefined): Promise<void> {

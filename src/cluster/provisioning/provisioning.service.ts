@@ -1,4 +1,5 @@
 // From a new node to a cluster of one: services, memory, the first administrator.
+import { InTurn } from '#base/in-turn.ts';
 import { refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
 import { hexId, type Random } from '#ports/random.ts';
@@ -19,7 +20,8 @@ export interface Administrators {
   administratorName(): string | null;
   /** What is wrong with such credentials, by `username` and `password`. */
   administratorProblems(username: string, password: string): Record<string, string>;
-  setAdministrator(username: string, password: string): Promise<void>;
+  /** `first`: refused when there is one already, whoever was faster. */
+  setAdministrator(username: string, password: string, which: 'first' | 'any'): Promise<void>;
 }
 
 export interface ProvisioningDeps {
@@ -32,6 +34,11 @@ export interface ProvisioningDeps {
   stats: StatsSettings;
   indexes: IndexSettings;
   random: Random;
+}
+
+interface Credentials {
+  username: string;
+  password: string;
 }
 
 export const initPaths = {
@@ -53,6 +60,7 @@ const clusterInitFields = [
 
 export class ProvisioningService {
   readonly #deps: ProvisioningDeps;
+  readonly #initializing = new InTurn();
 
   constructor(deps: ProvisioningDeps) {
     this.#deps = deps;
@@ -69,13 +77,16 @@ export class ProvisioningService {
     const services = form['services'] === undefined ? [] : this.#services(list, reader.problems);
     reader.settle();
     if (justValidate) return;
-    await this.#deps.cluster.changeSelf((node) => ({ ...node, services }));
+    await this.#deps.cluster.changeSelf((node) => {
+      if (this.provisioned) throw refuse.fields({ services: fixedServices });
+      return { ...node, services };
+    });
     if (defaults) await this.#deps.memory.applyDefaults();
   }
 
   #services(list: string, problems: Problems): string[] {
     const { services, problem } = readServices(list);
-    const text = this.provisioned ? 'cannot change node services after cluster is provisioned' : problem;
+    const text = this.provisioned ? fixedServices : problem;
     if (text !== null) problems.add('services', text);
     else if (!services.includes('kv')) {
       problems.add('services', 'cannot setup first cluster node without kv service');
@@ -85,13 +96,14 @@ export class ProvisioningService {
 
   /** Establishes credentials, or changes them once there are some. Other fields are tolerated. */
   async setWeb(form: Form, justValidate: boolean): Promise<void> {
+    const which = this.provisioned ? 'any' : 'first';
     const reader = new FormReader(form);
     const credentials = this.#readCredentials(reader);
     reader.settle();
-    if (!justValidate) await this.#establish(credentials);
+    if (!justValidate) await this.#establish(credentials, which);
   }
 
-  #readCredentials(reader: FormReader): { username: string; password: string } {
+  #readCredentials(reader: FormReader): Credentials {
     const port = reader.required('port');
     const username = reader.required('username');
     const password = reader.required('password');
@@ -114,11 +126,11 @@ export class ProvisioningService {
   }
 
   /** The cluster has its uuid before anybody can log in to it. */
-  async #establish({ username, password }: { username: string; password: string }): Promise<void> {
+  async #establish({ username, password }: Credentials, which: 'first' | 'any'): Promise<void> {
     const { cluster, administrators, random } = this.#deps;
     await cluster.changeSelf((node) => ({ ...node, services: node.services ?? ['kv'] }));
     await cluster.change((state) => ({ ...state, uuid: state.uuid || hexId(random) }));
-    await administrators.setAdministrator(username, password);
+    await administrators.setAdministrator(username, password, which);
   }
 
   async initNode(form: Form, justValidate: boolean): Promise<void> {
@@ -141,8 +153,12 @@ export class ProvisioningService {
     await this.#deps.network.apply(network);
   }
 
-  /** Everything in one call. */
-  async initCluster(form: Form, justValidate: boolean): Promise<void> {
+  /** Everything in one call. One at a time: those that come too late change nothing. */
+  initCluster(form: Form, justValidate: boolean): Promise<void> {
+    return this.#initializing.run('cluster', () => this.#initCluster(form, justValidate));
+  }
+
+  async #initCluster(form: Form, justValidate: boolean): Promise<void> {
     if (this.provisioned) throw refuse.fields({ _: 'The cluster is already provisioned' });
     const reader = new FormReader(form);
     reader.only(clusterInitFields);
@@ -162,9 +178,11 @@ export class ProvisioningService {
     await this.#deps.memory.apply(pool);
     if (sendStats !== undefined) await this.#deps.stats.change({ sendStats });
     if (storageMode !== undefined) await this.#deps.indexes.change({ storageMode });
-    await this.#establish(credentials);
+    await this.#establish(credentials, 'first');
   }
 }
+
+const fixedServices = 'cannot change node services after cluster is provisioned';
 
 /** Only what is so already is accepted. */
 function readHosts(reader: FormReader): void {

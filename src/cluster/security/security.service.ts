@@ -105,7 +105,12 @@ export class SecurityService implements Changing {
     const changed = (state: SecurityState) =>
       read.reduce((next, one) => (one ? withValue(next, one.path, one.value) : next), state);
     if (wantsRsa(changed(this.state))) await this.#deps.offerRsa();
-    await this.#change(changed);
+    await this.#change((state) => {
+      // A key with RSA takes a while: what the values depend on may be another by now.
+      for (const one of wanted) this.#read(one, problems);
+      if (problems.length > 0) throw refuse.errorList(problems);
+      return changed(state);
+    });
     this.#deps.log.info('security.changed', { keys: wanted.map(({ steps }) => steps.join('.')) });
   }
 

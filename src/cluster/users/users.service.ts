@@ -78,13 +78,19 @@ export class UsersService {
     return problems;
   }
 
-  /** Sets or replaces the administrator; from then on credentials are asked for. The same ones again change nothing. */
-  async setAdministrator(name: string, password: string): Promise<void> {
+  /**
+   * Sets or replaces the administrator; from then on credentials are asked for. The same ones again change nothing. Of several
+   * requests for the `first` one, only one succeeds.
+   */
+  async setAdministrator(name: string, password: string, which: 'first' | 'any' = 'any'): Promise<void> {
     const problems = this.administratorProblems(name, password);
     if (Object.keys(problems).length > 0) throw refuse.fields(problems);
     const known = this.#state.administrator;
     const credentials = await this.#credentials(name, password, known?.id === name ? known : null);
-    await this.#deps.store.change((state) => ({ ...state, administrator: credentials }));
+    await this.#deps.store.change((state) => {
+      if (which === 'first' && state.administrator !== null) throw alreadyProvisioned();
+      return { ...state, administrator: credentials };
+    });
     this.#deps.passwordSet?.(name, credentials.credentialId, password);
   }
 
@@ -126,6 +132,10 @@ export class UsersService {
     await this.#deps.store.change((state) => {
       const present = state.users.find((user) => user.id === id);
       if (!present) this.#checkRoomForUser(state);
+      // Stored while the password was hashed.
+      if (state.administrator?.id === id) throw administratorsName();
+      const missing = missingGroups(change.groups, state);
+      if (missing) throw refuse.fields({ groups: missing });
       const login = credentials ?? present;
       if (!login) throw refuse.fields({ password: 'Password is required for new user.' });
       const { password: _password, ...rest } = change;
@@ -223,7 +233,7 @@ export class UsersService {
   #checkUserName(id: string): void {
     const bad = nameProblem(id, 'Username');
     if (bad) throw refuse.fields({ _: bad });
-    if (id === this.administratorName()) throw refuse.fields({ _: 'This is the name of the administrator.' });
+    if (id === this.administratorName()) throw administratorsName();
   }
 
   #checkRoomForUser(state: UsersState): void {
@@ -251,10 +261,10 @@ export class UsersService {
 
   #readGroups(text: string, problems: Record<string, string>): string[] {
     const groups = [...new Set(text.split(',').map((group) => group.trim()))].filter((group) => group !== '');
-    const missing = groups.filter((group) => !this.group(group));
+    const missing = missingGroups(groups, this.#state);
     if (groups.length > 0 && this.#deps.edition === 'community') {
       problems['groups'] = 'User groups require enterprise edition';
-    } else if (missing.length > 0) problems['groups'] = `Groups do not exist: ${missing.join(',')}`;
+    } else if (missing) problems['groups'] = missing;
     return groups;
   }
 }
@@ -270,6 +280,16 @@ const loginOf = ({
   credentialId,
   passwordChangedMs,
 });
+
+function missingGroups(wanted: readonly string[], { groups }: UsersState): string | null {
+  const missing = wanted.filter((id) => !groups.some((group) => group.id === id));
+  return missing.length > 0 ? `Groups do not exist: ${missing.join(',')}` : null;
+}
+
+/** What every request but the first one is answered that would set the node up. */
+const alreadyProvisioned = () => refuse.fields({ _: 'The cluster is already provisioned' });
+
+const administratorsName = () => refuse.fields({ _: 'This is the name of the administrator.' });
 
 const noSuchUser = () => refuse.json('User was not found.', 404);
 

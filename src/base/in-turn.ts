@@ -3,14 +3,13 @@ export class InTurn {
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** Begins when all that was asked for this key before is over, however it ended. */
-  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+  run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const mine = (this.#last.get(key) ?? Promise.resolve()).then(work);
-    const over = mine.catch(() => {});
-    this.#last.set(key, over);
-    try {
-      return await mine;
-    } finally {
+    const forget = () => {
       if (this.#last.get(key) === over) this.#last.delete(key);
-    }
+    };
+    const over: Promise<unknown> = mine.then(forget, forget);
+    this.#last.set(key, over);
+    return mine;
   }
 }
