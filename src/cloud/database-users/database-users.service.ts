@@ -1,9 +1,9 @@
 // Database users: users of the node with exactly the roles asked for. The store keeps their ids, order and access as it was
 // written; passwords go to the node and are kept nowhere here.
 
-import { InTurn } from '#base/in-turn.ts';
 import type { RestFields, RestReply } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
+import { InTurn } from '#ports/in-turn.ts';
 import type { Random } from '#ports/random.ts';
 import { invalid, notFound } from '../answers/goof.ts';
 import type { ReadyCluster } from '../clusters/ready-cluster.ts';

@@ -1,7 +1,8 @@
 // Scopes and collections of a bucket: one key each, changed by compare-and-set.
-import { InTurn } from '#base/in-turn.ts';
+
 import { refuse } from '#contract/errors.ts';
 import type { Clock } from '#ports/clock.ts';
+import { InTurn } from '#ports/in-turn.ts';
 import { type ChangeOptions, type ConfigStore, update } from '#replog/config-store.ts';
 import {
   freshManifest,

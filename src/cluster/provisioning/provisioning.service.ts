@@ -1,7 +1,8 @@
 // From a new node to a cluster of one: services, memory, the first administrator.
-import { InTurn } from '#base/in-turn.ts';
+
 import { refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
+import { InTurn } from '#ports/in-turn.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
