@@ -39,7 +39,7 @@ function metricsOf(admin: WorkerKvAdmin, folder: string) {
   const places = ['fine', 'coarse'].map((name) => new FolderStoreFiles(join(folder, name)));
   const files = { fine: places[0] as FolderStoreFiles, coarse: places[1] as FolderStoreFiles };
   const metrics = createMetrics({ files, clock: realClock, log: silentLog });
-  const about = { quotaBytes: 2 ** 28, vbuckets: 1024, manifest: freshManifest() };
+  const about = { quotaBytes: 2 ** 28, keepsAll: false, vbuckets: 1024, manifest: freshManifest() };
   metrics.registry.add('data', { collect: async () => kvMetrics(await admin.report(), () => about) });
   return metrics;
 }

@@ -27,7 +27,7 @@ export async function* ownTraffic(folder: string, moments: number): AsyncGenerat
   });
   await admin.apply(aDesired({ buckets: [aBucket('b', { type: 'native' })] }));
   const machine = new Machine(folder, () => performance.now());
-  const about = { quotaBytes: 2 ** 28, vbuckets: 1024, manifest: freshManifest() };
+  const about = { quotaBytes: 2 ** 28, keepsAll: false, vbuckets: 1024, manifest: freshManifest() };
   const calledOff = new AbortController();
   const load = { connections: 16, pipeline: 1, port, seconds: 600, isDivan: true };
   const loading = promisify(execFile)(process.execPath, [generator, JSON.stringify(load)], {

@@ -21,6 +21,8 @@ import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { Agent, type AgentDeps } from './agent/agent.ts';
+import { AlertList } from './alerts/alert-list.ts';
+import { AlertWatch } from './alerts/alert-watch.ts';
 import { type AlertSink, AlertsService } from './alerts/alerts.service.ts';
 import { AlertsStore } from './alerts/alerts.store.ts';
 import type { Mailer } from './alerts/mailer.ts';
@@ -187,15 +189,24 @@ function createFeatures(options: ClusterManagerOptions) {
     tls: security.tlsFor('data'),
   });
   const isUser = (name: string) => users.identities.find(name) !== null;
-  const events = createEvents({ ...options, view, data, isUser });
+  const events = createEvents({ ...options, view, data, isUser, notKept: () => alertWatch.auditFailed() });
   const alerts = new AlertsService({
     ...options,
     lost: (event, reason) => events.log.record('mail_lost', { kind: event.kind, reason }),
     store: new AlertsStore(new SettingsStore(store), options.secrets),
     mailer: options.mailer(() => certificates.service.trusted()),
   });
+  const alertList = new AlertList(options.clock);
+  const alertWatch = new AlertWatch({
+    ...{ ...options, view, data, list: alertList, limits: () => alerts.limits() },
+    nameProblem: (name) => options.surroundings.nameProblem(name),
+    raised(kind, text) {
+      alerts.raise({ kind, text });
+      events.log.record('alert_raised', { kind, text });
+    },
+  });
   return {
-    ...{ view, policy, users, security, clients, listening, data, events, alerts },
+    ...{ view, policy, users, security, clients, listening, data, events, alerts, alertList, alertWatch },
     certificates: { ...certificates, ready: readiness() },
     product: productOf(options.release, options.edition),
     compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),
@@ -238,7 +249,8 @@ function lifecycle(
   options: ClusterManagerOptions,
   features: Features,
 ): Pick<ClusterManager, 'open' | 'start' | 'settled' | 'stop'> {
-  const { view, policy, users, certificates, security, clients, data, events, compactor, alerts } = features;
+  const { view, policy, users, certificates, security, clients, data, events, compactor } = features;
+  const { alerts, alertWatch } = features;
   const { ready } = certificates;
   /** What follows the configuration. */
   const followers = [users, policy, certificates.clientAuth, security, clients];
@@ -255,9 +267,11 @@ function lifecycle(
       data.start();
       events.start(features.product);
       compactor.start();
+      alertWatch.start();
     },
     settled: (timeoutMs) => data.settled(view.latestRevision(), timeoutMs),
     async stop() {
+      alertWatch.stop();
       events.stop();
       compactor.stop();
       await alerts.stop();

@@ -4,6 +4,7 @@ import type { Metrics } from '#metrics/metrics.feature.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
+import type { AlertList } from './alerts/alert-list.ts';
 import { alertRoutes } from './alerts/alerts.routes.ts';
 import type { AlertsService } from './alerts/alerts.service.ts';
 import { autoCompactionRoutes } from './auto-compaction/auto-compaction.routes.ts';
@@ -47,6 +48,7 @@ export interface ClusterParts {
   surroundings: NodeSurroundings;
   security: SecurityService;
   alerts: AlertsService;
+  alertList: AlertList;
   certificates: Certificates;
   administrators: Administrators;
   memoryBytes: () => number;
@@ -83,7 +85,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
       watched: parts.metrics.watched,
     }),
     ...collectionRoutes({ ...parts, service: new CollectionsService(parts) }),
-    ...alertRoutes(parts.alerts),
+    ...alertRoutes(parts.alerts, parts.alertList),
     ...dataSettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
     ...internalSettingsRoutes(new SettingsStore(parts.store), parts.view),
     ...autoCompactionRoutes(new AutoCompactionService(new SettingsStore(parts.store), parts.edition)),

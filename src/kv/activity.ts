@@ -1,6 +1,10 @@
 // What the data service counts for its statistics, as plain data: counters since the start of the process, or of the
 // bucket where the engine counts them. They only grow, or begin again at zero.
 
+/** Shares of its quota between which the memory of a bucket is kept. */
+export const highShare = 0.85;
+export const lowShare = 0.75;
+
 /** What clients did with the documents of a bucket or a collection. Reads are `gets`; writes count when they succeeded. */
 export interface DocumentCounts {
   gets: number;
@@ -79,6 +83,16 @@ export interface StreamFigures {
   itemsRemaining: number;
 }
 
+/** What a bucket's memory is used for, in bytes. */
+export interface MemoryFigures {
+  /** Keys, values and what is known of them. */
+  items: number;
+  /** Of that, headers of items; and the index of keys. */
+  meta: number;
+  /** All but the items: indexes, filters, cuts on their way to disk, holes between items. */
+  overhead: number;
+}
+
 /** What the engine of a bucket counts. */
 export interface EngineActivity {
   tombstones: number;
@@ -86,6 +100,11 @@ export interface EngineActivity {
   queued: number;
   /** Writes that found no room in memory. */
   memoryRefusals: number;
+  /** Commits that the disk did not take. */
+  failedCommits: number;
+  /** Changes that are not on disk yet, in bytes. */
+  dirtyBytes: number;
+  memory: MemoryFigures;
   commit: DurationFigures;
   fetchWait: DurationFigures;
   fetch: DurationFigures;

@@ -32,6 +32,12 @@ const documents = {
 const memory = {
   kv_mem_used_bytes: gauge('Memory that the bucket uses'),
   kv_ep_max_size: gauge('Memory that the bucket may use'),
+  kv_ep_mem_high_wat: gauge('Memory from which on values and documents leave it'),
+  kv_ep_mem_low_wat: gauge('Memory that they leave until it is reached'),
+  kv_vb_itm_memory_bytes: gauge('Memory of keys and values with their headers'),
+  kv_vb_meta_data_memory_bytes: gauge('Memory of the headers of documents and of the index of keys'),
+  kv_ep_overhead_bytes: gauge('Memory of the bucket that holds no documents'),
+  kv_ep_oom_errors: counter('Writes refused because memory was full in a bucket from which nothing leaves'),
   kv_ep_num_value_ejects: counter('Values and documents evicted from memory'),
   kv_ep_tmp_oom_errors: counter('Writes refused with a temporary failure because memory was full'),
 };
@@ -44,6 +50,9 @@ const disk = {
   kv_ep_diskqueue_drain: counter(
     'Changes removed from the disk write queue: written, or replaced by newer ones',
   ),
+  kv_ep_item_commit_failed: counter('Commits that the disk did not take'),
+  kv_vb_queue_size: gauge('Changes that wait to be written to disk, by state of their vbuckets'),
+  kv_vb_queue_memory_bytes: gauge('Bytes of changes that wait to be written to disk'),
   kv_ep_db_data_size_bytes: gauge('Bytes of the data files that are in use'),
   kv_ep_db_file_size_bytes: gauge('Bytes of the data files'),
   kv_ep_pending_compactions: gauge('Compactions under way'),

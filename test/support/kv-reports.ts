@@ -11,7 +11,8 @@ export const aBucketReport = (changes: Partial<BucketReport>): BucketReport => (
   ...{ compaction: null, warmUp: null },
   ...noCounts(),
   activity: {
-    ...{ tombstones: 0, queued: 0, memoryRefusals: 0, collections: {}, streams: {} },
+    ...{ tombstones: 0, queued: 0, memoryRefusals: 0, failedCommits: 0, dirtyBytes: 0 },
+    ...{ memory: { items: 0, meta: 0, overhead: 0 }, collections: {}, streams: {} },
     ...{ commit: noDurations(), fetchWait: noDurations(), fetch: noDurations() },
   },
   ...changes,

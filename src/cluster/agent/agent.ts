@@ -187,6 +187,7 @@ export class Agent implements DataService {
     if (!bucket) return null;
     return {
       quotaBytes: bucket.ramQuotaMb * 1024 * 1024,
+      keepsAll: bucket.evictionPolicy === 'noEviction',
       vbuckets: vbucketCount,
       manifest: view.manifest(uuid),
     };

@@ -18,7 +18,9 @@ const manifest = {
 function valuesOf(changes: Partial<BucketReport>, traffic = noTraffic()) {
   const report = aKvReport({ buckets: [aBucketReport(changes)], connections: 3, traffic });
   const samples = [
-    ...kvMetrics(report, (uuid) => (uuid === 'u' ? { quotaBytes: 100, vbuckets: 1024, manifest } : null)),
+    ...kvMetrics(report, (uuid) =>
+      uuid === 'u' ? { quotaBytes: 100, keepsAll: true, vbuckets: 1024, manifest } : null,
+    ),
   ];
   for (const { name, kind } of samples) assert.equal(metricOf(name)?.kind, kind, name);
   const values = new Map(
@@ -57,6 +59,30 @@ test('tells how much of the queue for the disk is done', () => {
   assert.deepEqual(
     ['fill', 'drain', 'items'].map((name) => value(`kv_ep_diskqueue_${name} b`)),
     [10, 7, 3],
+  );
+});
+
+test('tells what memory is used for, and when nothing more went in', () => {
+  const memory = { items: 70, meta: 20, overhead: 5 };
+  const activity = {
+    ...aBucketReport({}).activity,
+    memory,
+    memoryRefusals: 3,
+    failedCommits: 2,
+    dirtyBytes: 9,
+  };
+  const value = valuesOf({ activity, dirtyItems: 4 });
+  assert.deepEqual(
+    ['max_size', 'mem_high_wat', 'mem_low_wat', 'overhead_bytes', 'oom_errors', 'item_commit_failed'].map(
+      (name) => value(`kv_ep_${name} b`),
+    ),
+    [100, 85, 75, 5, 3, 2],
+  );
+  assert.deepEqual(
+    ['itm_memory_bytes', 'meta_data_memory_bytes', 'queue_size', 'queue_memory_bytes'].map((name) =>
+      value(`kv_vb_${name} b active`),
+    ),
+    [70, 20, 4, 9],
   );
 });
 

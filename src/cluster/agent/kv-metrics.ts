@@ -4,7 +4,9 @@ import {
   type BucketReport,
   type DocumentCounts,
   type DurationFigures,
+  highShare,
   type KvReport,
+  lowShare,
   noCounts,
 } from '#kv/admin.ts';
 import { histogramOf, type MetricName, sampleOf } from '#metrics/catalogue.ts';
@@ -14,6 +16,8 @@ import type { ManifestState } from '../config/cluster-state.ts';
 /** What the configuration says about a bucket that is reported on. */
 export interface MeteredBucket {
   quotaBytes: number;
+  /** Nothing leaves memory to make room. */
+  keepsAll: boolean;
   vbuckets: number;
   manifest: ManifestState;
 }
@@ -73,7 +77,10 @@ function operations(report: BucketReport): [Labels, number][] {
   ];
 }
 
-function figures(report: BucketReport, { quotaBytes }: MeteredBucket): Partial<Record<MetricName, number>> {
+function figures(
+  report: BucketReport,
+  { quotaBytes, keepsAll }: MeteredBucket,
+): Partial<Record<MetricName, number>> {
   const { activity } = report;
   return {
     kv_lock_errors: report.lockErrors,
@@ -82,6 +89,11 @@ function figures(report: BucketReport, { quotaBytes }: MeteredBucket): Partial<R
     kv_ep_num_non_resident: report.nonResident,
     kv_mem_used_bytes: report.memUsed,
     kv_ep_max_size: quotaBytes,
+    kv_ep_mem_high_wat: quotaBytes * highShare,
+    kv_ep_mem_low_wat: quotaBytes * lowShare,
+    kv_ep_overhead_bytes: activity.memory.overhead,
+    kv_ep_oom_errors: keepsAll ? activity.memoryRefusals : 0,
+    kv_ep_item_commit_failed: activity.failedCommits,
     kv_ep_num_value_ejects: report.evictions,
     kv_ep_tmp_oom_errors: activity.memoryRefusals,
     kv_ep_bg_fetched: report.diskFetches,
@@ -98,7 +110,7 @@ function figures(report: BucketReport, { quotaBytes }: MeteredBucket): Partial<R
 
 /** Of vbuckets by state; this node has active ones only. */
 function activeFigures(
-  { items, nonResident, expired, evictions }: BucketReport,
+  { items, nonResident, expired, evictions, dirtyItems, activity }: BucketReport,
   { vbuckets }: MeteredBucket,
 ): Partial<Record<MetricName, number>> {
   return {
@@ -108,6 +120,10 @@ function activeFigures(
     kv_vb_perc_mem_resident_ratio: items === 0 ? 1 : Math.max(items - nonResident, 0) / items,
     kv_vb_expired: expired,
     kv_vb_eject: evictions,
+    kv_vb_queue_size: dirtyItems,
+    kv_vb_queue_memory_bytes: activity.dirtyBytes,
+    kv_vb_itm_memory_bytes: activity.memory.items,
+    kv_vb_meta_data_memory_bytes: activity.memory.meta,
   };
 }
 

@@ -8,6 +8,7 @@ export const settingNames = [
   'enabled',
   'recipients',
   'alerts',
+  'pop_up_alerts',
   'sender',
   'emailHost',
   'emailPort',
@@ -47,7 +48,8 @@ export function parseAlertForm(
   const settings = {
     enabled,
     recipients: readRecipients(form, enabled, problems),
-    alerts: readKinds(form, problems),
+    alerts: readKinds(form, 'alerts', freshAlertSettings.alerts, problems),
+    popUps: readKinds(form, 'pop_up_alerts', freshAlertSettings.popUps, problems),
     sender: readSender(form, problems),
     server: readServer(form, problems),
   };
@@ -60,23 +62,24 @@ function readEnabled(form: Form, problems: Problems): boolean {
   return sent === 'true';
 }
 
-/** Nobody may stand in the list while nothing is sent. */
+/** The list may be empty or missing while nothing is sent: alerts can always be switched off. */
 function readRecipients(form: Form, enabled: boolean, problems: Problems): string[] {
   const sent = form['recipients'];
+  if (sent === undefined && !enabled) return freshAlertSettings.recipients;
   const recipients = listed(sent ?? '');
-  const some = recipients.length > 0 || (sent !== undefined && !enabled);
+  const some = recipients.length > 0 || !enabled;
   if (!some || recipients.length > recipientsMax || !recipients.every(isAddress))
     problems.add('recipients', 'recipients must be a comma separated list of valid email addresses.');
   return recipients;
 }
 
-function readKinds(form: Form, problems: Problems): AlertKind[] {
-  const sent = form['alerts'];
-  if (sent === undefined) return freshAlertSettings.alerts;
+function readKinds(form: Form, name: string, fresh: AlertKind[], problems: Problems): AlertKind[] {
+  const sent = form[name];
+  if (sent === undefined) return fresh;
   const names = listed(sent);
   const known = alertKinds.filter((kind) => names.includes(kind));
   if (known.length < new Set(names).size)
-    problems.add('alerts', `alerts contained invalid keys. Valid keys are: ${alertKinds.join(', ')}.`);
+    problems.add(name, `alerts contained invalid keys. Valid keys are: ${alertKinds.join(', ')}.`);
   return known;
 }
 

@@ -1,14 +1,42 @@
-// Who is told of which events by mail, and through which mail server.
+// Which events are alerts, who gets which of them by mail, and through which mail server.
 
-/** What an alert can be about; only auto-failover sends mail. */
-export const alertKinds = [
+/** What auto-failover raises: nothing on one node. */
+export const failoverKinds = [
   'auto_failover_node',
   'auto_failover_maximum_reached',
   'auto_failover_other_nodes_down',
   'auto_failover_cluster_too_small',
 ] as const;
 
-export type AlertKind = (typeof alertKinds)[number];
+/** Kinds that this version measures, with the subject of their mails. */
+export const measuredKinds = {
+  ip: 'IP address changed',
+  disk: 'approaching full disk warning',
+  overhead: 'metadata overhead warning',
+  ep_oom_errors: 'hard out of memory error',
+  ep_item_commit_failed: 'write commit failure',
+  audit_dropped_events: 'audit write failure',
+  memory_threshold: 'system memory usage threshold exceeded',
+} as const;
+
+/** Kinds that published clients send and that nothing can raise here. */
+const otherKinds = [
+  'auto_failover_disabled',
+  'indexer_ram_max_usage',
+  'ep_clock_cas_drift_threshold_exceeded',
+  'communication_issue',
+  'time_out_of_sync',
+  'disk_usage_analyzer_stuck',
+] as const;
+
+export type MeasuredKind = keyof typeof measuredKinds;
+export type AlertKind = (typeof failoverKinds)[number] | MeasuredKind | (typeof otherKinds)[number];
+
+export const alertKinds: readonly AlertKind[] = [
+  ...failoverKinds,
+  ...(Object.keys(measuredKinds) as MeasuredKind[]),
+  ...otherKinds,
+];
 
 export interface MailServer {
   host: string;
@@ -22,7 +50,10 @@ export interface MailServer {
 export interface AlertSettings {
   enabled: boolean;
   recipients: string[];
+  /** Kinds that send mail. */
   alerts: AlertKind[];
+  /** Kinds that consoles show in a window of their own. */
+  popUps: AlertKind[];
   sender: string;
   server: MailServer;
 }
@@ -30,7 +61,27 @@ export interface AlertSettings {
 export const freshAlertSettings: AlertSettings = {
   enabled: false,
   recipients: ['root@localhost'],
-  alerts: [...alertKinds],
+  alerts: [...failoverKinds],
+  popUps: [...alertKinds],
   sender: 'divan@localhost',
   server: { host: 'localhost', port: 25, encrypt: false, user: '', password: '' },
+};
+
+/** From which percentage on something is an alert; -1: never. */
+export interface AlertLimits {
+  maxOverheadPerc: number;
+  maxDiskUsedPerc: number;
+  maxIndexerRamPerc: number;
+  memoryNoticeThreshold: number;
+  memoryWarningThreshold: number;
+  memoryCriticalThreshold: number;
+}
+
+export const freshAlertLimits: AlertLimits = {
+  maxOverheadPerc: 50,
+  maxDiskUsedPerc: 90,
+  maxIndexerRamPerc: 75,
+  memoryNoticeThreshold: -1,
+  memoryWarningThreshold: 90,
+  memoryCriticalThreshold: 95,
 };

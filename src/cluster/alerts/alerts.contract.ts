@@ -1,6 +1,7 @@
 // Routes of the alert settings and of test mails.
+import { field, filledForm, openForm } from '#contract/fields.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
-import { alertsShape } from '../settings/settings.shapes.ts';
+import { alertLimitsShape, alertsShape } from '../settings/settings.shapes.ts';
 import type { AlertSettings } from './alert-settings.ts';
 
 const write: Access = { kind: 'permission', permission: 'cluster.settings!write' };
@@ -43,7 +44,49 @@ export const SendTestAlert = defineRoute({
   path: '/settings/alerts/sendTestEmail',
 });
 
-export function shownAlerts({ enabled, recipients, alerts, sender, server }: AlertSettings) {
+const percent = field.integer(0, 100).optional();
+const threshold = field.integer(-1, 100).optional();
+
+export const GetAlertLimits = defineRoute({
+  id: 'alerts.read_limits',
+  method: 'GET',
+  path: '/settings/alerts/limits',
+  access: { kind: 'permission', permission: 'cluster.settings!read' },
+  answer: { json: alertLimitsShape },
+  doc: 'From which percentages on something is an alert.',
+});
+
+export const ChangeAlertLimits = defineRoute({
+  id: 'alerts.change_limits',
+  method: 'POST',
+  path: '/settings/alerts/limits',
+  access: write,
+  bodyKind: 'form',
+  body: filledForm({
+    maxOverheadPerc: percent,
+    maxDiskUsedPerc: percent,
+    maxIndexerRamPerc: percent,
+    memoryNoticeThreshold: threshold,
+    memoryWarningThreshold: threshold,
+    memoryCriticalThreshold: threshold,
+  }),
+  justValidate: true,
+  answer: { json: alertLimitsShape },
+  doc: 'Changes the percentages that are sent; -1 switches a threshold of memory off.',
+});
+
+export const ResetAlerts = defineRoute({
+  id: 'alerts.reset',
+  method: 'POST',
+  path: '/controller/resetAlerts',
+  access: write,
+  query: openForm({ token: field.text().optional() }),
+  bodyKind: 'form',
+  doc: 'Takes alerts that were seen off the list of `/pools/default`, whose `alertsSilenceURL` has the token. One whose cause lasts comes back.',
+});
+
+export function shownAlerts({ enabled, recipients, alerts, popUps, sender, server }: AlertSettings) {
   const { host, port, encrypt, user } = server;
-  return { recipients, sender, enabled, emailServer: { user, pass: '', host, port, encrypt }, alerts };
+  const emailServer = { user, pass: '', host, port, encrypt };
+  return { recipients, sender, enabled, emailServer, alerts, pop_up_alerts: popUps };
 }

@@ -19,7 +19,14 @@ const kinds = [
 const recipients = 'recipients must be a comma separated list of valid email addresses.';
 const port = 'emailPort must be a positive integer less than 65536.';
 const switchText = (name: string) => `${name} must be either true or false.`;
-const keyText = `alerts contained invalid keys. Valid keys are: ${kinds.join(', ')}.`;
+const allKinds = [
+  ...kinds,
+  ...['ip', 'disk', 'overhead', 'ep_oom_errors', 'ep_item_commit_failed', 'audit_dropped_events'],
+  ...['memory_threshold', 'auto_failover_disabled', 'indexer_ram_max_usage'],
+  ...['ep_clock_cas_drift_threshold_exceeded', 'communication_issue', 'time_out_of_sync'],
+  'disk_usage_analyzer_stuck',
+];
+const keyText = `alerts contained invalid keys. Valid keys are: ${allKinds.join(', ')}.`;
 const many = (count: number) => Array.from({ length: count }, (_, index) => `a${index}@b`);
 const server = (name: string) => (answer: { emailServer: Record<string, unknown> }) =>
   answer.emailServer[name];
@@ -71,14 +78,22 @@ describe('alert settings', () => {
           good: [
             ['', []],
             ['auto_failover_node', ['auto_failover_node']],
-            [[...kinds].reverse().join(', '), kinds],
+            [[...allKinds].reverse().join(', '), allKinds],
           ],
           bad: [
-            ['ip', keyText],
             ['auto_failover_node,x', keyText],
             ['Auto_failover_node', keyText],
           ],
           missing: { reads: kinds },
+        },
+        {
+          name: 'pop_up_alerts',
+          good: [
+            ['', []],
+            ['disk', ['disk']],
+          ],
+          bad: [['discs', keyText]],
+          missing: { reads: allKinds },
         },
         {
           name: 'sender',
@@ -158,6 +173,7 @@ describe('alert settings', () => {
       ...{ recipients: ['root@localhost'], sender: 'divan@localhost', enabled: false },
       emailServer: { user: '', pass: '', host: 'localhost', port: 25, encrypt: false },
       alerts: kinds,
+      pop_up_alerts: allKinds,
     });
     await manager.stop();
   });
@@ -198,6 +214,14 @@ describe('alert settings', () => {
     const nobody = { enabled: 'false', recipients: '' };
     assert.equal((await request('/settings/alerts', { form: nobody })).status, 200);
     assert.deepEqual((await request('/settings/alerts')).body.recipients, []);
+    await manager.stop();
+  });
+
+  it('are switched off by enabled=false alone', async () => {
+    const { request, manager } = await aManager();
+    await request('/settings/alerts', { form: base });
+    assert.equal((await request('/settings/alerts', { form: { enabled: 'false' } })).status, 200);
+    assert.equal((await request('/settings/alerts')).body.enabled, false);
     await manager.stop();
   });
 
@@ -345,7 +369,7 @@ describe('an alert', () => {
 
   it('shows settings without the password', () => {
     const settings: AlertSettings = {
-      ...{ enabled: true, recipients: [], alerts: [], sender: 's@t' },
+      ...{ enabled: true, recipients: [], alerts: [], popUps: [], sender: 's@t' },
       server: { host: 'h', port: 1, encrypt: true, user: 'u', password: 'secret' },
     };
     assert.equal(shownAlerts(settings).emailServer.pass, '');

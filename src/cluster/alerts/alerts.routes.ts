@@ -1,11 +1,13 @@
 import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
 import { parseAlertForm, readAlertForm, readTestMail } from './alert-form.ts';
+import type { AlertList } from './alert-list.ts';
+import { type AlertLimits, freshAlertLimits } from './alert-settings.ts';
 import * as contract from './alerts.contract.ts';
 import type { AlertsService } from './alerts.service.ts';
 
 const mailFields = ['subject', 'body'];
 
-export function alertRoutes(service: AlertsService): BoundRoute[] {
+export function alertRoutes(service: AlertsService, list: AlertList): BoundRoute[] {
   const test = async ({ body }: { body: Form }, { signal }: Context) => {
     const settings = readAlertForm(body, mailFields);
     await service.test(settings, readTestMail(body), signal);
@@ -18,6 +20,14 @@ export function alertRoutes(service: AlertsService): BoundRoute[] {
       await service.change(readAlertForm(body));
       return reply.empty();
     }),
+    bind(contract.GetAlertLimits, async () => reply.json(await service.limits())),
+    bind(contract.ChangeAlertLimits, async ({ body, justValidate }) => {
+      return reply.json(await service.changeLimits(justValidate ? {} : sentLimits(body)));
+    }),
+    bind(contract.ResetAlerts, ({ query: { token } }) => {
+      list.silence(token ?? list.token);
+      return reply.empty();
+    }),
     bind(contract.TestAlerts, test),
     bind(contract.SendTestAlert, test),
   ];
@@ -27,4 +37,13 @@ export function alertRoutes(service: AlertsService): BoundRoute[] {
 function problemsOf(body: Form): Record<string, string> | null {
   const { problems } = parseAlertForm(body);
   return problems.any ? problems.fields : null;
+}
+
+function sentLimits(
+  body: { readonly [Name in keyof AlertLimits]: number | undefined },
+): Partial<AlertLimits> {
+  const names = Object.keys(freshAlertLimits) as (keyof AlertLimits)[];
+  return Object.fromEntries(
+    names.filter((name) => body[name] !== undefined).map((name) => [name, body[name]]),
+  );
 }

@@ -2,12 +2,12 @@
 import { refuse } from '#contract/errors.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { AlertKind, AlertSettings } from './alert-settings.ts';
+import { type AlertKind, type AlertLimits, type AlertSettings, measuredKinds } from './alert-settings.ts';
 import type { AlertsStore } from './alerts.store.ts';
 import { MailQueue } from './mail-queue.ts';
 import type { Mail, Mailer, MailOutcome } from './mailer.ts';
 
-/** Something that recipients of its kind are told: auto-failover raises these. */
+/** Something that recipients of its kind get by mail. */
 export interface AlertEvent {
   kind: AlertKind;
   /** The whole text of the mail. */
@@ -53,6 +53,14 @@ export class AlertsService implements AlertSink {
     this.#queue.retry();
   }
 
+  limits(): Promise<AlertLimits> {
+    return this.#deps.store.limits();
+  }
+
+  changeLimits(changes: Partial<AlertLimits>): Promise<AlertLimits> {
+    return this.#deps.store.changeLimits(changes);
+  }
+
   raise(event: AlertEvent): void {
     this.#queue.add(event);
   }
@@ -91,5 +99,6 @@ export class AlertsService implements AlertSink {
 
 export const alertMail = ({ sender, recipients }: AlertSettings, { kind, text }: AlertEvent): Mail => ({
   ...{ sender, recipients, text },
-  subject: `Divan alert: ${kind}`,
+  // Mails of auto-failover name the kind itself, as published.
+  subject: `Divan alert: ${(measuredKinds as Record<string, string>)[kind] ?? kind}`,
 });

@@ -1,9 +1,16 @@
 // The alert settings as they are kept: the mail server's password only encrypted.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
-import { type AlertSettings, freshAlertSettings, type MailServer } from './alert-settings.ts';
+import {
+  type AlertLimits,
+  type AlertSettings,
+  freshAlertLimits,
+  freshAlertSettings,
+  type MailServer,
+} from './alert-settings.ts';
 
 const key = 'alerts';
+const limitsKey = 'alertLimits';
 const purpose = 'alerts/mail-server';
 
 interface StoredAlerts extends Omit<AlertSettings, 'server'> {
@@ -29,6 +36,14 @@ export class AlertsStore {
   async write(settings: AlertSettings): Promise<void> {
     const stored = this.#stored(settings);
     await this.#settings.change(key, stored, stored);
+  }
+
+  limits(): Promise<AlertLimits> {
+    return this.#settings.read(limitsKey, freshAlertLimits);
+  }
+
+  changeLimits(changes: Partial<AlertLimits>): Promise<AlertLimits> {
+    return this.#settings.change(limitsKey, freshAlertLimits, changes);
   }
 
   #stored({ server, ...settings }: AlertSettings): StoredAlerts {

@@ -10,7 +10,7 @@ const gauge =
   (grid) =>
     grid.gauge(name, labels);
 const rate =
-  (name: MetricName, labels?: Labels): Figure =>
+  (name: MetricName | `${MetricName}_${'sum' | 'count'}`, labels?: Labels): Figure =>
   (grid) =>
     grid.rate(name, labels);
 const ops = (op: string, result?: string): Figure => rate('kv_ops', result ? { op, result } : { op });
@@ -26,6 +26,10 @@ const sum = (...figures: Figure[]): Figure =>
   combine(figures, (...values) => values.reduce((total, value) => total + (value || 0), 0));
 const percent = (part: Figure, whole: Figure): Figure =>
   combine([part, whole], (some, all) => (all > 0 ? Math.min((100 * some) / all, 100) : 0));
+const constant =
+  (value: number): Figure =>
+  (grid) =>
+    grid.constant(value);
 const times = (factor: number, figure: Figure): Figure => combine([figure], (value) => factor * value);
 
 /** Microseconds, over what was counted in the step. */
@@ -82,7 +86,75 @@ const memoryFigures: Record<string, Figure> = {
   vb_active_num_non_resident: gauge('kv_vb_num_non_resident', active),
   vb_active_resident_items_ratio: residentPercent,
   vb_active_eject: rate('kv_vb_eject', active),
+  ep_max_size: gauge('kv_ep_max_size'),
+  ep_mem_high_wat: gauge('kv_ep_mem_high_wat'),
+  ep_mem_low_wat: gauge('kv_ep_mem_low_wat'),
+  ep_kv_size: gauge('kv_vb_itm_memory_bytes'),
+  ep_meta_data_memory: gauge('kv_vb_meta_data_memory_bytes'),
+  ep_overhead: gauge('kv_ep_overhead_bytes'),
+  ep_oom_errors: rate('kv_ep_oom_errors'),
+  ep_num_non_resident: gauge('kv_ep_num_non_resident'),
+  ep_vb_total: gauge('kv_num_vbuckets'),
+  vb_active_itm_memory: gauge('kv_vb_itm_memory_bytes', active),
+  vb_active_meta_data_memory: gauge('kv_vb_meta_data_memory_bytes', active),
 };
+
+/** Vbuckets in states that none of this node's is in: their figures are known to be nothing. */
+const absentVbuckets: Record<string, Figure> = Object.fromEntries(
+  ['replica', 'pending'].flatMap((state) => {
+    const of = { state };
+    return [
+      [`vb_${state}_num`, gauge('kv_num_vbuckets', of)],
+      [`vb_${state}_curr_items`, gauge('kv_vb_curr_items', of)],
+      [`vb_${state}_num_non_resident`, gauge('kv_vb_num_non_resident', of)],
+      [`vb_${state}_resident_items_ratio`, constant(100)],
+      [`vb_${state}_eject`, rate('kv_vb_eject', of)],
+      [`vb_${state}_itm_memory`, gauge('kv_vb_itm_memory_bytes', of)],
+      [`vb_${state}_meta_data_memory`, gauge('kv_vb_meta_data_memory_bytes', of)],
+      ...['ops_create', 'ops_update', 'queue_age', 'queue_drain', 'queue_fill', 'queue_size'].map(
+        (name) => [`vb_${state}_${name}`, constant(0)] as const,
+      ),
+      [`vb_avg_${state}_queue_age`, constant(0)],
+    ] as const;
+  }),
+);
+
+/** Change streams by kind of connection: the names of samples, and the labels of metrics. */
+const streamKinds: Record<string, readonly string[]> = {
+  replica: ['replication'],
+  xdcr: ['xdcr'],
+  fts: ['fts'],
+  cbas: ['cbas'],
+  '2i': ['secidx'],
+  eventing: ['eventing'],
+  views: ['mapreduce_view'],
+  'views+indexes': ['mapreduce_view', 'secidx'],
+  other: ['backup', 'other'],
+};
+
+const streamFigures: Record<string, Figure> = Object.fromEntries(
+  Object.entries(streamKinds).flatMap(([kind, types]) => {
+    const all = (of: (labels: Labels) => Figure): Figure =>
+      sum(...types.map((connection_type) => of({ connection_type })));
+    const connections = all((labels) => gauge('kv_dcp_connection_count', labels));
+    return [
+      [`ep_dcp_${kind}_count`, connections],
+      [`ep_dcp_${kind}_producer_count`, connections],
+      [`ep_dcp_${kind}_items_remaining`, all((labels) => gauge('kv_dcp_items_remaining', labels))],
+      [`ep_dcp_${kind}_items_sent`, all((labels) => rate('kv_dcp_items_sent', labels))],
+      [`ep_dcp_${kind}_total_bytes`, all((labels) => rate('kv_dcp_total_data_size_bytes', labels))],
+      [`ep_dcp_${kind}_backoff`, constant(0)],
+    ] as const;
+  }),
+);
+
+/** This node has no views. */
+const viewFigures: Record<string, Figure> = Object.fromEntries(
+  ['actual_disk_size', 'data_size', 'disk_size', 'fragmentation', 'ops'].flatMap((name) => [
+    [`couch_views_${name}`, constant(0)],
+    [`couch_spatial_${name}`, constant(0)],
+  ]),
+);
 
 const fragmentation: Figure = combine(
   [gauge('kv_ep_db_file_size_bytes'), gauge('kv_ep_db_data_size_bytes')],
@@ -97,6 +169,16 @@ const diskFigures: Record<string, Figure> = {
   ep_diskqueue_drain: rate('kv_ep_diskqueue_drain'),
   ep_bg_fetched: rate('kv_ep_bg_fetched'),
   ep_cache_miss_rate: percent(rate('kv_ep_bg_fetched'), ops('get')),
+  ep_flusher_todo: constant(0),
+  ep_item_commit_failed: rate('kv_ep_item_commit_failed'),
+  ep_data_write_failed: rate('kv_ep_item_commit_failed'),
+  vb_active_queue_size: gauge('kv_vb_queue_size', active),
+  vb_active_queue_fill: rate('kv_ep_diskqueue_fill'),
+  vb_active_queue_drain: rate('kv_ep_diskqueue_drain'),
+  disk_commit_count: rate('kv_disk_seconds_count', { op: 'commit' }),
+  disk_commit_total: times(1e6, rate('kv_disk_seconds_sum', { op: 'commit' })),
+  bg_wait_count: rate('kv_bg_wait_seconds_count'),
+  bg_wait_total: times(1e6, rate('kv_bg_wait_seconds_sum')),
   avg_bg_wait_time: average('kv_bg_wait_seconds'),
   avg_disk_commit_time: average('kv_disk_seconds', { op: 'commit' }),
   couch_docs_data_size: gauge('kv_ep_db_data_size_bytes'),
@@ -127,7 +209,10 @@ const machineFigures: Record<string, Figure> = {
 export const bucketFigures: Readonly<Record<string, Figure>> = {
   ...clientFigures,
   ...memoryFigures,
+  ...absentVbuckets,
   ...diskFigures,
+  ...streamFigures,
+  ...viewFigures,
   ...machineFigures,
 };
 
@@ -138,7 +223,11 @@ export const bucketSources = [
   ...['kv_vb_num_non_resident', 'kv_vb_eject', 'kv_ep_queue_size', 'kv_ep_diskqueue_items'],
   ...['kv_ep_diskqueue_fill', 'kv_ep_diskqueue_drain', 'kv_ep_bg_fetched', 'kv_bg_wait_seconds_sum'],
   ...['kv_bg_wait_seconds_count', 'kv_disk_seconds_sum', 'kv_disk_seconds_count', 'kv_ep_db_data_size_bytes'],
-  ...['kv_ep_db_file_size_bytes', 'couch_docs_actual_disk_size'],
+  ...['kv_ep_db_file_size_bytes', 'couch_docs_actual_disk_size', 'kv_ep_max_size', 'kv_ep_mem_high_wat'],
+  ...['kv_ep_mem_low_wat', 'kv_vb_itm_memory_bytes', 'kv_vb_meta_data_memory_bytes', 'kv_ep_overhead_bytes'],
+  ...['kv_ep_oom_errors', 'kv_ep_num_non_resident', 'kv_ep_item_commit_failed', 'kv_vb_queue_size'],
+  ...['kv_dcp_connection_count', 'kv_dcp_items_remaining', 'kv_dcp_items_sent'],
+  'kv_dcp_total_data_size_bytes',
 ];
 export const nodeSources = [
   ...['kv_curr_connections', 'kv_read_bytes', 'kv_written_bytes', 'sys_cpu_utilization_rate'],

@@ -35,6 +35,11 @@ export class SeriesGrid {
     return this.#sum(name, labels, (series) => this.#read(series, ({ values }, at) => values[at] as number));
   }
 
+  /** What is known without being sampled. */
+  constant(value: number): Column {
+    return this.#steps.timesMs.map(() => value);
+  }
+
   /** For a second; NaN before the second sample. */
   rate(name: string, labels: Labels = {}): Column {
     return this.#sum(name, labels, (series) => {

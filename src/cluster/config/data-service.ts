@@ -53,6 +53,11 @@ export interface MeasuredBucket {
   compaction: { origin: string; done: number; total: number } | null;
   /** While a bucket with a disk starts: documents of which the key, and the value, are in memory, of how many on disk. */
   warmUp: WarmUpFigures | null;
+  /** Of the memory in use, headers of documents and the index of keys. */
+  metaBytes: number;
+  /** Writes that found no room in memory, and commits that the disk did not take, since the bucket started. */
+  memoryRefusals: number;
+  failedCommits: number;
   dirtyItems: number;
   nonResident: number;
   /** Live items per collection id in lower-case hex. */

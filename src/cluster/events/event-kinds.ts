@@ -80,6 +80,11 @@ export const eventKinds = {
     code: 1,
     text: ({ kind, reason }) => `The alert ${kind} could not be mailed: ${reason}`,
   },
+  alert_raised: {
+    ...{ ...node, eventId: 1003, description: 'Alert', severity: 'warn', module: 'menelaus_web_alerts_srv' },
+    code: 1,
+    text: ({ text }) => String(text),
+  },
   login_failed: {
     ...{ ...refusal, eventId: 10200, description: 'Login failed', code: 11 },
     text: (attributes) => `Login failed: ${who(attributes)}${times(attributes)}.`,

@@ -28,6 +28,8 @@ export interface EventLogDeps {
   clock: Clock;
   random: Random;
   log: Log;
+  /** An event could not be written. */
+  notKept?: () => void;
 }
 
 export class EventLog {
@@ -47,6 +49,7 @@ export class EventLog {
       journals[eventKinds[name].journal].append(JSON.stringify(record));
     } catch (error) {
       log.error('event.not_kept', { event: name, reason: (error as Error).message });
+      this.#deps.notKept?.();
     }
     for (const listener of [...this.#listeners]) listener(record);
   }

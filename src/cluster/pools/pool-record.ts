@@ -1,4 +1,6 @@
 // The cluster as `/pools` and `/pools/default` show it. Paths appear only if they answer.
+import type { ListedAlert } from '../alerts/alert-list.ts';
+import type { AlertKind } from '../alerts/alert-settings.ts';
 import { clusterCompaction, shownClusterCompaction } from '../auto-compaction/settings.ts';
 import { collectionCountMax, scopeCountMax } from '../collections/collections.service.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
@@ -48,10 +50,12 @@ export function poolRecord(
   seen: readonly StoredBucket[],
   encryption: EncryptionLevel | null,
   alerts: readonly Alert[],
+  alertsToken: string,
 ) {
   return {
     ...stablePool(view, seen, encryption),
     alerts,
+    alertsSilenceURL: `/controller/resetAlerts?token=${alertsToken}&uuid=${view.cluster.uuid}`,
     nodes: [nodeRecord(moment)],
     storageTotals: storageTotals(moment, view.buckets),
   };
@@ -64,10 +68,23 @@ export interface Alert {
 }
 
 /** What an administrator should look after: buckets with trouble, and whatever else has something to say. */
-export function alerts({ measured }: NodeMoment, others: readonly string[], wallMs: number): Alert[] {
+export function alerts(
+  { measured }: NodeMoment,
+  others: readonly string[],
+  raised: readonly ListedAlert[],
+  popUps: readonly AlertKind[],
+  wallMs: number,
+): Alert[] {
   const serverTime = new Date(wallMs).toISOString();
   const troubles = [...measured.values()].flatMap((bucket) => bucket?.troubles ?? []);
-  return [...troubles, ...others].map((msg) => ({ msg, serverTime, disableUIPopUp: false }));
+  return [
+    ...[...troubles, ...others].map((msg) => ({ msg, serverTime, disableUIPopUp: false })),
+    ...raised.map(({ text, atMs, kind }) => ({
+      msg: text,
+      serverTime: new Date(atMs).toISOString(),
+      disableUIPopUp: !popUps.includes(kind),
+    })),
+  ];
 }
 
 /** Without figures, so that a stream of it speaks only when something changed. */

@@ -2,6 +2,8 @@
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
+import type { AlertList } from '../alerts/alert-list.ts';
+import type { AlertKind } from '../alerts/alert-settings.ts';
 import { nodeServices, terseBucketConfig } from '../bootstrap/terse-config.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
@@ -27,6 +29,9 @@ export interface PoolRoutesDeps {
   /** How traffic is to be encrypted; null while that between nodes is not. */
   security: Changing & { readonly encryptionLevel: EncryptionLevel | null };
   certificates: { readonly clientAuth: { readonly value: { readonly state: string } } };
+  /** Alerts that were raised, and of which kinds consoles show a window. */
+  alertList: AlertList;
+  alerts: { read(): Promise<{ popUps: readonly AlertKind[] }> };
   /** Sentences for `alerts` besides those of the buckets. */
   warnings: () => readonly string[];
 }
@@ -61,10 +66,12 @@ function wholeCluster(deps: PoolRoutesDeps): BoundRoute[] {
       await until(anyOf(view, data), changed, waitMs, clock, context.signal);
     }
     const moment = await moments.now(context);
-    const known = alerts(moment, deps.warnings(), clock.wallMs());
+    const { alertList: list, alerts: service } = deps;
+    const { popUps } = await service.read();
+    const known = alerts(moment, deps.warnings(), list.all(), popUps, clock.wallMs());
     return reply.json({
       etag: etag(context),
-      ...poolRecord(view, moment, seen(context), security.encryptionLevel, known),
+      ...poolRecord(view, moment, seen(context), security.encryptionLevel, known, list.token),
     });
   };
   return [

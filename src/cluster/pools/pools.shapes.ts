@@ -49,7 +49,10 @@ const alert = object({ msg: string, serverTime: shape.time, disableUIPopUp: bool
 
 export const poolShape = named(
   'Pool',
-  object({ etag: string, ...still, alerts: array(alert), nodes: array(nodeShape), storageTotals }),
+  object({
+    ...{ etag: string, ...still, alerts: array(alert), alertsSilenceURL: string },
+    ...{ nodes: array(nodeShape), storageTotals },
+  }),
 );
 
 export const streamedPoolShape = named('PoolIdentity', object({ ...still, nodes: array(stillNodeShape) }));

@@ -3,6 +3,11 @@ import { type SettingGroup, setting } from './setting.ts';
 
 const tests = ['alerts.test', 'alerts.send_test'];
 const address = 'an address';
+const kinds =
+  'with commas between: `auto_failover_node`, `auto_failover_maximum_reached`, `auto_failover_other_nodes_down`, ' +
+  '`auto_failover_cluster_too_small`, `ip`, `disk`, `overhead`, `ep_oom_errors`, `ep_item_commit_failed`, ' +
+  '`audit_dropped_events`, `memory_threshold`, `auto_failover_disabled`, `indexer_ram_max_usage`, ' +
+  '`ep_clock_cas_drift_threshold_exceeded`, `communication_issue`, `time_out_of_sync`, `disk_usage_analyzer_stuck`';
 
 export const alertParameters: readonly SettingGroup[] = [
   {
@@ -12,18 +17,26 @@ export const alertParameters: readonly SettingGroup[] = [
       setting('enabled', '`false`; required', '`true`, `false`', 'live', 'acts', 'no mark on test mails'),
       setting(
         'recipients',
-        '`root@localhost`; required',
-        'up to 100 addresses with commas between; none only while not enabled',
+        '`root@localhost`; required with `enabled=true`',
+        'up to 100 addresses with commas between',
         'live',
         'acts',
       ),
       setting(
         'alerts',
-        'all four',
-        '`auto_failover_node`, `auto_failover_maximum_reached`, `auto_failover_other_nodes_down`, `auto_failover_cluster_too_small`, with commas between',
+        'the four kinds of auto-failover',
+        kinds,
         'live',
-        'replicas',
-        'which events send mail; nothing raises them on one node',
+        'acts',
+        'which events send mail; raised are `disk`, `overhead`, `ep_oom_errors`, `ep_item_commit_failed`, `audit_dropped_events`, `memory_threshold` and `ip`, each about one thing at most once in ten minutes, about one disk once in twelve hours',
+      ),
+      setting(
+        'pop_up_alerts',
+        'all',
+        kinds,
+        'live',
+        'acts',
+        'others have `disableUIPopUp` in the list of `/pools/default`',
       ),
       setting('sender', '`divan@localhost`', address, 'live', 'acts'),
       setting('emailHost', '`localhost`', 'a name or address', 'live', 'acts'),
@@ -38,6 +51,32 @@ export const alertParameters: readonly SettingGroup[] = [
       ),
       setting('emailUser', 'empty: no authentication', 'up to 1024 bytes', 'live', 'acts'),
       setting('emailPass', 'empty', 'up to 1024 bytes', 'live', 'acts', 'kept encrypted, never shown'),
+    ],
+  },
+  {
+    title: 'Limits of alerts',
+    routes: ['alerts.change_limits'],
+    settings: [
+      setting(
+        'maxOverheadPerc',
+        '50',
+        '0–100',
+        'live',
+        'acts',
+        'share of a bucket’s quota that headers and the index of keys use',
+      ),
+      setting('maxDiskUsedPerc', '90', '0–100', 'live', 'acts', 'of the file system with the data'),
+      setting('maxIndexerRamPerc', '75', '0–100', 'live', 'index'),
+      setting(
+        'memoryNoticeThreshold',
+        '-1',
+        '-1–100; -1: never',
+        'live',
+        'acts',
+        'memory of the machine in use',
+      ),
+      setting('memoryWarningThreshold', '90', '-1–100; -1: never', 'live', 'acts'),
+      setting('memoryCriticalThreshold', '95', '-1–100; -1: never', 'live', 'acts'),
     ],
   },
   {

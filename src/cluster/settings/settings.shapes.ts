@@ -4,10 +4,15 @@ import { shape } from '#contract/json-schema.ts';
 const { object, each, array, string, integer, boolean } = shape;
 
 export const alertsShape = object({
-  ...each(array(string), 'recipients', 'alerts'),
+  ...each(array(string), 'recipients', 'alerts', 'pop_up_alerts'),
   sender: string,
   enabled: boolean,
   emailServer: object({ ...each(string, 'user', 'pass', 'host'), port: integer, encrypt: boolean }),
+});
+
+export const alertLimitsShape = object({
+  ...each(integer, 'maxOverheadPerc', 'maxDiskUsedPerc', 'maxIndexerRamPerc'),
+  ...each(integer, 'memoryNoticeThreshold', 'memoryWarningThreshold', 'memoryCriticalThreshold'),
 });
 
 export const autoFailoverShape = object(

@@ -1,9 +1,9 @@
 // What a bucket's engine counts.
-import type { EngineActivity } from '../activity.ts';
+import type { EngineActivity, MemoryFigures } from '../activity.ts';
+import { headerBytes } from '../memory/layout.ts';
 import type { Collections } from '../vbucket/collections.ts';
 import type { VbucketRows } from '../vbucket/rows.ts';
-import type { Flusher } from './flusher.ts';
-import type { MemoryDocuments } from './memory-documents.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { Timings } from './timings.ts';
 
 export interface BucketStats {
@@ -36,22 +36,41 @@ export function countsOf(
   };
 }
 
+export interface Counted {
+  queued: number;
+  memoryRefusals: number;
+  failedCommits: number;
+  memUsed: number;
+}
+
 export const activityOf = (
-  rows: VbucketRows,
-  documents: MemoryDocuments,
-  flusher: Flusher | null,
+  vbuckets: Pick<Vbuckets, 'rows' | 'heap' | 'index'>,
+  { memUsed, ...counted }: Counted,
   { commit, fetch, fetchWait }: Timings,
 ): EngineActivity => ({
-  tombstones: sum(rows.tombstones),
-  queued: flusher?.queued ?? 0,
-  memoryRefusals: documents.memoryRefusals,
+  ...counted,
+  tombstones: sum(vbuckets.rows.tombstones),
+  dirtyBytes: sum(vbuckets.rows.dirtyBytes),
+  memory: memoryOf(vbuckets, memUsed),
   commit: commit.figures(),
   fetchWait: fetchWait.figures(),
   fetch: fetch.figures(),
 });
 
+function memoryOf(
+  { rows, heap, index }: Pick<Vbuckets, 'rows' | 'heap' | 'index'>,
+  used: number,
+): MemoryFigures {
+  const resident = sum(rows.items) + sum(rows.tombstones) - sum(rows.itemsAway);
+  return {
+    items: heap.usedBytes,
+    meta: Math.max(resident, 0) * headerBytes + index.bytes,
+    overhead: Math.max(used - heap.usedBytes, 0),
+  };
+}
+
 /** Asked of every bucket for every report: the array's own `reduce` takes five times as long. */
-function sum(column: Uint32Array): number {
+function sum(column: Uint32Array | Float64Array): number {
   let total = 0;
   for (let i = 0; i < column.length; i++) total += column[i] as number;
   return total;

@@ -66,6 +66,7 @@ export class Bucket {
   damaged: DamagedFile[] = [];
   /** Why the bucket takes no writes, when it does not. */
   writeFailure: string | null = null;
+  private failedCommits = 0;
   private readonly options: BucketOptions;
   private readonly vbuckets: Vbuckets;
   private readonly collections = new Collections();
@@ -213,7 +214,10 @@ export class Bucket {
   }
 
   activity(): EngineActivity {
-    return activityOf(this.vbuckets.rows, this.documents, this.flusher, this.timings);
+    const { memoryRefusals, memUsed } = this.documents;
+    const { failedCommits } = this;
+    const queued = this.flusher?.queued ?? 0;
+    return activityOf(this.vbuckets, { queued, memoryRefusals, failedCommits, memUsed }, this.timings);
   }
 
   vbucketFigures(vb: number): VbucketFigures {
@@ -408,6 +412,7 @@ export class Bucket {
   /** Writers are told to come back; what was acknowledged is kept in memory until there is space. */
   private noteFull(reason: string | null): void {
     if (this.isDiskLost) return;
+    if (reason !== null) this.failedCommits++;
     this.writeFailure = reason === null ? null : `there is no space on disk: ${reason}`;
     this.documents.writeRefusal = reason === null ? Status.success : Status.temporaryFailure;
   }
@@ -415,6 +420,7 @@ export class Bucket {
   /** What was acknowledged stays readable; nothing more is promised. */
   private loseDisk(reason: string): void {
     if (!this.isDiskLost) this.writeFailure = reason;
+    this.failedCommits++;
     this.isDiskLost = true;
     this.documents.writeRefusal = Status.temporaryFailure;
     this.durableWrites.giveUp();

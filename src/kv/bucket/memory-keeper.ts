@@ -2,6 +2,7 @@
 // at the low one, in slices of well under a millisecond between which clients are served. It also gives back memory
 // that sparse pages hold.
 import type { Clock, Timer } from '#ports/clock.ts';
+import { highShare, lowShare } from '../activity.ts';
 import type { BucketType, EvictionPolicy } from '../admin.ts';
 import { Defragmenter } from '../vbucket/defragmenter.ts';
 import { Evictor } from '../vbucket/evictor.ts';
@@ -9,9 +10,7 @@ import type { Residency } from '../vbucket/residency.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { BucketRules } from './rules.ts';
 
-/** Shares of the quota. */
-export const highShare = 0.85;
-export const lowShare = 0.75;
+/** Share of the quota from which on writes make room themselves. */
 const tightShare = 0.95;
 /** Items a slice looks at. */
 const sliceSteps = 1000;

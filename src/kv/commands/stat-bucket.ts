@@ -1,6 +1,6 @@
 // The groups of STAT about a bucket as a whole.
 import type { Histogram } from '#base/histogram.ts';
-import { highShare, lowShare } from '../bucket/memory-keeper.ts';
+import { highShare, lowShare } from '../activity.ts';
 import type { Request } from '../dispatch/request.ts';
 import { bodyBytesLimit } from '../value/xattrs.ts';
 import { activeVbuckets, type Figures } from './stat-figures.ts';
@@ -39,9 +39,14 @@ export function* statTotals(request: Request): Figures {
 /** `memory`. */
 export function* statMemory({ bucket }: Request): Figures {
   const { memUsed } = bucket.report();
-  const { quotaBytes } = bucket.spec;
+  const { memory, memoryRefusals } = bucket.activity();
+  const { quotaBytes, evictionPolicy } = bucket.spec;
   yield ['mem_used', memUsed];
-  yield ['ep_kv_size', memUsed];
+  yield ['ep_kv_size', memory.items];
+  yield ['ep_meta_data_memory', memory.meta];
+  yield ['ep_overhead', memory.overhead];
+  yield ['ep_oom_errors', evictionPolicy === 'noEviction' ? memoryRefusals : 0];
+  yield ['ep_tmp_oom_errors', memoryRefusals];
   yield ['ep_max_size', quotaBytes];
   yield ['ep_mem_high_wat', Math.floor(quotaBytes * highShare)];
   yield ['ep_mem_low_wat', Math.floor(quotaBytes * lowShare)];

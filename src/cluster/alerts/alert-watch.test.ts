@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { figures } from '../../../test/support/cluster.ts';
+import { aManager } from '../../../test/support/manager.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import type { StoredBucket } from '../config/cluster-state.ts';
+import type { MeasuredBucket } from '../config/data-service.ts';
+import type { SystemFigures } from '../nodes/system.ts';
+import { AlertList, diskQuietMs, quietMs } from './alert-list.ts';
+import { type AlertLimits, freshAlertLimits } from './alert-settings.ts';
+import { AlertWatch, checkEveryMs } from './alert-watch.ts';
+
+const mib = 1024 * 1024;
+const full = { mountPoint: '/', totalBytes: 100, usedBytes: 95, freeBytes: 5 };
+const roomy = { ...full, usedBytes: 10, freeBytes: 90 };
+
+interface Machine {
+  disk: SystemFigures['disk'];
+  memory: { total: number; free: number };
+}
+
+function aWatch() {
+  const clock = new ManualClock();
+  const list = new AlertList(clock);
+  const around = {
+    machine: { disk: roomy, memory: { total: 100, free: 90 } } as Machine,
+    bucket: figures() as MeasuredBucket,
+    policy: 'noEviction',
+    limits: freshAlertLimits as AlertLimits,
+    hostname: null as string | null,
+  };
+  const raised: string[] = [];
+  const watch = new AlertWatch({
+    view: {
+      liveBuckets: () =>
+        [{ uuid: 'u', name: 'b', ramQuotaMb: 100, evictionPolicy: around.policy }] as StoredBucket[],
+      get self() {
+        return { otpNode: 'ns_1@h', hostname: around.hostname } as never;
+      },
+    },
+    data: { refresh: async () => {}, measured: () => around.bucket },
+    system: { figures: async () => around.machine as SystemFigures },
+    limits: async () => around.limits,
+    nameProblem: async (name) => (name === 'moved' ? 'Could not listen on address "moved"' : null),
+    raised: (kind) => raised.push(kind),
+    ...{ list, clock, log: silentLog },
+  });
+  return { watch, around, clock, list, raised };
+}
+
+describe('what operators should hear of', () => {
+  it('is nothing while all is well', async () => {
+    const { watch, raised, list } = aWatch();
+    await watch.check();
+    assert.deepEqual([raised, list.all()], [[], []]);
+  });
+
+  it('is a full disk, by the limit that was set, and again after twelve hours', async () => {
+    const { watch, around, raised, list, clock } = aWatch();
+    around.machine.disk = full;
+    around.limits = { ...freshAlertLimits, maxDiskUsedPerc: 95 };
+    await watch.check();
+    assert.deepEqual(raised, []);
+    around.limits = freshAlertLimits;
+    await watch.check();
+    clock.advance(quietMs);
+    await watch.check();
+    assert.deepEqual(raised, ['disk']);
+    assert.match(list.all()[0]?.text ?? '', /Usage of disk "\/" on node "h" is around 95%\.$/);
+    clock.advance(diskQuietMs);
+    await watch.check();
+    assert.deepEqual(raised, ['disk', 'disk']);
+  });
+
+  it('is a bucket that refuses for want of memory, where nothing leaves it', async () => {
+    const { watch, around, raised } = aWatch();
+    around.policy = 'valueOnly';
+    around.bucket = figures({ memoryRefusals: 1 });
+    await watch.check();
+    assert.deepEqual(raised, []);
+    around.policy = 'noEviction';
+    await watch.check();
+    assert.deepEqual(raised, []);
+    around.bucket = figures({ memoryRefusals: 2 });
+    await watch.check();
+    assert.deepEqual(raised, ['ep_oom_errors']);
+  });
+
+  it('is a commit that failed, a bucket of headers, a trail that cannot be written, a name that is gone', async () => {
+    const { watch, around, raised, clock } = aWatch();
+    around.bucket = figures({ failedCommits: 1, metaBytes: 51 * mib });
+    around.hostname = 'moved';
+    watch.auditFailed();
+    await watch.check();
+    assert.deepEqual(raised, ['overhead', 'ep_item_commit_failed', 'audit_dropped_events', 'ip']);
+    clock.advance(quietMs);
+    await watch.check();
+    assert.deepEqual(raised.slice(4), ['overhead', 'ip']);
+  });
+
+  it('is memory of the machine, by the highest threshold that is passed', async () => {
+    const { watch, around, list } = aWatch();
+    const texts = async (free: number, limits: Partial<AlertLimits> = {}) => {
+      around.machine.memory = { total: 100, free };
+      around.limits = { ...freshAlertLimits, ...limits };
+      await watch.check();
+      const found = list.all().map(({ text }) => text.slice(0, 6));
+      list.silence(list.token);
+      return found;
+    };
+    assert.deepEqual(await texts(11), []);
+    assert.deepEqual(await texts(10), ['Warnin']);
+    assert.deepEqual(await texts(5), ['CRITIC']);
+    assert.deepEqual(await texts(50, { memoryNoticeThreshold: 50 }), ['Notice']);
+    assert.deepEqual(await texts(4, { memoryCriticalThreshold: -1, memoryWarningThreshold: -1 }), []);
+  });
+
+  it('leaves the list when it was seen, and when its cause is gone', async () => {
+    const { watch, around, list, clock } = aWatch();
+    around.bucket = figures({ failedCommits: 1 });
+    await watch.check();
+    list.silence('another');
+    assert.equal(list.all().length, 1);
+    list.silence(list.token);
+    assert.equal(list.all().length, 0);
+    clock.advance(quietMs);
+    around.bucket = figures({ failedCommits: 2 });
+    await watch.check();
+    assert.equal(list.all().length, 1);
+    clock.advance(quietMs);
+    await watch.check();
+    assert.equal(list.all().length, 0);
+  });
+});
+
+describe('the alerts of a node', () => {
+  it('are listed, mailed, kept among the events, and silenced by their token', async (t) => {
+    const mails: string[] = [];
+    const mailer = {
+      async send(_server: unknown, { subject }: { subject: string }) {
+        mails.push(subject);
+        return { sent: true, refused: [], lacking: [] } as const;
+      },
+    };
+    const { request, clock, manager } = await aManager({ mailer });
+    t.after(() => manager.stop());
+    const form = { enabled: 'true', recipients: 'a@b', alerts: 'disk', pop_up_alerts: 'overhead' };
+    await request('/settings/alerts', { form });
+    await request('/settings/alerts/limits', { form: { maxDiskUsedPerc: 1 } });
+    assert.equal((await request('/settings/alerts/limits')).body.maxDiskUsedPerc, 1);
+    clock.advance(checkEveryMs);
+    await eventually(() => assert.deepEqual(mails, ['Divan alert: approaching full disk warning']));
+    const { alerts, alertsSilenceURL } = (await request('/pools/default')).body;
+    assert.deepEqual([alerts.length, alerts[0].disableUIPopUp], [1, true]);
+    assert.match(alerts[0].msg, /^Approaching full disk warning/);
+    const { events } = (await request('/events')).body;
+    assert.equal(events.filter(({ event_id }: { event_id: number }) => event_id === 1003).length, 1);
+    assert.equal((await request(alertsSilenceURL, { method: 'POST' })).status, 200);
+    assert.deepEqual((await request('/pools/default')).body.alerts, []);
+  });
+
+  it('have limits that refuse what is no percentage', async (t) => {
+    const { request, manager } = await aManager();
+    t.after(() => manager.stop());
+    const wrong = { maxDiskUsedPerc: 101, memoryNoticeThreshold: -2, other: 1 };
+    const { status, body } = await request('/settings/alerts/limits', { form: wrong });
+    assert.deepEqual([status, Object.keys(body.errors)], [400, Object.keys(wrong)]);
+    assert.deepEqual((await request('/settings/alerts/limits')).body, freshAlertLimits);
+  });
+});

@@ -1,0 +1,157 @@
+// Looks once a minute for what operators should hear of: full disks, buckets without memory, commits that fail, machines
+// without memory. Raises an alert by mail, in the list of `/pools/default` and among the events.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { DataService, MeasuredBucket } from '../config/data-service.ts';
+import { type System, type SystemFigures, usedShare } from '../nodes/system.ts';
+import type { AlertList } from './alert-list.ts';
+import type { AlertLimits, MeasuredKind } from './alert-settings.ts';
+
+export const checkEveryMs = 60_000;
+const mib = 1024 * 1024;
+
+export interface AlertWatchDeps {
+  view: Pick<ClusterView, 'liveBuckets' | 'self'>;
+  data: Pick<DataService, 'measured' | 'refresh'>;
+  system: Pick<System, 'figures'>;
+  limits: () => Promise<AlertLimits>;
+  /** Why nobody can listen under the node's name; null when all is well. */
+  nameProblem: (name: string) => Promise<string | null>;
+  list: AlertList;
+  raised: (kind: MeasuredKind, text: string) => void;
+  clock: Clock;
+  log: Log;
+}
+
+interface Counts {
+  refusals: number;
+  failedCommits: number;
+}
+
+export class AlertWatch {
+  readonly #deps: AlertWatchDeps;
+  readonly #counts = new Map<string, Counts>();
+  #auditFailures = 0;
+  #timer: Timer | null = null;
+  #isStopped = false;
+
+  constructor(deps: AlertWatchDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#timer = this.#deps.clock.after(checkEveryMs, () => void this.#round());
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** An event of the audit trail could not be written. */
+  auditFailed(): void {
+    this.#auditFailures++;
+  }
+
+  async check(): Promise<void> {
+    const { data, system, limits, list } = this.#deps;
+    const [bounds, figures] = await Promise.all([limits(), system.figures(), data.refresh()]);
+    this.#checkMachine(figures, bounds);
+    this.#checkBuckets(bounds);
+    if (this.#auditFailures > 0) {
+      this.#note('audit', 'audit_dropped_events', auditText(this.#node));
+      this.#auditFailures = 0;
+    }
+    await this.#checkName();
+    list.expire();
+  }
+
+  async #round(): Promise<void> {
+    try {
+      await this.check();
+    } catch (error) {
+      this.#deps.log.warn('alerts.check_failed', { reason: (error as Error).message });
+    }
+    if (!this.#isStopped) this.start();
+  }
+
+  #checkMachine({ disk, memory }: SystemFigures, bounds: AlertLimits): void {
+    const used = usedShare(disk) * 100;
+    if (used > bounds.maxDiskUsedPerc) {
+      const text = `Approaching full disk warning. Usage of disk "${disk.mountPoint}" on node "${this.#node}" is around ${Math.round(used)}%.`;
+      this.#note(`disk ${disk.mountPoint}`, 'disk', text);
+    }
+    const percent = memory.total > 0 ? (100 * (memory.total - memory.free)) / memory.total : 0;
+    const level = memoryLevel(percent, bounds);
+    if (level) this.#note(`memory ${level.name}`, 'memory_threshold', memoryText(this.#node, percent, level));
+  }
+
+  #checkBuckets({ maxOverheadPerc }: AlertLimits): void {
+    const { view, data } = this.#deps;
+    const live = view.liveBuckets();
+    const uuids = new Set(live.map(({ uuid }) => uuid));
+    for (const uuid of this.#counts.keys()) if (!uuids.has(uuid)) this.#counts.delete(uuid);
+    for (const { uuid, name, ramQuotaMb, evictionPolicy } of live) {
+      const measured = data.measured(uuid);
+      if (!measured) continue;
+      const share = (100 * measured.metaBytes) / (ramQuotaMb * mib);
+      if (share > maxOverheadPerc)
+        this.#note(`overhead ${name}`, 'overhead', overheadText(name, this.#node, share));
+      this.#checkCounts(uuid, name, measured, evictionPolicy === 'noEviction');
+    }
+  }
+
+  /** What grew since the last look. Counters of a bucket that restarted begin again at zero. */
+  #checkCounts(uuid: string, name: string, measured: MeasuredBucket, keepsAll: boolean): void {
+    const { memoryRefusals: refusals, failedCommits } = measured;
+    const before = this.#counts.get(uuid) ?? { refusals: 0, failedCommits: 0 };
+    this.#counts.set(uuid, { refusals, failedCommits });
+    if (keepsAll && refusals > before.refusals)
+      this.#note(`oom ${name}`, 'ep_oom_errors', oomText(name, this.#node));
+    if (failedCommits > before.failedCommits)
+      this.#note(`commit ${name}`, 'ep_item_commit_failed', commitText(name, this.#node));
+  }
+
+  async #checkName(): Promise<void> {
+    const { view, nameProblem } = this.#deps;
+    const { hostname } = view.self;
+    const problem = hostname ? await nameProblem(hostname) : null;
+    if (problem !== null) this.#note('ip', 'ip', `IP address seems to have changed. ${problem}`);
+  }
+
+  #note(key: string, kind: MeasuredKind, text: string): void {
+    if (this.#deps.list.note(key, kind, text)) this.#deps.raised(kind, text);
+  }
+
+  get #node(): string {
+    const { hostname, otpNode } = this.#deps.view.self;
+    return hostname ?? (otpNode.split('@')[1] as string);
+  }
+}
+
+interface Level {
+  name: 'critical' | 'warning' | 'notice';
+  intro: string;
+  threshold: number;
+}
+
+function memoryLevel(percent: number, bounds: AlertLimits): Level | undefined {
+  const levels: Level[] = [
+    { name: 'critical', intro: 'CRITICAL', threshold: bounds.memoryCriticalThreshold },
+    { name: 'warning', intro: 'Warning', threshold: bounds.memoryWarningThreshold },
+    { name: 'notice', intro: 'Notice', threshold: bounds.memoryNoticeThreshold },
+  ];
+  return levels.find(({ threshold }) => threshold >= 0 && percent >= threshold);
+}
+
+const memoryText = (node: string, percent: number, { name, intro, threshold }: Level): string =>
+  `${intro}: On node ${node} system memory use is ${percent.toFixed(2)}% of total available memory, above the ${name} threshold of ${threshold}%.`;
+const overheadText = (bucket: string, node: string, percent: number): string =>
+  `Metadata overhead warning. Over  ${Math.floor(percent)}% of RAM allocated to bucket  "${bucket}" on node "${node}" is taken up by keys and metadata.`;
+const oomText = (bucket: string, node: string): string =>
+  `Hard out-of-memory error: Bucket "${bucket}" on node ${node} is full. No memory currently allocated to this bucket can be easily released.`;
+const commitText = (bucket: string, node: string): string =>
+  `Write Commit Failure. Disk write failed for item in Bucket "${bucket}" on node ${node}.`;
+const auditText = (node: string): string =>
+  `Audit Write Failure. Attempt to write to audit log on node "${node}" was unsuccessful`;
