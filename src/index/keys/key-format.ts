@@ -1,0 +1,31 @@
+// The order-preserving form of index keys: comparing the bytes of two keys compares their values as the language collates them.
+// A key is the concatenation of its components. Each component starts with its type and delimits itself, so that no component is a
+// prefix of another one. A descending component has all its bytes inverted. src/index/DESIGN.md has the table of layouts.
+
+/** First byte of a component, in collation order. 0 ends arrays and strings, and so sorts before everything that could go on. */
+export const KeyType = {
+  end: 0,
+  missing: 1,
+  null: 2,
+  false: 3,
+  true: 4,
+  number: 5,
+  string: 6,
+  array: 7,
+  object: 8,
+  binary: 9,
+} as const;
+
+/** In strings the bytes 0 and 1 are written as 1 1 and 1 2, because 0 is the end. */
+export const escapeByte = 1;
+
+/** From here on a double does not hold every integer: two bytes follow with what is missing to the exact one. */
+export const exactIntegersEnd = 2 ** 53;
+/** Integers have 64 bits: no exact one rounds to a double beyond this. */
+export const integersEnd = 2 ** 63;
+/** Added to that difference (between -512 and 512) so that it sorts as unsigned. */
+export const residualBias = 0x8000;
+
+export const hasResidual = (double: number): boolean =>
+  (double >= exactIntegersEnd && double <= integersEnd) ||
+  (double <= -exactIntegersEnd && double >= -integersEnd);

@@ -1,0 +1,193 @@
+// Reads index keys back into values: a covering scan answers from them alone. Damaged bytes throw KeyFormatError, never anything else.
+import { Binary, newObject, setMember, type Value } from '#sqlpp/values/value.ts';
+import { escapeByte, hasResidual, KeyType, residualBias } from './key-format.ts';
+
+/** A writer accepts no deeper keys: each level takes at least one byte of a key's bounded length. */
+const depthMax = 16_384;
+const double = new DataView(new ArrayBuffer(8));
+
+export class KeyFormatError extends Error {
+  constructor(at: number, reason: string) {
+    super(`index key, byte ${at}: ${reason}`);
+  }
+}
+
+export class KeyReader {
+  private bytes: Uint8Array = Buffer.alloc(0);
+  private at = 0;
+  private mask = 0;
+  private depth = 0;
+
+  /** Goes on at the first component of another key. */
+  reset(key: Uint8Array): this {
+    this.bytes = key;
+    this.at = 0;
+    return this;
+  }
+
+  get position(): number {
+    return this.at;
+  }
+
+  read(isDescending = false): Value {
+    this.mask = isDescending ? 0xff : 0;
+    this.depth = 0;
+    return this.value();
+  }
+
+  /** Goes over a component without making its value. */
+  skip(isDescending = false): void {
+    this.mask = isDescending ? 0xff : 0;
+    this.depth = 0;
+    this.skipValue();
+  }
+
+  private value(): Value {
+    const type = this.byte();
+    switch (type) {
+      case KeyType.missing:
+        return undefined;
+      case KeyType.null:
+        return null;
+      case KeyType.false:
+      case KeyType.true:
+        return type === KeyType.true;
+      case KeyType.number:
+        return this.number();
+      case KeyType.string:
+        return textOf(this.text());
+      default:
+        return this.structure(type);
+    }
+  }
+
+  private structure(type: number): Value {
+    if (++this.depth > depthMax) throw new KeyFormatError(this.at, 'is nested too deep');
+    const value = this.structureOf(type);
+    this.depth--;
+    return value;
+  }
+
+  private structureOf(type: number): Value {
+    if (type === KeyType.array) return this.array();
+    if (type === KeyType.object) return this.object();
+    if (type === KeyType.binary) return new Binary(this.text());
+    throw new KeyFormatError(this.at - 1, `has no type ${type}`);
+  }
+
+  private skipValue(): void {
+    const type = this.byte();
+    if (type === KeyType.number) this.skipNumber();
+    else if (type === KeyType.string || type === KeyType.binary) this.skipText();
+    else if (type > KeyType.true || type === KeyType.end) this.structure(type);
+  }
+
+  private skipNumber(): void {
+    if (hasResidual(this.double())) this.take(2);
+  }
+
+  private number(): number | bigint {
+    const rounded = this.double();
+    if (!hasResidual(rounded)) return rounded;
+    const at = this.take(2);
+    const residual = ((this.raw(at) << 8) | this.raw(at + 1)) - residualBias;
+    return residual === 0 ? rounded : BigInt(rounded) + BigInt(residual);
+  }
+
+  private double(): number {
+    const at = this.take(8);
+    const [high, low] = [this.word(at), this.word(at + 4)];
+    if (high === 0 && low === 0) return Number.NaN;
+    const isNegative = high >>> 31 === 0;
+    double.setUint32(0, isNegative ? ~high : high & 0x7fffffff);
+    double.setUint32(4, isNegative ? ~low : low);
+    return double.getFloat64(0);
+  }
+
+  private word(at: number): number {
+    return (
+      ((this.raw(at) << 24) | (this.raw(at + 1) << 16) | (this.raw(at + 2) << 8) | this.raw(at + 3)) >>> 0
+    );
+  }
+
+  private skipText(): void {
+    const end = this.bytes.indexOf(this.mask, this.at);
+    if (end < 0) throw new KeyFormatError(this.at, 'has a text without end');
+    this.at = end + 1;
+  }
+
+  /** A copy, without escapes and inversion. */
+  private text(): Uint8Array {
+    const start = this.at;
+    this.skipText();
+    const { bytes, mask } = this;
+    const text = Buffer.allocUnsafe(this.at - 1 - start);
+    let length = 0;
+    for (let at = start; at < this.at - 1; at++) {
+      let byte = (bytes[at] as number) ^ mask;
+      if (byte === escapeByte) byte = this.unescaped(++at);
+      text[length++] = byte;
+    }
+    return text.subarray(0, length);
+  }
+
+  private unescaped(at: number): number {
+    const byte = this.raw(at);
+    if (byte !== 1 && byte !== 2) throw new KeyFormatError(at, 'has a wrong escape');
+    return byte - 1;
+  }
+
+  private array(): Value[] {
+    const elements: Value[] = [];
+    while (this.raw(this.at) !== KeyType.end) elements.push(this.value());
+    this.at++;
+    return elements;
+  }
+
+  private object(): Value {
+    const members = this.word(this.take(4));
+    if (members > this.bytes.length) throw new KeyFormatError(this.at, 'has too many members');
+    const object = newObject();
+    for (let member = 0; member < members; member++) {
+      if (this.byte() !== KeyType.string) throw new KeyFormatError(this.at - 1, 'has no name');
+      const name = textOf(this.text());
+      setMember(object, name, this.value());
+    }
+    return object;
+  }
+
+  private byte(): number {
+    return this.raw(this.take(1));
+  }
+
+  private raw(at: number): number {
+    const byte = this.bytes[at];
+    if (byte === undefined) throw new KeyFormatError(at, 'ends too early');
+    return byte ^ this.mask;
+  }
+
+  private take(count: number): number {
+    const at = this.at;
+    this.at += count;
+    return at;
+  }
+}
+
+function textOf(text: Uint8Array): string {
+  const decoded = Buffer.from(text.buffer, text.byteOffset, text.length).utf8Slice();
+  return decoded.includes('\ufffd') ? textWithSurrogates(text) : decoded;
+}
+
+/** As `utf8Slice`, but an unpaired surrogate that was written by itself comes back as it was. */
+function textWithSurrogates(text: Uint8Array): string {
+  let decoded = '';
+  let start = 0;
+  for (let at = 0; at + 2 < text.length; at++) {
+    const second = text[at + 1] as number;
+    if (text[at] !== 0xed || second < 0xa0) continue;
+    const surrogate = 0xd000 | ((second & 0x3f) << 6) | ((text[at + 2] as number) & 0x3f);
+    decoded += Buffer.from(text.subarray(start, at)).toString() + String.fromCharCode(surrogate);
+    start = at + 3;
+  }
+  return decoded + Buffer.from(text.subarray(start)).toString();
+}

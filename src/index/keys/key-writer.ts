@@ -1,0 +1,224 @@
+// Writes index keys in their order-preserving form into one buffer that grows up to a limit.
+import { Binary, RawJson, type Value, type ValueObject } from '#sqlpp/values/value.ts';
+import { escapeByte, hasResidual, KeyType, residualBias } from './key-format.ts';
+
+const initialBytes = 256;
+const textBytes = new TextEncoder();
+const double = new DataView(new ArrayBuffer(8));
+
+/** A key that has more bytes than an index takes. */
+export class KeyTooLongError extends Error {
+  constructor(limitBytes: number) {
+    super(`an index key has more than ${limitBytes} bytes`);
+  }
+}
+
+export class KeyWriter {
+  private readonly limitBytes: number;
+  private bytes = Buffer.allocUnsafeSlow(initialBytes);
+  private at = 0;
+
+  constructor(limitBytes: number) {
+    this.limitBytes = limitBytes;
+  }
+
+  /** Where the next component starts. */
+  get length(): number {
+    return this.at;
+  }
+
+  /** Forgets everything from `length` on. */
+  truncate(length = 0): void {
+    this.at = length;
+  }
+
+  /** Appends a component. Throws KeyTooLongError, after which the key is to be truncated. */
+  write(value: Value, isDescending = false): void {
+    const start = this.at;
+    this.value(value);
+    if (isDescending) this.invert(start);
+  }
+
+  /** Appends components that another writer wrote. */
+  append(components: Uint8Array): void {
+    this.reserve(components.length);
+    this.bytes.set(components, this.at);
+    this.at += components.length;
+  }
+
+  /** A copy of what was written from `start` on. */
+  copy(start = 0): Buffer {
+    return Buffer.from(this.bytes.subarray(start, this.at));
+  }
+
+  /** What was written, valid until the next write. */
+  view(start = 0): Buffer {
+    return this.bytes.subarray(start, this.at);
+  }
+
+  private value(value: Value): void {
+    switch (typeof value) {
+      case 'undefined':
+        return this.byte(KeyType.missing);
+      case 'boolean':
+        return this.byte(value ? KeyType.true : KeyType.false);
+      case 'number':
+        return this.number(value, 0);
+      case 'bigint':
+        return this.integer(value);
+      case 'string':
+        return this.string(value, KeyType.string);
+      default:
+        return this.structure(value);
+    }
+  }
+
+  private structure(value: null | Binary | RawJson | readonly Value[] | ValueObject): void {
+    if (value === null) this.byte(KeyType.null);
+    else if (Array.isArray(value)) this.array(value as readonly Value[]);
+    else if (value instanceof Binary) this.text(value.bytes, KeyType.binary);
+    else if (value instanceof RawJson) throw new TypeError('JSON text in an index key was not parsed');
+    else this.object(value as ValueObject);
+  }
+
+  private number(value: number, residual: number): void {
+    this.reserve(11);
+    this.bytes[this.at++] = KeyType.number;
+    this.double(value);
+    if (!hasResidual(value)) return;
+    const biased = residual + residualBias;
+    this.bytes[this.at++] = biased >>> 8;
+    this.bytes[this.at++] = biased & 0xff;
+  }
+
+  /** Negative numbers inverted, positive ones with the sign set; NaN before everything. */
+  private double(value: number): void {
+    if (Number.isNaN(value)) {
+      this.bytes.fill(0, this.at, this.at + 8);
+      this.at += 8;
+      return;
+    }
+    double.setFloat64(0, value === 0 ? 0 : value);
+    const [high, low] = [double.getUint32(0), double.getUint32(4)];
+    const isNegative = high >>> 31 === 1;
+    this.word(isNegative ? ~high : high | 0x80000000);
+    this.word(isNegative ? ~low : low);
+  }
+
+  private word(word: number): void {
+    const { bytes } = this;
+    bytes[this.at++] = word >>> 24;
+    bytes[this.at++] = word >>> 16;
+    bytes[this.at++] = word >>> 8;
+    bytes[this.at++] = word;
+  }
+
+  private integer(value: bigint): void {
+    const rounded = Number(value);
+    this.number(rounded, Number(value - BigInt(rounded)));
+  }
+
+  private string(value: string, type: number): void {
+    const units = value.length;
+    this.reserve(2 * units + 2);
+    const start = this.at;
+    const { bytes } = this;
+    let at = start;
+    bytes[at++] = type;
+    for (let index = 0; index < units; index++) {
+      const unit = value.charCodeAt(index);
+      if (unit >= 0x80) return this.text(utf8Of(value), type);
+      if (unit <= escapeByte) {
+        bytes[at++] = escapeByte;
+        bytes[at++] = unit + 1;
+      } else bytes[at++] = unit;
+    }
+    bytes[at++] = KeyType.end;
+    this.at = at;
+    this.checkLimit();
+  }
+
+  /** Escaped, between its type and the end. */
+  private text(text: Uint8Array, type: number): void {
+    this.reserve(2 * text.length + 2);
+    const { bytes } = this;
+    let at = this.at;
+    bytes[at++] = type;
+    for (let index = 0; index < text.length; index++) {
+      const byte = text[index] as number;
+      if (byte <= escapeByte) {
+        bytes[at++] = escapeByte;
+        bytes[at++] = byte + 1;
+      } else bytes[at++] = byte;
+    }
+    bytes[at++] = KeyType.end;
+    this.at = at;
+    this.checkLimit();
+  }
+
+  private array(elements: readonly Value[]): void {
+    this.byte(KeyType.array);
+    for (const element of elements) this.value(element);
+    this.byte(KeyType.end);
+  }
+
+  /** The number of members decides first, then name, value, name, value in the order of names. */
+  private object(object: ValueObject): void {
+    const names = Object.keys(object).filter((name) => object[name] !== undefined);
+    this.byte(KeyType.object);
+    this.reserve(4);
+    this.word(names.length);
+    for (const name of sortedByUtf8(names)) {
+      this.string(name, KeyType.string);
+      this.value(object[name]);
+    }
+  }
+
+  private byte(byte: number): void {
+    this.reserve(1);
+    this.bytes[this.at++] = byte;
+    this.checkLimit();
+  }
+
+  private invert(start: number): void {
+    const { bytes, at } = this;
+    for (let index = start; index < at; index++) bytes[index] = ~(bytes[index] as number);
+  }
+
+  private checkLimit(): void {
+    if (this.at > this.limitBytes) throw new KeyTooLongError(this.limitBytes);
+  }
+
+  /** Strings reserve twice their length, so the buffer may grow to that much above the limit, and no further. */
+  private reserve(more: number): void {
+    const needed = this.at + more;
+    if (needed <= this.bytes.length) return;
+    if (more > 4 * this.limitBytes + 64) throw new KeyTooLongError(this.limitBytes);
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.bytes.length));
+    this.bytes.copy(grown, 0, 0, this.at);
+    this.bytes = grown;
+  }
+}
+
+/** Of a text with unpaired surrogates each one is written by itself, as three bytes: none is lost, and the order is kept. */
+function utf8Of(text: string): Uint8Array {
+  if (text.isWellFormed()) return textBytes.encode(text);
+  const bytes: number[] = [];
+  for (const symbol of text) {
+    const point = symbol.codePointAt(0) as number;
+    if (point >= 0xd800 && point <= 0xdfff)
+      bytes.push(0xed, 0x80 | ((point >> 6) & 0x3f), 0x80 | (point & 0x3f));
+    else bytes.push(...textBytes.encode(symbol));
+  }
+  return Uint8Array.from(bytes);
+}
+
+/** JavaScript sorts by UTF-16 units, which differs from UTF-8 only where surrogates meet units from U+E000 on. */
+function sortedByUtf8(names: string[]): string[] {
+  const hasSurrogates = names.some((name) => /[\ud800-\udfff]/.test(name));
+  if (!hasSurrogates) return names.sort();
+  return names
+    .map((name) => ({ name, bytes: utf8Of(name) }))
+    .sort((one, other) => Buffer.compare(one.bytes, other.bytes))
+    .map(({ name }) => name);
+}

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Binary, newObject, setMember, type Value } from '#sqlpp/values/value.ts';
+import { KeyFormatError, KeyReader } from './key-reader.ts';
+import { KeyTooLongError, KeyWriter } from './key-writer.ts';
+
+const limitBytes = 1 << 20;
+
+const bigints = fc
+  .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+  .map((value) => (BigInt(Number(value)) === value ? Number(value) : value));
+/** Integers around one double: the order of neighbours is what a rounded form would lose. */
+const neighbours = fc
+  .tuple(
+    fc.constantFrom(2n ** 53n, -(2n ** 53n), 2n ** 60n, 2n ** 62n, -(2n ** 62n)),
+    fc.integer({ min: -600, max: 600 }),
+  )
+  .map(([base, more]) => base + BigInt(more))
+  .map((value) => (BigInt(Number(value)) === value ? Number(value) : value));
+const texts = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 6 }),
+  fc.string({
+    unit: fc.constantFrom('\0', '\u0001', '\u0002', 'a', 'ÿ', '\ud800', '\udc00', '\ue000', '😀'),
+    maxLength: 4,
+  }),
+);
+const scalars: fc.Arbitrary<Value>[] = [
+  fc.constantFrom<Value>(
+    null,
+    true,
+    false,
+    0,
+    -0,
+    1,
+    -1,
+    Number.POSITIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+    Number.NaN,
+  ),
+  fc.double(),
+  fc.integer(),
+  bigints,
+  neighbours,
+  texts,
+];
+const { value: values } = fc.letrec<{ value: Value; object: Value }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    ...scalars,
+    fc.uint8Array({ maxLength: 4 }).map((bytes) => new Binary(bytes)),
+    fc.array(tie('value'), { maxLength: 3 }),
+    tie('object'),
+  ),
+  object: fc.array(fc.tuple(texts, tie('value')), { maxLength: 3 }).map((members) => {
+    const object = newObject();
+    for (const [name, value] of members) setMember(object, name, value);
+    return object;
+  }),
+}));
+const optional = fc.option(values, { nil: undefined, freq: 10 }) as fc.Arbitrary<Value>;
+
+test('the order of keys is the order of their values', () => {
+  fc.assert(
+    fc.property(optional, optional, (one, other) => {
+      assert.equal(Math.sign(Buffer.compare(keyOf([one]), keyOf([other]))), Math.sign(collate(one, other)));
+    }),
+    { numRuns: 20_000, ...printedSeed() },
+  );
+});
+
+test('the order of keys with several components goes by the first one that differs, with each in its direction', () => {
+  const directions = fc.array(fc.boolean(), { minLength: 3, maxLength: 3 });
+  const few = fc.oneof(fc.constantFrom<Value>(undefined, null, 1, 'a', 'ab', [], [1]), values);
+  const tuples = fc.array(few, { minLength: 3, maxLength: 3 });
+  fc.assert(
+    fc.property(tuples, tuples, directions, (one, other, descending) => {
+      const differences = one.map((value, at) => collate(value, other[at]) * (descending[at] ? -1 : 1));
+      const expected = Math.sign(differences.find((difference) => difference !== 0) ?? 0);
+      assert.equal(Math.sign(Buffer.compare(keyOf(one, descending), keyOf(other, descending))), expected);
+    }),
+    { numRuns: 10_000, ...printedSeed() },
+  );
+});
+
+test('a key reads back as its values, and a skip goes exactly over one', () => {
+  fc.assert(
+    fc.property(fc.array(optional, { maxLength: 4 }), fc.boolean(), (tuple, isDescending) => {
+      const key = keyOf(
+        tuple,
+        tuple.map(() => isDescending),
+      );
+      const [reader, skipper] = [new KeyReader().reset(key), new KeyReader().reset(key)];
+      for (const value of tuple) {
+        assert.equal(collate(reader.read(isDescending), value), 0);
+        skipper.skip(isDescending);
+        assert.equal(skipper.position, reader.position);
+      }
+      assert.equal(reader.position, key.length);
+    }),
+    { numRuns: 10_000, ...printedSeed() },
+  );
+});
+
+test('texts come back unit by unit, unpaired surrogates too', () => {
+  fc.assert(
+    fc.property(texts, (text) => {
+      assert.equal(new KeyReader().reset(keyOf([text])).read(), text);
+    }),
+    { numRuns: 5_000, ...printedSeed() },
+  );
+});
+
+test('integers of 64 bits come back exactly', () => {
+  for (const value of [2n ** 63n - 1n, -(2n ** 63n) + 1n, 2n ** 53n + 1n, 9_007_199_254_740_993n]) {
+    assert.equal(new KeyReader().reset(keyOf([value])).read(), value);
+  }
+  assert.equal(new KeyReader().reset(keyOf([2 ** 60])).read(), 2 ** 60);
+});
+
+test('damaged keys are refused by an error of their own', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 40 }), fc.boolean(), (bytes, isDescending) => {
+      const reader = new KeyReader().reset(bytes);
+      try {
+        while (reader.position < bytes.length) reader.read(isDescending);
+      } catch (error) {
+        assert.ok(error instanceof KeyFormatError, String(error));
+      }
+    }),
+    { numRuns: 20_000, ...printedSeed() },
+  );
+});
+
+test('a key above its limit is refused, however it got there, and the writer goes on after it', () => {
+  const writer = new KeyWriter(100);
+  let nested: Value = [];
+  for (let level = 0; level < 5_000; level++) nested = [nested];
+  for (const value of [
+    'x'.repeat(101),
+    'x'.repeat(1 << 20),
+    nested,
+    Array.from({ length: 200 }, () => null),
+  ]) {
+    assert.throws(() => writer.write(value), KeyTooLongError);
+    writer.truncate();
+    writer.write('a');
+    assert.equal(new KeyReader().reset(writer.view()).read(), 'a');
+    writer.truncate();
+  }
+});
+
+function keyOf(tuple: readonly Value[], descending: readonly boolean[] = []): Buffer {
+  const writer = new KeyWriter(limitBytes);
+  tuple.forEach((value, at) => writer.write(value, descending[at]));
+  return writer.copy();
+}
+
+function printedSeed(): { seed: number } {
+  const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
+  console.log(`seed ${seed}`);
+  return { seed };
+}
+
+// The collation, written down a second time and by other means than the encoding.
+const rankOf = (value: Value): number => {
+  if (value === undefined) return 0;
+  if (value === null) return 1;
+  if (typeof value === 'boolean') return value ? 3 : 2;
+  if (typeof value === 'number' || typeof value === 'bigint') return 4;
+  if (typeof value === 'string') return 5;
+  if (value instanceof Binary) return 8;
+  return Array.isArray(value) ? 6 : 7;
+};
+
+function collate(one: Value, other: Value): number {
+  const ranks = rankOf(one) - rankOf(other);
+  if (ranks !== 0) return ranks;
+  if (typeof one === 'string') return collateTexts(one, other as string);
+  if (one instanceof Binary) return Buffer.compare(one.bytes, (other as Binary).bytes);
+  if (Array.isArray(one)) return collateArrays(one, other as Value[]);
+  if (typeof one === 'object' && one !== null) return collateObjects(one as never, other as never);
+  return collateNumbers(one as number, other as number);
+}
+
+function collateNumbers(one: number | bigint, other: number | bigint): number {
+  const [isOneNaN, isOtherNaN] = [Number.isNaN(one), Number.isNaN(other)];
+  if (isOneNaN || isOtherNaN) return Number(isOtherNaN) - Number(isOneNaN);
+  return one < other ? -1 : Number(one > other);
+}
+
+function collateTexts(one: string, other: string): number {
+  const [these, those] = [[...one], [...other]].map((symbols) =>
+    symbols.map((symbol) => symbol.codePointAt(0) ?? 0),
+  );
+  return collateArrays(these as number[], those as number[]);
+}
+
+function collateArrays(one: readonly Value[], other: readonly Value[]): number {
+  for (let at = 0; at < Math.min(one.length, other.length); at++) {
+    const difference = collate(one[at], other[at]);
+    if (difference !== 0) return difference;
+  }
+  return one.length - other.length;
+}
+
+function collateObjects(one: Record<string, Value>, other: Record<string, Value>): number {
+  const [names, otherNames] = [Object.keys(one), Object.keys(other)];
+  if (names.length !== otherNames.length) return names.length - otherNames.length;
+  for (const name of [...new Set([...names, ...otherNames])].sort(collateTexts)) {
+    if (!(name in one)) return 1;
+    if (!(name in other)) return -1;
+    const difference = collate(one[name], other[name]);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
