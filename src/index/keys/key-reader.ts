@@ -174,7 +174,7 @@ export class KeyReader {
 }
 
 function textOf(text: Uint8Array): string {
-  const decoded = Buffer.from(text.buffer, text.byteOffset, text.length).utf8Slice();
+  const decoded = Buffer.from(text.buffer, text.byteOffset, text.length).toString();
   return decoded.includes('\ufffd') ? textWithSurrogates(text) : decoded;
 }
 

@@ -57,20 +57,12 @@ export class KeyWriter {
   }
 
   private value(value: Value): void {
-    switch (typeof value) {
-      case 'undefined':
-        return this.byte(KeyType.missing);
-      case 'boolean':
-        return this.byte(value ? KeyType.true : KeyType.false);
-      case 'number':
-        return this.number(value, 0);
-      case 'bigint':
-        return this.integer(value);
-      case 'string':
-        return this.string(value, KeyType.string);
-      default:
-        return this.structure(value);
-    }
+    if (value === undefined) this.byte(KeyType.missing);
+    else if (typeof value === 'string') this.string(value, KeyType.string);
+    else if (typeof value === 'number') this.number(value, 0);
+    else if (typeof value === 'boolean') this.byte(value ? KeyType.true : KeyType.false);
+    else if (typeof value === 'bigint') this.integer(value);
+    else this.structure(value);
   }
 
   private structure(value: null | Binary | RawJson | readonly Value[] | ValueObject): void {
@@ -127,7 +119,10 @@ export class KeyWriter {
     bytes[at++] = type;
     for (let index = 0; index < units; index++) {
       const unit = value.charCodeAt(index);
-      if (unit >= 0x80) return this.text(utf8Of(value), type);
+      if (unit >= 0x80) {
+        this.text(utf8Of(value), type);
+        return;
+      }
       if (unit <= escapeByte) {
         bytes[at++] = escapeByte;
         bytes[at++] = unit + 1;

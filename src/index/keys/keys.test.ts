@@ -152,7 +152,7 @@ test('a key above its limit is refused, however it got there, and the writer goe
 
 function keyOf(tuple: readonly Value[], descending: readonly boolean[] = []): Buffer {
   const writer = new KeyWriter(limitBytes);
-  tuple.forEach((value, at) => writer.write(value, descending[at]));
+  for (const [at, value] of tuple.entries()) writer.write(value, descending[at]);
   return writer.copy();
 }
 

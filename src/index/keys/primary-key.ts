@@ -1,0 +1,13 @@
+// The key of a primary index: the document's id, so that it can be scanned by bounds as any other.
+import { KeyWriter } from './key-writer.ts';
+
+/** Ids have at most 250 bytes, each of which may be escaped. */
+const primaryKeyBytesMax = 1_000;
+const writer = new KeyWriter(primaryKeyBytesMax);
+
+/** `id` is UTF-8. */
+export function primaryKey(id: Uint8Array): Buffer {
+  writer.truncate();
+  writer.write(Buffer.from(id.buffer, id.byteOffset, id.length).toString());
+  return writer.copy();
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Bound, Span } from '#sqlpp/datastore/indexes.ts';
+import type { Value } from '#sqlpp/values/value.ts';
+import { KeyWriter } from '../keys/key-writer.ts';
+import { intervalsOf, type KeyInterval, successor } from './intervals.ts';
+
+const few: fc.Arbitrary<Value> = fc.constantFrom<Value>(undefined, null, false, 1, 2, 3, 'a', 'ab', 'b', [1]);
+const bound: fc.Arbitrary<Bound> = fc.record({ value: few, inclusive: fc.boolean() });
+const range = fc.oneof(
+  fc.record({ low: bound, high: bound }, { requiredKeys: [] }),
+  few.map((value) => ({ low: { value, inclusive: true }, high: { value, inclusive: true } })),
+);
+const spans: fc.Arbitrary<Span[]> = fc.array(fc.record({ ranges: fc.array(range, { maxLength: 3 }) }), {
+  maxLength: 4,
+});
+
+test('a key is in exactly one interval when a span has its values, and in none otherwise', () => {
+  const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
+  console.log(`seed ${seed}`);
+  const rows = fc.array(fc.array(few, { minLength: 3, maxLength: 3 }), { maxLength: 20 });
+  const directions = fc.array(fc.record({ isDescending: fc.boolean() }), { minLength: 3, maxLength: 3 });
+  fc.assert(
+    fc.property(spans, rows, directions, (asked, tuples, order) => {
+      const intervals = intervalsOf(asked, order);
+      for (const tuple of tuples) {
+        const key = keyOf(tuple, order);
+        const found = intervals.filter((interval) => holds(interval, key)).length;
+        const expected = asked.length === 0 || asked.some((span) => matches(span, tuple));
+        assert.equal(found, Number(expected));
+      }
+    }),
+    { numRuns: 5_000, seed },
+  );
+});
+
+test('intervals ascend, so that a scan over them keeps the order of the index', () => {
+  const at = (value: Value) => ({
+    ranges: [{ low: { value, inclusive: true }, high: { value, inclusive: true } }],
+  });
+  const intervals = intervalsOf([at('b'), at(3), at('a'), at(3)], [{ isDescending: false }]);
+  assert.equal(intervals.length, 3);
+  for (const [index, { start }] of intervals.entries()) {
+    const end = intervals[index - 1]?.end;
+    if (end) assert.ok(Buffer.compare(end, start) <= 0);
+  }
+});
+
+test('the successor of bytes is behind all that begin with them', () => {
+  assert.deepEqual(successor(Buffer.from([1, 2])), Buffer.from([1, 3]));
+  assert.deepEqual(successor(Buffer.from([1, 0xff, 0xff])), Buffer.from([2]));
+  assert.equal(successor(Buffer.from([0xff])), null);
+});
+
+function holds({ start, end, accepts }: KeyInterval, key: Buffer): boolean {
+  const isWithin = Buffer.compare(key, start) >= 0 && (end === null || Buffer.compare(key, end) < 0);
+  return isWithin && (accepts === null || accepts(key));
+}
+
+const encode = (value: Value): Buffer => keyOf([value], [{ isDescending: false }]);
+
+const matches = (span: Span, tuple: readonly Value[]): boolean =>
+  span.ranges.every(({ low, high }, position) => {
+    const value = encode(tuple[position]);
+    const fromLow = low === undefined ? 1 : Buffer.compare(value, encode(low.value));
+    const toHigh = high === undefined ? 1 : Buffer.compare(encode(high.value), value);
+    return (
+      (fromLow > 0 || (fromLow === 0 && low?.inclusive)) && (toHigh > 0 || (toHigh === 0 && high?.inclusive))
+    );
+  });
+
+function keyOf(tuple: readonly Value[], directions: readonly { isDescending: boolean }[]): Buffer {
+  const writer = new KeyWriter(1_000);
+  for (const [at, value] of tuple.entries()) writer.write(value, directions[at]?.isDescending);
+  return writer.copy();
+}

@@ -1,0 +1,172 @@
+// From spans to intervals of key bytes. An interval is half open: from `start` on, before `end`. Since no encoded component is a prefix
+// of another, all keys that begin with a component lie between it and its successor.
+import type { Bound, Span } from '#sqlpp/datastore/indexes.ts';
+import { KeyReader } from '../keys/key-reader.ts';
+import { KeyWriter } from '../keys/key-writer.ts';
+
+/** Bounds of a query may be longer than any key of the index: they are cut off by this, far above what keys have. */
+const boundBytesMax = 64 << 20;
+
+/** How a component of a key is written, by position. */
+export type KeyDirections = readonly { readonly isDescending: boolean }[];
+
+export interface KeyInterval {
+  readonly start: Buffer;
+  /** null: to the end of the index. */
+  readonly end: Buffer | null;
+  /** What of the interval's keys belongs to the scan; null: all of them. */
+  readonly accepts: ((key: Uint8Array) => boolean) | null;
+}
+
+interface ComponentRange {
+  readonly start: Buffer;
+  readonly end: Buffer | null;
+}
+
+interface SpanInterval extends ComponentRange {
+  /** Of positions behind the first that is not one single value: bounds that the interval does not express. */
+  readonly filters: ReadonlyMap<number, ComponentRange>;
+}
+
+/** In ascending order, without overlaps. No spans: everything. */
+export function intervalsOf(spans: readonly Span[], directions: KeyDirections): KeyInterval[] {
+  if (spans.length === 0) return [{ start: Buffer.alloc(0), end: null, accepts: null }];
+  const ofSpans = spans
+    .map((span) => intervalOf(span, directions))
+    .filter(({ start, end }) => end === null || Buffer.compare(start, end) < 0)
+    .sort((one, other) => Buffer.compare(one.start, other.start));
+  return groupsOf(ofSpans).map((group) => intervalOfGroup(group, directions));
+}
+
+/** The first key that is behind all keys that begin with these bytes; null: there is none. */
+export function successor(bytes: Buffer): Buffer | null {
+  let length = bytes.length;
+  while (length > 0 && bytes[length - 1] === 0xff) length--;
+  if (length === 0) return null;
+  const next = Buffer.from(bytes.subarray(0, length));
+  next[length - 1] = (next[length - 1] as number) + 1;
+  return next;
+}
+
+function intervalOf(span: Span, directions: KeyDirections): SpanInterval {
+  let prefix = Buffer.alloc(0);
+  for (const [position, { low, high }] of span.ranges.entries()) {
+    const range = componentRange(low, high, directions[position]?.isDescending ?? false);
+    const single = singleValue(low, high, range);
+    if (single === null) {
+      const filters = filtersFrom(span, position + 1, directions);
+      return { ...joined(prefix, range), filters };
+    }
+    prefix = Buffer.concat([prefix, single]);
+  }
+  return { start: prefix, end: successor(prefix), filters: new Map() };
+}
+
+function joined(prefix: Buffer, { start, end }: ComponentRange): ComponentRange {
+  return {
+    start: Buffer.concat([prefix, start]),
+    end: end === null ? successor(prefix) : Buffer.concat([prefix, end]),
+  };
+}
+
+function filtersFrom(span: Span, from: number, directions: KeyDirections): Map<number, ComponentRange> {
+  const filters = new Map<number, ComponentRange>();
+  for (const [position, { low, high }] of span.ranges.entries()) {
+    if (position < from || (low === undefined && high === undefined)) continue;
+    filters.set(position, componentRange(low, high, directions[position]?.isDescending ?? false));
+  }
+  return filters;
+}
+
+/** The component's bytes when the bounds admit one value only. */
+function singleValue(
+  low: Bound | undefined,
+  high: Bound | undefined,
+  { start, end }: ComponentRange,
+): Buffer | null {
+  if (low?.inclusive !== true || high?.inclusive !== true || end === null) return null;
+  return successor(start)?.equals(end) === true ? start : null;
+}
+
+/** Bytes of inverted components run the other way, so that the bounds change sides. */
+function componentRange(
+  low: Bound | undefined,
+  high: Bound | undefined,
+  isDescending: boolean,
+): ComponentRange {
+  const [first, last] = isDescending ? [high, low] : [low, high];
+  const start = first === undefined ? Buffer.alloc(0) : encoded(first, isDescending);
+  const end = last === undefined ? null : encoded(last, isDescending);
+  return {
+    start: first === undefined || first.inclusive ? start : (successor(start) ?? start),
+    end: end !== null && last?.inclusive ? successor(end) : end,
+  };
+}
+
+function encoded(bound: Bound, isDescending: boolean): Buffer {
+  const writer = new KeyWriter(boundBytesMax);
+  writer.write(bound.value, isDescending);
+  return writer.copy();
+}
+
+/** Overlapping ones, taken in order, form one group. */
+function groupsOf(intervals: readonly SpanInterval[]): SpanInterval[][] {
+  const groups: SpanInterval[][] = [];
+  let end: Buffer | null = Buffer.alloc(0);
+  for (const interval of intervals) {
+    const isBehind = end !== null && Buffer.compare(interval.start, end) >= 0;
+    if (groups.length === 0 || isBehind) {
+      groups.push([interval]);
+      end = interval.end;
+    } else {
+      groups.at(-1)?.push(interval);
+      end = later(end, interval.end);
+    }
+  }
+  return groups;
+}
+
+const later = (one: Buffer | null, other: Buffer | null): Buffer | null =>
+  one === null || other === null ? null : Buffer.compare(one, other) >= 0 ? one : other;
+
+function intervalOfGroup(group: readonly SpanInterval[], directions: KeyDirections): KeyInterval {
+  const start = (group[0] as SpanInterval).start;
+  const end = group.map((one) => one.end).reduce(later);
+  const isWhole = group.some((one) => one.filters.size === 0 && isSame(one, { start, end }));
+  if (isWhole) return { start, end, accepts: null };
+  const components = new ComponentEnds(directions);
+  return { start, end, accepts: (key) => group.some((one) => accepts(one, key, components)) };
+}
+
+const isSame = (one: ComponentRange, other: ComponentRange): boolean =>
+  one.start.equals(other.start) &&
+  (one.end === null ? other.end === null : other.end?.equals(one.end) === true);
+
+function accepts(interval: SpanInterval, key: Uint8Array, components: ComponentEnds): boolean {
+  if (!isWithin(key, interval)) return false;
+  for (const [position, range] of interval.filters) {
+    if (!isWithin(components.of(key, position), range)) return false;
+  }
+  return true;
+}
+
+const isWithin = (bytes: Uint8Array, { start, end }: ComponentRange): boolean =>
+  Buffer.compare(bytes, start) >= 0 && (end === null || Buffer.compare(bytes, end) < 0);
+
+/** Finds a component in a key. */
+class ComponentEnds {
+  private readonly directions: KeyDirections;
+  private readonly reader = new KeyReader();
+
+  constructor(directions: KeyDirections) {
+    this.directions = directions;
+  }
+
+  of(key: Uint8Array, position: number): Uint8Array {
+    const reader = this.reader.reset(key);
+    for (let before = 0; before < position; before++) reader.skip(this.directions[before]?.isDescending);
+    const start = reader.position;
+    reader.skip(this.directions[position]?.isDescending);
+    return key.subarray(start, reader.position);
+  }
+}

@@ -1,0 +1,48 @@
+// Tables of an index file. `entry` is the index; `back` finds a document's rows when it changes, and a primary index needs none: its
+// only key is the document's id.
+export const applicationId = 0x44495649; // "DIVI"
+/** Raised when the key format or the tables change: older files are built anew. */
+export const schemaVersion = 1;
+
+export const pageBytes = 4096;
+/** Page cache of a writer. */
+export const writerCacheKib = 8 * 1024;
+export const readerCacheKib = 2 * 1024;
+/** Pages in the write-ahead log from which a commit copies them into the file. */
+export const checkpointPages = 2_000;
+
+export const schema = `
+  create table entry(k blob not null, id blob not null, primary key(k, id)) without rowid;
+  create table back(id blob not null, k blob not null, primary key(id, k)) without rowid;
+  create table applied(
+    vb integer primary key, uuid blob not null, seqno integer not null,
+    snapshot_start integer not null, snapshot_end integer not null, complete integer not null);
+  create table meta(name text primary key, value) without rowid;
+  pragma application_id = ${applicationId};
+  pragma user_version = ${schemaVersion};
+`;
+
+export const sql = {
+  insertEntry: 'insert into entry(k, id) values (?, ?)',
+  insertEntryOnce: 'insert or ignore into entry(k, id) values (?, ?)',
+  deleteEntry: 'delete from entry where k = ? and id = ?',
+  insertBack: 'insert into back(id, k) values (?, ?)',
+  deleteBack: 'delete from back where id = ? and k = ?',
+  backOf: 'select k from back where id = ?',
+  putApplied: `insert into applied values (?, ?, ?, ?, ?, ?) on conflict(vb) do update set
+    uuid = excluded.uuid, seqno = excluded.seqno, snapshot_start = excluded.snapshot_start,
+    snapshot_end = excluded.snapshot_end, complete = excluded.complete`,
+  applied: 'select vb, uuid, seqno, snapshot_start, snapshot_end, complete from applied',
+  putMeta: 'insert into meta values (?, ?) on conflict(name) do update set value = excluded.value',
+  meta: 'select value from meta where name = ?',
+  // Rows of a build: sorted by SQLite, which writes each page of the tables once.
+  createStage: 'create temp table if not exists stage(k blob, id blob)',
+  entriesOfStage: 'insert into entry select k, id from stage order by k, id',
+  backOfStage: 'insert into back select id, k from stage order by id, k',
+  clearStage: 'delete from stage',
+} as const;
+
+/** Parameters in one insert into the stage: a call costs more than the row. */
+export const stageRows = 16;
+export const insertStage = (rows: number): string =>
+  `insert into stage values ${Array.from({ length: rows }, () => '(?, ?)').join(', ')}`;

@@ -1,0 +1,263 @@
+// One index's SQLite file, for its one writer. Rows and the positions that they belong to are in the same transaction: whatever a crash
+// leaves is a state that the index had. `synchronous=normal` never damages a file; the last commits may be lost with the machine's
+// power, and are followed again from the positions that are left.
+import { closeSync, openSync, statSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { primaryKey } from '../keys/primary-key.ts';
+import { vbucketOf } from '../keys/vbucket-of.ts';
+import {
+  applicationId,
+  checkpointPages,
+  insertStage,
+  pageBytes,
+  schema,
+  schemaVersion,
+  sql,
+  stageRows,
+  writerCacheKib,
+} from './file-schema.ts';
+import type { DocumentRows, FileIdentity, IndexFile, VbPosition } from './index-store.ts';
+
+const busyTimeoutMs = 5_000;
+
+/** What is in the file is not of this definition, or cannot be read. */
+export class UnusableFileError extends Error {}
+
+export class SqliteIndexFile implements IndexFile {
+  private readonly path: string;
+  private readonly db: DatabaseSync;
+  private readonly isPrimary: boolean;
+  private readonly statements = new Map<string, StatementSync>();
+  private staged = 0;
+  private waiting: Uint8Array[] = [];
+  private rowCount: number;
+  private built: boolean;
+
+  /** Opens a file, or makes it where there is none. @throws UnusableFileError */
+  constructor(path: string, identity: FileIdentity, { isPrimary }: { isPrimary: boolean }) {
+    this.path = path;
+    this.isPrimary = isPrimary;
+    const isNew = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
+    if (isNew) closeSync(openSync(path, 'a', 0o600));
+    this.db = new DatabaseSync(path, { timeout: busyTimeoutMs });
+    try {
+      this.connect();
+      if (isNew) this.create(identity);
+      else this.check(identity);
+      this.rowCount = Number(this.meta('rows') ?? 0);
+      this.built = this.meta('built') === 1;
+    } catch (error) {
+      this.db.close();
+      if (error instanceof UnusableFileError) throw error;
+      throw new UnusableFileError((error as Error).message, { cause: error });
+    }
+  }
+
+  get rows(): number {
+    return this.rowCount;
+  }
+
+  get isBuilt(): boolean {
+    return this.built;
+  }
+
+  get stagedBytes(): number {
+    return this.staged;
+  }
+
+  positions(): VbPosition[] {
+    return this.statement(sql.applied)
+      .all()
+      .map((row) => ({
+        vb: Number(row.vb),
+        uuid: Buffer.from(row.uuid as Uint8Array).readBigUInt64BE(),
+        seqno: Number(row.seqno),
+        snapshotStart: Number(row.snapshot_start),
+        snapshotEnd: Number(row.snapshot_end),
+        completeSeqno: Number(row.complete),
+      }));
+  }
+
+  commit(documents: readonly DocumentRows[], positions: readonly VbPosition[]): void {
+    this.transaction(() => {
+      let rows = this.rowCount;
+      for (const document of documents) rows += this.replace(document);
+      this.putPositions(positions);
+      return rows;
+    });
+  }
+
+  stage(documents: readonly DocumentRows[]): void {
+    for (const { id, keys } of documents) {
+      for (const key of keys) {
+        this.waiting.push(key, id);
+        this.staged += key.length + id.length + 16;
+        if (this.waiting.length === 2 * stageRows) this.insertWaiting();
+      }
+    }
+  }
+
+  commitStaged(positions: readonly VbPosition[]): void {
+    this.insertWaiting();
+    this.transaction(() => {
+      const { changes } = this.statement(sql.entriesOfStage).run();
+      if (!this.isPrimary) this.statement(sql.backOfStage).run();
+      this.statement(sql.clearStage).run();
+      this.putPositions(positions);
+      return this.rowCount + Number(changes);
+    });
+    this.staged = 0;
+  }
+
+  remove(vbuckets: ReadonlySet<number> | null): void {
+    this.forgetStaged();
+    this.transaction(() => {
+      if (vbuckets === null) {
+        this.db.exec('delete from entry; delete from back; delete from applied');
+        return 0;
+      }
+      return this.rowCount - this.removeOf(vbuckets);
+    });
+  }
+
+  markBuilt(): void {
+    this.endStaging();
+    this.statement(sql.putMeta).run('built', 1);
+    this.built = true;
+  }
+
+  bytes(): number {
+    const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    return sizeOf(this.path) + sizeOf(`${this.path}-wal`);
+  }
+
+  close(): void {
+    if (this.db.isOpen) this.db.close();
+  }
+
+  private connect(): void {
+    this.db.exec(`pragma page_size = ${pageBytes}; pragma journal_mode = wal; pragma synchronous = normal;
+      pragma wal_autocheckpoint = ${checkpointPages}; pragma cache_size = -${writerCacheKib};
+      pragma journal_size_limit = ${2 * checkpointPages * pageBytes}; pragma temp_store = memory`);
+  }
+
+  private create(identity: FileIdentity): void {
+    this.db.exec('begin immediate');
+    this.db.exec(schema);
+    this.statement(sql.putMeta).run('identity', JSON.stringify(identity));
+    this.statement(sql.putMeta).run('rows', 0);
+    this.db.exec('commit');
+    this.db.exec(sql.createStage);
+  }
+
+  private check(identity: FileIdentity): void {
+    const number = (pragma: string) => Object.values(this.db.prepare(`pragma ${pragma}`).get() ?? {})[0];
+    if (number('application_id') !== applicationId) throw new UnusableFileError('it is not an index file');
+    if (number('user_version') !== schemaVersion) throw new UnusableFileError('it has another version');
+    if (this.meta('identity') !== JSON.stringify(identity))
+      throw new UnusableFileError('it belongs to another definition');
+    this.db.exec(sql.createStage);
+  }
+
+  private meta(name: string): unknown {
+    return this.statement(sql.meta).get(name)?.value;
+  }
+
+  /** `change` answers how many rows there are then. */
+  private transaction(change: () => number): void {
+    this.endStaging();
+    this.db.exec('begin immediate');
+    try {
+      const rows = change();
+      this.statement(sql.putMeta).run('rows', rows);
+      this.db.exec('commit');
+      this.rowCount = rows;
+    } catch (error) {
+      if (this.db.isTransaction) this.db.exec('rollback');
+      throw error;
+    }
+  }
+
+  /** Answers by how many rows the index grew. */
+  private replace({ id, keys }: DocumentRows): number {
+    if (this.isPrimary) return this.replacePrimary(id, keys[0]);
+    const before = this.statement(sql.backOf)
+      .all(id)
+      .map(({ k }) => k as Uint8Array);
+    for (const key of without(before, keys)) {
+      this.statement(sql.deleteEntry).run(key, id);
+      this.statement(sql.deleteBack).run(id, key);
+    }
+    for (const key of without(keys, before)) {
+      this.statement(sql.insertEntry).run(key, id);
+      this.statement(sql.insertBack).run(id, key);
+    }
+    return keys.length - before.length;
+  }
+
+  private replacePrimary(id: Uint8Array, key: Uint8Array | undefined): number {
+    if (key === undefined) return -Number(this.statement(sql.deleteEntry).run(primaryKey(id), id).changes);
+    return Number(this.statement(sql.insertEntryOnce).run(key, id).changes);
+  }
+
+  private putPositions(positions: readonly VbPosition[]): void {
+    const put = this.statement(sql.putApplied);
+    const uuidBytes = Buffer.alloc(8);
+    for (const { vb, uuid, seqno, snapshotStart, snapshotEnd, completeSeqno } of positions) {
+      uuidBytes.writeBigUInt64BE(uuid);
+      put.run(vb, uuidBytes, seqno, snapshotStart, snapshotEnd, completeSeqno);
+    }
+  }
+
+  private removeOf(vbuckets: ReadonlySet<number>): number {
+    this.db.function('vb_is_gone', (id) => Number(vbuckets.has(vbucketOf(id as unknown as Uint8Array))));
+    const { changes } = this.db.prepare('delete from entry where vb_is_gone(id)').run();
+    this.db.prepare('delete from back where vb_is_gone(id)').run();
+    for (const vb of vbuckets) this.db.prepare('delete from applied where vb = ?').run(vb);
+    return Number(changes);
+  }
+
+  private insertWaiting(): void {
+    const { waiting } = this;
+    if (waiting.length === 0) return;
+    // Begun without a lock: the stage is no table of the file.
+    if (!this.db.isTransaction) this.db.exec('begin');
+    this.statement(insertStage(waiting.length / 2)).run(...waiting);
+    this.waiting = [];
+  }
+
+  private endStaging(): void {
+    if (this.db.isTransaction) this.db.exec('commit');
+  }
+
+  private forgetStaged(): void {
+    this.waiting = [];
+    this.staged = 0;
+    this.endStaging();
+    this.statement(sql.clearStage).run();
+  }
+
+  private statement(text: string): StatementSync {
+    let statement = this.statements.get(text);
+    if (statement === undefined) {
+      statement = this.db.prepare(text);
+      this.statements.set(text, statement);
+    }
+    return statement;
+  }
+}
+
+/** Arrays have up to thousands of keys, most documents one. */
+const fewKeys = 8;
+
+/** Those of `keys` that `others` does not have. */
+function without(keys: readonly Uint8Array[], others: readonly Uint8Array[]): readonly Uint8Array[] {
+  if (others.length === 0 || keys.length === 0) return keys;
+  if (keys.length <= fewKeys || others.length <= fewKeys)
+    return keys.filter((key) => !others.some((other) => Buffer.compare(key, other) === 0));
+  const names = new Set(others.map(nameOf));
+  return keys.filter((key) => !names.has(nameOf(key)));
+}
+
+const nameOf = (key: Uint8Array): string =>
+  Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1');

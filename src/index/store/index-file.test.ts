@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import fc from 'fast-check';
+import { silentLog } from '#ports/log.ts';
+import { primaryKey } from '../keys/primary-key.ts';
+import { vbucketOf } from '../keys/vbucket-of.ts';
+import type { KeyInterval } from '../spans/intervals.ts';
+import { IndexFolder, IndexFolderReaders } from './index-folder.adapter.ts';
+import type { DocumentRows, FileIdentity, IndexFile, StoredRow, VbPosition } from './index-store.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'divan-index-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const everything: KeyInterval = { start: Buffer.alloc(0), end: null, accepts: null };
+let made = 0;
+
+const newIdentity = (isPrimary = false): FileIdentity => ({
+  ...{ indexId: (++made).toString(16), bucketUuid: 'b0', collectionId: 8, isPrimary, fingerprint: 'one' },
+});
+
+type Step =
+  | { kind: 'commit' | 'stage'; documents: { id: string; keys: string[] }[] }
+  | { kind: 'commit staged' | 'reopen' | 'remove all' }
+  | { kind: 'remove'; ids: string[] };
+
+const ids = fc.constantFrom(...Array.from({ length: 12 }, (_, at) => `document ${at}`));
+const documents = fc.array(
+  fc.record({ id: ids, keys: fc.uniqueArray(fc.string({ maxLength: 2 }), { maxLength: 12 }) }),
+  { maxLength: 6 },
+);
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof<fc.Arbitrary<Step>[]>(
+    fc.record({ kind: fc.constant('commit' as const), documents }),
+    fc.record({ kind: fc.constant('stage' as const), documents }),
+    fc.record({ kind: fc.constantFrom('commit staged' as const, 'reopen' as const, 'remove all' as const) }),
+    fc.record({ kind: fc.constant('remove' as const), ids: fc.array(ids, { maxLength: 2 }) }),
+  ),
+  { maxLength: 12 },
+);
+
+test('a file has the rows of the newest version of each document, whatever came between', () => {
+  const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
+  console.log(`seed ${seed}`);
+  fc.assert(
+    fc.property(steps, (history) => {
+      const run = new FileRun(newIdentity());
+      try {
+        for (const step of history) run.take(step);
+        assert.deepEqual(run.stored(), run.expected());
+        assert.equal(run.file.rows, run.expected().length);
+      } finally {
+        run.file.close();
+      }
+    }),
+    { numRuns: 150, seed },
+  );
+});
+
+/** A file beside a model of it. */
+class FileRun {
+  readonly identity: FileIdentity;
+  file: IndexFile;
+  private readonly model = new Map<string, string[]>();
+  private staged = new Map<string, string[]>();
+
+  constructor(identity: FileIdentity) {
+    this.identity = identity;
+    this.file = storeOf().open(identity);
+  }
+
+  take(step: Step): void {
+    if (step.kind === 'commit') this.commit(step.documents);
+    else if (step.kind === 'stage') this.stage(step.documents);
+    else if (step.kind === 'commit staged') this.commitStaged();
+    else if (step.kind === 'reopen') this.reopen();
+    else
+      this.remove(step.kind === 'remove' ? new Set(step.ids.map((id) => vbucketOf(Buffer.from(id)))) : null);
+  }
+
+  stored(): string[] {
+    const reader = readers.open(this.identity.bucketUuid, this.identity.indexId);
+    try {
+      return textsOf(reader.page(everything, { after: null, isReverse: false, limit: 10_000 }));
+    } finally {
+      reader.close();
+    }
+  }
+
+  expected(): string[] {
+    return [...this.model].flatMap(([id, keys]) => keys.map((key) => `${key}=${id}`)).sort(byBytes);
+  }
+
+  private commit(changes: readonly { id: string; keys: string[] }[]): void {
+    this.file.commit(changes.map(rowsOf), []);
+    for (const { id, keys } of changes) {
+      this.model.set(id, keys);
+      this.staged.delete(id);
+    }
+  }
+
+  /** Only documents without rows may be staged. */
+  private stage(changes: readonly { id: string; keys: string[] }[]): void {
+    for (const change of changes) {
+      if (this.model.get(change.id)?.length || this.staged.has(change.id)) continue;
+      this.file.stage([rowsOf(change)]);
+      this.staged.set(change.id, change.keys);
+    }
+    this.commitStaged();
+  }
+
+  private commitStaged(): void {
+    this.file.commitStaged([]);
+    for (const [id, keys] of this.staged) this.model.set(id, keys);
+    this.staged = new Map();
+  }
+
+  private reopen(): void {
+    this.file.close();
+    this.file = storeOf().open(this.identity);
+  }
+
+  private remove(vbuckets: ReadonlySet<number> | null): void {
+    this.file.remove(vbuckets);
+    for (const id of [...this.model.keys()]) {
+      if (vbuckets === null || vbuckets.has(vbucketOf(Buffer.from(id)))) this.model.delete(id);
+    }
+  }
+}
+
+test('positions come back as they were committed, and go with their vbuckets', () => {
+  const identity = newIdentity();
+  const file = storeOf().open(identity);
+  const position: VbPosition = {
+    ...{
+      vb: 7,
+      uuid: 2n ** 64n - 1n,
+      seqno: 2 ** 43,
+      snapshotStart: 1,
+      snapshotEnd: 2 ** 43,
+      completeSeqno: 5,
+    },
+  };
+  file.commit([], [position, { ...position, vb: 8 }]);
+  file.markBuilt();
+  file.close();
+  const again = storeOf().open(identity);
+  assert.deepEqual(again.positions(), [position, { ...position, vb: 8 }]);
+  assert.equal(again.isBuilt, true);
+  again.remove(new Set([7]));
+  assert.deepEqual(again.positions(), [{ ...position, vb: 8 }]);
+  again.close();
+});
+
+test('a failed commit changes nothing, and the next one succeeds', () => {
+  const identity = newIdentity();
+  const file = storeOf().open(identity);
+  file.commit([rowsOf({ id: 'a', keys: ['1'] })], []);
+  const bad = { id: Buffer.from('b'), keys: [null as never] };
+  assert.throws(() => file.commit([rowsOf({ id: 'a', keys: ['2'] }), bad], []));
+  assert.equal(file.rows, 1);
+  file.commit([rowsOf({ id: 'a', keys: ['3', '4'] })], []);
+  assert.equal(file.rows, 2);
+  file.close();
+});
+
+test('a primary index has one row for each document', () => {
+  const identity = newIdentity(true);
+  const file = storeOf().open(identity);
+  const row = (id: string): DocumentRows => ({ id: Buffer.from(id), keys: [primaryKey(Buffer.from(id))] });
+  file.stage([row('b')]);
+  file.commitStaged([]);
+  file.commit([row('a'), row('b')], []);
+  file.commit(
+    [
+      { id: Buffer.from('b'), keys: [] },
+      { id: Buffer.from('c'), keys: [] },
+    ],
+    [],
+  );
+  assert.equal(file.rows, 1);
+  file.close();
+});
+
+for (const [what, damage] of [
+  ['has no pages', (path: string) => writeFileSync(path, 'not an index')],
+  ['is cut short', (path: string) => truncateSync(path, 5_000)],
+] as const) {
+  test(`a file that ${what} is replaced by an empty one`, () => {
+    const identity = newIdentity();
+    const file = storeOf().open(identity);
+    file.commit(
+      Array.from({ length: 500 }, (_, at) => rowsOf({ id: `${at}`, keys: ['x'] })),
+      [],
+    );
+    file.markBuilt();
+    file.close();
+    damage(join(folder, identity.bucketUuid, `${identity.indexId}.index`));
+    const again = storeOf().open(identity);
+    assert.deepEqual([again.rows, again.isBuilt, again.positions()], [0, false, []]);
+    again.close();
+  });
+}
+
+test('a file of another definition is replaced', () => {
+  const identity = newIdentity();
+  const file = storeOf().open(identity);
+  file.commit([rowsOf({ id: 'a', keys: ['1'] })], []);
+  file.close();
+  const other = storeOf().open({ ...identity, fingerprint: 'two' });
+  assert.equal(other.rows, 0);
+  other.close();
+});
+
+test('pages of a reader are of one moment, in both directions, until it is refreshed', () => {
+  const identity = newIdentity();
+  const file = storeOf().open(identity);
+  file.commit(
+    Array.from({ length: 10 }, (_, at) => rowsOf({ id: `${at}`, keys: ['k'] })),
+    [],
+  );
+  const reader = readers.open(identity.bucketUuid, identity.indexId);
+  const first = reader.page(everything, { after: null, isReverse: false, limit: 4 });
+  file.commit([rowsOf({ id: '9', keys: [] }), rowsOf({ id: '4', keys: ['a'] })], []);
+  const rest = reader.page(everything, { after: first.at(-1) ?? null, isReverse: false, limit: 100 });
+  assert.deepEqual(
+    textsOf([...first, ...rest]),
+    Array.from({ length: 10 }, (_, at) => `k=${at}`),
+  );
+  reader.refresh();
+  const last = reader.page(everything, { after: null, isReverse: true, limit: 3 });
+  const before = reader.page(everything, { after: last.at(-1) ?? null, isReverse: true, limit: 100 });
+  assert.deepEqual(
+    textsOf([...last, ...before]),
+    ['8', '7', '6', '5', '3', '2', '1', '0'].map((id) => `k=${id}`).concat('a=4'),
+  );
+  reader.close();
+  file.close();
+});
+
+test('counts go by intervals, by what they accept, and by documents', () => {
+  const identity = newIdentity();
+  const file = storeOf().open(identity);
+  file.commit([rowsOf({ id: '1', keys: ['a', 'b'] }), rowsOf({ id: '2', keys: ['b', 'c'] })], []);
+  const reader = readers.open(identity.bucketUuid, identity.indexId);
+  const toC: KeyInterval = { start: Buffer.from('a'), end: Buffer.from('c'), accepts: null };
+  assert.equal(reader.count(everything), 4);
+  assert.equal(reader.count(toC), 3);
+  assert.equal(reader.count({ ...toC, accepts: (key) => key[0] === 0x62 }), 2);
+  assert.equal(reader.countDistinct([everything]), 2);
+  assert.equal(reader.countDistinct([{ ...everything, accepts: (key) => key[0] === 0x61 }]), 1);
+  reader.close();
+  file.close();
+});
+
+const readers = new IndexFolderReaders(folder);
+const storeOf = (): IndexFolder => new IndexFolder(folder, silentLog);
+const rowsOf = ({ id, keys }: { id: string; keys: readonly string[] }): DocumentRows => ({
+  id: Buffer.from(id),
+  keys: keys.map((key) => Buffer.from(key)),
+});
+const textsOf = (rows: readonly StoredRow[]): string[] =>
+  rows.map(({ key, id }) => `${key.toString()}=${id}`);
+const byBytes = (one: string, other: string): number => {
+  const [k1, k2] = [one, other].map((text) => Buffer.from(text.slice(0, text.lastIndexOf('='))));
+  const [i1, i2] = [one, other].map((text) => Buffer.from(text.slice(text.lastIndexOf('=') + 1)));
+  return Buffer.compare(k1 as Buffer, k2 as Buffer) || Buffer.compare(i1 as Buffer, i2 as Buffer);
+};

@@ -1,0 +1,91 @@
+// Where index files are: one folder a bucket, one file an index. Everything in them can be made again from the documents, so that a
+// file that cannot be used is replaced, and one that belongs to no definition removed.
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Log } from '#ports/log.ts';
+import { SqliteIndexFile, UnusableFileError } from './index-file.adapter.ts';
+import { SqliteIndexReader } from './index-reader.adapter.ts';
+import type { FileIdentity, IndexFile, IndexReader, IndexReaders, IndexStore } from './index-store.ts';
+
+const suffix = '.index';
+const namePattern = /^[0-9a-f]{1,32}$/;
+
+export class IndexFolder implements IndexStore {
+  private readonly folder: string;
+  private readonly log: Log;
+
+  constructor(folder: string, log: Log) {
+    this.folder = folder;
+    this.log = log;
+  }
+
+  open(identity: FileIdentity): IndexFile {
+    const { bucketUuid, indexId, isPrimary } = identity;
+    mkdirSync(join(this.folder, safe(bucketUuid)), { recursive: true, mode: 0o700 });
+    const path = pathOf(this.folder, bucketUuid, indexId);
+    try {
+      return new SqliteIndexFile(path, identity, { isPrimary });
+    } catch (error) {
+      if (!(error instanceof UnusableFileError)) throw error;
+      this.log.warn('index.file_replaced', { index: indexId, reason: error.message });
+      removeFile(path);
+      return new SqliteIndexFile(path, identity, { isPrimary });
+    }
+  }
+
+  remove(bucketUuid: string, indexId: string): void {
+    removeFile(pathOf(this.folder, bucketUuid, indexId));
+  }
+
+  list(): { bucketUuid: string; indexId: string }[] {
+    return foldersIn(this.folder).flatMap((bucketUuid) =>
+      filesIn(join(this.folder, bucketUuid))
+        .filter((name) => name.endsWith(suffix))
+        .map((name) => ({ bucketUuid, indexId: name.slice(0, -suffix.length) })),
+    );
+  }
+}
+
+export class IndexFolderReaders implements IndexReaders {
+  private readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  open(bucketUuid: string, indexId: string): IndexReader {
+    return new SqliteIndexReader(pathOf(this.folder, bucketUuid, indexId));
+  }
+}
+
+const pathOf = (folder: string, bucketUuid: string, indexId: string): string =>
+  join(folder, safe(bucketUuid), safe(indexId) + suffix);
+
+/** Names are ids that the node made; nothing else becomes part of a path. */
+function safe(name: string): string {
+  if (!namePattern.test(name)) throw new Error(`"${name}" is not an id`);
+  return name;
+}
+
+function removeFile(path: string): void {
+  for (const part of ['', '-wal', '-shm']) rmSync(path + part, { force: true });
+}
+
+const foldersIn = (folder: string): string[] =>
+  entriesIn(folder)
+    .filter((entry) => entry.isDirectory() && namePattern.test(entry.name))
+    .map(({ name }) => name);
+
+const filesIn = (folder: string): string[] =>
+  entriesIn(folder)
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
+
+function entriesIn(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,112 @@
+// Read-only connection to one index's file, for the threads that run queries. A scan keeps one read transaction, so that it sees one
+// moment of the index however long it takes; the writer's log cannot shrink meanwhile, so that the caller ends long ones by `refresh`.
+import { existsSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import type { KeyInterval } from '../spans/intervals.ts';
+import { readerCacheKib } from './file-schema.ts';
+import { type IndexReader, MissingIndexFileError, type Page, type StoredRow } from './index-store.ts';
+
+const busyTimeoutMs = 5_000;
+/** Rows of one step of a count that decides key by key. */
+const countStep = 1_024;
+
+export class SqliteIndexReader implements IndexReader {
+  private readonly db: DatabaseSync;
+  private readonly statements = new Map<string, StatementSync>();
+  private isReading = false;
+
+  constructor(path: string) {
+    if (!existsSync(path)) throw new MissingIndexFileError(`${path} is not there`);
+    this.db = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
+    this.db.exec(`pragma cache_size = -${readerCacheKib}; pragma temp_store = file`);
+  }
+
+  page({ start, end }: KeyInterval, { after, isReverse, limit }: Page): StoredRow[] {
+    this.begin();
+    const conditions: string[] = [];
+    const values: SQLInputValue[] = [];
+    const where = (condition: string, ...bound: SQLInputValue[]): void => {
+      conditions.push(condition);
+      values.push(...bound);
+    };
+    const isBehindStart = after !== null && !isReverse;
+    if (after !== null) where(`(k, id) ${isReverse ? '<' : '>'} (?, cast(? as blob))`, after.key, after.id);
+    if (start.length > 0 && !isBehindStart) where('k >= ?', start);
+    if (end !== null && (after === null || !isReverse)) where('k < ?', end);
+    const order = isReverse ? 'order by k desc, id desc' : 'order by k, id';
+    const text = `select k, cast(id as text) from entry${whereText(conditions)} ${order} limit ?`;
+    const rows = this.statement(text).all(...values, limit) as unknown as [Uint8Array, string][];
+    return rows.map(([k, id]) => ({ key: Buffer.from(k.buffer, k.byteOffset, k.length), id }));
+  }
+
+  count(interval: KeyInterval): number {
+    if (interval.accepts !== null) return this.countAccepted(interval);
+    this.begin();
+    const [text, values] = withinOf(interval);
+    return Number(this.valueOf(`select count(*) from entry${text}`, values));
+  }
+
+  /** Documents with a row in any of the intervals. SQLite keeps what it has seen, on disk where that is much. */
+  countDistinct(intervals: readonly KeyInterval[]): number {
+    this.begin();
+    const parts = intervals.map(withinOf);
+    this.db.function('accepts', (at, k) => Number(intervals[Number(at)]?.accepts?.(k as never) ?? true));
+    const selects = parts.map(([text], at) => {
+      const isFiltered = intervals[at]?.accepts !== null;
+      const filter = isFiltered ? `${text === '' ? ' where' : ' and'} accepts(${at}, k)` : '';
+      return `select id from entry${text}${filter}`;
+    });
+    const values = parts.flatMap(([, bound]) => bound);
+    return Number(this.valueOf(`select count(distinct id) from (${selects.join(' union all ')})`, values));
+  }
+
+  refresh(): void {
+    if (!this.isReading) return;
+    this.isReading = false;
+    this.db.exec('commit');
+  }
+
+  close(): void {
+    if (this.db.isOpen) this.db.close();
+  }
+
+  private countAccepted(interval: KeyInterval): number {
+    let count = 0;
+    let after: StoredRow | null = null;
+    for (;;) {
+      const rows: StoredRow[] = this.page(interval, { after, isReverse: false, limit: countStep });
+      for (const { key } of rows) count += Number(interval.accepts?.(key));
+      after = rows.at(-1) ?? null;
+      if (rows.length < countStep) return count;
+    }
+  }
+
+  private valueOf(text: string, values: readonly SQLInputValue[]): unknown {
+    const row = this.statement(text).get(...values) as unknown as unknown[];
+    return row[0];
+  }
+
+  private begin(): void {
+    if (this.isReading) return;
+    this.db.exec('begin');
+    this.isReading = true;
+  }
+
+  private statement(text: string): StatementSync {
+    let statement = this.statements.get(text);
+    if (statement === undefined) {
+      statement = this.db.prepare(text);
+      statement.setReturnArrays(true);
+      this.statements.set(text, statement);
+    }
+    return statement;
+  }
+}
+
+function withinOf({ start, end }: KeyInterval): [string, SQLInputValue[]] {
+  const conditions = [...(start.length > 0 ? ['k >= ?'] : []), ...(end !== null ? ['k < ?'] : [])];
+  return [whereText(conditions), [...(start.length > 0 ? [start] : []), ...(end !== null ? [end] : [])]];
+}
+
+const whereText = (conditions: readonly string[]): string =>
+  conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
