@@ -1,8 +1,8 @@
 // Sub-document requests on documents in memory, from the wire form to the outcome, without sockets and storage.
 import type { SubdocContext, SubdocDocument } from '../src/kv/subdoc/document.ts';
 import { executeLookup, executeMutation } from '../src/kv/subdoc/execute.ts';
-import { SubdocOpcode } from '../src/kv/subdoc/opcodes.ts';
 import { decodeMultiLookup, decodeMultiMutation } from '../src/kv/subdoc/specs.ts';
+import { SubdocOpcode } from '../src/wire/subdoc-opcodes.ts';
 import { aContext, aDocument, aLookupSpec, allFeatures, aMutationSpec } from '../test/support/subdoc.ts';
 
 const decoding = { features: allFeatures, hasCas: false };

@@ -1,9 +1,9 @@
 // Runs multi mutations in tests, from the wire form to the outcome.
 import assert from 'node:assert/strict';
+import { bodyStart, XattrWalk } from '#wire/xattr-section.ts';
 import type { SubdocContext, SubdocDocument } from '../../src/kv/subdoc/document.ts';
 import { executeMutation, type MutationOutcome } from '../../src/kv/subdoc/execute.ts';
 import { decodeMultiMutation } from '../../src/kv/subdoc/specs.ts';
-import { bodyStart, XattrWalk } from '../../src/kv/value/xattrs.ts';
 import { aContext, allFeatures, aMutationSpec } from './subdoc.ts';
 
 export type MutationSpec = [opcode: number, path: string, value: string | Buffer, flags?: number];

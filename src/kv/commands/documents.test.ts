@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestParts } from '#wire/output.ts';
+import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
-import { snappyCompress, snappyInflate } from '../value/snappy.ts';
 import { observeKeysMax } from './observe.ts';
 
 const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);

@@ -1,4 +1,6 @@
 // Commands of change streams: open, options, requests for streams, acknowledgements.
+
+import { EndReason, OpenFlag, openFlagsKnown, StreamFlag, streamFlagsKnown } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import type { ChangeSource } from '../data/change-source.ts';
@@ -7,7 +9,6 @@ import { Outcome, type Request } from '../dispatch/request.ts';
 import { Producer } from '../producer/producer.ts';
 import { setControl } from '../stream/controls.ts';
 import { checkFilter, parseStreamValue, type StreamValue } from '../stream/filter.ts';
-import { EndReason, OpenFlag, openFlagsKnown, StreamFlag, streamFlagsKnown } from '../stream/messages.ts';
 import { type Resumption, rollbackSeqno } from '../stream/rollback.ts';
 import { getFailoverLog } from './seqnos.ts';
 

@@ -1,9 +1,9 @@
 // Reads of parts of a document.
 import { Status } from '#wire/status.ts';
+import { DocFlag } from '#wire/subdoc-opcodes.ts';
 import { durationOf, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 import { executeLookup, type LookupOutcome } from '../subdoc/execute.ts';
-import { DocFlag } from '../subdoc/opcodes.ts';
 import { lookupReplyBytes, writeLookupReply } from '../subdoc/replies.ts';
 import type { SubdocRequest } from '../subdoc/request.ts';
 import { decodeMultiLookup, decodeSingle } from '../subdoc/specs.ts';

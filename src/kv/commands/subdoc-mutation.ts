@@ -1,12 +1,12 @@
 // Changes of parts of a document: read, change and store in one synchronous stretch, so that no other write comes between.
 import { Datatype, Status } from '#wire/status.ts';
+import { DocFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { Privilege } from '../admin.ts';
 import { StoreMode } from '../data/documents.ts';
 import { durationOf, replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 import type { SubdocDocument } from '../subdoc/document.ts';
 import { executeMutation, type MutationOutcome } from '../subdoc/execute.ts';
-import { DocFlag, SubdocOpcode } from '../subdoc/opcodes.ts';
 import { mutationReplyBytes, writeMutationReply } from '../subdoc/replies.ts';
 import type { SubdocRequest } from '../subdoc/request.ts';
 import { decodeMultiMutation, decodeSingle } from '../subdoc/specs.ts';

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Privilege } from '#auth/privileges.ts';
 import type { RequestParts } from '#wire/output.ts';
+import { snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
 import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
-import { snappyCompress } from '../value/snappy.ts';
 
 const key = Buffer.from('\0k');
 const cas = (value: bigint) => ({ casHi: Number(value >> 32n), casLo: Number(value & 0xffffffffn) });

@@ -1,14 +1,15 @@
 // Values as clients send and want them: compressed or not, with extended attributes in front or not, JSON or not.
 import { writeU32 } from '#wire/bytes.ts';
 import { Feature } from '#wire/features.ts';
+import { snappyInflate, snappyLength } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
+import { bodyStart } from '#wire/xattr-section.ts';
 import { Privilege } from '../admin.ts';
 import type { ItemView, StoredDocument } from '../data/documents.ts';
 import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 import { isJson } from '../value/json.ts';
-import { snappyInflate, snappyLength } from '../value/snappy.ts';
-import { bodyBytesLimit, bodyStart, isXattrs, systemXattrBytes, xattrBytesLimit } from '../value/xattrs.ts';
+import { bodyBytesLimit, isXattrs, systemXattrBytes, xattrBytesLimit } from '../value/xattrs.ts';
 
 export const valueBytesMax = bodyBytesLimit + xattrBytesLimit;
 

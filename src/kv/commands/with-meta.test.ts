@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
 import { Privilege } from '#auth/privileges.ts';
 import type { RequestParts } from '#wire/output.ts';
+import { snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
 import { withXattrs } from '../../../test/support/a-bucket.ts';
 import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
-import { snappyCompress } from '../value/snappy.ts';
 
 const key = (name: string) => Buffer.from(`\0${name}`);
 const casBase = 0x1800000000000000n;

@@ -1,11 +1,11 @@
 // Writes of versions that were made elsewhere, as replication between clusters sends them.
 import { readU32 } from '#wire/bytes.ts';
+import { snappyInflate } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
+import { bodyStart } from '#wire/xattr-section.ts';
 import { type IncomingVersion, type MutationRequest, StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
-import { snappyInflate } from '../value/snappy.ts';
-import { bodyStart } from '../value/xattrs.ts';
 import { takeValue, valueBytesMax } from './values.ts';
 
 const Option = {

@@ -3,16 +3,7 @@
 //
 //   key:   1, group (0 begin and end of a collection, 1 of a scope, 2 changes of a collection), u32 id
 //   value: u8 kind, u8 0, u48 manifest uid, u32 scope id, u32 collection id, i32 maximum time to live, name
-
-/** As change streams number them. */
-export const EventKind = {
-  createCollection: 0,
-  dropCollection: 1,
-  createScope: 3,
-  dropScope: 4,
-  modifyCollection: 5,
-} as const;
-export type EventKind = (typeof EventKind)[keyof typeof EventKind];
+import { EventKind } from '#wire/dcp.ts';
 
 export interface SystemEvent {
   kind: EventKind;

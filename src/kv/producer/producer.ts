@@ -1,5 +1,6 @@
 // The change streams of one connection: which there are, how much may be sent, whether the client is still there.
 import type { Clock, Timer } from '#ports/clock.ts';
+import { EndReason, type MarkerVersion, OpenFlag } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
 import type { Output } from '#wire/output.ts';
 import type { BucketAccess } from '../collections/access.ts';
@@ -11,7 +12,6 @@ import type { Client, Streamer } from '../session/client.ts';
 import { type Controls, defaultControls } from '../stream/controls.ts';
 import { isBarred } from '../stream/filter.ts';
 import { type ItemForm, MessageWriter } from '../stream/message-writer.ts';
-import { EndReason, type MarkerVersion, OpenFlag } from '../stream/messages.ts';
 import { Stream, type StreamHost, type StreamOptions } from '../stream/stream.ts';
 import { ClientWatch } from './client-watch.ts';
 

@@ -1,5 +1,5 @@
 // What a client may set on a connection of change streams, by name and text.
-import type { MarkerVersion } from './messages.ts';
+import type { MarkerVersion } from '#wire/dcp.ts';
 
 export interface Controls {
   noop: boolean;

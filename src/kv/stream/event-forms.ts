@@ -1,7 +1,9 @@
 // System events as clients read them (public documents: kv_engine docs/dcp/documentation/commands/system_event.md and
 // engines/ep/src/collections/events.fbs): numbers in a row, or a FlatBuffers table where the client asked for that.
+
+import { EventKind } from '#wire/dcp.ts';
 import { encodeTable, type Field } from '#wire/flatbuffer.ts';
-import { EventKind, isDrop, isScopeEvent, type SystemEvent } from '../data/system-events.ts';
+import { isDrop, isScopeEvent, type SystemEvent } from '../data/system-events.ts';
 
 export interface EventForm {
   /** Which form the value has: 0, 1 with a maximum time to live, 2 a table. */

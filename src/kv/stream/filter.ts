@@ -1,9 +1,11 @@
 // Which documents a stream is about: the whole bucket, one scope, or some collections, as the request's JSON says.
+
+import { EventKind } from '#wire/dcp.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import type { BucketAccess } from '../collections/access.ts';
 import type { Collections } from '../collections/collections.ts';
-import { EventKind, isScopeEvent, type SystemEvent } from '../data/system-events.ts';
+import { isScopeEvent, type SystemEvent } from '../data/system-events.ts';
 import { collectionIdOf } from '../vbucket/collections.ts';
 
 export type Filter =

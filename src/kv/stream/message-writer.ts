@@ -1,14 +1,15 @@
 // Writes the messages of one connection's streams, each document in the form that the client asked for.
 import { writeU32 } from '#wire/bytes.ts';
+import { type MarkerVersion, Message } from '#wire/dcp.ts';
 import { headerBytes, Magic } from '#wire/frame.ts';
 import type { Output } from '#wire/output.ts';
+import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
+import { bodyStart } from '#wire/xattr-section.ts';
 import { CutBits, type CutItem } from '../data/cut.ts';
-import { snappyCompress, snappyInflate } from '../value/snappy.ts';
-import { bodyStart, systemXattrs } from '../value/xattrs.ts';
+import { systemXattrs } from '../value/xattrs.ts';
 import { maxBodyBytes, maxSystemXattrBytes } from '../vbucket/drafts.ts';
 import type { EventForm } from './event-forms.ts';
-import { type MarkerVersion, Message } from './messages.ts';
 
 /** How the client wants its documents. */
 export interface ItemForm {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
+import { snappyCompress } from '#wire/snappy.ts';
 import { withXattrs } from '../../../test/support/a-bucket.ts';
 import { aBucket, aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import { DcpClient, liveDocuments } from '../../../test/support/dcp-client.ts';
@@ -8,7 +9,6 @@ import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts
 import { type BucketSpec, type KvDesired, Privilege } from '../admin.ts';
 import { defaultManifest } from '../bucket/manifest.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
-import { snappyCompress } from '../value/snappy.ts';
 
 interface Extra {
   vb?: number;

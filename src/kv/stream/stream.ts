@@ -5,6 +5,7 @@
 // and the vbucket goes on changing, the snapshot under way is announced anew with a later end: a client is told that
 // its state is whole only when it is.
 
+import { EndReason, type MarkerVersion, SnapshotFlag } from '#wire/dcp.ts';
 import type { Collections } from '../collections/collections.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';
 import { type CutItem, CutReader, emptyCutItem } from '../data/cut.ts';
@@ -13,7 +14,6 @@ import { decodeEvent, isEventKey } from '../data/system-events.ts';
 import { formOf } from './event-forms.ts';
 import { type Filter, passes, passesEvent, without } from './filter.ts';
 import type { Address, ItemForm, MessageWriter } from './message-writer.ts';
-import { EndReason, type MarkerVersion, SnapshotFlag } from './messages.ts';
 
 /** What a stream needs of its connection. */
 export interface StreamHost {

@@ -1,7 +1,13 @@
 // What is wrong with a sub-document request whatever the document holds.
 import { Status } from '#wire/status.ts';
+import {
+  DocFlag,
+  type OperationTraits,
+  operationTraits,
+  PathFlag,
+  SubdocOpcode,
+} from '#wire/subdoc-opcodes.ts';
 import { isKnownMacro } from './macros.ts';
-import { DocFlag, type OperationTraits, operationTraits, PathFlag, SubdocOpcode } from './opcodes.ts';
 import { pathBytesLimit } from './path.ts';
 import type { Spec, SubdocFeatures, SubdocRequest } from './request.ts';
 import { isVirtualName } from './virtual.ts';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DocFlag, SubdocOpcode as Op, PathFlag } from '#wire/subdoc-opcodes.ts';
 import {
   aContext,
   aDocument,
@@ -11,7 +12,6 @@ import {
 import { crc32c } from '../value/crc32c.ts';
 import type { SubdocContext, SubdocDocument } from './document.ts';
 import { executeLookup } from './execute.ts';
-import { DocFlag, SubdocOpcode as Op, PathFlag } from './opcodes.ts';
 import { decodeMultiLookup, decodeSingle } from './specs.ts';
 
 const { xattr, binary } = PathFlag;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DocFlag, SubdocOpcode as Op, PathFlag } from '#wire/subdoc-opcodes.ts';
 import { aContext, aDocument, aDocumentWithXattrs, noDocument } from '../../../test/support/subdoc.ts';
 import { aMutation, shown } from '../../../test/support/subdoc-mutation.ts';
 import { crc32c } from '../value/crc32c.ts';
 import { bodyBytesLimit, xattrBytesLimit } from '../value/xattrs.ts';
-import { DocFlag, SubdocOpcode as Op, PathFlag } from './opcodes.ts';
 
 const { xattr, mkdirP, expandMacros, binary } = PathFlag;
 const { mkdoc, add, accessDeleted, createAsDeleted, revive } = DocFlag;

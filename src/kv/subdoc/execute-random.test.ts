@@ -2,6 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Datatype, Status } from '#wire/status.ts';
+import {
+  DocFlag,
+  SubdocOpcode as Op,
+  type OperationTraits,
+  operationTraits,
+  PathFlag,
+} from '#wire/subdoc-opcodes.ts';
+import { bodyStart } from '#wire/xattr-section.ts';
 import { aSeed, type Random, randomBytes, randomJson } from '../../../test/support/random.ts';
 import {
   aContext,
@@ -13,10 +21,9 @@ import {
   noDocument,
 } from '../../../test/support/subdoc.ts';
 import { isJson } from '../value/json.ts';
-import { bodyStart, isXattrs } from '../value/xattrs.ts';
+import { isXattrs } from '../value/xattrs.ts';
 import type { SubdocDocument } from './document.ts';
 import { executeLookup, executeMutation, type MutationOutcome } from './execute.ts';
-import { DocFlag, SubdocOpcode as Op, type OperationTraits, operationTraits, PathFlag } from './opcodes.ts';
 import { decodeMultiLookup, decodeMultiMutation } from './specs.ts';
 
 const decoding = { features: allFeatures, hasCas: false };

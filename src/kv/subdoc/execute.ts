@@ -5,12 +5,12 @@
 // A mutation is all or nothing. Store only for status 00 and cd: `value` with `datatype` and `flags`, the request's
 // expiry, as a tombstone when `deleted`.
 import { Datatype, Status } from '#wire/status.ts';
+import { DocFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { bodyBytesLimit, systemXattrs, xattrBytesLimit } from '../value/xattrs.ts';
 import type { SubdocContext, SubdocDocument } from './document.ts';
 import { emptyBytes } from './edit.ts';
 import { lookUpSpec } from './lookup.ts';
 import { MutationRun } from './mutation-run.ts';
-import { DocFlag, SubdocOpcode } from './opcodes.ts';
 import { partsOf } from './parts.ts';
 import type { SubdocRequest } from './request.ts';
 import { isSystem } from './xattr-paths.ts';

@@ -1,10 +1,10 @@
 // One lookup operation on a document.
 import { Status } from '#wire/status.ts';
-import { getXattr } from '../value/xattrs.ts';
+import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { getXattr } from '#wire/xattr-section.ts';
 import { decodeBinary } from './binary.ts';
 import type { SubdocContext, SubdocDocument } from './document.ts';
 import { answered, type Edit, failed } from './edit.ts';
-import { PathFlag, SubdocOpcode } from './opcodes.ts';
 import { lookUp } from './operations.ts';
 import type { ValueParts } from './parts.ts';
 import type { Spec } from './request.ts';

@@ -1,13 +1,14 @@
 // One mutation on its way: the parts of the document's value, changed by one operation after the other.
 import { Status } from '#wire/status.ts';
+import { DocFlag, operationTraits, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { getXattr } from '#wire/xattr-section.ts';
 import { crc32c } from '../value/crc32c.ts';
 import { isJson } from '../value/json.ts';
-import { getXattr, removeXattr, setXattr } from '../value/xattrs.ts';
+import { removeXattr, setXattr } from '../value/xattrs.ts';
 import { decodeBinary, encodeBinary } from './binary.ts';
 import type { SubdocContext, SubdocDocument } from './document.ts';
 import { type Edit, emptyBytes } from './edit.ts';
 import { expandMacro, isChecksumMacro } from './macros.ts';
-import { DocFlag, operationTraits, PathFlag, SubdocOpcode } from './opcodes.ts';
 import { lookUp, mutate } from './operations.ts';
 import { partsOf, type ValueParts } from './parts.ts';
 import type { Spec, SubdocRequest } from './request.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
+import { SubdocOpcode as Op } from '#wire/subdoc-opcodes.ts';
 import { aSeed, type Json, type Random, randomJson } from '../../../test/support/random.ts';
 import { isJson } from '../value/json.ts';
-import { SubdocOpcode as Op } from './opcodes.ts';
 import { lookUp, mutate } from './operations.ts';
 
 type Step = string | number;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
-import { SubdocOpcode as Op } from './opcodes.ts';
+import { SubdocOpcode as Op } from '#wire/subdoc-opcodes.ts';
 import { lookUp, mutate } from './operations.ts';
 
 const hex = (status: number) => status.toString(16);

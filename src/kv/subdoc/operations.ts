@@ -1,12 +1,12 @@
 // The sub-document operations on one JSON text. Each finds its place by `locate` and splices bytes there, so that
 // number forms, key order and white space of the rest survive.
 import { Status } from '#wire/status.ts';
+import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { spaceEnd } from '../value/json.ts';
 import { addUnique, arrayInsert, pushFirst, pushLast } from './arrays.ts';
 import { counter } from './counter.ts';
 import { addMissing, answered, checkValue, type Edit, emptyBytes, failed, spliced } from './edit.ts';
 import { countEntries, locate, newMatch } from './locate.ts';
-import { SubdocOpcode } from './opcodes.ts';
 import { type PathComponent, parsePath } from './path.ts';
 
 /** One match and one path for all operations: none outlives its synchronous stretch. */

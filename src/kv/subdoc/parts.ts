@@ -1,6 +1,6 @@
 // A document's value in its two parts.
 import { Datatype } from '#wire/status.ts';
-import { bodyStart } from '../value/xattrs.ts';
+import { bodyStart } from '#wire/xattr-section.ts';
 import type { SubdocDocument } from './document.ts';
 import { emptyBytes } from './edit.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SubdocOpcode as Op } from '#wire/subdoc-opcodes.ts';
 import { aDocument } from '../../../test/support/subdoc.ts';
 import { aMutation } from '../../../test/support/subdoc-mutation.ts';
 import type { LookupOutcome, MutationOutcome } from './execute.ts';
-import { SubdocOpcode as Op } from './opcodes.ts';
 import { lookupReplyBytes, mutationReplyBytes, writeLookupReply, writeMutationReply } from './replies.ts';
 
 function lookupReply(outcome: LookupOutcome): string {

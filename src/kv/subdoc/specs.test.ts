@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
+import { DocFlag, SubdocOpcode as Op, PathFlag } from '#wire/subdoc-opcodes.ts';
 import { aSeed, randomBytes } from '../../../test/support/random.ts';
 import { aLookupSpec, allFeatures, aMutationSpec, noFeatures } from '../../../test/support/subdoc.ts';
-import { DocFlag, SubdocOpcode as Op, PathFlag } from './opcodes.ts';
 import type { SubdocRequest } from './request.ts';
 import { decodeMultiLookup, decodeMultiMutation, decodeSingle, specLimit } from './specs.ts';
 

@@ -7,9 +7,9 @@
 //   lookup spec:    u8 opcode, u8 flags, u16 path bytes, path
 //   mutation spec:  u8 opcode, u8 flags, u16 path bytes, u32 value bytes, path, value
 import { Status } from '#wire/status.ts';
+import { operationTraits } from '#wire/subdoc-opcodes.ts';
 import { checkSpec, checkTogether } from './checks.ts';
 import { emptyBytes } from './edit.ts';
-import { operationTraits } from './opcodes.ts';
 import { pathBytesLimit } from './path.ts';
 import type { Spec, SubdocFeatures, SubdocRequest } from './request.ts';
 import { xattrKeyOf } from './xattr-paths.ts';

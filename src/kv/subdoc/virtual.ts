@@ -1,7 +1,7 @@
 // Virtual xattrs: what the server knows of a document, readable as if it were stored in xattrs.
 import { Datatype } from '#wire/status.ts';
+import { XattrWalk } from '#wire/xattr-section.ts';
 import { crc32c } from '../value/crc32c.ts';
-import { XattrWalk } from '../value/xattrs.ts';
 import type { SubdocContext, SubdocDocument } from './document.ts';
 
 export function isVirtualName(name: string): boolean {

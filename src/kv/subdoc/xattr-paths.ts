@@ -1,10 +1,11 @@
 // The first component of an xattr path is the xattr's key. The operations work on a JSON text, so an xattr is put
 // into one: an object with the key as its only member, where the whole path leads to its place.
+
+import { PathFlag } from '#wire/subdoc-opcodes.ts';
 import { isUtf8Range } from '../value/json.ts';
 import { isXattrKey, xattrKeyLimit } from '../value/xattrs.ts';
 import { emptyBytes } from './edit.ts';
 import { locate, newMatch } from './locate.ts';
-import { PathFlag } from './opcodes.ts';
 import type { PathComponent } from './path.ts';
 import type { Spec } from './request.ts';
 

@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bodyStart, getXattr, XattrWalk } from '#wire/xattr-section.ts';
 import { aSeed, randomBytes } from '../../../test/support/random.ts';
-import {
-  bodyStart,
-  getXattr,
-  isXattrKey,
-  isXattrs,
-  removeXattr,
-  setXattr,
-  systemXattrBytes,
-  systemXattrs,
-  XattrWalk,
-} from './xattrs.ts';
+import { isXattrKey, isXattrs, removeXattr, setXattr, systemXattrBytes, systemXattrs } from './xattrs.ts';
 
 const bytesOf = (text: string) => Buffer.from(text);
 const empty = Buffer.alloc(0);

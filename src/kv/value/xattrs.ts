@@ -2,7 +2,8 @@
 //   u32 bytes of all pairs; each pair: u32 bytes of the rest of it, key, 0x00, JSON value, 0x00; then the body.
 // Sections that come from clients pass `isXattrs` first; everything else here walks sections known to be good.
 // A section in hand is a Buffer with its u32 in front; an empty Buffer stands for no xattrs at all.
-import { assert } from '#base/assert.ts';
+import { readU32 } from '#wire/bytes.ts';
+import { bodyStart, XattrWalk } from '#wire/xattr-section.ts';
 import { isJson, isUtf8Range } from './json.ts';
 
 /** Keys of xattrs are shorter than this. */
@@ -15,13 +16,6 @@ export const bodyBytesLimit = 20 << 20;
 
 const noSection = Buffer.alloc(0);
 
-/** Where the body starts in a value that begins with an xattr section, or -1 when the section runs over the end. */
-export function bodyStart(bytes: Uint8Array, start: number, end: number): number {
-  if (end - start < 4) return -1;
-  const body = start + 4 + readLength(bytes, start);
-  return body > end ? -1 : body;
-}
-
 /** Whether a value from a client begins with a well-formed xattr section: lengths, keys, JSON values, no key twice. */
 export function isXattrs(bytes: Buffer, start: number, end: number): boolean {
   const sectionEnd = bodyStart(bytes, start, end);
@@ -30,7 +24,7 @@ export function isXattrs(bytes: Buffer, start: number, end: number): boolean {
   let at = start + 4;
   while (at < sectionEnd) {
     if (sectionEnd - at < 7) return false;
-    const pairEnd = at + 4 + readLength(bytes, at);
+    const pairEnd = at + 4 + readU32(bytes, at);
     if (pairEnd > sectionEnd || bytes[pairEnd - 1] !== 0) return false;
     const keyEnd = bytes.indexOf(0, at + 4);
     if (keyEnd >= pairEnd - 1 || !isXattrKey(bytes, at + 4, keyEnd)) return false;
@@ -69,63 +63,8 @@ function isControlOrPunctuation(byte: number): boolean {
   );
 }
 
-/** Walks the pairs of a good section; the fields hold the ranges of the pair that `next` found. */
-export class XattrWalk {
-  pairStart = 0;
-  keyStart = 0;
-  keyEnd = 0;
-  valueStart = 0;
-  valueEnd = 0;
-  private bytes: Uint8Array = noSection;
-  private at = 0;
-  private end = 0;
-
-  /** Sets out on the section that begins at `start`; a `start` at `end` is a value without one. */
-  begin(bytes: Uint8Array, start: number, end: number): void {
-    this.bytes = bytes;
-    this.at = start + 4;
-    this.end = start === end ? 0 : bodyStart(bytes, start, end);
-    assert(this.end >= 0, 'an xattr section runs over the end of its value');
-  }
-
-  next(): boolean {
-    if (this.at >= this.end) return false;
-    this.pairStart = this.at;
-    this.keyStart = this.at + 4;
-    this.at = this.keyStart + readLength(this.bytes, this.pairStart);
-    this.valueEnd = this.at - 1;
-    this.keyEnd = this.bytes.indexOf(0, this.keyStart);
-    this.valueStart = this.keyEnd + 1;
-    assert(this.at <= this.end && this.valueStart <= this.valueEnd, 'a stored xattr pair is broken');
-    return true;
-  }
-
-  /** True for `_` keys, which belong to the system: they outlive the document and need privileges of their own. */
-  get isSystem(): boolean {
-    return this.bytes[this.keyStart] === 0x5f;
-  }
-
-  isKey(key: Uint8Array): boolean {
-    if (this.keyEnd - this.keyStart !== key.length) return false;
-    for (let i = 0; i < key.length; i++) if (this.bytes[this.keyStart + i] !== key[i]) return false;
-    return true;
-  }
-
-  /** Where the walk stands: the end of the pair that `next` found. */
-  get pairEnd(): number {
-    return this.at;
-  }
-}
-
 /** One walk for all calls below: none outlives its synchronous stretch. */
 const walk = new XattrWalk();
-
-/** The JSON value of a key (a view, not a copy), or null. */
-export function getXattr(section: Buffer, key: Uint8Array): Buffer | null {
-  walk.begin(section, 0, section.length);
-  while (walk.next()) if (walk.isKey(key)) return section.subarray(walk.valueStart, walk.valueEnd);
-  return null;
-}
 
 /** A section with the key set: in its place when it is there, else at the end. */
 export function setXattr(section: Buffer, key: Uint8Array, value: Uint8Array): Buffer {
@@ -174,14 +113,4 @@ export function systemXattrs(bytes: Buffer, start: number, end: number): Buffer 
   walk.begin(bytes, start, end);
   while (walk.next()) if (walk.isSystem) to += bytes.copy(section, to, walk.pairStart, walk.pairEnd);
   return section;
-}
-
-function readLength(bytes: Uint8Array, at: number): number {
-  return (
-    (((bytes[at] as number) << 24) |
-      ((bytes[at + 1] as number) << 16) |
-      ((bytes[at + 2] as number) << 8) |
-      (bytes[at + 3] as number)) >>>
-    0
-  );
 }

@@ -1,10 +1,12 @@
 // Turns a request into the draft of a document's next version: expiry, kept xattrs, what a tombstone keeps, sizes.
+
+import { snappyInflate } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
+import { bodyStart } from '#wire/xattr-section.ts';
 import { CutBits, type CutItem } from '../data/cut.ts';
 import type { MutationRequest } from '../data/documents.ts';
 import { Bit, Word } from '../memory/layout.ts';
-import { snappyInflate } from '../value/snappy.ts';
-import { bodyStart, systemXattrBytes, systemXattrs } from '../value/xattrs.ts';
+import { systemXattrBytes, systemXattrs } from '../value/xattrs.ts';
 import type { Draft, Items } from './items.ts';
 
 const mebibyte = 1024 * 1024;

@@ -1,5 +1,6 @@
 // Which scopes and collections a vbucket's history has told of, and the events that lead from one such state to another.
-import { EventKind, type SystemEvent } from '../data/system-events.ts';
+import { EventKind } from '#wire/dcp.ts';
+import type { SystemEvent } from '../data/system-events.ts';
 
 export interface CollectionState {
   scopeId: number;

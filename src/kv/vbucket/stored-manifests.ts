@@ -1,7 +1,8 @@
 // What the files told of the scopes and collections of each vbucket, gathered at warm-up from its system events. One
 // column for each scope and collection, since there may be a thousand of them in each of a thousand vbuckets.
 
-import { EventKind, isDrop, isScopeEvent, type SystemEvent } from '../data/system-events.ts';
+import { EventKind } from '#wire/dcp.ts';
+import { isDrop, isScopeEvent, type SystemEvent } from '../data/system-events.ts';
 import { firstState, type ManifestState } from './manifest-state.ts';
 
 interface Column {

@@ -52,3 +52,13 @@ export type EndReason = (typeof EndReason)[keyof typeof EndReason];
 
 /** Version of the snapshot marker that a client understands. */
 export type MarkerVersion = 1 | 2 | 2.2;
+
+/** What a system event says of a scope or a collection. */
+export const EventKind = {
+  createCollection: 0,
+  dropCollection: 1,
+  createScope: 3,
+  dropScope: 4,
+  modifyCollection: 5,
+} as const;
+export type EventKind = (typeof EventKind)[keyof typeof EventKind];

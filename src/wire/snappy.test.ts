@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aSeed, type Random, randomBytes, randomJson } from '../../../test/support/random.ts';
+import { aSeed, type Random, randomBytes, randomJson } from '../../test/support/random.ts';
 import { snappyBound, snappyCompress, snappyInflate, snappyInflateInto, snappyLength } from './snappy.ts';
 
 const limit = 1 << 24;
