@@ -212,15 +212,23 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
       return false;
     }
     this.figures.pages++;
+    // A change made it ready before its turn came: the turn is another's.
+    this.waiting.delete(stream);
     return true;
   }
 
   backfillDone(): void {
     this.figures.pages--;
+    this.wakeWaiting();
+  }
+
+  /** As many streams as there are free pages. One may need none by now, so that this is done now and then as well. */
+  private wakeWaiting(): void {
+    let free = producerLimits.pages - this.figures.pages;
     for (const stream of this.waiting) {
+      if (free-- <= 0) return;
       this.waiting.delete(stream);
       this.ready(stream);
-      return;
     }
   }
 
@@ -303,6 +311,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
       if (isNoopDue) this.writer.noop(this.watch.nextNoop(nowMs));
       for (const stream of this.streams.values()) if (this.hasRoom) stream.tellPosition();
     });
+    this.wakeWaiting();
     this.schedule();
   }
 
