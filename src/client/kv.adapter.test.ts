@@ -11,9 +11,10 @@ const document = { collectionId: 0, key: 'k' };
 async function withServer(statuses: number[], use: (client: KvClient) => Promise<void>): Promise<number> {
   let requests = 0;
   const server = createServer((socket) => {
-    socket.on('data', () => {
+    socket.on('data', (request) => {
       const reply = Buffer.alloc(24);
       reply[0] = 0x81;
+      request.copy(reply, 12, 12, 16); // the opaque
       reply.writeUInt16BE(statuses[Math.min(requests++, statuses.length - 1)] as number, 6);
       socket.write(reply);
     });

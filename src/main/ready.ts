@@ -1,8 +1,10 @@
 // When a node may call itself ready: a REST call and a document operation through the advertised addresses have succeeded.
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
-import { KvClient, Opcode } from '#client/kv.adapter.ts';
+import { KvClient } from '#client/kv.adapter.ts';
 import { rest } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
+import { GetClusterConfig, Noop } from '#wire/commands/session.ts';
+import { Status } from '#wire/status.ts';
 
 /** Addresses as clients use them. */
 export interface NodeAddresses {
@@ -36,7 +38,6 @@ export interface ProbeTarget {
 const kvTimeoutMs = 5_000;
 const patienceMs = 30_000;
 const probeKey = 'divan:ready';
-const Status = { success: 0, keyNotFound: 1 };
 
 /** Tries until everything answers; throws the last reason after thirty seconds. */
 export async function untilReady(target: ProbeTarget, clock: Clock): Promise<void> {
@@ -60,10 +61,10 @@ async function probe(target: ProbeTarget): Promise<void> {
     throw new Error(`GET /whoami answered ${answer.status}`);
   const client = await KvClient.open(target.host, target.kvPort, kvTimeoutMs, target.localAddress);
   try {
-    await client.expect({ opcode: Opcode.noop });
+    await client.expect({ opcode: Noop.opcode });
     if (target.account === null) return;
     await client.login(target.account.username, target.account.password);
-    if (target.buckets.length === 0) await client.expect({ opcode: Opcode.getClusterConfig });
+    if (target.buckets.length === 0) await client.expect({ opcode: GetClusterConfig.opcode });
     for (const bucket of target.buckets) await readFrom(client, bucket);
   } finally {
     client.close();

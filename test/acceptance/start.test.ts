@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { connect } from 'couchbase';
-import { vbucketOf } from '#client/kv.adapter.ts';
+import { vbucketOf } from '#client/document-key.ts';
 import { dataClient, get } from '../support/data-client.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
 

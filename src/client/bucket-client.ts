@@ -1,0 +1,351 @@
+// Documents of one bucket over one connection: many requests at once, values inflated here and not in the data service.
+import { deferred } from '#base/deferred.ts';
+import { GetAllVbSeqnos, GetCollectionId, GetFailoverLog, GetManifest, Stat } from '#wire/commands/bucket.ts';
+import { Add, Delete, Get, Replace, SetDocument } from '#wire/commands/documents.ts';
+import { SubdocMultiLookup, SubdocMultiMutation } from '#wire/commands/subdocument.ts';
+import { Feature } from '#wire/features.ts';
+import type { Frame } from '#wire/frame.ts';
+import { RequestFrame } from '#wire/framing.ts';
+import type { RequestParts } from '#wire/output.ts';
+import { snappyInflate } from '#wire/snappy.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import { DataPortError, StatusError } from './data-port-error.ts';
+import { documentKey, vbucketCount, vbucketOf } from './document-key.ts';
+import { pipelined } from './pipelined.ts';
+import {
+  decodeFailedWrite,
+  decodeReads,
+  encodeReads,
+  encodeWrites,
+  type PathRead,
+  type PathResult,
+  type PathWrite,
+} from './subdoc.ts';
+import { casOf, type WireAccount, type WireAddress, WireConnection } from './wire-connection.adapter.ts';
+
+const features = [
+  Feature.mutationSeqno,
+  Feature.xattr,
+  Feature.xerror,
+  Feature.selectBucket,
+  Feature.snappy,
+  Feature.json,
+  Feature.unorderedExecution,
+  Feature.altRequest,
+  Feature.syncReplication,
+  Feature.collections,
+  Feature.preserveTtl,
+  Feature.virtualXattr,
+  Feature.createAsDeleted,
+  Feature.documentMacro,
+  Feature.multipleXattrKeys,
+];
+
+/** Of a body of 20 MiB with its attributes. */
+export const inflatedBytesMax = 22 << 20;
+/** Common flags of client libraries: JSON. */
+export const jsonFlags = 0x02000000;
+
+export interface BucketClientOptions {
+  address: WireAddress;
+  account: WireAccount;
+  bucket: string;
+}
+
+export interface FetchedDocument {
+  /** Inflated. */
+  value: Buffer;
+  isJson: boolean;
+  cas: bigint;
+  flags: number;
+}
+
+export interface FetchedParts {
+  cas: bigint;
+  results: PathResult[];
+}
+
+export type DurabilityLevel = 'none' | 'majority' | 'majorityAndPersistActive' | 'persistToMajority';
+
+export interface StoreRequest {
+  /** `remove` of a document that is not there answers keyNotFound. */
+  kind: 'add' | 'set' | 'replace' | 'remove';
+  key: string;
+  value: Uint8Array;
+  /** 0n: whatever the document has. */
+  cas: bigint;
+  /** Absolute seconds since 1970, 0: none, 'keep': as the document has it. */
+  expiry: number | 'keep';
+  flags?: number;
+  durability?: DurabilityLevel;
+  /** Extended attributes and document flags; with them the request is one on parts of a document. */
+  parts?: { writes: readonly PathWrite[]; docFlags: number };
+}
+
+/** Where a change is in the history of its vbucket. */
+export interface ChangeToken {
+  vb: number;
+  uuid: bigint;
+  seqno: number;
+}
+
+export type StoreReply = { status: number; cas: bigint; token: ChangeToken | null; failedPart: number };
+
+export class BucketClient {
+  readonly bucket: string;
+  readonly connection: WireConnection;
+
+  private constructor(bucket: string, connection: WireConnection) {
+    this.bucket = bucket;
+    this.connection = connection;
+  }
+
+  /**
+   * @throws StatusError noBucket or noAccess when the bucket cannot be entered
+   * @throws DataPortError without a connection
+   */
+  static async open({ address, account, bucket }: BucketClientOptions): Promise<BucketClient> {
+    const connection = await WireConnection.open(address);
+    try {
+      await connection.hello(features);
+      await connection.authenticate(account);
+      const status = await connection.selectBucket(bucket);
+      if (status !== Status.success) throw new StatusError(0x89, status);
+      return new BucketClient(bucket, connection);
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  get isClosed(): boolean {
+    return this.connection.isClosed;
+  }
+
+  close(): void {
+    this.connection.close();
+  }
+
+  /** A document, or the status why there is none, for each key in its order. */
+  async getMany(
+    collectionId: number,
+    keys: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<(FetchedDocument | number)[]> {
+    const found = new Array<FetchedDocument | number>(keys.length);
+    await pipelined(this.connection, {
+      count: keys.length,
+      signal,
+      request: (index) => onDocument(Get.opcode, collectionId, keys[index] as string),
+      take: (index, frame) => {
+        found[index] = frame.vb === Status.success ? fetched(frame) : frame.vb;
+      },
+    });
+    return found;
+  }
+
+  /** The same parts of each document, or the status why there are none. A missing part has its own status. */
+  async lookupMany(
+    collectionId: number,
+    keys: readonly string[],
+    reads: readonly PathRead[],
+    signal?: AbortSignal,
+  ): Promise<(FetchedParts | number)[]> {
+    const value = encodeReads(reads);
+    const found = new Array<FetchedParts | number>(keys.length);
+    await pipelined(this.connection, {
+      count: keys.length,
+      signal,
+      request: (index) => ({
+        ...onDocument(SubdocMultiLookup.opcode, collectionId, keys[index] as string),
+        value,
+      }),
+      take: (index, frame) => {
+        const hasParts = frame.vb === Status.success || frame.vb === Status.subdocMultiPathFailure;
+        found[index] = hasParts ? { cas: casOf(frame), results: decodeReads(frame) } : frame.vb;
+      },
+    });
+    return found;
+  }
+
+  /** Never rejects for a single document. Writes of one key run in their order. */
+  async storeMany(
+    collectionId: number,
+    requests: readonly StoreRequest[],
+    signal?: AbortSignal,
+  ): Promise<StoreReply[]> {
+    const replies = new Array<StoreReply>(requests.length);
+    await pipelined(this.connection, {
+      count: requests.length,
+      signal,
+      request: (index) => storeRequest(collectionId, requests[index] as StoreRequest),
+      take: (index, frame) => {
+        replies[index] = storeReply(frame, vbucketOf((requests[index] as StoreRequest).key));
+      },
+    });
+    return replies;
+  }
+
+  /** The latest seqno of every vbucket, of one collection when it is named; 0 where there is none. */
+  async highSeqnos(collectionId?: number): Promise<Float64Array> {
+    const activeOnly = 1;
+    const extras = Buffer.alloc(collectionId === undefined ? 4 : 8);
+    extras.writeUInt32BE(activeOnly);
+    if (collectionId !== undefined) extras.writeUInt32BE(collectionId, 4);
+    const { value } = await this.connection.expect({ opcode: GetAllVbSeqnos.opcode, extras });
+    const seqnos = new Float64Array(vbucketCount);
+    for (let at = 0; at + 10 <= value.length; at += 10)
+      seqnos[value.readUInt16BE(at)] = Number(value.readBigUInt64BE(at + 2));
+    return seqnos;
+  }
+
+  /** History of a vbucket, newest first. */
+  async failoverLog(vb: number): Promise<{ uuid: bigint; seqno: number }[]> {
+    const { value } = await this.connection.expect({ opcode: GetFailoverLog.opcode, vb });
+    return failoverEntries(value);
+  }
+
+  /** The newest uuid of every vbucket. */
+  async uuids(): Promise<BigUint64Array> {
+    const uuids = new BigUint64Array(vbucketCount);
+    await pipelined(this.connection, {
+      count: vbucketCount,
+      request: (vb) => ({ opcode: GetFailoverLog.opcode, vb }),
+      take: (vb, frame) => {
+        if (frame.vb === Status.success) uuids[vb] = frame.buffer.readBigUInt64BE(frame.valueStart);
+      },
+    });
+    return uuids;
+  }
+
+  /** undefined: there is none of this name. */
+  async collectionId(scope: string, collection: string): Promise<number | undefined> {
+    const value = Buffer.from(`${scope}.${collection}`);
+    const reply = await this.connection.request({ opcode: GetCollectionId.opcode, value });
+    if (reply.status === Status.success) return reply.extras.readUInt32BE(8);
+    if (reply.status === Status.unknownScope || reply.status === Status.unknownCollection) return undefined;
+    throw new StatusError(GetCollectionId.opcode, reply.status);
+  }
+
+  /** Scopes and collections as JSON text. */
+  async manifest(): Promise<string> {
+    return (await this.connection.expect({ opcode: GetManifest.opcode })).value.toString();
+  }
+
+  /** A group of statistics by name. */
+  stats(group: string): Promise<ReadonlyMap<string, string>> {
+    const figures = new Map<string, string>();
+    const done = deferred<ReadonlyMap<string, string>>();
+    this.connection.send({ opcode: Stat.opcode, key: Buffer.from(group) }, (frame) => {
+      if (frame === null) {
+        done.reject(new DataPortError('the connection to the data port ended'));
+        return true;
+      }
+      const { buffer, keyStart, valueStart, end } = frame;
+      if (frame.vb !== Status.success) done.reject(new StatusError(Stat.opcode, frame.vb));
+      else if (keyStart === valueStart) done.resolve(figures);
+      else
+        figures.set(buffer.toString('utf8', keyStart, valueStart), buffer.toString('utf8', valueStart, end));
+      return frame.vb !== Status.success || keyStart === valueStart;
+    });
+    return done.promise;
+  }
+
+  /** How many documents a collection has. */
+  async itemCount(collectionId: number): Promise<number> {
+    const figures = await this.stats(`collections-byid 0x${collectionId.toString(16)}`);
+    for (const [name, value] of figures) if (name.endsWith(':items')) return Number(value);
+    return 0;
+  }
+}
+
+const onDocument = (opcode: number, collectionId: number, key: string): RequestParts => ({
+  opcode,
+  vb: vbucketOf(key),
+  key: documentKey(collectionId, key),
+});
+
+function fetched(frame: Frame): FetchedDocument {
+  const { buffer, extrasStart, keyStart, valueStart, end, datatype } = frame;
+  const flags = keyStart - extrasStart === 4 ? buffer.readUInt32BE(extrasStart) : 0;
+  const value = inflatedValue(buffer, valueStart, end, datatype);
+  return { value, isJson: (datatype & Datatype.json) !== 0, cas: casOf(frame), flags };
+}
+
+/** A value with memory of its own, inflated. */
+function inflatedValue(buffer: Buffer, start: number, end: number, datatype: number): Buffer {
+  if ((datatype & Datatype.snappy) === 0) return Buffer.from(buffer.subarray(start, end));
+  const inflated = snappyInflate(buffer, start, end, inflatedBytesMax);
+  if (inflated === null) throw new DataPortError('the data port sent a value that cannot be inflated');
+  return inflated;
+}
+
+export function failoverEntries(value: Buffer): { uuid: bigint; seqno: number }[] {
+  const entries = [];
+  for (let at = 0; at + 16 <= value.length; at += 16)
+    entries.push({ uuid: value.readBigUInt64BE(at), seqno: Number(value.readBigUInt64BE(at + 8)) });
+  return entries;
+}
+
+const opcodes = {
+  add: Add.opcode,
+  set: SetDocument.opcode,
+  replace: Replace.opcode,
+  remove: Delete.opcode,
+} as const;
+
+function storeRequest(collectionId: number, store: StoreRequest): RequestParts {
+  const { kind, key, cas, parts } = store;
+  const opcode = parts === undefined ? opcodes[kind] : SubdocMultiMutation.opcode;
+  return {
+    ...onDocument(opcode, collectionId, key),
+    casHi: Number(cas >> 32n),
+    casLo: Number(cas & 0xffffffffn),
+    framing: framingOf(store),
+    extras: extrasOf(store),
+    value: parts === undefined ? store.value : encodeWrites(parts.writes),
+  };
+}
+
+function extrasOf({ kind, flags = jsonFlags, expiry, parts }: StoreRequest): Buffer {
+  const seconds = expiry === 'keep' ? 0 : expiry;
+  if (parts !== undefined) {
+    const extras = Buffer.alloc(parts.docFlags === 0 ? 4 : 5);
+    extras.writeUInt32BE(seconds);
+    if (parts.docFlags !== 0) extras[4] = parts.docFlags;
+    return extras;
+  }
+  if (kind === 'remove') return Buffer.alloc(0);
+  const extras = Buffer.alloc(8);
+  extras.writeUInt32BE(flags);
+  extras.writeUInt32BE(seconds, 4);
+  return extras;
+}
+
+const levels = { none: 0, majority: 1, majorityAndPersistActive: 2, persistToMajority: 3 } as const;
+
+function framingOf({ kind, expiry, durability = 'none', parts }: StoreRequest): Buffer {
+  const framing: number[] = [];
+  if (durability !== 'none') framing.push((RequestFrame.durability << 4) | 1, levels[durability]);
+  const mayKeep = parts !== undefined || kind === 'set' || kind === 'replace';
+  if (expiry === 'keep' && mayKeep) framing.push(RequestFrame.preserveTtl << 4);
+  return Buffer.from(framing);
+}
+
+function storeReply(frame: Frame, vb: number): StoreReply {
+  const { buffer, extrasStart, keyStart } = frame;
+  const isPart = frame.opcode === SubdocMultiMutation.opcode && frame.vb === Status.subdocMultiPathFailure;
+  const hasToken = frame.vb === Status.success && keyStart - extrasStart >= 16;
+  return {
+    status: frame.vb,
+    cas: casOf(frame),
+    token: hasToken
+      ? {
+          vb,
+          uuid: buffer.readBigUInt64BE(extrasStart),
+          seqno: Number(buffer.readBigUInt64BE(extrasStart + 8)),
+        }
+      : null,
+    failedPart: isPart ? decodeFailedWrite(frame).status : 0,
+  };
+}

@@ -1,0 +1,254 @@
+// One connection of change streams on a bucket: streams are requested by vbucket, their messages go to one handler in order.
+// Flow control acknowledges what the handler has taken; NOOPs keep both sides sure of each other.
+import { deferred } from '#base/deferred.ts';
+import {
+  DcpBufferAck,
+  DcpCloseStream,
+  DcpControl,
+  DcpNoop,
+  DcpOpen,
+  DcpStreamRequest,
+} from '#wire/commands/stream.ts';
+import { type EndReason, Message, OpenFlag, StreamFlag } from '#wire/dcp.ts';
+import { Feature } from '#wire/features.ts';
+import { type Frame, Magic } from '#wire/frame.ts';
+import { Status } from '#wire/status.ts';
+import { failoverEntries } from './bucket-client.ts';
+import { Change, type CollectionEvent, eventOf, readSeqno } from './change.ts';
+import { DataPortError, StatusError } from './data-port-error.ts';
+import { type WireAccount, type WireAddress, WireConnection } from './wire-connection.adapter.ts';
+
+export interface FailoverEntry {
+  uuid: bigint;
+  seqno: number;
+}
+
+/** Up to where a client has the changes of a vbucket. All zero: nothing yet. */
+export interface StreamPosition {
+  uuid: bigint;
+  seqno: number;
+  /** Of the snapshot that the client is in; both equal to the seqno where it is complete. */
+  snapshotStart: number;
+  snapshotEnd: number;
+}
+
+export interface StreamRequest {
+  from: StreamPosition;
+  /** Changes up to this seqno, then the stream ends as finished; left out: for ever; 'latest': what is there now. */
+  until?: number | 'latest';
+}
+
+export type StreamReply =
+  /** History of the vbucket, newest first: the first uuid is the one to go on with. */
+  | { kind: 'open'; log: FailoverEntry[] }
+  /** The client has changes that the server has not: undo those after this seqno and request again. */
+  | { kind: 'rollback'; seqno: number }
+  | { kind: 'refused'; status: number };
+
+/** Gets the messages of all streams of a connection, in order for each vbucket. Nothing here may throw or wait. */
+export interface ChangeHandler {
+  /** The stream of a vbucket begins; its messages follow. The first uuid is of the history that they belong to. */
+  opened(vb: number, log: readonly FailoverEntry[]): void;
+  /** Valid during the call. */
+  change(change: Change): void;
+  snapshot(vb: number, start: number, end: number): void;
+  /** Nothing that the stream is about happened up to this seqno. */
+  advanced(vb: number, seqno: number): void;
+  event(event: CollectionEvent): void;
+  ended(vb: number, reason: EndReason): void;
+  /** Everything received so far has been handed over: a moment to commit. */
+  drained(): void;
+}
+
+export interface ChangeConnectionOptions {
+  address: WireAddress;
+  account: WireAccount;
+  bucket: string;
+  /** Of the connection, in statistics; another connection of the same name is closed. */
+  name: string;
+  /** Collection ids; left out: the whole bucket. */
+  collections?: readonly number[];
+  withXattrs: boolean;
+  /** Keys and metadata only. */
+  withoutValues?: boolean;
+  handler: ChangeHandler;
+}
+
+const features = [
+  Feature.xattr,
+  Feature.xerror,
+  Feature.selectBucket,
+  Feature.snappy,
+  Feature.json,
+  Feature.altRequest,
+  Feature.collections,
+];
+
+/** The server sends no more than this ahead of what was acknowledged. */
+const bufferBytes = 4 << 20;
+const acknowledgeBytes = 1 << 20;
+const noopSeconds = 10;
+const noEnd = 2n ** 64n - 1n;
+
+export class ChangeConnection {
+  readonly closed: Promise<DataPortError>;
+  private readonly connection: WireConnection;
+  private readonly options: ChangeConnectionOptions;
+  private readonly filter: Buffer;
+  private readonly taken = new Change();
+  private unacknowledged = 0;
+  private isPaused = false;
+
+  private constructor(connection: WireConnection, options: ChangeConnectionOptions) {
+    this.connection = connection;
+    this.options = options;
+    this.closed = connection.closed;
+    const { collections } = options;
+    const ids = collections?.map((id) => id.toString(16));
+    this.filter = ids === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify({ collections: ids }));
+    connection.onMessage = (frame) => this.message(frame);
+    connection.onDrained = () => this.drained();
+  }
+
+  /**
+   * @throws StatusError when the bucket cannot be entered, or has no change streams
+   * @throws DataPortError without a connection
+   */
+  static async open(options: ChangeConnectionOptions): Promise<ChangeConnection> {
+    const { address } = options;
+    const timeoutMs = Math.max(address.timeoutMs, noopSeconds * 3_000);
+    const connection = await WireConnection.open({ ...address, timeoutMs });
+    try {
+      await connection.hello(features);
+      await connection.authenticate(options.account);
+      const status = await connection.selectBucket(options.bucket);
+      if (status !== Status.success) throw new StatusError(0x89, status);
+      const opened = new ChangeConnection(connection, options);
+      await opened.begin();
+      return opened;
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  request(vb: number, { from, until }: StreamRequest): Promise<StreamReply> {
+    const extras = Buffer.alloc(48);
+    if (until === 'latest') extras.writeUInt32BE(StreamFlag.toLatest);
+    extras.writeBigUInt64BE(BigInt(from.seqno), 8);
+    extras.writeBigUInt64BE(typeof until === 'number' ? BigInt(until) : noEnd, 16);
+    extras.writeBigUInt64BE(from.uuid, 24);
+    extras.writeBigUInt64BE(BigInt(from.snapshotStart), 32);
+    extras.writeBigUInt64BE(BigInt(from.snapshotEnd), 40);
+    const answer = deferred<StreamReply>();
+    const request = { opcode: DcpStreamRequest.opcode, vb, extras, value: this.filter };
+    this.connection.send(request, (frame) => {
+      if (frame === null) answer.reject(new DataPortError('the connection of change streams ended'));
+      else answer.resolve(this.begun(vb, streamReply(frame)));
+      return true;
+    });
+    return answer.promise;
+  }
+
+  /** Before the messages behind the reply are handed over. */
+  private begun(vb: number, reply: StreamReply): StreamReply {
+    if (reply.kind === 'open') this.options.handler.opened(vb, reply.log);
+    return reply;
+  }
+
+  /** The handler gets the end of the stream; there may be none. */
+  async closeStream(vb: number): Promise<void> {
+    await this.connection.request({ opcode: DcpCloseStream.opcode, vb });
+  }
+
+  /** Takes nothing more until `resume`; the server stops sending soon. */
+  pause(): void {
+    this.isPaused = true;
+    this.connection.pause();
+  }
+
+  resume(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.connection.resume();
+    this.acknowledge();
+  }
+
+  close(): void {
+    this.connection.close();
+  }
+
+  private async begin(): Promise<void> {
+    const { connection, options } = this;
+    const extras = Buffer.alloc(8);
+    const withXattrs = options.withXattrs ? OpenFlag.includeXattrs : 0;
+    const withoutValues = options.withoutValues ? OpenFlag.noValue : 0;
+    extras.writeUInt32BE(OpenFlag.producer | OpenFlag.includeDeleteTimes | withXattrs | withoutValues, 4);
+    await connection.expect({ opcode: DcpOpen.opcode, extras, key: Buffer.from(options.name) });
+    const controls = {
+      connection_buffer_size: bufferBytes,
+      enable_noop: true,
+      set_noop_interval: noopSeconds,
+      enable_expiry_opcode: true,
+      send_stream_end_on_client_close_stream: true,
+    };
+    await Promise.all(
+      Object.entries(controls).map(([name, value]) =>
+        connection.expect({
+          opcode: DcpControl.opcode,
+          key: Buffer.from(name),
+          value: Buffer.from(String(value)),
+        }),
+      ),
+    );
+    connection.expectsMessages = true;
+  }
+
+  private message(frame: Frame): void {
+    if (frame.opcode === DcpNoop.opcode) {
+      this.connection.say({ magic: Magic.response, opcode: DcpNoop.opcode, opaque: frame.opaque });
+      return;
+    }
+    this.unacknowledged += frame.end - frame.start;
+    try {
+      this.dispatch(frame);
+    } catch (error) {
+      if (!(error instanceof DataPortError)) throw error;
+      this.close();
+    }
+  }
+
+  private dispatch(frame: Frame): void {
+    const { handler } = this.options;
+    const { buffer, extrasStart, opcode, vb } = frame;
+    if (opcode === Message.mutation || opcode === Message.deletion || opcode === Message.expiration) {
+      this.taken.fill(frame);
+      handler.change(this.taken);
+    } else if (opcode === Message.snapshotMarker)
+      handler.snapshot(vb, readSeqno(buffer, extrasStart), readSeqno(buffer, extrasStart + 8));
+    else if (opcode === Message.seqnoAdvanced) handler.advanced(vb, readSeqno(buffer, extrasStart));
+    else if (opcode === Message.systemEvent) handler.event(eventOf(frame));
+    else if (opcode === Message.streamEnd) handler.ended(vb, buffer.readUInt32BE(extrasStart) as EndReason);
+  }
+
+  private drained(): void {
+    this.options.handler.drained();
+    if (this.unacknowledged >= acknowledgeBytes) this.acknowledge();
+  }
+
+  private acknowledge(): void {
+    if (this.isPaused || this.unacknowledged === 0) return;
+    const extras = Buffer.alloc(4);
+    extras.writeUInt32BE(this.unacknowledged);
+    this.unacknowledged = 0;
+    this.connection.say({ opcode: DcpBufferAck.opcode, extras });
+  }
+}
+
+function streamReply(frame: Frame): StreamReply {
+  const { buffer, valueStart, end, vb: status } = frame;
+  if (status === Status.success)
+    return { kind: 'open', log: failoverEntries(buffer.subarray(valueStart, end)) };
+  if (status === Status.rollback) return { kind: 'rollback', seqno: readSeqno(buffer, valueStart) };
+  return { kind: 'refused', status };
+}

@@ -1,0 +1,157 @@
+// Follows the changes of a bucket's vbuckets for as long as it runs: connects again after a loss, requests streams from where the
+// follower is, has it undo what the server lost. What was applied, and what is kept of it, is the handler's.
+import type { Clock } from '#ports/clock.ts';
+import { EndReason } from '#wire/dcp.ts';
+import { Status } from '#wire/status.ts';
+import {
+  ChangeConnection,
+  type ChangeConnectionOptions,
+  type ChangeHandler,
+  type StreamPosition,
+} from './change-connection.ts';
+import { isPassing } from './data-port-error.ts';
+
+export interface FollowerHandler extends ChangeHandler {
+  /** Where a vbucket goes on; asked whenever its stream is requested. */
+  positionOf(vb: number): StreamPosition;
+  /** The server lost what came after this seqno. `positionOf` answers with none above it once this has resolved. */
+  rollback(vb: number, seqno: number): Promise<void> | void;
+  /** The connection was lost, or could not be made: for logs and states. It is tried again. */
+  lost(reason: Error): void;
+}
+
+export interface ChangeFollowerOptions extends Omit<ChangeConnectionOptions, 'handler'> {
+  vbuckets: readonly number[];
+  handler: FollowerHandler;
+  clock: Clock;
+}
+
+const retryMs = { first: 20, last: 5_000 } as const;
+
+/** Ends after which there is nothing to follow. All others are requested again. */
+const finalEnds: ReadonlySet<number> = new Set([
+  EndReason.finished,
+  EndReason.filterEmpty,
+  EndReason.lostPrivileges,
+]);
+
+export class ChangeFollower {
+  private readonly options: ChangeFollowerOptions;
+  private readonly stopped = new AbortController();
+  private readonly finished = new Set<number>();
+  private connection: ChangeConnection | null = null;
+  private running: Promise<void> | null = null;
+  private isPaused = false;
+
+  constructor(options: ChangeFollowerOptions) {
+    this.options = options;
+  }
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Resolves when the handler is called no more. */
+  async stop(): Promise<void> {
+    this.stopped.abort(new Error('the follower stops'));
+    this.connection?.close();
+    await this.running;
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    this.connection?.pause();
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    this.connection?.resume();
+  }
+
+  private get isStopped(): boolean {
+    return this.stopped.signal.aborted;
+  }
+
+  private async run(): Promise<void> {
+    const { clock, handler } = this.options;
+    let delayMs: number = retryMs.first;
+    while (!this.isStopped) {
+      const startedMs = clock.monotonicMs();
+      const reason = await this.follow();
+      if (this.isStopped) return;
+      handler.lost(reason);
+      if (clock.monotonicMs() - startedMs > retryMs.last) delayMs = retryMs.first;
+      await clock.sleep(delayMs, this.stopped.signal).catch(() => {}); // stopped: the loop sees it
+      delayMs = Math.min(delayMs * 2, retryMs.last);
+    }
+  }
+
+  /** Resolves with the reason why the connection is gone. */
+  private async follow(): Promise<Error> {
+    const { handler, vbuckets } = this.options;
+    try {
+      const connection = await ChangeConnection.open({
+        ...this.options,
+        handler: {
+          opened: (vb, log) => handler.opened(vb, log),
+          change: (change) => handler.change(change),
+          snapshot: (vb, start, end) => handler.snapshot(vb, start, end),
+          advanced: (vb, seqno) => handler.advanced(vb, seqno),
+          event: (event) => handler.event(event),
+          drained: () => handler.drained(),
+          ended: (vb, reason) => this.ended(vb, reason),
+        },
+      });
+      this.connection = connection;
+      if (this.isStopped) connection.close();
+      if (this.isPaused) connection.pause();
+      const requests = vbuckets
+        .filter((vb) => !this.finished.has(vb))
+        .map((vb) => this.request(connection, vb));
+      const failed = Promise.all(requests).then(
+        () => connection.closed,
+        (error: Error) => error,
+      );
+      const reason = await Promise.race([connection.closed, failed]);
+      connection.close();
+      await Promise.allSettled(requests);
+      return reason;
+    } catch (error) {
+      return error as Error;
+    } finally {
+      this.connection = null;
+    }
+  }
+
+  /** Resolves when the stream has begun, or there is none to begin. */
+  private async request(connection: ChangeConnection, vb: number): Promise<void> {
+    const { clock, handler } = this.options;
+    while (!this.isStopped) {
+      const reply = await connection.request(vb, { from: handler.positionOf(vb) });
+      if (reply.kind === 'open') return;
+      if (reply.kind === 'rollback') await handler.rollback(vb, reply.seqno);
+      else if (reply.status === Status.unknownCollection || reply.status === Status.unknownScope)
+        return this.finish(vb, EndReason.filterEmpty);
+      else if (reply.status === Status.noAccess) return this.finish(vb, EndReason.lostPrivileges);
+      else if (isPassing(reply.status)) await clock.sleep(retryMs.first, this.stopped.signal);
+      else
+        throw new Error(`the stream of vbucket ${vb} was refused with status 0x${reply.status.toString(16)}`);
+    }
+  }
+
+  private ended(vb: number, reason: EndReason): void {
+    if (finalEnds.has(reason)) {
+      this.finish(vb, reason);
+      return;
+    }
+    const { connection } = this;
+    if (connection === null || this.isStopped) return;
+    // A failed request leaves a connection that is of no more use: the next one requests all streams.
+    this.request(connection, vb).catch(() => connection.close());
+  }
+
+  private finish(vb: number, reason: EndReason): void {
+    this.finished.add(vb);
+    this.options.handler.ended(vb, reason);
+  }
+}

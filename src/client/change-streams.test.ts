@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { realClock } from '#ports/clock.ts';
+import { EndReason, EventKind } from '#wire/dcp.ts';
+import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { aBucket, aDesired, startService } from '../../test/support/data-service.ts';
+import { eventually } from '../../test/support/node-process.ts';
+import {
+  addressOf,
+  adminAccount,
+  bucketClient,
+  SeenChanges,
+  stream,
+} from '../../test/support/wire-clients.ts';
+import type { StoreRequest } from './bucket-client.ts';
+import { ChangeConnection } from './change-connection.ts';
+import { ChangeFollower } from './change-follower.ts';
+import { vbucketCount, vbucketOf } from './document-key.ts';
+
+const orders = 8;
+const everyVbucket = Array.from({ length: vbucketCount }, (_, vb) => vb);
+
+const storing = (key: string, text: string, rest: Partial<StoreRequest> = {}): StoreRequest => ({
+  ...{ kind: 'set', key, value: Buffer.from(text), cas: 0n, expiry: 0 },
+  ...rest,
+});
+
+const optionsFor = (port: number, seen: SeenChanges, collections?: number[]) => ({
+  address: addressOf(port),
+  account: adminAccount,
+  bucket: 'b',
+  name: 'test',
+  withXattrs: true,
+  handler: seen,
+  ...(collections && { collections }),
+});
+
+test('brings what is there and what comes, of the collections that it is about', async () => {
+  await using service = await startService();
+  const client = await bucketClient(service.port);
+  await client.storeMany(orders, [storing('a', '{"n":1}')]);
+  await client.storeMany(0, [storing('b', '2')]);
+  const seen = new SeenChanges();
+  const connection = await ChangeConnection.open(optionsFor(service.port, seen, [orders]));
+  await Promise.all(everyVbucket.map((vb) => stream(connection, seen, vb)));
+  const attribute = {
+    opcode: SubdocOpcode.dictUpsert,
+    flags: PathFlag.xattr,
+    path: 'x',
+    value: Buffer.from('1'),
+  };
+  await client.storeMany(orders, [storing('a', '', { parts: { writes: [attribute], docFlags: 0 } })]);
+  // A version that is followed soon need not be sent.
+  await eventually(() => assert.ok(seen.changes.some(({ xattrs }) => xattrs > 0)));
+  await client.storeMany(orders, [storing('a', '', { kind: 'remove' })]);
+  await eventually(() => assert.equal(seen.changes.at(-1)?.kind, 'deletion'));
+  const of = seen.changes.map(({ kind, vb, key, body }) => [kind, vb, key, body]);
+  const vb = vbucketOf('a');
+  assert.deepEqual(of.at(0), ['mutation', vb, 'a', '{"n":1}']);
+  assert.deepEqual(of.at(-1), ['deletion', vb, 'a', '']);
+  assert.ok(seen.changes.every(({ key }) => key === 'a'));
+  assert.ok(seen.changes.some(({ body, xattrs }) => body === '{"n":1}' && xattrs > 0));
+  const high = (await client.highSeqnos())[vb];
+  assert.equal(seen.positionOf(vb).seqno, high);
+  client.close();
+  connection.close();
+});
+
+test('sends no more than the client has taken, and goes on when it takes again', async () => {
+  await using service = await startService();
+  const client = await bucketClient(service.port);
+  const text = JSON.stringify('x'.repeat(20_000));
+  const keys = Array.from({ length: 1_000 }, (_, index) => `k${index}`);
+  await client.storeMany(
+    0,
+    keys.map((key) => storing(key, text)),
+  );
+  const seen = new SeenChanges();
+  const connection = await ChangeConnection.open(optionsFor(service.port, seen));
+  seen.drained = () => {
+    if (seen.changes.length > 10 && seen.changes.length < 500) connection.pause();
+  };
+  // Requests behind a pause are answered behind it too.
+  const streams = everyVbucket.map((vb) => stream(connection, seen, vb));
+  await eventually(() => assert.ok(seen.changes.length > 10));
+  const paused = seen.changes.length;
+  assert.ok(paused < 500, `${paused} changes came before the pause`);
+  const { bytesUnacked } = (await streamFigures(client)) ?? { bytesUnacked: -1 };
+  assert.ok(bytesUnacked <= (4 << 20) + 64 * 1024, `${bytesUnacked} bytes are unacknowledged`);
+  seen.drained = () => {};
+  connection.resume();
+  await Promise.all(streams);
+  await eventually(() => assert.equal(new Set(seen.changes.map(({ key }) => key)).size, 1_000));
+  client.close();
+  connection.close();
+});
+
+async function streamFigures(client: Awaited<ReturnType<typeof bucketClient>>) {
+  for (const [name, value] of await client.stats('dcp'))
+    if (name.endsWith('unacked_bytes')) return { bytesUnacked: Number(value) };
+  return undefined;
+}
+
+test('a stream up to a seqno ends there', async () => {
+  await using service = await startService();
+  const client = await bucketClient(service.port);
+  await client.storeMany(0, [storing('a', '1')]);
+  const seen = new SeenChanges();
+  const connection = await ChangeConnection.open(optionsFor(service.port, seen));
+  const vb = vbucketOf('a');
+  await connection.request(vb, { from: seen.positionOf(vb), until: 'latest' });
+  await eventually(() => assert.deepEqual(seen.ends, [`${vb}:${EndReason.finished}`]));
+  assert.equal(seen.changes.length, 1);
+  client.close();
+  connection.close();
+});
+
+test('asks to undo what the server does not have, and goes on from there', async () => {
+  await using service = await startService();
+  const client = await bucketClient(service.port);
+  await client.storeMany(0, [storing('a', '1')]);
+  const vb = vbucketOf('a');
+  const seen = new SeenChanges();
+  seen.rollback(vb, 77);
+  seen.opened(vb, [{ uuid: 12345n, seqno: 0 }]);
+  seen.rollbacks.length = 0;
+  const follower = new ChangeFollower({
+    ...optionsFor(service.port, seen),
+    vbuckets: [vb],
+    clock: realClock,
+    handler: seen,
+  });
+  follower.start();
+  await eventually(() => assert.equal(seen.changes.length, 1));
+  assert.deepEqual(seen.rollbacks, [`${vb}:0`]);
+  await follower.stop();
+  client.close();
+});
+
+test('connects again after a loss and brings only what it has not brought', async () => {
+  await using service = await startService();
+  const client = await bucketClient(service.port);
+  const vb = vbucketOf('a');
+  await client.storeMany(0, [storing('a', '1')]);
+  const seen = new SeenChanges();
+  const options = { ...optionsFor(service.port, seen), vbuckets: [vb], clock: realClock, handler: seen };
+  const follower = new ChangeFollower(options);
+  follower.start();
+  await eventually(() => assert.equal(seen.changes.length, 1));
+  // Another connection of the name takes its place.
+  const other = await ChangeConnection.open(optionsFor(service.port, new SeenChanges()));
+  await eventually(() => assert.equal(seen.losses.length, 1));
+  await client.storeMany(0, [storing('a', '2')]);
+  await eventually(() =>
+    assert.deepEqual(
+      seen.changes.map(({ body }) => body),
+      ['1', '2'],
+    ),
+  );
+  await follower.stop();
+  other.close();
+  client.close();
+});
+
+test('says that a collection is gone, and that a flushed bucket begins anew', async () => {
+  await using service = await startService();
+  const client = await bucketClient(service.port);
+  const vb = vbucketOf('a');
+  await client.storeMany(orders, [storing('a', '1')]);
+  const seen = new SeenChanges();
+  const options = { ...optionsFor(service.port, seen, [orders, 9]), vbuckets: [vb], clock: realClock };
+  const follower = new ChangeFollower({ ...options, handler: seen });
+  follower.start();
+  await eventually(() => assert.equal(seen.changes.length, 1));
+  const firstUuid = seen.logs.get(vb)?.[0]?.uuid;
+  await service.service.apply(aDesired({ buckets: [aBucket('b', { incarnation: 2 })] }));
+  await eventually(() => assert.notEqual(seen.logs.get(vb)?.[0]?.uuid, firstUuid));
+  assert.deepEqual(seen.rollbacks, [`${vb}:0`]);
+  const manifest = aBucket('b').manifest;
+  const shop = manifest.scopes[1];
+  shop?.collections.splice(0, 1);
+  const dropped = aBucket('b', { incarnation: 2, manifest: { ...manifest, uid: '3' } });
+  await service.service.apply(aDesired({ buckets: [dropped] }));
+  await eventually(() => assert.ok(seen.events.includes(`${EventKind.dropCollection} of ${orders}`)));
+  await follower.stop();
+  client.close();
+});

@@ -1,0 +1,118 @@
+// One message of a change stream taken apart. The objects are filled again for each message: what outlives the call is copied.
+import { readU32 } from '#wire/bytes.ts';
+import { readCollectionId } from '#wire/collection-id.ts';
+import { EventKind, Message } from '#wire/dcp.ts';
+import type { Frame } from '#wire/frame.ts';
+import { snappyInflate } from '#wire/snappy.ts';
+import { Datatype } from '#wire/status.ts';
+import { bodyStart } from '#wire/xattr-section.ts';
+import { inflatedBytesMax } from './bucket-client.ts';
+import { DataPortError } from './data-port-error.ts';
+import { keyStartOf } from './document-key.ts';
+
+export type ChangeKind = 'mutation' | 'deletion' | 'expiration';
+
+const kinds: Readonly<Record<number, ChangeKind>> = {
+  [Message.mutation]: 'mutation',
+  [Message.deletion]: 'deletion',
+  [Message.expiration]: 'expiration',
+};
+
+/** A new version of a document, valid during the call that hands it over. */
+export class Change {
+  kind: ChangeKind = 'mutation';
+  vb = 0;
+  seqno = 0;
+  rev = 0;
+  casHi = 0;
+  casLo = 0;
+  collectionId = 0;
+  flags = 0;
+  /** Seconds since 1970, of deletions when they happened; 0: never. */
+  expiry = 0;
+  isJson = false;
+  /** Inflated: extended attributes (with the length in front), then the body. */
+  buffer: Buffer = Buffer.alloc(0);
+  xattrsStart = 0;
+  /** Where the attributes end. */
+  bodyStart = 0;
+  end = 0;
+  private frame: Frame | null = null;
+
+  /** Of the document, without its collection. */
+  get key(): string {
+    const { buffer, keyStart, valueStart } = this.frame as Frame;
+    return buffer.toString('utf8', keyStartOf(buffer, keyStart, valueStart), valueStart);
+  }
+
+  get cas(): bigint {
+    return (BigInt(this.casHi) << 32n) | BigInt(this.casLo);
+  }
+
+  /** A view. */
+  get body(): Buffer {
+    return this.buffer.subarray(this.bodyStart, this.end);
+  }
+
+  fill(frame: Frame): void {
+    const { buffer, extrasStart: at } = frame;
+    this.frame = frame;
+    this.kind = kinds[frame.opcode] as ChangeKind;
+    this.vb = frame.vb;
+    this.seqno = readSeqno(buffer, at);
+    this.rev = readSeqno(buffer, at + 8);
+    this.casHi = frame.casHi;
+    this.casLo = frame.casLo;
+    this.collectionId = readCollectionId(buffer, frame.keyStart, frame.valueStart);
+    const isMutation = frame.opcode === Message.mutation;
+    const hasTime = frame.keyStart - at >= 20;
+    this.flags = isMutation ? readU32(buffer, at + 16) : 0;
+    this.expiry = isMutation ? readU32(buffer, at + 20) : hasTime ? readU32(buffer, at + 16) : 0;
+    this.fillValue(frame);
+  }
+
+  private fillValue(frame: Frame): void {
+    const { datatype } = frame;
+    this.isJson = (datatype & Datatype.json) !== 0;
+    this.buffer = frame.buffer;
+    this.xattrsStart = frame.valueStart;
+    this.end = frame.end;
+    if ((datatype & Datatype.snappy) !== 0) {
+      const inflated = snappyInflate(frame.buffer, frame.valueStart, frame.end, inflatedBytesMax);
+      if (inflated === null) throw new DataPortError('a change stream sent a value that cannot be inflated');
+      this.buffer = inflated;
+      this.xattrsStart = 0;
+      this.end = inflated.length;
+    }
+    const hasXattrs = (datatype & Datatype.xattr) !== 0;
+    this.bodyStart = hasXattrs ? bodyStart(this.buffer, this.xattrsStart, this.end) : this.xattrsStart;
+    if (this.bodyStart < 0) throw new DataPortError('a change stream sent broken extended attributes');
+  }
+}
+
+/** A scope or collection came, went or changed. */
+export interface CollectionEvent {
+  vb: number;
+  seqno: number;
+  kind: EventKind;
+  scopeId: number;
+  /** 0 for scopes. */
+  collectionId: number;
+}
+
+export function eventOf(frame: Frame): CollectionEvent {
+  const { buffer, extrasStart, valueStart, end } = frame;
+  const kind = readU32(buffer, extrasStart + 8) as EventKind;
+  const ofScope = kind === EventKind.createScope || kind === EventKind.dropScope;
+  return {
+    vb: frame.vb,
+    seqno: readSeqno(buffer, extrasStart),
+    kind,
+    scopeId: end - valueStart >= 12 ? readU32(buffer, valueStart + 8) : 0,
+    collectionId: !ofScope && end - valueStart >= 16 ? readU32(buffer, valueStart + 12) : 0,
+  };
+}
+
+/** Eight bytes as a number; seqnos stay below 2^53. */
+export const readSeqno = (buffer: Buffer, at: number): number =>
+  readU32(buffer, at) * 2 ** 32 + readU32(buffer, at + 4);

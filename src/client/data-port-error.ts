@@ -1,0 +1,40 @@
+// What goes wrong between a client and a data port.
+import { Status } from '#wire/status.ts';
+
+/** There is no connection, or it ended before the answer came: whether the request was done is not known. */
+export class DataPortError extends Error {}
+
+/** The server answered that it does not do this. */
+export class StatusError extends Error {
+  readonly opcode: number;
+  readonly status: number;
+
+  constructor(opcode: number, status: number) {
+    super(
+      `data port: opcode 0x${opcode.toString(16)} answered status 0x${status.toString(16)}${named(status)}`,
+    );
+    this.opcode = opcode;
+    this.status = status;
+  }
+}
+
+/** Statuses after which the same request may succeed a little later. */
+const passing: ReadonlySet<number> = new Set([
+  Status.temporaryFailure,
+  Status.busy,
+  Status.outOfMemory,
+  Status.notMyVbucket,
+  Status.syncWriteInProgress,
+  Status.syncWriteRecommitInProgress,
+  Status.notInitialized,
+]);
+
+export const isPassing = (status: number): boolean => passing.has(status);
+
+export const statusName = (status: number): string =>
+  Object.entries(Status).find(([, code]) => code === status)?.[0] ?? `0x${status.toString(16)}`;
+
+const named = (status: number): string => {
+  const name = statusName(status);
+  return name.startsWith('0x') ? '' : ` (${name})`;
+};

@@ -1,0 +1,75 @@
+// Many requests on one connection, a bounded number of them under way at a time.
+import { type Deferred, deferred } from '#base/deferred.ts';
+import type { Frame } from '#wire/frame.ts';
+import type { RequestParts } from '#wire/output.ts';
+import { DataPortError } from './data-port-error.ts';
+import type { WireConnection } from './wire-connection.adapter.ts';
+
+const inFlightMax = 1024;
+/** Of requests that are under way. */
+const bytesMax = 8 << 20;
+const headBytes = 64;
+
+export interface Pipelined {
+  count: number;
+  /** Called once for each, when its turn comes. */
+  request: (index: number) => RequestParts;
+  /** Gets the reply as offsets that hold during the call. */
+  take: (index: number, frame: Frame) => void;
+  /** Sends nothing more when aborted, and rejects with its reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Resolves when every reply has been taken. */
+export function pipelined(connection: WireConnection, work: Pipelined): Promise<void> {
+  return new Run(connection, work).start();
+}
+
+class Run {
+  private readonly connection: WireConnection;
+  private readonly work: Pipelined;
+  private readonly finished: Deferred<void> = deferred();
+  private next = 0;
+  private done = 0;
+  private bytes = 0;
+
+  constructor(connection: WireConnection, work: Pipelined) {
+    this.connection = connection;
+    this.work = work;
+  }
+
+  start(): Promise<void> {
+    this.fill();
+    return this.finished.promise;
+  }
+
+  private fill(): void {
+    const { work } = this;
+    if (work.signal?.aborted) {
+      this.finished.reject(work.signal.reason as Error);
+      return;
+    }
+    while (this.next < work.count && this.next - this.done < inFlightMax && this.bytes < bytesMax)
+      this.send(this.next++);
+    if (this.done === work.count) this.finished.resolve();
+  }
+
+  private send(index: number): void {
+    const request = this.work.request(index);
+    const bytes = headBytes + (request.key?.length ?? 0) + (request.value?.length ?? 0);
+    this.bytes += bytes;
+    this.connection.send(request, (frame) => {
+      this.bytes -= bytes;
+      this.done++;
+      if (frame === null) {
+        const lost = new DataPortError('the connection to the data port ended before the answer came');
+        this.finished.reject(lost);
+        return true;
+      }
+      this.work.take(index, frame);
+      // Refilled once per half, so that requests leave together.
+      if (this.next - this.done <= inFlightMax / 2 || this.done === this.work.count) this.fill();
+      return true;
+    });
+  }
+}

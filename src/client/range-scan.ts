@@ -1,0 +1,174 @@
+// All documents of a collection in one vbucket, or their keys, page by page.
+import { type Deferred, deferred } from '#base/deferred.ts';
+import { RangeScanCancel, RangeScanContinue, RangeScanCreate } from '#wire/commands/bucket.ts';
+import type { Frame } from '#wire/frame.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import { bodyStart } from '#wire/xattr-section.ts';
+import { DataPortError, StatusError } from './data-port-error.ts';
+import type { WireConnection } from './wire-connection.adapter.ts';
+
+export interface ScannedDocument {
+  key: string;
+  /** Empty when only keys were asked for. */
+  value: Buffer;
+  /** The section of extended attributes in front of the body, with its length; empty without. */
+  xattrs: Buffer;
+  isJson: boolean;
+  cas: bigint;
+  flags: number;
+  expiry: number;
+}
+
+export interface RangeScan {
+  vb: number;
+  collectionId: number;
+  keysOnly: boolean;
+  withXattrs: boolean;
+}
+
+const idBytes = 16;
+const pageBytes = 1 << 20;
+const metaBytes = 25;
+const nothing = Buffer.alloc(0);
+
+/** Ids of the range that holds every key. */
+const everything = {
+  start: Buffer.from([0]).toString('base64'),
+  end: Buffer.from([0xff]).toString('base64'),
+};
+
+/** Pages of one scan. `next` reads the following one; null: there are no more. Call `cancel` to leave early. */
+export class RangeScanner {
+  private readonly connection: WireConnection;
+  private readonly scan: RangeScan;
+  private id: Buffer | null = null;
+  private isDone = false;
+
+  constructor(connection: WireConnection, scan: RangeScan) {
+    this.connection = connection;
+    this.scan = scan;
+  }
+
+  /**
+   * @throws StatusError unknownCollection when the collection is gone, busy when there are too many scans
+   * @throws DataPortError when the connection ends
+   */
+  async next(): Promise<ScannedDocument[] | null> {
+    if (this.isDone) return null;
+    if (this.id === null && !(await this.create())) return null;
+    return this.page(this.id as unknown as Buffer);
+  }
+
+  cancel(): void {
+    const { id, isDone } = this;
+    this.isDone = true;
+    if (id === null || isDone) return;
+    this.connection.send({ opcode: RangeScanCancel.opcode, vb: this.scan.vb, extras: id }, () => true);
+  }
+
+  /** False for a vbucket without documents of the collection. */
+  private async create(): Promise<boolean> {
+    const { vb, collectionId, keysOnly, withXattrs } = this.scan;
+    const plan = {
+      collection: collectionId.toString(16),
+      key_only: keysOnly,
+      include_xattrs: withXattrs,
+      range: everything,
+    };
+    const reply = await this.connection.request({
+      opcode: RangeScanCreate.opcode,
+      datatype: Datatype.json,
+      vb,
+      value: Buffer.from(JSON.stringify(plan)),
+    });
+    if (reply.status === Status.success) this.id = reply.value;
+    else this.isDone = true;
+    if (reply.status === Status.success || reply.status === Status.keyNotFound) return !this.isDone;
+    throw new StatusError(RangeScanCreate.opcode, reply.status);
+  }
+
+  private page(id: Buffer): Promise<ScannedDocument[]> {
+    const extras = Buffer.alloc(idBytes + 12);
+    id.copy(extras);
+    extras.writeUInt32BE(pageBytes, idBytes + 8);
+    const documents: ScannedDocument[] = [];
+    const page = deferred<ScannedDocument[]>();
+    const request = { opcode: RangeScanContinue.opcode, vb: this.scan.vb, extras };
+    this.connection.send(request, (frame) => this.take(frame, documents, page));
+    return page.promise;
+  }
+
+  private take(
+    frame: Frame | null,
+    documents: ScannedDocument[],
+    page: Deferred<ScannedDocument[]>,
+  ): boolean {
+    if (frame === null) {
+      page.reject(new DataPortError('the connection to the data port ended during a scan'));
+      return true;
+    }
+    const { vb: status } = frame;
+    const isOver = status !== Status.success && status !== Status.rangeScanMore;
+    if (isOver) this.isDone = true;
+    if (isOver && status !== Status.rangeScanComplete) {
+      page.reject(new StatusError(RangeScanContinue.opcode, status));
+      return true;
+    }
+    this.decode(frame, documents);
+    if (status === Status.success) return false;
+    page.resolve(documents);
+    return true;
+  }
+
+  private decode(frame: Frame, documents: ScannedDocument[]): void {
+    const body = Buffer.from(frame.buffer.subarray(frame.valueStart, frame.end));
+    const cursor = { at: 0 };
+    while (cursor.at < body.length)
+      documents.push(
+        this.scan.keysOnly ? keyAt(body, cursor) : documentAt(body, cursor, this.scan.withXattrs),
+      );
+  }
+}
+
+function keyAt(body: Buffer, cursor: { at: number }): ScannedDocument {
+  const key = textAt(body, cursor);
+  return { key, value: nothing, xattrs: nothing, isJson: false, cas: 0n, flags: 0, expiry: 0 };
+}
+
+function documentAt(body: Buffer, cursor: { at: number }, withXattrs: boolean): ScannedDocument {
+  const { at } = cursor;
+  const datatype = body[at + 24] as number;
+  cursor.at += metaBytes;
+  const key = textAt(body, cursor);
+  const [start, end] = rangeAt(body, cursor);
+  const split = withXattrs && (datatype & Datatype.xattr) !== 0 ? bodyStart(body, start, end) : start;
+  return {
+    key,
+    value: body.subarray(split, end),
+    xattrs: body.subarray(start, split),
+    isJson: (datatype & Datatype.json) !== 0,
+    cas: body.readBigUInt64BE(at + 16),
+    flags: body.readUInt32BE(at),
+    expiry: body.readUInt32BE(at + 4),
+  };
+}
+
+function textAt(body: Buffer, cursor: { at: number }): string {
+  const [start, end] = rangeAt(body, cursor);
+  return body.toString('utf8', start, end);
+}
+
+/** A length (LEB128) and that many bytes. */
+function rangeAt(body: Buffer, cursor: { at: number }): [start: number, end: number] {
+  let length = 0;
+  let factor = 1;
+  for (;;) {
+    const byte = body[cursor.at++] as number;
+    length += (byte & 0x7f) * factor;
+    if (byte < 0x80) break;
+    factor *= 0x80;
+  }
+  const start = cursor.at;
+  cursor.at = start + length;
+  return [start, cursor.at];
+}

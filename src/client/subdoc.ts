@@ -1,0 +1,66 @@
+// Requests on parts of a document as bytes, and their replies taken apart (public document: kv_engine docs/BinaryProtocol.md).
+import type { Frame } from '#wire/frame.ts';
+
+export interface PathRead {
+  /** Of wire/subdoc-opcodes. */
+  opcode: number;
+  flags: number;
+  path: string;
+}
+
+export interface PathWrite extends PathRead {
+  value?: Uint8Array;
+}
+
+export interface PathResult {
+  status: number;
+  value: Buffer;
+}
+
+const nothing = Buffer.alloc(0);
+
+export function encodeReads(reads: readonly PathRead[]): Buffer {
+  return Buffer.concat(
+    reads.map(({ opcode, flags, path }) => {
+      const spec = Buffer.alloc(4 + Buffer.byteLength(path));
+      spec[0] = opcode;
+      spec[1] = flags;
+      spec.writeUInt16BE(spec.length - 4, 2);
+      spec.write(path, 4);
+      return spec;
+    }),
+  );
+}
+
+export function encodeWrites(writes: readonly PathWrite[]): Buffer {
+  return Buffer.concat(
+    writes.flatMap(({ opcode, flags, path, value = nothing }) => {
+      const spec = Buffer.alloc(8 + Buffer.byteLength(path));
+      spec[0] = opcode;
+      spec[1] = flags;
+      spec.writeUInt16BE(spec.length - 8, 2);
+      spec.writeUInt32BE(value.length, 4);
+      spec.write(path, 8);
+      return [spec, value];
+    }),
+  );
+}
+
+/** Statuses and values of the reads, in their order, with memory of their own. */
+export function decodeReads({ buffer, valueStart, end }: Frame): PathResult[] {
+  const body = Buffer.from(buffer.subarray(valueStart, end));
+  const results: PathResult[] = [];
+  let at = 0;
+  while (at + 6 <= body.length) {
+    const bytes = body.readUInt32BE(at + 2);
+    results.push({ status: body.readUInt16BE(at), value: body.subarray(at + 6, at + 6 + bytes) });
+    at += 6 + bytes;
+  }
+  return results;
+}
+
+/** Which write failed and why, of a reply that says so. */
+export function decodeFailedWrite({ buffer, valueStart, end }: Frame): { index: number; status: number } {
+  if (end - valueStart < 3) return { index: 0, status: 0 };
+  return { index: buffer[valueStart] as number, status: buffer.readUInt16BE(valueStart + 1) };
+}

@@ -1,0 +1,275 @@
+// One connection to a data port: frames out and in, many requests under way at once. Replies find their request by its opaque, so
+// they may come in any order; requests of the server (change streams, NOOP) go to `onMessage`. What commands mean is known elsewhere.
+import { connect, type Socket } from 'node:net';
+import { type Deferred, deferred } from '#base/deferred.ts';
+import { writeU32 } from '#wire/bytes.ts';
+import { Hello, SaslAuth, SelectBucket } from '#wire/commands/session.ts';
+import { emptyFrame, type Frame, FrameResult, headerBytes, Magic } from '#wire/frame.ts';
+import { FrameReader } from '#wire/frame-reader.ts';
+import { Output, type RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { DataPortError, StatusError } from './data-port-error.ts';
+
+export interface WireAddress {
+  host: string;
+  port: number;
+  /** The address to come from. */
+  localAddress?: string | undefined;
+  /** A connection with requests under way on which nothing arrives for so long is closed. */
+  timeoutMs: number;
+}
+
+export interface WireAccount {
+  username: string;
+  password: string;
+}
+
+/** A reply with memory of its own. */
+export interface WireReply {
+  status: number;
+  datatype: number;
+  cas: bigint;
+  extras: Buffer;
+  key: Buffer;
+  value: Buffer;
+}
+
+/** Gets the reply as offsets that hold during the call, null when the connection ended. Answers true after the last reply. */
+export type TakeReply = (frame: Frame | null) => boolean;
+
+/** Larger than what the server accepts: replies have framing, and documents of 20 MiB their attributes. */
+const frameBytesMax = 64 << 20;
+const receiveBytes = 64 << 10;
+const inFlightMax = 16_384;
+const agent = Buffer.from('{"a":"divan"}');
+const nothing = Buffer.alloc(0);
+
+export class WireConnection {
+  /** Gets requests of the server as offsets that hold during the call. */
+  onMessage: ((frame: Frame) => void) | null = null;
+  /** The server sends something now and then even if nothing happens: silence is a reason to close too. */
+  expectsMessages = false;
+  /** Called when everything that was received so far has been handed out. */
+  onDrained: (() => void) | null = null;
+  /** Resolves with the reason once the connection is of no more use. */
+  readonly closed: Promise<DataPortError>;
+  private readonly socket: Socket;
+  private readonly reader = new FrameReader(frameBytesMax);
+  private readonly frame = emptyFrame();
+  private readonly output = new Output(16 << 10);
+  private readonly waiting = new Map<number, TakeReply>();
+  private readonly end: Deferred<DataPortError> = deferred();
+  private reason: DataPortError | null = null;
+  private lastOpaque = 0;
+  private isFlushDue = false;
+
+  private constructor(address: WireAddress, received: Buffer) {
+    const { host, port, localAddress, timeoutMs } = address;
+    this.closed = this.end.promise;
+    this.socket = connect({
+      ...{ host, port, noDelay: true },
+      ...(localAddress !== undefined && { localAddress }),
+      onread: {
+        buffer: received,
+        callback: (bytes) => {
+          this.receive(received, bytes);
+          return true;
+        },
+      },
+    });
+    this.socket.on('error', (error) => this.fail(new DataPortError(error.message, { cause: error })));
+    this.socket.on('close', () => this.fail(new DataPortError('the data port closed the connection')));
+    this.socket.setTimeout(timeoutMs, () => {
+      const isIdle = this.waiting.size === 0 && !this.expectsMessages && !this.socket.connecting;
+      if (isIdle || this.socket.isPaused()) return;
+      this.fail(new DataPortError(`no answer from ${host}:${port} in ${timeoutMs} ms`));
+    });
+  }
+
+  /** @throws DataPortError when there is no connection */
+  static async open(address: WireAddress): Promise<WireConnection> {
+    const connection = new WireConnection(address, Buffer.allocUnsafeSlow(receiveBytes));
+    const connected = deferred<void>();
+    connection.socket.once('connect', () => connected.resolve());
+    const failed = await Promise.race([connected.promise, connection.closed]);
+    if (failed !== undefined) throw failed;
+    return connection;
+  }
+
+  get isClosed(): boolean {
+    return this.reason !== null;
+  }
+
+  get inFlight(): number {
+    return this.waiting.size;
+  }
+
+  /** Names the client and asks for features; answers those granted. */
+  async hello(features: readonly number[]): Promise<ReadonlySet<number>> {
+    const value = Buffer.alloc(features.length * 2);
+    for (const [index, code] of features.entries()) value.writeUInt16BE(code, index * 2);
+    const reply = await this.expect({ opcode: Hello.opcode, key: agent, value });
+    const granted = new Set<number>();
+    for (let at = 0; at + 1 < reply.value.length; at += 2) granted.add(reply.value.readUInt16BE(at));
+    return granted;
+  }
+
+  async authenticate({ username, password }: WireAccount): Promise<void> {
+    const value = Buffer.from(`\0${username}\0${password}`);
+    await this.expect({ opcode: SaslAuth.opcode, key: Buffer.from('PLAIN'), value });
+  }
+
+  /** Answers the status: a bucket that was just made may not be there yet. */
+  async selectBucket(name: string): Promise<number> {
+    return (await this.request({ opcode: SelectBucket.opcode, key: Buffer.from(name) })).status;
+  }
+
+  /** As `request`, but any status other than success is a StatusError. */
+  async expect(request: RequestParts): Promise<WireReply> {
+    const reply = await this.request(request);
+    if (reply.status === Status.success) return reply;
+    throw new StatusError(request.opcode, reply.status);
+  }
+
+  /** @throws DataPortError when the connection ends first */
+  request(request: RequestParts): Promise<WireReply> {
+    const reply = deferred<WireReply>();
+    this.send(request, (frame) => {
+      if (frame === null) reply.reject(this.reason as Error);
+      else reply.resolve(replyOf(frame));
+      return true;
+    });
+    return reply.promise;
+  }
+
+  /** Sends a request without waiting for others. `take` gets each of its replies in order; it must not throw. */
+  send(request: RequestParts, take: TakeReply): void {
+    if (this.reason !== null) {
+      take(null);
+      return;
+    }
+    if (this.waiting.size >= inFlightMax) throw new Error('too many requests of a connection are under way');
+    const opaque = this.nextOpaque();
+    this.waiting.set(opaque, take);
+    this.write(request, opaque);
+  }
+
+  /** Sends what is not answered, or answers the server. */
+  say(message: RequestParts): void {
+    if (this.reason === null) this.write(message, message.opaque ?? 0);
+  }
+
+  /** Reads nothing more from the socket until `resume`. */
+  pause(): void {
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.socket.resume();
+  }
+
+  close(): void {
+    this.fail(new DataPortError('the connection was closed'));
+  }
+
+  private nextOpaque(): number {
+    do this.lastOpaque = (this.lastOpaque + 1) >>> 0;
+    while (this.waiting.has(this.lastOpaque));
+    return this.lastOpaque;
+  }
+
+  private write(message: RequestParts, opaque: number): void {
+    writeRequest(this.output, message, opaque);
+    if (this.isFlushDue) return;
+    this.isFlushDue = true;
+    process.nextTick(() => this.flush());
+  }
+
+  /** Requests of one turn leave in one write. */
+  private flush(): void {
+    const { output } = this;
+    this.isFlushDue = false;
+    if (output.end === 0 || this.reason !== null) return;
+    this.socket.write(Buffer.from(output.buffer.subarray(0, output.end)));
+    output.clear(false);
+  }
+
+  private receive(buffer: Buffer, bytes: number): void {
+    const { reader, frame } = this;
+    reader.feed(buffer, 0, bytes);
+    let result = reader.next(frame);
+    while (result === FrameResult.whole && this.reason === null) {
+      this.take(frame);
+      result = reader.next(frame);
+    }
+    if (result < FrameResult.needMore) {
+      this.fail(new DataPortError('the data port sent what is not a frame'));
+      return;
+    }
+    reader.keep();
+    if (this.reason === null) this.onDrained?.();
+  }
+
+  private take(frame: Frame): void {
+    if (frame.magic !== Magic.response && frame.magic !== Magic.altResponse) {
+      this.onMessage?.(frame);
+      return;
+    }
+    const { opaque } = frame;
+    const take = this.waiting.get(opaque);
+    if (take?.(frame)) this.waiting.delete(opaque);
+  }
+
+  private fail(reason: DataPortError): void {
+    if (this.reason !== null) return;
+    this.reason = reason;
+    this.socket.destroy();
+    const waiting = [...this.waiting.values()];
+    this.waiting.clear();
+    for (const take of waiting) take(null);
+    this.end.resolve(reason);
+  }
+}
+
+/** Copies a reply out of the buffer that it was received in. */
+export function replyOf(frame: Frame): WireReply {
+  const { extrasStart, keyStart, valueStart, end } = frame;
+  const body = Buffer.from(frame.buffer.subarray(extrasStart, end));
+  return {
+    status: frame.vb,
+    datatype: frame.datatype,
+    cas: casOf(frame),
+    extras: body.subarray(0, keyStart - extrasStart),
+    key: body.subarray(keyStart - extrasStart, valueStart - extrasStart),
+    value: body.subarray(valueStart - extrasStart),
+  };
+}
+
+export const casOf = ({ casHi, casLo }: Frame): bigint => (BigInt(casHi) << 32n) | BigInt(casLo);
+
+function writeRequest(output: Output, parts: RequestParts, opaque: number): void {
+  const { framing = nothing, extras = nothing, key = nothing, value = nothing } = parts;
+  const bodyBytes = framing.length + extras.length + key.length + value.length;
+  const at = output.reserve(headerBytes + bodyBytes);
+  const { buffer } = output;
+  const isFramed = framing.length > 0;
+  buffer[at] = parts.magic ?? (isFramed ? Magic.altRequest : Magic.request);
+  buffer[at + 1] = parts.opcode;
+  buffer[at + 2] = isFramed ? framing.length : key.length >> 8;
+  buffer[at + 3] = key.length;
+  buffer[at + 4] = extras.length;
+  buffer[at + 5] = parts.datatype ?? 0;
+  const vb = parts.vb ?? 0;
+  buffer[at + 6] = vb >> 8;
+  buffer[at + 7] = vb;
+  writeU32(buffer, at + 8, bodyBytes);
+  writeU32(buffer, at + 12, opaque);
+  writeU32(buffer, at + 16, parts.casHi ?? 0);
+  writeU32(buffer, at + 20, parts.casLo ?? 0);
+  let to = at + headerBytes;
+  for (const part of [framing, extras, key, value]) {
+    buffer.set(part, to);
+    to += part.length;
+  }
+  output.end = to;
+}
