@@ -2,15 +2,20 @@
 import { type GrantedRole, namesOfLevel } from './role-rules.ts';
 import { rolesById } from './roles/index.ts';
 
+/** Names of older releases, and the roles that they were divided into. */
+const unions: Readonly<Record<string, readonly string[]>> = {
+  security_admin: ['security_admin_local', 'security_admin_external'],
+};
+
 /** Parses a list of roles; invalid entries are returned in `bad` as sent. */
 export function parseRoles(list: string): { good: GrantedRole[]; bad: string[] } {
   const good = new Map<string, GrantedRole>();
   const bad: string[] = [];
   for (const text of list.split(',').map((one) => one.trim())) {
     if (text === '') continue;
-    const role = parseRole(text);
-    if (role) good.set(roleText(role), role);
-    else bad.push(text);
+    const roles = (unions[text.toLowerCase()] ?? [text]).map(parseRole);
+    for (const role of roles) if (role) good.set(roleText(role), role);
+    if (roles.includes(null)) bad.push(text);
   }
   return { good: [...good.values()], bad };
 }

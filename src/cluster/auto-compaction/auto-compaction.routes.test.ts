@@ -207,9 +207,15 @@ describe('the auto-compaction settings of the cluster', () => {
   it('of indexes are ignored by the enterprise edition, but for the days', async () => {
     const { request } = await aManager();
     const before = (await request(read)).body;
-    const form = { ...base, indexCompactionMode: 'x', 'indexCircularCompaction[interval][fromHour]': '99' };
+    const form = {
+      ...base,
+      indexCompactionMode: 'full',
+      'indexCircularCompaction[interval][fromHour]': '99',
+    };
     assert.equal((await request(write, { form })).status, 200);
     assert.deepEqual((await request(read)).body, before);
+    const wrong = await request(write, { form: { ...form, indexCompactionMode: 'x' } });
+    assert.deepEqual([wrong.status, Object.keys(wrong.body.errors)], [400, ['indexCompactionMode']]);
   });
 
   it('are answered with an empty list, and judged without a change when only that is asked', async () => {
@@ -221,7 +227,7 @@ describe('the auto-compaction settings of the cluster', () => {
     assert.equal((await request(read)).body.purgeInterval, 9);
   });
 
-  it('leave a number unset whose name was misspelled, and ignore names that nobody knows', async () => {
+  it('keep a number that was not sent, ignore a misspelled name, and unset a number on request', async () => {
     const { request } = await aManager();
     const threshold = 'databaseFragmentationThreshold';
     const size = { [`${threshold}[size]`]: '5' };
@@ -233,8 +239,10 @@ describe('the auto-compaction settings of the cluster', () => {
       [`${threshold}[percentage]`]: 'undefined',
     };
     assert.equal((await request(write, { form })).status, 200);
-    const unset = { percentage: 'undefined', size: 'undefined' };
-    assert.deepEqual((await request(read)).body.autoCompactionSettings[threshold], unset);
+    const kept = async () => (await request(read)).body.autoCompactionSettings[threshold];
+    assert.deepEqual(await kept(), { percentage: 'undefined', size: 5 });
+    await request(write, { form: { ...base, [`${threshold}[size]`]: 'undefined' } });
+    assert.deepEqual(await kept(), { percentage: 'undefined', size: 'undefined' });
   });
 
   it('refuse a threshold without brackets, and a period that ends when it begins', async () => {

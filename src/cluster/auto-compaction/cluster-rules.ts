@@ -23,9 +23,8 @@ export function clusterRules(
   complaints: Complaints,
 ): ClusterAutoCompaction {
   const { databaseFragmentationThreshold: database, viewFragmentationThreshold: view } = present;
-  const percentages = { database: database.percentage, view: view.percentage };
   return {
-    ...compactionRules(form, percentages, complaints),
+    ...compactionRules(form, { database, view }, complaints),
     ...indexRules(form, present, edition, complaints),
     purgeIntervalDays: purgeDays(form, present.purgeIntervalDays, complaints),
   };
@@ -41,7 +40,7 @@ type IndexSettings = Pick<
   'indexCompactionMode' | 'indexCircularCompaction' | 'indexFragmentationThreshold'
 >;
 
-/** What is left out stays. The enterprise edition ignores all but the days. */
+/** What is left out stays. The enterprise edition ignores all but the days, yet refuses what is no mode. */
 function indexRules(
   form: Form,
   present: ClusterAutoCompaction,
@@ -50,6 +49,7 @@ function indexRules(
 ): IndexSettings {
   const daysOfWeek = indexDays(form, complaints) ?? present.indexCircularCompaction.daysOfWeek;
   const { indexCompactionMode, indexFragmentationThreshold, indexCircularCompaction } = present;
+  const mode = indexMode(form, complaints) ?? indexCompactionMode;
   if (edition === 'enterprise') {
     const { interval } = indexCircularCompaction;
     return {
@@ -60,7 +60,7 @@ function indexRules(
   }
   const interval = wholePeriod(form, 'indexCircularCompaction[interval]', complaints);
   return {
-    indexCompactionMode: indexMode(form, complaints) ?? indexCompactionMode,
+    indexCompactionMode: mode,
     indexCircularCompaction: { daysOfWeek, interval: interval ?? indexCircularCompaction.interval },
     indexFragmentationThreshold: {
       percentage: numberField(

@@ -17,17 +17,18 @@ interface NumberRule {
 /** `undefined` as a text clears a number; that is how an unset one reads back. */
 export const cleared = 'undefined';
 
+/** What is left out stays as the cluster has it; only a period that is left out is none. */
 export function compactionRules(
   form: Form,
-  globalPercentage: { database: number | null; view: number | null },
+  present: Record<'database' | 'view', FragmentationThreshold>,
   complaints: Complaints,
 ): BucketAutoCompaction {
   refuseBareNames(form, complaints);
   return {
     parallelDBAndViewCompaction: parallel(form, complaints),
     allowedTimePeriod: timePeriod(form, 'allowedTimePeriod', complaints),
-    databaseFragmentationThreshold: threshold(form, 'database', globalPercentage.database, complaints),
-    viewFragmentationThreshold: threshold(form, 'view', globalPercentage.view, complaints),
+    databaseFragmentationThreshold: threshold(form, 'database', present.database, complaints),
+    viewFragmentationThreshold: threshold(form, 'view', present.view, complaints),
   };
 }
 
@@ -47,15 +48,15 @@ function parallel(form: Form, complaints: Complaints): boolean {
 function threshold(
   form: Form,
   kind: 'database' | 'view',
-  globalPercentage: number | null,
+  present: FragmentationThreshold,
   complaints: Complaints,
 ): FragmentationThreshold {
   const name = `${kind}FragmentationThreshold`;
   const percentage = { human: `${kind} fragmentation`, min: 2, max: 100 };
   const size = { human: `${kind} fragmentation size`, min: 1, max: Number.POSITIVE_INFINITY };
   return {
-    percentage: numberField(form, `${name}[percentage]`, percentage, globalPercentage, complaints),
-    sizeMb: numberField(form, `${name}[size]`, size, null, complaints),
+    percentage: numberField(form, `${name}[percentage]`, percentage, present.percentage, complaints),
+    sizeMb: numberField(form, `${name}[size]`, size, present.sizeMb, complaints),
   };
 }
 

@@ -22,7 +22,8 @@ const maxNodesMax = 2 ** 31 - 1;
 export function readAutoFailover(form: Form, edition: Edition): Read<AutoFailoverSettings> {
   const problems = new Problems();
   const enabled = boolean(form, 'enabled', problems);
-  if (!enabled) return { changes: { enabled: false }, problems };
+  // As published: what depends on failover is off with it, and other parameters are not read.
+  if (!enabled) return { changes: { enabled, diskIssues: false, canAbortRebalance: false }, problems };
   const timeout = within(form, 'timeout', timeoutRange[edition], problems);
   if (edition === 'community') return { changes: { enabled, timeout }, problems };
   const maxCount = given(form, 'maxCount', () => within(form, 'maxCount', maxCountRange, problems));

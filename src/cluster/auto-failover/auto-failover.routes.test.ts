@@ -66,7 +66,7 @@ describe('auto-failover settings', () => {
     assert.deepEqual(body, { enabled: true, timeout: 3600, count: 0 });
   });
 
-  it('read as published on a fresh node, and nothing but the switch changes when they are turned off', async (t) => {
+  it('read as published on a fresh node, and what depends on failover is off with it', async (t) => {
     const { request, manager } = await aManager();
     t.after(() => manager.stop());
     const fresh = {
@@ -74,9 +74,15 @@ describe('auto-failover settings', () => {
       failoverOnDataDiskIssues: { enabled: false, timePeriod: 120 },
     };
     assert.deepEqual((await request(path)).body, fresh);
+    const on = { enabled: 'true', timeout: '99', canAbortRebalance: 'true' };
+    const withDisk = { ...on, [disk.enabled]: 'true', [disk.period]: '60' };
+    assert.equal((await request(path, { form: withDisk })).status, 200);
     const off = await request(path, { form: { enabled: 'false', timeout: 'x', maxCount: '3' } });
     assert.deepEqual([off.status, off.text], [200, '']);
-    assert.deepEqual((await request(path)).body, { ...fresh, enabled: false });
+    assert.deepEqual((await request(path)).body, {
+      ...{ ...fresh, enabled: false, timeout: 99, canAbortRebalance: false },
+      failoverOnDataDiskIssues: { enabled: false, timePeriod: 60 },
+    });
     assert.deepEqual([(await request(`${path}/resetCount`, { method: 'POST' })).status], [200]);
   });
 

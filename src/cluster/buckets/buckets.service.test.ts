@@ -384,12 +384,6 @@ describe('judging without creating', () => {
     assert.deepEqual(await refused(service.edit('b', { maxTTL: 'x' }, false)), ['maxTTL']);
   });
 
-  it('takes ramQuota where both names of the quota are sent', async () => {
-    const { service } = await aService();
-    const bucket = await service.create({ ...wanted, ramQuota: '200', ramQuotaMB: '100' }, false);
-    assert.equal(bucket.ramQuotaMb, 200);
-  });
-
   it('counts memory that the caller sets aside', async () => {
     const { service } = await aService();
     const { fields } = await service.judgeNew({ ...wanted, otherBucketsRamQuotaMB: '1000' }, true);

@@ -105,7 +105,7 @@ export class ProvisioningService {
   }
 
   #readCredentials(reader: FormReader): Credentials {
-    const port = reader.required('port');
+    const port = reader.form['port'] ?? 'SAME';
     const username = reader.required('username');
     const password = reader.required('password');
     if (reader.form['port'] !== undefined) this.#checkPort(port, reader.problems);

@@ -185,7 +185,7 @@ describe('memory', () => {
 
 describe('credentials', () => {
   const cases: [string, Record<string, string>, Record<string, RegExp>][] = [
-    ['nothing', {}, { port: /supplied/, username: /supplied/, password: /supplied/ }],
+    ['nothing', {}, { username: /supplied/, password: /supplied/ }],
     ['a port in words', { port: 'x', ...administrator }, { port: /^Port must be a number\.$/ }],
     ['a low port', { port: '80', ...administrator }, { port: /greater than 1023 and less than 65536/ }],
     ['another port than that of the node', { port: '9999', ...administrator }, { port: /8091/ }],

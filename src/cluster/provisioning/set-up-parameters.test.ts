@@ -117,7 +117,7 @@ test('the administrator is who the last accepted request says, also after a rest
           ['65535', elsewhere],
           ...each(['', 'x', '8091.5', 'same'], number),
         ],
-        missing: { text: supplied },
+        missing: { reads: 8091 },
       },
       {
         name: 'username',

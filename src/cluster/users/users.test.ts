@@ -236,6 +236,17 @@ test('keeps sessions valid when a user is stored with the same password again', 
   );
 });
 
+test('takes the older security role as both of its halves', async () => {
+  const { call, put } = await aNode();
+  assert.equal((await put('u', 'password=secret1&roles=security_admin,ro_admin')).status, 200);
+  const { roles } = (await call('GET', '/settings/rbac/users/local/u')).body;
+  assert.deepEqual(
+    roles.map(({ role }: { role: string }) => role),
+    ['security_admin_local', 'security_admin_external', 'ro_admin'],
+  );
+  assert.equal((await put('v', 'password=secret1&roles=security_admin[travel]')).status, 400);
+});
+
 test('gives roles through groups, and takes them with the group', async () => {
   const { call, put } = await aNode();
   assert.deepEqual(await call('PUT', '/settings/rbac/groups/readers', 'description=d'), {

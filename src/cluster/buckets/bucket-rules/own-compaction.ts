@@ -19,8 +19,12 @@ export function ownCompaction(input: RuleInput): OwnCompaction {
   }
 }
 
-/** Nothing of it is on disk, so only the age of tombstones matters; the rest is ignored. */
+/** Nothing of it is on disk, so only the age of tombstones matters. */
 function ephemeralCompaction(input: RuleInput): OwnCompaction {
+  if (input.form['autoCompactionDefined'] !== undefined) {
+    const text = 'autoCompactionDefined must not be set for ephemeral buckets';
+    input.problems.add('autoCompactionDefined', text);
+  }
   const sent = purgeIntervalDays(input.form, ephemeralPurgeDaysMin, input.problems);
   return { autoCompaction: null, purgeIntervalDays: sent ?? input.present?.purgeIntervalDays ?? 1 };
 }
@@ -51,18 +55,17 @@ function nativeCompaction(input: RuleInput): OwnCompaction {
 /** What is left out is as the cluster has it now; from here on the cluster's changes do not matter. */
 function ownSettings(input: RuleInput): BucketAutoCompaction {
   const { databaseFragmentationThreshold: database, viewFragmentationThreshold: view } = input.compaction;
-  const percentages = { database: database.percentage, view: view.percentage };
-  const settings = compactionRules(input.form, percentages, input.problems);
+  const settings = compactionRules(input.form, { database, view }, input.problems);
   const mode = indexCompactionMode(input);
   return mode === undefined ? settings : { ...settings, indexCompactionMode: mode };
 }
 
-/** Enterprise nodes ignore it. */
+/** Enterprise nodes ignore it, yet refuse what is no mode. */
 function indexCompactionMode({ form, edition, problems }: RuleInput): string | undefined {
   const sent = form['indexCompactionMode'];
-  if (edition === 'enterprise' || sent === undefined) return undefined;
+  if (sent === undefined) return undefined;
   if (sent !== 'circular' && sent !== 'append') {
     problems.add('indexCompactionMode', 'index compaction mode must be one of ["circular","append"]');
   }
-  return sent;
+  return edition === 'enterprise' ? undefined : sent;
 }
