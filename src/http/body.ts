@@ -3,10 +3,13 @@ import { refuse } from '#contract/errors.ts';
 import { fieldText } from '#contract/field-text.ts';
 import type { BodyKind, RouteDefinition } from '#contract/route.ts';
 import { tooLarge } from './errors.ts';
+import { jsonBoundsProblem } from './json-bounds.ts';
 import { parseForm } from './path.ts';
 
 const formLimit = 1 << 20;
 const jsonLimit = 10 << 20;
+/** Ten times as many as any form has. */
+const fieldsLimit = 2_000;
 
 export interface BodySource {
   readonly destroyed: boolean;
@@ -22,24 +25,39 @@ export async function readBody(route: RouteDefinition, source: BodySource): Prom
   if (kind === 'none') return undefined;
   const bytes = await collect(source, route.bodyLimit ?? defaultLimit(kind));
   if (kind === 'raw') return bytes;
-  if (kind === 'anyForm') return parseForm(bytes.toString('utf8'));
-  return kind === 'json' ? parseJson(bytes) : parseFormBody(source, bytes, route.repeatable);
+  if (kind === 'json') return parseJson(bytes);
+  return kind === 'anyForm' || isForm(source) ? parseFields(bytes, route.repeatable) : parseForm('');
 }
 
 const defaultLimit = (kind: BodyKind) => (kind === 'json' ? jsonLimit : formLimit);
 
-/** Fields of a body that says it is a form; any other body has none. */
-function parseFormBody(
-  source: BodySource,
-  bytes: Buffer,
-  repeatable?: readonly string[],
-): Record<string, string> {
-  const type = source.headers['content-type'];
-  const isForm = typeof type === 'string' && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(type);
-  return parseForm(isForm ? bytes.toString('utf8') : '', repeatable);
+/** A body that does not say that it is a form has no fields. */
+function isForm({ headers }: BodySource): boolean {
+  const type = headers['content-type'];
+  return typeof type === 'string' && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(type);
+}
+
+const [ampersand, plus, blank] = ['&', '+', ' '].map((text) => text.charCodeAt(0)) as [
+  number,
+  number,
+  number,
+];
+
+/** Counts fields, and reads plus as blank, before texts are made of the bytes: a million of either would take long. */
+function parseFields(sent: Buffer, repeatable?: readonly string[]): Record<string, string> {
+  const bytes = Buffer.from(sent);
+  let fields = 1;
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] === plus) bytes[at] = blank;
+    else if (bytes[at] === ampersand) fields++;
+  }
+  if (fields > fieldsLimit) throw refuse.fields({ _: `A form must have at most ${fieldsLimit} fields` });
+  return parseForm(bytes.toString('utf8'), repeatable);
 }
 
 function parseJson(bytes: Buffer): unknown {
+  const problem = jsonBoundsProblem(bytes);
+  if (problem !== null) throw refuse.fields({ _: problem });
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {

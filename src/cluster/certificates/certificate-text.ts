@@ -20,14 +20,30 @@ interface Block {
   readonly isEncrypted: boolean;
 }
 
-const blocks = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
-
-const blocksOf = (text: string): Block[] =>
-  [...text.matchAll(blocks)].map(([pem, label]) => ({
-    label: label as string,
-    pem: `${pem}\n`,
-    isEncrypted: /^Proc-Type:.*ENCRYPTED/m.test(pem) || (label as string).startsWith('ENCRYPTED '),
-  }));
+/** In one pass: a pattern for whole blocks searches the end of each begin anew, which clients could make take seconds. */
+function blocksOf(text: string): Block[] {
+  const begins = [...text.matchAll(/-----BEGIN ([A-Z0-9 ]{1,64})-----/g)];
+  const ends = new Map<string, number[]>();
+  for (const { 0: line, 1: label = '', index } of text.matchAll(/-----END ([A-Z0-9 ]{1,64})-----/g))
+    ends
+      .set(label, ends.get(label) ?? [])
+      .get(label)
+      ?.push(index + line.length);
+  const found: Block[] = [];
+  let from = 0;
+  for (const { 0: line, 1: label = '', index } of begins) {
+    if (index < from) continue;
+    const left = ends.get(label) ?? [];
+    while ((left[0] ?? Number.POSITIVE_INFINITY) < index + line.length) left.shift();
+    const end = left[0];
+    if (end === undefined) continue;
+    from = end;
+    const pem = `${text.slice(index, end)}\n`;
+    const isEncrypted = /^Proc-Type:.*ENCRYPTED/m.test(pem) || label.startsWith('ENCRYPTED ');
+    found.push({ label, pem, isEncrypted });
+  }
+  return found;
+}
 
 /** Names of what PEM labels stand for, in the standards' own notation. */
 const typeNames: Record<string, string> = {

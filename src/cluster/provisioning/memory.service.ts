@@ -19,6 +19,8 @@ import {
 
 export const poolFields = ['clusterName', ...quotaNames];
 
+const clusterNameMax = 256;
+
 export interface PoolChanges {
   clusterName?: string;
   quotas: Partial<Record<QuotaName, number>>;
@@ -61,6 +63,8 @@ export class MemoryService {
     const sum = quotas.memoryQuota === undefined ? null : this.#tooHigh(quotas.memoryQuota);
     if (sum !== null && !reader.problems.any) reader.problems.add('_', sum);
     const clusterName = reader.text('clusterName');
+    if (clusterName !== undefined && clusterName.length > clusterNameMax)
+      reader.problems.add('clusterName', `The name must have at most ${clusterNameMax} characters`);
     return { quotas, ...(clusterName !== undefined && { clusterName }) };
   }
 

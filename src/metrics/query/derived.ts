@@ -2,7 +2,7 @@
 // source metrics first, so that a query over several series gives the ratio of the sums and not the sum of the ratios.
 import type { Labels, Matcher, Series } from '../sample.ts';
 import { applyStep, combineBy, labelsKey, type Row } from './combine.ts';
-import { evaluate, type Range } from './evaluate.ts';
+import { evaluating, type Range } from './evaluate.ts';
 import type { Plan } from './plan.ts';
 
 /** Sums series over these labels (and the metric name), which the result drops. */
@@ -85,20 +85,26 @@ export function sourcesOf(name: string): Source[] {
   return all.filter((one) => one !== undefined);
 }
 
-/** Rows with at least one value. `found` are the series of each of `sourcesOf`, in that order. */
-export function derive(name: string, plan: Plan, found: readonly (readonly Series[])[], range: Range): Row[] {
+/** Rows with at least one value. `found` are the series of each of `sourcesOf`, in that order. Yields as `evaluating` does. */
+export function* deriving(
+  name: string,
+  plan: Plan,
+  found: readonly (readonly Series[])[],
+  range: Range,
+): Generator<number, Row[]> {
   const { above, below, factor, atZero } = derived[name] as Derived;
   const left = [...found];
-  const summed = ({ without }: Source) =>
-    addUp(evaluate({ ...plan, steps: [] }, left.shift() ?? [], range), without);
-  const rowsOf = ({ of, less }: Term) => {
-    const rows = summed(of);
-    const all = less ? paired(rows, summed(less), (a, b) => a - b) : rows;
+  function* summed({ without }: Source): Generator<number, Row[]> {
+    return addUp(yield* evaluating({ ...plan, steps: [] }, left.shift() ?? [], range), without);
+  }
+  function* rowsOf({ of, less }: Term): Generator<number, Row[]> {
+    const rows = yield* summed(of);
+    const all = less ? paired(rows, yield* summed(less), (a, b) => a - b) : rows;
     return plan.steps.reduce((combined, step) => applyStep(combined, step), all);
-  };
-  const numerators = rowsOf(above);
+  }
+  const numerators = yield* rowsOf(above);
   const share = (a: number, b: number) => (b === 0 ? atZero : (factor * a) / b);
-  const rows = below ? paired(numerators, rowsOf(below), share) : numerators;
+  const rows = below ? paired(numerators, yield* rowsOf(below), share) : numerators;
   const named = rows.map((row) => ({ ...row, labels: { ...row.labels, [nameLabel]: name } }));
   return named.filter(({ has }) => has.includes(1));
 }

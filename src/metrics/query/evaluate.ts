@@ -8,6 +8,9 @@ import { type Computed, compute, type Window } from './window-functions.ts';
 /** A sample older than this is stale and gives no value (as in Prometheus). */
 export const lookbackMs = 5 * 60_000;
 
+/** Computed in a few milliseconds. */
+const sliceSteps = 50_000;
+
 export interface Range {
   readonly startMs: number;
   readonly endMs: number;
@@ -22,13 +25,30 @@ export const momentsOf = ({ startMs, endMs, stepMs }: Range): number =>
 export const neededFromMs = ({ window }: Plan, { startMs, windowMs }: Range): number =>
   startMs - (window === null ? lookbackMs : windowMs);
 
-/** Rows with at least one value. */
+/** All at once. Returns rows with at least one value. */
 export function evaluate(plan: Plan, series: readonly Series[], range: Range): Row[] {
-  let rows: Row[] = series.map((one) =>
-    plan.window === null ? newest(one, range) : windowed(one, range, plan.window),
-  );
-  for (const step of plan.steps) rows = applyStep(rows, step);
+  const steps = evaluating(plan, series, range);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** The same in parts: yields before each how many samples its windows hold. */
+export function* evaluating(plan: Plan, series: readonly Series[], range: Range): Generator<number, Row[]> {
+  let rows: Row[] = [];
+  for (const one of series) rows.push(yield* rowOfSeries(one, range, plan));
+  for (const step of plan.steps) {
+    yield 0;
+    rows = applyStep(rows, step);
+  }
   return rows.filter(({ has }) => has.includes(1));
+}
+
+function* rowOfSeries(one: Series, range: Range, { window }: Plan): Generator<number, Row> {
+  if (window !== null) return yield* windowed(one, range, window);
+  yield 0;
+  return newest(one, range);
 }
 
 function newest({ labels, timesMs, values }: Series, range: Range): Row {
@@ -44,16 +64,27 @@ function newest({ labels, timesMs, values }: Series, range: Range): Row {
   return row;
 }
 
-function windowed({ labels, timesMs, values }: Series, range: Range, name: WindowFunction): Row {
+function* windowed(
+  { labels, timesMs, values }: Series,
+  range: Range,
+  name: WindowFunction,
+): Generator<number, Row> {
   const row = rowOf(labels, range);
   const window: Window = { timesMs, values, from: 0, to: 0, startMs: 0, endMs: 0 };
+  let steps = 0;
   for (let at = 0; at < row.has.length; at++) {
     moveTo(window, range.startMs + at * range.stepMs, range.windowMs);
+    steps += window.to - window.from + 1;
+    if (steps >= sliceSteps) {
+      yield steps;
+      steps = 0;
+    }
     const value: Computed = compute[name](window);
     if (value === undefined) continue;
     row.values[at] = value;
     row.has[at] = 1;
   }
+  yield steps;
   return row;
 }
 

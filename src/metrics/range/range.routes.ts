@@ -6,6 +6,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Labels } from '../sample.ts';
 import * as contract from './range.contract.ts';
 import { RangeService, type RangeSource } from './range.service.ts';
+import { RangeBudget } from './range-budget.ts';
 import { type Problems, type RangeRequest, readItem, readPathRequest } from './range-request.ts';
 
 interface RangeDeps {
@@ -20,13 +21,17 @@ const defaultPort = 8091;
 
 export function rangeRoutes({ source, clock, namesOf }: RangeDeps): BoundRoute[] {
   const service = new RangeService({ source, clock });
-  const askerOf = (context: Context) => ({ node: namesOf(context)[0], visible: visibleTo(context) });
+  const askerOf = (context: Context) => ({
+    node: namesOf(context)[0],
+    visible: visibleTo(context),
+    budget: new RangeBudget({ clock, signal: context.signal }),
+  });
   const one = async ({ params, query }: Input<Record<string, string>, unknown>, context: Context) => {
     const functions = params['functions']?.split('/') ?? [];
     const read = readPathRequest(params['metric'] as string, functions, query, clock.wallMs());
     const problems = 'problems' in read ? read.problems : strangers(read.value, namesOf(context));
     if ('problems' in read || Object.keys(problems).length > 0) throw refuse.fields(problems);
-    return reply.json(await service.answer(read.value, askerOf(context)));
+    return reply.jsonText(await service.answer(read.value, askerOf(context)));
   };
   return [
     bind(contract.RangeWithoutMetric, () => reply.json(contract.missingMetric, 404)),
@@ -34,12 +39,13 @@ export function rangeRoutes({ source, clock, namesOf }: RangeDeps): BoundRoute[]
     bind(contract.RangeOfFunctions, one),
     bind(contract.Ranges, async ({ body }, context) => {
       const requests = readList(body, clock.wallMs(), namesOf(context));
-      const answers: contract.RangeAnswer[] = [];
+      const asker = askerOf(context);
+      const answers: string[] = [];
       for (const request of requests) {
         if (context.signal.aborted) break;
-        answers.push(await service.answer(request, askerOf(context)));
+        answers.push(await service.answer(request, asker));
       }
-      return reply.json(answers);
+      return reply.jsonText(`[${answers.join(',')}]`);
     }),
   ];
 }

@@ -2,11 +2,12 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Row } from '../query/combine.ts';
 import { applyStep } from '../query/combine.ts';
-import { derive, derivedAsked, sourcesOf } from '../query/derived.ts';
-import { evaluate, momentsOf, neededFromMs } from '../query/evaluate.ts';
+import { derivedAsked, deriving, sourcesOf } from '../query/derived.ts';
+import { evaluating, momentsOf, neededFromMs } from '../query/evaluate.ts';
 import { type Plan, planOf, stepOf } from '../query/plan.ts';
 import type { Labels, Matcher, Selection } from '../sample.ts';
 import { type RangeAnswer, valueText } from './range.contract.ts';
+import { type RangeBudget, Refused } from './range-budget.ts';
 import type { RangeRequest } from './range-request.ts';
 
 /** The part of the store that range queries use. */
@@ -23,11 +24,17 @@ export interface Asker {
   /** The name of this node in answers. */
   readonly node: string;
   visible(labels: Labels): boolean;
+  /** What is left of the limits of the caller's request. */
+  readonly budget: RangeBudget;
+}
+
+interface Rows {
+  rows: Row[];
+  problems: string[];
 }
 
 /** Steps per series; the limit of Prometheus. */
 const momentsLimit = 11_000;
-const valuesLimit = 2_000_000;
 const longMs = 2 * 86_400_000;
 /** The interval searched for a metric before it is reported as unknown. */
 const newestMs = 3_600_000;
@@ -41,9 +48,10 @@ export class RangeService {
     this.#clock = clock;
   }
 
-  async answer(request: RangeRequest, asker: Asker): Promise<RangeAnswer> {
+  /** JSON of a RangeAnswer, made series by series: as objects a large answer would take many times its size. */
+  async answer(request: RangeRequest, asker: Asker): Promise<string> {
     const head = { startTimestamp: request.startMs / 1000, endTimestamp: request.endMs / 1000 };
-    const failed = (error: string) => ({ data: [], errors: [{ node: asker.node, error }], ...head });
+    const failed = (error: string) => jsonOf([], [{ node: asker.node, error }], head);
     const plan = planOf(request.functions);
     if ('problem' in plan) return failed(plan.problem);
     if (momentsOf(request) > momentsLimit)
@@ -51,7 +59,7 @@ export class RangeService {
     try {
       const { rows, problems } = await this.#inTime(request, this.#run(request, plan, asker));
       const errors = problems.map((error) => ({ node: asker.node, error }));
-      return { data: rows.map((row) => seriesOf(row, request, asker.node)), errors, ...head };
+      return jsonOf(await textsOf(rows, request, asker), errors, head);
     } catch (error) {
       return failed(
         error instanceof Refused ? error.message : `Unexpected error - ${(error as Error).message}`,
@@ -59,26 +67,28 @@ export class RangeService {
     }
   }
 
-  async #run(request: RangeRequest, plan: Plan, asker: Asker): Promise<{ rows: Row[]; problems: string[] }> {
+  async #run(request: RangeRequest, plan: Plan, asker: Asker): Promise<Rows> {
     const { rows, problems } = await this.#rows(request, plan, asker);
     const across = request.aggregation === null ? null : stepOf(request.aggregation);
-    // With one node there is one result: combining nodes changes nothing except for histograms.
+    // There is one result of one node: combining it with others changes nothing but a histogram.
     return { rows: across?.kind === 'quantile' ? applyStep(rows, across) : rows, problems };
   }
 
-  async #rows(request: RangeRequest, plan: Plan, asker: Asker): Promise<{ rows: Row[]; problems: string[] }> {
+  async #rows(request: RangeRequest, plan: Plan, asker: Asker): Promise<Rows> {
     const asked = derivedAsked(request.matchers);
+    const { budget } = asker;
     if (!asked) {
       const { series, problems } = await this.#select(request.matchers, request, plan, asker);
-      if (series.length > 0) return { rows: evaluate(plan, series, request), problems: [...problems] };
-      return { rows: [], problems: [...problems, ...(await this.#unknown(request))] };
+      if (series.length > 0)
+        return { rows: await budget.run(evaluating(plan, series, request)), problems: [...problems] };
+      return { rows: [], problems: [...problems, ...(await this.#unknown(request, asker))] };
     }
     const found: Selection[] = [];
     for (const { matchers } of sourcesOf(asked.name))
       found.push(await this.#select([...matchers, ...asked.rest], request, plan, asker));
     const series = found.map((one) => one.series);
     const problems = new Set(found.flatMap((one) => one.problems));
-    return { rows: derive(asked.name, plan, series, request), problems: [...problems] };
+    return { rows: await budget.run(deriving(asked.name, plan, series, request)), problems: [...problems] };
   }
 
   async #select(
@@ -89,22 +99,35 @@ export class RangeService {
   ): Promise<Selection> {
     const visible = (labels: Labels) => asker.visible(labels);
     const options = { enoughMs: enoughOf(request, plan), visible };
-    const found = await this.#source.select(matchers, neededFromMs(plan, request), request.endMs, options);
-    if (found.series.length * momentsOf(request) > valuesLimit)
-      throw new Refused(`more than ${valuesLimit} values: ask for fewer series or use a larger step`);
+    const interval = { fromMs: neededFromMs(plan, request), toMs: request.endMs };
+    const found = await this.#read(matchers, interval, options, asker);
+    asker.budget.take('values', found.series.length * momentsOf(request));
+    return found;
+  }
+
+  /** A request that is over its limits reads nothing more. */
+  async #read(
+    matchers: readonly Matcher[],
+    { fromMs, toMs }: { fromMs: number; toMs: number },
+    options: Parameters<RangeSource['select']>[3],
+    { budget }: Asker,
+  ): Promise<Selection> {
+    budget.check();
+    const found = await this.#source.select(matchers, fromMs, toMs, options);
+    budget.take(
+      'samples',
+      found.series.reduce((sum, { timesMs }) => sum + timesMs.length, 0),
+    );
+    await budget.breathe();
     return found;
   }
 
   /** Explains an empty result: unknown metric, or a label that the metric does not have. */
-  async #unknown({ matchers, endMs }: RangeRequest): Promise<string[]> {
+  async #unknown({ matchers, endMs }: RangeRequest, asker: Asker): Promise<string[]> {
     const name = matchers.find(({ label, operator }) => label === '__name__' && operator === '=');
     if (!name) return [];
-    const { series } = await this.#source.select(
-      [name],
-      Math.min(endMs, this.#clock.wallMs()) - newestMs,
-      endMs,
-      {},
-    );
+    const fromMs = Math.min(endMs, this.#clock.wallMs()) - newestMs;
+    const { series } = await this.#read([name], { fromMs, toMs: endMs }, {}, asker);
     if (series.length === 0) return [`unknown metric "${name.value}"`];
     return matchers
       .filter(({ label, value }) => value !== '' && series.every(({ labels }) => labels[label] === undefined))
@@ -122,14 +145,29 @@ export class RangeService {
   }
 }
 
-class Refused extends Error {
-  override name = 'Refused';
-}
-
 /** Over days and with large steps the five-minute samples are sufficient. */
 function enoughOf({ startMs, endMs, stepMs, windowMs }: RangeRequest, { window }: Plan): number {
   if (endMs - startMs <= longMs) return 0;
   return window === null ? stepMs : Math.min(stepMs, windowMs / 2);
+}
+
+async function textsOf(rows: readonly Row[], request: RangeRequest, { node, budget }: Asker) {
+  const texts: string[] = [];
+  for (const row of rows) {
+    const text = JSON.stringify(seriesOf(row, request, node));
+    budget.take('answerBytes', text.length);
+    texts.push(text);
+    await budget.breathe();
+  }
+  return texts;
+}
+
+function jsonOf(
+  series: readonly string[],
+  errors: RangeAnswer['errors'],
+  head: Pick<RangeAnswer, 'startTimestamp' | 'endTimestamp'>,
+): string {
+  return `{"data":[${series.join(',')}],${JSON.stringify({ errors, ...head }).slice(1)}`;
 }
 
 function seriesOf(

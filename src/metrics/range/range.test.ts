@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Labels } from '#metrics/sample.ts';
+import type { Clock } from '#ports/clock.ts';
 import { aManager } from '../../../test/support/manager.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { derivedNames } from '../query/derived.ts';
 import { Range, valueText } from './range.contract.ts';
 import { RangeService } from './range.service.ts';
+import { RangeBudget } from './range-budget.ts';
 import { readPathRequest } from './range-request.ts';
 
 const root = '/pools/default/stats/range';
@@ -40,6 +42,12 @@ async function aNode(t: TestContext) {
   };
   return { ...node, ask, end: endMs / 1000 };
 }
+
+const anAsker = (clock: Clock, signal = new AbortController().signal) => ({
+  node: 'here:8091',
+  visible: () => true,
+  budget: new RangeBudget({ clock, signal }),
+});
 
 interface Found {
   metric: Labels;
@@ -98,15 +106,17 @@ test('says that time is up, and what the store found damaged', async () => {
   const clock = new ManualClock();
   const request = readPathRequest('kv_ops', [], { timeout: '50' }, clock.wallMs());
   assert.ok('value' in request);
-  const asker = { node: 'here:8091', visible: () => true };
+  const asker = anAsker(clock);
   const stuck = new RangeService({ source: { select: () => new Promise(() => {}) }, clock });
   const late = stuck.answer(request.value, asker);
   clock.advance(50);
-  assert.deepEqual((await late).errors, [{ node: 'here:8091', error: 'Request timed out' }]);
+  assert.deepEqual(JSON.parse(await late).errors, [{ node: 'here:8091', error: 'Request timed out' }]);
   const series = [{ labels: {}, timesMs: new Float64Array(), values: new Float64Array() }];
   const select = async () => ({ series, problems: ['metrics file 7.block: its table is damaged'] });
   const told = await new RangeService({ source: { select }, clock }).answer(request.value, asker);
-  assert.deepEqual(told.errors, [{ node: 'here:8091', error: 'metrics file 7.block: its table is damaged' }]);
+  assert.deepEqual(JSON.parse(told).errors, [
+    { node: 'here:8091', error: 'metrics file 7.block: its table is damaged' },
+  ]);
   assert.equal(clock.pending, 0);
 });
 

@@ -33,13 +33,19 @@ interface Span extends SpanId {
 /** The limit of unwritten log bytes and of spans whose block could not be written; the oldest beyond it are dropped. */
 const pendingLimit = 360;
 const sealedLimit = 2;
-/** How many records are replayed before the thread yields. */
+/** How long the thread replays records, or decodes samples, before it yields. */
 const sliceMs = 5;
 
 /** A smaller backward step of the clock is waited out. */
 const toleratedBackMs = 60_000;
 const logSuffix = '.log';
 const logName = (span: SpanId) => `${spanName(span)}${logSuffix}`;
+
+/** The compressed samples of one series. */
+interface Pieces {
+  readonly labels: Series['labels'];
+  readonly runs: Run[];
+}
 
 /** Damage found in the log of a span. */
 interface Damage {
@@ -119,7 +125,7 @@ export class Tier {
     const inHead = heads.filter((span) => !this.#blocks.has(span));
     const budget = new Budget(this.#options.bounds.samplesLimit);
     const { series, problems } = await this.#blocks.select(matches, matchers, { fromMs, toMs, budget });
-    const pieces = new Map<string, { labels: Series['labels']; runs: Run[] }>();
+    const pieces = new Map<string, Pieces>();
     const add = (labels: Series['labels'], chunks: readonly Chunk[]): void => {
       const key = labelsKey(labels);
       const known = pieces.get(key);
@@ -137,9 +143,23 @@ export class Tier {
     }
     const damaged = this.#damages.filter(({ startMs }) => this.#overlaps(startMs, fromMs, toMs));
     return {
-      series: inTime([...pieces.values()], fromMs, toMs),
+      series: await this.#decode([...pieces.values()], fromMs, toMs),
       problems: [...damaged.map(({ text }) => text), ...problems],
     };
+  }
+
+  async #decode(pieces: readonly Pieces[], fromMs: number, toMs: number): Promise<Series[]> {
+    const { clock } = this.#options;
+    const found: Series[] = [];
+    let sliceStart = clock.monotonicMs();
+    for (const { labels, runs } of pieces) {
+      const samples = samplesOfRuns(runs, fromMs, toMs);
+      if (samples.timesMs.length > 0) found.push({ labels, ...samples });
+      if (clock.monotonicMs() - sliceStart < sliceMs) continue;
+      await new Promise<void>((resolve) => clock.soon(resolve));
+      sliceStart = clock.monotonicMs();
+    }
+    return found.sort((a, b) => (labelsKey(a.labels) < labelsKey(b.labels) ? -1 : 1));
   }
 
   /** Resolves once everything appended so far is on disk. */
@@ -305,15 +325,4 @@ export class Tier {
     this.#hasToldRefused = true;
     this.#options.log.warn('metrics.tooManySeries', { limit: this.#options.bounds.seriesLimit });
   }
-}
-
-function inTime(
-  pieces: readonly { labels: Series['labels']; runs: readonly Run[] }[],
-  fromMs: number,
-  toMs: number,
-): Series[] {
-  return pieces
-    .map(({ labels, runs }) => ({ labels, ...samplesOfRuns(runs, fromMs, toMs) }))
-    .filter(({ timesMs }) => timesMs.length > 0)
-    .sort((a, b) => (labelsKey(a.labels) < labelsKey(b.labels) ? -1 : 1));
 }

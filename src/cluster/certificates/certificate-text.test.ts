@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { certificateProblem, readCertificates, readKey } from './certificate-text.ts';
+
+const fixture = new URL('../../../test/fixtures/issued-certificates.json', import.meta.url);
+const { certificate: chain, key } = JSON.parse(readFileSync(fixture, 'utf8')).node;
+const end = '-----END CERTIFICATE-----\n';
+const certificate = chain.slice(0, chain.indexOf(end) + end.length);
+
+test('finds blocks wherever they stand, and none that has no end', () => {
+  const count = (text: string) => {
+    const read = readCertificates(text);
+    return 'value' in read ? read.value.length : read.problem;
+  };
+  assert.equal(count(`before\n${certificate}between\n${certificate}after`), 2);
+  assert.equal(count(`-----BEGIN CERTIFICATE-----\n`), certificateProblem.malformed);
+  // What has no end is passed over.
+  assert.equal(count(`-----BEGIN X509 CRL-----\n${certificate}`), 1);
+  assert.ok('value' in readKey(`${key}-----BEGIN PRIVATE KEY-----\n`, null));
+});
+
+test('reads a text full of beginnings in one pass', () => {
+  const beginnings = '-----BEGIN CERTIFICATE-----\n'.repeat(37_000);
+  const others = Array.from({ length: 10_000 }, (_, at) => `-----BEGIN A${at}-----\n`).join('');
+  const before = process.cpuUsage();
+  const ends = '-----END CERTIFICATE-----\n'.repeat(37_000);
+  for (const text of [beginnings, others, ends])
+    assert.deepEqual(readCertificates(text), { problem: certificateProblem.malformed });
+  const { user, system } = process.cpuUsage(before);
+  assert.ok((user + system) / 1_000 < 2_000, `${(user + system) / 1_000} ms`);
+});

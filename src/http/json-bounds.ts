@@ -1,0 +1,37 @@
+// Bounds of JSON that clients send, judged on its bytes before it is parsed: deep nesting and millions of small values take the
+// parser, and all who read the result, many times as long as one long text of the same size.
+
+export const jsonLevels = 64;
+export const jsonValues = 100_000;
+
+const code = (text: string): number => text.charCodeAt(0);
+const [quote, backslash, comma, colon] = [code('"'), code('\\'), code(','), code(':')];
+const opens: ReadonlySet<number> = new Set([code('['), code('{')]);
+const closes: ReadonlySet<number> = new Set([code(']'), code('}')]);
+
+/** Why the text is not parsed; null when it is within the bounds. Whether it is JSON at all, the parser finds out. */
+export function jsonBoundsProblem(bytes: Uint8Array): string | null {
+  let level = 0;
+  let values = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number;
+    if (byte === quote) at = endOfText(bytes, at);
+    else if (opens.has(byte)) {
+      level++;
+      values++;
+      if (level > jsonLevels) return `Json must have at most ${jsonLevels} levels`;
+    } else if (closes.has(byte)) level--;
+    else if (byte === comma || byte === colon) values++;
+    if (values > jsonValues) return `Json must have at most ${jsonValues} values`;
+  }
+  return null;
+}
+
+/** Place of the closing quote, or of the end of a text that has none. */
+function endOfText(bytes: Uint8Array, start: number): number {
+  for (let at = start + 1; at < bytes.length; at++) {
+    if (bytes[at] === backslash) at++;
+    else if (bytes[at] === quote) return at;
+  }
+  return bytes.length;
+}

@@ -1,0 +1,86 @@
+// What one request may cost, over all of its items: samples read, values computed, work in windows, bytes of the answer. The
+// computation yields to other requests, and stops when the client has disconnected.
+import type { Clock } from '#ports/clock.ts';
+
+/** Limits of one request. The values of a large dashboard for a day are about a tenth of them. */
+export const rangeLimits = {
+  samples: 20_000_000,
+  values: 1_000_000,
+  windowSteps: 100_000_000,
+  answerBytes: 32 * 1024 * 1024,
+};
+
+type Cost = keyof typeof rangeLimits;
+
+const spoken: Record<Cost, string> = {
+  samples: 'samples read',
+  values: 'values',
+  windowSteps: 'samples in all windows',
+  answerBytes: 'bytes of the answer',
+};
+
+/** How long the thread computes before others get a turn. */
+const sliceMs = 5;
+
+/** The query was refused; the message says why. */
+export class Refused extends Error {
+  override name = 'Refused';
+}
+
+export class RangeBudget {
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #limits: Readonly<Record<Cost, number>>;
+  readonly #spent: Record<Cost, number> = { samples: 0, values: 0, windowSteps: 0, answerBytes: 0 };
+  #sliceStartMs: number;
+
+  constructor({
+    clock,
+    signal,
+    limits = rangeLimits,
+  }: {
+    clock: Clock;
+    signal: AbortSignal;
+    limits?: Readonly<Record<Cost, number>>;
+  }) {
+    this.#clock = clock;
+    this.#signal = signal;
+    this.#limits = limits;
+    this.#sliceStartMs = clock.monotonicMs();
+  }
+
+  /** Refuses the query that would cross a limit, and every later one of the same request. */
+  take(cost: Cost, amount: number): void {
+    this.#spent[cost] += amount;
+    this.check();
+  }
+
+  check(): void {
+    for (const cost of Object.keys(this.#spent) as Cost[]) {
+      if (this.#spent[cost] <= this.#limits[cost]) continue;
+      const advice = 'ask for fewer series, a larger step or a shorter interval';
+      throw new Refused(
+        `more than ${this.#limits[cost]} ${spoken[cost]} over all queries of the request: ${advice}`,
+      );
+    }
+  }
+
+  /** Lets other requests run when this one had its slice of time; throws once the client has disconnected. */
+  async breathe(): Promise<void> {
+    this.#signal.throwIfAborted();
+    if (this.#clock.monotonicMs() - this.#sliceStartMs < sliceMs) return;
+    await new Promise<void>((resolve) => this.#clock.soon(resolve));
+    this.#sliceStartMs = this.#clock.monotonicMs();
+    this.#signal.throwIfAborted();
+  }
+
+  /** Runs a computation that yields how many steps its windows will need next. */
+  async run<T>(steps: Generator<number, T>): Promise<T> {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value as T;
+      this.take('windowSteps', value as number);
+      await this.breathe();
+    }
+  }
+}
