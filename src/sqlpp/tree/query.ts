@@ -202,7 +202,7 @@ export interface Case {
   readonly kind: 'case';
   /** `CASE of WHEN value …`; left out: `CASE WHEN condition …`. */
   readonly of: Expression | undefined;
-  readonly whens: readonly { readonly when: Expression; readonly then: Expression }[];
+  readonly whens: readonly { readonly when: Expression; readonly result: Expression }[];
   readonly otherwise: Expression | undefined;
   readonly at: number;
 }

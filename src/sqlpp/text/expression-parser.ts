@@ -1,0 +1,454 @@
+// Expressions, by operator precedence. From weak to strong: OR, AND, NOT, = !=, < <= > >=, LIKE, BETWEEN, IN WITHIN, EXISTS, IS, ||,
+// + -, * / %, unary minus, and what stands behind a value (`.name`, `[index]`). Comparisons do not chain: `a = b = c` is refused.
+import { sqlError } from '../errors/sql-error.ts';
+import type {
+  Expression,
+  Field,
+  NamedParameter,
+  PositionalParameter,
+  RangeBinding,
+  Select,
+} from '../tree/query.ts';
+import type { Value } from '../values/value.ts';
+import { CallParser } from './call-parser.ts';
+import { ConstructionParser } from './construction-parser.ts';
+import { numberLiteral } from './numbers.ts';
+import type { TokenKind } from './scanner.ts';
+import type { TokenReader } from './token-reader.ts';
+
+const or = 1;
+const and = 2;
+const not = 3;
+const equality = 4;
+const order = 5;
+const like = 6;
+const escaping = 7;
+const between = 8;
+const membership = 9;
+const exists = 10;
+const is = 11;
+const concatenation = 12;
+const sum = 13;
+const product = 14;
+const sign = 15;
+
+const strengths: Partial<Record<TokenKind, number>> = {
+  or,
+  and,
+  not,
+  '=': equality,
+  '!=': equality,
+  '<': order,
+  '<=': order,
+  '>': order,
+  '>=': order,
+  like,
+  between,
+  in: membership,
+  within: membership,
+  is,
+  '||': concatenation,
+  '+': sum,
+  '-': sum,
+  '*': product,
+  '/': product,
+  '%': product,
+};
+const strengthOf: ReadonlyMap<TokenKind, number> = new Map(
+  Object.entries(strengths) as [TokenKind, number][],
+);
+
+/** Operators and navigation steps in a row, without brackets. */
+const chainMax = 2000;
+
+/** What an expression needs of the rest of the grammar. */
+export interface QueryGrammar {
+  /** A query without its brackets. */
+  select(): Select;
+  /** The rest of a set operation whose left side is a query in brackets. */
+  setOperation(left: Select, at: number): Select;
+}
+
+export class ExpressionParser {
+  private readonly tokens: TokenReader;
+  private readonly queries: QueryGrammar;
+  private readonly calls: CallParser;
+  private readonly constructions: ConstructionParser;
+
+  constructor(tokens: TokenReader, queries: QueryGrammar) {
+    this.tokens = tokens;
+    this.queries = queries;
+    this.calls = new CallParser(tokens, this);
+    this.constructions = new ConstructionParser(tokens, this);
+  }
+
+  expression(): Expression {
+    return this.operators(or);
+  }
+
+  expressions(): Expression[] {
+    const list = [this.expression()];
+    while (this.tokens.take(',')) list.push(this.expression());
+    return list;
+  }
+
+  /** An operand and the operators behind it that bind at least this strongly. */
+  private operators(minimum: number): Expression {
+    const { tokens } = this;
+    tokens.enter();
+    let left = this.operand();
+    let chain = 0;
+    for (let last = 0; ; ) {
+      const { kind } = tokens;
+      const strength = strengthOf.get(kind);
+      if (strength === undefined || strength < minimum) break;
+      if (strength === last && !isChaining(strength)) throw tokens.unexpected('AND, OR or brackets');
+      if (++chain > chainMax) throw this.tooLong();
+      const found = this.operator(left, kind, strength);
+      if (found === undefined) break;
+      left = found;
+      last = strength;
+    }
+    tokens.leave();
+    return left;
+  }
+
+  private tooLong(): Error {
+    return sqlError(
+      3000,
+      `syntax error${this.tokens.place()}; an expression has at most ${chainMax} operators in a row without brackets`,
+    );
+  }
+
+  private operator(left: Expression, kind: TokenKind, strength: number): Expression | undefined {
+    const { tokens } = this;
+    const { at } = left;
+    switch (kind) {
+      case 'or':
+      case 'and':
+        return this.logical(left, kind, strength);
+      case '=':
+      case '!=':
+      case '<':
+      case '<=':
+      case '>':
+      case '>=':
+        tokens.next();
+        return { kind: 'comparison', operator: kind, left, right: this.operators(strength + 1), at };
+      case '+':
+      case '-':
+      case '*':
+      case '/':
+      case '%':
+        tokens.next();
+        return { kind: 'arithmetic', operator: kind, left, right: this.operators(strength + 1), at };
+      case '||':
+        return this.concatenation(left);
+      case 'is':
+        tokens.next();
+        return this.isTest(left);
+      case 'not':
+        return this.negated(left);
+      default:
+        return this.predicate(left, false);
+    }
+  }
+
+  private logical(left: Expression, operator: 'and' | 'or', strength: number): Expression {
+    const operands: Expression[] = [];
+    const add = (operand: Expression): void => {
+      if (operand.kind === 'logical' && operand.operator === operator) operands.push(...operand.operands);
+      else operands.push(operand);
+    };
+    add(left);
+    while (this.tokens.take(operator)) add(this.operators(strength + 1));
+    return { kind: 'logical', operator, operands, at: left.at };
+  }
+
+  private concatenation(left: Expression): Expression {
+    const operands: Expression[] = [];
+    const add = (operand: Expression): void => {
+      if (operand.kind === 'concatenation') operands.push(...operand.operands);
+      else operands.push(operand);
+    };
+    add(left);
+    while (this.tokens.take('||')) add(this.operators(concatenation + 1));
+    return { kind: 'concatenation', operands, at: left.at };
+  }
+
+  /** `left NOT IN …` and the like; NOT elsewhere begins something else. */
+  private negated(left: Expression): Expression | undefined {
+    const follower = this.tokens.peek(1);
+    if (follower !== 'in' && follower !== 'within' && follower !== 'like' && follower !== 'between')
+      return undefined;
+    this.tokens.next();
+    return this.predicate(left, true);
+  }
+
+  private predicate(left: Expression, isNegated: boolean): Expression {
+    const { tokens } = this;
+    const { at } = left;
+    const { kind } = tokens;
+    tokens.next();
+    if (kind === 'in' || kind === 'within') {
+      const list = this.operators(membership + 1);
+      return { kind: 'membership', operator: kind, of: left, list, isNegated, at };
+    }
+    if (kind === 'like') {
+      const pattern = this.operators(like + 1);
+      const escaped = tokens.take('escape') ? this.operators(escaping + 1) : undefined;
+      return { kind: 'like', of: left, pattern, escape: escaped, isNegated, at };
+    }
+    const low = this.operators(concatenation);
+    tokens.expect('and');
+    return { kind: 'between', of: left, low, high: this.operators(concatenation), isNegated, at };
+  }
+
+  private isTest(left: Expression): Expression {
+    const { tokens } = this;
+    const isNegated = tokens.take('not');
+    const { at } = left;
+    const what = isTests.get(tokens.kind);
+    if (what === undefined) throw tokens.unexpected('NULL, MISSING, VALUED, KNOWN or UNKNOWN');
+    const inverts = tokens.kind === 'unknown';
+    tokens.next();
+    return { kind: 'is', of: left, what, isNegated: isNegated !== inverts, at };
+  }
+
+  /** A value with what stands behind it, or a prefix operator with its operand. */
+  private operand(): Expression {
+    const { tokens } = this;
+    switch (tokens.kind) {
+      case 'not': {
+        tokens.next();
+        const of = this.operators(not);
+        return { kind: 'not', of, at: of.at };
+      }
+      case 'exists': {
+        tokens.next();
+        const of = this.operators(exists + 1);
+        return { kind: 'exists', of, at: of.at };
+      }
+      case '-':
+        return this.negation();
+      default:
+        return this.navigation(this.value());
+    }
+  }
+
+  private negation(): Expression {
+    const { tokens } = this;
+    const { at } = tokens;
+    tokens.next();
+    const isLiteral = tokens.kind === 'number' && tokens.peek(1) !== '.' && tokens.peek(1) !== '[';
+    if (isLiteral) return this.literal(numberLiteral(`-${tokens.value}`));
+    return { kind: 'negation', of: this.operators(sign), at };
+  }
+
+  private navigation(start: Expression): Expression {
+    const { tokens } = this;
+    let of = start;
+    for (let chain = 0; ; chain++) {
+      if (chain > chainMax) throw this.tooLong();
+      if (tokens.kind === '[') of = this.element(of);
+      // `of.*` is a projection's.
+      else if (tokens.kind === '.' && tokens.peek(1) !== '*') of = this.field(of);
+      else return of;
+    }
+  }
+
+  private field(of: Expression): Field {
+    const { tokens } = this;
+    tokens.next();
+    const { at } = tokens;
+    if (tokens.kind === '[') {
+      tokens.next();
+      const name = this.expression();
+      const ignoresCase = tokens.take(']i');
+      if (!ignoresCase) tokens.expect(']');
+      return { kind: 'field', of, name, ignoresCase, at: of.at };
+    }
+    const ignoresCase = tokens.kind === 'identifier without case';
+    if (tokens.kind !== 'identifier' && !ignoresCase) throw tokens.unexpected('the name of a field');
+    const name: Expression = { kind: 'constant', value: tokens.value, at };
+    tokens.next();
+    return { kind: 'field', of, name, ignoresCase, at };
+  }
+
+  private element(of: Expression): Expression {
+    const { tokens } = this;
+    const { at } = of;
+    tokens.next();
+    if (tokens.kind === '*' && tokens.peek(1) === ']') {
+      tokens.next();
+      tokens.next();
+      return { kind: 'array star', of, at };
+    }
+    if (tokens.take(':')) {
+      const end = tokens.kind === ']' ? undefined : this.expression();
+      tokens.expect(']');
+      return { kind: 'slice', of, start: undefined, end, at };
+    }
+    const index = this.expression();
+    if (tokens.take(':')) {
+      const end = tokens.kind === ']' ? undefined : this.expression();
+      tokens.expect(']');
+      return { kind: 'slice', of, start: index, end, at };
+    }
+    tokens.expect(']');
+    return { kind: 'element', of, index, at };
+  }
+
+  private value(): Expression {
+    const { tokens } = this;
+    switch (tokens.kind) {
+      case 'identifier':
+        return this.calls.isCall() ? this.calls.call() : this.identifier(false);
+      case 'identifier without case':
+        return this.identifier(true);
+      case 'string':
+        return this.literal(tokens.value);
+      case 'number':
+        return this.literal(numberLiteral(tokens.value));
+      case 'true':
+        return this.literal(true);
+      case 'false':
+        return this.literal(false);
+      case 'null':
+        return this.literal(null);
+      case 'missing':
+        return this.literal(undefined);
+      case '(':
+        return this.brackets();
+      case '[':
+        return this.constructions.array();
+      case '{':
+        return this.constructions.object();
+      case 'named parameter':
+      case 'positional parameter':
+        return this.parameter();
+      default:
+        return this.worded();
+    }
+  }
+
+  /** Values that begin with a reserved word. */
+  private worded(): Expression {
+    const { tokens } = this;
+    switch (tokens.kind) {
+      case 'self': {
+        const { at } = tokens;
+        tokens.next();
+        return { kind: 'self', at };
+      }
+      case 'case':
+        return this.constructions.caseOf();
+      case 'any':
+      case 'some':
+      case 'every':
+        return this.constructions.quantified();
+      case 'array':
+      case 'first':
+      case 'object':
+        return this.constructions.comprehension(tokens.kind);
+      case 'flatten_keys':
+      case 'nth_value':
+      case 'replace':
+        return this.calls.call();
+      default:
+        throw tokens.unexpected('an expression');
+    }
+  }
+
+  private literal(value: Value): Expression {
+    const { at } = this.tokens;
+    this.tokens.next();
+    return { kind: 'constant', value, at };
+  }
+
+  private identifier(ignoresCase: boolean): Expression {
+    const name = this.tokens.value;
+    this.tokens.next();
+    return { kind: 'identifier', name, ignoresCase, at: this.tokens.at };
+  }
+
+  isParameter(): boolean {
+    return this.tokens.kind === 'named parameter' || this.tokens.kind === 'positional parameter';
+  }
+
+  parameter(): NamedParameter | PositionalParameter {
+    const { tokens } = this;
+    const { kind, value, at } = tokens;
+    tokens.next();
+    if (kind === 'named parameter') return { kind, name: value, at };
+    const position = tokens.positionOf(value);
+    if (position > 65_535)
+      throw sqlError(3000, `Positional parameter out of range: $${value}${tokens.near(at)}`);
+    return { kind: 'positional parameter', position, at };
+  }
+
+  /** `( … )`: an expression, a query, or `ALL …` of an array index. */
+  brackets(): Expression {
+    const { tokens } = this;
+    const { at } = tokens;
+    tokens.next();
+    tokens.enter();
+    const inner = this.bracketed(at);
+    tokens.leave();
+    tokens.expect(')');
+    return inner;
+  }
+
+  private bracketed(at: number): Expression {
+    const { tokens } = this;
+    switch (tokens.kind) {
+      case 'select':
+      case 'from':
+      case 'with':
+        return { kind: 'subquery', select: this.queries.select(), at };
+      case 'all':
+      case 'each':
+      case 'distinct':
+        return this.allKeys();
+    }
+    const inner = this.expression();
+    const isSetOperation = tokens.kind === 'union' || tokens.kind === 'intersect' || tokens.kind === 'except';
+    if (inner.kind !== 'subquery' || !isSetOperation) return inner;
+    return { kind: 'subquery', select: this.queries.setOperation(inner.select, at), at };
+  }
+
+  /** `ALL x`, `EACH x`, `DISTINCT x`, `ALL DISTINCT x`, or a plain expression. */
+  keyExpression(): Expression {
+    const { kind } = this.tokens;
+    return kind === 'all' || kind === 'each' || kind === 'distinct' ? this.allKeys() : this.expression();
+  }
+
+  private allKeys(): Expression {
+    const { tokens } = this;
+    const { at } = tokens;
+    const isAll = tokens.take('all') || tokens.take('each');
+    const isDistinct = tokens.take('distinct');
+    if (!isAll && !isDistinct) throw tokens.unexpected('ALL or DISTINCT');
+    return { kind: 'all keys', of: this.expression(), isDistinct, at };
+  }
+
+  rangeBindings(): RangeBinding[] {
+    return this.constructions.rangeBindings();
+  }
+
+  object(): Expression {
+    return this.constructions.object();
+  }
+}
+
+const isTests: ReadonlyMap<TokenKind, 'null' | 'missing' | 'valued'> = new Map([
+  ['null', 'null'],
+  ['missing', 'missing'],
+  ['valued', 'valued'],
+  ['known', 'valued'],
+  ['unknown', 'valued'],
+]);
+
+function isChaining(strength: number): boolean {
+  return strength >= concatenation || strength <= not || strength === is || strength === between;
+}

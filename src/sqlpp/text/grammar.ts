@@ -1,0 +1,15 @@
+// What the parsers of parts need of expressions.
+import type { Expression, NamedParameter, PositionalParameter, RangeBinding } from '../tree/query.ts';
+
+export interface ExpressionGrammar {
+  expression(): Expression;
+  /** At least one, with commas between them. */
+  expressions(): Expression[];
+  /** May begin with ALL or DISTINCT. */
+  keyExpression(): Expression;
+  brackets(): Expression;
+  object(): Expression;
+  isParameter(): boolean;
+  parameter(): NamedParameter | PositionalParameter;
+  rangeBindings(): RangeBinding[];
+}

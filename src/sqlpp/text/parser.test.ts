@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { SqlError } from '../errors/sql-error.ts';
+import type { Expression } from '../tree/query.ts';
+import { formatExpression } from './format.ts';
+import { parseExpression, parseStatement } from './parser.ts';
+
+/** How brackets stand says how strongly operators bind. */
+function canonical(text: string): string {
+  return formatExpression(parseExpression(text));
+}
+
+function refusal(text: string): string {
+  try {
+    parseStatement(text);
+  } catch (error) {
+    assert.ok(error instanceof SqlError, String(error));
+    assert.equal(error.code, 3000);
+    return error.message;
+  }
+  return assert.fail(`${text} was accepted`);
+}
+
+test('operators bind as published', () => {
+  const cases: [string, string][] = [
+    ['a OR b AND NOT c = d', '(`a` or (`b` and (not (`c` = `d`))))'],
+    ['a = b < c', '(`a` = (`b` < `c`))'],
+    ['a + b * c || d', '((`a` + (`b` * `c`)) || `d`)'],
+    ['-a.b[0]', '(- ((`a`.`b`)[0]))'],
+    ['a IN b IS NULL', '(`a` in (`b` is null))'],
+    ['a LIKE b ESCAPE c AND d', '((`a` like `b` escape `c`) and `d`)'],
+    ['a NOT BETWEEN 1 AND 2 AND b', '((`a` not between 1 and 2) and `b`)'],
+    ['EXISTS a IS MISSING', '(exists (`a` is missing))'],
+    ['a IS NOT KNOWN', '(`a` is not valued)'],
+    ['a = NOT b', '(`a` = (not `b`))'],
+    ['a.b.`c`i.[d]i', '((((`a`.`b`).`c`i).[`d`]i)'.replace('((((', '(((')],
+    ['a[1:], b', ''],
+  ];
+  for (const [text, expected] of cases) {
+    if (expected === '') assert.throws(() => parseExpression(text), SqlError);
+    else assert.equal(canonical(text), expected);
+  }
+});
+
+test('comparisons do not chain', () => {
+  assert.match(
+    refusal('SELECT 1 = 2 = 3'),
+    /^syntax error - line 1, column 14, near 'SELECT 1 = 2', at: =; expected AND/,
+  );
+});
+
+test('chains of AND and OR are one node, however long and however nested', () => {
+  const expression = parseExpression(Array(5000).fill('a').join(' AND ')) as Extract<
+    Expression,
+    { kind: 'logical' }
+  >;
+  assert.equal(expression.operands.length, 5000);
+  assert.equal(canonical('a AND (b AND c)'), '(`a` and `b` and `c`)');
+});
+
+test('messages name line, column, what stands before and the word', () => {
+  assert.match(refusal("this isn't a query"), /^syntax error - line 1, column 6, near 'this', at: isn;/);
+  assert.match(refusal('SELECT * FROM'), /^syntax error - at end of input; expected an expression$/);
+  assert.match(refusal('SELECT a.* AS d'), /column 12, near 'SELECT a.\*', at: AS \(reserved word\)/);
+  assert.match(refusal('SELECT 1\n  FROM b WHERE'), /at end of input/);
+  assert.match(refusal('SELECT 1\n  FROM b WERE c'), /line 2, column 15, near ' {2}FROM b WERE', at: c/);
+  assert.match(refusal('SELECT a AS from'), /at: from \(reserved word\); expected a name; .*`from`/);
+  assert.match(
+    refusal('SELECT "abc'),
+    /^syntax error: invalid quoted string - missing closing quote - line 1/,
+  );
+  assert.match(refusal('SELECT "\\q"'), /invalid escape sequence/);
+  assert.match(refusal('SELECT /* a'), /missing end of comment/);
+  assert.equal(refusal('1 + 2'), 'Input was not a statement.');
+  assert.match(refusal(''), /at end of input; expected a statement/);
+});
+
+test('END at the end of the text is not taken for the end of the text', () => {
+  assert.match(refusal('SELECT ANY v IN a SATISFIES v'), /at end of input; expected END/);
+  parseStatement('SELECT ANY v IN a SATISFIES v END');
+});
+
+test('messages name what was parsed by the place behind it, as clients know it', () => {
+  const { select } = { select: parseStatement('SELECT  META() FROM a AS b') };
+  assert.equal(select.kind, 'select');
+  const at = (text: string): number => parseExpression(text).at;
+  assert.equal(at('abc + 1'), 4);
+  assert.equal(at('a.bcd'), 2);
+  assert.equal(at('12'), 0);
+});
+
+test('depth has a bound that is named', () => {
+  assert.match(refusal(`SELECT ${'('.repeat(10_000)}1`), /at most 400 levels deep/);
+  assert.match(refusal(`SELECT ${'NOT '.repeat(10_000)}1`), /at most 400 levels deep/);
+  assert.match(refusal(`SELECT ${'['.repeat(10_000)}1`), /at most 400 levels deep/);
+  assert.match(refusal(`SELECT ${'-(a)'.repeat(1)}${'+1'.repeat(3000)}`), /at most 2000 operators/);
+  assert.match(refusal(`SELECT a${'.b'.repeat(3000)}`), /at most 2000 operators/);
+  assert.match(refusal(`SELECT ${'x'.repeat(1_048_577)}`), /at most 1048576/);
+  parseStatement(`SELECT ${'('.repeat(150)}1${')'.repeat(150)}`);
+});
+
+test('strings know the escapes of JSON, doubled quotes and surrogates', () => {
+  const value = (text: string): unknown => (parseExpression(text) as { value: unknown }).value;
+  assert.equal(value(String.raw`"a\n\u00e4\"'\/"`), 'a\nä"\'/');
+  assert.equal(value("'it''s'"), "it's");
+  assert.equal(value(String.raw`"\ud83d\ude00"`), '😀');
+  assert.equal(value(String.raw`"\ud83d"`), '\ufffd');
+  assert.equal(canonical('`a``b`'), '`a``b`');
+});
+
+test('numbers are exact to 64 bits', () => {
+  const value = (text: string): unknown => (parseExpression(text) as { value: unknown }).value;
+  assert.equal(value('9223372036854775807'), 9223372036854775807n);
+  assert.equal(value('-9223372036854775807'), -9223372036854775807n);
+  assert.equal(value('9007199254740993'), 9007199254740993n);
+  assert.equal(value('9007199254740992'), 9007199254740992);
+  assert.equal(value('92233720368547758080'), 2 ** 63 * 10);
+  assert.equal(value('-1.5e3'), -1500);
+});
+
+test('every kind of statement parses to its kind', () => {
+  const kinds: [string, string][] = [
+    ['SELECT 1', 'select'],
+    ['(SELECT 1) UNION ALL SELECT 2 ORDER BY 1 LIMIT 3', 'select'],
+    ['((SELECT 1) UNION (SELECT 2)) EXCEPT SELECT 3;;', 'select'],
+    ['WITH a AS (SELECT 1), b AS ([1]) FROM a LET c = 1 WHERE c SELECT RAW a', 'select'],
+    ['WITH RECURSIVE a AS (SELECT 1) SELECT a.*, * EXCLUDE b FROM a', 'select'],
+    ['INSERT INTO a (KEY, VALUE) VALUES ("k", 1), VALUES ("l", 2, {}), ("m", 3) RETURNING *', 'insert'],
+    ['INSERT INTO default:a (KEY k, VALUE v, OPTIONS o) SELECT 1', 'insert'],
+    ['UPSERT INTO a.b.c AS d VALUES ($1, $2) RETURNING RAW META(d).id', 'upsert'],
+    ['DELETE FROM a USE KEYS "k" WHERE b LIMIT 1 RETURNING a', 'delete'],
+    [
+      'UPDATE a SET b.c[0] = 1 FOR d IN e FOR f : g WITHIN h WHEN i END, META(a).expiration = 0 UNSET j WHERE k',
+      'update',
+    ],
+    [
+      'MERGE INTO a USING b ON KEY b.c WHEN MATCHED THEN UPDATE SET d = 1 WHEN NOT MATCHED THEN INSERT (b.c)',
+      'merge',
+    ],
+    [
+      'MERGE INTO a USING (SELECT 1) b ON a.c = b.c WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT ("k", {})',
+      'merge',
+    ],
+    ['CREATE PRIMARY INDEX IF NOT EXISTS ON a USING GSI WITH {"defer_build": true}', 'create index'],
+    [
+      'CREATE INDEX i IF NOT EXISTS ON a(b DESC INCLUDE MISSING, DISTINCT ARRAY c FOR c IN d END) PARTITION BY HASH(e) WHERE f',
+      'create index',
+    ],
+    ['DROP INDEX a.i', 'drop index'],
+    ['DROP INDEX i IF EXISTS ON a.b.c', 'drop index'],
+    ['DROP PRIMARY INDEX ON a', 'drop index'],
+    ['ALTER INDEX i ON a WITH {"action": "move"}', 'alter index'],
+    ['BUILD INDEX ON a(i, "j", (SELECT RAW 1))', 'build indexes'],
+    ['CREATE SCOPE a.b IF NOT EXISTS', 'create scope'],
+    ['DROP SCOPE default:a.b', 'drop scope'],
+    ['CREATE COLLECTION a.b.c', 'create collection'],
+    ['DROP COLLECTION a.b.c IF EXISTS', 'drop collection'],
+    ['TRUNCATE COLLECTION a.b.c', 'flush collection'],
+    ['CREATE OR REPLACE FUNCTION f(a, b) { a + b }', 'create function'],
+    ['CREATE FUNCTION default:a.b.f(...) LANGUAGE JAVASCRIPT AS "g" AT "lib"', 'create function'],
+    ['DROP FUNCTION f IF EXISTS', 'drop function'],
+    ['EXECUTE FUNCTION f(1)', 'execute function'],
+    ['GRANT query_select, SELECT ON a, b.c, d.e.f TO u, local:v', 'grant'],
+    ['REVOKE admin FROM u', 'revoke'],
+    ['UPDATE STATISTICS FOR a(b, DISTINCT c) WITH {}', 'update statistics'],
+    ['ANALYZE COLLECTION a.b.c INDEX ALL', 'update statistics'],
+    ['ANALYZE INDEX i ON a', 'update statistics'],
+    ['INFER KEYSPACE a WITH {"sample_size": 10}', 'infer'],
+    ['EXPLAIN SELECT 1', 'explain'],
+    ['ADVISE INDEX SELECT 1', 'advise'],
+    ['PREPARE FORCE p FROM SELECT 1', 'prepare'],
+    ['EXECUTE p USING [1]', 'execute'],
+    ['START TRANSACTION ISOLATION LEVEL READ COMMITTED', 'begin transaction'],
+    ['COMMIT', 'commit transaction'],
+    ['ROLLBACK WORK TO SAVEPOINT s', 'rollback transaction'],
+    ['SAVEPOINT s', 'savepoint'],
+    ['SET TRANSACTION ISOLATION LEVEL READ COMMITTED', 'set transaction isolation'],
+  ];
+  for (const [text, kind] of kinds) assert.equal(parseStatement(text).kind, kind, text);
+});
+
+test('a FROM path without a namespace may be a keyspace or an expression', () => {
+  const from = (text: string): unknown => {
+    const statement = parseStatement(`SELECT 1 FROM ${text}`);
+    assert.ok(statement.kind === 'select' && statement.body.kind === 'subselect');
+    return statement.body.from?.kind;
+  };
+  assert.equal(from('a'), 'keyspace');
+  assert.equal(from('a.b.c d'), 'keyspace');
+  assert.equal(from('default:a'), 'keyspace');
+  assert.equal(from('system:indexes'), 'keyspace');
+  assert.equal(from('a.b'), 'expression');
+  assert.equal(from('(a)'), 'expression');
+  assert.equal(from('[1, 2] AS a'), 'expression');
+  assert.equal(from('(SELECT 1) AS a'), 'subquery term');
+  assert.equal(from('a JOIN b ON KEYS a.c'), 'join');
+  assert.equal(from('a LEFT OUTER NEST b ON KEY b.c FOR a'), 'nest');
+  assert.equal(from('a, LATERAL (SELECT 1) AS c'), 'join');
+  assert.equal(from('a UNNEST a.b AS c'), 'unnest');
+  assert.equal(from('a RIGHT JOIN b ON true'), 'join');
+});
+
+test('what stands in a wrong place is named', () => {
+  assert.match(
+    refusal('SELECT 1 FROM (SELECT 1)'),
+    /^Subquery \(near line 1, column \d+\) in FROM clause must have an alias\.$/,
+  );
+  assert.match(
+    refusal('SELECT 1 FROM a.b USE INDEX (c)'),
+    /^FROM Expression .* cannot have USE KEYS or USE INDEX\.$/,
+  );
+  assert.equal(
+    refusal('SELECT * FROM purchase pu, product p JOIN orders ON true'),
+    'Right side (`default`:`product` as `p` join `default`:`orders` on true (near line 1, column 52)) of a COMMA in a FROM clause must be a simple term or sub-query',
+  );
+  assert.match(
+    refusal('MERGE INTO t USE KEYS ["a"] USING s ON t.a = s.a'),
+    /^Keyspace reference cannot have USE KEYS hint in MERGE statement - line 1, column 29, near .*, at: USING$/,
+  );
+  assert.match(refusal('SELECT sum(*)'), /^Invalid aggregate function sum\(\*\)/);
+  assert.match(
+    refusal('SELECT count(1, 2)'),
+    /^Number of arguments to function count \(near line 1, column 12\) must be 1\.$/,
+  );
+  assert.match(refusal('SELECT row_number()'), /^Invalid function row_number/);
+  assert.match(
+    refusal('SELECT max(a) IGNORE NULLS OVER ()'),
+    /^RESPECT\|IGNORE NULLS syntax is not valid for function max/,
+  );
+  assert.match(refusal('CREATE INDEX i ON a(b DESC ASC)'), /^Duplicate or Invalid index key attribute/);
+  assert.match(refusal('CREATE INDEX i ON a(b) WITH c'), /^WITH value must be static/);
+});
+
+test('hints are kept, wrong ones with their problem', () => {
+  const statement = parseStatement('SELECT /*+ INDEX(a i) USE_HASH(b/BUILD c) FAST use_nl ORDERED */ 1');
+  assert.ok(statement.kind === 'select' && statement.body.kind === 'subselect');
+  assert.deepEqual(
+    statement.body.hints?.hints.map(({ name, arguments: list, problem }) => [name, list.join(' '), problem]),
+    [
+      ['index', 'a i', undefined],
+      ['use_hash', 'b/BUILD', undefined],
+      ['use_hash', 'c', undefined],
+      ['fast', '', 'Invalid hint name'],
+      ['use_nl', '', 'Missing argument for use_nl'],
+      ['ordered', '', undefined],
+    ],
+  );
+});
+
+test('known functions are calls, others are functions of users', () => {
+  assert.equal(parseExpression('LOWER(a)').kind, 'call');
+  assert.equal(parseExpression('replace(a, b, c)').kind, 'call');
+  assert.equal(parseExpression('mine(a)').kind, 'user call');
+  assert.equal(parseExpression('default:b.s.mine(a)').kind, 'user call');
+  assert.equal(parseExpression('{default: lower(a)}').kind, 'object');
+  assert.equal(
+    refusal('select ARRAY_CONCAT(a)'),
+    'Number of arguments to function ARRAY_CONCAT (near line 1, column 19) must be between 2 and 32767.',
+  );
+});

@@ -1,0 +1,30 @@
+// Places in a statement as messages name them.
+
+/** Line and column of an offset, both from 0. */
+export function placeOf(text: string, offset: number): { readonly line: number; readonly column: number } {
+  let line = 0;
+  let lineStart = 0;
+  for (let at = text.indexOf('\n'); at >= 0 && at < offset; at = text.indexOf('\n', at + 1)) {
+    line++;
+    lineStart = at + 1;
+  }
+  return { line, column: offset - lineStart };
+}
+
+/** ` (near line 1, column 7)`: behind the name of what is wrong. */
+export function nearText(text: string, offset: number): string {
+  const { line, column } = placeOf(text, offset);
+  return ` (near line ${line + 1}, column ${column})`;
+}
+
+/** ` - line 1, column 8, near 'SELECT', at: FRM` */
+export function placeText(text: string, start: number, end: number): string {
+  if (start >= text.length) return ' - at end of input';
+  const { line, column } = placeOf(text, start);
+  const before = text
+    .slice(start - column, start)
+    .trimEnd()
+    .slice(-20);
+  const near = before === '' ? '' : ` near '${before}',`;
+  return ` - line ${line + 1}, column ${column + 1},${near} at: ${text.slice(start, end)}`;
+}

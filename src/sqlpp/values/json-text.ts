@@ -1,0 +1,71 @@
+// Values to JSON text, in the form of the published answers: members in collation order of their names, numbers shortest, integers
+// of 64 bits exact, NaN and infinities as strings, `<`, `>` and `&` as they are. MISSING is left out of objects and `null` elsewhere.
+import { memberNames } from './collation.ts';
+import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
+
+const decoder = new TextDecoder();
+
+export function jsonText(value: Value): string {
+  switch (typeof value) {
+    case 'string':
+      return stringText(value);
+    case 'number':
+      return numberText(value);
+    case 'boolean':
+      return value ? 'true' : 'false';
+    case 'bigint':
+      return value.toString();
+    case 'undefined':
+      return 'null';
+  }
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return arrayText(value as readonly Value[]);
+  if (value instanceof RawJson) return decoder.decode(value.bytes.subarray(value.start, value.end));
+  if (value instanceof Binary) return `"<binary (${value.bytes.length} b)>"`;
+  return objectText(value as ValueObject);
+}
+
+function arrayText(items: readonly Value[]): string {
+  let text = '[';
+  for (let at = 0; at < items.length; at++)
+    text += at === 0 ? jsonText(items[at]) : `,${jsonText(items[at])}`;
+  return `${text}]`;
+}
+
+function objectText(object: ValueObject): string {
+  let text = '{';
+  for (const name of memberNames(object)) {
+    const value = object[name];
+    if (value === undefined) continue;
+    text += `${text === '{' ? '' : ','}${stringText(name)}:${jsonText(value)}`;
+  }
+  return `${text}}`;
+}
+
+function stringText(text: string): string {
+  const quoted = JSON.stringify(text);
+  return text.includes('\u2028') || text.includes('\u2029')
+    ? quoted.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
+    : quoted;
+}
+
+/** Shortest digits that give the number back, never with an exponent. */
+export function numberText(value: number): string {
+  if (value === 0) return '0';
+  if (Number.isFinite(value)) {
+    const text = String(value);
+    return text.includes('e') ? withoutExponent(text) : text;
+  }
+  if (Number.isNaN(value)) return '"NaN"';
+  return value > 0 ? '"+Infinity"' : '"-Infinity"';
+}
+
+function withoutExponent(text: string): string {
+  const [mantissa = '', exponent = ''] = text.split('e');
+  const sign = mantissa.startsWith('-') ? '-' : '';
+  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const digits = whole + fraction;
+  const point = whole.length + Number(exponent);
+  if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`;
+  return `${sign}${digits.padEnd(point, '0')}`;
+}
