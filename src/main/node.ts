@@ -16,6 +16,7 @@ import { createMetrics, type Metrics } from '#metrics/metrics.feature.ts';
 import { FolderStoreFiles } from '#metrics/store/files.adapter.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
+import type { FilePlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.ts';
@@ -32,6 +33,8 @@ export interface NodeDeps {
   /** Of the data folder. */
   secrets: SecretBox;
   spareRoom?: SpareRoom;
+  /** Of the data folder. */
+  lock?: FilePlace;
   log: Log;
   onLost: (reason: Error) => void;
 }
@@ -49,6 +52,7 @@ export class Node {
   private readonly gate = new ClientGate();
   private readonly stops: { name: string; stop: () => unknown }[] = [];
   private readonly log: Log;
+  private readonly lock: FilePlace | null;
   private readonly loginSecret: Uint8Array;
   /** Accounts of the data port that this process makes for itself and keeps nowhere. */
   private ownAccounts: UserSpec[] = [];
@@ -59,9 +63,10 @@ export class Node {
   readonly manager: ClusterManager;
   readonly metrics: Metrics;
 
-  constructor(options: NodeOptions, { secrets, spareRoom, log, onLost }: NodeDeps) {
+  constructor(options: NodeOptions, { secrets, spareRoom, lock, log, onLost }: NodeDeps) {
     this.options = options;
     this.log = log;
+    this.lock = lock ?? null;
     this.loginSecret = secrets.derivedKey('logins of nobody');
     this.kv = this.stopping(
       'data service',
@@ -71,7 +76,10 @@ export class Node {
       }),
     );
     const dataFolder = options['data-dir'];
-    this.store = openConfiguration(dataFolder, spareRoom);
+    this.store = openConfiguration(dataFolder, {
+      ...(spareRoom && { spareRoom }),
+      ...(lock && { guard: lock }),
+    });
     this.stops.push({ name: 'configuration', stop: () => this.store[Symbol.asyncDispose]() });
     this.metrics = this.stopping('metrics', metricsIn(join(dataFolder, 'metrics'), log.child('metrics')));
     this.manager = this.stopping('manager', this.createManager(dataFolder, secrets));
@@ -152,7 +160,7 @@ export class Node {
   private createManager(dataFolder: string, secrets: SecretBox): ClusterManager {
     const { options, log, kv, store } = this;
     return createClusterManager({
-      ...machinePorts({ dataFolder, listenHost: options.host, clock: realClock }),
+      ...machinePorts({ dataFolder, listenHost: options.host, clock: realClock, log: log.child('cluster') }),
       store,
       kv: {
         apply: (desired) => this.apply(desired),
@@ -205,6 +213,7 @@ export class Node {
       clients: this.admitted(this.manager.clients.admitted),
       version: this.manager.product.version,
       logLevel: options['log-level'],
+      ...(this.lock && { lock: { path: this.lock.path, identity: this.lock.identity } }),
       loginSecret: this.loginSecret,
     });
     const opened = started.catch((error: Error) =>

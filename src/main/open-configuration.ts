@@ -2,24 +2,23 @@
 // everybody in: such a folder is left as it is.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.ts';
-import type { SpareRoom } from '#replog/spare-room.ts';
+import { EmbeddedConfigStore, type EmbeddedStoreOptions } from '#replog/embedded-config-store.adapter.ts';
 import { configurationPath } from './data-folder.ts';
 import { StartError } from './start-error.ts';
 
-export function openConfiguration(folder: string, spareRoom?: SpareRoom): EmbeddedConfigStore {
+export function openConfiguration(folder: string, options?: EmbeddedStoreOptions): EmbeddedConfigStore {
   const path = configurationPath(folder);
   // Before it is opened: SQLite removes the log of a file that is empty.
   if (sizeOf(path) === 0 && (sizeOf(`${path}-wal`) > 0 || hasData(folder))) throw lost(path);
-  const store = open(path, spareRoom);
+  const store = open(path, options);
   if (store.revision() > 0 || !hasData(folder)) return store;
   void store[Symbol.asyncDispose]();
   throw lost(path);
 }
 
-function open(path: string, spareRoom: SpareRoom | undefined): EmbeddedConfigStore {
+function open(path: string, options: EmbeddedStoreOptions | undefined): EmbeddedConfigStore {
   try {
-    return new EmbeddedConfigStore(path, spareRoom);
+    return new EmbeddedConfigStore(path, options);
   } catch (error) {
     throw new StartError((error as Error).message, { cause: error });
   }

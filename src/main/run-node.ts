@@ -53,6 +53,7 @@ export async function runNode(
   const node = new Node(options, {
     secrets: secretsOf(folder),
     spareRoom: reserve,
+    lock: held.place,
     log,
     onLost: (reason) => die(log, new Error('the data service ended', { cause: reason })),
   });

@@ -2,14 +2,20 @@
 // its files open, and everything written to them afterwards would be lost.
 import { statSync } from 'node:fs';
 
-export class FilePlace {
-  private readonly path: string;
-  private readonly identity: string;
+/** A file that was open at its path. */
+export interface OpenPlace {
+  readonly path: string;
+  readonly identity: string;
+}
 
-  /** Remembers the identity of a file that was just opened. */
-  constructor(path: string) {
+export class FilePlace implements OpenPlace {
+  readonly path: string;
+  readonly identity: string;
+
+  /** Remembers the identity of a file that was just opened, here or by another thread. */
+  constructor(path: string, identity = identityOf(path)) {
     this.path = path;
-    this.identity = identityOf(path);
+    this.identity = identity;
   }
 
   /** Throws if the file has been removed, moved or replaced since. */

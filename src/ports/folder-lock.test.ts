@@ -32,7 +32,7 @@ test('is held against another process and freed when that is killed', async () =
   await using folder = await aFolder();
   const script = `
     const { lockFolder } = await import(${JSON.stringify(new URL('./folder-lock.ts', import.meta.url).href)});
-    lockFolder(${JSON.stringify(folder.path)});
+    globalThis.held = lockFolder(${JSON.stringify(folder.path)}); // else the collector may free it
     process.stdout.write('held');
     setInterval(() => {}, 1e6);`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {

@@ -3,8 +3,11 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { FilePlace } from './file-place.ts';
 
 export interface FolderLock {
+  /** Throws when the file was removed or replaced: another process may have the folder, too. */
+  readonly place: FilePlace;
   release(): void;
 }
 
@@ -37,6 +40,7 @@ export function lockFolder(folder: string): FolderLock {
   }
   writeFileSync(pidPath, `${process.pid}\n`);
   return {
+    place: new FilePlace(join(folder, 'lock.db')),
     release() {
       rmSync(pidPath, { force: true });
       db.close();

@@ -1,65 +1,87 @@
 // The configuration of a cluster on the embedded engine: one SQLite file. Every change is one fsynced transaction.
 // Changes are rare and small, so they run where they are called.
-import { closeSync, openSync } from 'node:fs';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { UnwritableError } from '#base/unwritable-error.ts';
+import { CommitCounter } from '#ports/commit-counter.ts';
 import { FilePlace } from '#ports/file-place.ts';
-import { checkWal } from '#ports/wal-check.ts';
+import {
+  addChecksum,
+  boundState,
+  checkEntry,
+  type EntryRow,
+  entryChecksum,
+  openConfigFile,
+  putState,
+  type StoreRow,
+} from './config-file.adapter.ts';
 import type { ChangeOptions, ConfigStore, Entry } from './config-store.ts';
 import { noSpareRoom, type SpareRoom } from './spare-room.ts';
 import { WatchList } from './watch-list.ts';
 
-/** "DVNC", so that another program's file is told apart. */
-const applicationId = 0x44564e43;
-const schemaVersion = 1;
+/** What must be so for a change: throws when it is not. */
+export interface ChangeGuard {
+  check(): void;
+}
 
-interface Row {
-  key: string;
-  value: string;
-  revision: number;
+export interface EmbeddedStoreOptions {
+  spareRoom?: SpareRoom;
+  /** Beside the store's own file, which is always checked. */
+  guard?: ChangeGuard;
 }
 
 export class EmbeddedConfigStore implements ConfigStore {
   readonly #database: DatabaseSync;
   readonly #place: FilePlace;
+  readonly #guard: ChangeGuard | undefined;
   readonly #spareRoom: SpareRoom;
   readonly #statements: ReturnType<typeof prepare>;
+  readonly #counter: CommitCounter;
   #watchers = new WatchList();
-  #revision: number;
+  #state: StoreRow;
 
-  constructor(path: string, spareRoom: SpareRoom = noSpareRoom) {
+  constructor(path: string, { spareRoom = noSpareRoom, guard }: EmbeddedStoreOptions = {}) {
     this.#spareRoom = spareRoom;
-    this.#database = open(path);
+    this.#guard = guard;
+    const { database, state } = openConfigFile(path);
+    this.#database = database;
+    this.#state = state;
     this.#place = new FilePlace(path);
-    this.#statements = prepare(this.#database);
-    this.#revision = (this.#statements.revision.get() as { revision: number }).revision;
+    this.#statements = prepare(database);
+    this.#counter = new CommitCounter(path, state.revision);
   }
 
   async get<T>(key: string): Promise<Entry<T> | null> {
-    const row = this.#statements.get.get(key) as Row | undefined;
+    const row = this.#statements.get.get(key) as EntryRow | undefined;
     return row ? entryOf<T>(row) : null;
   }
 
   async list<T>(prefix: string): Promise<Entry<T>[]> {
-    const rows = this.#statements.list.all(prefix) as unknown as Row[];
+    const rows = this.#statements.list.all(prefix) as unknown as EntryRow[];
     return rows.filter((row) => row.key.startsWith(prefix)).map((row) => entryOf<T>(row));
   }
 
   async put<T>(key: string, value: T, expectedRevision: number, { freesSpace = false }: ChangeOptions = {}) {
     const json = JSON.stringify(value);
-    const write = (revision: number) => this.#statements.put.run(key, json, revision);
+    const write = (revision: number): number => {
+      const checksum = entryChecksum({ key, value: json, revision });
+      this.#statements.put.run(key, json, revision, checksum);
+      return checksum;
+    };
     const done = freesSpace
       ? this.#changeInSpareRoom(key, expectedRevision, write)
       : this.#change(key, expectedRevision, write);
     if (!done) return null;
-    const revision = this.#revision;
+    const { revision } = this.#state;
     this.#watchers.tell(key, { key, value: JSON.parse(json), revision });
     return revision;
   }
 
   async delete(key: string, expectedRevision: number): Promise<boolean> {
     if (expectedRevision === 0) return false;
-    const done = this.#changeInSpareRoom(key, expectedRevision, () => this.#statements.delete.run(key));
+    const done = this.#changeInSpareRoom(key, expectedRevision, () => {
+      this.#statements.delete.run(key);
+      return 0;
+    });
     if (done) this.#watchers.tell(key, null);
     return done;
   }
@@ -70,15 +92,18 @@ export class EmbeddedConfigStore implements ConfigStore {
   }
 
   revision(): number {
-    return this.#revision;
+    return this.#state.revision;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#watchers.clear();
-    if (this.#database.isOpen) this.#database.close();
+    if (!this.#database.isOpen) return;
+    this.#markClosed();
+    this.#database.close();
+    this.#counter.close();
   }
 
-  #changeInSpareRoom(key: string, expectedRevision: number, write: (revision: number) => void): boolean {
+  #changeInSpareRoom(key: string, expectedRevision: number, write: Write): boolean {
     for (;;) {
       try {
         return this.#change(key, expectedRevision, write);
@@ -90,35 +115,63 @@ export class EmbeddedConfigStore implements ConfigStore {
   }
 
   /** One transaction: compare the key's revision, count the store's, write. */
-  #change(key: string, expectedRevision: number, write: (revision: number) => void): boolean {
+  #change(key: string, expectedRevision: number, write: Write): boolean {
     this.#checkPlace();
-    this.#database.exec('begin immediate');
     try {
-      const row = this.#statements.get.get(key) as Row | undefined;
+      this.#database.exec('begin immediate');
+      const row = this.#statements.get.get(key) as EntryRow | undefined;
+      if (row !== undefined) checkEntry(row);
       if ((row?.revision ?? 0) !== expectedRevision) {
         this.#database.exec('rollback');
         return false;
       }
-      const revision = this.#revision + 1;
-      this.#statements.count.run(revision);
-      write(revision);
+      const revision = this.#state.revision + 1;
+      const sum = addChecksum(this.#state.sum, write(revision) - (row?.checksum ?? 0));
+      const state = { ...this.#state, revision, sum };
+      this.#statements.putState.run(...boundState(state));
       this.#database.exec('commit');
-      this.#revision = revision;
+      this.#state = state;
+      this.#counter.count(revision);
       return true;
     } catch (error) {
+      this.#rollBack();
+      throw unwritable(problemOf(error), error);
+    }
+  }
+
+  /** A disk that fails the commit may fail this, too: the first error is the one to tell. */
+  #rollBack(): void {
+    try {
       if (this.#database.isTransaction) this.#database.exec('rollback');
-      throw isDiskFull(error) ? unwritable('the disk of the data folder is full', error) : error;
+    } catch {
+      // The next change finds the transaction open, and is refused.
     }
   }
 
   #checkPlace(): void {
     try {
       this.#place.check();
+      this.#guard?.check();
     } catch (error) {
       throw unwritable((error as Error).message, error);
     }
   }
+
+  /** A file that cannot be marked stays in use: the next start looks at it more closely. */
+  #markClosed(): void {
+    try {
+      this.#place.check();
+      this.#guard?.check();
+      this.#statements.putState.run(...boundState({ ...this.#state, in_use: 0 }));
+      this.#database.exec('pragma wal_checkpoint(truncate)');
+    } catch {
+      this.#rollBack();
+    }
+  }
 }
+
+/** Answers the checksum of what it wrote, 0 when that is nothing. */
+type Write = (revision: number) => number;
 
 const unwritable = (reason: string, cause: unknown): UnwritableError =>
   new UnwritableError(`Nothing was changed: ${reason}.`, { cause });
@@ -126,67 +179,25 @@ const unwritable = (reason: string, cause: unknown): UnwritableError =>
 const sqliteFull = 13;
 const isDiskFull = (error: unknown): boolean => (error as { errcode?: number }).errcode === sqliteFull;
 
-function entryOf<T>(row: Row): Entry<T> {
+function problemOf(error: unknown): string {
+  if (isDiskFull(error)) return 'the disk of the data folder is full';
+  return `the configuration file cannot be written: ${(error as Error).message}`;
+}
+
+function entryOf<T>(row: EntryRow): Entry<T> {
+  checkEntry(row);
   return { key: row.key, value: JSON.parse(row.value) as T, revision: row.revision };
-}
-
-function open(path: string): DatabaseSync {
-  // Accounts are in it: for the owner's eyes only, whatever the folder's mode. Files beside it take its mode.
-  closeSync(openSync(path, 'a', 0o600));
-  const database = new DatabaseSync(path);
-  try {
-    checkWal(`${path}-wal`);
-    checkOwner(database, path);
-    checkEntries(database);
-    database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = 2000');
-    database.exec(`begin immediate;
-      create table if not exists entry(key text primary key, value text not null, revision integer not null) without rowid;
-      create table if not exists store(id integer primary key check (id = 1), revision integer not null);
-      insert or ignore into store values (1, 0);
-      pragma application_id = ${applicationId};
-      pragma user_version = ${schemaVersion};
-      commit`);
-    return database;
-  } catch (error) {
-    database.close();
-    throw new Error(`cannot open the configuration file ${path}: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
-}
-
-function checkOwner(database: DatabaseSync, path: string): void {
-  const { application_id: owner } = database.prepare('pragma application_id').get() as Record<string, number>;
-  const { user_version: version } = database.prepare('pragma user_version').get() as Record<string, number>;
-  const { tables } = database.prepare('select count(*) as tables from sqlite_schema').get() as {
-    tables: number;
-  };
-  if (owner === 0 && tables === 0) return;
-  if (owner !== applicationId) throw new Error(`${path} is not a configuration of this product`);
-  if ((version as number) > schemaVersion) throw new Error(`written by a newer version (schema ${version})`);
-}
-
-/** A damaged entry is told at once, not by the first request that needs it. */
-function checkEntries(database: DatabaseSync): void {
-  if (database.prepare("select 1 from sqlite_schema where name = 'entry'").get() === undefined) return;
-  for (const { key, value } of database.prepare('select key, value from entry').iterate()) {
-    try {
-      JSON.parse(value as string);
-    } catch (error) {
-      throw new Error(`the entry "${key}" is damaged`, { cause: error });
-    }
-  }
 }
 
 function prepare(database: DatabaseSync) {
   const statement = (sql: string): StatementSync => database.prepare(sql);
   return {
-    revision: statement('select revision from store where id = 1'),
-    count: statement('update store set revision = ? where id = 1'),
-    get: statement('select key, value, revision from entry where key = ?'),
-    list: statement('select key, value, revision from entry where key >= ? order by key'),
+    putState: statement(putState),
+    get: statement('select key, value, revision, checksum from entry where key = ?'),
+    list: statement('select key, value, revision, checksum from entry where key >= ? order by key'),
     put: statement(
-      'insert into entry values (?, ?, ?) on conflict(key) do update set value = excluded.value, revision = excluded.revision',
+      `insert into entry(key, value, revision, checksum) values (?, ?, ?, ?) on conflict(key)
+       do update set value = excluded.value, revision = excluded.revision, checksum = excluded.checksum`,
     ),
     delete: statement('delete from entry where key = ?'),
   };

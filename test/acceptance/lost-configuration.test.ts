@@ -56,7 +56,34 @@ const cases: { what: string; of: string; harm: (folder: string) => void; says: R
     what: 'whose configuration lost its log',
     of: killed,
     harm: (folder) => rmSync(join(folder, 'config.db-wal')),
-    says: /config\.db is missing or empty/,
+    says: /cannot open the configuration file .*: the last \d+ of its \d+ commits are missing/,
+  },
+  {
+    what: 'whose configuration lost its log, and the count of its commits',
+    of: killed,
+    harm: (folder) => {
+      rmSync(join(folder, 'config.db-wal'));
+      rmSync(join(folder, 'config.db-commits'));
+    },
+    says: /cannot open the configuration file .*: its write-ahead log is missing, though the file was in use/,
+  },
+  {
+    what: 'the end of the log of whose configuration is cut off',
+    of: killed,
+    harm: (folder) => {
+      const log = join(folder, 'config.db-wal');
+      truncateSync(log, statSync(log).size - 1);
+    },
+    says: /cannot open the configuration file .*: the last 1 of its \d+ commits are missing/,
+  },
+  {
+    what: 'a letter in whose configuration is another',
+    of: stopped,
+    harm: (folder) =>
+      change(join(folder, 'config.db'), (bytes) => {
+        for (let at = -1; (at = bytes.indexOf('"type":"native"', at + 1)) >= 0; ) bytes.write('d', at + 13);
+      }),
+    says: /cannot open the configuration file .*: the entry "buckets" is damaged/,
   },
   {
     what: 'the log of whose configuration is damaged before its end',

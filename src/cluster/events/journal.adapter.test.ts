@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -90,5 +99,47 @@ describe('a journal in a folder', () => {
     const folder = aFolder(t);
     writeFileSync(folder, 'not a folder');
     assert.throws(() => aJournal(t, folder).append('a'), { code: 'ENOTDIR' });
+  });
+
+  it('passes over damaged lines, reports each once, and reads those of older versions', async (t) => {
+    const folder = aFolder(t);
+    const path = join(folder, 'events.1.jsonl');
+    const damages: number[] = [];
+    const journal = new FolderJournal(folder, 'events', { pieceBytes: 10_000, pieces: 1 }, ({ line }) =>
+      damages.push(line),
+    );
+    t.after(() => journal.close());
+    mkdirSync(folder);
+    writeFileSync(path, '{"old":1}\n');
+    for (const name of ['a', 'b', 'c']) journal.append(`{"name":"${name}"}`);
+    assert.deepEqual(await linesOf(journal), ['{"old":1}', '{"name":"a"}', '{"name":"b"}', '{"name":"c"}']);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"b"', '"d"'));
+    for (let i = 0; i < 2; i++)
+      assert.deepEqual(await linesOf(journal), ['{"old":1}', '{"name":"a"}', '{"name":"c"}']);
+    assert.deepEqual(damages, [3]);
+  });
+
+  it('reports any flipped bit of a line, and never reads it as another', async (t) => {
+    const folder = aFolder(t);
+    const path = join(folder, 'events.1.jsonl');
+    const line = '{"atMs":1234,"name":"node_started"}';
+    aJournal(t, folder).append(line);
+    const bytes = readFileSync(path);
+    const missed: number[] = [];
+    for (let bit = 0; bit < (bytes.length - 1) * 8; bit++) {
+      const flipped = Buffer.from(bytes);
+      flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7));
+      writeFileSync(path, flipped);
+      let reported = 0;
+      const journal = new FolderJournal(folder, 'events', bounds, () => reported++);
+      const found = await linesOf(journal);
+      assert.deepEqual(
+        found.filter((one) => one.endsWith('}')),
+        [],
+        `bit ${bit}`,
+      );
+      if (reported === 0) missed.push(bit >> 3);
+    }
+    assert.deepEqual(missed, []);
   });
 });

@@ -14,6 +14,15 @@ import {
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Journal, JournalBounds } from './journal.ts';
+import { checkLine, withChecksum } from './line-checksum.ts';
+
+/** A line that is not what was written. */
+export interface JournalDamage {
+  path: string;
+  line: number;
+}
+
+const damagesReportedMax = 100;
 
 interface OpenFile {
   fd: number;
@@ -25,17 +34,26 @@ export class FolderJournal implements Journal {
   readonly #folder: string;
   readonly #name: string;
   readonly #bounds: JournalBounds;
+  readonly #onDamage: (damage: JournalDamage) => void;
+  /** Reported once. */
+  readonly #damaged = new Set<string>();
   #file: OpenFile | null = null;
   #syncing = false;
 
-  constructor(folder: string, name: string, bounds: JournalBounds) {
+  constructor(
+    folder: string,
+    name: string,
+    bounds: JournalBounds,
+    onDamage: (damage: JournalDamage) => void = () => {},
+  ) {
     this.#folder = folder;
     this.#name = name;
     this.#bounds = bounds;
+    this.#onDamage = onDamage;
   }
 
   append(line: string): void {
-    const bytes = Buffer.from(`${line}\n`);
+    const bytes = Buffer.from(`${withChecksum(line)}\n`);
     const file = this.#fileFor(bytes.length);
     try {
       // A full disk may take a part: the next line must not go on from there.
@@ -50,9 +68,33 @@ export class FolderJournal implements Journal {
 
   async *pieces(): AsyncGenerator<string[]> {
     for (const number of this.#numbers().reverse()) {
-      const text = await readFile(this.#path(number), 'utf8').catch(absentIsEmpty);
-      yield text.split('\n').filter((line) => line !== '');
+      const path = this.#path(number);
+      const text = await readFile(path, 'utf8').catch(absentIsEmpty);
+      yield this.#whole(path, text.split('\n'));
     }
+  }
+
+  /** Without those that differ from their checksums, and any without one that follow lines with one. */
+  #whole(path: string, lines: readonly string[]): string[] {
+    let hasChecksums = false;
+    return lines.flatMap((text, index) => {
+      if (text === '') return [];
+      const checked = checkLine(text);
+      hasChecksums ||= checked.kind === 'whole';
+      // A crash cuts off the end of a line.
+      const isCutOff = checked.kind === 'without checksum' && !text.endsWith('}');
+      const isWhole = checked.kind === 'whole' || (checked.kind !== 'damaged' && !hasChecksums);
+      if (isWhole || isCutOff) return [checked.line];
+      this.#report({ path, line: index + 1 });
+      return [];
+    });
+  }
+
+  #report(damage: JournalDamage): void {
+    const name = `${damage.path} ${damage.line}`;
+    if (this.#damaged.has(name) || this.#damaged.size >= damagesReportedMax) return;
+    this.#damaged.add(name);
+    this.#onDamage(damage);
   }
 
   close(): void {

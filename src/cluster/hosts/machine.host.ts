@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
 import { SmtpMailer } from '../alerts/smtp.adapter.ts';
 import { FolderCertificates } from '../certificates/certificate-files.adapter.ts';
 import { issueInProcess } from '../certificates/hosts/issue.host.ts';
@@ -18,8 +19,9 @@ export function machinePorts(options: {
   dataFolder: string;
   listenHost: string;
   clock: Clock;
+  log: Log;
 }): MachinePorts {
-  const { dataFolder, listenHost, clock } = options;
+  const { dataFolder, listenHost, clock, log } = options;
   const startedSeconds = Math.round(clock.wallMs() / 1000 - process.uptime());
   return {
     system: new Machine(dataFolder, () => clock.monotonicMs()),
@@ -29,7 +31,10 @@ export function machinePorts(options: {
     passphrases: new RealPassphraseSources(join(dataFolder, 'scripts')),
     issue: issueInProcess,
     mailer: (trusted) => new SmtpMailer({ trusted }),
-    journal: (name, bounds) => new FolderJournal(join(dataFolder, 'events'), name, bounds),
+    journal: (name, bounds) =>
+      new FolderJournal(join(dataFolder, 'events'), name, bounds, (damage) =>
+        log.error('events.damaged', { ...damage }),
+      ),
     ownNames: ownNames(listenHost),
     memoryBytes: memoryLimit,
     process: () => ({ ...ownFigures(), startedSeconds }),

@@ -1,0 +1,33 @@
+// The checksum of a line of a journal: its last member, over the text before it. Lines stay JSON for other readers; those of older
+// versions have none.
+import { crc32 } from 'node:zlib';
+
+const tail = /,"crc":"([0-9a-f]{8})"}$/;
+const tailLength = ',"crc":"01234567"}'.length;
+/** The letters that a tail has whatever the checksum is. */
+const fixed = [...',"crc":"'].map((letter, index) => [index, letter] as const);
+
+export type CheckedLine = { kind: 'whole' | 'without checksum'; line: string } | { kind: 'damaged' };
+
+/** Lines that are no JSON object are left as they are. */
+export function withChecksum(line: string): string {
+  if (!line.startsWith('{') || !line.endsWith('}') || line === '{}') return line;
+  return `${line.slice(0, -1)},"crc":"${checksumOf(line)}"}`;
+}
+
+/** What was written, without its checksum. */
+export function checkLine(text: string): CheckedLine {
+  const found = tail.exec(text);
+  if (found === null)
+    return looksLikeTail(text) ? { kind: 'damaged' } : { kind: 'without checksum', line: text };
+  const line = `${text.slice(0, -tailLength)}}`;
+  return found[1] === checksumOf(line) ? { kind: 'whole', line } : { kind: 'damaged' };
+}
+
+const checksumOf = (line: string): string => crc32(line).toString(16).padStart(8, '0');
+
+/** A tail of which letters changed. */
+function looksLikeTail(text: string): boolean {
+  const end = text.slice(-tailLength);
+  return fixed.filter(([index, letter]) => end[index] === letter).length >= fixed.length - 2;
+}

@@ -1,0 +1,191 @@
+// What a damaged configuration file may do: be refused by name and left as it is, or be read as it was written.
+import assert from 'node:assert/strict';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, test } from 'node:test';
+import { aSeed } from '../../test/support/random.ts';
+import { EmbeddedConfigStore } from './embedded-config-store.adapter.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'divan-config-'));
+after(() => rmSync(scratch, { recursive: true }));
+
+const clean = join(scratch, 'clean');
+/** As a kill leaves it: the last changes are in the log. */
+const killed = join(scratch, 'killed');
+const entries = Array.from(
+  { length: 12 },
+  (_, i) => [`bucket/${i}`, { type: 'native', quota: 100 + i }] as const,
+);
+
+before(async () => {
+  mkdirSync(clean);
+  {
+    await using store = new EmbeddedConfigStore(join(clean, 'config.db'));
+    for (const [key, value] of entries)
+      await store.put(key, 'first', 0).then((at) => store.put(key, value, at as number));
+    await store.put('gone', 1, 0);
+    await store.delete('gone', store.revision());
+    cpSync(clean, killed, { recursive: true });
+  }
+});
+
+let copies = 0;
+function copyOf(folder: string, harm: (path: string) => void = () => {}): string {
+  const path = join(scratch, `copy-${++copies}`);
+  cpSync(folder, path, { recursive: true });
+  harm(join(path, 'config.db'));
+  return path;
+}
+
+async function contentsOf(folder: string): Promise<unknown> {
+  await using store = new EmbeddedConfigStore(join(folder, 'config.db'));
+  return { revision: store.revision(), entries: await store.list('') };
+}
+
+const filesOf = (folder: string): [string, string][] =>
+  readdirSync(folder)
+    .filter((name) => !name.endsWith('-shm'))
+    .map((name) => [name, readFileSync(join(folder, name)).toString('base64')]);
+
+async function refused(folder: string, reason: RegExp): Promise<void> {
+  const present = filesOf(folder);
+  await assert.rejects(contentsOf(folder), reason);
+  assert.deepEqual(filesOf(folder), present);
+  await assert.rejects(contentsOf(folder), reason);
+}
+
+function rewrite(path: string, from: string, to: string): void {
+  const bytes = readFileSync(path);
+  assert.ok(bytes.includes(from));
+  for (let at = -1; (at = bytes.indexOf(from, at + 1)) >= 0; ) bytes.write(to, at);
+  writeFileSync(path, bytes);
+}
+
+test('a flipped bit anywhere in the file is refused by name, or changes nothing', async (t) => {
+  const random = aSeed(t);
+  const whole = await contentsOf(copyOf(clean));
+  const bytes = readFileSync(join(clean, 'config.db'));
+  const flips = Number(process.env['DIVAN_TEST_FLIPS'] ?? 200);
+  let found = 0;
+  for (let i = 0; i < flips; i++) {
+    const at = i < 100 ? i : random(bytes.length);
+    const changed = Buffer.from(bytes);
+    changed[at] = (changed[at] as number) ^ (1 << random(8));
+    const folder = copyOf(clean, (path) => writeFileSync(path, changed));
+    try {
+      assert.deepEqual(await contentsOf(folder), whole, `byte ${at}`);
+    } catch (error) {
+      assert.match((error as Error).message, /cannot open the configuration file .*config\.db/, `byte ${at}`);
+      assert.deepEqual(readFileSync(join(folder, 'config.db')), changed, `byte ${at}`);
+      found++;
+    }
+    rmSync(folder, { recursive: true });
+  }
+  t.diagnostic(`${found} of ${flips} flips refused`);
+  assert.ok(found > flips / 10);
+});
+
+test('a changed letter of a value and of a key are refused, with the name of the entry', async () => {
+  const value = copyOf(clean, (path) => rewrite(path, '"quota":103', '"quota":102'));
+  await refused(value, /the entry "bucket\/3" is damaged/);
+  const key = copyOf(clean, (path) => rewrite(path, 'bucket/3', 'bucket/4'));
+  await refused(key, /damaged/);
+});
+
+test('an entry that vanished without a trace is missed', async () => {
+  const folder = copyOf(clean, (path) => {
+    const database = new DatabaseSync(path);
+    database.exec(`delete from entry where key = 'bucket/3'`);
+    database.close();
+  });
+  await refused(folder, /entries of it are missing/);
+});
+
+test('a lost log is refused, and one that was cut short as well', async () => {
+  await refused(
+    copyOf(killed, (path) => rmSync(`${path}-wal`)),
+    /commits are missing: its write-ahead log was lost or cut short, or an older copy/,
+  );
+  const bytes = readFileSync(join(killed, 'config.db-wal'));
+  for (const part of [0, 0.3, 0.9])
+    await refused(
+      copyOf(killed, (path) => writeFileSync(`${path}-wal`, bytes.subarray(0, bytes.length * part))),
+      /the last \d+ of its 26 commits are missing/,
+    );
+  const uncounted = copyOf(killed, (path) => {
+    rmSync(`${path}-wal`);
+    rmSync(`${path}-commits`);
+  });
+  await refused(uncounted, /its write-ahead log is missing, though the file was in use/);
+});
+
+test('a killed store and one whose log was copied into the file by another program open with everything', async () => {
+  const whole = await contentsOf(copyOf(clean));
+  assert.deepEqual(await contentsOf(copyOf(killed)), whole);
+  const merged = copyOf(killed, (path) => {
+    const database = new DatabaseSync(path);
+    database.exec('pragma wal_checkpoint(truncate)');
+    database.close();
+  });
+  assert.deepEqual(readdirSync(merged).includes('config.db-wal'), false);
+  assert.deepEqual(await contentsOf(merged), whole);
+});
+
+test('a counter that is behind, damaged or absent is no reason to refuse a file with its log', async () => {
+  const whole = await contentsOf(copyOf(clean));
+  for (const text of ['', 'x', `${'9'.repeat(16)} 00000000\n`])
+    assert.deepEqual(
+      await contentsOf(copyOf(killed, (path) => writeFileSync(`${path}-commits`, text))),
+      whole,
+    );
+  assert.deepEqual(await contentsOf(copyOf(killed, (path) => rmSync(`${path}-commits`))), whole);
+  const behind = copyOf(killed, (path) =>
+    copyFileSync(join(copyOf(killed), 'config.db-commits'), `${path}-commits`),
+  );
+  assert.deepEqual(await contentsOf(behind), whole);
+});
+
+test('a file of the first schema opens, and has checksums from then on', async () => {
+  const folder = join(scratch, 'first-schema');
+  mkdirSync(folder);
+  const old = new DatabaseSync(join(folder, 'config.db'));
+  old.exec(`pragma journal_mode = wal;
+    create table entry(key text primary key, value text not null, revision integer not null) without rowid;
+    create table store(id integer primary key check (id = 1), revision integer not null);
+    insert into store values (1, 7);
+    insert into entry values ('a', '{"deep":["ü"]}', 3), ('b', '"native"', 7);
+    pragma application_id = 0x44564e43; pragma user_version = 1`);
+  old.close();
+  {
+    await using store = new EmbeddedConfigStore(join(folder, 'config.db'));
+    assert.deepEqual(await store.get('a'), { key: 'a', value: { deep: ['ü'] }, revision: 3 });
+    assert.equal(await store.put('b', 'cache', 7), 8);
+  }
+  rewrite(join(folder, 'config.db'), '"cache"', '"cachd"');
+  await refused(folder, /the entry "b" is damaged/);
+});
+
+test('what became unreadable while the store is open is not served and not overwritten', async () => {
+  const folder = copyOf(clean);
+  await using store = new EmbeddedConfigStore(join(folder, 'config.db'));
+  const other = new DatabaseSync(join(folder, 'config.db'));
+  other.exec(`update entry set value = '{"type":"nativd","quota":103}' where key = 'bucket/3'`);
+  other.close();
+  await assert.rejects(store.get('bucket/3'), /the entry "bucket\/3" is damaged/);
+  await assert.rejects(store.list('bucket/'), /damaged/);
+  await assert.rejects(
+    store.put('bucket/3', {}, 8),
+    /Nothing was changed: .*the entry "bucket\/3" is damaged/,
+  );
+});

@@ -1,0 +1,178 @@
+// The file of the embedded configuration store: opened, brought up to date and checked. Each entry has a checksum, and the row
+// of the store has the sum of them all, so that a flipped bit or an entry that vanished is found before anything is served.
+import { closeSync, openSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+import { checkCommits, hasLog, lookInto } from '#ports/commit-counter.ts';
+import { checkWal } from '#ports/wal-check.ts';
+
+/** "DVNC", so that another program's file is told apart. */
+const applicationId = 0x44564e43;
+/** 2: checksums, and whether the file is in use. */
+const schemaVersion = 2;
+
+export interface EntryRow {
+  key: string;
+  value: string;
+  revision: number;
+  checksum: number;
+}
+
+export interface StoreRow {
+  revision: number;
+  /** Of the checksums of all entries, modulo 2^32. */
+  sum: number;
+  /** 1 from the start of a process to its clean stop. */
+  in_use: number;
+}
+
+export const entryChecksum = ({ key, value, revision }: Omit<EntryRow, 'checksum'>): number =>
+  crc32(JSON.stringify([key, revision, value]));
+
+export const storeChecksum = ({ revision, sum, in_use }: StoreRow): number =>
+  crc32(JSON.stringify([revision, sum, in_use]));
+
+export const addChecksum = (sum: number, change: number): number => (sum + change) >>> 0;
+
+/** Throws, naming the entry, unless it is as it was written. */
+export function checkEntry(row: EntryRow): void {
+  if (row.checksum !== entryChecksum(row)) throw new Error(`the entry "${row.key}" is damaged`);
+}
+
+/** Opens a file, or makes it, and marks it as in use. Throws and leaves the file as it is when it is damaged. */
+export function openConfigFile(path: string): { database: DatabaseSync; state: StoreRow } {
+  // Accounts are in it: for the owner's eyes only, whatever the folder's mode. Files beside it take its mode.
+  closeSync(openSync(path, 'a', 0o600));
+  let database: DatabaseSync | null = null;
+  try {
+    const version = statSync(path).size > 0 ? checkFile(path) : 0;
+    database = new DatabaseSync(path);
+    database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = 2000');
+    return { database, state: begin(database, version) };
+  } catch (error) {
+    database?.close();
+    throw new Error(`cannot open the configuration file ${path}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+export const putState = `update store set revision = ?, sum = ?, in_use = ?, checksum = ? where id = 1`;
+export const boundState = (state: StoreRow): number[] => [
+  state.revision,
+  state.sum,
+  state.in_use,
+  storeChecksum(state),
+];
+
+function begin(database: DatabaseSync, version: number): StoreRow {
+  database.exec('begin immediate');
+  if (version === 0)
+    database.exec(`
+      create table entry(key text primary key, value text not null, revision integer not null, checksum integer) without rowid;
+      create table store(id integer primary key check (id = 1), revision integer not null, sum integer, in_use integer, checksum integer);
+      insert into store(id, revision) values (1, 0)`);
+  if (version === 1)
+    database.exec(`
+      alter table entry add column checksum integer;
+      alter table store add column sum integer;
+      alter table store add column in_use integer;
+      alter table store add column checksum integer`);
+  if (version < schemaVersion) addChecksums(database);
+  const state: StoreRow = { ...storeRow(database), in_use: 1 };
+  database.prepare(putState).run(...boundState(state));
+  database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}; commit`);
+  // Into the file itself: were it in the log only, a lost log would leave a file that claims a clean stop.
+  database.exec('pragma wal_checkpoint(truncate)');
+  return state;
+}
+
+function addChecksums(database: DatabaseSync): void {
+  const put = database.prepare('update entry set checksum = ? where key = ?');
+  let sum = 0;
+  for (const row of entries(database)) {
+    const checksum = entryChecksum(row);
+    put.run(checksum, row.key);
+    sum = addChecksum(sum, checksum);
+  }
+  database.prepare('update store set sum = ?').run(sum);
+}
+
+function versionOf(database: DatabaseSync): { owner: number; version: number; tables: number } {
+  const { application_id: owner } = database.prepare('pragma application_id').get() as Record<string, number>;
+  const { user_version: version } = database.prepare('pragma user_version').get() as Record<string, number>;
+  const { tables } = database.prepare('select count(*) as tables from sqlite_schema').get() as {
+    tables: number;
+  };
+  return { owner: Number(owner), version: Number(version), tables };
+}
+
+function checkOwner(database: DatabaseSync, path: string): void {
+  const { owner, version, tables } = versionOf(database);
+  if (owner === 0 && version === 0 && tables === 0) return;
+  if (owner !== applicationId) throw new Error(`${path} is not a configuration of this product`);
+  if (version > schemaVersion) throw new Error(`written by a newer version (schema ${version})`);
+  const hasChecksums = columnsOf(database, 'entry').includes('checksum');
+  if (version < 1 || hasChecksums !== version > 1)
+    throw new Error(`its header is damaged: it says schema ${version}, and its tables are of another`);
+}
+
+/** Throws unless everything in the file is as it was written. Answers its schema. */
+function checkFile(path: string): number {
+  checkWal(`${path}-wal`);
+  const hadLog = hasLog(path);
+  return lookInto(path, (database) => {
+    checkOwner(database, path);
+    const { version } = versionOf(database);
+    if (version > 0) checkEntries(database, version);
+    if (version > 1) checkLog(path, database, hadLog);
+    return version;
+  });
+}
+
+function checkLog(path: string, database: DatabaseSync, hadLog: boolean): void {
+  const { revision, in_use } = storeRow(database);
+  checkCommits(path, { commits: revision, isInUse: in_use === 1, hadLog });
+}
+
+/** Damage is reported at once, not by the first request that needs the entry. */
+function checkEntries(database: DatabaseSync, version: number): void {
+  const { integrity_check: found } = database.prepare('pragma integrity_check(1)').get() as Record<
+    string,
+    unknown
+  >;
+  if (found !== 'ok') throw new Error(`it is damaged: ${found}`);
+  let sum = 0;
+  for (const row of entries(database)) {
+    if (version > 1) checkEntry(row);
+    checkJson(row);
+    sum = addChecksum(sum, row.checksum);
+  }
+  if (version === 1) return;
+  const state = storeRow(database);
+  if (state.checksum !== storeChecksum(state)) throw new Error('the row of its revision is damaged');
+  if (state.sum !== sum) throw new Error('entries of it are missing');
+}
+
+function checkJson({ key, value }: EntryRow): void {
+  try {
+    JSON.parse(value);
+  } catch (error) {
+    throw new Error(`the entry "${key}" is damaged`, { cause: error });
+  }
+}
+
+const entries = (database: DatabaseSync): EntryRow[] =>
+  database.prepare('select * from entry order by key').all() as unknown as EntryRow[];
+
+function storeRow(database: DatabaseSync): StoreRow & { checksum: number } {
+  const row = database.prepare('select * from store where id = 1').get();
+  if (row === undefined) throw new Error('the row of its revision is missing');
+  return row as unknown as StoreRow & { checksum: number };
+}
+
+const columnsOf = (database: DatabaseSync, table: string): unknown[] =>
+  database
+    .prepare('select name from pragma_table_info(?)')
+    .all(table)
+    .map(({ name }) => name);
