@@ -2,6 +2,7 @@
 // as it likes; the data service makes it so and reports what is. Everything here can cross a thread boundary.
 
 import type { UserSpec } from '#auth/privileges.ts';
+import type { OpenPlace } from '#ports/file-place.ts';
 import type { TlsSpec } from '#ports/tls.ts';
 import type { BucketActivity, DocumentCounts, TrafficFigures } from './activity.ts';
 
@@ -41,6 +42,8 @@ export interface BucketSpec {
   uuid: string;
   /** Raised by every flush. */
   incarnation: number;
+  /** Its files were made on this node: when they are missing, they are lost. */
+  wasMade?: boolean;
   type: BucketType;
   quotaBytes: number;
   replicaNumber: number;
@@ -108,6 +111,8 @@ export interface KvStartOptions {
   plainForThisMachineOnly?: boolean;
   /** As in the wanted state, from the first connection on. */
   clients?: readonly string[] | null;
+  /** The lock of the data folder: once another file is in its place, nothing is written any more. */
+  lock?: OpenPlace;
   /** Version text of the VERSION command. */
   version: string;
   logLevel: string;

@@ -55,6 +55,8 @@ const disk = {
   kv_vb_queue_memory_bytes: gauge('Bytes of changes that wait to be written to disk'),
   kv_ep_db_data_size_bytes: gauge('Bytes of the data files that are in use'),
   kv_ep_db_file_size_bytes: gauge('Bytes of the data files'),
+  kv_bucket_damaged_files: gauge('Files of the bucket that cannot be read'),
+  kv_bucket_writes_refused: gauge('1 while the bucket takes no writes, because its disk failed or is full'),
   kv_ep_pending_compactions: gauge('Compactions under way'),
   couch_docs_actual_disk_size: gauge('Bytes on disk used by the data service'),
   kv_disk_seconds: histogram('Time that the disk took'),

@@ -338,7 +338,7 @@ async function checkLeftovers(dataDir: string, node: NodeProcess): Promise<void>
 function checkBucketFolder(folder: string): void {
   const { generations } = JSON.parse(readFileSync(join(folder, 'files.json'), 'utf8'));
   const named = (generations as number[]).map((generation, file) => `data-${file}.${generation}.db`);
-  const files = globSync('*', { cwd: folder }).map((name) => name.replace(/-(wal|shm)$/, ''));
+  const files = globSync('*', { cwd: folder }).map((name) => name.replace(/-(wal|shm|commits)$/, ''));
   assert.deepEqual([...new Set(files)].sort(), [...named, 'files.json'].sort(), `files of ${folder}`);
 }
 

@@ -1,6 +1,6 @@
 // On each node: watches the configuration, tells the data service the whole wanted state, keeps what it reports.
 // Level-triggered: whatever happened in between, one run brings the data service to the newest state.
-import type { BucketReport, KvAdmin, TlsSpec, UserSpec } from '#kv/admin.ts';
+import type { BucketReport, KvAdmin, KvDesired, KvReport, TlsSpec, UserSpec } from '#kv/admin.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -13,6 +13,7 @@ import { type Changing, until } from '../config/until.ts';
 import { vbucketCount } from '../topology/vbucket-map.ts';
 import { desiredState } from './desired-state.ts';
 import { kvMetrics, type MeteredBucket } from './kv-metrics.ts';
+import { MadeFiles } from './made-files.ts';
 import { Samples } from './samples.ts';
 
 /** Rates are fresh while somebody reads them; a node that nobody asks hardly works for them. */
@@ -45,6 +46,7 @@ export interface AgentDeps {
 export class Agent implements DataService {
   readonly #deps: AgentDeps;
   readonly #buckets: BucketsStore;
+  readonly #made: MadeFiles;
   readonly #samples = new Samples();
   readonly #listeners = new Set<() => void>();
   readonly #subscriptions: { stop(): void }[] = [];
@@ -61,6 +63,7 @@ export class Agent implements DataService {
   constructor(deps: AgentDeps) {
     this.#deps = deps;
     this.#buckets = new BucketsStore(deps.store);
+    this.#made = new MadeFiles(deps.store);
   }
 
   /** From here on the data service follows. Does not wait for it; `settled` does. */
@@ -152,7 +155,8 @@ export class Agent implements DataService {
     const manifests = new Map(
       view.liveBuckets().map((bucket) => [bucket.name, view.manifest(bucket.uuid)] as const),
     );
-    const desired = desiredState(view, users.specs(manifests), tls.current());
+    const wantedState = desiredState(view, users.specs(manifests), tls.current());
+    const desired = { ...wantedState, buckets: await this.#made.mark(wantedState.buckets) };
     const report = await kv.apply({
       ...desired,
       plainForThisMachineOnly: listening.isPlainForThisMachineOnly,
@@ -162,9 +166,19 @@ export class Agent implements DataService {
     if (this.#samples.isWarming()) this.#scheduleSample();
     for (const bucket of leaving) await this.#forget(bucket.uuid);
     checkEmptied(desired.buckets, report.buckets);
+    await this.#keepMade(desired, report);
     this.#applied = wanted;
     this.#settledRevision = Math.max(this.#settledRevision, revision);
     this.#tell();
+  }
+
+  /** What cannot be kept now is kept after the next change: until then nobody can tell lost files from files not made. */
+  async #keepMade(desired: KvDesired, report: KvReport): Promise<void> {
+    try {
+      await this.#made.keep(desired.buckets, report.buckets);
+    } catch (error) {
+      this.#deps.log.warn('agent.made_files_not_kept', { reason: (error as Error).message });
+    }
   }
 
   /** The data service has removed the files; now the name is free. Last of all: what comes before is done again after a crash. */

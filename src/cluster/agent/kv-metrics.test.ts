@@ -104,3 +104,13 @@ test('tells about the ports, and nothing of a bucket on its way out', () => {
   );
   assert.equal(value('kv_curr_items b'), undefined);
 });
+
+test('says which buckets have damaged files or take no writes', () => {
+  const whole = valuesOf({});
+  assert.deepEqual([whole('kv_bucket_damaged_files b'), whole('kv_bucket_writes_refused b')], [0, 0]);
+  const harmed = valuesOf({
+    damaged: [{ file: 1, path: '/f', reason: 'r' }],
+    writeFailure: 'disk I/O error',
+  });
+  assert.deepEqual([harmed('kv_bucket_damaged_files b'), harmed('kv_bucket_writes_refused b')], [1, 1]);
+});

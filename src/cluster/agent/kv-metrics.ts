@@ -103,6 +103,8 @@ function figures(
     kv_ep_diskqueue_drain: Math.max(activity.queued - report.dirtyItems, 0),
     kv_ep_db_data_size_bytes: report.dataBytes,
     kv_ep_db_file_size_bytes: report.diskBytes,
+    kv_bucket_damaged_files: report.damaged.length,
+    kv_bucket_writes_refused: report.writeFailure === null ? 0 : 1,
     kv_ep_pending_compactions: report.compaction ? 1 : 0,
     couch_docs_actual_disk_size: report.diskBytes,
   };

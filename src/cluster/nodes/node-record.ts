@@ -43,13 +43,14 @@ export function nodeNames(node: NodeState, localAddress: string): [string, strin
 
 export function statusOf(measured: MeasuredBucket | null | undefined): NodeStatus {
   if (!measured || measured.state === 'warmup') return 'warmup';
-  return measured.state === 'failed' ? 'unhealthy' : 'healthy';
+  return measured.state === 'failed' || measured.troubles.length > 0 ? 'unhealthy' : 'healthy';
 }
 
-/** A node is warming up while any of its buckets is. A bucket that failed shows in its own record. */
+/** The bucket that is worst off decides: one that failed, takes no writes or has a damaged file, then one that warms up. */
 export function nodeStatus(moment: Pick<StillMoment, 'measured'>): NodeStatus {
-  const warming = [...moment.measured.values()].some((bucket) => statusOf(bucket) === 'warmup');
-  return warming ? 'warmup' : 'healthy';
+  const statuses = new Set([...moment.measured.values()].map(statusOf));
+  if (statuses.has('unhealthy')) return 'unhealthy';
+  return statuses.has('warmup') ? 'warmup' : 'healthy';
 }
 
 /** How far the copies that were asked for exist: none can with one node. */

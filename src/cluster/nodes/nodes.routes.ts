@@ -3,7 +3,7 @@ import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { Moments } from './moments.ts';
-import { nodeAddress, nodeDetails, nodeRecord, replicationOf } from './node-record.ts';
+import { nodeAddress, nodeDetails, nodeRecord, nodeStatus, replicationOf } from './node-record.ts';
 import { GetNode, GetNodeStatuses, GetOwnNode } from './nodes.contract.ts';
 
 export function nodeRoutes({ view, moments }: { view: ClusterView; moments: Moments }): BoundRoute[] {
@@ -28,7 +28,7 @@ export function nodeRoutes({ view, moments }: { view: ClusterView; moments: Mome
       return reply.json({
         [nodeAddress(moment)]: {
           // A node that warms up is there: only its buckets are not.
-          status: 'healthy',
+          status: nodeStatus(moment) === 'unhealthy' ? 'unhealthy' : 'healthy',
           gracefulFailoverPossible: false,
           otpNode: moment.node.otpNode,
           dataless: false,

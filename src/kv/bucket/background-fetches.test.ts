@@ -10,7 +10,12 @@ import { BackgroundFetches, type BackgroundFetchesOptions, type Lacking } from '
 import { Timings } from './timings.ts';
 
 /** Reads of a file that has one document. */
-async function fetchesOf({ read, ...options }: Pick<BackgroundFetchesOptions, 'take'> & MemoryDiskOptions) {
+async function fetchesOf({
+  read,
+  ...options
+}: Pick<BackgroundFetchesOptions, 'take'> &
+  Partial<Pick<BackgroundFetchesOptions, 'noteDamaged'>> &
+  MemoryDiskOptions) {
   const disk = new MemoryDisk({ ...(read && { read }) }).engine();
   await disk.open({ folder: '/f', bucketUuid: 'f', incarnation: 1, fileCount: 1 });
   const writer = new CutWriter();
@@ -21,7 +26,7 @@ async function fetchesOf({ read, ...options }: Pick<BackgroundFetchesOptions, 't
   await disk.commit('f', 0, writer.take());
   const clock = new ManualClock();
   const timings = new Timings();
-  const rest = { bucketUuid: 'f', fileCount: 1, tick: () => {}, noteAbsent: () => {} };
+  const rest = { bucketUuid: 'f', fileCount: 1, tick: () => {}, noteAbsent: () => {}, noteDamaged: () => {} };
   return { disk, clock, fetches: new BackgroundFetches({ disk, clock, timings, ...rest, ...options }) };
 }
 
@@ -86,4 +91,12 @@ test('a read that began before another version came is none for who lacks that v
   await Promise.all([fetch(fetches, 1), fetch(fetches, 1)]);
   await later;
   assert.deepEqual([taken, reads], [[1, 2], 2]);
+});
+
+test('a row that is damaged answers what clients do not repeat, and is reported', async () => {
+  const damaged: number[] = [];
+  const { disk, fetches } = await fetchesOf({ take: () => true, noteDamaged: (row) => damaged.push(row) });
+  disk.fetchItems = async () => ({ batch: new Uint8Array(), failed: [0] });
+  assert.equal(statusOf(await fetch(fetches)), Status.internalError);
+  assert.deepEqual(damaged, [0]);
 });

@@ -30,6 +30,8 @@ export interface BackgroundFetchesOptions {
   take: (lacking: Lacking, item: CutItem) => boolean;
   /** The disk has no such key. */
   noteAbsent: (row: number, key: Buffer) => void;
+  /** The disk has something else than what was written. */
+  noteDamaged: (row: number) => void;
 }
 
 interface Waiting extends Lacking {
@@ -161,7 +163,9 @@ export class BackgroundFetches {
 
   private passOver(waiting: Waiting, isLost: boolean): void {
     if (!isLost) this.options.noteAbsent(waiting.vb, waiting.key);
-    tellAll(waiting, isLost ? Status.temporaryFailure : fetchedOf(waiting, null, false));
+    else this.options.noteDamaged(waiting.vb);
+    // Clients repeat what fails for the moment only: this would fail again.
+    tellAll(waiting, isLost ? Status.internalError : fetchedOf(waiting, null, false));
   }
 }
 

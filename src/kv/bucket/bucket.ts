@@ -7,7 +7,7 @@ import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
 import type { EngineActivity } from '../activity.ts';
 import type { BucketType, EvictionPolicy, Manifest, WarmUpReport } from '../admin.ts';
-import { type BucketFiles, type DamagedFile, type DiskSizes, noSizes } from '../data/disk-engine.ts';
+import { type BucketFiles, type DamagedFile, type DiskSizes, fileOf, noSizes } from '../data/disk-engine.ts';
 import { Collections } from '../vbucket/collections.ts';
 import { Cutter } from '../vbucket/cutter.ts';
 import { EventRecorder } from '../vbucket/event-recorder.ts';
@@ -67,6 +67,7 @@ export class Bucket {
   /** Why the bucket takes no writes, when it does not. */
   writeFailure: string | null = null;
   private failedCommits = 0;
+  private readonly filesWithDamagedRows = new Set<number>();
   private readonly options: BucketOptions;
   private readonly vbuckets: Vbuckets;
   private readonly collections = new Collections();
@@ -376,7 +377,15 @@ export class Bucket {
       tick: () => this.tick(),
       take: (lacking, item) => takeFetched(intake, lacking, item),
       noteAbsent: (row, key) => residency.noteAbsent(row, key),
+      noteDamaged: (row) => this.noteDamagedRow(files, fileOf(row, files.fileCount)),
     });
+  }
+
+  /** Reported once a file: whoever reads on finds more of them. */
+  private noteDamagedRow({ bucketUuid }: BucketFiles, file: number): void {
+    if (this.filesWithDamagedRows.has(file)) return;
+    this.filesWithDamagedRows.add(file);
+    this.options.log.error('bucket.damaged_row', { bucketUuid, file });
   }
 
   private tick(): void {

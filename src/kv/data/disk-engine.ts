@@ -3,6 +3,7 @@
 // One implementation writes SQLite files in a worker thread, one keeps everything in memory and models what is
 // committed and what is synced; one test suite runs over both.
 
+import type { OpenPlace } from '#ports/file-place.ts';
 import type { Want } from './wants.ts';
 
 /** Where a bucket's files are and which life of the bucket they belong to. */
@@ -13,6 +14,10 @@ export interface BucketFiles {
   /** Raised by flush: files of an older incarnation are dropped at open. */
   incarnation: number;
   fileCount: number;
+  /** They were made before: when they are not there, they are lost, and are not made anew. */
+  wasMade?: boolean;
+  /** The lock of the data folder: nothing is committed once another file is in its place. */
+  lock?: OpenPlace;
 }
 
 /** State of one vbucket as kept in its file. 64-bit values are 8-byte big-endian buffers. */

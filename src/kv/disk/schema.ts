@@ -1,6 +1,6 @@
 // The form of a data file: one SQLite database holding the shards of one bucket that fall to this file.
 //
-//   file  header: bucketUuid, incarnation, file, generation, clean (text)
+//   file  header: bucketUuid, incarnation, file, generation, clean (text), commits (how many the file has had)
 //   vb    state of each vbucket; written in the transaction of the rows it counts
 //   doc   newest version of each key, tombstones included; `meta` is laid out in row.ts; `val` is null when the
 //         value lies in `big`
@@ -63,6 +63,7 @@ const packedColumns = `cast(group_concat(meta || key || ifnull(val, x''), '') as
 export const sql = {
   header: 'select k, v from file',
   setClean: "insert or replace into file values('clean', ?)",
+  setCommits: "insert or replace into file values('commits', ?)",
   putRow: `insert into doc(vb, key, seq, exp, del, meta, val) values(?, ?, ?, ?, ?, ?, ?)
     on conflict(vb, key) do update set seq=excluded.seq, exp=excluded.exp, del=excluded.del, meta=excluded.meta,
     val=excluded.val`,

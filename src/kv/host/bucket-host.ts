@@ -1,6 +1,7 @@
 // One bucket of the wanted state made real: its engine started, changed, emptied and taken away, while the pipeline
 // serves it or refuses for it.
 import type { Clock } from '#ports/clock.ts';
+import type { OpenPlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { BucketReport, BucketSpec, CompactOrder, DurabilityMinLevel } from '../admin.ts';
@@ -22,6 +23,8 @@ export interface BucketHostOptions {
   disk: DiskEngine;
   /** Where bucket folders are. */
   folder: string;
+  /** Of the data folder. */
+  lock?: OpenPlace | undefined;
 }
 
 const levels: Record<DurabilityMinLevel, DurabilityLevel> = {
@@ -220,9 +223,13 @@ function isRestartNeeded(before: BucketSpec, after: BucketSpec): boolean {
   return before.evictionPolicy !== after.evictionPolicy || before.threadsNumber !== after.threadsNumber;
 }
 
-const storageOf = (spec: BucketSpec, { disk, folder }: BucketHostOptions) => ({
+const storageOf = (spec: BucketSpec, { disk, folder, lock }: BucketHostOptions) => ({
   disk,
-  files: bucketFiles(folder, spec.uuid, spec.incarnation),
+  files: {
+    ...bucketFiles(folder, spec.uuid, spec.incarnation),
+    wasMade: spec.wasMade ?? false,
+    ...(lock && { lock }),
+  },
 });
 
 /** The files of a bucket in the folder of all. */

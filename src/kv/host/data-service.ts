@@ -119,7 +119,8 @@ export class DataService implements KvAdmin {
       wake: (connection) => this.clients.wake(connection),
       forget: (connection) => this.clients.forget(connection),
     };
-    this.bucketOptions = { clock, random, log, now: this.now, disk, folder: `${options.dataDir}/buckets` };
+    const folder = `${options.dataDir}/buckets`;
+    this.bucketOptions = { clock, random, log, now: this.now, disk, folder, lock: options.lock };
     return await this.listen(options);
   }
 

@@ -14,11 +14,13 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { counterSuffix } from '#ports/commit-counter.ts';
 import type { BucketFiles } from '../../data/disk-engine.ts';
 import { createDataFile, type DataFileSpec, syncPath } from './file-format.ts';
 
 const layoutFormat = 1;
-const dataFileName = /^data-\d+\.\d+\.db(-wal|-shm|-journal)?$/;
+const dataFileName = /^data-\d+\.\d+\.db(-wal|-shm|-journal|-commits)?$/;
 
 /** What `files.json` says. */
 interface Layout {
@@ -35,7 +37,8 @@ export const layoutPath = (folder: string): string => join(folder, 'files.json')
 
 /** Makes or brings up to date what is in the folder and answers which files to open. */
 export function prepareFolder(files: BucketFiles): DataFileSpec[] {
-  mkdirSync(files.folder, { recursive: true });
+  if (!files.wasMade) mkdirSync(files.folder, { recursive: true });
+  else if (!existsSync(files.folder)) throw new Error('its folder is missing');
   const layout = readLayout(files.folder);
   if (layout === null) return makeFirst(files);
   checkOwner(files, layout);
@@ -49,6 +52,7 @@ export function prepareFolder(files: BucketFiles): DataFileSpec[] {
 
 /** Switches to empty files of the next generation and removes the others. None of the files may be open. */
 export function renewFolder(files: BucketFiles): DataFileSpec[] {
+  mkdirSync(files.folder, { recursive: true });
   const present = readLayout(files.folder);
   if (present !== null) checkOwner(files, present);
   const generation = Math.max(0, ...(present?.generations ?? [])) + 1;
@@ -84,7 +88,8 @@ export function stageGeneration(spec: DataFileSpec): void {
 }
 
 export function removeDataFile(path: string): void {
-  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
+  for (const suffix of ['', '-wal', '-shm', '-journal', counterSuffix])
+    rmSync(path + suffix, { force: true });
 }
 
 export function removeFolder(folder: string): void {
@@ -93,6 +98,7 @@ export function removeFolder(folder: string): void {
 }
 
 function makeFirst(files: BucketFiles): DataFileSpec[] {
+  if (files.wasMade) throw new Error('its files are missing: the folder is empty');
   const layout = layoutOf(files, 1);
   const specs = specsOf(files, layout);
   writeLayout(files.folder, { ...layout, state: 'making' });
@@ -126,6 +132,7 @@ const specsOf = (files: BucketFiles, layout: Layout): DataFileSpec[] =>
     incarnation: layout.incarnation,
     file,
     generation,
+    ...(files.lock && { lock: files.lock }),
   }));
 
 /** Null when the folder is new. A folder with data but without its layout is not taken for a new one. */
@@ -145,12 +152,19 @@ function parseLayout(text: string): Layout {
     throw new Error('files.json is not JSON', { cause: error });
   }
   if (Number(layout?.format) > layoutFormat) throw new Error('a newer Divan wrote files.json');
-  if (!isLayout(layout)) throw new Error('files.json is incomplete');
-  return layout;
+  const { crc, ...known } = { crc: undefined, ...layout };
+  if (!isLayout(known)) throw new Error('files.json is incomplete');
+  // Those of older versions have no checksum.
+  if (crc !== undefined && crc !== checksumOf(known)) throw new Error('files.json differs from its checksum');
+  const { format, bucketUuid, incarnation, state, generations, ...unknown } = known;
+  if (Object.keys(unknown).length > 0) throw new Error('files.json has a name that it should not have');
+  return { format, bucketUuid, incarnation, state, generations };
 }
 
-const isLayout = (layout: Partial<Layout> | null): layout is Layout =>
-  layout?.format === layoutFormat &&
+const checksumOf = (layout: Layout): string => crc32(JSON.stringify(layout)).toString(16);
+
+const isLayout = (layout: Partial<Layout>): layout is Layout =>
+  layout.format === layoutFormat &&
   typeof layout.bucketUuid === 'string' &&
   Number.isSafeInteger(layout.incarnation) &&
   (layout.state === 'making' || layout.state === 'ready') &&
@@ -187,7 +201,7 @@ function stageLayout(folder: string, layout: Layout): void {
   const path = layoutPath(folder);
   const descriptor = openSync(`${path}.new`, 'w');
   try {
-    writeSync(descriptor, `${JSON.stringify(layout)}\n`);
+    writeSync(descriptor, `${JSON.stringify({ ...layout, crc: checksumOf(layout) })}\n`);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);

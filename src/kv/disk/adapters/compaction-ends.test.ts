@@ -42,7 +42,7 @@ async function checkAsBefore(engine: DiskEngine, files: BucketFiles, names: stri
   const [database = ''] = namesIn(files);
   assert.equal(database, 'data-0.2.db', 'the new generation has its place');
   await engine.close(files.bucketUuid);
-  assert.deepEqual(namesIn(files), [database, 'files.json']);
+  assert.deepEqual(namesIn(files), [database, `${database}-commits`, 'files.json']);
 }
 
 test('called off after any page, a compaction leaves the old file as it was and nothing else', async () => {

@@ -2,6 +2,7 @@
 // never tried again. What was committed stays; what came after is refused with the first error's reason.
 import { statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { CommitCounter, checkCommits, hasLog, lookInto } from '#ports/commit-counter.ts';
 import { FilePlace } from '#ports/file-place.ts';
 import { checkWal } from '#ports/wal-check.ts';
 import {
@@ -27,6 +28,11 @@ export class DataFile {
   readonly spec: DataFileSpec;
   private readonly db: DatabaseSync;
   private readonly place: FilePlace;
+  private readonly lock: FilePlace | null;
+  private counter: CommitCounter | null = null;
+  private putCommits!: StatementSync;
+  /** How many the file has had since it was made, as it says itself. */
+  private commitsEver = 0;
   private writer!: RowWriter;
   private reader!: PageReader;
   /** Asked every second while somebody looks, of every file: kept, for preparing takes longer than running. */
@@ -43,8 +49,11 @@ export class DataFile {
     try {
       checkFormat(spec.path);
       checkWal(`${spec.path}-wal`);
+      const hadLog = hasLog(spec.path);
+      // Before it is opened for writing: that would cut off what cannot be read of the log.
+      if (hadLog) lookInto(spec.path, (db) => checkCommitsOf(spec.path, headerOf(db), hadLog));
       const data = new DataFile(spec);
-      return { data, opened: data.start(monotonicMs) };
+      return { data, opened: data.start(monotonicMs, hadLog) };
     } catch (error) {
       throw damageOf(spec, error);
     }
@@ -54,16 +63,20 @@ export class DataFile {
     this.spec = spec;
     this.db = new DatabaseSync(spec.path, { timeout: busyTimeoutMs });
     this.place = new FilePlace(spec.path);
+    this.lock = spec.lock ? new FilePlace(spec.lock.path, spec.lock.identity) : null;
   }
 
   /** One transaction and one fsync for all the cuts, in the file that the next start will find. */
   commit(cuts: Uint8Array): void {
     this.refuseAfterFailure();
     try {
+      this.lock?.check();
       this.db.exec('begin immediate');
       this.writer.write(cuts);
+      this.putCommits.run(this.commitsEver + 1);
       this.db.exec('commit');
       this.place.check();
+      this.counter?.count(++this.commitsEver);
       this.commits++;
       this.isFull = false;
     } catch (error) {
@@ -115,7 +128,7 @@ export class DataFile {
   /** Another file takes its place. */
   retire(reason: string): void {
     this.failure ??= reason;
-    if (this.db.isOpen) this.db.close();
+    this.closeFiles();
   }
 
   /**
@@ -130,26 +143,34 @@ export class DataFile {
         this.db.exec('pragma wal_checkpoint(truncate)');
       }
       this.failure = 'it is closed';
-      this.db.close();
+      this.closeFiles();
     } catch (error) {
       this.fail(error);
       throw error;
     }
   }
 
-  private start(monotonicMs: () => number): OpenedFile {
+  private start(monotonicMs: () => number, hadLog: boolean): OpenedFile {
     try {
       this.db.exec(connectionSql);
       this.commits = Math.floor(monotonicMs() * 1000);
-      const wasClean = this.checkedHeader().get('clean') === CleanFlag.clean;
+      const header = this.checkedHeader();
+      const wasClean = header.get('clean') === CleanFlag.clean;
+      checkCommitsOf(this.spec.path, header, hadLog);
+      this.commitsEver = commitsIn(header) ?? 0;
       this.reader = new PageReader(this.db, monotonicMs);
       const vbuckets = this.reader.readVbuckets();
       this.writer = new RowWriter(this.db, vbuckets);
       // What a crash left of a torn commit goes before anything is written behind it.
       this.db.exec('pragma wal_checkpoint(truncate)');
+      this.putCommits = this.db.prepare(sql.setCommits);
+      this.db.exec('begin immediate');
       this.db.prepare(sql.setClean).run(CleanFlag.open);
+      this.putCommits.run(this.commitsEver);
+      this.db.exec('commit');
       // Into the file itself: were it in the log only, a lost log would leave a file that claims a clean stop.
       this.db.exec('pragma wal_checkpoint(truncate)');
+      this.counter = new CommitCounter(this.spec.path, this.commitsEver);
       return { file: this.spec.file, clean: wasClean, vbuckets };
     } catch (error) {
       this.fail(error);
@@ -168,12 +189,7 @@ export class DataFile {
   }
 
   private checkedHeader(): Map<unknown, unknown> {
-    const header = new Map(
-      this.db
-        .prepare(sql.header)
-        .all()
-        .map((row) => [row['k'], row['v']]),
-    );
+    const header = headerOf(this.db);
     checkHeader(this.spec, header);
     return header;
   }
@@ -201,8 +217,34 @@ export class DataFile {
 
   private fail(error: unknown): void {
     this.failure ??= reasonOf(error);
-    if (this.db.isOpen) this.db.close();
+    this.closeFiles();
   }
+
+  private closeFiles(): void {
+    if (this.db.isOpen) this.db.close();
+    this.counter?.close();
+    this.counter = null;
+  }
+}
+
+const headerOf = (db: DatabaseSync): Map<unknown, unknown> =>
+  new Map(
+    db
+      .prepare(sql.header)
+      .all()
+      .map((row) => [row['k'], row['v']]),
+  );
+
+/** Null in files of older versions, which did not count. */
+const commitsIn = (header: ReadonlyMap<unknown, unknown>): number | null => {
+  const commits = header.get('commits');
+  return typeof commits === 'number' ? commits : null;
+};
+
+function checkCommitsOf(path: string, header: ReadonlyMap<unknown, unknown>, hadLog: boolean): void {
+  const commits = commitsIn(header);
+  if (commits === null) return;
+  checkCommits(path, { commits, isInUse: header.get('clean') !== CleanFlag.clean, hadLog });
 }
 
 const numberOf = (statement: StatementSync): number => Number(Object.values(statement.get() ?? {})[0]);

@@ -92,7 +92,13 @@ export class Fetcher {
 
   /** False when there is a row that is not what was written. */
   private readOne({ vb, key }: Want, writer: CutWriter): boolean {
-    const row = this.row.get(vb, key) as unknown as DocRow | undefined;
+    let row: DocRow | undefined;
+    try {
+      row = this.row.get(vb, key) as unknown as DocRow | undefined;
+    } catch (error) {
+      if (isBroken(error)) return false;
+      throw error;
+    }
     if (row === undefined) return true;
     writer.begin(0);
     try {
@@ -105,3 +111,7 @@ export class Fetcher {
     return true;
   }
 }
+
+/** SQLITE_IOERR, SQLITE_CORRUPT and SQLITE_NOTADB: of the pages on the way to this row, and not of those to others. */
+const isBroken = (error: unknown): boolean =>
+  [10, 11, 26].includes(((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff);

@@ -1,6 +1,7 @@
 // Makes a data file, and tells from its first bytes whether a file is one, before SQLite may touch it.
 import { closeSync, fsyncSync, openSync, readSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import type { OpenPlace } from '#ports/file-place.ts';
 import { applicationId, formatVersion, pageBytes, schemaSql } from '../schema.ts';
 
 /** A data file and what its header row must say. */
@@ -10,6 +11,8 @@ export interface DataFileSpec {
   incarnation: number;
   file: number;
   generation: number;
+  /** Of the data folder. */
+  lock?: OpenPlace;
 }
 
 export const CleanFlag = { clean: 'stopped cleanly', open: 'in use' } as const;

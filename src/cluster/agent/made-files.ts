@@ -1,0 +1,42 @@
+// Which buckets have had their files made on this node, kept in the configuration: that of a bucket whose folder is missing, or
+// empty, says then that its files are lost. Without it the data service would make new ones, and the bucket would be empty.
+import type { BucketReport, BucketSpec } from '#kv/admin.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import { update } from '#replog/config-store.ts';
+
+/** Not among the keys that the view follows: nothing that clients see depends on it. */
+const madeKey = 'files/made';
+
+export class MadeFiles {
+  readonly #store: ConfigStore;
+  #uuids: ReadonlySet<string> | null = null;
+
+  constructor(store: ConfigStore) {
+    this.#store = store;
+  }
+
+  async mark(buckets: readonly BucketSpec[]): Promise<BucketSpec[]> {
+    const uuids = await this.#known();
+    return buckets.map((bucket) => ({ ...bucket, wasMade: uuids.has(bucket.uuid) }));
+  }
+
+  /** Remembers those that have files now, and forgets those that are gone. */
+  async keep(buckets: readonly BucketSpec[], reports: readonly BucketReport[]): Promise<void> {
+    const known = await this.#known();
+    const found = new Set(reports.filter(hasFiles).map(({ uuid }) => uuid));
+    const wanted = buckets
+      .filter(({ uuid, type }) => type === 'native' && (known.has(uuid) || found.has(uuid)))
+      .map(({ uuid }) => uuid);
+    if (wanted.length === known.size && wanted.every((uuid) => known.has(uuid))) return;
+    await update<string[]>(this.#store, madeKey, [], () => wanted, { freesSpace: true });
+    this.#uuids = new Set(wanted);
+  }
+
+  async #known(): Promise<ReadonlySet<string>> {
+    this.#uuids ??= new Set((await this.#store.get<string[]>(madeKey))?.value);
+    return this.#uuids;
+  }
+}
+
+const hasFiles = ({ state, damaged, warmUp }: BucketReport): boolean =>
+  state !== 'failed' && damaged.length === 0 && warmUp?.state !== 'opening';
