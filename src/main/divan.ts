@@ -3,6 +3,7 @@ import { cloudOptions } from './cloud-options.ts';
 import { nodeOptions } from './node-options.ts';
 import { describeOptions, nearest, type OptionSpecs, parseOptions, UsageError } from './options.ts';
 import { release } from './release.ts';
+import { Ending } from './signals.ts';
 import { upOptions } from './up-options.ts';
 
 interface Command {
@@ -55,14 +56,16 @@ async function main([name, ...args]: string[]): Promise<void> {
 
 async function up(args: readonly string[]): Promise<void> {
   const options = parseOptions(upOptions, args, process.env);
+  const ending = Ending.onSignals();
   const { runUp } = await import('./run-up.ts');
-  await runUp(options);
+  await runUp(options, ending);
 }
 
 async function node(args: readonly string[]): Promise<void> {
   const options = parseOptions(nodeOptions, args, process.env);
+  const ending = Ending.onSignals();
   const { runNode } = await import('./run-node.ts');
-  await runNode(options, { makePassword: false });
+  await runNode(options, { makePassword: false, ending });
 }
 
 async function cloud(args: readonly string[]): Promise<void> {
@@ -71,8 +74,9 @@ async function cloud(args: readonly string[]): Promise<void> {
     return print(await runOperatorCommand(args));
   }
   const options = parseOptions(cloudOptions, args, process.env);
+  const ending = Ending.onSignals();
   const { runCloud } = await import('./run-cloud.ts');
-  await runCloud(options);
+  await runCloud(options, ending);
 }
 
 const print = (text: string): void => void process.stdout.write(text);

@@ -50,6 +50,7 @@ export class Node {
   private readonly plain: Listener[] = [];
   /** Before every port but the data service's, which has its own. */
   private readonly gate = new ClientGate();
+  private stopped: Promise<void> | null = null;
   private readonly stops: { name: string; stop: () => unknown }[] = [];
   private readonly log: Log;
   private readonly lock: FilePlace | null;
@@ -147,7 +148,13 @@ export class Node {
     return { readable: readable.map(({ name }) => name), damages };
   }
 
-  async stop(): Promise<void> {
+  /** Once, however many ask for it: a signal may come while a start that failed is undone. */
+  stop(): Promise<void> {
+    this.stopped ??= this.stopParts();
+    return this.stopped;
+  }
+
+  private async stopParts(): Promise<void> {
     for (const { name, stop } of this.stops.toReversed()) {
       try {
         await stop();

@@ -18,14 +18,20 @@ import { applyConfig } from './operator/cloud-config.ts';
 import { type CloudPlace, openPlace } from './operator/cloud-place.ts';
 import { type ReadyFile, writeReadyFile } from './ready.ts';
 import { release } from './release.ts';
-import { stopOnSignals } from './signals.ts';
+import type { Ending } from './signals.ts';
 import { opening, StartError } from './start-error.ts';
 
 const mb = 1024 * 1024;
 const predecessorMs = 15_000;
 const lockEveryMs = 50;
 
-export async function runCloud(given: CloudOptionValues): Promise<void> {
+export async function runCloud(given: CloudOptionValues, ending: Ending): Promise<void> {
+  // A process that was started with a channel to its parent ends with it.
+  if (process.channel !== undefined) process.on('disconnect', () => ending.request());
+  await ending.during(() => startCloudProcess(given, ending));
+}
+
+async function startCloudProcess(given: CloudOptionValues, ending: Ending): Promise<void> {
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
   const log = pinoLog(options['log-level']);
   const place = await openPlace(options, log);
@@ -36,16 +42,15 @@ export async function runCloud(given: CloudOptionValues): Promise<void> {
     await cloud.stop();
     held.release();
   };
-  const stopNow = stopOnSignals(end);
-  // A process that was started with a channel to its parent ends with it.
-  if (process.channel !== undefined) process.on('disconnect', stopNow);
+  ending.stopWith(end);
   const api = await listen(cloud, options).catch(async (error: Error) => {
     await end();
     throw error;
   });
   const ready: ReadyFile = { cloud: { api, ...credentials(cloud) } };
   if (options['ready-file'] !== undefined) writeReadyFile(options['ready-file'], ready);
-  process.send?.(ready);
+  // The parent may end at this moment: that is a request to end, and no failure.
+  if (process.connected) process.send?.(ready, undefined, undefined, () => {});
   process.stdout.write(summary(api, cloud, options));
   giveBackWhenIdle();
   // Node does so at a regular end only: after a kill the next start would compile everything again.

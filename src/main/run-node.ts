@@ -18,7 +18,7 @@ import type { NodeOptions } from './node-options.ts';
 import { UsageError } from './options.ts';
 import { makeOwnAccount } from './own-account.ts';
 import { type NodeAddresses, type ReadyFile, untilReady, writeReadyFile } from './ready.ts';
-import { stopOnSignals } from './signals.ts';
+import type { Ending } from './signals.ts';
 import { StartError } from './start-error.ts';
 import { companionSummary, summary } from './summary.ts';
 
@@ -35,9 +35,18 @@ export interface Companion {
   stop(): Promise<void>;
 }
 
-export async function runNode(
+interface RunOptions {
+  makePassword: boolean;
+  companion?: Companion | null;
+  ending: Ending;
+}
+
+export const runNode = (given: NodeOptions, run: RunOptions): Promise<void> =>
+  run.ending.during(() => startNode(given, run));
+
+async function startNode(
   given: NodeOptions,
-  { makePassword, companion = null }: { makePassword: boolean; companion?: Companion | null },
+  { makePassword, companion = null, ending }: RunOptions,
 ): Promise<void> {
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
   const plan = planOf(options.bucket, await initFile(options.init));
@@ -57,7 +66,7 @@ export async function runNode(
     log,
     onLost: (reason) => die(log, new Error('the data service ended', { cause: reason })),
   });
-  stopOnSignals(async () => {
+  ending.stopWith(async () => {
     reserve.stop();
     await Promise.all([node.stop(), companion?.stop()]);
     held.release();

@@ -8,6 +8,7 @@ import { realClock } from '#ports/clock.ts';
 import { environmentName } from './options.ts';
 import type { ReadyFile } from './ready.ts';
 import { type Companion, runNode } from './run-node.ts';
+import type { Ending } from './signals.ts';
 import { StartError } from './start-error.ts';
 import type { UpOptions } from './up-options.ts';
 
@@ -16,9 +17,9 @@ type CloudReady = NonNullable<ReadyFile['cloud']>;
 const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const stopMs = 30_000;
 
-export async function runUp(options: UpOptions): Promise<void> {
+export async function runUp(options: UpOptions, ending: Ending): Promise<void> {
   const companion = options['no-cloud'] ? null : new CloudBeside(options);
-  await runNode(options, { makePassword: true, companion });
+  await runNode(options, { makePassword: true, companion, ending });
 }
 
 class CloudBeside implements Companion {

@@ -1,0 +1,82 @@
+// Signals at any moment: a process that is told to end while it starts ends cleanly, and SIGHUP ends none.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { eventually, launcher, NodeProcess, portFlags } from '../support/node-process.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'divan-signals-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+const credentials = ['--username', 'Administrator', '--password', 'password'];
+const commands: Record<string, { args: string[]; moments: string[] }> = {
+  node: {
+    args: ['node', ...portFlags, ...credentials, '--bucket', 'b'],
+    moments: ['lock.pid', 'config.db', 'certificates', 'first-start.pending', 'buckets'],
+  },
+  cloud: { args: ['cloud', '--port', '0'], moments: ['cloud.db', 'lock.pid', 'folder.id'] },
+  up: {
+    args: ['up', ...portFlags, '--cloud-port', '0'],
+    moments: ['lock.pid', 'buckets', 'cloud', 'cloud/cloud.db'],
+  },
+};
+
+let folders = 0;
+
+for (const [name, { args, moments }] of Object.entries(commands)) {
+  test(`divan ${name} that gets a signal while it starts ends cleanly and without a word, and starts again`, async () => {
+    for (const [index, moment] of moments.entries()) {
+      const folder = join(scratch, String(++folders));
+      const { child, printed, ended } = start([...args, '--data-dir', folder]);
+      // Some are made in starts of one kind only: then the start is over, which is a moment as good.
+      await eventually(() => assert.ok(existsSync(join(folder, moment)) || /is ready/.test(printed.text)));
+      child.kill(index % 2 === 0 ? 'SIGTERM' : 'SIGINT');
+      assert.deepEqual(await ended, [0, null], `${moment}: ${printed.text}`);
+      assert.doesNotMatch(printed.text, /\n {4}at |divan: |"level":50/, moment);
+      const again = start([...args, '--data-dir', folder]);
+      await eventually(() => assert.match(again.printed.text, /is ready/));
+      again.child.kill('SIGTERM');
+      assert.deepEqual(await again.ended, [0, null], again.printed.text);
+    }
+  });
+}
+
+test('SIGHUP is ignored, and a terminal that is gone ends nothing', async () => {
+  await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+  process.kill(node.pid, 'SIGHUP');
+  assert.equal((await node.request('/pools/default/buckets/b')).status, 200);
+  process.kill(node.pid, 'SIGHUP');
+  assert.equal((await node.request('/pools/default/buckets/b')).status, 200);
+  assert.equal(await node.stop('SIGTERM'), 0);
+});
+
+test('a cloud whose parent ends while it starts ends without a word', async () => {
+  const folder = join(scratch, 'orphan');
+  const child = spawn(process.execPath, [launcher, 'cloud', '--port', '0', '--data-dir', folder], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const printed = gather(child);
+  const ended = once(child, 'exit');
+  await eventually(() => assert.ok(existsSync(join(folder, 'cloud.db'))));
+  child.disconnect();
+  child.stdout?.destroy();
+  assert.deepEqual(await ended, [0, null], printed.text);
+  assert.doesNotMatch(printed.text, /Error|EPIPE|ERR_IPC/);
+});
+
+function start(args: string[]) {
+  const child = spawn(process.execPath, [launcher, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  return { child, printed: gather(child), ended: once(child, 'exit') };
+}
+
+function gather(child: ChildProcess): { text: string } {
+  const printed = { text: '' };
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => {
+      printed.text += chunk.toString();
+    });
+  return printed;
+}
