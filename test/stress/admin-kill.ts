@@ -315,9 +315,17 @@ function holder(dataDir: string): number | null {
 }
 
 const known = new Set(
-  ['buckets', 'config.db', 'events', 'metrics', 'lock.db', 'lock.pid', 'reserve', 'secret.key'].flatMap(
-    (name) => [name, `${name}-wal`, `${name}-shm`, `${name}-journal`],
-  ),
+  [
+    'buckets',
+    'config.db',
+    'config.db-commits',
+    'events',
+    'metrics',
+    'lock.db',
+    'lock.pid',
+    'reserve',
+    'secret.key',
+  ].flatMap((name) => [name, `${name}-wal`, `${name}-shm`, `${name}-journal`]),
 );
 
 /** Every file belongs to something that there is. */
