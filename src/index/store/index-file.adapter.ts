@@ -79,12 +79,14 @@ export class SqliteIndexFile implements IndexFile {
   }
 
   commit(documents: readonly DocumentRows[], positions: readonly VbPosition[]): void {
+    this.insertWaiting();
     this.transaction(() => {
-      let rows = this.rowCount;
+      let rows = this.rowCount + this.writeStaged();
       for (const document of documents) rows += this.replace(document);
       this.putPositions(positions);
       return rows;
     });
+    this.staged = 0;
   }
 
   stage(documents: readonly DocumentRows[]): void {
@@ -95,18 +97,6 @@ export class SqliteIndexFile implements IndexFile {
         if (this.waiting.length === 2 * stageRows) this.insertWaiting();
       }
     }
-  }
-
-  commitStaged(positions: readonly VbPosition[]): void {
-    this.insertWaiting();
-    this.transaction(() => {
-      const { changes } = this.statement(sql.entriesOfStage).run();
-      if (!this.isPrimary) this.statement(sql.backOfStage).run();
-      this.statement(sql.clearStage).run();
-      this.putPositions(positions);
-      return this.rowCount + Number(changes);
-    });
-    this.staged = 0;
   }
 
   remove(vbuckets: ReadonlySet<number> | null): void {
@@ -176,6 +166,14 @@ export class SqliteIndexFile implements IndexFile {
       if (this.db.isTransaction) this.db.exec('rollback');
       throw error;
     }
+  }
+
+  private writeStaged(): number {
+    if (this.staged === 0) return 0;
+    const { changes } = this.statement(sql.entriesOfStage).run();
+    if (!this.isPrimary) this.statement(sql.backOfStage).run();
+    this.statement(sql.clearStage).run();
+    return Number(changes);
   }
 
   /** Answers by how many rows the index grew. */

@@ -22,7 +22,7 @@ const newIdentity = (isPrimary = false): FileIdentity => ({
 
 type Step =
   | { kind: 'commit' | 'stage'; documents: { id: string; keys: string[] }[] }
-  | { kind: 'commit staged' | 'reopen' | 'remove all' }
+  | { kind: 'reopen' | 'remove all' }
   | { kind: 'remove'; ids: string[] };
 
 const ids = fc.constantFrom(...Array.from({ length: 12 }, (_, at) => `document ${at}`));
@@ -34,7 +34,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof<fc.Arbitrary<Step>[]>(
     fc.record({ kind: fc.constant('commit' as const), documents }),
     fc.record({ kind: fc.constant('stage' as const), documents }),
-    fc.record({ kind: fc.constantFrom('commit staged' as const, 'reopen' as const, 'remove all' as const) }),
+    fc.record({ kind: fc.constantFrom('reopen' as const, 'remove all' as const) }),
     fc.record({ kind: fc.constant('remove' as const), ids: fc.array(ids, { maxLength: 2 }) }),
   ),
   { maxLength: 12 },
@@ -48,6 +48,7 @@ test('a file has the rows of the newest version of each document, whatever came 
       const run = new FileRun(newIdentity());
       try {
         for (const step of history) run.take(step);
+        run.take({ kind: 'commit', documents: [] });
         assert.deepEqual(run.stored(), run.expected());
         assert.equal(run.file.rows, run.expected().length);
       } finally {
@@ -63,7 +64,7 @@ class FileRun {
   readonly identity: FileIdentity;
   file: IndexFile;
   private readonly model = new Map<string, string[]>();
-  private staged = new Map<string, string[]>();
+  private readonly staged = new Map<string, string[]>();
 
   constructor(identity: FileIdentity) {
     this.identity = identity;
@@ -73,7 +74,6 @@ class FileRun {
   take(step: Step): void {
     if (step.kind === 'commit') this.commit(step.documents);
     else if (step.kind === 'stage') this.stage(step.documents);
-    else if (step.kind === 'commit staged') this.commitStaged();
     else if (step.kind === 'reopen') this.reopen();
     else
       this.remove(step.kind === 'remove' ? new Set(step.ids.map((id) => vbucketOf(Buffer.from(id)))) : null);
@@ -94,10 +94,9 @@ class FileRun {
 
   private commit(changes: readonly { id: string; keys: string[] }[]): void {
     this.file.commit(changes.map(rowsOf), []);
-    for (const { id, keys } of changes) {
-      this.model.set(id, keys);
-      this.staged.delete(id);
-    }
+    for (const [id, keys] of this.staged) this.model.set(id, keys);
+    this.staged.clear();
+    for (const { id, keys } of changes) this.model.set(id, keys);
   }
 
   /** Only documents without rows may be staged. */
@@ -107,22 +106,17 @@ class FileRun {
       this.file.stage([rowsOf(change)]);
       this.staged.set(change.id, change.keys);
     }
-    this.commitStaged();
-  }
-
-  private commitStaged(): void {
-    this.file.commitStaged([]);
-    for (const [id, keys] of this.staged) this.model.set(id, keys);
-    this.staged = new Map();
   }
 
   private reopen(): void {
     this.file.close();
+    this.staged.clear();
     this.file = storeOf().open(this.identity);
   }
 
   private remove(vbuckets: ReadonlySet<number> | null): void {
     this.file.remove(vbuckets);
+    this.staged.clear();
     for (const id of [...this.model.keys()]) {
       if (vbuckets === null || vbuckets.has(vbucketOf(Buffer.from(id)))) this.model.delete(id);
     }
@@ -170,7 +164,7 @@ test('a primary index has one row for each document', () => {
   const file = storeOf().open(identity);
   const row = (id: string): DocumentRows => ({ id: Buffer.from(id), keys: [primaryKey(Buffer.from(id))] });
   file.stage([row('b')]);
-  file.commitStaged([]);
+  file.commit([], []);
   file.commit([row('a'), row('b')], []);
   file.commit(
     [

@@ -38,14 +38,12 @@ export interface IndexFile {
   /** The initial build is complete. */
   readonly isBuilt: boolean;
   positions(): readonly VbPosition[];
-  /** Replaces the rows of documents. One transaction. */
-  commit(documents: readonly DocumentRows[], positions: readonly VbPosition[]): void;
-  /** Takes rows of documents that have none yet, to be written sorted with `commitStaged`. */
+  /** Takes rows of documents that have none yet, to be written sorted by the next commit. */
   stage(documents: readonly DocumentRows[]): void;
   readonly stagedBytes: number;
-  /** Writes what was staged, and positions. One transaction. */
-  commitStaged(positions: readonly VbPosition[]): void;
-  /** Removes the rows and positions of some vbuckets; null: of all. */
+  /** Writes what was staged, then replaces the rows of documents. One transaction. */
+  commit(documents: readonly DocumentRows[], positions: readonly VbPosition[]): void;
+  /** Removes the rows and positions of some vbuckets; null: of all. What was staged is forgotten. */
   remove(vbuckets: ReadonlySet<number> | null): void;
   markBuilt(): void;
   /** File with its log. */

@@ -1,0 +1,122 @@
+// From a document to the keys of its rows.
+
+import { KeyTooLongError, KeyWriter } from '../keys/key-writer.ts';
+import { primaryKey } from '../keys/primary-key.ts';
+import type { ArrayKey, CompiledDefinition, IndexedDocument, PlainKey } from './compiled-definition.ts';
+
+/** Longer keys, and arrays of more elements, are left out of the index. */
+export const keyBytesMax = 32 << 10;
+export const arrayEntriesMax = 100_000;
+
+const none: readonly Buffer[] = [];
+/** Number of a further equal element of an ALL array, in the byte behind the key's components. */
+const repeatsMax = 0xffff;
+
+export class RowMaker {
+  private readonly definition: CompiledDefinition;
+  private readonly writer = new KeyWriter(keyBytesMax);
+  /** Where the leading key is MISSING there are rows all the same. */
+  private readonly includesMissing: boolean;
+  private readonly plain: readonly PlainKey[] | null;
+  /** Documents whose keys are above a limit. */
+  leftOut = 0;
+
+  constructor(definition: CompiledDefinition) {
+    const { keys } = definition;
+    const [first] = keys;
+    this.definition = definition;
+    const leading = first?.kind === 'array' ? first.positions[0] : first;
+    this.includesMissing = leading?.includesMissing ?? true;
+    this.plain = keys.every((key) => key.kind === 'plain') ? keys : null;
+  }
+
+  /** None: the document is not in the index. */
+  keysOf(document: IndexedDocument, id: Uint8Array): readonly Buffer[] {
+    const { condition, keys } = this.definition;
+    if (condition !== null && !condition(document)) return none;
+    if (keys.length === 0) return [primaryKey(id)];
+    try {
+      return this.plain === null ? this.arrayRows(document) : this.plainRow(this.plain, document);
+    } catch (error) {
+      if (!(error instanceof KeyTooLongError)) throw error;
+      this.leftOut++;
+      return none;
+    } finally {
+      this.writer.truncate();
+    }
+  }
+
+  private plainRow(keys: readonly PlainKey[], document: IndexedDocument): readonly Buffer[] {
+    const { writer } = this;
+    for (const [position, key] of keys.entries()) {
+      const value = key.evaluate(document);
+      if (position === 0 && value === undefined && !this.includesMissing) return none;
+      writer.write(value, key.isDescending);
+    }
+    return [writer.copy()];
+  }
+
+  /** Components before and behind the array are the same in all rows. */
+  private arrayRows(document: IndexedDocument): readonly Buffer[] {
+    const { keys } = this.definition;
+    const at = keys.findIndex(({ kind }) => kind === 'array');
+    const before = this.components(keys.slice(0, at) as PlainKey[], document, at > 0);
+    if (before === null) return none;
+    const after = this.components(keys.slice(at + 1) as PlainKey[], document, false) as Buffer;
+    const elements = this.elementsOf(keys[at] as ArrayKey, document, at === 0);
+    return this.rowsOf(keys[at] as ArrayKey, elements, before, after);
+  }
+
+  /** null: the leading key is MISSING, and so there are no rows. */
+  private components(
+    keys: readonly PlainKey[],
+    document: IndexedDocument,
+    isLeading: boolean,
+  ): Buffer | null {
+    const { writer } = this;
+    writer.truncate();
+    for (const [position, key] of keys.entries()) {
+      const value = key.evaluate(document);
+      if (isLeading && position === 0 && value === undefined && !this.includesMissing) return null;
+      writer.write(value, key.isDescending);
+    }
+    return writer.copy();
+  }
+
+  private elementsOf(key: ArrayKey, document: IndexedDocument, isLeading: boolean) {
+    const missing = key.positions.map(() => undefined);
+    const found = key.evaluate(document);
+    const elements = found === 'missing' ? [] : found;
+    if (elements.length > arrayEntriesMax) throw new KeyTooLongError(keyBytesMax);
+    // A scan by the keys in front finds documents without elements too.
+    if (!isLeading) return elements.length === 0 ? [missing] : elements;
+    if (this.includesMissing) return found === 'missing' ? [missing] : elements;
+    return elements.filter(([first]) => first !== undefined);
+  }
+
+  private rowsOf(
+    key: ArrayKey,
+    elements: readonly (readonly unknown[])[],
+    before: Buffer,
+    after: Buffer,
+  ): Buffer[] {
+    const { writer } = this;
+    const seen = new Map<string, number>();
+    const rows: Buffer[] = [];
+    for (const element of elements) {
+      writer.truncate();
+      writer.append(before);
+      for (const [position, { isDescending }] of key.positions.entries())
+        writer.write(element[position] as never, isDescending);
+      writer.append(after);
+      const row = writer.copy();
+      const name = row.toString('latin1');
+      const times = seen.get(name) ?? 0;
+      seen.set(name, times + 1);
+      if (times === 0) rows.push(row);
+      else if (!key.isDistinct && times <= repeatsMax)
+        rows.push(Buffer.concat([row, Buffer.from([times >> 8, times & 0xff])]));
+    }
+    return rows;
+  }
+}

@@ -1,0 +1,89 @@
+// What an index has applied, and its figures, in memory that the index thread and the query threads share: a consistent scan
+// compares and waits without a message.
+import { vbucketCount } from '../keys/vbucket-of.ts';
+
+const headerWords = 8;
+const bytes = 8 * (headerWords + 2 * vbucketCount);
+
+/** Places of 64-bit words in the header. The first is two 32-bit words: a counter of commits, and one unused. */
+const Word = { rows: 1, lastScanMs: 2, scans: 3, scannedRows: 4, scanMicros: 5 } as const;
+
+export class IndexProgress {
+  readonly buffer: SharedArrayBuffer;
+  private readonly counter: Int32Array;
+  private readonly words: BigInt64Array;
+
+  constructor(buffer = new SharedArrayBuffer(bytes)) {
+    this.buffer = buffer;
+    this.counter = new Int32Array(buffer, 0, 2);
+    this.words = new BigInt64Array(buffer);
+  }
+
+  get rows(): number {
+    return this.get(Word.rows);
+  }
+
+  /** Milliseconds since 1970; 0: never. */
+  get lastScanMs(): number {
+    return this.get(Word.lastScanMs);
+  }
+
+  get scans(): number {
+    return this.get(Word.scans);
+  }
+
+  get scannedRows(): number {
+    return this.get(Word.scannedRows);
+  }
+
+  get scanMicros(): number {
+    return this.get(Word.scanMicros);
+  }
+
+  /** Of a scan that ended. */
+  addScan(scan: { rows: number; micros: number; atMs: number }): void {
+    Atomics.store(this.words, Word.lastScanMs, BigInt(Math.round(scan.atMs)));
+    Atomics.add(this.words, Word.scans, 1n);
+    Atomics.add(this.words, Word.scannedRows, BigInt(scan.rows));
+    Atomics.add(this.words, Word.scanMicros, BigInt(Math.round(scan.micros)));
+  }
+
+  /** End of the last complete snapshot that the index has of a vbucket. */
+  completeSeqno(vb: number): number {
+    return Number(Atomics.load(this.words, headerWords + vb));
+  }
+
+  uuid(vb: number): bigint {
+    return BigInt.asUintN(64, Atomics.load(this.words, headerWords + vbucketCount + vb));
+  }
+
+  setPosition(vb: number, { completeSeqno, uuid }: { completeSeqno: number; uuid: bigint }): void {
+    Atomics.store(this.words, headerWords + vbucketCount + vb, BigInt.asIntN(64, uuid));
+    Atomics.store(this.words, headerWords + vb, BigInt(completeSeqno));
+  }
+
+  setRows(rows: number): void {
+    Atomics.store(this.words, Word.rows, BigInt(rows));
+  }
+
+  /** Wakes those that wait for positions. */
+  publish(): void {
+    Atomics.add(this.counter, 0, 1);
+    Atomics.notify(this.counter, 0);
+  }
+
+  /** To be read before positions are compared, and passed to `changed`. */
+  get commits(): number {
+    return Atomics.load(this.counter, 0);
+  }
+
+  /** Resolves with the next `publish` after `commits` was read, or after `timeoutMs`. */
+  async changed(commits: number, timeoutMs: number): Promise<void> {
+    const waiting = Atomics.waitAsync(this.counter, 0, commits, timeoutMs);
+    if (waiting.async) await waiting.value;
+  }
+
+  private get(word: number): number {
+    return Number(Atomics.load(this.words, word));
+  }
+}
