@@ -5,7 +5,7 @@ import { EventKind, Message } from '#wire/dcp.ts';
 import type { Frame } from '#wire/frame.ts';
 import { snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
-import { bodyStart } from '#wire/xattr-section.ts';
+import { bodyStart, getXattr } from '#wire/xattr-section.ts';
 import { inflatedBytesMax } from './bucket-client.ts';
 import { DataPortError } from './data-port-error.ts';
 import { keyStartOf } from './document-key.ts';
@@ -43,6 +43,18 @@ export class Change {
   get key(): string {
     const { buffer, keyStart, valueStart } = this.frame as Frame;
     return buffer.toString('utf8', keyStartOf(buffer, keyStart, valueStart), valueStart);
+  }
+
+  /** The same as UTF-8, a view. */
+  get keyBytes(): Buffer {
+    const { buffer, keyStart, valueStart } = this.frame as Frame;
+    return buffer.subarray(keyStartOf(buffer, keyStart, valueStart), valueStart);
+  }
+
+  /** JSON text of an extended attribute, a view; undefined: there is none. */
+  xattr(name: string): Buffer | undefined {
+    const section = this.buffer.subarray(this.xattrsStart, this.bodyStart);
+    return section.length === 0 ? undefined : (getXattr(section, Buffer.from(name)) ?? undefined);
   }
 
   get cas(): bigint {

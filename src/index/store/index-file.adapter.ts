@@ -102,12 +102,12 @@ export class SqliteIndexFile implements IndexFile {
   remove(vbuckets: ReadonlySet<number> | null): void {
     this.forgetStaged();
     this.transaction(() => {
-      if (vbuckets === null) {
-        this.db.exec('delete from entry; delete from back; delete from applied');
-        return 0;
-      }
-      return this.rowCount - this.removeOf(vbuckets);
+      this.statement(sql.putMeta).run('built', 0);
+      if (vbuckets !== null) return this.rowCount - this.removeOf(vbuckets);
+      this.db.exec('delete from entry; delete from back; delete from applied');
+      return 0;
     });
+    this.built = false;
   }
 
   markBuilt(): void {

@@ -43,7 +43,7 @@ export interface IndexFile {
   readonly stagedBytes: number;
   /** Writes what was staged, then replaces the rows of documents. One transaction. */
   commit(documents: readonly DocumentRows[], positions: readonly VbPosition[]): void;
-  /** Removes the rows and positions of some vbuckets; null: of all. What was staged is forgotten. */
+  /** Removes the rows and positions of some vbuckets; null: of all. What was staged is forgotten, and the index is built no more. */
   remove(vbuckets: ReadonlySet<number> | null): void;
   markBuilt(): void;
   /** File with its log. */

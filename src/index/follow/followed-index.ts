@@ -1,0 +1,240 @@
+// One index that follows its collection: takes changes in the order of the stream, keeps their rows until the next commit, and knows
+// whether it is complete. Changes of a vbucket's first snapshot are of documents that have no rows yet, so they are staged and
+// written sorted; a build is mostly that.
+
+import type { Change } from '#client/change.ts';
+import type { FailoverEntry, StreamPosition } from '#client/change-connection.ts';
+import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
+import type { CompiledDefinition } from '../entries/compiled-definition.ts';
+import { RowMaker } from '../entries/row-maker.ts';
+import { vbucketCount } from '../keys/vbucket-of.ts';
+import { IndexProgress } from '../shared/index-progress.ts';
+import type { DocumentRows, IndexFile } from '../store/index-store.ts';
+import { StreamDocument } from './stream-document.ts';
+import { at, VbPositions } from './vb-positions.ts';
+
+/** Changes behind the first snapshots of a build that wait for its rows. */
+const pendingMax = 10_000;
+
+export interface FollowedIndexOptions {
+  readonly definition: IndexDefinition;
+  readonly compiled: CompiledDefinition;
+  readonly file: IndexFile;
+  /** Staged rows that take more are written before the build is complete. */
+  readonly stageBytesMax: number;
+  /** Of an index that is opened again, so that those who have it go on with it. */
+  readonly progress?: IndexProgress;
+}
+
+export class FollowedIndex {
+  readonly definition: IndexDefinition;
+  readonly progress: IndexProgress;
+  readonly file: IndexFile;
+  /** Changes taken since the start. */
+  changes = 0;
+  private readonly rows: RowMaker;
+  private readonly positions: VbPositions;
+  private readonly stageBytesMax: number;
+  private readonly document = new StreamDocument();
+  /** Vbuckets whose first snapshot is under way. */
+  private readonly fresh = new Uint8Array(vbucketCount);
+  private readonly moved = new Set<number>();
+  private staging: DocumentRows[] = [];
+  private pending: DocumentRows[] = [];
+  /** Of a build: what every vbucket must have reached; null: not known yet, or there is no build. */
+  private target: Float64Array | null = null;
+  private left = 0;
+
+  constructor({ definition, compiled, file, stageBytesMax, progress }: FollowedIndexOptions) {
+    this.definition = definition;
+    this.file = file;
+    this.stageBytesMax = stageBytesMax;
+    this.rows = new RowMaker(compiled);
+    this.progress = progress ?? new IndexProgress();
+    this.positions = new VbPositions(file.positions());
+    for (let vb = 0; vb < vbucketCount; vb++) this.show(vb);
+    this.progress.setRows(file.rows);
+    this.progress.publish();
+  }
+
+  get collectionId(): number {
+    return this.definition.keyspace.collectionId;
+  }
+
+  get isBuilt(): boolean {
+    return this.file.isBuilt;
+  }
+
+  /** Of a build, from 0 to 1. */
+  get built(): number {
+    if (this.isBuilt) return 1;
+    if (this.target === null) return 0;
+    const total = sum(this.target);
+    if (total === 0) return 1;
+    return sum(this.target.map((end, vb) => Math.min(end, at(this.positions.seqno, vb)))) / total;
+  }
+
+  get needsTarget(): boolean {
+    return !this.isBuilt && this.target === null;
+  }
+
+  get leftOut(): number {
+    return this.rows.leftOut;
+  }
+
+  /** Documents taken that are not in the file yet. */
+  get waiting(): number {
+    return this.pending.length + this.staging.length;
+  }
+
+  /** There are rows to be written now; those of a build wait until they are many or all. */
+  get isCommitDue(): boolean {
+    const isStaging = !this.isBuilt && this.file.stagedBytes > 0;
+    if (isStaging && !this.isComplete)
+      return this.file.stagedBytes >= this.stageBytesMax || this.pending.length >= pendingMax;
+    return this.pending.length > 0 || this.isComplete;
+  }
+
+  positionOf(vb: number): StreamPosition {
+    return this.positions.stream(vb);
+  }
+
+  seqno(vb: number): number {
+    return at(this.positions.seqno, vb);
+  }
+
+  uuid(vb: number): bigint {
+    return this.positions.uuid[vb] as bigint;
+  }
+
+  /** False: what the index has of this vbucket is no part of that history. */
+  isWithin(vb: number, log: readonly FailoverEntry[]): boolean {
+    const seqno = this.seqno(vb);
+    if (seqno === 0) return true;
+    const place = log.findIndex(({ uuid }) => uuid === this.uuid(vb));
+    const next = log[place - 1];
+    return place >= 0 && (next === undefined || seqno <= next.seqno);
+  }
+
+  opened(vb: number, uuid: bigint): void {
+    const { positions } = this;
+    this.fresh[vb] = Number(this.seqno(vb) === 0);
+    if (positions.uuid[vb] === uuid) return;
+    positions.uuid[vb] = uuid;
+    this.moved.add(vb);
+  }
+
+  snapshot(vb: number, start: number, end: number): void {
+    this.positions.beginSnapshot(vb, start, end);
+  }
+
+  change(change: Change): void {
+    const { vb, seqno } = change;
+    const isFirst = this.fresh[vb] === 1;
+    if (!this.move(vb, seqno)) return;
+    if (change.collectionId !== this.collectionId) return;
+    this.changes++;
+    const id = Buffer.from(change.keyBytes);
+    const isThere = change.kind === 'mutation';
+    const keys = isThere ? this.rows.keysOf(this.document.of(change), id) : [];
+    if (!isFirst) this.pending.push({ id, keys });
+    else if (keys.length > 0) this.staging.push({ id, keys });
+  }
+
+  /** Nothing of this index up to there. False: it was there already. */
+  move(vb: number, seqno: number): boolean {
+    const { positions } = this;
+    const before = at(positions.complete, vb);
+    if (!positions.advance(vb, seqno)) return false;
+    this.moved.add(vb);
+    if (at(positions.complete, vb) === seqno) this.completed(vb, before);
+    return true;
+  }
+
+  /** Passes on what was taken to the file, which keeps it outside of the heap. */
+  stage(): void {
+    if (this.staging.length === 0) return;
+    this.file.stage(this.staging);
+    this.staging = [];
+  }
+
+  /** Writes rows and positions; those who wait see them. After a throw all is as before, and may be tried again. */
+  commit(): void {
+    this.stage();
+    const { file, progress } = this;
+    const positions = [...this.moved].map((vb) => this.positions.stored(vb));
+    file.commit(this.pending, positions);
+    this.pending = [];
+    if (this.isComplete) {
+      file.markBuilt();
+      this.target = null;
+    }
+    progress.setRows(file.rows);
+    this.showMoved();
+  }
+
+  /** Positions moved, no rows changed: the file learns of it with the next commit. */
+  publish(): void {
+    if (this.moved.size === 0 || this.waiting > 0 || this.file.stagedBytes > 0) return;
+    for (const vb of this.moved) this.show(vb);
+    this.progress.publish();
+  }
+
+  /** What a build that has begun has to reach: the newest seqnos of its collection. */
+  buildUntil(seqnos: Float64Array): void {
+    const { complete } = this.positions;
+    this.target = seqnos;
+    this.left = seqnos.reduce((left, end, vb) => left + Number(at(complete, vb) < end), 0);
+  }
+
+  /** Forgets what it has of some vbuckets: the index is incomplete until it has them again. */
+  forget(vbuckets: ReadonlySet<number>): void {
+    this.stage();
+    if (this.file.stagedBytes > 0 || this.pending.length > 0) this.commitAsIncomplete();
+    this.file.remove(vbuckets.size === vbucketCount ? null : vbuckets);
+    for (const vb of vbuckets) {
+      this.positions.clear(vb);
+      this.moved.delete(vb);
+      this.show(vb);
+    }
+    this.target = null;
+    this.progress.setRows(this.file.rows);
+    this.progress.publish();
+  }
+
+  close(): void {
+    if (this.file.stagedBytes === 0 && this.waiting === 0 && this.moved.size > 0) this.commit();
+    this.file.close();
+  }
+
+  private get isComplete(): boolean {
+    return this.target !== null && this.left === 0;
+  }
+
+  private commitAsIncomplete(): void {
+    this.target = null;
+    this.commit();
+  }
+
+  private completed(vb: number, before: number): void {
+    this.fresh[vb] = 0;
+    const end = this.target?.[vb] ?? 0;
+    if (before < end && at(this.positions.complete, vb) >= end) this.left--;
+  }
+
+  private showMoved(): void {
+    for (const vb of this.moved) this.show(vb);
+    this.moved.clear();
+    this.progress.publish();
+  }
+
+  private show(vb: number): void {
+    const { positions } = this;
+    this.progress.setPosition(vb, {
+      completeSeqno: at(positions.complete, vb),
+      uuid: positions.uuid[vb] as bigint,
+    });
+  }
+}
+
+const sum = (values: Float64Array): number => values.reduce((total, value) => total + value, 0);

@@ -1,0 +1,263 @@
+// Indexes of one bucket that follow it over one connection, a stream for each vbucket. All take the same changes; each skips what it
+// has. Rows are committed when the stream pauses, or after a few milliseconds of it: a quiet index is current at once, a busy one
+// commits many changes together.
+import { BucketClient } from '#client/bucket-client.ts';
+import type { Change, CollectionEvent } from '#client/change.ts';
+import type { FailoverEntry, StreamPosition } from '#client/change-connection.ts';
+import { ChangeFollower, type FollowerHandler } from '#client/change-follower.ts';
+import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { vbucketCount } from '../keys/vbucket-of.ts';
+import type { FollowedIndex } from './followed-index.ts';
+
+export interface GroupOptions {
+  readonly address: WireAddress;
+  readonly account: WireAccount;
+  readonly bucket: string;
+  /** Of the connection. */
+  readonly name: string;
+  readonly indexes: readonly FollowedIndex[];
+  readonly clock: Clock;
+  readonly log: Log;
+  /** An index was completed, or is so no more. */
+  readonly changed: () => void;
+  /** The group cannot go on as it is: an index needs earlier changes, or its file is damaged. */
+  readonly broken: (index: FollowedIndex | null, reason: Error) => void;
+}
+
+const everyVbucket = Array.from({ length: vbucketCount }, (_, vb) => vb);
+/** A busy stream commits at most so often; as long as a commit takes where that is longer. */
+const commitEveryMs = { least: 2, most: 50 } as const;
+/** Changes that are taken before a commit, whatever the time. */
+const changesMax = 4_096;
+const retryMs = 1_000;
+const damaged: ReadonlySet<unknown> = new Set([11, 26]); // SQLITE_CORRUPT, SQLITE_NOTADB
+
+export class IndexGroup implements FollowerHandler {
+  readonly indexes: readonly FollowedIndex[];
+  private readonly options: GroupOptions;
+  private readonly follower: ChangeFollower;
+  private readonly stopped = new AbortController();
+  private commitTimer: Timer | null = null;
+  private retryTimer: Timer | null = null;
+  private lastCommitMs = Number.NEGATIVE_INFINITY;
+  private commitTookMs = 0;
+  private rolledBack = new Set<number>();
+  private undoing: Promise<void> | null = null;
+  private targets: Promise<void> | null = null;
+  /** Why nothing is written at the moment. */
+  problem: string | null = null;
+
+  constructor(options: GroupOptions) {
+    const { indexes, address, account, bucket, name, clock } = options;
+    this.options = options;
+    this.indexes = indexes;
+    this.follower = new ChangeFollower({
+      ...{ address, account, bucket, name, clock },
+      vbuckets: everyVbucket,
+      collections: [...new Set(indexes.map(({ collectionId }) => collectionId))],
+      withXattrs: true,
+      handler: this,
+    });
+  }
+
+  start(): void {
+    this.follower.start();
+    this.learnTargets();
+  }
+
+  /** What was taken and not committed is taken again by the next group. */
+  async stop(): Promise<void> {
+    this.stopped.abort(new Error('the index group stops'));
+    this.commitTimer?.cancel();
+    this.retryTimer?.cancel();
+    await this.follower.stop();
+    await this.targets;
+  }
+
+  /** Asks the data service for the history of a vbucket. */
+  async historyOf(vb: number): Promise<readonly FailoverEntry[]> {
+    return await this.withClient((client) => client.failoverLog(vb));
+  }
+
+  /** Where the index is that has the least. */
+  positionOf(vb: number): StreamPosition {
+    let least = this.indexes[0] as FollowedIndex;
+    for (const index of this.indexes) if (index.seqno(vb) < least.seqno(vb)) least = index;
+    return least.positionOf(vb);
+  }
+
+  opened(vb: number, log: readonly FailoverEntry[]): void {
+    const uuid = log[0]?.uuid ?? 0n;
+    const strayed = this.indexes.find((index) => !index.isWithin(vb, log));
+    if (strayed !== undefined) {
+      // The stream was requested from where another index is. Behind this one's last change the server has another history.
+      this.guarded(strayed, () => strayed.forget(new Set([vb])));
+      this.options.broken(null, new Error(`vbucket ${vb} has another history`));
+      return;
+    }
+    for (const index of this.indexes) index.opened(vb, uuid);
+  }
+
+  snapshot(vb: number, start: number, end: number): void {
+    for (const index of this.indexes) index.snapshot(vb, start, end);
+  }
+
+  change(change: Change): void {
+    for (const index of this.indexes) index.change(change);
+  }
+
+  advanced(vb: number, seqno: number): void {
+    for (const index of this.indexes) index.move(vb, seqno);
+  }
+
+  event({ vb, seqno }: CollectionEvent): void {
+    this.advanced(vb, seqno);
+  }
+
+  /** Its collection is gone, or not there yet: who defines indexes knows, and removes this one or tries again. */
+  ended(vb: number): void {
+    if (!this.stopped.signal.aborted)
+      this.options.broken(null, new Error(`the stream of vbucket ${vb} ended`));
+  }
+
+  lost(reason: Error): void {
+    this.options.log.debug('index.stream_lost', { bucket: this.options.bucket, reason: reason.message });
+    this.learnTargets();
+  }
+
+  /** All rollbacks of a turn are undone together: each goes over the whole index. */
+  rollback(vb: number, seqno: number): Promise<void> {
+    if (this.indexes.some((index) => index.seqno(vb) > seqno)) this.rolledBack.add(vb);
+    this.undoing ??= this.undo().finally(() => {
+      this.undoing = null;
+    });
+    return this.undoing;
+  }
+
+  drained(): void {
+    const { clock } = this.options;
+    for (const index of this.indexes) {
+      this.guarded(index, () => index.stage());
+      index.publish();
+    }
+    if (this.commitTimer !== null || this.problem !== null) return;
+    if (!this.indexes.some((index) => index.isCommitDue)) return;
+    const waiting = this.indexes.reduce((most, index) => Math.max(most, index.waiting), 0);
+    const { least, most } = commitEveryMs;
+    const pauseMs = Math.min(Math.max(least, this.commitTookMs), most);
+    const dueInMs = this.lastCommitMs + pauseMs - clock.monotonicMs();
+    if (dueInMs <= 0 || waiting >= changesMax) this.commit();
+    else
+      this.commitTimer = clock.after(dueInMs, () => {
+        this.commitTimer = null;
+        this.commit();
+      });
+  }
+
+  private commit(): void {
+    const { clock, changed } = this.options;
+    const startedMs = clock.monotonicMs();
+    let isCompleted = false;
+    for (const index of this.indexes) {
+      if (!index.isCommitDue) continue;
+      const wasBuilt = index.isBuilt;
+      this.guarded(index, () => index.commit());
+      isCompleted ||= index.isBuilt && !wasBuilt;
+    }
+    this.lastCommitMs = clock.monotonicMs();
+    this.commitTookMs = this.lastCommitMs - startedMs;
+    if (isCompleted) changed();
+  }
+
+  private async undo(): Promise<void> {
+    const { clock, log, bucket, changed } = this.options;
+    const { signal } = this.stopped;
+    await new Promise<void>((resolve) => clock.soon(resolve));
+    while (this.rolledBack.size > 0 && !signal.aborted) {
+      const vbuckets = this.rolledBack;
+      this.rolledBack = new Set();
+      log.info('index.rolled_back', { bucket, vbuckets: vbuckets.size });
+      const isUndone = this.indexes.map((index) => this.guarded(index, () => index.forget(vbuckets)));
+      changed();
+      if (isUndone.every(Boolean)) continue;
+      for (const vb of vbuckets) this.rolledBack.add(vb);
+      await clock.sleep(retryMs, signal).catch(() => {}); // stopped: the loop sees it
+    }
+    this.learnTargets();
+  }
+
+  /** A build is complete once it has what was there when it began. */
+  private learnTargets(): void {
+    if (this.targets !== null || this.stopped.signal.aborted) return;
+    if (!this.indexes.some((index) => index.needsTarget)) return;
+    this.targets = this.askTargets().finally(() => {
+      this.targets = null;
+      if (this.indexes.some((index) => index.needsTarget)) this.retry();
+    });
+  }
+
+  private async askTargets(): Promise<void> {
+    try {
+      await this.withClient(async (client) => {
+        for (const index of this.indexes) {
+          if (!index.needsTarget) continue;
+          const seqnos = await client.highSeqnos(index.collectionId);
+          if (index.needsTarget) index.buildUntil(seqnos);
+        }
+      });
+      if (!this.stopped.signal.aborted) this.drained();
+    } catch (error) {
+      const { log, bucket } = this.options;
+      log.debug('index.target_unknown', { bucket, reason: (error as Error).message });
+    }
+  }
+
+  private async withClient<T>(ask: (client: BucketClient) => Promise<T>): Promise<T> {
+    const client = await BucketClient.open(this.options);
+    try {
+      return await ask(client);
+    } finally {
+      client.close();
+    }
+  }
+
+  /** What a file refuses is kept and tried again; a damaged one is replaced by the owner of the group. Answers whether it succeeded. */
+  private guarded(index: FollowedIndex, act: () => void): boolean {
+    try {
+      act();
+      return true;
+    } catch (error) {
+      const { errcode, message } = error as Error & { errcode?: number };
+      if (errcode !== undefined && damaged.has(errcode & 0xff)) this.options.broken(index, error as Error);
+      else this.suffer(index, message);
+      return false;
+    }
+  }
+
+  private suffer(index: FollowedIndex, problem: string): void {
+    this.options.log.warn('index.write_failed', { index: index.definition.id, reason: problem });
+    this.problem = problem;
+    this.follower.pause();
+    this.options.changed();
+    this.retry();
+  }
+
+  private retry(): void {
+    if (this.retryTimer !== null || this.stopped.signal.aborted) return;
+    this.retryTimer = this.options.clock.after(retryMs, () => {
+      this.retryTimer = null;
+      this.learnTargets();
+      if (this.problem !== null) this.goOn();
+    });
+  }
+
+  private goOn(): void {
+    this.problem = null;
+    this.commit();
+    if (this.problem !== null) return;
+    this.follower.resume();
+    this.options.changed();
+  }
+}

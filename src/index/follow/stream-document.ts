@@ -1,0 +1,40 @@
+// A change of a stream as the document that expressions see. One object serves all changes: it is valid during the call.
+import { Change } from '#client/change.ts';
+import type { IndexedDocument } from '../entries/compiled-definition.ts';
+
+export class StreamDocument implements IndexedDocument {
+  private change = new Change();
+
+  of(change: Change): this {
+    this.change = change;
+    return this;
+  }
+
+  get id(): string {
+    return this.change.key;
+  }
+
+  get body(): Uint8Array {
+    return this.change.body;
+  }
+
+  get isJson(): boolean {
+    return this.change.isJson;
+  }
+
+  get cas(): bigint {
+    return this.change.cas;
+  }
+
+  get expiration(): number {
+    return this.change.expiry;
+  }
+
+  get flags(): number {
+    return this.change.flags;
+  }
+
+  xattr(name: string): Uint8Array | undefined {
+    return this.change.xattr(name);
+  }
+}

@@ -1,0 +1,70 @@
+// Up to where an index has the changes of each vbucket: typed arrays, as they are touched by every change.
+import type { StreamPosition } from '#client/change-connection.ts';
+import { vbucketCount } from '../keys/vbucket-of.ts';
+import type { VbPosition } from '../store/index-store.ts';
+
+export class VbPositions {
+  readonly seqno = new Float64Array(vbucketCount);
+  readonly complete = new Float64Array(vbucketCount);
+  readonly uuid = new BigUint64Array(vbucketCount);
+  private readonly snapshotStart = new Float64Array(vbucketCount);
+  private readonly snapshotEnd = new Float64Array(vbucketCount);
+
+  constructor(stored: readonly VbPosition[]) {
+    for (const { vb, uuid, seqno, snapshotStart, snapshotEnd, completeSeqno } of stored) {
+      this.uuid[vb] = uuid;
+      this.seqno[vb] = seqno;
+      this.snapshotStart[vb] = snapshotStart;
+      this.snapshotEnd[vb] = snapshotEnd;
+      this.complete[vb] = completeSeqno;
+    }
+  }
+
+  /** A snapshot that ends before the position brings nothing new. */
+  beginSnapshot(vb: number, start: number, end: number): void {
+    if (end <= at(this.seqno, vb)) return;
+    this.snapshotStart[vb] = start;
+    this.snapshotEnd[vb] = end;
+  }
+
+  /** False: the index has this change already. */
+  advance(vb: number, seqno: number): boolean {
+    if (seqno <= at(this.seqno, vb)) return false;
+    this.seqno[vb] = seqno;
+    if (seqno >= at(this.snapshotEnd, vb)) this.complete[vb] = seqno;
+    return true;
+  }
+
+  clear(vb: number): void {
+    this.seqno[vb] = 0;
+    this.snapshotStart[vb] = 0;
+    this.snapshotEnd[vb] = 0;
+    this.complete[vb] = 0;
+    this.uuid[vb] = 0n;
+  }
+
+  stored(vb: number): VbPosition {
+    return {
+      vb,
+      uuid: this.uuid[vb] as bigint,
+      seqno: at(this.seqno, vb),
+      snapshotStart: at(this.snapshotStart, vb),
+      snapshotEnd: at(this.snapshotEnd, vb),
+      completeSeqno: at(this.complete, vb),
+    };
+  }
+
+  /** From where a stream goes on. */
+  stream(vb: number): StreamPosition {
+    const seqno = at(this.seqno, vb);
+    const isWhole = at(this.complete, vb) === seqno;
+    return {
+      uuid: this.uuid[vb] as bigint,
+      seqno,
+      snapshotStart: isWhole ? seqno : Math.min(at(this.snapshotStart, vb), seqno),
+      snapshotEnd: isWhole ? seqno : at(this.snapshotEnd, vb),
+    };
+  }
+}
+
+export const at = (values: Float64Array, vb: number): number => values[vb] as number;

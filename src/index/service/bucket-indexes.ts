@@ -1,0 +1,243 @@
+// The indexes of one bucket that are built or being built. New ones build over a connection of their own, so that the others go on
+// meanwhile; once complete they join the others' group, so that changes are sent once for all of them.
+import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
+import type { CompiledDefinition } from '../entries/compiled-definition.ts';
+import { FollowedIndex } from '../follow/followed-index.ts';
+import { IndexGroup } from '../follow/index-group.ts';
+import type { IndexReport } from '../index.contract.ts';
+import type { IndexProgress } from '../shared/index-progress.ts';
+import type { FileIdentity, IndexStore } from '../store/index-store.ts';
+import { fingerprintOf } from './fingerprint.ts';
+
+export interface BucketIndexesOptions {
+  readonly address: WireAddress;
+  readonly account: WireAccount;
+  readonly bucket: { readonly name: string; readonly uuid: string };
+  readonly store: IndexStore;
+  readonly compile: (definition: IndexDefinition) => CompiledDefinition;
+  readonly stageBytesMax: () => number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** A report would say something else now. */
+  readonly changed: () => void;
+}
+
+const regroupMs = 1_000;
+
+export class BucketIndexes {
+  private readonly options: BucketIndexesOptions;
+  private readonly members = new Map<string, FollowedIndex>();
+  private groups: IndexGroup[] = [];
+  /** Why a definition has no file. */
+  private readonly failures = new Map<string, string>();
+  private wanted: readonly IndexDefinition[] = [];
+  private work: Promise<void> = Promise.resolve();
+  private isWorkDue = false;
+  private readonly damaged = new Set<string>();
+  private broken = new Set<IndexGroup>();
+  private timer: Timer | null = null;
+  private isStopped = false;
+
+  constructor(options: BucketIndexesOptions) {
+    this.options = options;
+  }
+
+  /** The indexes to be built, and to be kept. */
+  want(definitions: readonly IndexDefinition[]): Promise<void> {
+    this.wanted = definitions;
+    return this.arrange();
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    this.timer?.cancel();
+    await this.work;
+    for (const group of this.groups) await group.stop();
+    for (const index of this.members.values()) index.close();
+    this.members.clear();
+    this.groups = [];
+  }
+
+  /** Replaces the file of an index that a reader found unusable. */
+  replaceFile(id: string): Promise<void> {
+    if (this.members.has(id)) this.damaged.add(id);
+    return this.arrange();
+  }
+
+  async historyOf(vb: number): Promise<readonly { readonly uuid: bigint; readonly seqno: number }[]> {
+    const [group] = this.groups;
+    if (group === undefined) throw new Error('no index of the bucket is followed');
+    return await group.historyOf(vb);
+  }
+
+  report(): IndexReport[] {
+    return this.wanted.map((definition) => this.reportOf(definition));
+  }
+
+  private reportOf({ id }: IndexDefinition): IndexReport {
+    const index = this.members.get(id);
+    const failure = this.failures.get(id) ?? this.groupOf(index)?.problem ?? undefined;
+    return {
+      id,
+      state:
+        failure !== undefined && index === undefined ? 'offline' : index?.isBuilt ? 'online' : 'building',
+      progress: Math.floor(100 * (index?.built ?? 0)),
+      ...messageOf(failure, index?.leftOut ?? 0),
+      documentsTaken: index?.changes ?? 0,
+      documentsWaiting: index?.waiting ?? 0,
+      leftOut: index?.leftOut ?? 0,
+      fileBytes: index?.file.bytes() ?? 0,
+      ...(index !== undefined && { shared: index.progress.buffer }),
+    };
+  }
+
+  /** One arrangement after the other; what was wanted meanwhile is part of the next one. */
+  private arrange(): Promise<void> {
+    this.isWorkDue = true;
+    this.work = this.work.then(async () => {
+      if (!this.isWorkDue || this.isStopped) return;
+      this.isWorkDue = false;
+      await this.arrangeNow();
+    });
+    return this.work;
+  }
+
+  private async arrangeNow(): Promise<void> {
+    await this.stopGroups();
+    const kept = new Set(this.wanted.map(({ id }) => id));
+    for (const [id, index] of this.members) {
+      if (kept.has(id) && !this.damaged.has(id)) continue;
+      this.close(id, index);
+      this.options.store.remove(this.options.bucket.uuid, id);
+    }
+    for (const definition of this.wanted) this.open(definition);
+    this.damaged.clear();
+    this.startGroups();
+    this.options.changed();
+  }
+
+  /** Those with a member that is gone, and all of them where complete ones are to be joined. */
+  private async stopGroups(): Promise<void> {
+    const kept = new Set(this.wanted.map(({ id }) => id));
+    const complete = this.groups.filter((group) => group.indexes.every(({ isBuilt }) => isBuilt));
+    const isGone = (index: FollowedIndex) =>
+      !kept.has(index.definition.id) || this.damaged.has(index.definition.id);
+    const ending = this.groups.filter(
+      (group) =>
+        this.broken.has(group) ||
+        group.indexes.some(isGone) ||
+        (complete.length > 1 && complete.includes(group)),
+    );
+    this.broken.clear();
+    for (const group of ending) await group.stop();
+    this.groups = this.groups.filter((group) => !ending.includes(group));
+  }
+
+  /** Built ones together, new ones together. */
+  private startGroups(): void {
+    const grouped = new Set(this.groups.flatMap((group) => group.indexes));
+    const free = [...this.members.values()].filter((index) => !grouped.has(index));
+    for (const indexes of [free.filter(isBuilt), free.filter((index) => !isBuilt(index))]) {
+      if (indexes.length > 0) this.startGroup(indexes);
+    }
+  }
+
+  private startGroup(indexes: readonly FollowedIndex[]): void {
+    const { bucket, random } = this.options;
+    const group: IndexGroup = new IndexGroup({
+      ...this.options,
+      bucket: bucket.name,
+      name: `index:${random.uuid()}`,
+      indexes,
+      changed: () => this.groupChanged(),
+      broken: (index, reason) => this.regroup(group, index, reason),
+    });
+    this.groups.push(group);
+    group.start();
+  }
+
+  /** A build may be complete, and its group join the others. */
+  private groupChanged(): void {
+    this.options.changed();
+    const complete = this.groups.filter((group) => group.indexes.every(isBuilt));
+    if (complete.length > 1) this.regroupSoon();
+  }
+
+  private regroup(group: IndexGroup, index: FollowedIndex | null, reason: Error): void {
+    const { log, bucket } = this.options;
+    log.info('index.regrouped', { bucket: bucket.name, reason: reason.message });
+    this.broken.add(group);
+    if (index !== null) this.damaged.add(index.definition.id);
+    this.regroupSoon();
+  }
+
+  private regroupSoon(): void {
+    if (this.isStopped) return;
+    this.timer ??= this.options.clock.after(regroupMs, () => {
+      this.timer = null;
+      void this.arrange();
+    });
+  }
+
+  private open(definition: IndexDefinition): void {
+    const { id } = definition;
+    if (this.members.has(id)) return;
+    try {
+      const compiled = this.options.compile(definition);
+      const file = this.options.store.open(this.identityOf(definition));
+      const progress = this.kept.get(id);
+      const stageBytesMax = this.options.stageBytesMax();
+      this.members.set(
+        id,
+        new FollowedIndex({ definition, compiled, file, stageBytesMax, ...(progress && { progress }) }),
+      );
+      this.failures.delete(id);
+    } catch (error) {
+      this.options.log.error('index.open_failed', { index: id, reason: (error as Error).message });
+      this.failures.set(id, (error as Error).message);
+      this.regroupSoon();
+    }
+  }
+
+  /** Shared memory of indexes whose file is replaced: readers hold it. */
+  private readonly kept = new Map<string, IndexProgress>();
+
+  private close(id: string, index: FollowedIndex): void {
+    if (this.damaged.has(id)) this.kept.set(id, index.progress);
+    else this.kept.delete(id);
+    this.members.delete(id);
+    try {
+      index.close();
+    } catch (error) {
+      this.options.log.debug('index.close_failed', { index: id, reason: (error as Error).message });
+    }
+  }
+
+  private identityOf(definition: IndexDefinition): FileIdentity {
+    return {
+      indexId: definition.id,
+      bucketUuid: this.options.bucket.uuid,
+      collectionId: definition.keyspace.collectionId,
+      isPrimary: definition.isPrimary,
+      fingerprint: fingerprintOf(definition),
+    };
+  }
+
+  private groupOf(index: FollowedIndex | undefined): IndexGroup | undefined {
+    return index && this.groups.find((group) => group.indexes.includes(index));
+  }
+}
+
+const isBuilt = (index: FollowedIndex): boolean => index.isBuilt;
+
+function messageOf(failure: string | undefined, leftOut: number): { message?: string } {
+  if (failure !== undefined) return { message: failure };
+  if (leftOut === 0) return {};
+  const [documents, verb] = leftOut === 1 ? ['document', 'is'] : ['documents', 'are'];
+  return { message: `${leftOut} ${documents} with keys above the limits ${verb} left out` };
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { BucketClient, StoreRequest } from '#client/bucket-client.ts';
+import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
+import type { Value } from '#sqlpp/values/value.ts';
+import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
+import { TestIndexes } from '../../../test/support/index-service.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import { aDefinition } from '../../../test/support/simple-index-language.ts';
+import { bucketClient } from '../../../test/support/wire-clients.ts';
+import { KeyReader } from '../keys/key-reader.ts';
+
+const orders = 8;
+const carts = 9;
+
+test('an index has what was there before it and what comes after, of its collection only', async () => {
+  await using service = await startService();
+  await using indexes = new TestIndexes(service.port);
+  const client = await bucketClient(service.port);
+  await store(client, orders, { a: { n: 1 }, b: { n: 2 }, c: { m: 3 } });
+  await store(client, carts, { d: { n: 4 } });
+  const [byN, primary] = [aDefinition(['`n`']), aDefinition([])];
+  await indexes.want(byN, primary);
+  await indexes.online(byN, primary);
+  assert.deepEqual(rowsOf(indexes, byN), ['1=a', '2=b']);
+  assert.deepEqual(rowsOf(indexes, primary), ['"a"=a', '"b"=b', '"c"=c']);
+  await store(client, orders, { a: { n: 5 }, c: { n: 0 }, e: { n: 2 } });
+  await remove(client, orders, ['b']);
+  await eventually(() => assert.deepEqual(rowsOf(indexes, byN), ['0=c', '2=e', '5=a']));
+  await eventually(() => assert.equal(rowsOf(indexes, primary).length, 3));
+  client.close();
+});
+
+test('an index goes on after a restart where it was', async () => {
+  await using service = await startService();
+  await using indexes = new TestIndexes(service.port);
+  const client = await bucketClient(service.port);
+  const byN = aDefinition(['`n`']);
+  await store(client, orders, { a: { n: 1 }, b: { n: 2 } });
+  await indexes.want(byN);
+  await indexes.online(byN);
+  await indexes.service.stop();
+  await store(client, orders, { c: { n: 3 } });
+  await remove(client, orders, ['a']);
+  await indexes.restart();
+  assert.equal(indexes.reportOf(byN)?.state, 'online');
+  await eventually(() => assert.deepEqual(rowsOf(indexes, byN), ['2=b', '3=c']));
+  assert.ok((indexes.reportOf(byN)?.documentsTaken ?? 99) <= 2, 'it took again what it had');
+  client.close();
+});
+
+test('indexes made later join the others, and miss nothing on the way', async () => {
+  await using service = await startService();
+  await using indexes = new TestIndexes(service.port);
+  const client = await bucketClient(service.port);
+  await store(client, orders, Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`d${n}`, { n }])));
+  const [first, second, other] = [
+    aDefinition(['`n`']),
+    aDefinition(['`n`']),
+    aDefinition(['`n`'], { collectionId: carts }),
+  ];
+  await indexes.want(first);
+  await indexes.online(first);
+  await indexes.want(first, second, other);
+  await store(client, orders, Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`e${n}`, { n }])));
+  await store(client, carts, { x: { n: 1 } });
+  await indexes.online(second, other);
+  for (const definition of [first, second])
+    await eventually(() => assert.equal(rowsOf(indexes, definition).length, 600));
+  await eventually(() => assert.deepEqual(rowsOf(indexes, other), ['1=x']));
+  // One connection serves all of them in the end.
+  await eventually(async () => assert.equal(await streamConnections(client), 1));
+  await store(client, orders, { last: { n: -1 } });
+  for (const definition of [first, second])
+    await eventually(() => assert.equal(rowsOf(indexes, definition)[0], '-1=last'));
+  client.close();
+});
+
+test('a deferred index has no file until it is wanted, and a dropped one none afterwards', async () => {
+  await using service = await startService();
+  await using indexes = new TestIndexes(service.port);
+  const client = await bucketClient(service.port);
+  await store(client, orders, { a: { n: 1 } });
+  const deferred = aDefinition(['`n`'], { isDeferred: true });
+  await indexes.want(deferred);
+  assert.equal(indexes.reportOf(deferred)?.state, 'deferred');
+  await indexes.apply([{ definition: deferred, isBuilt: true }]);
+  await indexes.online(deferred);
+  assert.deepEqual(rowsOf(indexes, deferred), ['1=a']);
+  await indexes.want();
+  assert.throws(() => rowsOf(indexes, deferred), /is not there/);
+  client.close();
+});
+
+test('a flush empties indexes, which are complete again without a restart', async () => {
+  await using service = await startService();
+  await using indexes = new TestIndexes(service.port);
+  const client = await bucketClient(service.port);
+  await store(client, orders, { a: { n: 1 }, b: { n: 2 } });
+  const byN = aDefinition(['`n`']);
+  await indexes.want(byN);
+  await indexes.online(byN);
+  client.close();
+  await service.service.apply(aDesired({ buckets: [aBucket('b', { incarnation: 2 })] }));
+  const again = await bucketClient(service.port);
+  await store(again, orders, { z: { n: 9 } });
+  await eventually(() => assert.deepEqual(rowsOf(indexes, byN), ['9=z']));
+  await indexes.online(byN);
+  again.close();
+});
+
+test('a file that vanished or is damaged is made again', async () => {
+  await using service = await startService();
+  await using indexes = new TestIndexes(service.port);
+  const client = await bucketClient(service.port);
+  await store(client, orders, { a: { n: 1 } });
+  const byN = aDefinition(['`n`']);
+  await indexes.want(byN);
+  await indexes.online(byN);
+  await indexes.service.replaceFile('b0', byN.id);
+  await indexes.online(byN);
+  assert.deepEqual(rowsOf(indexes, byN), ['1=a']);
+  client.close();
+});
+
+async function store(
+  client: BucketClient,
+  collection: number,
+  documents: Record<string, Value>,
+): Promise<void> {
+  const requests = Object.entries(documents).map(
+    ([key, value]): StoreRequest => ({
+      ...{ kind: 'set', key, value: Buffer.from(JSON.stringify(value)), cas: 0n, expiry: 0 },
+    }),
+  );
+  for (const { status } of await client.storeMany(collection, requests)) assert.equal(status, 0);
+}
+
+async function remove(client: BucketClient, collection: number, keys: readonly string[]): Promise<void> {
+  const requests = keys.map(
+    (key): StoreRequest => ({ kind: 'remove', key, value: Buffer.alloc(0), cas: 0n, expiry: 0 }),
+  );
+  for (const { status } of await client.storeMany(collection, requests)) assert.equal(status, 0);
+}
+
+async function streamConnections(client: BucketClient): Promise<number> {
+  const stats = await client.stats('dcp');
+  return Number(stats.get('ep_dcp_count'));
+}
+
+function rowsOf(indexes: TestIndexes, { id, keyspace }: IndexDefinition): string[] {
+  const reader = indexes.readers.open(keyspace.bucketUuid, id);
+  try {
+    const everything = { start: Buffer.alloc(0), end: null, accepts: null };
+    const rows = reader.page(everything, { after: null, isReverse: false, limit: 10_000 });
+    return rows.map(({ key, id }) => `${JSON.stringify(new KeyReader().reset(key).read())}=${id}`);
+  } finally {
+    reader.close();
+  }
+}

@@ -1,0 +1,116 @@
+// The index service of one node: follows what is wanted, and reports. Runs in the index thread, and in tests in the thread of the test.
+import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
+import type { CompiledDefinition } from '../entries/compiled-definition.ts';
+import type { IndexReport, WantedIndexes } from '../index.contract.ts';
+import type { IndexStore } from '../store/index-store.ts';
+import { BucketIndexes } from './bucket-indexes.ts';
+
+export interface IndexServiceOptions {
+  readonly address: WireAddress;
+  readonly account: WireAccount;
+  readonly store: IndexStore;
+  readonly compile: (definition: IndexDefinition) => CompiledDefinition;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** A report would say something else now. */
+  readonly changed: () => void;
+}
+
+/** Rows of a build that are held in memory: a share of the quota, and never more than helps. */
+const stageShare = 1 / 16;
+const stageBytes = { least: 1 << 20, most: 16 << 20 } as const;
+
+export class IndexService {
+  private readonly options: IndexServiceOptions;
+  private readonly buckets = new Map<string, BucketIndexes>();
+  private wanted: WantedIndexes = { indexes: [], memoryQuotaBytes: 0 };
+  private isSwept = false;
+
+  constructor(options: IndexServiceOptions) {
+    this.options = options;
+  }
+
+  /** Resolves when the service follows; builds go on after it. */
+  async apply(wanted: WantedIndexes): Promise<void> {
+    this.wanted = wanted;
+    this.sweep();
+    const byBucket = new Map<string, IndexDefinition[]>();
+    for (const { definition, isBuilt } of wanted.indexes) {
+      if (!isBuilt) continue;
+      const { bucketUuid } = definition.keyspace;
+      byBucket.set(bucketUuid, [...(byBucket.get(bucketUuid) ?? []), definition]);
+    }
+    const gone = [...this.buckets.keys()].filter((uuid) => !byBucket.has(uuid));
+    await Promise.all(gone.map((uuid) => this.leave(uuid)));
+    await Promise.all(
+      [...byBucket].map(([uuid, definitions]) => this.bucketOf(uuid, definitions).want(definitions)),
+    );
+  }
+
+  report(): IndexReport[] {
+    const deferred = this.wanted.indexes.filter(({ isBuilt }) => !isBuilt).map(deferredReport);
+    return [...deferred, ...[...this.buckets.values()].flatMap((bucket) => bucket.report())];
+  }
+
+  async replaceFile(bucketUuid: string, id: string): Promise<void> {
+    await this.buckets.get(bucketUuid)?.replaceFile(id);
+  }
+
+  async historyOf(bucketUuid: string, vb: number) {
+    const bucket = this.buckets.get(bucketUuid);
+    if (bucket === undefined) throw new Error('the bucket has no indexes');
+    return await bucket.historyOf(vb);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.buckets.values()].map((bucket) => bucket.stop()));
+    this.buckets.clear();
+  }
+
+  /** All indexes of a bucket are gone, and with them their files. */
+  private async leave(uuid: string): Promise<void> {
+    const bucket = this.buckets.get(uuid);
+    this.buckets.delete(uuid);
+    await bucket?.want([]);
+    await bucket?.stop();
+  }
+
+  private bucketOf(uuid: string, [first]: readonly IndexDefinition[]): BucketIndexes {
+    let bucket = this.buckets.get(uuid);
+    if (bucket === undefined) {
+      const name = (first as IndexDefinition).keyspace.name.bucket;
+      bucket = new BucketIndexes({
+        ...this.options,
+        bucket: { name, uuid },
+        stageBytesMax: () => this.stageBytesMax(),
+      });
+      this.buckets.set(uuid, bucket);
+    }
+    return bucket;
+  }
+
+  private stageBytesMax(): number {
+    const share = Math.floor(this.wanted.memoryQuotaBytes * stageShare);
+    return Math.min(Math.max(share, stageBytes.least), stageBytes.most);
+  }
+
+  /** Files whose definition went while the service did not run. */
+  private sweep(): void {
+    if (this.isSwept) return;
+    this.isSwept = true;
+    const known = new Set(this.wanted.indexes.map(({ definition }) => definition.id));
+    for (const { bucketUuid, indexId } of this.options.store.list()) {
+      if (!known.has(indexId)) this.options.store.remove(bucketUuid, indexId);
+    }
+  }
+}
+
+const deferredReport = ({ definition }: { definition: IndexDefinition }): IndexReport => ({
+  ...{ id: definition.id, state: 'deferred', progress: 0, documentsTaken: 0, documentsWaiting: 0 },
+  ...{ leftOut: 0, fileBytes: 0 },
+});

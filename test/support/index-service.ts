@@ -1,0 +1,75 @@
+// An index service in the thread of a test, over a data service in the same thread.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { IndexReport, WantedIndex } from '#index/index.contract.ts';
+import { IndexService } from '#index/service/index-service.ts';
+import { IndexFolder, IndexFolderReaders } from '#index/store/index-folder.adapter.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
+import { eventually } from './node-process.ts';
+import { compileSimply } from './simple-index-language.ts';
+import { addressOf, adminAccount } from './wire-clients.ts';
+
+export class TestIndexes implements AsyncDisposable {
+  readonly folder = mkdtempSync(join(tmpdir(), 'divan-indexes-'));
+  readonly readers = new IndexFolderReaders(this.folder);
+  private wanted: readonly WantedIndex[] = [];
+  private readonly port: number;
+  service: IndexService;
+
+  constructor(port: number) {
+    this.port = port;
+    this.service = this.made();
+  }
+
+  async want(...definitions: readonly IndexDefinition[]): Promise<void> {
+    await this.apply(definitions.map((definition) => ({ definition, isBuilt: !definition.isDeferred })));
+  }
+
+  async apply(indexes: readonly WantedIndex[]): Promise<void> {
+    this.wanted = indexes;
+    await this.service.apply({ indexes, memoryQuotaBytes: 512 << 20 });
+  }
+
+  reportOf(definition: IndexDefinition): IndexReport | undefined {
+    return this.service.report().find(({ id }) => id === definition.id);
+  }
+
+  async online(...definitions: readonly IndexDefinition[]): Promise<void> {
+    await eventually(() => {
+      for (const definition of definitions) {
+        const report = this.reportOf(definition);
+        if (report?.state !== 'online')
+          throw new Error(`index ${definition.name}: ${JSON.stringify(report)}`);
+      }
+    });
+  }
+
+  /** Stops without a goodbye to what is not committed, and starts on the same files. */
+  async restart(): Promise<void> {
+    await this.service.stop();
+    this.service = this.made();
+    await this.apply(this.wanted);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.service.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private made(): IndexService {
+    return new IndexService({
+      address: addressOf(this.port),
+      account: adminAccount,
+      store: new IndexFolder(this.folder, silentLog),
+      compile: compileSimply,
+      clock: realClock,
+      random: realRandom,
+      log: silentLog,
+      changed: () => {},
+    });
+  }
+}
