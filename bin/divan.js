@@ -26,9 +26,10 @@ if (process.platform === 'win32') {
 function runUnderOwnNode() {
   const own = fileURLToPath(at('node_modules/.bin/node'));
   if (!existsSync(own)) {
-    const mend = isCheckout
-      ? 'run "npm ci" to get the project\'s own'
-      : 'install a newer Node, or use a checkout';
+    const mend =
+      isCheckout && process.platform === 'linux'
+        ? 'run "npm ci" to get the project\'s own'
+        : 'install a newer Node, or use a checkout';
     console.error(`divan: needs Node 24 or newer (this is ${process.version}); ${mend}`);
     process.exit(1);
   }

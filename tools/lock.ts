@@ -1,11 +1,15 @@
 // Completes package-lock.json: an npm whose registry does not carry the packages of other platforms leaves them out, and then
-// `npm ci` refuses the lock everywhere. `--check` only tells. Run `npm run lock` after every change of dependencies.
+// `npm ci` refuses the lock everywhere. `--check` only reports, also packages that Linux installs without an integrity hash, and
+// install scripts that package.json does not name. Run `npm run lock` after every change of dependencies.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 interface Locked {
   version?: string;
   dev?: boolean;
   optional?: boolean;
+  link?: boolean;
+  integrity?: string;
+  hasInstallScript?: boolean;
   optionalDependencies?: Record<string, string>;
   os?: string[];
   cpu?: string[];
@@ -25,8 +29,9 @@ const missing = Object.entries(lock.packages).flatMap(([place, { optionalDepende
     .map(([name, version]) => ({ name, version, dev })),
 );
 if (process.argv.includes('--check')) {
-  for (const { name } of missing) console.error(`${path}: ${name} is not there; run npm run lock`);
-  process.exit(missing.length === 0 ? 0 : 1);
+  const problems = [...missing.map(({ name }) => `${name} is not there; run npm run lock`), ...unpinned()];
+  for (const problem of problems) console.error(`${path}: ${problem}`);
+  process.exit(problems.length === 0 ? 0 : 1);
 }
 for (const { name, version, dev } of missing) {
   lock.packages[`node_modules/${name}`] = {
@@ -40,3 +45,19 @@ for (const { name, version, dev } of missing) {
 }
 lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
+
+/** What would come to a Linux machine without being compared with this file. */
+function unpinned(): string[] {
+  const { allowScripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    allowScripts: Record<string, boolean>;
+  };
+  return Object.entries(lock.packages).flatMap(([place, { integrity, hasInstallScript, os, libc, link }]) => {
+    const name = place.replace(/^.*node_modules\//, '');
+    const isOurs = link || !place.includes('node_modules/');
+    const isElsewhere = libc?.includes('musl') || (os !== undefined && !os.includes('linux'));
+    return [
+      ...(isOurs || isElsewhere || integrity ? [] : [`${place} has no integrity hash`]),
+      ...(hasInstallScript && !allowScripts[name] ? [`${place} has an install script`] : []),
+    ];
+  });
+}
