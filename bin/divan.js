@@ -35,6 +35,10 @@ function runUnderOwnNode() {
   }
   const child = spawn(own, process.argv.slice(1), { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  // npm passes no signal on: where it ends, another process becomes the parent of this one.
+  const parent = process.ppid;
+  if (process.env.npm_command !== undefined)
+    setInterval(() => process.ppid === parent || child.kill('SIGTERM'), 500).unref();
   child.on('exit', (code, signal) => {
     if (signal) {
       process.removeAllListeners(signal);

@@ -17,6 +17,6 @@ it('writes secrets into a file of its own, not through a link that others put in
   writeReadyFile(path, { cloud });
   assert.equal(readFileSync(victim, 'utf8'), 'mine');
   assert.equal(statSync(victim).mode & 0o777, 0o644);
-  assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')), { cloud });
+  assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')), { pid: process.pid, cloud });
   assert.equal(statSync(path).mode & 0o777, 0o600);
 });

@@ -18,6 +18,8 @@ export interface NodeAddresses {
 
 /** What the ready file holds: the parts that were started. */
 export interface ReadyFile {
+  /** Of the process that serves: what stops it. */
+  pid?: number;
   node?: NodeAddresses;
   cloud?: { api: string; token: string; accessKey: string; secretKey: string };
   username?: string;
@@ -84,6 +86,7 @@ export function writeReadyFile(path: string, ready: ReadyFile): void {
   const temporary = `${path}.${process.pid}.tmp`;
   rmSync(temporary, { force: true });
   // Never into a file, or through a link, that somebody else has put there.
-  writeFileSync(temporary, `${JSON.stringify(ready)}\n`, { mode: 0o600, flag: 'wx' });
+  const file: ReadyFile = { pid: process.pid, ...ready };
+  writeFileSync(temporary, `${JSON.stringify(file)}\n`, { mode: 0o600, flag: 'wx' });
   renameSync(temporary, path);
 }

@@ -1,5 +1,7 @@
 // SIGTERM and SIGINT stop a process cleanly, during its start as well; a second one ends it at once. SIGHUP is ignored: nothing is
 // read again while a process runs, and a closed terminal is no request to stop.
+import { realClock } from '#ports/clock.ts';
+import { stopWithLauncher } from './launcher.ts';
 
 const exitOnSecond = 130;
 
@@ -14,6 +16,8 @@ export class Ending {
     process.on('SIGTERM', request);
     process.on('SIGINT', request);
     process.on('SIGHUP', () => {});
+    const npmCommand = process.env['npm_command'];
+    stopWithLauncher(request, { npmCommand, parent: () => process.ppid, clock: realClock });
     // A terminal or a pipe that is gone is no reason to fail; what is written there is lost.
     for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
     return ending;

@@ -147,44 +147,66 @@ export function shownManifest(
   };
 }
 
-export type ManifestProblem = { key: string; text: string };
+/** What is wrong with a manifest, in its own form: objects by field, lists with an entry for each entry that was sent. */
+export type ManifestErrors = Readonly<Record<string, unknown>>;
 
-/** A whole manifest as JSON; null with what is wrong. */
-export function readManifest(body: unknown): { scopes: WantedScope[] } | ManifestProblem {
-  const wanted = (body as { scopes?: unknown } | null)?.scopes;
-  if (!Array.isArray(wanted)) return { key: 'scopes', text: 'The value must be supplied' };
-  const scopes: WantedScope[] = [];
-  for (const scope of wanted as { name?: unknown; collections?: unknown }[]) {
-    const read = readWantedScope(scope);
-    if ('text' in read) return read;
-    scopes.push(read);
-  }
-  return { scopes };
+const supplied = { problem: 'The value must be supplied' };
+
+type Read<T> = { readonly value: T } | { readonly errors: ManifestErrors };
+
+/** A whole manifest as JSON, with everything that is wrong with it. */
+export function readManifest(body: unknown): Read<WantedScope[]> {
+  const read = readEach((body as { scopes?: unknown } | null)?.scopes, readWantedScope);
+  return 'value' in read ? read : { errors: { scopes: read.problem } };
 }
 
-function readWantedScope(
-  sent: { name?: unknown; collections?: unknown } | null,
-): WantedScope | ManifestProblem {
-  const name = readWantedName(sent?.name);
-  if (typeof name !== 'string') return name;
-  const collections: WantedScope['collections'] = [];
-  if (!Array.isArray(sent?.collections)) return { key: 'collections', text: 'The value must be supplied' };
-  for (const one of sent.collections as { name?: unknown; maxTTL?: unknown }[]) {
-    const collection = readWantedName(one?.name);
-    if (typeof collection !== 'string') return collection;
-    const { maxTTL } = one;
-    const valid =
-      typeof maxTTL === 'number' && Number.isInteger(maxTTL) && maxTTL >= 0 && maxTTL <= maxTtlMax;
-    if (maxTTL !== undefined && !valid) {
-      return { key: 'maxTTL', text: `The value must be in range from 0 to ${maxTtlMax}` };
-    }
-    collections.push({ name: collection, maxTTL: maxTTL as number | undefined });
-  }
-  return { name, collections };
+function readEach<T>(
+  sent: unknown,
+  readOne: (one: Readonly<Record<string, unknown>>) => Read<T>,
+): { value: T[] } | { problem: unknown } {
+  if (!Array.isArray(sent)) return supplied;
+  const reads = sent.map((one: unknown) =>
+    isObject(one) ? readOne(one) : { errors: { _: 'Unexpected Json' } },
+  );
+  const value = reads.flatMap((read) => ('value' in read ? [read.value] : []));
+  if (value.length === reads.length) return { value };
+  return { problem: reads.map((read) => ('errors' in read ? read.errors : {})) };
 }
 
-function readWantedName(name: unknown): string | ManifestProblem {
-  if (typeof name !== 'string') return { key: 'name', text: 'The value must be supplied' };
-  const problem = name === '_default' ? null : nameProblem(name);
-  return problem === null ? name : { key: 'name', text: problem };
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function readWantedScope({ name, collections }: Readonly<Record<string, unknown>>): Read<WantedScope> {
+  const read = readEach(collections, readWantedCollection);
+  const problem = wantedNameProblem(name);
+  if (problem === null && 'value' in read)
+    return { value: { name: name as string, collections: read.value } };
+  return {
+    errors: {
+      ...(problem !== null && { name: problem }),
+      ...('problem' in read && { collections: read.problem }),
+    },
+  };
+}
+
+function readWantedCollection({
+  name,
+  maxTTL,
+}: Readonly<Record<string, unknown>>): Read<WantedScope['collections'][number]> {
+  const problem = wantedNameProblem(name);
+  const isTtl = typeof maxTTL === 'number' && Number.isInteger(maxTTL) && maxTTL >= 0 && maxTTL <= maxTtlMax;
+  const isRight = maxTTL === undefined || isTtl;
+  if (problem === null && isRight)
+    return { value: { name: name as string, maxTTL: maxTTL as number | undefined } };
+  return {
+    errors: {
+      ...(problem !== null && { name: problem }),
+      ...(!isRight && { maxTTL: `The value must be in range from 0 to ${maxTtlMax}` }),
+    },
+  };
+}
+
+function wantedNameProblem(name: unknown): string | null {
+  if (typeof name !== 'string') return supplied.problem;
+  return name === '_default' ? null : nameProblem(name);
 }

@@ -131,6 +131,21 @@ describe('scopes and collections', () => {
     ]) {
       assert.equal((await request(scopes, { method: 'PUT', json: bad })).status, 400);
     }
+    const wrong = [
+      { name: '_default', collections: [] },
+      { name: '%', collections: [{ name: 'a' }, { name: 'b', maxTTL: -1 }] },
+      { collections: 1 },
+    ];
+    const refused = await request(scopes, { method: 'PUT', json: { scopes: wrong } });
+    const supplied = 'The value must be supplied';
+    const ttl = 'The value must be in range from 0 to 2147483647';
+    assert.deepEqual(refused.body.errors, {
+      scopes: [
+        {},
+        { name: 'First character must not be _ or %', collections: [{}, { maxTTL: ttl }] },
+        { name: supplied, collections: supplied },
+      ],
+    });
     const noDefault = await request(scopes, { method: 'PUT', json: { scopes: [] } });
     assert.equal(noDefault.body.errors._, 'Deleting _default scope is not allowed');
   });

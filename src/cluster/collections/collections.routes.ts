@@ -25,11 +25,11 @@ function manifestRoutes(service: CollectionsService): BoundRoute[] {
       const { validOnUid } = query;
       if (validOnUid !== undefined && !isHex(validOnUid)) throw refuse.fields({ _: 'Invalid validOnUid' });
       const wanted = contract.readManifest(body);
-      if ('text' in wanted) throw refuse.fields({ [wanted.key]: wanted.text });
+      if ('errors' in wanted) throw refuse.json({ errors: wanted.errors });
       const bucket = at(params, 'bucket');
       const check = (before: ManifestState, after: ManifestState) =>
         checkChanges(bucket, before, after, context);
-      return reply.json({ uid: await service.replace(bucket, wanted.scopes, validOnUid, check) });
+      return reply.json({ uid: await service.replace(bucket, wanted.value, validOnUid, check) });
     }),
     bind(contract.EnsureManifest, async ({ params, body }, context) => {
       const uid = at(params, 'uid');

@@ -19,7 +19,7 @@ export const GetRoot = defineRoute({
   path: '/',
   access: { kind: 'anyone' },
   openBeforeProvisioning: true,
-  answer: { status: 302 },
+  answer: { status: 301 },
   doc: 'Leads browsers to the page of this node.',
 });
 

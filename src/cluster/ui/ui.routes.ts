@@ -35,7 +35,7 @@ export function uiRoutes({ security, readFile }: UiDeps): BoundRoute[] {
       });
     };
   return [
-    bind(GetRoot, () => reply.empty(302, { Location: '/ui/' })),
+    bind(GetRoot, () => reply.empty(301, { Location: '/ui/' })),
     bind(GetPage, serve('index.html', 'text/html')),
     bind(GetStyle, serve('style.css', 'text/css')),
     bind(GetScript, serve('app.js', 'text/javascript')),

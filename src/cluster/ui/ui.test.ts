@@ -8,7 +8,7 @@ it('is a page without secrets under a strict policy, and the root leads to it', 
   const { request } = await aManager();
   t.plan(files.length * 2 + 2);
   const root = await request('/', { as: null });
-  t.assert.deepEqual([root.status, root.headers.location], [302, '/ui/']);
+  t.assert.deepEqual([root.status, root.headers.location], [301, '/ui/']);
   for (const file of files) {
     const { status, headers } = await request(file, { as: null });
     t.assert.equal(status, 200, file);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { RequestParts } from '#wire/output.ts';
 import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
-import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
+import { aBucket, aDesired, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { observeKeysMax } from './observe.ts';
 
@@ -118,10 +118,12 @@ test('a locked document hides its CAS, refuses others, and yields to the lock', 
     (await client.ask({ opcode: 0x95, key: key('k'), ...cas(locked.cas) })).status,
     Status.success,
   );
-  assert.equal(
-    (await client.ask({ opcode: 0x95, key: key('k'), ...cas(locked.cas) })).status,
-    Status.notLocked,
-  );
+  const again = { opcode: 0x95, key: key('k'), ...cas(locked.cas) };
+  assert.equal((await client.ask(again)).status, Status.temporaryFailure);
+  for (const since76 of [0x1e, 0x1f]) {
+    const newer = await service.ready({ features: [...usualFeatures, 0x0c, since76] });
+    assert.equal((await newer.ask(again)).status, Status.notLocked);
+  }
   assert.equal((await client.ask(set('k', 'w'))).status, Status.success);
 });
 

@@ -1,4 +1,5 @@
 // Locks on documents.
+import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import type { Outcome, Request } from '../dispatch/request.ts';
 import { replyDocument } from './values.ts';
@@ -17,8 +18,10 @@ export function getAndLock(request: Request): Status | Outcome {
   return replyDocument(request, view);
 }
 
-/** UNLOCK. */
+/** UNLOCK. Clients made for servers of 7.1 know no status for a document that is not locked; newer ones show themselves by what they ask for. */
 export function unlock(request: Request): Status {
-  const { frame, key, keyStart, keyEnd } = request;
-  return request.documents.unlock(frame.vb, key, keyStart, keyEnd, frame.casHi, frame.casLo);
+  const { frame, key, keyStart, keyEnd, session } = request;
+  const status = request.documents.unlock(frame.vb, key, keyStart, keyEnd, frame.casHi, frame.casLo);
+  const knows = session.has(Feature.dedupeNotMyVbucket) || session.has(Feature.clustermapPushBrief);
+  return status === Status.notLocked && !knows ? Status.temporaryFailure : status;
 }

@@ -178,7 +178,7 @@ test('commands need a login, then a bucket, and say so', async () => {
   assert.deepEqual([stranger.status, context(stranger.value)], [Status.noAccess, 'Not authenticated']);
   await client.plain('admin', 'password');
   assert.equal((await client.ask(get('k'))).status, Status.noBucket);
-  assert.equal((await client.select('missing')).status, Status.keyNotFound);
+  assert.equal((await client.select('missing')).status, Status.noAccess);
   assert.equal((await client.select('b')).status, Status.success);
   assert.equal((await client.ask(get('k'))).status, Status.keyNotFound);
   assert.equal((await client.select('@no bucket@')).status, Status.success);
