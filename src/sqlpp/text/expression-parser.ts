@@ -9,10 +9,10 @@ import type {
   RangeBinding,
   Select,
 } from '../tree/query.ts';
+import { numberLiteral } from '../values/number-literal.ts';
 import type { Value } from '../values/value.ts';
 import { CallParser } from './call-parser.ts';
 import { ConstructionParser } from './construction-parser.ts';
-import { numberLiteral } from './numbers.ts';
 import type { TokenKind } from './scanner.ts';
 import type { TokenReader } from './token-reader.ts';
 

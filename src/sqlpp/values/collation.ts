@@ -1,4 +1,82 @@
-import type { ValueObject } from './value.ts';
+// The order of all values: MISSING, NULL, false, true, numbers, strings by UTF-8 bytes, arrays, objects by size then names then values,
+// binary by bytes. Takes parsed values only.
+import { binaryRank, objectRank, rankOf } from './types.ts';
+import type { Binary, Value, ValueObject } from './value.ts';
+
+/** Negative: `a` stands before `b`; 0: they are equal. */
+export function collate(a: Value, b: Value): number {
+  if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
+  if (typeof a === 'number' && typeof b === 'number') return compareNumbers(a, b);
+  const rank = rankOf(a);
+  const difference = rank - rankOf(b);
+  if (difference !== 0) return difference;
+  if (typeof a === 'boolean') return Number(a) - Number(b);
+  if (typeof a === 'number' || typeof a === 'bigint') return compareNumbers(a, b as number | bigint);
+  if (Array.isArray(a)) return compareArrays(a as readonly Value[], b as readonly Value[]);
+  if (rank === objectRank) return compareObjects(a as ValueObject, b as ValueObject);
+  return rank === binaryRank ? compareBytes((a as Binary).bytes, (b as Binary).bytes) : 0;
+}
+
+/** NaN stands first, then negative infinity. */
+export function compareNumbers(a: number | bigint, b: number | bigint): number {
+  if (a < b) return -1;
+  if (a > b) return 1;
+  if (a === b) return 0;
+  // What neither compares nor equals is NaN on one side at least (bigints are never equal to numbers).
+  const [isNaNa, isNaNb] = [Number.isNaN(a), Number.isNaN(b)];
+  return Number(isNaNb) - Number(isNaNa);
+}
+
+/** By code points, which is the order of UTF-8 bytes: surrogates stand behind all other units. */
+export function compareStrings(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const unit = a.charCodeAt(at);
+    const other = b.charCodeAt(at);
+    if (unit === other) continue;
+    const isSurrogate = (unit & 0xf800) === 0xd800;
+    return isSurrogate === ((other & 0xf800) === 0xd800) ? unit - other : isSurrogate ? 1 : -1;
+  }
+  return a.length - b.length;
+}
+
+function compareArrays(a: readonly Value[], b: readonly Value[]): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const order = collate(a[at], b[at]);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}
+
+function compareObjects(a: ValueObject, b: ValueObject): number {
+  const names = memberNames(a);
+  const others = memberNames(b);
+  if (names.length !== others.length) return names.length - others.length;
+  for (let at = 0; at < names.length; at++) {
+    const name = names[at] as string;
+    // The object with the smaller name stands first: the other lacks it.
+    const order = compareStrings(name, others[at] as string) || collate(a[name], b[name]);
+    if (order !== 0) return order;
+  }
+  return 0;
+}
+
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const difference = (a[at] as number) - (b[at] as number);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+/** Names of an object's members in collation order. */
 export function memberNames(object: ValueObject): string[] {
-  return Object.keys(object).sort();
+  const names = Object.keys(object);
+  for (let at = 1; at < names.length; at++) {
+    if (compareStrings(names[at - 1] as string, names[at] as string) > 0) return names.sort(compareStrings);
+  }
+  return names;
 }

@@ -43,8 +43,12 @@ export class RawJson {
   }
 }
 
+/** Objects of it inherit nothing, so every name of a document is safe, and V8 keeps them as compact as other objects. */
+const EmptyObject = function EmptyObject() {} as unknown as new () => Record<string, Value>;
+EmptyObject.prototype = Object.create(null);
+
 export function newObject(): Record<string, Value> {
-  return Object.create(null) as Record<string, Value>;
+  return new EmptyObject();
 }
 
 /** Sets an own member. A MISSING value removes it. */

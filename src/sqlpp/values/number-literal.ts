@@ -1,11 +1,10 @@
 // Number literals to values.
-import type { Value } from '../values/value.ts';
 
 const integerMax = 2n ** 63n - 1n;
 const integerMin = -(2n ** 63n);
 
 /** Digits with a sign, a fraction or an exponent. Integers of 64 bits stay exact, larger ones become the nearest double. */
-export function numberLiteral(text: string): Value {
+export function numberLiteral(text: string): number | bigint {
   const number = Number(text);
   if (Number.isSafeInteger(number) || !/^-?[0-9]+$/.test(text)) return number;
   const integer = BigInt(text);

@@ -1,0 +1,70 @@
+// Comparison operators: three-valued. MISSING on a side gives MISSING, else NULL gives NULL. Values of different types are unequal and
+// stand in the order of their types. Takes parsed values only.
+import { collate, compareNumbers, compareStrings } from './collation.ts';
+import { isArray, isObject, rankOf } from './types.ts';
+import { Binary, type Value, type ValueObject } from './value.ts';
+
+/** Of `=`. */
+export function equal(a: Value, b: Value): boolean | null | undefined {
+  if (a === undefined || b === undefined) return undefined;
+  if (a === null || b === null) return null;
+  if (typeof a !== 'object' || typeof b !== 'object') return a === b;
+  if (isArray(a)) return isArray(b) ? equalArrays(a, b) : false;
+  if (isArray(b)) return false;
+  if (a instanceof Binary || b instanceof Binary) return collate(a, b) === 0;
+  return equalObjects(a as ValueObject, b as ValueObject);
+}
+
+function equalArrays(a: readonly Value[], b: readonly Value[]): boolean | null | undefined {
+  if (a.length !== b.length) return false;
+  let result: boolean | null | undefined = true;
+  for (let at = 0; at < a.length; at++) {
+    const found = equal(a[at], b[at]);
+    if (found === false) return false;
+    if (found !== true && result !== undefined) result = found;
+  }
+  return result;
+}
+
+function equalObjects(a: ValueObject, b: ValueObject): boolean | null {
+  const names = Object.keys(a);
+  if (names.length !== Object.keys(b).length) return false;
+  let result: boolean | null = true;
+  for (const name of names) {
+    const found = equal(a[name], b[name]);
+    if (found === false || found === undefined) return false;
+    if (found === null) result = null;
+  }
+  return result;
+}
+
+/** Of `<` and its kin: negative, 0 or positive, else NULL or MISSING. */
+export function compare(a: Value, b: Value): number | null | undefined {
+  if (typeof a === 'number' && typeof b === 'number') return compareNumbers(a, b);
+  if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
+  if (a === undefined || b === undefined) return undefined;
+  if (a === null || b === null) return null;
+  if (isArray(a) && isArray(b)) return compareArrays(a, b);
+  if (rankOf(a) === rankOf(b) && isObject(a) && isObject(b)) return compareObjects(a, b);
+  return collate(a, b);
+}
+
+function compareArrays(a: readonly Value[], b: readonly Value[]): number | null | undefined {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const order = compare(a[at], b[at]);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}
+
+/** NULL within equal members makes the comparison NULL. */
+function compareObjects(a: ValueObject, b: ValueObject): number | null | undefined {
+  const order = collate(a, b);
+  return order !== 0 ? order : equalObjects(a, b) === null ? null : 0;
+}
+
+/** Whether two values are the same for DISTINCT, grouping and set operations: NULL equals NULL. */
+export function isSame(a: Value, b: Value): boolean {
+  return a === b || collate(a, b) === 0;
+}

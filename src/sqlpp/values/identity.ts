@@ -1,0 +1,47 @@
+// A text for each value such that two values have the same text exactly if they collate equal: keys of maps for DISTINCT, GROUP BY,
+// hash joins and set operations. Takes parsed values only.
+import { memberNames } from './collation.ts';
+import { numberText } from './json-text.ts';
+import { Binary, type Value, type ValueObject } from './value.ts';
+
+export function identityOf(value: Value): string {
+  switch (typeof value) {
+    case 'string':
+      return `"${value}`;
+    case 'number':
+      return value === 0 ? '0' : String(value);
+    case 'bigint':
+      return value.toString();
+    case 'boolean':
+      return value ? 't' : 'f';
+    case 'undefined':
+      return 'm';
+  }
+  if (value === null) return 'n';
+  let text = '';
+  append(value);
+  return text;
+
+  function append(part: Value): void {
+    if (typeof part === 'string') {
+      // The length in front: no character of a string can be taken for the end of it.
+      text += `"${part.length}:${part}`;
+    } else if (Array.isArray(part)) {
+      text += '[';
+      for (const item of part as readonly Value[]) append(item);
+      text += ']';
+    } else if (part instanceof Binary) text += `b${Buffer.from(part.bytes).toString('latin1')}`;
+    else if (typeof part === 'object' && part !== null) appendObject(part as ValueObject);
+    else if (typeof part === 'number') text += `${part === 0 ? '0' : numberText(part)},`;
+    else text += `${identityOf(part)},`;
+  }
+
+  function appendObject(object: ValueObject): void {
+    text += '{';
+    for (const name of memberNames(object)) {
+      append(name);
+      append(object[name]);
+    }
+    text += '}';
+  }
+}

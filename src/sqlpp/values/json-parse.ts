@@ -1,0 +1,261 @@
+// JSON text to values: integers of 64 bits stay exact, objects inherit nothing, of members with the same name the first counts.
+import { numberLiteral } from './number-literal.ts';
+import { newObject, RawJson, type Value } from './value.ts';
+
+/** Arrays and objects within each other. */
+const depthMax = 2000;
+
+const decoder = new TextDecoder();
+const { latin1Slice } = Buffer.prototype as unknown as {
+  latin1Slice(this: Uint8Array, start: number, end: number): string;
+};
+
+export class JsonError extends Error {
+  override name = 'JsonError';
+}
+
+/** Parses the whole of `bytes[start, end)`; throws JsonError if it is no JSON value. */
+export function parseJson(bytes: Uint8Array, start = 0, end = bytes.length): Value {
+  return new Parser(bytes, start, end).whole();
+}
+
+export function parseJsonText(text: string): Value {
+  return parseJson(new TextEncoder().encode(text));
+}
+
+/** A value that can be compared and computed with: JSON text is parsed, everything else is returned as it is. */
+export function resolve(value: Value): Value {
+  return value instanceof RawJson ? parseJson(value.bytes, value.start, value.end) : value;
+}
+
+/** As `resolve`, with everything within: arrays that hold JSON text too. */
+export function resolveDeep(value: Value): Value {
+  if (value instanceof RawJson) return parseJson(value.bytes, value.start, value.end);
+  if (Array.isArray(value)) return (value as readonly Value[]).some(isRaw) ? value.map(resolveDeep) : value;
+  return value;
+}
+
+function isRaw(value: Value): boolean {
+  return value instanceof RawJson || Array.isArray(value);
+}
+
+/** The string whose quotes stand at `start` and `end - 1`. */
+export function parseString(bytes: Uint8Array, start: number, end: number): string {
+  let isPlain = true;
+  for (let at = start + 1; at < end - 1; at++) {
+    const byte = bytes[at] as number;
+    if (byte === 0x5c) return unescaped(bytes, start, end);
+    if (byte >= 0x80) isPlain = false;
+  }
+  if (isPlain) return latin1Slice.call(bytes, start + 1, end - 1);
+  return decoder.decode(bytes.subarray(start + 1, end - 1));
+}
+
+function unescaped(bytes: Uint8Array, start: number, end: number): string {
+  try {
+    const text = JSON.parse(decoder.decode(bytes.subarray(start, end))) as string;
+    return text.isWellFormed() ? text : text.toWellFormed();
+  } catch {
+    throw new JsonError(`Invalid string at byte ${start}`);
+  }
+}
+
+export function parseNumber(bytes: Uint8Array, start: number, end: number): number | bigint {
+  const first = bytes[start] === 0x2d ? start + 1 : start;
+  // Fifteen digits are exact in a double.
+  if (end - first > 15) return numberOf(bytes, start, end);
+  let number = 0;
+  for (let at = first; at < end; at++) {
+    const digit = (bytes[at] as number) - 48;
+    if (digit < 0 || digit > 9) return numberOf(bytes, start, end);
+    number = number * 10 + digit;
+  }
+  return first === start ? number : number === 0 ? 0 : -number;
+}
+
+function numberOf(bytes: Uint8Array, start: number, end: number): number | bigint {
+  const number = numberLiteral(latin1Slice.call(bytes, start, end));
+  return Object.is(number, -0) ? 0 : number;
+}
+
+class Parser {
+  private readonly bytes: Uint8Array;
+  private readonly end: number;
+  private at: number;
+  private depth = 0;
+
+  constructor(bytes: Uint8Array, start: number, end: number) {
+    this.bytes = bytes;
+    this.at = start;
+    this.end = end;
+  }
+
+  whole(): Value {
+    this.space();
+    const value = this.value();
+    this.space();
+    if (this.at < this.end) throw this.invalid();
+    return value;
+  }
+
+  private invalid(): JsonError {
+    return new JsonError(this.at >= this.end ? 'Unexpected end of JSON' : `Invalid JSON at byte ${this.at}`);
+  }
+
+  private space(): void {
+    const { bytes, end } = this;
+    while (this.at < end) {
+      const byte = bytes[this.at] as number;
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return;
+      this.at++;
+    }
+  }
+
+  private value(): Value {
+    if (this.at >= this.end) throw this.invalid();
+    switch (this.bytes[this.at]) {
+      case 0x7b:
+        return this.object();
+      case 0x5b:
+        return this.array();
+      case 0x22:
+        return this.string();
+      case 0x74:
+        return this.word('true', true);
+      case 0x66:
+        return this.word('false', false);
+      case 0x6e:
+        return this.word('null', null);
+      default:
+        return this.number();
+    }
+  }
+
+  private word(word: string, value: boolean | null): boolean | null {
+    for (let at = 0; at < word.length; at++) {
+      if (this.bytes[this.at + at] !== word.charCodeAt(at) || this.at + at >= this.end) throw this.invalid();
+    }
+    this.at += word.length;
+    return value;
+  }
+
+  private object(): Value {
+    const object = newObject();
+    this.enter();
+    this.at++;
+    this.space();
+    if (this.bytes[this.at] === 0x7d && this.at < this.end) this.at++;
+    else {
+      do {
+        this.space();
+        if (this.bytes[this.at] !== 0x22 || this.at >= this.end) throw this.invalid();
+        const name = this.string();
+        this.space();
+        this.expect(0x3a);
+        this.space();
+        const value = this.value();
+        if (object[name] === undefined) object[name] = value;
+        this.space();
+      } while (this.comma(0x7d));
+    }
+    this.depth--;
+    return object;
+  }
+
+  private array(): Value {
+    const items: Value[] = [];
+    this.enter();
+    this.at++;
+    this.space();
+    if (this.bytes[this.at] === 0x5d && this.at < this.end) this.at++;
+    else {
+      do {
+        this.space();
+        items.push(this.value());
+        this.space();
+      } while (this.comma(0x5d));
+    }
+    this.depth--;
+    return items;
+  }
+
+  private enter(): void {
+    if (++this.depth > depthMax) throw new JsonError(`JSON is at most ${depthMax} levels deep`);
+  }
+
+  private expect(byte: number): void {
+    if (this.at >= this.end || this.bytes[this.at] !== byte) throw this.invalid();
+    this.at++;
+  }
+
+  /** true: one more follows a comma. */
+  private comma(close: number): boolean {
+    if (this.at < this.end && this.bytes[this.at] === 0x2c) {
+      this.at++;
+      return true;
+    }
+    this.expect(close);
+    return false;
+  }
+
+  private string(): string {
+    const { bytes, end } = this;
+    const start = this.at;
+    for (let at = start + 1; at < end; at++) {
+      const byte = bytes[at] as number;
+      if (byte === 0x22) {
+        this.at = at + 1;
+        return parseString(bytes, start, at + 1);
+      }
+      if (byte === 0x5c) at++;
+      else if (byte < 0x20) throw this.invalid();
+    }
+    this.at = end;
+    throw this.invalid();
+  }
+
+  private number(): number | bigint {
+    const { bytes, end } = this;
+    const start = this.at;
+    let at = start;
+    while (at < end && isNumberByte(bytes[at] as number)) at++;
+    if (!isNumber(bytes, start, at)) throw this.invalid();
+    this.at = at;
+    return parseNumber(bytes, start, at);
+  }
+}
+
+function isNumberByte(byte: number): boolean {
+  return (
+    (byte >= 48 && byte <= 57) ||
+    byte === 0x2d ||
+    byte === 0x2b ||
+    byte === 0x2e ||
+    byte === 0x65 ||
+    byte === 0x45
+  );
+}
+
+/** Digits without a leading zero, a fraction, an exponent. */
+function isNumber(bytes: Uint8Array, start: number, end: number): boolean {
+  const digits = bytes[start] === 0x2d ? start + 1 : start;
+  let at = digitsEnd(bytes, digits, end);
+  if (at === digits || (bytes[digits] === 48 && at > digits + 1)) return false;
+  if (at < end && bytes[at] === 0x2e) {
+    const fraction = at + 1;
+    at = digitsEnd(bytes, fraction, end);
+    if (at === fraction) return false;
+  }
+  if (at < end && (bytes[at] === 0x65 || bytes[at] === 0x45)) {
+    const sign = bytes[at + 1] === 0x2b || bytes[at + 1] === 0x2d ? at + 2 : at + 1;
+    at = digitsEnd(bytes, sign, end);
+    if (at === sign) return false;
+  }
+  return at === end;
+}
+
+function digitsEnd(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && (bytes[at] as number) >= 48 && (bytes[at] as number) <= 57) at++;
+  return at;
+}

@@ -1,0 +1,98 @@
+// Types of values, their order, and truth.
+import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
+
+/** In collation order. */
+export const missingRank = 1;
+export const nullRank = 2;
+export const booleanRank = 3;
+export const numberRank = 4;
+export const stringRank = 5;
+export const arrayRank = 6;
+export const objectRank = 7;
+export const binaryRank = 8;
+
+export function rankOf(value: Value): number {
+  switch (typeof value) {
+    case 'undefined':
+      return missingRank;
+    case 'boolean':
+      return booleanRank;
+    case 'number':
+    case 'bigint':
+      return numberRank;
+    case 'string':
+      return stringRank;
+  }
+  if (value === null) return nullRank;
+  if (Array.isArray(value)) return arrayRank;
+  if (value instanceof Binary) return binaryRank;
+  if (value instanceof RawJson) return rawRank(value);
+  return objectRank;
+}
+
+/** By the first character: nothing else is needed of JSON text. */
+function rawRank({ bytes, start }: RawJson): number {
+  switch (bytes[start]) {
+    case 0x7b:
+      return objectRank;
+    case 0x5b:
+      return arrayRank;
+    case 0x22:
+      return stringRank;
+    case 0x74:
+    case 0x66:
+      return booleanRank;
+    case 0x6e:
+      return nullRank;
+    default:
+      return numberRank;
+  }
+}
+
+const names = ['', 'missing', 'null', 'boolean', 'number', 'string', 'array', 'object', 'binary'] as const;
+
+export type TypeName = Exclude<(typeof names)[number], ''>;
+
+/** As TYPE() answers. */
+export function typeName(value: Value): TypeName {
+  return names[rankOf(value)] as TypeName;
+}
+
+export function isArray(value: Value): value is readonly Value[] {
+  return Array.isArray(value);
+}
+
+export function isNumber(value: Value): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint';
+}
+
+/** Of parsed values. */
+export function isObject(value: Value): value is ValueObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Binary);
+}
+
+/** What WHERE takes: true, numbers but 0 and NaN, and what is not empty. */
+export function isTrue(value: Value): boolean {
+  if (value === true) return true;
+  switch (typeof value) {
+    case 'number':
+      return value !== 0 && !Number.isNaN(value);
+    case 'bigint':
+      return true;
+    case 'string':
+      return value.length > 0;
+    case 'object':
+      return isFilled(value);
+    default:
+      return false;
+  }
+}
+
+function isFilled(value: Exclude<Value, undefined | boolean | number | bigint | string>): boolean {
+  if (value === null) return false;
+  if (Array.isArray(value)) return value.length > 0;
+  if (value instanceof Binary) return value.bytes.length > 0;
+  if (value instanceof RawJson) return true;
+  for (const _ in value) return true;
+  return false;
+}
