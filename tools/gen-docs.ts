@@ -10,6 +10,7 @@ import { cloudOptions } from '../src/main/cloud-options.ts';
 import { nodeOptions } from '../src/main/node-options.ts';
 import { operatorCommands } from '../src/main/operator/commands.ts';
 import { defaultText, environmentName, type OptionSpecs } from '../src/main/options.ts';
+import { resetPasswordOptions } from '../src/main/reset-password-options.ts';
 import { upOptions } from '../src/main/up-options.ts';
 import { hostedApi } from './docs-hosted-api.ts';
 
@@ -44,6 +45,10 @@ function commandLine(): string {
     ...optionTable(nodeOptions),
     '\n`divan up` takes these too:\n',
     ...optionTable(Object.fromEntries(Object.entries(upOptions).filter(([name]) => !(name in nodeOptions)))),
+    '',
+    '`divan reset-password`: sets the administrator of a node that is stopped.',
+    '',
+    ...optionTable(resetPasswordOptions),
     '\n`divan cloud`: the hosted management API, which provisions and runs clusters of such nodes ([guide](../guides/cloud.md)).\n',
     ...optionTable(cloudOptions),
     '\nTokens, users and clouds are seen to by commands on the same database, whether the cloud runs or not; `--help` behind each tells its',

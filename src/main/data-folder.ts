@@ -39,6 +39,11 @@ export class DataFolder {
     this.random = random;
   }
 
+  /** True for a folder in which a node has started before. */
+  static isNode(path: string): boolean {
+    return existsSync(configurationPath(path));
+  }
+
   /** Makes the folder when it is absent; only its owner may look into it. */
   static open(path: string, random: Random): DataFolder {
     const absolute = resolve(path);
@@ -96,6 +101,11 @@ export class DataFolder {
   endFirstStart(): void {
     rmSync(join(this.path, firstStartFile));
     syncFolder(this.path);
+  }
+
+  /** The administrator has other credentials now. */
+  forgetAdministrator(): void {
+    rmSync(join(this.path, passwordFile), { force: true });
   }
 
   keepAdministrator(administrator: { username: string; password: string }): void {

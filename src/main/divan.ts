@@ -3,6 +3,7 @@ import { cloudOptions } from './cloud-options.ts';
 import { nodeOptions } from './node-options.ts';
 import { describeOptions, nearest, type OptionSpecs, parseOptions, UsageError } from './options.ts';
 import { release } from './release.ts';
+import { resetPasswordOptions } from './reset-password-options.ts';
 import { Ending } from './signals.ts';
 import { upOptions } from './up-options.ts';
 
@@ -27,6 +28,11 @@ const commands: Readonly<Record<string, Command>> = {
     doc: 'the hosted management API, which provisions and runs clusters of nodes; its tokens, users and clouds',
     options: cloudOptions,
     run: cloud,
+  },
+  'reset-password': {
+    doc: 'sets the name and password of the administrator of a node that is stopped',
+    options: resetPasswordOptions,
+    run: resetPassword,
   },
 };
 
@@ -69,7 +75,7 @@ async function node(args: readonly string[]): Promise<void> {
 }
 
 async function cloud(args: readonly string[]): Promise<void> {
-  if (/^(token|user|cloud)$/.test(args[0] ?? '')) {
+  if (args[0] !== undefined && !args[0].startsWith('-')) {
     const { runOperatorCommand } = await import('./operator/commands.ts');
     return print(await runOperatorCommand(args));
   }
@@ -79,10 +85,16 @@ async function cloud(args: readonly string[]): Promise<void> {
   await runCloud(options, ending);
 }
 
+async function resetPassword(args: readonly string[]): Promise<void> {
+  const options = parseOptions(resetPasswordOptions, args, process.env);
+  const command = await import('./reset-password.ts');
+  print(await command.resetPassword(options));
+}
+
 const print = (text: string): void => void process.stdout.write(text);
 
 function overview(): string {
-  const rows = Object.entries(commands).map(([name, { doc }]) => `  divan ${name.padEnd(6)} ${doc}`);
+  const rows = Object.entries(commands).map(([name, { doc }]) => `  divan ${name.padEnd(14)} ${doc}`);
   return `Divan ${release}: a small, fast document database node.\n\n${rows.join('\n')}\n\nOptions: divan <command> --help\n`;
 }
 

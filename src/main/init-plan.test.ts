@@ -37,11 +37,20 @@ test('names the place of a wrong value in an init file', () => {
   assert.throws(() => readInitFile(fileWith('{"bucket":[]}')), /bucket/);
 });
 
-test('joins flags and file and refuses a bucket asked for twice', () => {
+test('joins flags and file and names where a bucket is given twice', () => {
   const file = readInitFile(fileWith('{"buckets":[{"name":"b"}],"users":[{"name":"u","password":"p"}]}'));
   assert.deepEqual(
     planOf([parseBucketFlag('a')], file).buckets.map(({ name }) => name),
     ['a', 'b'],
   );
-  assert.throws(() => planOf([parseBucketFlag('B')], file), /bucket "b" is asked for twice/);
+  assert.throws(
+    () => planOf([parseBucketFlag('B')], file, 'init.json'),
+    /^UsageError: bucket "b" is in both --bucket and init\.json$/,
+  );
+  assert.throws(
+    () => planOf([parseBucketFlag('a'), parseBucketFlag('A')], null),
+    /^UsageError: --bucket: "A" is given twice$/,
+  );
+  const twice = readInitFile(fileWith('{"buckets":[{"name":"b"},{"name":"B"}]}'));
+  assert.throws(() => planOf([], twice, 'init.json'), /init\.json: buckets\.1\.name: "B" is there twice/);
 });

@@ -53,15 +53,27 @@ export function parseBucketFlag(text: string): PlannedBucket {
   };
 }
 
-/** Flags and file as one plan; a bucket named by both is an error. */
-export function planOf(flags: readonly PlannedBucket[], file: InitPlan | null): InitPlan {
-  const buckets = [...flags, ...(file?.buckets ?? [])];
-  const seen = new Set<string>();
-  for (const { name } of buckets) {
-    if (seen.has(name.toLowerCase())) throw new UsageError(`bucket "${name}" is asked for twice`);
-    seen.add(name.toLowerCase());
+/** Joins flags and file. Bucket names differ by more than case; `path` is the file's, for the error. */
+export function planOf(flags: readonly PlannedBucket[], file: InitPlan | null, path = '--init'): InitPlan {
+  const inFlags = distinctNames(flags, ({ name }) => `--bucket: "${name}" is given twice`);
+  const inFile = file?.buckets ?? [];
+  distinctNames(inFile, ({ name }, i) => `--init: ${path}: buckets.${i}.name: "${name}" is there twice`);
+  const both = inFile.find(({ name }) => inFlags.has(name.toLowerCase()));
+  if (both !== undefined) throw new UsageError(`bucket "${both.name}" is in both --bucket and ${path}`);
+  return { users: file?.users ?? [], buckets: [...flags, ...inFile] };
+}
+
+function distinctNames(
+  buckets: readonly PlannedBucket[],
+  problem: (bucket: PlannedBucket, index: number) => string,
+): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [index, bucket] of buckets.entries()) {
+    const name = bucket.name.toLowerCase();
+    if (names.has(name)) throw new UsageError(problem(bucket, index));
+    names.add(name);
   }
-  return { users: file?.users ?? [], buckets };
+  return names;
 }
 
 export const isEmptyPlan = (plan: InitPlan): boolean => plan.users.length === 0 && plan.buckets.length === 0;

@@ -9,6 +9,7 @@ import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { DataFolder } from './data-folder.ts';
 import { DiskReserve } from './disk-reserve.ts';
+import { checkFirstStart } from './first-options.ts';
 import { applyPlan, type FirstStart, provision } from './first-start.ts';
 import { type InitPlan, isEmptyPlan, planOf } from './init-plan.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
@@ -49,8 +50,9 @@ async function startNode(
   { makePassword, companion = null, ending }: RunOptions,
 ): Promise<void> {
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
-  const plan = planOf(options.bucket, await initFile(options.init));
+  const plan = planOf(options.bucket, await initFile(options.init), options.init);
   const wanted = credentialsOf(options);
+  if (!DataFolder.isNode(options['data-dir'])) await checkFirstStart(options, wanted);
   if (wanted === null && !makePassword && !isEmptyPlan(plan)) {
     throw new UsageError('--bucket and --init need --username and --password');
   }
@@ -149,7 +151,9 @@ async function becomeReady(readying: Readying): Promise<void> {
     await setUp(firstStartOf(node, options, plan, credentials), isNew ? credentials : null);
   }
   await checkReady(node, options['operator-address']);
-  const ready = readyFile(node, await valid(node, options['operator-address'], credentials));
+  const known = await valid(node, options['operator-address'], credentials);
+  if (known === null && credentials !== null && !made) throw new StartError(wrongLogin(options));
+  const ready = readyFile(node, known);
   await node.endStart();
   // Not before there is nothing left but to tell: a password that nobody saw is shown by the next start.
   if (isFirst) folder.endFirstStart();
@@ -166,6 +170,7 @@ async function becomeReady(readying: Readying): Promise<void> {
       provisioned: node.manager.authority.provisioned(),
       made,
       isNew: isFirst,
+      ignored: isFirst ? [] : firstStartFlags(options),
       damages,
     }),
   );
@@ -186,6 +191,17 @@ async function startBeside(
   process.stdout.write(companionSummary(cloud));
   return cloud;
 }
+
+const wrongLogin = ({ username, 'data-dir': folder }: NodeOptions): string =>
+  `--username and --password: ${folder} is already set up, and "${username}" cannot log in there with this password; ` +
+  'give the present ones, or neither';
+
+/** The given options that act on the first start only. */
+const firstStartFlags = (options: NodeOptions): string[] => [
+  ...options.bucket.map(({ name }) => `--bucket ${name}`),
+  ...(options.init === undefined ? [] : [`--init ${options.init}`]),
+  ...(options['memory-quota'] === undefined ? [] : ['--memory-quota']),
+];
 
 const firstStartOf = (
   node: Node,

@@ -10,6 +10,8 @@ export interface Summary {
   /** The password is one that was made here: shown once, on the start that made it. */
   made: boolean;
   isNew: boolean;
+  /** Options that act on the first start only, and were given to a later one. */
+  ignored: readonly string[];
   damages: readonly string[];
 }
 
@@ -17,7 +19,8 @@ export interface Summary {
 export const companionSummary = ({ api, token }: NonNullable<ReadyFile['cloud']>): string =>
   `  cloud    ${api}  token ${token}\n`;
 
-export function summary({ ready, dataDir, startedInMs, provisioned, made, isNew, damages }: Summary): string {
+export function summary(parts: Summary): string {
+  const { ready, dataDir, startedInMs, provisioned, made, isNew, ignored, damages } = parts;
   const { node } = ready;
   const rows = [
     ['REST', `${node.rest}  ${node.restTls}`],
@@ -28,6 +31,7 @@ export function summary({ ready, dataDir, startedInMs, provisioned, made, isNew,
     ...(provisioned
       ? []
       : [['next', 'not provisioned: set it up over REST, or start with --username and --password']]),
+    ...(ignored.length === 0 ? [] : [['ignored', `${ignored.join(', ')}: this folder is already set up`]]),
     ...damages.map((damage) => ['damaged', damage]),
   ];
   const lines = rows.map(([label, text]) => `  ${(label as string).padEnd(8)} ${text}`);

@@ -112,7 +112,7 @@ describe('mail over SMTP', () => {
     await new Promise((done) => closed.close(done));
     const refused = { ...server, host: '127.0.0.1', port };
     assert.deepEqual(await mailer.send(refused, mail, never), {
-      ...{ sent: false, reason: 'econnrefused', lasting: false },
+      ...{ sent: false, reason: `127.0.0.1:${port} refused the connection (econnrefused)`, lasting: false },
     });
   });
 
@@ -133,7 +133,7 @@ describe('mail over SMTP', () => {
       const mailer = new SmtpMailer({ trusted: async () => [], limitMs: 200 });
       const server = { host: '127.0.0.1', port, encrypt: false, user: '', password: '' };
       assert.deepEqual(await mailer.send(server, mail, never), {
-        ...{ sent: false, reason: 'timeout', lasting: false },
+        ...{ sent: false, reason: `${server.host}:${port} did not answer in time (timeout)`, lasting: false },
       });
     }
   });

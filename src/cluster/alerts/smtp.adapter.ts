@@ -47,7 +47,9 @@ export class SmtpMailer implements Mailer {
       ]);
       return { sent: true, refused: rejected.map(String), lacking: lackingOf(server, mail, ehlo) };
     } catch (error) {
-      const failure = timeout.aborted ? { reason: 'timeout', lasting: false } : failureOf(error as SmtpError);
+      const failure = timeout.aborted
+        ? { reason: noAnswer(server), lasting: false }
+        : failureOf(error as SmtpError, server);
       return { sent: false, ...failure, reason: withoutSecrets(failure.reason, server) };
     } finally {
       over.removeEventListener('abort', end);
@@ -113,12 +115,17 @@ function whenOver(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** In the words that published clients know, where there are such. */
-function failureOf(error: SmtpError): { reason: string; lasting: boolean } {
+/** A sentence that names the server; in brackets the word that published clients show, where there is one. */
+function failureOf(error: SmtpError, server: MailServer): { reason: string; lasting: boolean } {
+  const { host, port } = server;
   const codes = [error.code, error.originalCode];
   const lasting = error.permanent === true && error.code !== 'EAUTH';
-  if (codes.includes('ENOTFOUND') || codes.includes('EDNS')) return { reason: 'nxdomain', lasting };
-  if (codes.includes('ECONNREFUSED')) return { reason: 'econnrefused', lasting };
-  if (codes.includes('ETIMEDOUT')) return { reason: 'timeout', lasting };
+  if (codes.includes('ENOTFOUND') || codes.includes('EDNS'))
+    return { reason: `no address is known for emailHost ${host} (nxdomain)`, lasting };
+  if (codes.includes('ECONNREFUSED'))
+    return { reason: `${host}:${port} refused the connection (econnrefused)`, lasting };
+  if (codes.includes('ETIMEDOUT')) return { reason: noAnswer(server), lasting };
   return { reason: error.message, lasting };
 }
+
+const noAnswer = ({ host, port }: MailServer): string => `${host}:${port} did not answer in time (timeout)`;

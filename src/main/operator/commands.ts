@@ -15,6 +15,7 @@ import {
   choice,
   describeOptions,
   kinds,
+  nearest,
   type OptionKind,
   type OptionSpecs,
   type OptionValues,
@@ -79,6 +80,8 @@ interface OperatorCommand {
   readonly doc: string;
   readonly options: OptionSpecs;
   readonly run: Run<OptionSpecs>;
+  /** It may begin a cloud where there is none: it adds something. */
+  readonly creates: boolean;
 }
 
 const command = <const S extends OptionSpecs>(
@@ -91,6 +94,7 @@ const command = <const S extends OptionSpecs>(
   doc,
   options,
   run: run as unknown as Run<OptionSpecs>,
+  creates: /^\w+ (create|add)\b/.test(usage),
 });
 
 const ports = { clock: realClock, random: realRandom };
@@ -218,15 +222,16 @@ export async function runOperatorCommand(args: readonly string[]): Promise<strin
   const found = commandOf(args);
   if (found === undefined) {
     const words = args.slice(0, 2).filter((word) => !word.startsWith('-'));
-    throw new UsageError(`there is no command "cloud ${words.join(' ')}". ${overview().trimEnd()}`);
+    throw new UsageError(unknownCommand(words.join(' ')));
   }
   const { names, rest } = split(found, args);
   const options = parseOptions(found.options, rest, process.env) as Record<string, unknown> &
     OptionValues<typeof listOptions>;
-  if (!isBegun(options))
-    process.stderr.write(
-      `divan: there was no cloud in ${resolve(options['data-dir'])}; one begins there now\n`,
-    );
+  if (!isBegun(options)) {
+    const folder = resolve(options['data-dir']);
+    if (!found.creates) throw new StartError(`--data-dir: there is no cloud in ${folder}`);
+    process.stderr.write(`divan: there was no cloud in ${folder}; one begins there now\n`);
+  }
   const at = await openPlace(options, silentLog);
   try {
     const { value, lines } = await found.run(at, options as OptionValues<OptionSpecs>, names);
@@ -252,6 +257,15 @@ export function overview(): string {
   return `Commands for the cloud of a data folder, whether it runs or not:\n\n${rows.join('\n')}\n`;
 }
 
+function unknownCommand(words: string): string {
+  const near = nearest(
+    words,
+    operatorCommands.map(({ usage }) => wordsOf(usage).join(' ')),
+  );
+  const suggestion = near === null ? overview().trimEnd() : `Did you mean "divan cloud ${near}"?`;
+  return `there is no command "cloud ${words}". ${suggestion}`;
+}
+
 const commandOf = (args: readonly string[]): OperatorCommand | undefined =>
   operatorCommands.find(({ usage }) => wordsOf(usage).every((word, i) => args[i] === word));
 
@@ -263,7 +277,7 @@ function split({ usage }: OperatorCommand, args: readonly string[]): { names: st
   const missing = words
     .slice(wordsOf(usage).length)
     .find((_word, i) => names[i] === undefined || names[i]?.startsWith('--'));
-  if (missing !== undefined) throw new UsageError(`divan cloud ${usage}: ${missing} is missing`);
+  if (missing !== undefined) throw new UsageError(`${wordsOf(usage).join(' ')}: ${missing} is missing`);
   return { names, rest: args.slice(words.length) };
 }
 

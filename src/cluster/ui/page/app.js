@@ -72,7 +72,10 @@ async function showNow() {
   fill('buckets', buckets, (list) =>
     list.length ? table(bucketColumns, list) : text('There are no buckets.'),
   );
-  fill('tasks', tasks, (list) => (list.length ? table(taskColumns, list) : text('Nothing is going on.')));
+  fill('tasks', tasks, (list) => {
+    const running = list.filter(({ status }) => status !== 'notRunning');
+    return running.length ? table(taskColumns, running) : text('Nothing is going on.');
+  });
   figures.hidden = false;
 }
 

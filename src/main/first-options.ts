@@ -1,0 +1,30 @@
+// Checks the options that act on a first start before anything is made, so that a mistake leaves nothing behind.
+import { defaultPasswordPolicy, nameProblem, passwordProblem } from '#auth/identity-rules.ts';
+import type { NodeOptions } from './node-options.ts';
+import { UsageError } from './options.ts';
+
+/** Throws a UsageError that names the option. */
+export async function checkFirstStart(
+  options: Pick<NodeOptions, 'memory-quota'>,
+  credentials: { username: string; password: string } | null,
+): Promise<void> {
+  if (credentials !== null) {
+    const name = nameProblem(credentials.username, 'Username');
+    if (name !== null) throw new UsageError(`--username: ${name}`);
+    const { minLength } = defaultPasswordPolicy;
+    if ([...credentials.password].length < minLength)
+      throw new UsageError(`--password: at least ${minLength} characters`);
+    const password = passwordProblem(credentials.password, defaultPasswordPolicy);
+    if (password !== null) throw new UsageError(`--password: ${password}`);
+  }
+  if (options['memory-quota'] !== undefined) await checkMemoryQuota(options['memory-quota']);
+}
+
+async function checkMemoryQuota(quotaMb: number): Promise<void> {
+  const { nodeQuotaMaxMb, quotaMinimaMb } = await import('#cluster/provisioning/quotas.ts');
+  const { memoryLimit } = await import('#cluster/nodes/adapters/machine.adapter.ts');
+  const maxMb = nodeQuotaMaxMb(memoryLimit());
+  if (quotaMb > maxMb) throw new UsageError(`--memory-quota: at most ${maxMb} MB here`);
+  const minMb = quotaMinimaMb.memoryQuota;
+  if (quotaMb < minMb) throw new UsageError(`--memory-quota: at least ${minMb} MB`);
+}

@@ -1,0 +1,60 @@
+// `divan reset-password`: sets the administrator of a node that is stopped, for operators who lost the password. Access to the data
+// folder is the proof: it is readable by its owner only.
+import { resolve } from 'node:path';
+import { realKdf } from '#auth/kdf.host.ts';
+import { ClusterView } from '#cluster/config/cluster-view.ts';
+import { passwordPolicySetting } from '#cluster/password-policy/password-policy.routes.ts';
+import { targetsOf } from '#cluster/users/role-targets.ts';
+import { createUsers } from '#cluster/users/users.feature.ts';
+import { realClock } from '#ports/clock.ts';
+import { realRandom } from '#ports/random.ts';
+import type { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.ts';
+import { DataFolder } from './data-folder.ts';
+import { lockDataFolder } from './lock-data-folder.ts';
+import { openConfiguration } from './open-configuration.ts';
+import { UsageError } from './options.ts';
+import type { ResetPasswordOptions } from './reset-password-options.ts';
+import { StartError } from './start-error.ts';
+
+/** Resolves with a sentence for the operator. Throws UsageError for a bad name or password, StartError for the folder. */
+export async function resetPassword(options: ResetPasswordOptions): Promise<string> {
+  const path = resolve(options['data-dir']);
+  if (!DataFolder.isNode(path)) throw new StartError(`--data-dir: there is no node in ${path}`);
+  const lock = lockDataFolder(path);
+  const store = openConfiguration(path);
+  try {
+    const name = await setAdministrator(store, options);
+    DataFolder.open(path, realRandom).forgetAdministrator();
+    return `The administrator of ${path} is "${name}" with the new password.\n`;
+  } finally {
+    await store[Symbol.asyncDispose]();
+    lock.release();
+  }
+}
+
+async function setAdministrator(
+  store: EmbeddedConfigStore,
+  { username, password }: ResetPasswordOptions,
+): Promise<string> {
+  const policy = passwordPolicySetting(store);
+  await policy.start();
+  const users = createUsers({
+    ...{ store, kdf: realKdf, clock: realClock, random: realRandom, edition: 'enterprise' },
+    targets: targetsOf(new ClusterView(store)),
+    passwordPolicy: () => policy.value,
+  });
+  await users.start();
+  try {
+    const present = users.service.administratorName();
+    if (present === null)
+      throw new StartError('this node was never set up; start it with --username and --password');
+    const name = username ?? present;
+    const [problem] = Object.entries(users.service.administratorProblems(name, password));
+    if (problem !== undefined) throw new UsageError(`--${problem[0]}: ${problem[1]}`);
+    await users.service.setAdministrator(name, password);
+    return name;
+  } finally {
+    users.stop();
+    policy.stop();
+  }
+}
