@@ -4,6 +4,7 @@ import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
+import type { SpareRoom } from '#ports/spare-room.ts';
 import { Authenticator } from './access/authenticator.ts';
 import { RateLimit } from './access/rate-limit.ts';
 import { timestampHeader } from './access/signature.ts';
@@ -59,6 +60,8 @@ export interface CloudOptions {
   clock: Clock;
   random: Random;
   log: Log;
+  /** On the disk of the data folder. */
+  spareRoom?: SpareRoom;
 }
 
 export interface Cloud {

@@ -3,7 +3,7 @@
 import { closeSync, fsyncSync, openSync, statfsSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, Timer } from '#ports/clock.ts';
-import type { SpareRoom } from '#replog/spare-room.ts';
+import type { SpareRoom } from '#ports/spare-room.ts';
 
 const reserveBytes = 8 * 1024 * 1024;
 /** The reserve is not made of what others need: on a small disk it is smaller. */

@@ -9,12 +9,21 @@ export function pinoLog(level: LogLevel): Log {
   );
 }
 
+/** A log on a full disk, or a pipe that nobody reads, fails nothing but itself. */
+function written(write: () => void): void {
+  try {
+    write();
+  } catch {
+    // The line is lost.
+  }
+}
+
 function adapt(logger: Logger): Log {
   return {
-    debug: (event, fields) => logger.debug(fields ?? {}, event),
-    info: (event, fields) => logger.info(fields ?? {}, event),
-    warn: (event, fields) => logger.warn(fields ?? {}, event),
-    error: (event, fields) => logger.error(fields ?? {}, event),
+    debug: (event, fields) => written(() => logger.debug(fields ?? {}, event)),
+    info: (event, fields) => written(() => logger.info(fields ?? {}, event)),
+    warn: (event, fields) => written(() => logger.warn(fields ?? {}, event)),
+    error: (event, fields) => written(() => logger.error(fields ?? {}, event)),
     child: (component, level) => adapt(logger.child({ component }, level === undefined ? {} : { level })),
   };
 }

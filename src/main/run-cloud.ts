@@ -11,7 +11,9 @@ import type { FolderLock } from '#ports/folder-lock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import type { SpareRoom } from '#ports/spare-room.ts';
 import type { CloudOptionValues } from './cloud-options.ts';
+import { DiskReserve } from './disk-reserve.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { pinoLog } from './log.adapter.ts';
 import { applyConfig } from './operator/cloud-config.ts';
@@ -34,11 +36,14 @@ export async function runCloud(given: CloudOptionValues, ending: Ending): Promis
 async function startCloudProcess(given: CloudOptionValues, ending: Ending): Promise<void> {
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
   const log = pinoLog(options['log-level']);
+  const reserve = new DiskReserve(options['data-dir'], realClock);
+  reserve.useForStart();
   const place = await openPlace(options, log);
   const held = await lock(options['data-dir']);
   if (options.config !== undefined) await applyConfig(options.config, place);
-  const cloud = await assemble(options, place, log).catch(explain);
+  const cloud = await assemble(options, place, { log, spareRoom: reserve }).catch(explain);
   const end = async (): Promise<void> => {
+    reserve.stop();
     await cloud.stop();
     held.release();
   };
@@ -52,6 +57,7 @@ async function startCloudProcess(given: CloudOptionValues, ending: Ending): Prom
   // The parent may end at this moment: that is a request to end, and no failure.
   if (process.connected) process.send?.(ready, undefined, undefined, () => {});
   process.stdout.write(summary(api, cloud, options));
+  reserve.keep();
   giveBackWhenIdle();
   // Node does so at a regular end only: after a kill the next start would compile everything again.
   flushCompileCache();
@@ -76,7 +82,7 @@ const listen = ({ api }: Cloud, { host, port }: CloudOptionValues): Promise<stri
 async function assemble(
   options: CloudOptionValues,
   { folder, store, state, secrets }: CloudPlace,
-  log: Log,
+  { log, spareRoom }: { log: Log; spareRoom: SpareRoom },
 ): Promise<Cloud> {
   const operatorAddress = operatorAddressHere();
   const nodesFolder = join(folder.path, 'nodes');
@@ -84,6 +90,7 @@ async function assemble(
   const ports = { clock: realClock, random: realRandom, log };
   return startCloud({
     ...ports,
+    spareRoom,
     store,
     state,
     secrets,

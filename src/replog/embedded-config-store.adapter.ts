@@ -4,6 +4,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { CommitCounter } from '#ports/commit-counter.ts';
 import { FilePlace } from '#ports/file-place.ts';
+import { noSpareRoom, type SpareRoom } from '#ports/spare-room.ts';
 import {
   addChecksum,
   boundState,
@@ -15,7 +16,6 @@ import {
   type StoreRow,
 } from './config-file.adapter.ts';
 import type { ChangeOptions, ConfigStore, Entry } from './config-store.ts';
-import { noSpareRoom, type SpareRoom } from './spare-room.ts';
 import { WatchList } from './watch-list.ts';
 
 /** What must be so for a change: throws when it is not. */
@@ -135,7 +135,7 @@ export class EmbeddedConfigStore implements ConfigStore {
       return true;
     } catch (error) {
       this.#rollBack();
-      throw unwritable(problemOf(error), error);
+      throw problemOf(error);
     }
   }
 
@@ -176,12 +176,22 @@ type Write = (revision: number) => number;
 const unwritable = (reason: string, cause: unknown): UnwritableError =>
   new UnwritableError(`Nothing was changed: ${reason}.`, { cause });
 
+/** After a failed sync nobody knows what the file holds. */
+const failed = (cause: unknown): UnwritableError =>
+  new UnwritableError(
+    `The change may be lost: the configuration file cannot be written: ${(cause as Error).message}.`,
+    { cause },
+  );
+
 const sqliteFull = 13;
+const sqliteIoError = 10;
+const isFromDisk = (error: unknown): boolean =>
+  (((error as { errcode?: number }).errcode ?? 0) & 0xff) === sqliteIoError;
 const isDiskFull = (error: unknown): boolean => (error as { errcode?: number }).errcode === sqliteFull;
 
-function problemOf(error: unknown): string {
-  if (isDiskFull(error)) return 'the disk of the data folder is full';
-  return `the configuration file cannot be written: ${(error as Error).message}`;
+function problemOf(error: unknown): UnwritableError {
+  if (isDiskFull(error)) return unwritable('the disk of the data folder is full', error);
+  return isFromDisk(error) ? failed(error) : unwritable((error as Error).message, error);
 }
 
 function entryOf<T>(row: EntryRow): Entry<T> {

@@ -176,9 +176,22 @@ test('after a failed sync a bucket takes no more writes, says why, and reads go 
   execFileSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl']);
   const failSync = join(folder, 'fail');
   try {
-    const environment = { LD_PRELOAD: library, DIVAN_FAIL_SYNC: failSync };
+    const failConfig = join(folder, 'fail-config');
+    const environment = {
+      LD_PRELOAD: library,
+      DIVAN_FAIL_SYNC: failSync,
+      DIVAN_FAIL_CONFIG_SYNC: failConfig,
+    };
     await using node = await NodeProcess.start({ args, environment });
+    writeFileSync(failConfig, '');
+    const change = await node.request('/internalSettings', 'POST', { maxBucketCount: '20' });
+    assert.deepEqual(
+      [change.status, await change.text()],
+      [500, '["The change may be lost: the configuration file cannot be written: disk I/O error."]'],
+    );
+    rmSync(failConfig);
     const b = await client(node);
+    assert.deepEqual(await healthOf(node), { node: 'healthy', bucket: 'healthy' });
     assert.equal(await set(b, 'before', Buffer.from('1')), success);
     writeFileSync(failSync, '');
     await eventually(async () => assert.equal(await set(b, 'k', Buffer.from('2')), temporaryFailure));
@@ -187,6 +200,8 @@ test('after a failed sync a bucket takes no more writes, says why, and reads go 
     assert.equal(await set(b, 'k', Buffer.from('3')), temporaryFailure, 'a failed sync is not tried again');
     assert.equal((await get(b, 'before')).value.toString(), '1');
     assert.match(node.output, /commit\.failed/);
+    assert.deepEqual(await healthOf(node), { node: 'unhealthy', bucket: 'unhealthy' });
+    assert.match(await (await node.request('/metrics')).text(), /^kv_bucket_writes_refused\{bucket="b"\} 1/m);
     const other = await client(node, 'other');
     assert.equal(await set(other, 'k', Buffer.from('4')), success);
     other.close();
@@ -255,6 +270,15 @@ for (const harm of ['cut', 'flipped'] as const) {
       rmSync(dataDir, { recursive: true });
     }
   });
+}
+
+async function healthOf(node: NodeProcess): Promise<{ node?: string; bucket?: string }> {
+  const of = async (path: string): Promise<string | undefined> => {
+    const { nodes } = (await (await node.request(path)).json()) as { nodes: { status: string }[] };
+    return nodes[0]?.status;
+  };
+  const [whole, bucket] = [await of('/pools/default'), await of('/pools/default/buckets/b')];
+  return { ...(whole && { node: whole }), ...(bucket && { bucket }) };
 }
 
 function fillUp(path: string): void {

@@ -1,7 +1,7 @@
 // Starts a real cloud as a process of its own, on a free port and a fresh data folder, and stops it with all its nodes.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,6 +23,10 @@ export interface CloudSettings {
   environment?: Record<string, string>;
   /** An existing folder; it is kept afterwards, with nodes that still run. */
   dataDir?: string;
+  /** A file that standard error goes to. */
+  logTo?: string;
+  /** Elsewhere than in the data folder. */
+  readyFile?: string;
 }
 
 /** What the API answered. */
@@ -65,16 +69,16 @@ export class CloudProcess {
 
   static async start(settings: CloudSettings = {}): Promise<CloudProcess> {
     const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'divan-cloud-'));
-    const readyFile = join(dataDir, `ready-${process.hrtime.bigint()}.json`);
+    const readyFile = settings.readyFile ?? join(dataDir, `ready-${process.hrtime.bigint()}.json`);
     const args = ['cloud', '--data-dir', dataDir, '--port', '0', '--ready-file', readyFile];
     const launcher = settings.launcher ?? ownLauncher;
     const child = spawn(process.execPath, [launcher, ...args, ...(settings.args ?? [])], {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', settings.logTo === undefined ? 'pipe' : openSync(settings.logTo, 'a')],
       env: { ...process.env, ...settings.environment },
     });
     const printed = { text: '' };
     for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk: Buffer) => {
+      stream?.on('data', (chunk: Buffer) => {
         printed.text = (printed.text + chunk.toString()).slice(-1_000_000);
       });
     }

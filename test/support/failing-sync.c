@@ -1,3 +1,4 @@
+/* While the file named by DIVAN_FAIL_CONFIG_SYNC exists, syncs of config.db and its log fail. */
 /* Preloaded into a node: while the file named by DIVAN_FAIL_SYNC exists, syncs of data files fail as a broken disk's do;
    while the one named by DIVAN_HOLD_SYNC exists, they take for ever, and a file beside it (.held) says that one does. */
 #define _GNU_SOURCE
@@ -14,13 +15,13 @@ static int is_set(const char *variable) {
   return switch_file != NULL && access(switch_file, F_OK) == 0;
 }
 
-static int is_data(int fd) {
+static int is_of(int fd, const char *name) {
   char link[64], path[4096];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   ssize_t length = readlink(link, path, sizeof path - 1);
   if (length < 0) return 0;
   path[length] = 0;
-  return strstr(path, "/data-") != NULL;
+  return strstr(path, name) != NULL;
 }
 
 static void hold(void) {
@@ -31,8 +32,9 @@ static void hold(void) {
 }
 
 static int fails(int fd) {
-  if (is_set("DIVAN_HOLD_SYNC") && is_data(fd)) hold();
-  return is_set("DIVAN_FAIL_SYNC") && is_data(fd);
+  if (is_set("DIVAN_HOLD_SYNC") && is_of(fd, "/data-")) hold();
+  if (is_set("DIVAN_FAIL_CONFIG_SYNC") && is_of(fd, "/config.db")) return 1;
+  return is_set("DIVAN_FAIL_SYNC") && is_of(fd, "/data-");
 }
 
 int fsync(int fd) {

@@ -2,12 +2,15 @@
 // may, then the query and the body; whatever is refused is a goof.
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { UnwritableError } from '#base/unwritable-error.ts';
 import type { ApiDocument } from '#contract/api-document.ts';
 import type { Log } from '#ports/log.ts';
+import type { SpareRoom } from '#ports/spare-room.ts';
 import type { Authenticated } from '../access/authenticator.ts';
 import type { Caller } from '../access/caller.ts';
 import type { Subject, SubjectKind } from '../access/subjects.ts';
 import { Goof, invalid, notFound } from '../answers/goof.ts';
+import { inSpareRoom } from '../store/in-spare-room.ts';
 import { jsonType, takeJsonOnly } from './json-body.ts';
 import { KeptAnswers, type Question } from './kept-answers.ts';
 import { needHost, Refusals, refuseExpectations } from './malformed.ts';
@@ -29,6 +32,7 @@ export interface ApiOptions {
   /** What an id in a path names. */
   find(kind: SubjectKind, id: string): Promise<Subject | undefined>;
   log: Log;
+  spareRoom?: SpareRoom;
   /** For a whole request to arrive. */
   requestTimeoutMs?: number;
 }
@@ -87,9 +91,12 @@ function addDescription(app: FastifyInstance, operations: readonly Operation[]):
 function addRoute(
   app: FastifyInstance,
   { operation, handle }: BoundOperation,
-  { authenticate, find, kept }: ApiOptions & { kept: KeptAnswers },
+  { authenticate, find, kept, spareRoom }: ApiOptions & { kept: KeptAnswers },
 ): void {
-  const answer = (request: FastifyRequest): Promise<Reply> => handle(readRequest(operation, request));
+  const answer = (request: FastifyRequest): Promise<Reply> => {
+    const act = async (): Promise<Reply> => handle(readRequest(operation, request));
+    return operation.method === 'DELETE' ? inSpareRoom(spareRoom, act) : act();
+  };
   // What is kept was answered to somebody who may do and see the same.
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     request.by = await authenticate(request);
@@ -183,6 +190,9 @@ function goofOf(error: Error & { code?: string; statusCode?: number }, log: Log)
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return invalid('content-type: must be application/json');
   if (error.statusCode !== undefined && error.statusCode < 500) return invalid(`body: ${error.message}`);
+  // What is wrong with the disk is for the caller to know: a change may work again later, or elsewhere.
+  if (error instanceof UnwritableError)
+    return new Goof('InternalServerError', `nothing was changed: ${error.message}`);
   log.error('request.failed', { reason: error.message, stack: error.stack });
   return new Goof('InternalServerError', 'the request failed; the log of the cloud says why');
 }

@@ -1,6 +1,8 @@
 // Carries operations out: leases one, runs its steps in order, records each, tries failed ones again with back-off.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import type { SpareRoom } from '#ports/spare-room.ts';
+import { inSpareRoom } from '../store/in-spare-room.ts';
 import type { ClusterRow, OperationRow, Store } from '../store/tables.ts';
 import { type OperationKind, type OperationsStore, waitMaxMs } from './operations.store.ts';
 import type { Plan } from './step.ts';
@@ -24,6 +26,7 @@ export interface WorkerOptions {
   home: string;
   /** Names this process among the owners of leases. */
   owner: string;
+  spareRoom?: SpareRoom;
   clock: Clock;
   log: Log;
 }
@@ -117,7 +120,7 @@ export class Worker {
     for (const operation of await operations.due(home, owner)) {
       if (this.running.size >= atOnce || this.stopped) return;
       if (this.running.has(operation.id) || this.isOccupied(operation)) continue;
-      if (await operations.claim(operation.id, owner)) this.begin(operation);
+      if (await this.freeing(operation, () => operations.claim(operation.id, owner))) this.begin(operation);
     }
   }
 
@@ -161,7 +164,8 @@ export class Worker {
     const step = plan.steps[at] as Plan['steps'][number];
     try {
       const cluster = await this.clusterOf(operation);
-      if (cluster !== undefined) await this.renewing(operation, () => step.run(cluster, givenUp));
+      if (cluster !== undefined)
+        await this.renewing(operation, () => this.freeing(operation, () => step.run(cluster, givenUp)));
     } catch (error) {
       if (!givenUp.aborted) await this.putOff(operation, plan, step.name, error as Error);
       return false;
@@ -172,7 +176,12 @@ export class Worker {
       next === undefined
         ? { state: 'done', owner: null }
         : { step: next.name, attempts: 0, last_error: null };
-    return operations.record(operation.id, owner, progress);
+    return this.freeing(operation, () => operations.record(operation.id, owner, progress));
+  }
+
+  /** What deletes may use the room that is held back. */
+  private freeing<T>({ kind }: OperationRow, act: () => Promise<T>): Promise<T> {
+    return kind === 'delete' ? inSpareRoom(this.options.spareRoom, act) : act();
   }
 
   private clusterOf(operation: OperationRow): Promise<ClusterRow | undefined> {

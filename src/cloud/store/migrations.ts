@@ -1,6 +1,7 @@
 // How the tables came to be, in order. A migration that was released is never changed.
 import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
+import type { StoreSeals } from './state.ts';
 import type { Store } from './tables.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a migration knows the tables of its time, not those of today
@@ -189,8 +190,13 @@ const migrations: Record<string, Migration> = {
 };
 const provider: MigrationProvider = { getMigrations: () => Promise.resolve(migrations) };
 
-/** Brings the tables up to date; several processes may do so at once. */
-export async function migrate(store: Store): Promise<void> {
-  const { error } = await new Migrator({ db: store, provider }).migrateToLatest();
+/** Brings the tables up to date; several processes may do so at once. Damage is found before anything is changed. */
+export async function migrate(store: Store, seals?: StoreSeals): Promise<void> {
+  seals?.check();
+  const migrator = new Migrator({ db: store, provider });
+  const isPending = (await migrator.getMigrations()).some(({ executedAt }) => executedAt === undefined);
+  if (isPending) seals?.release();
+  const { error } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;
+  seals?.keep();
 }

@@ -1,6 +1,8 @@
 // The cloud's database in a file, through the runtime's own SQLite.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely';
+import { UnwritableError } from '#base/unwritable-error.ts';
+import { Seals } from './seals.adapter.ts';
 import type { OpenStore, StoreState } from './state.ts';
 import type { Tables } from './tables.ts';
 
@@ -12,7 +14,9 @@ export function openSqlite(path: string): OpenStore {
     'pragma journal_mode=wal; pragma synchronous=full; pragma foreign_keys=on; pragma busy_timeout=5000',
   );
   const state = new SqliteState(database);
+  const seals = new Seals(database);
   return {
+    seals,
     store: new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(database, state) }) }),
     state,
   };
@@ -25,6 +29,7 @@ function adapt(database: DatabaseSync, state: SqliteState): SqliteDatabase {
     prepare(sql) {
       const known = prepared.get(sql);
       if (known !== undefined) return known;
+      if (sql === 'rollback') return rollbackOf(database);
       if (prepared.size >= statementsKept) prepared.clear();
       const made = statement(
         database.prepare(sql),
@@ -36,26 +41,38 @@ function adapt(database: DatabaseSync, state: SqliteState): SqliteDatabase {
   };
 }
 
+/** A full disk may have ended the transaction already: its error is the one to report. */
+function rollbackOf(database: DatabaseSync): ReturnType<typeof statement> {
+  const made = statement(database.prepare('rollback'), () => {});
+  const nothing = { changes: 0, lastInsertRowid: 0 };
+  return { ...made, run: (parameters) => (database.isTransaction ? made.run(parameters) : nothing) };
+}
+
 type Bound = Parameters<StatementSync['all']>;
 
 /** `before` is told of each run. */
 function statement(prepared: StatementSync, before: () => void) {
+  const run = <T>(act: () => T): T => {
+    before();
+    try {
+      return act();
+    } catch (error) {
+      throw isDiskFull(error) ? new UnwritableError(diskFull, { cause: error }) : error;
+    }
+  };
   return {
     reader: prepared.columns().length > 0,
-    all(parameters: readonly unknown[]) {
-      before();
-      return prepared.all(...(parameters as Bound));
-    },
-    run(parameters: readonly unknown[]) {
-      before();
-      return prepared.run(...(parameters as Bound));
-    },
-    iterate(parameters: readonly unknown[]) {
-      before();
-      return prepared.iterate(...(parameters as Bound));
-    },
+    all: (parameters: readonly unknown[]) => run(() => prepared.all(...(parameters as Bound))),
+    run: (parameters: readonly unknown[]) => run(() => prepared.run(...(parameters as Bound))),
+    iterate: (parameters: readonly unknown[]) => run(() => prepared.iterate(...(parameters as Bound))),
   };
 }
+
+const diskFull = 'the disk of the data folder is full';
+
+/** SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space to enlarge the index of the log. */
+const isDiskFull = (error: unknown): boolean =>
+  [13, 4874].includes((error as { errcode?: number } | null)?.errcode ?? 0);
 
 /** Writes of this connection are counted; those of other processes change the file's version. */
 class SqliteState implements StoreState {

@@ -10,6 +10,18 @@ export interface StoreState {
 export interface OpenStore {
   readonly store: Store;
   readonly state: StoreState;
+  /** Of a database that does not find damage of its files by itself. */
+  readonly seals?: StoreSeals;
+}
+
+/** Checksums over what is stored. */
+export interface StoreSeals {
+  /** Throws, naming what is damaged. */
+  check(): void;
+  /** Before tables change. */
+  release(): void;
+  /** Once they are as they will be. */
+  keep(): void;
 }
 
 /** The time from one change of the store to the next. */

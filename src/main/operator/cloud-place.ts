@@ -62,7 +62,7 @@ function secretsOf({ 'key-file': path }: PlaceOptions, folder: DataFolder): Secr
 async function openStore(options: PlaceOptions, folder: string, log: Log): Promise<OpenStore> {
   const open = await connect(options, folder, log);
   try {
-    await migrate(open.store);
+    await migrate(open.store, open.seals);
   } catch (error) {
     await open.store.destroy();
     throw error;

@@ -1,0 +1,164 @@
+// Finds damage of the cloud's SQLite file, which SQLite itself does not look for: for each table the number of its rows and the sum of
+// their checksums, kept by triggers. A flipped bit in a row, and a row that vanished, are found when the file is opened.
+import type { DatabaseSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+
+interface Seal {
+  name: string;
+  /** Whose values are in the checksums, as JSON. */
+  columns: string;
+  rows: number;
+  /** Modulo 2^32. */
+  sum: number;
+}
+
+const sealTable = 'divan_seals';
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+export class Seals {
+  private readonly database: DatabaseSync;
+
+  /** Every connection that writes needs what this adds to it. */
+  constructor(database: DatabaseSync) {
+    this.database = database;
+    database.function('divan_checksum', { varargs: true, deterministic: true }, (...values) =>
+      crc32(JSON.stringify(values.map(String))),
+    );
+  }
+
+  /** Throws, naming what is damaged. Files of older versions have no seals. */
+  check(): void {
+    this.inTransaction('begin', () => {
+      const { integrity_check: found } = this.database.prepare('pragma integrity_check(1)').get() as {
+        integrity_check: string;
+      };
+      if (found !== 'ok') throw new Error(`it is damaged: ${found}`);
+      if (this.tables().includes(sealTable)) this.checkTables();
+      else if (this.triggers().size > 0) throw new Error(`it is damaged: the table ${sealTable} is missing`);
+    });
+  }
+
+  /** Before tables change. */
+  release(): void {
+    this.inTransaction('begin immediate', () => {
+      for (const name of this.triggers().keys()) this.database.exec(`drop trigger ${quoted(name)}`);
+      this.database.exec(`drop table if exists ${sealTable}`);
+    });
+  }
+
+  /** Seals what has no seal. */
+  keep(): void {
+    const missing = (): string[] => {
+      const sealed = this.tables().includes(sealTable) ? this.seals().map(({ name }) => name) : [];
+      return this.tables().filter((name) => name !== sealTable && !sealed.includes(name));
+    };
+    if (missing().length === 0) return;
+    this.inTransaction('begin immediate', () => {
+      this.database.exec(
+        `create table if not exists ${sealTable}(name text primary key, columns text not null, rows integer not null, sum integer not null) without rowid`,
+      );
+      for (const name of missing()) this.seal(name);
+    });
+  }
+
+  private checkTables(): void {
+    const seals = this.seals();
+    const tables = this.tables().filter((name) => name !== sealTable);
+    const triggers = this.triggers();
+    for (const { name } of seals)
+      if (!tables.includes(name)) throw new Error(`it is damaged: the table ${name} is missing`);
+    for (const name of tables) {
+      const seal = seals.find((one) => one.name === name);
+      const own = this.triggersOf(name);
+      // A table of a migration that was not sealed yet.
+      if (seal === undefined && ![...own.keys()].some((trigger) => triggers.has(trigger))) continue;
+      if (seal === undefined || !this.isWhole(seal))
+        throw new Error(`it is damaged: rows of the table ${name} are not what was written`);
+      for (const [trigger, sql] of own)
+        if (triggers.get(trigger) !== sql) throw new Error(`it is damaged: the trigger ${trigger}`);
+    }
+  }
+
+  private isWhole({ name, columns, rows, sum }: Seal): boolean {
+    const present = this.columnsOf(name);
+    if (columns !== JSON.stringify(present)) return false;
+    const found = this.sumOf(name);
+    return found.rows === rows && found.sum === sum;
+  }
+
+  private seal(name: string): void {
+    const { rows, sum } = this.sumOf(name);
+    const columns = JSON.stringify(this.columnsOf(name));
+    this.database.prepare(`insert into ${sealTable} values (?, ?, ?, ?)`).run(name, columns, rows, sum);
+    for (const sql of this.triggersOf(name).values()) this.database.exec(sql);
+  }
+
+  private sumOf(name: string): { rows: number; sum: number } {
+    const { rows, sum } = this.database
+      .prepare(`select count(*) as rows, total(${this.checksum(name, '')}) as sum from ${quoted(name)}`)
+      .get() as { rows: number; sum: number };
+    return { rows, sum: sum % 2 ** 32 };
+  }
+
+  private triggersOf(name: string): Map<string, string> {
+    const added = this.checksum(name, 'new.');
+    const removed = this.checksum(name, 'old.');
+    const change = (rows: string, sum: string): string =>
+      `update ${sealTable} set rows = rows ${rows}, sum = (sum ${sum}) & 4294967295 where name = '${name}'`;
+    const changes = {
+      insert: change('+ 1', `+ ${added}`),
+      update: change('+ 0', `+ ${added} - ${removed}`),
+      delete: change('- 1', `- ${removed}`),
+    };
+    return new Map(
+      Object.entries(changes).map(([event, sql]) => {
+        const trigger = `divan_seal_${event}_${name}`;
+        return [trigger, `CREATE TRIGGER ${trigger} after ${event} on ${quoted(name)} begin ${sql}; end`];
+      }),
+    );
+  }
+
+  private checksum(name: string, prefix: string): string {
+    const values = this.columnsOf(name).map(
+      (column) => `typeof(${prefix}${quoted(column)}), ${prefix}${quoted(column)}`,
+    );
+    return `divan_checksum(${values.join(', ')})`;
+  }
+
+  private tables(): string[] {
+    return this.names(
+      "select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'",
+    );
+  }
+
+  private triggers(): Map<string, string> {
+    const rows = this.database
+      .prepare(
+        "select name, sql from sqlite_schema where type = 'trigger' and name like 'divan\\_seal%' escape '\\'",
+      )
+      .all() as { name: string; sql: string }[];
+    return new Map(rows.map(({ name, sql }) => [name, sql]));
+  }
+
+  private seals(): Seal[] {
+    return this.database.prepare(`select * from ${sealTable}`).all() as unknown as Seal[];
+  }
+
+  private columnsOf(table: string): string[] {
+    return this.names('select name from pragma_table_info(?) order by cid', table);
+  }
+
+  private names(sql: string, ...values: string[]): string[] {
+    return (this.database.prepare(sql).all(...values) as { name: string }[]).map(({ name }) => name);
+  }
+
+  private inTransaction(begin: string, act: () => void): void {
+    this.database.exec(begin);
+    try {
+      act();
+      this.database.exec('commit');
+    } finally {
+      if (this.database.isTransaction) this.database.exec('rollback');
+    }
+  }
+}

@@ -1,0 +1,99 @@
+// Damage of the cloud's file: found before anything is served or changed.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { aSeed } from '../../../test/support/random.ts';
+import { migrate } from './migrations.ts';
+import { openSqlite } from './sqlite.adapter.ts';
+
+function aFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-seals-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+const names = ['one', 'two', 'three'];
+
+async function fill(path: string, isSealed = true): Promise<void> {
+  const { store, seals } = openSqlite(path);
+  await migrate(store, isSealed ? seals : undefined);
+  for (const name of names) {
+    await store.insertInto('projects').values({ id: name, name: 'before', created_at: 1 }).execute();
+    await store.updateTable('projects').set({ name }).where('id', '=', name).execute();
+  }
+  await store.insertInto('projects').values({ id: 'gone', name: 'gone', created_at: 1 }).execute();
+  await store.deleteFrom('projects').where('id', '=', 'gone').execute();
+  await store
+    .insertInto('facts')
+    .values({ name: 'tenant_id', value: 't' })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: 't' }))
+    .execute();
+  await store.destroy();
+}
+
+async function read(path: string): Promise<unknown> {
+  const { store, seals } = openSqlite(path);
+  try {
+    await migrate(store, seals);
+    const facts = await store.selectFrom('facts').selectAll().execute();
+    return { facts, projects: await store.selectFrom('projects').selectAll().orderBy('id').execute() };
+  } finally {
+    await store.destroy();
+  }
+}
+
+test('a flipped bit anywhere in the file is refused, or changes nothing', async (t) => {
+  const folder = aFolder(t);
+  const path = join(folder, 'cloud.db');
+  await fill(path);
+  const whole = await read(path);
+  const bytes = readFileSync(path);
+  const random = aSeed(t);
+  const flips = Number(process.env['DIVAN_TEST_FLIPS'] ?? 200);
+  let found = 0;
+  for (let i = 0; i < flips; i++) {
+    const changed = Buffer.from(bytes);
+    const at = i < 100 ? i : random(bytes.length);
+    changed[at] = (changed[at] as number) ^ (1 << random(8));
+    const copy = join(folder, `copy-${i}.db`);
+    writeFileSync(copy, changed);
+    const outcome = await read(copy).catch((error: Error) => error);
+    if (outcome instanceof Error) found++;
+    else assert.deepEqual(outcome, whole, `byte ${at}`);
+  }
+  t.diagnostic(`${found} of ${flips} flips refused`);
+  assert.ok(found > 5);
+});
+
+for (const [what, sql, says] of [
+  ['a changed value', "update projects set name = 'onf' where id = 'one'", /rows of the table projects/],
+  ['a row that vanished', "delete from projects where id = 'one'", /rows of the table projects/],
+  ['a changed seal', "update divan_seals set sum = sum + 1 where name = 'facts'", /rows of the table facts/],
+  ['a seal that vanished', "delete from divan_seals where name = 'facts'", /rows of the table facts/],
+] as const) {
+  test(`${what} is named by its table`, async (t) => {
+    const path = join(aFolder(t), 'cloud.db');
+    await fill(path);
+    const other = new DatabaseSync(path);
+    const triggers = other.prepare("select name, sql from sqlite_schema where type = 'trigger'").all();
+    for (const { name } of triggers) other.exec(`drop trigger ${name}`);
+    other.exec(sql);
+    for (const { sql: trigger } of triggers) other.exec(String(trigger));
+    other.close();
+    await assert.rejects(read(path), says);
+  });
+}
+
+test('a file of an older version opens, and is sealed from then on', async (t) => {
+  const path = join(aFolder(t), 'cloud.db');
+  await fill(path, false);
+  const whole = await read(path);
+  const bytes = readFileSync(path);
+  for (let at = -1; (at = bytes.indexOf('three', at + 1)) >= 0; ) bytes.write('thref', at);
+  writeFileSync(path, bytes);
+  assert.deepEqual((whole as { projects: { name: string }[] }).projects.length, names.length);
+  await assert.rejects(read(path), /damaged/);
+});

@@ -1,0 +1,71 @@
+// The cloud on a full disk: it says why, deletes, starts, and is whole again once there is room.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { CloudProcess } from '../support/cloud-process.ts';
+import { needs } from '../support/needs.ts';
+import { eventually } from '../support/node-process.ts';
+
+test('a cloud on a full disk says why it changes nothing, deletes, and starts', {
+  skip: needs('mount'),
+}, async () => {
+  const disk = mkdtempSync(join(tmpdir(), 'divan-cloud-full-'));
+  const dataDir = join(disk, 'cloud');
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'divan-test', disk]);
+  const ballast = join(disk, 'ballast');
+  // Not on the full disk: both starts must be able to say that they are ready.
+  const readyFile = join(tmpdir(), `divan-ready-${process.pid}`);
+  const log = join(disk, 'log');
+  try {
+    const ids: string[] = [];
+    {
+      await using cloud = await CloudProcess.start({ dataDir, logTo: log, readyFile });
+      for (let i = 0; i < 3; i++) ids.push((await project(cloud, `p${i}`)).body.id);
+      await eventually(() => assert.ok(readFileSync(join(dataDir, 'reserve')).length > 4 << 20));
+      fillUp(ballast);
+      await eventually(async () => {
+        const refused = await project(cloud, `more ${process.hrtime.bigint()}`);
+        assert.equal(refused.status, 500);
+        assert.equal(refused.body.message, 'nothing was changed: the disk of the data folder is full');
+      });
+      const deleted = await cloud.request('DELETE', `/v2/projects/${ids.pop()}`);
+      assert.equal(deleted.status, 204, JSON.stringify(deleted.body));
+      assert.equal(await cloud.stop(), 0);
+    }
+    fillUp(join(disk, 'more-ballast'));
+    await using cloud = await CloudProcess.start({
+      dataDir,
+      logTo: log,
+      readyFile,
+    });
+    for (const id of ids) assert.equal((await cloud.request('GET', `/v2/projects/${id}`)).status, 200);
+    assert.equal((await cloud.request('DELETE', `/v2/projects/${ids.pop()}`)).status, 204);
+    rmSync(ballast);
+    await eventually(async () => assert.equal((await project(cloud, 'after')).status, 201));
+    assert.equal(await cloud.stop(), 0);
+  } finally {
+    execFileSync('umount', ['--lazy', disk]);
+    rmSync(disk, { recursive: true });
+  }
+});
+
+const project = (cloud: CloudProcess, name: string) => cloud.request('POST', '/v2/projects', { name });
+
+function fillUp(path: string): void {
+  writeFileSync(path, '');
+  const descriptor = openSync(path, 'a');
+  try {
+    for (let bytes = 1 << 20; bytes >= 1; ) {
+      try {
+        if (writeSync(descriptor, Buffer.alloc(bytes)) < bytes) bytes >>= 1;
+      } catch {
+        bytes >>= 1;
+      }
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
