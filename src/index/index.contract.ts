@@ -30,4 +30,45 @@ export interface IndexReport {
   readonly fileBytes: number;
   /** Of an `IndexProgress`; none while nothing is built. */
   readonly shared?: SharedArrayBuffer;
+  /** Rises when the file is replaced: readers of the old one close it. */
+  readonly generation: number;
+}
+
+/** The node's index service, as the cluster manager uses it. */
+export interface IndexDoor {
+  /** The whole wanted state. Returns at once; the service follows. */
+  apply(wanted: WantedIndexes): void;
+  /** The newest known. */
+  reports(): readonly IndexReport[];
+  /** Asks the service first, so that figures are of now. */
+  refresh(): Promise<void>;
+  onChange(listener: () => void): { stop(): void };
+}
+
+export type NewIndex = Omit<IndexDefinition, 'id'>;
+export type IndexKeyspace = IndexDefinition['keyspace'];
+
+export type CreateOutcome =
+  | { readonly kind: 'created' | 'exists'; readonly id: string }
+  /** `reason` is a sentence that names what would be right. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export interface IndexChange {
+  readonly action: string;
+  readonly replicas?: number;
+}
+
+/** Changes of definitions. Each resolves when the change is stored; what follows from it shows in reports. */
+export interface IndexDefinitions {
+  create(definition: NewIndex): Promise<CreateOutcome>;
+  drop(keyspace: IndexKeyspace, name: string): Promise<'dropped' | 'not found'>;
+  /** The names that do not exist, if any: then nothing is built. */
+  build(keyspace: IndexKeyspace, names: readonly string[]): Promise<readonly string[]>;
+  alter(
+    keyspace: IndexKeyspace,
+    name: string,
+    change: IndexChange,
+  ): Promise<'altered' | 'not found' | { readonly refused: string }>;
+  all(): readonly WantedIndex[];
+  onChange(listener: () => void): { stop(): void };
 }

@@ -8,7 +8,7 @@ import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import type { CompiledDefinition } from '../entries/compiled-definition.ts';
 import { RowMaker } from '../entries/row-maker.ts';
 import { vbucketCount } from '../keys/vbucket-of.ts';
-import { IndexProgress } from '../shared/index-progress.ts';
+import { IndexProgress, unknownSeqno } from '../shared/index-progress.ts';
 import type { DocumentRows, IndexFile } from '../store/index-store.ts';
 import { StreamDocument } from './stream-document.ts';
 import { at, VbPositions } from './vb-positions.ts';
@@ -36,6 +36,8 @@ export class FollowedIndex {
   private readonly positions: VbPositions;
   private readonly stageBytesMax: number;
   private readonly document = new StreamDocument();
+  /** Vbuckets whose stream is open: what the index has of them belongs to the history that the data service has. */
+  private readonly confirmed = new Uint8Array(vbucketCount);
   /** Vbuckets whose first snapshot is under way. */
   private readonly fresh = new Uint8Array(vbucketCount);
   private readonly moved = new Set<number>();
@@ -119,9 +121,15 @@ export class FollowedIndex {
   opened(vb: number, uuid: bigint): void {
     const { positions } = this;
     this.fresh[vb] = Number(this.seqno(vb) === 0);
-    if (positions.uuid[vb] === uuid) return;
+    this.confirmed[vb] = 1;
     positions.uuid[vb] = uuid;
     this.moved.add(vb);
+  }
+
+  /** The data service may have another history of a vbucket (of all of them), until its stream is open again. */
+  doubt(vb?: number): void {
+    this.confirmed.fill(0, vb ?? 0, vb === undefined ? vbucketCount : vb + 1);
+    for (let one = vb ?? 0; one < (vb === undefined ? vbucketCount : vb + 1); one++) this.show(one);
   }
 
   snapshot(vb: number, start: number, end: number): void {
@@ -194,6 +202,7 @@ export class FollowedIndex {
     this.file.remove(vbuckets.size === vbucketCount ? null : vbuckets);
     for (const vb of vbuckets) {
       this.positions.clear(vb);
+      this.confirmed[vb] = 0;
       this.moved.delete(vb);
       this.show(vb);
     }
@@ -231,7 +240,7 @@ export class FollowedIndex {
   private show(vb: number): void {
     const { positions } = this;
     this.progress.setPosition(vb, {
-      completeSeqno: at(positions.complete, vb),
+      completeSeqno: this.confirmed[vb] === 1 ? at(positions.complete, vb) : unknownSeqno,
       uuid: positions.uuid[vb] as bigint,
     });
   }

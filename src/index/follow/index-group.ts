@@ -76,11 +76,6 @@ export class IndexGroup implements FollowerHandler {
     await this.targets;
   }
 
-  /** Asks the data service for the history of a vbucket. */
-  async historyOf(vb: number): Promise<readonly FailoverEntry[]> {
-    return await this.withClient((client) => client.failoverLog(vb));
-  }
-
   /** Where the index is that has the least. */
   positionOf(vb: number): StreamPosition {
     let least = this.indexes[0] as FollowedIndex;
@@ -123,12 +118,14 @@ export class IndexGroup implements FollowerHandler {
   }
 
   lost(reason: Error): void {
+    for (const index of this.indexes) index.doubt();
     this.options.log.debug('index.stream_lost', { bucket: this.options.bucket, reason: reason.message });
     this.learnTargets();
   }
 
   /** All rollbacks of a turn are undone together: each goes over the whole index. */
   rollback(vb: number, seqno: number): Promise<void> {
+    for (const index of this.indexes) index.doubt(vb);
     if (this.indexes.some((index) => index.seqno(vb) > seqno)) this.rolledBack.add(vb);
     this.undoing ??= this.undo().finally(() => {
       this.undoing = null;

@@ -69,12 +69,6 @@ export class BucketIndexes {
     return this.arrange();
   }
 
-  async historyOf(vb: number): Promise<readonly { readonly uuid: bigint; readonly seqno: number }[]> {
-    const [group] = this.groups;
-    if (group === undefined) throw new Error('no index of the bucket is followed');
-    return await group.historyOf(vb);
-  }
-
   report(): IndexReport[] {
     return this.wanted.map((definition) => this.reportOf(definition));
   }
@@ -92,6 +86,7 @@ export class BucketIndexes {
       documentsWaiting: index?.waiting ?? 0,
       leftOut: index?.leftOut ?? 0,
       fileBytes: index?.file.bytes() ?? 0,
+      generation: this.generations.get(id) ?? 0,
       ...(index !== undefined && { shared: index.progress.buffer }),
     };
   }
@@ -190,6 +185,7 @@ export class BucketIndexes {
     try {
       const compiled = this.options.compile(definition);
       const file = this.options.store.open(this.identityOf(definition));
+      this.generations.set(id, (this.generations.get(id) ?? 0) + 1);
       const progress = this.kept.get(id);
       const stageBytesMax = this.options.stageBytesMax();
       this.members.set(
@@ -204,6 +200,8 @@ export class BucketIndexes {
     }
   }
 
+  /** How often the file of an index was opened anew. */
+  private readonly generations = new Map<string, number>();
   /** Shared memory of indexes whose file is replaced: readers hold it. */
   private readonly kept = new Map<string, IndexProgress>();
 

@@ -61,12 +61,6 @@ export class IndexService {
     await this.buckets.get(bucketUuid)?.replaceFile(id);
   }
 
-  async historyOf(bucketUuid: string, vb: number) {
-    const bucket = this.buckets.get(bucketUuid);
-    if (bucket === undefined) throw new Error('the bucket has no indexes');
-    return await bucket.historyOf(vb);
-  }
-
   async stop(): Promise<void> {
     await Promise.all([...this.buckets.values()].map((bucket) => bucket.stop()));
     this.buckets.clear();
@@ -112,5 +106,5 @@ export class IndexService {
 
 const deferredReport = ({ definition }: { definition: IndexDefinition }): IndexReport => ({
   ...{ id: definition.id, state: 'deferred', progress: 0, documentsTaken: 0, documentsWaiting: 0 },
-  ...{ leftOut: 0, fileBytes: 0 },
+  ...{ leftOut: 0, fileBytes: 0, generation: 0 },
 });

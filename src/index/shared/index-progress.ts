@@ -2,6 +2,9 @@
 // compares and waits without a message.
 import { vbucketCount } from '../keys/vbucket-of.ts';
 
+/** Of a vbucket whose history is not confirmed: no wait is satisfied by it. */
+export const unknownSeqno = -1;
+
 const headerWords = 8;
 const bytes = 8 * (headerWords + 2 * vbucketCount);
 

@@ -1,0 +1,137 @@
+// The main thread's side of the index service: starts its thread with the first index, passes on what is wanted, keeps what it
+// reports. A thread that ends by itself is started again: files are whole at any moment.
+import type { Worker } from 'node:worker_threads';
+import { type Deferred, deferred } from '#base/deferred.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { startWorker } from '#ports/worker.ts';
+import type { IndexDoor, IndexReport, WantedIndexes } from '../index.contract.ts';
+import type { IndexThreadCall, IndexThreadData, IndexThreadMessage } from './thread-messages.ts';
+
+export interface IndexHostOptions {
+  /** Known once the data port listens. */
+  readonly data: () => Promise<IndexThreadData>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const restartMs = { first: 100, most: 10_000 } as const;
+const reportMs = 2_000;
+const stopMs = 10_000;
+
+export class IndexHost implements IndexDoor {
+  private readonly options: IndexHostOptions;
+  private readonly listeners = new Set<() => void>();
+  private readonly asked = new Map<number, Deferred<void>>();
+  private worker: Worker | null = null;
+  private starting: Promise<void> | null = null;
+  private wanted: WantedIndexes | null = null;
+  private indexes: readonly IndexReport[] = [];
+  private lastId = 0;
+  private restartInMs: number = restartMs.first;
+  private stopping: Deferred<void> | null = null;
+
+  constructor(options: IndexHostOptions) {
+    this.options = options;
+  }
+
+  get isRunning(): boolean {
+    return this.worker !== null;
+  }
+
+  apply(wanted: WantedIndexes): void {
+    this.wanted = wanted;
+    if (this.worker !== null) this.say({ kind: 'apply', wanted });
+    else if (wanted.indexes.length > 0) this.start();
+  }
+
+  reports(): readonly IndexReport[] {
+    return this.indexes;
+  }
+
+  async refresh(): Promise<void> {
+    if (this.worker === null) return;
+    const id = ++this.lastId;
+    const answer = deferred<void>();
+    this.asked.set(id, answer);
+    this.say({ kind: 'report', id });
+    // A thread that sorts a large build answers later; what it said before does meanwhile.
+    const timer = this.options.clock.after(reportMs, () => answer.resolve());
+    await answer.promise;
+    timer.cancel();
+    this.asked.delete(id);
+  }
+
+  replaceFile(bucketUuid: string, indexId: string): Promise<void> {
+    this.say({ kind: 'replace file', bucketUuid, indexId });
+    return Promise.resolve();
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    this.listeners.add(listener);
+    return { stop: () => void this.listeners.delete(listener) };
+  }
+
+  async stop(): Promise<void> {
+    this.stopping ??= deferred<void>();
+    await this.starting;
+    const { worker } = this;
+    if (worker === null) return;
+    this.say({ kind: 'stop' });
+    const timer = this.options.clock.after(stopMs, () => this.stopping?.resolve());
+    await this.stopping.promise;
+    timer.cancel();
+    await worker.terminate();
+  }
+
+  private start(): void {
+    this.starting ??= this.startThread().finally(() => {
+      this.starting = null;
+    });
+  }
+
+  private async startThread(): Promise<void> {
+    const workerData = await this.options.data();
+    if (this.stopping !== null) return;
+    const worker = startWorker(new URL('./index-thread', import.meta.url), import.meta.url, {
+      name: 'index service',
+      workerData,
+    });
+    worker.on('message', (message: IndexThreadMessage) => this.receive(message));
+    worker.on('error', (error) => this.options.log.error('index.thread_failed', { reason: error.stack }));
+    worker.on('exit', () => this.ended(worker));
+    this.worker = worker;
+    if (this.wanted !== null) this.say({ kind: 'apply', wanted: this.wanted });
+  }
+
+  private say(call: IndexThreadCall): void {
+    this.worker?.postMessage(call);
+  }
+
+  private receive(message: IndexThreadMessage): void {
+    if (message.kind === 'log') this.options.log[message.level](message.event, message.fields);
+    else if (message.kind === 'stopped') this.stopping?.resolve();
+    else {
+      this.restartInMs = restartMs.first;
+      this.indexes = message.indexes;
+      if (message.id !== undefined) this.asked.get(message.id)?.resolve();
+      for (const listener of [...this.listeners]) listener();
+    }
+  }
+
+  /** Queries do without indexes until they are followed again. */
+  private ended(worker: Worker): void {
+    if (this.worker !== worker) return;
+    this.worker = null;
+    for (const answer of this.asked.values()) answer.resolve();
+    this.stopping?.resolve();
+    if (this.stopping !== null) return;
+    this.indexes = this.indexes.map((report) => ({ ...report, state: 'building' }));
+    for (const listener of [...this.listeners]) listener();
+    this.options.log.warn('index.thread_restarts', { inMs: this.restartInMs });
+    this.options.clock.after(this.restartInMs, () => {
+      if (this.stopping === null) this.start();
+    });
+    this.restartInMs = Math.min(2 * this.restartInMs, restartMs.most);
+  }
+}

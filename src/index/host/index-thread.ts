@@ -1,0 +1,70 @@
+// The thread of the index service: starts with a node's first index, and reports to the main thread when something changes.
+import { parentPort, workerData } from 'node:worker_threads';
+import { assert } from '#base/assert.ts';
+import { realClock, type Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import { compileDefinition } from '../entries/compile-definition.ts';
+import { IndexService } from '../service/index-service.ts';
+import { IndexFolder } from '../store/index-folder.adapter.ts';
+import type { IndexThreadCall, IndexThreadData, IndexThreadMessage } from './thread-messages.ts';
+
+/** Progress of builds is reported so often; states at once. */
+const progressMs = 200;
+
+assert(parentPort !== null, 'the index service runs in a worker thread');
+const port = parentPort;
+const { folder, address, account } = workerData as IndexThreadData;
+const say = (message: IndexThreadMessage): void => port.postMessage(message);
+
+const logTo = (component: string): Log => {
+  const at =
+    (level: 'debug' | 'info' | 'warn' | 'error') => (event: string, fields?: Record<string, unknown>) =>
+      say({ kind: 'log', level, event, fields: { component, ...fields } });
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: logTo };
+};
+
+let isReportDue = false;
+let progress: Timer | null = null;
+
+const service = new IndexService({
+  ...{ address, account, clock: realClock, random: realRandom, log: logTo('index') },
+  store: new IndexFolder(folder, logTo('index')),
+  compile: compileDefinition,
+  changed: reportSoon,
+});
+
+port.on('message', (call: IndexThreadCall) => void take(call));
+giveBackWhenIdle({ worthBytes: 4 << 20 });
+
+async function take(call: IndexThreadCall): Promise<void> {
+  if (call.kind === 'apply') {
+    reportSoon();
+    await service.apply(call.wanted);
+    reportSoon();
+  } else if (call.kind === 'replace file') await service.replaceFile(call.bucketUuid, call.indexId);
+  else if (call.kind === 'report') say({ kind: 'report', id: call.id, indexes: service.report() });
+  else await stop();
+}
+
+/** Changes of one turn are one report. */
+function reportSoon(): void {
+  if (isReportDue) return;
+  isReportDue = true;
+  realClock.soon(() => {
+    isReportDue = false;
+    const indexes = service.report();
+    say({ kind: 'report', indexes });
+    const isBuilding = indexes.some(({ state }) => state === 'building');
+    progress?.cancel();
+    progress = isBuilding ? realClock.after(progressMs, reportSoon) : null;
+  });
+}
+
+async function stop(): Promise<void> {
+  progress?.cancel();
+  await service.stop();
+  say({ kind: 'stopped' });
+  port.close();
+}

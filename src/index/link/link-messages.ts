@@ -1,0 +1,34 @@
+// What a query thread and the main thread say to each other about indexes.
+import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
+import type { IndexChange, IndexKeyspace, IndexReport, NewIndex } from '../index.contract.ts';
+
+export type LinkCall =
+  | { readonly id: number; readonly method: 'create'; readonly definition: NewIndex }
+  | { readonly id: number; readonly method: 'drop'; readonly keyspace: IndexKeyspace; readonly name: string }
+  | {
+      readonly id: number;
+      readonly method: 'build';
+      readonly keyspace: IndexKeyspace;
+      readonly names: readonly string[];
+    }
+  | {
+      readonly id: number;
+      readonly method: 'alter';
+      readonly keyspace: IndexKeyspace;
+      readonly name: string;
+      readonly change: IndexChange;
+    }
+  /** A file that a scan could not read. */
+  | { readonly id: number; readonly method: 'damaged'; readonly bucketUuid: string; readonly indexId: string };
+
+/** Answers to calls, and the newest state: all of it each time. */
+export type LinkMessage =
+  | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
+  | { readonly kind: 'failure'; readonly id: number; readonly reason: string }
+  | {
+      readonly kind: 'state';
+      readonly indexes: readonly {
+        readonly definition: IndexDefinition;
+        readonly report: IndexReport | undefined;
+      }[];
+    };

@@ -1,0 +1,93 @@
+// Changes of index definitions for statements: asks the main thread, waits for what comes of it, and answers with published errors.
+import type { IndexAdmin, IndexDefinition, IndexStatus } from '#sqlpp/datastore/indexes.ts';
+import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import type { CreateOutcome } from '../index.contract.ts';
+import type { IndexCatalogue } from '../scan/index-catalogue.ts';
+import type { LinkCalls } from './linked-indexes.ts';
+
+export class LinkedIndexAdmin implements IndexAdmin {
+  private readonly calls: Pick<LinkCalls, 'call'>;
+  private readonly catalogue: IndexCatalogue;
+
+  constructor(calls: Pick<LinkCalls, 'call'>, catalogue: IndexCatalogue) {
+    this.calls = calls;
+    this.catalogue = catalogue;
+  }
+
+  async create(
+    definition: Omit<IndexDefinition, 'id'>,
+    { ifNotExists, signal }: { ifNotExists: boolean; signal: AbortSignal },
+  ): Promise<void> {
+    const outcome = await this.calls.call<CreateOutcome>({ method: 'create', definition });
+    if (outcome.kind === 'refused') throw sqlError(5000, outcome.reason);
+    if (outcome.kind === 'exists') {
+      if (ifNotExists) return;
+      throw sqlError(4300, definition.name);
+    }
+    await this.untilReady([outcome.id], signal);
+  }
+
+  async drop(keyspace: Keyspace, name: string, { ifExists }: { ifExists: boolean }): Promise<void> {
+    const id = this.catalogue.named(keyspace, name)?.definition.id;
+    const outcome = await this.calls.call<'dropped' | 'not found'>({ method: 'drop', keyspace, name });
+    if (outcome === 'not found') {
+      if (ifExists) return;
+      throw notFound(keyspace, name);
+    }
+    // No statement that comes after it is planned with the index.
+    const forever = new AbortController().signal;
+    if (id !== undefined) await this.catalogue.until(() => this.catalogue.find(id) === undefined, forever);
+  }
+
+  async build(keyspace: Keyspace, names: readonly string[], signal: AbortSignal): Promise<void> {
+    const missing = await this.calls.call<readonly string[]>({ method: 'build', keyspace, names });
+    const [first] = missing;
+    if (first !== undefined) throw notFound(keyspace, first);
+    const ids = names.map((name) => this.catalogue.named(keyspace, name)?.definition.id);
+    await this.untilReady(
+      ids.filter((id) => id !== undefined),
+      signal,
+      true,
+    );
+  }
+
+  async alter(
+    keyspace: Keyspace,
+    name: string,
+    change: { readonly action: string; readonly replicas?: number },
+  ): Promise<void> {
+    type Outcome = 'altered' | 'not found' | { readonly refused: string };
+    const outcome = await this.calls.call<Outcome>({ method: 'alter', keyspace, name, change });
+    if (outcome === 'not found') throw notFound(keyspace, name);
+    if (typeof outcome === 'object') throw sqlError(5000, outcome.refused);
+  }
+
+  /** Online, or known where it waits for BUILD INDEX. */
+  private async untilReady(ids: readonly string[], signal: AbortSignal, isBuild = false): Promise<void> {
+    const statusOf = (id: string): IndexStatus | undefined =>
+      this.catalogue.all().find(({ definition }) => definition.id === id);
+    const isReady = (id: string): boolean => {
+      const status = statusOf(id);
+      if (status?.state === 'offline' || status?.state === 'online') return true;
+      return !isBuild && status?.state === 'deferred';
+    };
+    const wereThere = new Set<string>();
+    const isDone = (id: string): boolean => {
+      const isThere = this.catalogue.find(id) !== undefined;
+      if (isThere) wereThere.add(id);
+      // Dropped meanwhile.
+      return isReady(id) || (!isThere && wereThere.has(id));
+    };
+    await this.catalogue.until(() => ids.map(isDone).every(Boolean), signal);
+    for (const id of ids) {
+      const status = statusOf(id);
+      if (status === undefined) throw sqlError(5000, 'the index was dropped before it was complete');
+      if (status.state === 'offline')
+        throw sqlError(5000, `index ${status.definition.name} cannot be built: ${status.message ?? ''}`);
+    }
+  }
+}
+
+const notFound = (keyspace: Keyspace, name: string) =>
+  sqlErrorWith(12016, { cause: `GSI index ${name} not found on ${keyspaceText(keyspace.name)}` });

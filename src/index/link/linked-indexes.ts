@@ -1,0 +1,88 @@
+// A query thread's indexes: scans in the thread itself, changes of definitions by messages to the main thread.
+import type { MessagePort } from 'node:worker_threads';
+import { type Deferred, deferred } from '#base/deferred.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { IndexAdmin, IndexDefinition } from '#sqlpp/datastore/indexes.ts';
+import { IndexCatalogue } from '../scan/index-catalogue.ts';
+import { IndexScans } from '../scan/index-scans.ts';
+import type { KeyDirections } from '../spans/intervals.ts';
+import type { IndexReaders } from '../store/index-store.ts';
+import { LinkedIndexAdmin } from './linked-index-admin.ts';
+import type { LinkCall, LinkMessage } from './link-messages.ts';
+
+export interface LinkedIndexesOptions {
+  /** From `IndexLinks.connect`, transferred to this thread. */
+  readonly port: MessagePort;
+  readonly readers: IndexReaders;
+  readonly clock: Clock;
+  readonly directions: (definition: IndexDefinition) => KeyDirections;
+}
+
+export interface LinkedIndexes {
+  readonly indexes: IndexScans;
+  readonly admin: IndexAdmin;
+  /** All indexes of all keyspaces, for the catalog. */
+  readonly catalogue: IndexCatalogue;
+  close(): void;
+}
+
+/** Resolves when the state of the indexes is known. */
+export async function connectIndexes(options: LinkedIndexesOptions): Promise<LinkedIndexes> {
+  const { port } = options;
+  const catalogue = new IndexCatalogue();
+  const calls = new LinkCalls(port);
+  const known = deferred<void>();
+  port.on('message', (message: LinkMessage) => {
+    if (message.kind !== 'state') return calls.answer(message);
+    catalogue.set(message.indexes);
+    known.resolve();
+  });
+  port.on('close', () => calls.close());
+  const damaged = ({ id, keyspace }: IndexDefinition): void => {
+    // What comes of it shows in the state.
+    calls
+      .call({ method: 'damaged', bucketUuid: keyspace.bucketUuid, indexId: id })
+      .catch(() => {});
+  };
+  const indexes = new IndexScans({ ...options, catalogue, damaged });
+  await known.promise;
+  return {
+    ...{ indexes, catalogue, admin: new LinkedIndexAdmin(calls, catalogue) },
+    close() {
+      indexes.close();
+      port.close();
+    },
+  };
+}
+
+type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
+
+export class LinkCalls {
+  private readonly port: MessagePort;
+  private readonly waiting = new Map<number, Deferred<unknown>>();
+  private lastId = 0;
+
+  constructor(port: MessagePort) {
+    this.port = port;
+  }
+
+  call<T>(call: WithoutId<LinkCall>): Promise<T> {
+    const id = ++this.lastId;
+    const answer = deferred<unknown>();
+    this.waiting.set(id, answer);
+    this.port.postMessage({ ...call, id });
+    return answer.promise as Promise<T>;
+  }
+
+  answer(message: Exclude<LinkMessage, { kind: 'state' }>): void {
+    const waiting = this.waiting.get(message.id);
+    this.waiting.delete(message.id);
+    if (message.kind === 'result') waiting?.resolve(message.result);
+    else waiting?.reject(new Error(message.reason));
+  }
+
+  close(): void {
+    for (const waiting of this.waiting.values()) waiting.reject(new Error('the index service stopped'));
+    this.waiting.clear();
+  }
+}

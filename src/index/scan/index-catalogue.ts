@@ -1,0 +1,90 @@
+// Which indexes there are and how they stand, as a query thread knows it: one snapshot after the other, from the main thread.
+import type { IndexDefinition, IndexStatus } from '#sqlpp/datastore/indexes.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import type { IndexReport } from '../index.contract.ts';
+import { IndexProgress } from '../shared/index-progress.ts';
+
+export interface CataloguedIndex {
+  readonly definition: IndexDefinition;
+  /** undefined: the service has not heard of it yet. */
+  readonly report: IndexReport | undefined;
+}
+
+interface Entry extends CataloguedIndex {
+  readonly progress: IndexProgress | undefined;
+}
+
+export class IndexCatalogue {
+  private entries = new Map<string, Entry>();
+  private byKeyspace = new Map<string, Entry[]>();
+  private readonly listeners = new Set<() => void>();
+
+  set(indexes: readonly CataloguedIndex[]): void {
+    const before = this.entries;
+    this.entries = new Map(indexes.map((index) => [index.definition.id, entryOf(index, before)]));
+    this.byKeyspace = Map.groupBy(this.entries.values(), ({ definition }) =>
+      keyOf(definition.keyspace),
+    ) as Map<string, Entry[]>;
+    for (const listener of [...this.listeners]) listener();
+  }
+
+  of(keyspace: Keyspace): readonly IndexStatus[] {
+    return (this.byKeyspace.get(keyOf(keyspace)) ?? []).map(statusOf);
+  }
+
+  all(): readonly IndexStatus[] {
+    return [...this.entries.values()].map(statusOf);
+  }
+
+  find(id: string): (CataloguedIndex & { readonly progress: IndexProgress | undefined }) | undefined {
+    return this.entries.get(id);
+  }
+
+  named(keyspace: Keyspace, name: string): IndexStatus | undefined {
+    return this.of(keyspace).find(({ definition }) => definition.name === name);
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    this.listeners.add(listener);
+    return { stop: () => void this.listeners.delete(listener) };
+  }
+
+  /** Resolves when a snapshot fulfils the condition. Rejects with the signal's reason. */
+  async until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (isSo()) return;
+    await new Promise<void>((resolve, reject) => {
+      const stop = (): void => {
+        changes.stop();
+        signal.removeEventListener('abort', abort);
+      };
+      const abort = (): void => {
+        stop();
+        reject(signal.reason as Error);
+      };
+      const changes = this.onChange(() => {
+        if (!isSo()) return;
+        stop();
+        resolve();
+      });
+      signal.addEventListener('abort', abort);
+    });
+  }
+}
+
+const keyOf = ({ bucketUuid, collectionId }: Keyspace): string => `${bucketUuid}/${collectionId}`;
+
+function entryOf(index: CataloguedIndex, before: ReadonlyMap<string, Entry>): Entry {
+  const known = before.get(index.definition.id)?.progress;
+  const shared = index.report?.shared;
+  if (shared === undefined) return { ...index, progress: known };
+  return { ...index, progress: known?.buffer === shared ? known : new IndexProgress(shared) };
+}
+
+const statusOf = ({ definition, report, progress }: Entry): IndexStatus => ({
+  definition,
+  state: report?.state ?? (definition.isDeferred ? 'deferred' : 'building'),
+  progress: report?.progress ?? 0,
+  ...(report?.message !== undefined && { message: report.message }),
+  lastScanMs: progress?.lastScanMs ?? 0,
+});

@@ -1,0 +1,265 @@
+// Scans over index files, in the thread that runs the query. Rows come in pages; all pages of a scan are of one moment of the index,
+// unless it takes very long.
+import type { Clock } from '#ports/clock.ts';
+import type {
+  IndexDefinition,
+  Indexes,
+  IndexFigures,
+  IndexRow,
+  IndexScan,
+  IndexStatus,
+} from '#sqlpp/datastore/indexes.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import type { IndexProgress } from '../shared/index-progress.ts';
+import { intervalsOf, type KeyDirections, type KeyInterval } from '../spans/intervals.ts';
+import {
+  type IndexReader,
+  type IndexReaders,
+  MissingIndexFileError,
+  type StoredRow,
+} from '../store/index-store.ts';
+import { waitFor } from './consistency.ts';
+import type { IndexCatalogue } from './index-catalogue.ts';
+import { ReaderPool } from './reader-pool.ts';
+import { RowDecoder } from './row-decoder.ts';
+
+export interface IndexScansOptions {
+  readonly catalogue: IndexCatalogue;
+  readonly readers: IndexReaders;
+  readonly clock: Clock;
+  /** How each position of an index's keys is written. */
+  readonly directions: (definition: IndexDefinition) => KeyDirections;
+  /** An index file that cannot be read. */
+  readonly damaged: (index: IndexDefinition, reason: Error) => void;
+}
+
+type ScanBasis = Omit<IndexScan, 'keys' | 'isReverse' | 'offset' | 'limit'>;
+
+const pageRows = { first: 64, most: 1_024 } as const;
+/** The writer's log cannot shrink while a scan keeps its moment: after this the scan goes on with a later one. */
+const momentMs = 30_000;
+/** More intervals are not counted in one statement. */
+const countedIntervalsMax = 200;
+
+export class IndexScans implements Indexes {
+  private readonly options: IndexScansOptions;
+  private readonly pool: ReaderPool;
+  private readonly changes: { stop(): void };
+
+  constructor(options: IndexScansOptions) {
+    const { catalogue } = options;
+    this.options = options;
+    this.pool = new ReaderPool(options.readers);
+    this.changes = catalogue.onChange(() =>
+      this.pool.keepOnly((id, generation) => catalogue.find(id)?.report?.generation === generation),
+    );
+  }
+
+  of(keyspace: Keyspace): readonly IndexStatus[] {
+    return this.options.catalogue.of(keyspace);
+  }
+
+  async *scan(scan: IndexScan): AsyncGenerator<readonly IndexRow[]> {
+    const { clock, directions } = this.options;
+    const progress = await this.ready(scan);
+    const startedMs = clock.monotonicMs();
+    const rows = new ScanRows(scan, new RowDecoder(scan.keys, directionsOf(scan.index, directions)));
+    const intervals = this.intervalsOf(scan);
+    if (scan.isReverse) intervals.reverse();
+    const { reader, generation } = this.open(scan.index);
+    const moment = this.limitMoment(reader);
+    let isBroken = false;
+    try {
+      for (const interval of intervals) {
+        if (rows.isDone) break;
+        yield* this.interval(reader, interval, scan, rows);
+      }
+    } catch (error) {
+      isBroken = true;
+      throw this.readFailure(scan.index, error);
+    } finally {
+      moment.end();
+      if (isBroken) reader.close();
+      else this.pool.give(scan.index.id, generation, reader);
+      const micros = (clock.monotonicMs() - startedMs) * 1_000;
+      progress.addScan({ rows: rows.answered, micros, atMs: clock.wallMs() });
+    }
+  }
+
+  async count(scan: ScanBasis): Promise<number> {
+    const { clock } = this.options;
+    const progress = await this.ready(scan);
+    const startedMs = clock.monotonicMs();
+    const intervals = this.intervalsOf(scan);
+    const { reader, generation } = this.open(scan.index);
+    try {
+      const count = scan.isDistinct
+        ? distinctCount(reader, intervals)
+        : intervals.reduce((total, interval) => total + reader.count(interval), 0);
+      this.pool.give(scan.index.id, generation, reader);
+      const micros = (clock.monotonicMs() - startedMs) * 1_000;
+      progress.addScan({ rows: 1, micros, atMs: clock.wallMs() });
+      return count;
+    } catch (error) {
+      reader.close();
+      throw this.readFailure(scan.index, error);
+    }
+  }
+
+  figures({ id }: IndexDefinition): Promise<IndexFigures> {
+    const found = this.options.catalogue.find(id);
+    return Promise.resolve({ rows: found?.progress?.rows ?? 0, diskBytes: found?.report?.fileBytes ?? 0 });
+  }
+
+  close(): void {
+    this.changes.stop();
+    this.pool.close();
+  }
+
+  private async *interval(
+    reader: IndexReader,
+    interval: KeyInterval,
+    scan: IndexScan,
+    rows: ScanRows,
+  ): AsyncGenerator<readonly IndexRow[]> {
+    let after: StoredRow | null = null;
+    let limit: number = Math.min(pageRows.first, rows.left);
+    for (;;) {
+      scan.signal.throwIfAborted();
+      this.entryOf(scan.index);
+      const page: readonly StoredRow[] = reader.page(interval, { after, isReverse: scan.isReverse, limit });
+      const answer = rows.take(page, interval);
+      if (answer.length > 0) yield answer;
+      after = page.at(-1) ?? null;
+      if (page.length < limit || rows.isDone) return;
+      limit = pageRows.most;
+    }
+  }
+
+  /** Also of a scan whose rows nobody takes. */
+  private limitMoment(reader: IndexReader): { end(): void } {
+    const { clock } = this.options;
+    const refresh = (): void => {
+      reader.refresh();
+      timer = clock.after(momentMs, refresh);
+    };
+    let timer = clock.after(momentMs, refresh);
+    return { end: () => timer.cancel() };
+  }
+
+  private intervalsOf({ index, spans }: ScanBasis): KeyInterval[] {
+    return intervalsOf(spans, directionsOf(index, this.options.directions));
+  }
+
+  /** Resolves when the scan may begin. */
+  private async ready({ index, consistency, waitMs, signal }: ScanBasis): Promise<IndexProgress> {
+    await waitFor({
+      ...{ consistency, waitMs, signal, clock: this.options.clock },
+      isOnline: () => this.entryOf(index).report?.state === 'online',
+      progress: () => this.entryOf(index).progress,
+    });
+    return this.entryOf(index).progress as IndexProgress;
+  }
+
+  /** @throws SqlError when the index was dropped or cannot be used */
+  private entryOf({ id, name }: IndexDefinition) {
+    const found = this.options.catalogue.find(id);
+    if (found === undefined) throw sqlErrorWith(12016, { cause: `index ${name} does not exist` });
+    if (found.report?.state === 'offline')
+      throw sqlError(5000, `index ${name} is offline: ${found.report.message ?? 'its file cannot be used'}`);
+    return found;
+  }
+
+  private open(index: IndexDefinition): { reader: IndexReader; generation: number } {
+    const generation = this.entryOf(index).report?.generation ?? 0;
+    try {
+      return { reader: this.pool.take(index.keyspace.bucketUuid, index.id, generation), generation };
+    } catch (error) {
+      throw this.readFailure(index, error);
+    }
+  }
+
+  /** What the file refuses to tell can be made again from the documents. */
+  private readFailure(index: IndexDefinition, error: unknown): unknown {
+    const isOfFile =
+      error instanceof MissingIndexFileError || (error as { errcode?: number }).errcode !== undefined;
+    if (!isOfFile) return error;
+    this.options.damaged(index, error as Error);
+    const text = `index ${index.name} cannot be read and is built again: ${(error as Error).message}`;
+    return sqlErrorWith(5000, { isRetryable: true }, text);
+  }
+}
+
+/** Which rows of the pages a scan answers: those it accepts, each document once if so wanted, behind the offset, up to the limit. */
+class ScanRows {
+  answered = 0;
+  private readonly decoder: RowDecoder;
+  private readonly seen: Set<string> | null;
+  private readonly isFiltered: boolean;
+  private toSkip: number;
+  private toAnswer: number;
+
+  constructor({ offset, limit, isDistinct }: IndexScan, decoder: RowDecoder) {
+    this.decoder = decoder;
+    this.seen = isDistinct ? new Set() : null;
+    this.isFiltered = isDistinct;
+    this.toSkip = offset;
+    this.toAnswer = limit;
+  }
+
+  get isDone(): boolean {
+    return this.toAnswer <= 0;
+  }
+
+  /** How many rows a first page needs at most. */
+  get left(): number {
+    return this.isFiltered ? Number.POSITIVE_INFINITY : Math.max(1, this.toSkip + this.toAnswer);
+  }
+
+  take(page: readonly StoredRow[], { accepts }: KeyInterval): IndexRow[] {
+    const rows: IndexRow[] = [];
+    for (const { key, id } of page) {
+      if (this.isDone) break;
+      if (accepts !== null && !accepts(key)) continue;
+      if (this.seen !== null && !this.isNew(this.seen, id)) continue;
+      if (this.toSkip > 0) {
+        this.toSkip--;
+        continue;
+      }
+      this.toAnswer--;
+      rows.push({ id, keys: this.decoder.keysOf(key) });
+    }
+    this.answered += rows.length;
+    return rows;
+  }
+
+  private isNew(seen: Set<string>, id: string): boolean {
+    const before = seen.size;
+    seen.add(id);
+    return seen.size > before;
+  }
+}
+
+function distinctCount(reader: IndexReader, intervals: readonly KeyInterval[]): number {
+  if (intervals.length <= countedIntervalsMax) return reader.countDistinct(intervals);
+  const seen = new Set<string>();
+  for (const interval of intervals) {
+    let after: StoredRow | null = null;
+    for (;;) {
+      const page: readonly StoredRow[] = reader.page(interval, {
+        after,
+        isReverse: false,
+        limit: pageRows.most,
+      });
+      for (const { key, id } of page) if (interval.accepts?.(key) ?? true) seen.add(id);
+      after = page.at(-1) ?? null;
+      if (page.length < pageRows.most) break;
+    }
+  }
+  return seen.size;
+}
+
+const ofId: KeyDirections = [{ isDescending: false }];
+const directionsOf = (index: IndexDefinition, of: IndexScansOptions['directions']): KeyDirections =>
+  index.isPrimary ? ofId : of(index);

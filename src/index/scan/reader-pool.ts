@@ -1,0 +1,50 @@
+// Open readers of index files, kept for the next scan: opening one takes longer than most scans.
+import type { IndexReader, IndexReaders } from '../store/index-store.ts';
+
+const idleMax = 64;
+
+interface Idle {
+  readonly key: string;
+  readonly reader: IndexReader;
+}
+
+export class ReaderPool {
+  private readonly readers: IndexReaders;
+  /** Least recently used first. */
+  private idle: Idle[] = [];
+
+  constructor(readers: IndexReaders) {
+    this.readers = readers;
+  }
+
+  /** `generation` tells a file from one that took its place. */
+  take(bucketUuid: string, indexId: string, generation: number): IndexReader {
+    const key = keyOf(indexId, generation);
+    const place = this.idle.findLastIndex((one) => one.key === key);
+    if (place < 0) return this.readers.open(bucketUuid, indexId);
+    const [found] = this.idle.splice(place, 1);
+    return (found as Idle).reader;
+  }
+
+  give(indexId: string, generation: number, reader: IndexReader): void {
+    reader.refresh();
+    this.idle.push({ key: keyOf(indexId, generation), reader });
+    if (this.idle.length > idleMax) this.idle.shift()?.reader.close();
+  }
+
+  /** Closes readers of files that are not in use any more. */
+  keepOnly(isKept: (indexId: string, generation: number) => boolean): void {
+    this.idle = this.idle.filter(({ key, reader }) => {
+      const [id = '', generation] = key.split('/');
+      const kept = isKept(id, Number(generation));
+      if (!kept) reader.close();
+      return kept;
+    });
+  }
+
+  close(): void {
+    this.keepOnly(() => false);
+  }
+}
+
+const keyOf = (indexId: string, generation: number): string => `${indexId}/${generation}`;
