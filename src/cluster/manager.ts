@@ -7,6 +7,7 @@
 //   await manager.start(ports);                    // the ports that really listen; the data service follows from here
 //   await manager.certificates.ready;              // then TLS listeners with `tls.current()`, and again on `tls.onChange`
 //   await manager.stop();
+
 import type { Authority } from '#auth/authority.ts';
 import type { Kdf } from '#auth/kdf.ts';
 import type { SecretBox } from '#auth/secret-box.ts';
@@ -14,6 +15,7 @@ import type { BoundRoute } from '#contract/route.ts';
 import type { ClusterHooks } from '#http/pipeline.ts';
 import type { RequestMeter } from '#http/request-meter.ts';
 import type { Throttle } from '#http/throttle.ts';
+import type { IndexDefinitions, IndexDoor } from '#index/index.contract.ts';
 import type { Metrics } from '#metrics/metrics.feature.ts';
 import { rangeRoutes } from '#metrics/range/range.routes.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -43,6 +45,8 @@ import { SettingsStore } from './config/settings.store.ts';
 import { Listening } from './encryption/listening.ts';
 import { createEvents, type Events, type OpenJournal } from './events/events.feature.ts';
 import { firstConfiguration, ownEntry } from './first-configuration.ts';
+import { IndexesService } from './indexes/indexes.service.ts';
+import { noIndexService } from './indexes/no-index-service.ts';
 import { requestThrottles } from './internal-settings/request-throttles.ts';
 import type { ProcessFigures } from './metrics/machine-metrics.ts';
 import { managerMetrics } from './metrics/metrics.feature.ts';
@@ -81,6 +85,8 @@ export interface MachinePorts {
 export interface ClusterManagerOptions extends MachinePorts {
   store: ConfigStore;
   kv: AgentDeps['kv'];
+  /** The index service, where there is one. */
+  indexes?: IndexDoor;
   kdf: Kdf;
   /** Encrypts what must be kept and shown to others, under the data folder's key. */
   secrets: SecretBox;
@@ -117,6 +123,8 @@ export interface ClusterManager {
   readonly listening: Listening;
   /** Whom connections are taken from; known from `open` on. */
   readonly clients: Pick<ClientAllowlist, 'admitted' | 'onChange'>;
+  /** Definitions of indexes; known from `open` on. */
+  readonly indexes: IndexDefinitions;
   readonly product: Product;
   /** Whoever notices what operators must be mailed says so here. */
   readonly alerts: AlertSink;
@@ -154,6 +162,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     tls: security.tlsFor('clusterManager'),
     listening,
     clients,
+    indexes: features.indexes,
     product,
     alerts,
     events: events.log,
@@ -208,6 +217,7 @@ function createFeatures(options: ClusterManagerOptions) {
   return {
     ...{ view, policy, users, security, clients, listening, data, events, alerts, alertList, alertWatch },
     certificates: { ...certificates, ready: readiness() },
+    indexes: new IndexesService({ ...options, view, door: options.indexes ?? noIndexService }),
     product: productOf(options.release, options.edition),
     compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),
     metrics: managerMetrics({ ...options, registry: options.metrics.registry, view, data }),
@@ -227,6 +237,7 @@ function restRoutes(options: ClusterManagerOptions, features: Features): BoundRo
       ...options,
       ...features,
       metrics: options.metrics,
+      indexDoor: options.indexes ?? noIndexService,
       security: security.service,
       administrators: users.service,
     }),
@@ -253,7 +264,7 @@ function lifecycle(
   const { alerts, alertWatch } = features;
   const { ready } = certificates;
   /** What follows the configuration. */
-  const followers = [users, policy, certificates.clientAuth, security, clients];
+  const followers = [users, policy, certificates.clientAuth, security, clients, features.indexes];
   return {
     async open() {
       await firstConfiguration(options);
@@ -265,6 +276,7 @@ function lifecycle(
     async start(ports) {
       await ownEntry(options, ports);
       data.start();
+      features.indexes.follow();
       events.start(features.product);
       compactor.start();
       alertWatch.start();

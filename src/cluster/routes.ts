@@ -1,5 +1,6 @@
 // The services of the cluster manager put together, and all their routes.
 import type { BoundRoute } from '#contract/route.ts';
+import type { IndexDoor } from '#index/index.contract.ts';
 import type { Metrics } from '#metrics/metrics.feature.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
@@ -26,6 +27,8 @@ import type { Product } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
 import { dataSettingsRoutes } from './data-settings/data-settings.routes.ts';
 import { NetworkService } from './encryption/network.service.ts';
+import { indexRoutes } from './indexes/indexes.routes.ts';
+import type { IndexesService } from './indexes/indexes.service.ts';
 import { internalSettingsRoutes } from './internal-settings/internal-settings.routes.ts';
 import { Moments } from './nodes/moments.ts';
 import { nodeRoutes } from './nodes/nodes.routes.ts';
@@ -47,6 +50,8 @@ export interface ClusterParts {
   system: System;
   surroundings: NodeSurroundings;
   security: SecurityService;
+  indexes: IndexesService;
+  indexDoor: IndexDoor;
   alerts: AlertsService;
   alertList: AlertList;
   certificates: Certificates;
@@ -91,6 +96,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...autoCompactionRoutes(new AutoCompactionService(new SettingsStore(parts.store), parts.edition)),
     ...autoFailoverRoutes({ ...parts, service: new FailoverSettingsService(new SettingsStore(parts.store)) }),
     ...certificateRoutes(parts),
+    ...indexRoutes({ ...parts, door: parts.indexDoor, settings: new SettingsStore(parts.store) }),
     ...severalNodesRoutes(),
   ];
 }

@@ -28,6 +28,12 @@ export interface IndexReport {
   /** Documents with keys above a limit. */
   readonly leftOut: number;
   readonly fileBytes: number;
+  readonly rows: number;
+  /** Milliseconds since 1970; 0: never. */
+  readonly lastScanMs: number;
+  readonly scans: number;
+  readonly scannedRows: number;
+  readonly scanMicros: number;
   /** Of an `IndexProgress`; none while nothing is built. */
   readonly shared?: SharedArrayBuffer;
   /** Rises when the file is replaced: readers of the old one close it. */

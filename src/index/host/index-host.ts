@@ -6,6 +6,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { startWorker } from '#ports/worker.ts';
 import type { IndexDoor, IndexReport, WantedIndexes } from '../index.contract.ts';
+import { IndexProgress } from '../shared/index-progress.ts';
 import type { IndexThreadCall, IndexThreadData, IndexThreadMessage } from './thread-messages.ts';
 
 export interface IndexHostOptions {
@@ -45,8 +46,11 @@ export class IndexHost implements IndexDoor {
     else if (wanted.indexes.length > 0) this.start();
   }
 
+  /** With the figures of this moment where they are shared. */
   reports(): readonly IndexReport[] {
-    return this.indexes;
+    return this.indexes.map((report) =>
+      report.shared === undefined ? report : { ...report, ...new IndexProgress(report.shared).figures() },
+    );
   }
 
   async refresh(): Promise<void> {

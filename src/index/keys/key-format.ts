@@ -29,3 +29,15 @@ export const residualBias = 0x8000;
 export const hasResidual = (double: number): boolean =>
   (double >= exactIntegersEnd && double <= integersEnd) ||
   (double <= -exactIntegersEnd && double >= -integersEnd);
+
+/** Behind the first three bytes of the pairs that begin with it, an unpaired high surrogate has this byte: it sorts before them. */
+export const unpairedByte = 2;
+/** First byte of an unpaired low surrogate: behind all pairs. */
+export const lowSurrogateByte = 0xf8;
+
+/** An unpaired surrogate in a text: behind all other symbols, by its first unit among the pairs. */
+export function surrogateBytes(unit: number): number[] {
+  if (unit >= 0xdc00) return [lowSurrogateByte, 0x80 | ((unit >> 6) & 0x0f), 0x80 | (unit & 0x3f)];
+  const [lead = 0, second = 0, third = 0] = Buffer.from(String.fromCharCode(unit, 0xdc00));
+  return [lead, second, third, unpairedByte];
+}

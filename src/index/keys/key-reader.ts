@@ -1,6 +1,13 @@
 // Reads index keys back into values: a covering scan answers from them alone. Damaged bytes throw KeyFormatError, never anything else.
 import { Binary, newObject, setMember, type Value } from '#sqlpp/values/value.ts';
-import { escapeByte, hasResidual, KeyType, residualBias } from './key-format.ts';
+import {
+  escapeByte,
+  hasResidual,
+  KeyType,
+  lowSurrogateByte,
+  residualBias,
+  unpairedByte,
+} from './key-format.ts';
 
 /** A writer accepts no deeper keys: each level takes at least one byte of a key's bounded length. */
 const depthMax = 16_384;
@@ -178,16 +185,25 @@ function textOf(text: Uint8Array): string {
   return decoded.includes('\ufffd') ? textWithSurrogates(text) : decoded;
 }
 
-/** As `utf8Slice`, but an unpaired surrogate that was written by itself comes back as it was. */
+/** As usual, but unpaired surrogates come back as they were. */
 function textWithSurrogates(text: Uint8Array): string {
   let decoded = '';
   let start = 0;
-  for (let at = 0; at + 2 < text.length; at++) {
-    const second = text[at + 1] as number;
-    if (text[at] !== 0xed || second < 0xa0) continue;
-    const surrogate = 0xd000 | ((second & 0x3f) << 6) | ((text[at + 2] as number) & 0x3f);
-    decoded += Buffer.from(text.subarray(start, at)).toString() + String.fromCharCode(surrogate);
-    start = at + 3;
+  for (let at = 0; at < text.length; at++) {
+    const [unit, length] = unpairedAt(text, at);
+    if (length === 0) continue;
+    decoded += Buffer.from(text.subarray(start, at)).toString() + String.fromCharCode(unit);
+    start = at + length;
+    at = start - 1;
   }
   return decoded + Buffer.from(text.subarray(start)).toString();
+}
+
+/** The unpaired surrogate that begins at a byte, and its length; length 0: there is none. */
+function unpairedAt(text: Uint8Array, at: number): [unit: number, length: number] {
+  const [lead = 0, second = 0, third = 0, fourth = 0] = text.subarray(at, at + 4);
+  if (lead === lowSurrogateByte) return [0xdc00 | ((second & 0x0f) << 6) | (third & 0x3f), 3];
+  if (lead < 0xf0 || fourth !== unpairedByte) return [0, 0];
+  const pair = Buffer.from([lead, second, third, 0x80]).toString();
+  return [pair.charCodeAt(0), 4];
 }

@@ -1,6 +1,6 @@
 // Writes index keys in their order-preserving form into one buffer that grows up to a limit.
 import { Binary, RawJson, type Value, type ValueObject } from '#sqlpp/values/value.ts';
-import { escapeByte, hasResidual, KeyType, residualBias } from './key-format.ts';
+import { escapeByte, hasResidual, KeyType, residualBias, surrogateBytes } from './key-format.ts';
 
 const initialBytes = 256;
 const textBytes = new TextEncoder();
@@ -195,14 +195,13 @@ export class KeyWriter {
   }
 }
 
-/** Of a text with unpaired surrogates each one is written by itself, as three bytes: none is lost, and the order is kept. */
+/** Of a text with unpaired surrogates each one is written by itself, at its place in the order. */
 function utf8Of(text: string): Uint8Array {
   if (text.isWellFormed()) return textBytes.encode(text);
   const bytes: number[] = [];
   for (const symbol of text) {
     const point = symbol.codePointAt(0) as number;
-    if (point >= 0xd800 && point <= 0xdfff)
-      bytes.push(0xed, 0x80 | ((point >> 6) & 0x3f), 0x80 | (point & 0x3f));
+    if (point >= 0xd800 && point <= 0xdfff) bytes.push(...surrogateBytes(point));
     else bytes.push(...textBytes.encode(symbol));
   }
   return Uint8Array.from(bytes);

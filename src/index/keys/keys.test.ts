@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { collate } from '#sqlpp/values/collation.ts';
 import { Binary, newObject, setMember, type Value } from '#sqlpp/values/value.ts';
 import { KeyFormatError, KeyReader } from './key-reader.ts';
 import { KeyTooLongError, KeyWriter } from './key-writer.ts';
@@ -160,58 +161,4 @@ function printedSeed(): { seed: number } {
   const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
   console.log(`seed ${seed}`);
   return { seed };
-}
-
-// The collation, written down a second time and by other means than the encoding.
-const rankOf = (value: Value): number => {
-  if (value === undefined) return 0;
-  if (value === null) return 1;
-  if (typeof value === 'boolean') return value ? 3 : 2;
-  if (typeof value === 'number' || typeof value === 'bigint') return 4;
-  if (typeof value === 'string') return 5;
-  if (value instanceof Binary) return 8;
-  return Array.isArray(value) ? 6 : 7;
-};
-
-function collate(one: Value, other: Value): number {
-  const ranks = rankOf(one) - rankOf(other);
-  if (ranks !== 0) return ranks;
-  if (typeof one === 'string') return collateTexts(one, other as string);
-  if (one instanceof Binary) return Buffer.compare(one.bytes, (other as Binary).bytes);
-  if (Array.isArray(one)) return collateArrays(one, other as Value[]);
-  if (typeof one === 'object' && one !== null) return collateObjects(one as never, other as never);
-  return collateNumbers(one as number, other as number);
-}
-
-function collateNumbers(one: number | bigint, other: number | bigint): number {
-  const [isOneNaN, isOtherNaN] = [Number.isNaN(one), Number.isNaN(other)];
-  if (isOneNaN || isOtherNaN) return Number(isOtherNaN) - Number(isOneNaN);
-  return one < other ? -1 : Number(one > other);
-}
-
-function collateTexts(one: string, other: string): number {
-  const [these, those] = [[...one], [...other]].map((symbols) =>
-    symbols.map((symbol) => symbol.codePointAt(0) ?? 0),
-  );
-  return collateArrays(these as number[], those as number[]);
-}
-
-function collateArrays(one: readonly Value[], other: readonly Value[]): number {
-  for (let at = 0; at < Math.min(one.length, other.length); at++) {
-    const difference = collate(one[at], other[at]);
-    if (difference !== 0) return difference;
-  }
-  return one.length - other.length;
-}
-
-function collateObjects(one: Record<string, Value>, other: Record<string, Value>): number {
-  const [names, otherNames] = [Object.keys(one), Object.keys(other)];
-  if (names.length !== otherNames.length) return names.length - otherNames.length;
-  for (const name of [...new Set([...names, ...otherNames])].sort(collateTexts)) {
-    if (!(name in one)) return 1;
-    if (!(name in other)) return -1;
-    const difference = collate(one[name], other[name]);
-    if (difference !== 0) return difference;
-  }
-  return 0;
 }

@@ -19,7 +19,12 @@ export type LinkCall =
       readonly change: IndexChange;
     }
   /** A file that a scan could not read. */
-  | { readonly id: number; readonly method: 'damaged'; readonly bucketUuid: string; readonly indexId: string };
+  | {
+      readonly id: number;
+      readonly method: 'damaged';
+      readonly bucketUuid: string;
+      readonly indexId: string;
+    };
 
 /** Answers to calls, and the newest state: all of it each time. */
 export type LinkMessage =

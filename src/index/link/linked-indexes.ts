@@ -7,8 +7,8 @@ import { IndexCatalogue } from '../scan/index-catalogue.ts';
 import { IndexScans } from '../scan/index-scans.ts';
 import type { KeyDirections } from '../spans/intervals.ts';
 import type { IndexReaders } from '../store/index-store.ts';
-import { LinkedIndexAdmin } from './linked-index-admin.ts';
 import type { LinkCall, LinkMessage } from './link-messages.ts';
+import { LinkedIndexAdmin } from './linked-index-admin.ts';
 
 export interface LinkedIndexesOptions {
   /** From `IndexLinks.connect`, transferred to this thread. */
@@ -40,9 +40,7 @@ export async function connectIndexes(options: LinkedIndexesOptions): Promise<Lin
   port.on('close', () => calls.close());
   const damaged = ({ id, keyspace }: IndexDefinition): void => {
     // What comes of it shows in the state.
-    calls
-      .call({ method: 'damaged', bucketUuid: keyspace.bucketUuid, indexId: id })
-      .catch(() => {});
+    calls.call({ method: 'damaged', bucketUuid: keyspace.bucketUuid, indexId: id }).catch(() => {});
   };
   const indexes = new IndexScans({ ...options, catalogue, damaged });
   await known.promise;

@@ -9,7 +9,7 @@ import type { CompiledDefinition } from '../entries/compiled-definition.ts';
 import { FollowedIndex } from '../follow/followed-index.ts';
 import { IndexGroup } from '../follow/index-group.ts';
 import type { IndexReport } from '../index.contract.ts';
-import type { IndexProgress } from '../shared/index-progress.ts';
+import { type IndexProgress, noScans } from '../shared/index-progress.ts';
 import type { FileIdentity, IndexStore } from '../store/index-store.ts';
 import { fingerprintOf } from './fingerprint.ts';
 
@@ -87,6 +87,7 @@ export class BucketIndexes {
       leftOut: index?.leftOut ?? 0,
       fileBytes: index?.file.bytes() ?? 0,
       generation: this.generations.get(id) ?? 0,
+      ...(index?.progress.figures() ?? noScans),
       ...(index !== undefined && { shared: index.progress.buffer }),
     };
   }

@@ -6,6 +6,7 @@ import type { Random } from '#ports/random.ts';
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import type { CompiledDefinition } from '../entries/compiled-definition.ts';
 import type { IndexReport, WantedIndexes } from '../index.contract.ts';
+import { noScans } from '../shared/index-progress.ts';
 import type { IndexStore } from '../store/index-store.ts';
 import { BucketIndexes } from './bucket-indexes.ts';
 
@@ -107,4 +108,5 @@ export class IndexService {
 const deferredReport = ({ definition }: { definition: IndexDefinition }): IndexReport => ({
   ...{ id: definition.id, state: 'deferred', progress: 0, documentsTaken: 0, documentsWaiting: 0 },
   ...{ leftOut: 0, fileBytes: 0, generation: 0 },
+  ...noScans,
 });

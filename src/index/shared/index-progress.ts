@@ -8,6 +8,17 @@ export const unknownSeqno = -1;
 const headerWords = 8;
 const bytes = 8 * (headerWords + 2 * vbucketCount);
 
+export interface ScanFigures {
+  readonly rows: number;
+  readonly lastScanMs: number;
+  readonly scans: number;
+  readonly scannedRows: number;
+  readonly scanMicros: number;
+}
+
+/** Of an index that nobody can scan yet. */
+export const noScans: ScanFigures = { rows: 0, lastScanMs: 0, scans: 0, scannedRows: 0, scanMicros: 0 };
+
 /** Places of 64-bit words in the header. The first is two 32-bit words: a counter of commits, and one unused. */
 const Word = { rows: 1, lastScanMs: 2, scans: 3, scannedRows: 4, scanMicros: 5 } as const;
 
@@ -41,6 +52,11 @@ export class IndexProgress {
 
   get scanMicros(): number {
     return this.get(Word.scanMicros);
+  }
+
+  figures(): ScanFigures {
+    const { rows, lastScanMs, scans, scannedRows, scanMicros } = this;
+    return { rows, lastScanMs, scans, scannedRows, scanMicros };
   }
 
   /** Of a scan that ended. */

@@ -1,0 +1,19 @@
+// What the cluster manager shows of indexes.
+import { shape } from '#contract/json-schema.ts';
+import { defineRoute } from '#contract/route.ts';
+import { managerIndexShape } from '#index/rest/index-records.contract.ts';
+
+export const GetIndexStatus = defineRoute({
+  id: 'indexes.status',
+  method: 'GET',
+  path: '/indexStatus',
+  access: { kind: 'permission', permission: 'cluster.settings.indexes!read' },
+  answer: {
+    json: shape.object({
+      indexes: shape.array(managerIndexShape),
+      version: shape.integer,
+      warnings: shape.array(shape.string),
+    }),
+  },
+  doc: 'All indexes with their states and progress.',
+});

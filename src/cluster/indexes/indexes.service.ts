@@ -1,0 +1,209 @@
+// Definitions of indexes: names, limits and what is to be built are one invariant for each bucket, in one key. The index service
+// follows; collections and buckets that go take their indexes along.
+import type {
+  CreateOutcome,
+  IndexChange,
+  IndexDefinitions,
+  IndexDoor,
+  IndexKeyspace,
+  NewIndex,
+  WantedIndex,
+} from '#index/index.contract.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import { type ConfigStore, type Entry, update } from '#replog/config-store.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import {
+  type IndexesState,
+  indexesKey,
+  indexesPrefix,
+  noIndexes,
+  type StoredIndex,
+} from './indexes-state.ts';
+
+/** Of a node. */
+export const indexCountMax = 1_000;
+export const indexNameMax = 220;
+const idBytes = 8;
+const mib = 1024 * 1024;
+
+export interface IndexesDeps {
+  readonly store: ConfigStore;
+  readonly view: ClusterView;
+  readonly door: IndexDoor;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export class IndexesService implements IndexDefinitions {
+  readonly #deps: IndexesDeps;
+  readonly #states = new Map<string, IndexesState>();
+  readonly #listeners = new Set<() => void>();
+  readonly #watches: { stop(): void }[] = [];
+
+  constructor(deps: IndexesDeps) {
+    this.#deps = deps;
+  }
+
+  /** From here on the definitions are known; the index service follows from `follow` on. */
+  async start(): Promise<void> {
+    const { store } = this.#deps;
+    this.#watches.push(await store.watch(indexesPrefix, (key, entry) => this.#take(key, entry)));
+  }
+
+  follow(): void {
+    this.#watches.push(this.#deps.view.onChange(() => this.#follow()));
+    this.#follow();
+  }
+
+  stop(): void {
+    for (const watch of this.#watches.splice(0)) watch.stop();
+    this.#listeners.clear();
+  }
+
+  all(): readonly WantedIndex[] {
+    return [...this.#states].flatMap(([uuid, { byId }]) =>
+      Object.values(byId).filter(({ definition }) => this.#isThere(uuid, definition.keyspace)),
+    );
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    this.#listeners.add(listener);
+    return { stop: () => void this.#listeners.delete(listener) };
+  }
+
+  async create(wanted: NewIndex): Promise<CreateOutcome> {
+    const { keyspace } = wanted;
+    const refusal = this.#refusal(wanted);
+    if (refusal !== null) return { kind: 'refused', reason: refusal };
+    const id = Buffer.from(this.#deps.random.bytes(idBytes)).toString('hex');
+    let outcome: CreateOutcome = { kind: 'created', id };
+    await this.#change(keyspace.bucketUuid, (state) => {
+      const same = named(state, keyspace, wanted.name);
+      outcome = same ? { kind: 'exists', id: same.definition.id } : { kind: 'created', id };
+      if (same) return state;
+      const stored: StoredIndex = { definition: { ...wanted, id }, isBuilt: !wanted.isDeferred };
+      return { byId: { ...state.byId, [id]: stored } };
+    });
+    return outcome;
+  }
+
+  async drop(keyspace: IndexKeyspace, name: string): Promise<'dropped' | 'not found'> {
+    let outcome: 'dropped' | 'not found' = 'not found';
+    await this.#change(keyspace.bucketUuid, (state) => {
+      const found = named(state, keyspace, name);
+      outcome = found ? 'dropped' : 'not found';
+      return found ? without(state, [found.definition.id]) : state;
+    });
+    return outcome;
+  }
+
+  async build(keyspace: IndexKeyspace, names: readonly string[]): Promise<readonly string[]> {
+    let missing: readonly string[] = [];
+    await this.#change(keyspace.bucketUuid, (state) => {
+      missing = names.filter((name) => !named(state, keyspace, name));
+      if (missing.length > 0) return state;
+      const built = names.map((name) => named(state, keyspace, name) as StoredIndex);
+      const changed = built.map((index) => [index.definition.id, { ...index, isBuilt: true }]);
+      return { byId: { ...state.byId, ...Object.fromEntries(changed) } };
+    });
+    return missing;
+  }
+
+  async alter(
+    keyspace: IndexKeyspace,
+    name: string,
+    { action, replicas = 0 }: IndexChange,
+  ): Promise<'altered' | 'not found' | { readonly refused: string }> {
+    const state = this.#states.get(keyspace.bucketUuid) ?? noIndexes;
+    if (!named(state, keyspace, name)) return 'not found';
+    if (action === 'replica_count') return replicas === 0 ? 'altered' : { refused: tooFewNodes(replicas) };
+    if (action === 'move')
+      return { refused: 'Fail to alter index: there is one indexer node, so that an index cannot move' };
+    if (action === 'drop_replica')
+      return { refused: 'Fail to alter index: the index has no replica to drop' };
+    return {
+      refused: `Fail to alter index: action is one of move, replica_count, drop_replica, and not "${action}"`,
+    };
+  }
+
+  #refusal({ keyspace, name, replicas }: NewIndex): string | null {
+    if (!this.#isThere(keyspace.bucketUuid, keyspace)) return 'Keyspace not found: it was dropped meanwhile';
+    const type = this.#deps.view.buckets.byUuid[keyspace.bucketUuid]?.type;
+    if (type === 'cache') return 'Fails to create index: buckets of type cache have no indexes';
+    if (name.length === 0 || Buffer.byteLength(name) > indexNameMax)
+      return `Fails to create index: a name has 1 to ${indexNameMax} bytes`;
+    if (replicas > 0) return tooFewNodes(replicas);
+    const isFull = this.all().length >= indexCountMax;
+    return isFull ? `Fails to create index: a node has at most ${indexCountMax} indexes` : null;
+  }
+
+  async #change(bucketUuid: string, change: (state: IndexesState) => IndexesState): Promise<void> {
+    const { value } = await update(this.#deps.store, indexesKey(bucketUuid), noIndexes, change, {
+      freesSpace: true,
+    });
+    // The watch tells the same; callers go on with what they have just written.
+    this.#states.set(bucketUuid, value);
+    this.#changed();
+  }
+
+  #take(key: string, entry: Entry | null): void {
+    const uuid = key.slice(indexesPrefix.length);
+    if (entry === null) this.#states.delete(uuid);
+    else this.#states.set(uuid, entry.value as IndexesState);
+    this.#changed();
+  }
+
+  #changed(): void {
+    if (this.#watches.length > 1) this.#follow();
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  #follow(): void {
+    const { view, door } = this.#deps;
+    door.apply({
+      indexes: this.all(),
+      memoryQuotaBytes: view.cluster.quotas.indexMemoryQuota * mib,
+    });
+    this.#removeOrphans().catch((error: Error) =>
+      this.#deps.log.warn('indexes.cleanup_failed', { reason: error.message }),
+    );
+  }
+
+  /** Definitions of buckets and collections that are gone. */
+  async #removeOrphans(): Promise<void> {
+    const { store, view } = this.#deps;
+    for (const [uuid, { byId }] of this.#states) {
+      if (view.buckets.byUuid[uuid] === undefined) {
+        const entry = await store.get(indexesKey(uuid));
+        if (entry !== null) await store.delete(indexesKey(uuid), entry.revision);
+        continue;
+      }
+      const gone = Object.values(byId).filter(({ definition }) => !this.#isThere(uuid, definition.keyspace));
+      if (gone.length === 0 || view.buckets.byUuid[uuid]?.state !== 'ready') continue;
+      const ids = gone.map(({ definition }) => definition.id);
+      await update(store, indexesKey(uuid), noIndexes, (state) => without(state, ids));
+    }
+  }
+
+  #isThere(bucketUuid: string, { collectionId }: IndexKeyspace): boolean {
+    const { view } = this.#deps;
+    if (view.buckets.byUuid[bucketUuid]?.state !== 'ready') return false;
+    return view
+      .manifest(bucketUuid)
+      .scopes.some((scope) => scope.collections.some(({ uid }) => Number.parseInt(uid, 16) === collectionId));
+  }
+}
+
+const tooFewNodes = (replicas: number): string =>
+  `Fails to create index.  There are not enough indexer nodes to create index with replica count of ${replicas}.`;
+
+const named = ({ byId }: IndexesState, keyspace: IndexKeyspace, name: string): StoredIndex | undefined =>
+  Object.values(byId).find(
+    ({ definition }) =>
+      definition.name === name && definition.keyspace.collectionId === keyspace.collectionId,
+  );
+
+const without = ({ byId }: IndexesState, ids: readonly string[]): IndexesState => ({
+  byId: Object.fromEntries(Object.entries(byId).filter(([id]) => !ids.includes(id))),
+});

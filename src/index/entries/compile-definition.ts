@@ -1,0 +1,77 @@
+// From a definition's texts to what decides about a document's rows.
+import type { IndexDefinition, IndexKey } from '#sqlpp/datastore/indexes.ts';
+import { parseExpression } from '#sqlpp/text/parser.ts';
+import type { AllKeys, Expression, FlattenKeys, KeyTerm } from '#sqlpp/tree/query.ts';
+import { resolve } from '#sqlpp/values/json-parse.ts';
+import type { Value } from '#sqlpp/values/value.ts';
+import type { ArrayKey, CompiledDefinition, IndexedDocument, PlainKey } from './compiled-definition.ts';
+import { compileKeyExpression } from './key-expression.ts';
+
+export function compileDefinition({ keys, condition }: IndexDefinition): CompiledDefinition {
+  return {
+    condition: condition === undefined ? null : conditionOf(condition),
+    keys: keys.map(keyOf),
+  };
+}
+
+function conditionOf(text: string): (document: IndexedDocument) => boolean {
+  const evaluate = compileKeyExpression(parseExpression(text));
+  return (document) => resolve(evaluate(document)) === true;
+}
+
+function keyOf(key: IndexKey): PlainKey | ArrayKey {
+  const expression = parseExpression(key.expression);
+  if (expression.kind === 'all keys') return arrayKey(key, expression);
+  const { isDescending, includesMissing } = key;
+  return { kind: 'plain', isDescending, includesMissing, evaluate: compileKeyExpression(expression) };
+}
+
+function arrayKey(key: IndexKey, node: AllKeys): ArrayKey {
+  const { of, depth } = flattened(node.of);
+  const flat = flattenKeysOf(node.of);
+  const evaluate = compileKeyExpression(of);
+  const tuple = flat === null ? (value: Value) => [value] : (value: Value) => membersOf(value, flat.length);
+  return {
+    kind: 'array',
+    isDistinct: node.isDistinct,
+    positions: flat ?? [key],
+    evaluate(document) {
+      const value = resolve(evaluate(document));
+      if (value === undefined) return 'missing';
+      if (!Array.isArray(value)) return [tuple(value)];
+      const elements = depth === 0 ? (value as readonly Value[]) : (value.flat(depth) as readonly Value[]);
+      return elements.map((element) => tuple(element));
+    },
+  };
+}
+
+/** Array keys within array keys: their arrays are one. FLATTEN_KEYS becomes an object with a member for each of its keys. */
+function flattened(of: Expression): { of: Expression; depth: number } {
+  if (of.kind !== 'comprehension') return { of, depth: 0 };
+  const { value } = of;
+  if (value.kind === 'flatten keys') return { of: { ...of, value: objectOf(value) }, depth: 0 };
+  if (value.kind !== 'all keys') return { of, depth: 0 };
+  const inner = flattened(value.of);
+  return { of: { ...of, value: inner.of }, depth: inner.depth + 1 };
+}
+
+function flattenKeysOf(of: Expression): readonly KeyTerm[] | null {
+  if (of.kind !== 'comprehension') return null;
+  if (of.value.kind === 'flatten keys') return of.value.keys;
+  return of.value.kind === 'all keys' ? flattenKeysOf(of.value.of) : null;
+}
+
+/** An object leaves out what is MISSING, and so keeps it apart from NULL. */
+const objectOf = ({ keys, at }: FlattenKeys): Expression => ({
+  kind: 'object',
+  members: keys.map(({ expression }, position) => ({
+    name: { kind: 'constant', value: String(position), at },
+    value: expression,
+  })),
+  at,
+});
+
+function membersOf(value: Value, count: number): Value[] {
+  const object = resolve(value) as Readonly<Record<string, Value>> | undefined | null;
+  return Array.from({ length: count }, (_, position) => object?.[String(position)]);
+}
