@@ -24,6 +24,7 @@ import type { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.
 import type { NodeOptions } from './node-options.ts';
 import { openConfiguration } from './open-configuration.ts';
 import { OpenPorts } from './open-ports.ts';
+import { OwnServices } from './own-services.ts';
 import { release } from './release.ts';
 import { opening } from './start-error.ts';
 
@@ -61,6 +62,7 @@ export class Node {
   private isStarting = true;
   private readonly kv: KvAdmin;
   private readonly store: EmbeddedConfigStore;
+  private readonly services: OwnServices;
   readonly manager: ClusterManager;
   readonly metrics: Metrics;
 
@@ -83,13 +85,20 @@ export class Node {
     });
     this.stops.push({ name: 'configuration', stop: () => this.store[Symbol.asyncDispose]() });
     this.metrics = this.stopping('metrics', metricsIn(join(dataFolder, 'metrics'), log.child('metrics')));
+    this.services = this.stopping(
+      'services',
+      new OwnServices({
+        ...{ dataFolder, log, operatorAddress: options['operator-address'] },
+        host: () => this.localHost,
+      }),
+    );
     this.manager = this.stopping('manager', this.createManager(dataFolder, secrets));
   }
 
   /** Opens every port. The REST port answers first; the rest follows as its needs are there. */
   async start(): Promise<void> {
     const { manager, ports } = this;
-    await manager.open();
+    await Promise.all([manager.open(), this.services.prepare()]);
     this.followClients();
     const data = this.startData();
     const rest = await this.serve(manager.routes, manager.throttles.rest);
@@ -101,6 +110,7 @@ export class Node {
     await manager.certificates.ready;
     await this.startTls(rest, capi, dist);
     const { port, tlsPort } = await data;
+    this.services.dataListens(port);
     Object.assign(ports, { kv: port, kvSSL: tlsPort });
     await this.followListening(dist);
     await manager.start(ports);
@@ -176,6 +186,7 @@ export class Node {
         compact: (uuid, order) => kv.compact(uuid, order),
         cancelCompaction: (uuid, origin) => kv.cancelCompaction(uuid, origin),
       },
+      indexes: this.services.index,
       kdf: realKdf,
       secrets,
       clock: realClock,
@@ -200,13 +211,19 @@ export class Node {
   private apply(desired: KvDesired) {
     this.desired = desired;
     const clients = this.admitted(desired.clients ?? null);
-    return this.kv.apply({ ...desired, clients, users: [...desired.users, ...this.ownAccounts] });
+    const users = [...desired.users, ...this.services.accounts, ...this.ownAccounts];
+    return this.kv.apply({ ...desired, clients: this.withServices(clients), users });
   }
 
   /** This process checks itself before it is ready; an operator does so from an address that is admitted anyway. */
   private admitted(clients: readonly string[] | null): readonly string[] | null {
     const isOwnNeeded = this.isStarting && this.options['operator-address'] === undefined;
     return clients === null || !isOwnNeeded ? clients : [...clients, '127.0.0.0/8', '::1', this.localHost];
+  }
+
+  /** Only the data port: the services have no other. */
+  private withServices(clients: readonly string[] | null): readonly string[] | null {
+    return clients && [...clients, ...this.services.admitted];
   }
 
   private startData(): Promise<KvPorts> {
@@ -217,7 +234,7 @@ export class Node {
       port: options['kv-port'],
       tlsPort: options['kv-tls-port'],
       plainForThisMachineOnly: this.manager.listening.isPlainForThisMachineOnly,
-      clients: this.admitted(this.manager.clients.admitted),
+      clients: this.withServices(this.admitted(this.manager.clients.admitted)),
       version: this.manager.product.version,
       logLevel: options['log-level'],
       ...(this.lock && { lock: { path: this.lock.path, identity: this.lock.identity } }),

@@ -1,4 +1,4 @@
-// An account of the data port that this process makes for its readiness check: its secret lives in memory only.
+// An account of the data port that this process makes for itself: its secret lives in memory only.
 import { fullGrants } from '#auth/grants.ts';
 import { realKdf } from '#auth/kdf.host.ts';
 import { scramVerifiers } from '#auth/passwords.ts';
@@ -11,10 +11,9 @@ export interface OwnAccount {
   spec: UserSpec;
 }
 
-export async function makeOwnAccount(): Promise<OwnAccount> {
+/** Names that start with `@` cannot be given to users. */
+export async function makeOwnAccount(name: `@divan-${string}`): Promise<OwnAccount> {
   const password = realRandom.bytes(32).toString('hex');
-  // Names that start with @ cannot be given to users.
-  const name = '@divan-ready';
   const scram = await scramVerifiers(password, 1, realKdf, realRandom);
   return {
     username: name,

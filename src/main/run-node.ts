@@ -240,7 +240,7 @@ async function checkCredentials(target: RestTarget): Promise<void> {
 async function checkReady(node: Node, localAddress: string | undefined): Promise<void> {
   if (!(await node.settled()))
     throw new StartError('the data service did not follow its configuration in time');
-  const account = node.manager.authority.provisioned() ? await makeOwnAccount() : null;
+  const account = node.manager.authority.provisioned() ? await makeOwnAccount('@divan-ready') : null;
   await node.setOwnAccounts(account === null ? [] : [account.spec]);
   const { readable } = await node.health();
   const target = { host: node.localHost, restPort: node.ports.mgmt, kvPort: node.ports.kv, localAddress };

@@ -4,7 +4,7 @@ import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { CreateOutcome } from '../index.contract.ts';
 import type { IndexCatalogue } from '../scan/index-catalogue.ts';
-import type { LinkCalls } from './linked-indexes.ts';
+import type { LinkCalls } from './link-calls.ts';
 
 export class LinkedIndexAdmin implements IndexAdmin {
   private readonly calls: Pick<LinkCalls, 'call'>;

@@ -1,13 +1,14 @@
 // A query thread's indexes: scans in the thread itself, changes of definitions by messages to the main thread.
 import type { MessagePort } from 'node:worker_threads';
-import { type Deferred, deferred } from '#base/deferred.ts';
+import { deferred } from '#base/deferred.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { IndexAdmin, IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import { IndexCatalogue } from '../scan/index-catalogue.ts';
 import { IndexScans } from '../scan/index-scans.ts';
 import type { KeyDirections } from '../spans/intervals.ts';
 import type { IndexReaders } from '../store/index-store.ts';
-import type { LinkCall, LinkMessage } from './link-messages.ts';
+import { LinkCalls } from './link-calls.ts';
+import type { LinkMessage } from './link-messages.ts';
 import { LinkedIndexAdmin } from './linked-index-admin.ts';
 
 export interface LinkedIndexesOptions {
@@ -51,36 +52,4 @@ export async function connectIndexes(options: LinkedIndexesOptions): Promise<Lin
       port.close();
     },
   };
-}
-
-type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
-
-export class LinkCalls {
-  private readonly port: MessagePort;
-  private readonly waiting = new Map<number, Deferred<unknown>>();
-  private lastId = 0;
-
-  constructor(port: MessagePort) {
-    this.port = port;
-  }
-
-  call<T>(call: WithoutId<LinkCall>): Promise<T> {
-    const id = ++this.lastId;
-    const answer = deferred<unknown>();
-    this.waiting.set(id, answer);
-    this.port.postMessage({ ...call, id });
-    return answer.promise as Promise<T>;
-  }
-
-  answer(message: Exclude<LinkMessage, { kind: 'state' }>): void {
-    const waiting = this.waiting.get(message.id);
-    this.waiting.delete(message.id);
-    if (message.kind === 'result') waiting?.resolve(message.result);
-    else waiting?.reject(new Error(message.reason));
-  }
-
-  close(): void {
-    for (const waiting of this.waiting.values()) waiting.reject(new Error('the index service stopped'));
-    this.waiting.clear();
-  }
 }

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { StoreRequest } from '#client/bucket-client.ts';
+import { vbucketOf } from '#client/document-key.ts';
+import { compileDefinition } from '#index/entries/compile-definition.ts';
+import { directionsOf } from '#index/entries/compiled-definition.ts';
+import { IndexHost } from '#index/host/index-host.ts';
+import { IndexLinks } from '#index/link/index-links.host.ts';
+import { connectIndexes } from '#index/link/linked-indexes.ts';
+import { IndexFolderReaders } from '#index/store/index-folder.adapter.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import type { Consistency, IndexDefinition, IndexScan } from '#sqlpp/datastore/indexes.ts';
+import { SqlError } from '#sqlpp/errors/sql-error.ts';
+import type { Value } from '#sqlpp/values/value.ts';
+import { IndexesService } from '../../src/cluster/indexes/indexes.service.ts';
+import { startService } from '../support/data-service.ts';
+import { aDefinition } from '../support/simple-index-language.ts';
+import { addressOf, adminAccount, bucketClient } from '../support/wire-clients.ts';
+
+const orders = 8;
+const notBounded: Consistency = { kind: 'not_bounded' };
+
+async function setUp() {
+  const service = await startService();
+  const folder = mkdtempSync(join(tmpdir(), 'divan-index-host-'));
+  const data = { folder, address: addressOf(service.port), account: adminAccount };
+  const host = new IndexHost({ data: async () => data, clock: realClock, log: silentLog });
+  const manifest = { scopes: [{ collections: [{ uid: '8' }, { uid: '9' }] }] };
+  const view = {
+    buckets: { byUuid: { b0: { state: 'ready', type: 'native' } } },
+    cluster: { quotas: { indexMemoryQuota: 512 } },
+    manifest: () => manifest,
+    onChange: () => ({ stop: () => {} }),
+  };
+  const definitions = new IndexesService({
+    ...{
+      store: new MemoryConfigStore(),
+      view: view as never,
+      door: host,
+      random: realRandom,
+      log: silentLog,
+    },
+  });
+  await definitions.start();
+  definitions.follow();
+  const links = new IndexLinks({
+    definitions,
+    door: host,
+    damaged: (bucketUuid, id) => host.replaceFile(bucketUuid, id),
+  });
+  const linked = await connectIndexes({
+    port: links.connect(),
+    readers: new IndexFolderReaders(folder),
+    clock: realClock,
+    directions: (definition) => directionsOf(compileDefinition(definition)),
+  });
+  const client = await bucketClient(service.port);
+  return {
+    ...{ ...linked, host, client, definitions },
+    async store(documents: Record<string, Value>): Promise<Consistency> {
+      const requests = Object.entries(documents).map(
+        ([key, value]): StoreRequest => ({
+          ...{ kind: 'set', key, value: Buffer.from(JSON.stringify(value)), cas: 0n, expiry: 0 },
+        }),
+      );
+      const replies = await client.storeMany(orders, requests);
+      const tokens = requests.map(({ key }, at) => [vbucketOf(key), replies[at]?.token] as const);
+      return {
+        kind: 'at',
+        vector: new Map(tokens.map(([vb, token]) => [vb, { seqno: Number(token?.seqno), uuid: 0n }])),
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      client.close();
+      linked.close();
+      links.stop();
+      await host.stop();
+      await service[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+type Setup = Awaited<ReturnType<typeof setUp>>;
+
+function scanOf(index: IndexDefinition, changes: Partial<IndexScan> = {}): IndexScan {
+  return {
+    ...{ index, spans: [], isReverse: false, keys: [0], isDistinct: false, offset: 0 },
+    ...{ limit: Number.POSITIVE_INFINITY, consistency: notBounded, waitMs: 0 },
+    signal: new AbortController().signal,
+    ...changes,
+  };
+}
+
+async function rowsOf({ indexes }: Setup, scan: IndexScan): Promise<[string, ...Value[]][]> {
+  const rows: [string, ...Value[]][] = [];
+  for await (const batch of indexes.scan(scan)) for (const { id, keys } of batch) rows.push([id, ...keys]);
+  return rows;
+}
+
+const create = async (
+  setup: Setup,
+  definition: IndexDefinition,
+  ifNotExists = false,
+): Promise<IndexDefinition> => {
+  const { signal } = new AbortController();
+  await setup.admin.create(definition, { ifNotExists, signal });
+  return setup.indexes.of(definition.keyspace).find((status) => status.definition.name === definition.name)
+    ?.definition as IndexDefinition;
+};
+
+test('an index is online when its creation answers, and scans see what the writer wrote before them', async () => {
+  await using setup = await setUp();
+  await setup.store(
+    Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`d${n}`, { n, t: [n % 3, 'x'] }])),
+  );
+  assert.equal(setup.host.isRunning, false, 'the thread runs without an index');
+  const byN = await create(setup, aDefinition(['`n`']));
+  assert.deepEqual(
+    setup.indexes.of(byN.keyspace).map(({ state, progress }) => [state, progress]),
+    [['online', 100]],
+  );
+  const range = { ranges: [{ low: { value: 10, inclusive: true }, high: { value: 12, inclusive: false } }] };
+  assert.deepEqual(await rowsOf(setup, scanOf(byN, { spans: [range] })), [
+    ['d10', 10],
+    ['d11', 11],
+  ]);
+  assert.deepEqual(await rowsOf(setup, scanOf(byN, { isReverse: true, offset: 1, limit: 2 })), [
+    ['d1998', 1998],
+    ['d1997', 1997],
+  ]);
+  for (let round = 0; round < 20; round++) {
+    const consistency = await setup.store({ d5: { n: 10_000 + round } });
+    const newest = await rowsOf(setup, scanOf(byN, { isReverse: true, limit: 1, consistency }));
+    assert.deepEqual(newest, [['d5', 10_000 + round]]);
+  }
+  assert.equal(await setup.indexes.count(scanOf(byN)), 2_000);
+  assert.equal((await setup.indexes.figures(byN)).rows, 2_000);
+});
+
+test('array keys have a row for each element, and a distinct scan answers each document once', async () => {
+  await using setup = await setUp();
+  await setup.store({ a: { t: [1, 2, 2] }, b: { t: [2, 3] }, c: { t: 'no array' }, d: { t: [] }, e: {} });
+  const distinct = await create(setup, aDefinition([{ expression: '(distinct `t`)', array: 'distinct' }]));
+  const all = await create(setup, aDefinition([{ expression: '(all `t`)', array: 'all' }]));
+  const twos = [{ ranges: [{ low: { value: 2, inclusive: true }, high: { value: 2, inclusive: true } }] }];
+  assert.deepEqual(await rowsOf(setup, scanOf(distinct, { spans: twos })), [
+    ['a', 2],
+    ['b', 2],
+  ]);
+  assert.deepEqual(await rowsOf(setup, scanOf(all, { spans: twos })), [
+    ['a', 2],
+    ['b', 2],
+    ['a', 2],
+  ]);
+  const ids = (await rowsOf(setup, scanOf(distinct, { isDistinct: true, keys: [] }))).map(([id]) => id);
+  assert.deepEqual(ids.sort(), ['a', 'b', 'c']);
+  assert.equal(await setup.indexes.count(scanOf(distinct, { isDistinct: true, spans: twos })), 2);
+});
+
+test('names are taken once for each collection, and errors have their published codes', async () => {
+  await using setup = await setUp();
+  const byN = aDefinition(['`n`'], { name: 'by_n' });
+  await create(setup, byN);
+  await assert.rejects(create(setup, byN), hasCode(4300));
+  await create(setup, byN, true);
+  await create(setup, { ...byN, keyspace: { ...byN.keyspace, collectionId: 9 } });
+  await assert.rejects(create(setup, aDefinition(['`n`'], { replicas: 1 })), /not enough indexer nodes/);
+  await assert.rejects(setup.admin.drop(byN.keyspace, 'other', { ifExists: false }), hasCode(12016));
+  await setup.admin.drop(byN.keyspace, 'other', { ifExists: true });
+  await setup.admin.drop(byN.keyspace, 'by_n', { ifExists: false });
+  assert.deepEqual(setup.indexes.of(byN.keyspace), []);
+});
+
+test('a deferred index waits for its build', async () => {
+  await using setup = await setUp();
+  await setup.store({ a: { n: 1 } });
+  const deferred = await create(setup, aDefinition(['`n`'], { isDeferred: true }));
+  assert.equal(setup.indexes.of(deferred.keyspace)[0]?.state, 'deferred');
+  const { signal } = new AbortController();
+  await assert.rejects(setup.admin.build(deferred.keyspace, ['nothing'], signal), hasCode(12016));
+  await setup.admin.build(deferred.keyspace, [deferred.name], signal);
+  assert.deepEqual(await rowsOf(setup, scanOf(deferred)), [['a', 1]]);
+});
+
+test('a scan that cannot be as consistent as wanted ends after its time, or when its statement does', async () => {
+  await using setup = await setUp();
+  const byN = await create(setup, aDefinition(['`n`']));
+  const consistency: Consistency = { kind: 'at', vector: new Map([[7, { seqno: 1_000_000, uuid: 0n }]]) };
+  await assert.rejects(rowsOf(setup, scanOf(byN, { consistency, waitMs: 30 })), hasCode(12015));
+  const stop = new AbortController();
+  const scan = rowsOf(setup, scanOf(byN, { consistency, signal: stop.signal }));
+  stop.abort(new Error('cancelled'));
+  await assert.rejects(scan, /cancelled/);
+});
+
+test('an index dropped under its scan ends the scan by an error', async () => {
+  await using setup = await setUp();
+  await setup.store(Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`d${n}`, { n }])));
+  const byN = await create(setup, aDefinition(['`n`']));
+  const scan = setup.indexes.scan(scanOf(byN))[Symbol.asyncIterator]();
+  await scan.next();
+  await setup.admin.drop(byN.keyspace, byN.name, { ifExists: false });
+  await assert.rejects(async () => {
+    for (;;) if ((await scan.next()).done) return;
+  }, hasCode(12016));
+});
+
+const hasCode = (code: number) => (error: unknown) => {
+  assert.ok(error instanceof SqlError, String(error));
+  assert.equal(error.code, code);
+  return true;
+};
