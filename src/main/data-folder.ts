@@ -44,6 +44,11 @@ export class DataFolder {
     return existsSync(configurationPath(path));
   }
 
+  /** Nothing was set up in it, or not to its end. */
+  static awaitsFirstStart(path: string): boolean {
+    return !DataFolder.isNode(path) || existsSync(join(path, firstStartFile));
+  }
+
   /** Makes the folder when it is absent; only its owner may look into it. */
   static open(path: string, random: Random): DataFolder {
     const absolute = resolve(path);

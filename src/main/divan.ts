@@ -50,7 +50,7 @@ async function main([name, ...args]: string[]): Promise<void> {
     await command.run(args);
   } catch (error) {
     const usage = error instanceof UsageError;
-    const explained = usage || (error as { explained?: boolean }).explained === true;
+    const explained = usage || isExplained(error);
     process.stderr.write(`divan: ${explained ? (error as Error).message : (error as Error).stack}\n`);
     if (usage)
       process.stderr.write(
@@ -58,6 +58,12 @@ async function main([name, ...args]: string[]): Promise<void> {
       );
     process.exit(usage ? exitUsage : exitFailure);
   }
+}
+
+/** What the system or a database refused needs no stack: its own words name the file, the address or the disk. */
+function isExplained(error: unknown): boolean {
+  const { explained, syscall, code } = error as { explained?: boolean; syscall?: string; code?: string };
+  return explained === true || syscall !== undefined || code === 'ERR_SQLITE_ERROR';
 }
 
 async function up(args: readonly string[]): Promise<void> {

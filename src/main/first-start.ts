@@ -4,7 +4,7 @@
 import { KvClient, type StoredDocument } from '#client/kv.adapter.ts';
 import { type RestFields, type RestTarget, refusal, rest, restOk } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
-import { type InitPlan, keptOnDisk, type PlannedBucket } from './init-plan.ts';
+import { bucketFields, type InitPlan, keptOnDisk, type PlannedBucket } from './init-plan.ts';
 
 export interface FirstStart {
   rest: RestTarget;
@@ -40,15 +40,8 @@ export async function applyPlan(start: FirstStart): Promise<void> {
 }
 
 async function makeBucket(start: FirstStart, bucket: PlannedBucket): Promise<void> {
-  const { name, type: bucketType, ramQuotaMB, replicaNumber, parameters } = bucket;
-  const replicas = ['memcached', 'cache'].includes(bucketType) ? {} : { replicaNumber };
-  await make(start, '/pools/default/buckets', {
-    name,
-    bucketType,
-    ramQuotaMB,
-    ...replicas,
-    ...parameters,
-  });
+  const { name } = bucket;
+  await make(start, '/pools/default/buckets', bucketFields(bucket));
   const scopes = `/pools/default/buckets/${encodeURIComponent(name)}/scopes`;
   for (const scope of bucket.scopes) {
     if (scope.name !== '_default') await make(start, scopes, { name: scope.name });

@@ -53,6 +53,13 @@ export function parseBucketFlag(text: string): PlannedBucket {
   };
 }
 
+/** The form that makes the bucket over the REST API. */
+export function bucketFields(bucket: PlannedBucket): Record<string, string | number | boolean> {
+  const { name, type: bucketType, ramQuotaMB, replicaNumber, parameters } = bucket;
+  const replicas = ['memcached', 'cache'].includes(bucketType) ? {} : { replicaNumber };
+  return { name, bucketType, ramQuotaMB, ...replicas, ...parameters };
+}
+
 /** Joins flags and file. Bucket names differ by more than case; `path` is the file's, for the error. */
 export function planOf(flags: readonly PlannedBucket[], file: InitPlan | null, path = '--init'): InitPlan {
   const inFlags = distinctNames(flags, ({ name }) => `--bucket: "${name}" is given twice`);

@@ -1,10 +1,12 @@
 // When a node may call itself ready: a REST call and a document operation through the advertised addresses have succeeded.
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { KvClient } from '#client/kv.adapter.ts';
 import { rest } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
 import { GetClusterConfig, Noop } from '#wire/commands/session.ts';
 import { Status } from '#wire/status.ts';
+import { StartError } from './start-error.ts';
 
 /** Addresses as clients use them. */
 export interface NodeAddresses {
@@ -81,8 +83,30 @@ async function readFrom(client: KvClient, bucket: string): Promise<void> {
   }
 }
 
+/** Before a start makes anything, the data folder too: throws, naming the option, when the file cannot be written. */
+export function checkReadyFile(path: string, dataFolder: string): void {
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder');
+    const folder = resolve(dirname(path));
+    if (folder !== resolve(dataFolder) || existsSync(folder)) accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw unwritable(path, error);
+  }
+}
+
+const unwritable = (path: string, error: unknown): StartError =>
+  new StartError(`--ready-file: cannot write ${path}: ${(error as Error).message}`, { cause: error });
+
 /** Written whole or not at all, readable by the owner only. */
 export function writeReadyFile(path: string, ready: ReadyFile): void {
+  try {
+    writeWhole(path, ready);
+  } catch (error) {
+    throw unwritable(path, error);
+  }
+}
+
+function writeWhole(path: string, ready: ReadyFile): void {
   const temporary = `${path}.${process.pid}.tmp`;
   rmSync(temporary, { force: true });
   // Never into a file, or through a link, that somebody else has put there.

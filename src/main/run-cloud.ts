@@ -18,7 +18,7 @@ import { lockDataFolder } from './lock-data-folder.ts';
 import { pinoLog } from './log.adapter.ts';
 import { applyConfig } from './operator/cloud-config.ts';
 import { type CloudPlace, openPlace } from './operator/cloud-place.ts';
-import { type ReadyFile, writeReadyFile } from './ready.ts';
+import { checkReadyFile, type ReadyFile, writeReadyFile } from './ready.ts';
 import { release } from './release.ts';
 import type { Ending } from './signals.ts';
 import { opening, StartError } from './start-error.ts';
@@ -36,6 +36,7 @@ export async function runCloud(given: CloudOptionValues, ending: Ending): Promis
 async function startCloudProcess(given: CloudOptionValues, ending: Ending): Promise<void> {
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
   const log = pinoLog(options['log-level']);
+  if (options['ready-file'] !== undefined) checkReadyFile(options['ready-file'], options['data-dir']);
   const reserve = new DiskReserve(options['data-dir'], realClock);
   reserve.useForStart();
   const place = await openPlace(options, log);

@@ -18,7 +18,7 @@ import { Node } from './node.ts';
 import type { NodeOptions } from './node-options.ts';
 import { UsageError } from './options.ts';
 import { makeOwnAccount } from './own-account.ts';
-import { type NodeAddresses, type ReadyFile, untilReady, writeReadyFile } from './ready.ts';
+import { checkReadyFile, type NodeAddresses, type ReadyFile, untilReady, writeReadyFile } from './ready.ts';
 import type { Ending } from './signals.ts';
 import { StartError } from './start-error.ts';
 import { companionSummary, summary } from './summary.ts';
@@ -53,9 +53,11 @@ async function startNode(
   const plan = planOf(options.bucket, await initFile(options.init), options.init);
   const wanted = credentialsOf(options);
   if (!DataFolder.isNode(options['data-dir'])) await checkFirstStart(options, wanted);
+  if (DataFolder.awaitsFirstStart(options['data-dir'])) await checkPlanOf(options, plan);
   if (wanted === null && !makePassword && !isEmptyPlan(plan)) {
     throw new UsageError('--bucket and --init need --username and --password');
   }
+  if (options['ready-file'] !== undefined) checkReadyFile(options['ready-file'], options['data-dir']);
   const reserve = new DiskReserve(options['data-dir'], realClock);
   reserve.useForStart();
   const folder = DataFolder.open(options['data-dir'], realRandom);
@@ -111,6 +113,19 @@ function die(log: Log, reason: Error): void {
   process.exit(exitLost);
 }
 
+/** The same rules as those of the REST API, asked before anything is made. */
+async function checkPlanOf(options: NodeOptions, plan: InitPlan): Promise<void> {
+  if (isEmptyPlan(plan)) return;
+  const { checkPlan } = await import('./check-plan.ts');
+  checkPlan(plan, {
+    memoryQuotaMb: options['memory-quota'],
+    edition: options.edition,
+    wireNames: options['wire-names'],
+    flags: options.bucket.length,
+    file: options.init ?? '',
+  });
+}
+
 async function initFile(path: string | undefined): Promise<InitPlan | null> {
   if (path === undefined) return null;
   const { readInitFile } = await import('./init-file.ts');
@@ -146,9 +161,10 @@ async function becomeReady(readying: Readying): Promise<void> {
   const isNew = !node.manager.authority.provisioned();
   const isFirst = credentials !== null && (isNew || folder.firstStartPending);
   if (isFirst) {
+    await checkPlanOf(options, plan);
     folder.beginFirstStart();
     if (made) folder.keepAdministrator(credentials);
-    await setUp(firstStartOf(node, options, plan, credentials), isNew ? credentials : null);
+    await setUp(firstStartOf(node, options, plan, credentials), isNew ? credentials : null, folder.path);
   }
   await checkReady(node, options['operator-address']);
   const known = await valid(node, options['operator-address'], credentials);
@@ -170,6 +186,7 @@ async function becomeReady(readying: Readying): Promise<void> {
       provisioned: node.manager.authority.provisioned(),
       made,
       isNew: isFirst,
+      isUnfinished: folder.firstStartPending,
       ignored: isFirst ? [] : firstStartFlags(options),
       damages,
     }),
@@ -219,13 +236,17 @@ const firstStartOf = (
   };
 };
 
-async function setUp(start: FirstStart, administrator: Credentials | null): Promise<void> {
+async function setUp(start: FirstStart, administrator: Credentials | null, folder: string): Promise<void> {
   try {
     if (administrator !== null) await provision(start, administrator);
     else await checkCredentials(start.rest);
     await applyPlan(start);
   } catch (error) {
-    throw new StartError(`first start: ${(error as Error).message}`, { cause: error });
+    throw new StartError(
+      `first start: ${(error as Error).message}\n` +
+        `divan: ${folder} has what was made before: start again with the same credentials to go on, or remove it to begin anew`,
+      { cause: error },
+    );
   }
 }
 

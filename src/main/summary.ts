@@ -12,6 +12,8 @@ export interface Summary {
   isNew: boolean;
   /** Options that act on the first start only, and were given to a later one. */
   ignored: readonly string[];
+  /** A first start was ended before it had made everything. */
+  isUnfinished: boolean;
   damages: readonly string[];
 }
 
@@ -20,7 +22,7 @@ export const companionSummary = ({ api, token }: NonNullable<ReadyFile['cloud']>
   `  cloud    ${api}  token ${token}\n`;
 
 export function summary(parts: Summary): string {
-  const { ready, dataDir, startedInMs, provisioned, made, isNew, ignored, damages } = parts;
+  const { ready, dataDir, startedInMs, provisioned, made, isNew, ignored, isUnfinished, damages } = parts;
   const { node } = ready;
   const rows = [
     ['REST', `${node.rest}  ${node.restTls}`],
@@ -32,11 +34,15 @@ export function summary(parts: Summary): string {
       ? []
       : [['next', 'not provisioned: set it up over REST, or start with --username and --password']]),
     ...(ignored.length === 0 ? [] : [['ignored', `${ignored.join(', ')}: this folder is already set up`]]),
+    ...(isUnfinished ? [['next', unfinished]] : []),
     ...damages.map((damage) => ['damaged', damage]),
   ];
   const lines = rows.map(([label, text]) => `  ${(label as string).padEnd(8)} ${text}`);
   return `Divan ${release} is ready (${Math.round(startedInMs)} ms)\n${lines.join('\n')}\n`;
 }
+
+const unfinished =
+  'the first start was not finished: start once more with its --username, --password, --bucket and --init';
 
 const login = ({ username, password }: ReadyFile, isNew: boolean): string =>
   isNew

@@ -82,8 +82,11 @@ test('names what is wrong with a first start in one line', () => {
     ...credentials,
     ...portsExcept(''),
   );
-  assert.equal(ended.status, 1);
-  assert.match(ended.stderr, /^divan: first start: .* ramQuotaMB: RAM quota cannot be less than 100 MB$/m);
+  assert.equal(ended.status, 2);
+  assert.match(
+    ended.stderr,
+    /^divan: --init: .*small\.json: buckets\.0\.ramQuotaMB: "50": RAM quota cannot be less than 100 MB$/m,
+  );
 });
 
 test('refuses a second process on the same data folder', async () => {

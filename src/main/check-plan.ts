@@ -1,0 +1,183 @@
+// Whether a first start can make everything that it is asked for, by the rules of the REST API and before anything starts: what is
+// wrong is named by its place in the init file, with the value. Loaded only when something is asked for.
+import {
+  defaultPasswordPolicy,
+  passwordProblem,
+  nameProblem as userNameProblem,
+} from '#auth/identity-rules.ts';
+import { parseRoles } from '#auth/role-names.ts';
+import { compactionDefaults } from '#cluster/auto-compaction/settings.ts';
+import { readNewBucket } from '#cluster/buckets/bucket-rules/read-bucket.ts';
+import { withBucket } from '#cluster/buckets/buckets.store.ts';
+import { maxTtlMax, nameProblem } from '#cluster/collections/manifest.ts';
+import {
+  type BucketsState,
+  type Edition,
+  noBuckets,
+  type StoredBucket,
+  type Vocabulary,
+} from '#cluster/config/cluster-state.ts';
+import { memoryLimit } from '#cluster/nodes/adapters/machine.adapter.ts';
+import { defaultQuotasMb } from '#cluster/provisioning/quotas.ts';
+import { keyBytesMax } from '#wire/collection-id.ts';
+import { bucketFields, type InitPlan, type PlannedBucket, type PlannedUser } from './init-plan.ts';
+import { UsageError } from './options.ts';
+
+export interface PlanSurroundings {
+  /** Of `--memory-quota`; by the machine's memory without it. */
+  memoryQuotaMb: number | undefined;
+  edition: Edition;
+  wireNames: Vocabulary;
+  /** So many of the plan's buckets are of `--bucket`, and come first. */
+  flags: number;
+  /** The init file. */
+  file: string;
+}
+
+const problemsShown = 20;
+const bucketsMax = 30;
+const valueBytesMax = 20 * 1024 * 1024;
+
+/** Throws a UsageError with all that is wrong. */
+export function checkPlan(plan: InitPlan, around: PlanSurroundings): void {
+  const check = new PlanCheck(plan, around);
+  check.run();
+  if (check.problems.length > 0)
+    throw new UsageError(check.problems.slice(0, problemsShown).join('\ndivan: '));
+}
+
+class PlanCheck {
+  readonly problems: string[] = [];
+  private readonly plan: InitPlan;
+  private readonly around: PlanSurroundings;
+  private state: BucketsState;
+
+  constructor(plan: InitPlan, around: PlanSurroundings) {
+    this.plan = plan;
+    this.around = around;
+    this.state = noBuckets(around.memoryQuotaMb ?? defaultQuotasMb(memoryLimit()).memoryQuota);
+  }
+
+  run(): void {
+    for (const [index, bucket] of this.plan.buckets.entries()) this.bucket(bucket, this.placeOf(index));
+    if (this.plan.buckets.length > bucketsMax)
+      this.add(this.inFile('buckets'), this.plan.buckets.length, `a node has at most ${bucketsMax} buckets`);
+    for (const [index, user] of this.plan.users.entries()) this.user(user, this.inFile(`users.${index}`));
+  }
+
+  private bucket(bucket: PlannedBucket, place: string): void {
+    const fields = Object.entries(bucketFields(bucket)).map(([name, value]) => [name, String(value)]);
+    const form = Object.fromEntries(fields) as Record<string, string>;
+    const { choices, problems } = readNewBucket(form, {
+      ...{ buckets: this.state, edition: this.around.edition, wireNames: this.around.wireNames },
+      ...{ dataNodes: 1, usedMb: 0, compaction: compactionDefaults },
+    });
+    for (const [name, text] of Object.entries(problems.fields))
+      this.add(`${place}.${name in bucket.parameters ? `parameters.${name}` : name}`, form[name], text);
+    const stored: StoredBucket = { ...choices, uuid: bucket.name, incarnation: 0, state: 'ready' };
+    this.state = withBucket(this.state, stored);
+    this.scopes(bucket, place);
+    this.documents(bucket, place);
+  }
+
+  private scopes(bucket: PlannedBucket, place: string): void {
+    for (const [index, scope] of bucket.scopes.entries()) {
+      const at = `${place}.scopes.${index}`;
+      if (bucket.type === 'memcached' || bucket.type === 'cache')
+        this.add(at, scope.name, 'a bucket of this type has no scopes');
+      if (scope.name !== '_default') this.name(`${at}.name`, scope.name);
+      if (bucket.scopes.findIndex(({ name }) => name === scope.name) < index)
+        this.add(`${at}.name`, scope.name, 'is there twice');
+      const names = new Set<string>();
+      for (const [number, collection] of scope.collections.entries()) {
+        const name = typeof collection === 'string' ? collection : collection.name;
+        const own = `${at}.collections.${number}`;
+        this.name(typeof collection === 'string' ? own : `${own}.name`, name);
+        if (names.has(name)) this.add(own, name, 'is there twice');
+        names.add(name);
+        if (typeof collection !== 'string' && (collection.maxTTL ?? 0) > maxTtlMax)
+          this.add(`${own}.maxTTL`, collection.maxTTL, `must be from 0 to ${maxTtlMax}`);
+      }
+    }
+  }
+
+  private documents(bucket: PlannedBucket, place: string): void {
+    for (const [index, { key, value, scope, collection }] of bucket.documents.entries()) {
+      const at = `${place}.documents.${index}`;
+      const keyMax =
+        scope === '_default' && collection === '_default' ? keyBytesMax.inDefault : keyBytesMax.inOthers;
+      if (Buffer.byteLength(key) > keyMax) this.add(`${at}.key`, key, `has more than ${keyMax} bytes`);
+      if (Buffer.byteLength(JSON.stringify(value)) > valueBytesMax)
+        this.add(`${at}.value`, undefined, `has more than ${valueBytesMax} bytes`);
+      if (!hasScope(bucket, scope))
+        this.add(`${at}.scope`, scope, `bucket "${bucket.name}" has no such scope`);
+      else if (!hasCollection(bucket, scope, collection))
+        this.add(
+          `${at}.collection`,
+          collection,
+          `scope "${scope}" of bucket "${bucket.name}" has no such collection`,
+        );
+    }
+  }
+
+  private user({ name, password, roles }: PlannedUser, place: string): void {
+    this.problem(`${place}.name`, name, userNameProblem(name, 'Username'));
+    // Never the value: it is a secret.
+    this.problem(`${place}.password`, undefined, passwordProblem(password, defaultPasswordPolicy));
+    for (const [index, text] of roles.entries()) {
+      const { good, bad } = parseRoles(text);
+      if (bad.length > 0 || good.length === 0) this.add(`${place}.roles.${index}`, text, 'is not a role');
+      for (const role of good) {
+        const [bucket = null, scope = null, collection = null] = role.names;
+        if (!this.isThere(bucket, scope, collection))
+          this.add(
+            `${place}.roles.${index}`,
+            text,
+            'names a bucket, scope or collection that is not made here',
+          );
+      }
+    }
+  }
+
+  private isThere(bucket: string | null, scope: string | null, collection: string | null): boolean {
+    if (bucket === null) return true;
+    const found = this.plan.buckets.find(({ name }) => name === bucket);
+    if (found === undefined) return false;
+    if (scope === null) return true;
+    return hasScope(found, scope) && (collection === null || hasCollection(found, scope, collection));
+  }
+
+  private name(place: string, name: string): void {
+    this.problem(place, name, nameProblem(name));
+  }
+
+  private problem(place: string, value: unknown, text: string | null): void {
+    if (text !== null) this.add(place, value, text);
+  }
+
+  private add(place: string, value: unknown, text: string): void {
+    this.problems.push(
+      value === undefined ? `${place}: ${text}` : `${place}: ${JSON.stringify(value)}: ${text}`,
+    );
+  }
+
+  private placeOf(index: number): string {
+    const { flags } = this.around;
+    return index < flags
+      ? `--bucket ${this.plan.buckets[index]?.name}`
+      : this.inFile(`buckets.${index - flags}`);
+  }
+
+  private inFile(place: string): string {
+    return `--init: ${this.around.file}: ${place}`;
+  }
+}
+
+const hasScope = (bucket: PlannedBucket, scope: string): boolean =>
+  scope === '_default' || bucket.scopes.some(({ name }) => name === scope);
+
+function hasCollection(bucket: PlannedBucket, scope: string, collection: string): boolean {
+  if (scope === '_default' && collection === '_default') return true;
+  const found = bucket.scopes.filter(({ name }) => name === scope).flatMap(({ collections }) => collections);
+  return found.some((one) => (typeof one === 'string' ? one : one.name) === collection);
+}

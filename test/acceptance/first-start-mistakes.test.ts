@@ -1,0 +1,246 @@
+// What a user can do wrong when something starts: one line that names the place and the value, and nothing left behind.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { eventually, launcher, NodeProcess, portFlags } from '../support/node-process.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'divan-mistakes-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+const credentials = ['--username', 'Administrator', '--password', 'password'];
+let count = 0;
+
+function run(...args: string[]) {
+  const options = { encoding: 'utf8', timeout: 30_000 } as const;
+  return spawnSync(process.execPath, [launcher, ...args], options);
+}
+
+function start(plan: unknown, ...more: string[]) {
+  const folder = join(scratch, String(++count));
+  const init = join(scratch, `${count}.json`);
+  writeFileSync(init, JSON.stringify(plan));
+  const flags = ['--data-dir', folder, '--init', init, ...credentials, ...portFlags];
+  return { folder, init, ...run('node', ...flags, ...more) };
+}
+
+const bucket = { name: 'a' };
+const mistakes: Record<string, { plan: unknown; says: string[] }> = {
+  'a small quota': {
+    plan: { buckets: [bucket, { name: 'b', ramQuotaMB: 50 }] },
+    says: ['buckets.1.ramQuotaMB: "50": RAM quota cannot be less than 100 MB'],
+  },
+  'quotas that are too much together': {
+    plan: {
+      buckets: [
+        { ...bucket, ramQuotaMB: 200 },
+        { name: 'b', ramQuotaMB: 200 },
+      ],
+    },
+    says: ['buckets.1.ramQuotaMB: "200": RAM quota specified is too large'],
+  },
+  'a wrong parameter': {
+    plan: { buckets: [{ ...bucket, parameters: { evictionPolicy: 'never' } }] },
+    says: ['buckets.0.parameters.evictionPolicy: "never": '],
+  },
+  'a wrong name of a bucket': { plan: { buckets: [{ name: 'a b' }] }, says: ['buckets.0.name: "a b": '] },
+  'a wrong name of a scope': {
+    plan: { buckets: [{ ...bucket, scopes: [{ name: '_s' }] }] },
+    says: ['buckets.0.scopes.0.name: "_s": First character must not be _ or %'],
+  },
+  'a collection that is there twice': {
+    plan: { buckets: [{ ...bucket, scopes: [{ name: 's', collections: ['c', { name: 'c' }] }] }] },
+    says: ['buckets.0.scopes.0.collections.1: "c": is there twice'],
+  },
+  'a document in an unknown collection': {
+    plan: {
+      buckets: [{ ...bucket, documents: [{ key: 'k', value: 1, scope: '_default', collection: 'nix' }] }],
+    },
+    says: ['buckets.0.documents.0.collection: "nix": scope "_default" of bucket "a" has no such collection'],
+  },
+  'a document in an unknown scope': {
+    plan: { buckets: [{ ...bucket, documents: [{ key: 'k', value: 1, scope: 'nix', collection: 'c' }] }] },
+    says: ['buckets.0.documents.0.scope: "nix": bucket "a" has no such scope'],
+  },
+  'a long key': {
+    plan: { buckets: [{ ...bucket, documents: [{ key: 'k'.repeat(251), value: 1 }] }] },
+    says: ['has more than 250 bytes'],
+  },
+  'an unknown role and a short password at once': {
+    plan: { users: [{ name: 'app', password: 'short', roles: ['nobody', 'data_reader[nix]'] }] },
+    says: [
+      'users.0.password: The password must be at least 6 characters long.',
+      'users.0.roles.0: "nobody": is not a role',
+      'users.0.roles.1: "data_reader[nix]": names a bucket, scope or collection that is not made here',
+    ],
+  },
+  'a wrong name of a user': {
+    plan: { users: [{ name: '@app', password: 'password' }] },
+    says: [`users.0.name: "@app": Username cannot start with '@'`],
+  },
+};
+
+describe('an init file with', () => {
+  for (const [what, { plan, says }] of Object.entries(mistakes)) {
+    test(`${what} is refused before anything starts, by place and value`, () => {
+      const { status, stderr, init, folder } = start(plan, '--memory-quota', '300');
+      assert.equal(status, 2, stderr);
+      for (const text of says) assert.ok(stderr.includes(text), stderr);
+      assert.ok(stderr.includes(`--init: ${init}: `), stderr);
+      assert.doesNotMatch(stderr, /\n {4}at |short/);
+      assert.equal(existsSync(folder), false);
+    });
+  }
+});
+
+test('a bucket of the command line is named by its option', () => {
+  const folder = join(scratch, 'flag');
+  const { status, stderr } = run(
+    'node',
+    '--data-dir',
+    folder,
+    ...credentials,
+    ...portFlags,
+    '--bucket',
+    'a:native:50',
+  );
+  assert.equal(status, 2);
+  assert.match(stderr, /^divan: --bucket a\.ramQuotaMB: "50": RAM quota cannot be less than 100 MB$/m);
+  assert.equal(existsSync(folder), false);
+});
+
+test('an init file that the rules allow is made whole', async () => {
+  const init = join(scratch, 'whole.json');
+  const scopes = [
+    { name: 's', collections: ['c', { name: 'd', maxTTL: 60 }] },
+    { name: '_default', collections: ['e'] },
+  ];
+  const documents = [
+    { key: 'k', value: 1, scope: 's', collection: 'd' },
+    { key: 'k', value: 1, collection: 'e' },
+  ];
+  const roles = ['data_reader[*]', 'data_writer[a:s:c]', 'ro_admin'];
+  const plan = {
+    users: [{ name: 'app', password: 'password', roles }],
+    buckets: [{ name: 'a', scopes, documents }],
+  };
+  writeFileSync(init, JSON.stringify(plan));
+  await using node = await NodeProcess.start({ args: ['--init', init] });
+  assert.equal((await node.request('/settings/rbac/users/local/app')).status, 200);
+});
+
+test('a first start that was not finished says how to go on', async () => {
+  const dataDir = join(scratch, 'unfinished');
+  {
+    await using node = await NodeProcess.start({ dataDir });
+    await node.stop();
+  }
+  writeFileSync(join(dataDir, 'first-start.pending'), '');
+  await using node = await NodeProcess.start({ dataDir, unprovisioned: true });
+  await eventually(() =>
+    assert.match(node.output, /next +the first start was not finished: start once more with its --username/),
+  );
+});
+
+const unprivileged = { skip: process.getuid?.() === 0 ? false : 'needs root, which can drop its rights' };
+
+/** No stack trace for what a user can cause. */
+const wrong: Record<string, (folder: string) => { args: string[]; says: RegExp }> = {
+  'a ready file in a folder that is not there': (folder) => ({
+    args: ['node', '--data-dir', folder, '--ready-file', join(folder, 'none', 'ready.json')],
+    says: /^divan: --ready-file: cannot write .*none\/ready\.json: ENOENT/,
+  }),
+  'a ready file that is a folder': (folder) => ({
+    args: ['node', '--data-dir', join(folder, 'd'), '--ready-file', folder],
+    says: /^divan: --ready-file: cannot write .*: it is a folder/,
+  }),
+  'a ready file of the cloud in a folder that is not there': (folder) => ({
+    args: ['cloud', '--port', '0', '--data-dir', folder, '--ready-file', join(folder, 'none', 'ready.json')],
+    says: /^divan: --ready-file: cannot write/,
+  }),
+  'a configuration of the cloud that is no JSON': (folder) => {
+    writeFileSync(join(folder, 'config'), '{');
+    return {
+      args: ['cloud', '--port', '0', '--data-dir', join(folder, 'd'), '--config', join(folder, 'config')],
+      says: /^divan: --config: /,
+    };
+  },
+  'a database of the cloud that is something else': (folder) => {
+    writeFileSync(join(folder, 'other.db'), 'x'.repeat(5000));
+    return {
+      args: ['cloud', '--port', '0', '--data-dir', join(folder, 'd'), '--database', join(folder, 'other.db')],
+      says: /^divan: --database: cannot use .*other\.db: file is not a database/,
+    };
+  },
+  'a data folder below a file': (folder) => {
+    writeFileSync(join(folder, 'file'), '');
+    return {
+      args: ['node', '--data-dir', join(folder, 'file', 'data')],
+      says: /^divan: --data-dir: cannot use .*ENOTDIR/,
+    };
+  },
+  'a folder of events that is a file': (folder) => {
+    writeFileSync(join(folder, 'events'), '');
+    return {
+      args: ['node', '--data-dir', folder, ...credentials],
+      says: /^$|^divan: |"msg":"event.not_kept"/,
+    };
+  },
+  'a folder of buckets that is a file': (folder) => {
+    writeFileSync(join(folder, 'buckets'), '');
+    return {
+      args: ['node', '--data-dir', folder, ...credentials, '--bucket', 'b'],
+      says: /first start: |bucket\.start_failed|bucket\.damaged|^divan: /,
+    };
+  },
+  'a reserve that is a folder': (folder) => {
+    mkdirSync(join(folder, 'reserve'));
+    return { args: ['node', '--data-dir', folder], says: /^$|^divan: / };
+  },
+  'a lock that is a folder': (folder) => {
+    mkdirSync(join(folder, 'lock.db'));
+    return { args: ['node', '--data-dir', folder], says: /^divan: cannot lock the data folder/ };
+  },
+};
+
+describe('no stack trace for', () => {
+  for (const [what, prepare] of Object.entries(wrong)) {
+    test(what, async () => {
+      const folder = join(scratch, String(++count));
+      mkdirSync(folder);
+      const { args, says } = prepare(folder);
+      const more = args[0] === 'node' ? portFlags : [];
+      const child = spawn(process.execPath, [launcher, ...args, ...more], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const ended = once(child, 'exit');
+      const printed = { out: '', error: '' };
+      child.stdout.on('data', (chunk: Buffer) => (printed.out += chunk));
+      child.stderr.on('data', (chunk: Buffer) => (printed.error += chunk));
+      await eventually(() => assert.ok(child.exitCode !== null || /is ready/.test(printed.out)));
+      child.kill('SIGTERM');
+      await ended;
+      assert.match(printed.error, says);
+      assert.doesNotMatch(printed.error, /\n {4}at /);
+    });
+  }
+
+  test('a file of the data folder that may not be read', unprivileged, () => {
+    const folder = join(scratch, 'unreadable');
+    mkdirSync(folder, { mode: 0o777 });
+    chmodSync(scratch, 0o755);
+    writeFileSync(join(folder, 'secret.key'), Buffer.alloc(32), { mode: 0 });
+    const options = { encoding: 'utf8', timeout: 20_000, uid: 65_534, gid: 65_534 } as const;
+    const { stderr, status } = spawnSync(
+      process.execPath,
+      [launcher, 'node', '--data-dir', folder, ...portFlags],
+      options,
+    );
+    assert.equal(status, 1);
+    assert.match(stderr, /^divan: /m);
+    assert.doesNotMatch(stderr, /\n {4}at /, stderr);
+  });
+});
