@@ -17,9 +17,11 @@ class FakeNode {
   admitted: string[] = [];
   isDead = false;
   warnings = 0;
+  told = 0;
 
   async put(_path: string, { entries }: { entries: string[] }): Promise<void> {
     if (this.isDead) throw new Error('the node does not answer');
+    this.told++;
     this.admitted = entries;
   }
 }
@@ -131,4 +133,17 @@ test('opens nothing again that has run out when the clock is set back', async (t
   await service.replace(cluster, [{ ...temporary, comment: 'over' }, permanent('10.1.0.0/16')]);
   assert.deepEqual((await listed()).sort(), ['10.1.0.0/16 active', '10.9.0.0/16 expired']);
   assert.deepEqual(node.admitted, ['10.1.0.0/16']);
+});
+
+test('tells nodes of two hundred additions at once in a few rounds, and answers each once it is admitted', async (t) => {
+  const { service, cluster, node } = await world(t);
+  const blocks = Array.from({ length: 200 }, (_, at) => `10.${at}.0.0/16`);
+  await Promise.all(
+    blocks.map(async (block) => {
+      await service.append(cluster, permanent(block));
+      assert.ok(node.admitted.includes(block), block);
+    }),
+  );
+  assert.equal(node.admitted.length, 200);
+  assert.ok(node.told < 60, `${node.told} rounds`);
 });

@@ -3,6 +3,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { notFound } from '../answers/goof.ts';
 import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
+import { MergedRuns } from '../merged-runs.ts';
 import { Rounds } from '../rounds.ts';
 import type { AllowlistRow, ClusterRow } from '../store/tables.ts';
 import type { EntryWish } from './allowlist.contract.ts';
@@ -28,6 +29,7 @@ export class AllowlistService {
   /** Clusters whose nodes could not be told, as has been said. */
   private readonly untold = new Set<string>();
   private readonly rounds: Rounds;
+  private readonly telling = new MergedRuns();
 
   constructor(options: AllowlistOptions) {
     this.options = options;
@@ -66,8 +68,13 @@ export class AllowlistService {
     await this.tryToTell(cluster);
   }
 
-  /** Tells the nodes, or throws; again when the list has changed meanwhile, so that whoever writes last is heard. */
-  async tell(cluster: ClusterRow): Promise<void> {
+  /** Tells the nodes, or throws. Changes at the same time share a round: two hundred of them take no longer than two. */
+  tell(cluster: ClusterRow): Promise<void> {
+    return this.telling.run(cluster.id, () => this.tellNow(cluster));
+  }
+
+  /** Again when the list has changed meanwhile, so that whoever writes last is heard. */
+  private async tellNow(cluster: ClusterRow): Promise<void> {
     const { entries, clock } = this.options;
     for (let round = 0; round < roundsMax; round++) {
       const now = clock.wallMs();

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import { MergedRuns } from './merged-runs.ts';
+
+test('serves all who ask while one run is under way by one more, and keys apart', async () => {
+  const runs = new MergedRuns();
+  const gate = deferred<void>();
+  const begun: string[] = [];
+  const work = (name: string) => async () => {
+    begun.push(name);
+    await gate.promise;
+  };
+  const first = runs.run('a', work('first'));
+  const others = Array.from({ length: 200 }, (_, at) => runs.run('a', work(`later ${at}`)));
+  const elsewhere = runs.run('b', work('b'));
+  assert.deepEqual(begun, ['first', 'b']);
+  gate.resolve();
+  await Promise.all([first, ...others, elsewhere]);
+  assert.deepEqual(begun, ['first', 'b', 'later 0']);
+  await runs.run('a', work('again'));
+  assert.equal(begun.at(-1), 'again');
+});
+
+test('tells each who asked of the failure of the run that was to serve it, and goes on', async () => {
+  const runs = new MergedRuns();
+  const fail = async () => {
+    throw new Error('no');
+  };
+  const [first, second, third] = await Promise.allSettled([
+    runs.run('a', fail),
+    runs.run('a', fail),
+    runs.run('a', fail),
+  ]);
+  assert.deepEqual([first.status, second.status, third.status], ['rejected', 'rejected', 'rejected']);
+  await runs.run('a', async () => {});
+});

@@ -1,0 +1,32 @@
+// Work of which one run serves all who asked before it began: of each key one run is under way and at most one more waits.
+interface Runs {
+  current: Promise<void>;
+  /** Begins when the current one is over. */
+  next: Promise<void> | null;
+}
+
+export class MergedRuns {
+  private readonly runs = new Map<string, Runs>();
+
+  /** Resolves or rejects with a run that began after this call. */
+  run(key: string, work: () => Promise<void>): Promise<void> {
+    const known = this.runs.get(key);
+    if (known === undefined) return this.begin(key, work);
+    known.next ??= known.current.then(
+      () => this.begin(key, work),
+      () => this.begin(key, work),
+    );
+    return known.next;
+  }
+
+  private begin(key: string, work: () => Promise<void>): Promise<void> {
+    const current = work();
+    const runs: Runs = { current, next: null };
+    this.runs.set(key, runs);
+    const forget = (): void => {
+      if (runs.next === null) this.runs.delete(key);
+    };
+    current.then(forget, forget);
+    return current;
+  }
+}
