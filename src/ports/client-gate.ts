@@ -2,6 +2,7 @@
 // connections are closed when their address leaves the list.
 import { BlockList, isIP, type Socket } from 'node:net';
 import { plainAddress } from '#base/address.ts';
+import { isOwnPeer } from './socket-owner.ts';
 
 /** IPv4 or IPv6, alone or with the length of a prefix: `10.1.0.0/16`. */
 export const isAddressRange = (text: string): boolean => parse(text) !== null;
@@ -21,15 +22,30 @@ function parse(text: string): Range | null {
   return prefix <= bits ? { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } : null;
 }
 
+const operatorPrefix = 'operator:';
+
+/** Among the ranges: an address from which only processes of this user, or of root, are admitted. */
+export const operatorEntry = (address: string): string => `${operatorPrefix}${address}`;
+
 export class ClientGate {
+  readonly #isOwnPeer: (socket: Socket) => boolean;
+  #operators: ReadonlySet<string> = new Set();
   /** Null: all addresses are admitted. */
   #admitted: BlockList | null = null;
   readonly #open = new Set<Socket>();
 
+  constructor(isOwn: (socket: Socket) => boolean = isOwnPeer) {
+    this.#isOwnPeer = isOwn;
+  }
+
   /** Replaces the admitted ranges; null admits all addresses. */
   admitOnly(ranges: readonly string[] | null): void {
+    const operators = (ranges ?? []).filter((text) => text.startsWith(operatorPrefix));
+    this.#operators = new Set(operators.map((text) => text.slice(operatorPrefix.length)));
     this.#admitted = ranges === null ? null : listOf(ranges);
-    for (const socket of this.#open) if (!this.admits(socket.remoteAddress)) socket.destroy();
+    // Operators' connections were judged when they came.
+    for (const socket of this.#open)
+      if (!this.admits(socket.remoteAddress) && !this.#isOperators(socket)) socket.destroy();
   }
 
   admits(address: string | undefined): boolean {
@@ -49,9 +65,14 @@ export class ClientGate {
   /** Closes the socket and returns true if its address is not admitted. */
   refuses(socket: Socket): boolean {
     if (this.admits(socket.remoteAddress)) return false;
+    if (this.#isOperators(socket) && this.#isOwnPeer(socket)) return false;
     socket.on('error', () => {}); // no other error listener remains
     socket.destroy();
     return true;
+  }
+
+  #isOperators({ remoteAddress }: Socket): boolean {
+    return this.#operators.has(plainAddress(remoteAddress ?? ''));
   }
 
   /** Closes the socket when its address leaves the list. */

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { FilePlace } from './file-place.ts';
+import { keepPrivate } from './private-file.ts';
 
 export interface FolderLock {
   /** Throws when the file was removed or replaced: another process may have the folder, too. */
@@ -38,6 +39,7 @@ export function lockFolder(folder: string): FolderLock {
     db.close();
     throw isBusy(error) ? new FolderInUseError(folder, readPid(pidPath)) : lockError(error);
   }
+  keepPrivate(pidPath);
   writeFileSync(pidPath, `${process.pid}\n`);
   return {
     place: new FilePlace(join(folder, 'lock.db')),
@@ -50,6 +52,7 @@ export function lockFolder(folder: string): FolderLock {
 
 function openLock(path: string): DatabaseSync {
   try {
+    keepPrivate(path);
     return new DatabaseSync(path);
   } catch (error) {
     throw lockError(error);

@@ -1,5 +1,5 @@
 // The setting of whom connections are taken from, and what the gates of this node's ports go by.
-import { isAddressRange } from '#ports/client-gate.ts';
+import { isAddressRange, operatorEntry } from '#ports/client-gate.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { SettingsStore } from '../config/settings.store.ts';
 import type { Changing } from '../config/until.ts';
@@ -44,7 +44,7 @@ export class ClientAllowlist implements Changing {
   get admitted(): readonly string[] | null {
     const { entries } = this;
     if (this.#operatorAddress === undefined) return entries;
-    return [...(entries ?? []), this.#operatorAddress];
+    return [...(entries ?? []), operatorEntry(this.#operatorAddress)];
   }
 
   get hasOperator(): boolean {

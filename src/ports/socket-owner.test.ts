@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { ClientGate, operatorEntry } from './client-gate.ts';
+import { hexOf, isOwnPeer, uidOf } from './socket-owner.ts';
+
+const table = [
+  '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode',
+  '   0: 0100FF7F:D431 0100407F:1F9B 01 00000000:00000000 00:00000000 00000000  1001        0 12345 1 0',
+  '   1: 0100FF7F:D432 0100407F:1F9B 08 00000000:00000000 00:00000000 00000000     0        0 12346 1 0',
+  '   2: 0100407F:1F9B 0100FF7F:D431 01 00000000:00000000 00:00000000 00000000     0        0 12347 1 0',
+].join('\n');
+
+test('finds the user of the other end of an open connection, and nobody for one that is not open', () => {
+  const own = hexOf('127.64.0.1', 8091);
+  assert.equal(own, '0100407F:1F9B');
+  assert.equal(uidOf(table, hexOf('127.255.0.1', 0xd431), own), 1001);
+  assert.equal(uidOf(table, hexOf('127.255.0.1', 0xd432), own), null);
+  assert.equal(uidOf(table, hexOf('127.255.0.1', 0xd433), own), null);
+});
+
+const skip = process.platform !== 'linux' && 'Linux tells owners of connections';
+
+test('takes a connection of this process for its own, also where a gate asks that of its operator', {
+  skip,
+}, async () => {
+  const gate = new ClientGate();
+  gate.admitOnly([operatorEntry('127.255.0.1')]);
+  const verdicts: unknown[] = [];
+  const server = createServer((socket: Socket) => {
+    verdicts.push([isOwnPeer(socket), gate.pass(socket)]);
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  for (const localAddress of ['127.255.0.1', '127.0.0.9']) {
+    const client = connect({ host: '127.0.0.1', port, localAddress });
+    client.on('error', () => {});
+    await once(client.resume(), 'close');
+  }
+  assert.deepEqual(verdicts, [
+    [true, true],
+    [true, false],
+  ]);
+  server.close();
+});
+
+test('refuses at the gate an operator who is another user of this machine', () => {
+  const gate = new ClientGate(() => false);
+  gate.admitOnly([operatorEntry('127.255.0.1'), '10.0.0.1']);
+  const socket = (remoteAddress: string) =>
+    ({ remoteAddress, on: () => {}, once: () => {}, destroy: () => {} }) as unknown as Socket;
+  assert.equal(gate.pass(socket('127.255.0.1')), false);
+  assert.equal(gate.pass(socket('10.0.0.1')), true);
+  assert.equal(new ClientGate(() => true).pass(socket('127.255.0.1')), true);
+});

@@ -1,0 +1,31 @@
+// Whose process holds the other end of a connection within this machine, as the kernel tells it (Linux). Any local user can
+// choose a loopback address to come from, so such an address alone says nothing about who connects.
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { plainAddress } from '#base/address.ts';
+
+const established = '01';
+
+/** False only where the other end is known to belong to another user than this process's and than root. */
+export function isOwnPeer(socket: Socket): boolean {
+  const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = socket;
+  const from = plainAddress(remoteAddress);
+  if (process.platform !== 'linux' || !from.startsWith('127.')) return true;
+  const peer = hexOf(from, remotePort);
+  const own = hexOf(plainAddress(localAddress), localPort);
+  const uid = uidOf(readFileSync('/proc/net/tcp', 'latin1'), peer, own);
+  return uid !== null && (uid === 0 || uid === process.getuid?.());
+}
+
+/** Of the line of an open connection from `peer` to `own`; null when there is none. */
+export function uidOf(table: string, peer: string, own: string): number | null {
+  const line = table.split('\n').find((each) => each.includes(`: ${peer} ${own} ${established} `));
+  const uid = line?.trim().split(/\s+/)[7];
+  return uid === undefined ? null : Number(uid);
+}
+
+/** As the kernel writes it: the bytes of the address from the last to the first. */
+export function hexOf(address: string, port: number): string {
+  const bytes = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'));
+  return `${bytes.reverse().join('')}:${port.toString(16).padStart(4, '0')}`.toUpperCase();
+}
