@@ -48,3 +48,30 @@ test('names the first rule of the policy that a password breaks', () => {
   assert.equal(passwordProblem('', { ...defaultPasswordPolicy, minLength: 0 }), null);
   assert.equal(passwordProblem('ééééé', defaultPasswordPolicy)?.includes('at least 6'), true);
 });
+
+test('refuses names that cannot be told from others by their looks', () => {
+  const invisible = 'Username must not contain invisible or combining characters';
+  const mixed = 'Username must not mix letters of scripts that look alike';
+  for (const name of [
+    'ad\u200Bmin',
+    'admin\u200D',
+    '\u202Eadmin',
+    'adm\u00ADin',
+    'admin\uFE0F',
+    'a\u0301',
+    'a\u3164',
+    '\uE000',
+  ])
+    assert.equal(nameProblem(name, 'Username'), invisible, JSON.stringify(name));
+  for (const name of ['\u0430dmin', 'Administrat\u03BFr', 'j\u0578e'])
+    assert.equal(nameProblem(name, 'Username'), mixed, name);
+  for (const name of [
+    'J\u00FCrgen',
+    '\u0418\u0432\u0430\u043D',
+    '\u5F20\u4F1F',
+    '\u0391\u03BD\u03BD\u03B1',
+    'user-1@example.com',
+    '\u30E6\u30FC\u30B6\u30FCx',
+  ])
+    assert.equal(nameProblem(name, 'Username'), null, name);
+});

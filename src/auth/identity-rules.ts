@@ -4,12 +4,24 @@ export function nameProblem(name: string, what: 'Username' | 'Group name'): stri
   if (name === '') return `${what} must not be empty`;
   if ([...name].length > 128) return `${what} may not exceed 128 characters`;
   if (name.startsWith('@')) return `${what} cannot start with '@'`;
+  if (invisible.test(name)) return `${what} must not contain invisible or combining characters`;
+  if (mixesScripts(name)) return `${what} must not mix letters of scripts that look alike`;
   if (!wrongInName.test(name)) return null;
   return `${what} must not contain spaces, control or any of ()<>,;:\\"/[]?={} characters and must be valid utf8`;
 }
 
 /** Bytes that were not UTF-8 arrive as U+FFFD. */
 const wrongInName = /[\s\p{Cc}()<>,;:\\"/[\]?={}\uFFFD]/u;
+
+/** Zero-width and direction marks, tags, variation selectors, unassigned and private characters, marks on letters. */
+const invisible = /[\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Mn}\p{Me}\u115F\u1160\u3164\uFFA0\u2800]/u;
+
+const confusable = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u];
+
+/** `аdmin` with a Cyrillic first letter reads as the Latin one. */
+function mixesScripts(name: string): boolean {
+  return confusable.filter((script) => script.test(name)).length > 1;
+}
 
 export interface PasswordPolicy {
   readonly minLength: number;

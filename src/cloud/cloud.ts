@@ -56,6 +56,8 @@ export interface CloudOptions {
   sizeScale: number;
   /** Of each token. */
   requestsPerSecond: number;
+  /** What paging links begin with; undefined: the address that was reached. */
+  publicUrl?: string | undefined;
   version: string;
   clock: Clock;
   random: Random;

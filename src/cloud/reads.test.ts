@@ -38,7 +38,7 @@ test('answers with what is there, whatever was answered before', async (t) => {
   assert.deepEqual(await names(), [0, 1, 2, 4].map(uuid));
 });
 
-test('gives every caller its own answer, and every host its own links', async (t) => {
+test('gives every caller its own answer, and links to itself by no name but its own', async (t) => {
   const { project, names, issue, get } = await aPlace(t);
   for (const id of [uuid(1), uuid(2)]) await project(id);
   const viewers = [uuid(1), uuid(2)].map((projectId) => issue({ role: 'projectViewer', projectId }));
@@ -52,10 +52,16 @@ test('gives every caller its own answer, and every host its own links', async (t
     assert.equal((await get(`/v2/projects/${uuid(1)}`, { token: two })).status, 403);
     assert.equal((await get('/v2/users', { token: one })).status, 403);
     assert.equal((await get('/v2/users')).status, 200);
-    for (const host of ['here:80', 'there'])
+    for (const [host, named] of [
+      ['localhost:80', 'localhost'],
+      ['127.0.0.1:80', '127.0.0.1'],
+      ['evil.example', '127.0.0.1'],
+      ['localhost:81', '127.0.0.1'],
+      ['localhost:80@evil.example', '127.0.0.1'],
+    ] as const)
       assert.equal(
         (await get('/v2/projects', { host })).body.cursor.hrefs.first,
-        `http://${host === 'here:80' ? 'here' : host}/v2/projects?page=1&perPage=10`,
+        `http://${named}/v2/projects?page=1&perPage=10`,
       );
     assert.equal((await get('/v2/projects?perPage=1')).body.data.length, 1);
     assert.equal((await get('/v2/projects?perPage=0')).status, 422);

@@ -173,12 +173,20 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
 
 type Features = ReturnType<typeof createFeatures>;
 
+/** How long an answer waits for the data service to know a changed account. */
+const accountsMs = 2_000;
+
 /** Each by its own needs: what one wants of a later one it asks when the time has come. */
 function createFeatures(options: ClusterManagerOptions) {
   const { store } = options;
   const view = new ClusterView(store);
   const policy = passwordPolicySetting(store);
-  const users = createUsers({ ...options, targets: targetsOf(view), passwordPolicy: () => policy.value });
+  const users = createUsers({
+    ...options,
+    targets: targetsOf(view),
+    passwordPolicy: () => policy.value,
+    applied: () => data.caughtUp(accountsMs),
+  });
   const certificates = createCertificates({
     ...{ ...options, view },
     wantsRsa: () => security.service.wantsRsa,

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authority, Caller } from '#auth/authority.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { AppError, refuse } from '#contract/errors.ts';
+import { repeatsHost } from '#contract/host-header.ts';
 import type { BoundRoute, Context, Form, Input, Reply, RouteDefinition } from '#contract/route.ts';
 import { reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -158,6 +159,7 @@ export class Pipeline {
 
   async #route(exchange: Exchange): Promise<Reply> {
     const { request, target } = exchange;
+    if (repeatsHost(request.rawHeaders)) return reply.text('The Host header is given more than once.', 400);
     if (!target.tokens) return malformedPath();
     const match = this.#router.match(request.method ?? '', target.tokens);
     if (!match) return noRoute(request.method ?? '');

@@ -14,10 +14,25 @@ const share: OptionKind<number> = {
   },
 };
 
+const httpUrl: OptionKind<string> = {
+  placeholder: 'URL',
+  show: (value) => value,
+  parse(text) {
+    const url = URL.canParse(text) ? new URL(text) : null;
+    if (url?.protocol.startsWith('http') && url.search === '' && url.hash === '' && url.username === '')
+      return text;
+    throw new UsageError(`"${text}" is not an address such as https://cloud.example.com`);
+  },
+};
+
 export const cloudOptions = {
   'data-dir': { kind: kinds.path, default: './divan-cloud', doc: 'folder that keeps everything' },
   host: { kind: kinds.host, default: '127.0.0.1', doc: 'address to listen on' },
   port: { kind: kinds.port, default: 8080, doc: 'hosted management API' },
+  'public-url': {
+    kind: httpUrl,
+    doc: 'what paging links begin with where clients reach the API by another name, through a proxy',
+  },
   database: { kind: kinds.text, doc: 'SQLite file, or postgres://… (default: a file in the data folder)' },
   'key-file': {
     kind: kinds.path,

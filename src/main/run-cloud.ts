@@ -106,6 +106,7 @@ async function assemble(
     capacityMb: options.capacity ?? Math.floor(totalmem() / mb / 2),
     sizeScale: options['size-scale'],
     requestsPerSecond: options['rate-limit'],
+    publicUrl: options['public-url'],
     version: release,
   });
 }

@@ -49,6 +49,9 @@ export class FakeDataService implements DataService {
   async settled(): Promise<boolean> {
     return this.answersSettled;
   }
+  async caughtUp(): Promise<boolean> {
+    return this.answersSettled;
+  }
   async refresh(): Promise<void> {}
   measured(uuid: string): MeasuredBucket | null {
     return this.figures.get(uuid) ?? null;

@@ -1,7 +1,9 @@
 // The HTTP side of the cloud: one pipeline for all operations. Credentials first, then what the path names and whether the caller
 // may, then the query and the body; whatever is refused is a goof.
+import { hostname } from 'node:os';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { plainAddress } from '#base/address.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import type { ApiDocument } from '#contract/api-document.ts';
 import type { Log } from '#ports/log.ts';
@@ -33,6 +35,8 @@ export interface ApiOptions {
   find(kind: SubjectKind, id: string): Promise<Subject | undefined>;
   log: Log;
   spareRoom?: SpareRoom;
+  /** What clients reach this API by; else links begin with the address that a connection arrived at. */
+  publicUrl?: string | undefined;
   /** For a whole request to arrive. */
   requestTimeoutMs?: number;
 }
@@ -91,10 +95,10 @@ function addDescription(app: FastifyInstance, operations: readonly Operation[]):
 function addRoute(
   app: FastifyInstance,
   { operation, handle }: BoundOperation,
-  { authenticate, find, kept, spareRoom }: ApiOptions & { kept: KeptAnswers },
+  { authenticate, find, kept, spareRoom, publicUrl }: ApiOptions & { kept: KeptAnswers },
 ): void {
   const answer = (request: FastifyRequest): Promise<Reply> => {
-    const act = async (): Promise<Reply> => handle(readRequest(operation, request));
+    const act = async (): Promise<Reply> => handle(readRequest(operation, request, publicUrl));
     return operation.method === 'DELETE' ? inSpareRoom(spareRoom, act) : act();
   };
   // What is kept was answered to somebody who may do and see the same.
@@ -146,7 +150,7 @@ async function subjectOf(
   return subject;
 }
 
-function readRequest(operation: Operation, request: FastifyRequest): Request {
+function readRequest(operation: Operation, request: FastifyRequest, publicUrl: string | undefined): Request {
   const caller = request.by?.caller as Caller;
   if (operation.access === 'token') needNamedProject(operation, caller, request.body);
   return {
@@ -157,16 +161,21 @@ function readRequest(operation: Operation, request: FastifyRequest): Request {
     caller,
     subject: request.subject,
     get url() {
-      return urlOf(request);
+      return urlOf(request, publicUrl);
     },
   };
 }
 
-/** A Host header can hold anything, and be absent. */
-function urlOf({ url, protocol, host }: FastifyRequest): URL {
-  const base = `${protocol}://${host}`;
-  if (URL.canParse(url, base)) return new URL(url, base);
-  return new URL(url.replace(/^[a-z]+:\/\/[^/]*/i, ''), 'http://localhost');
+/** A Host header can hold anything: it is believed only where it names this machine by the port that was reached. */
+function urlOf({ url, protocol, host, raw }: FastifyRequest, publicUrl: string | undefined): URL {
+  const target = url.replace(/^[a-z]+:\/\/[^/]*/i, '');
+  if (publicUrl !== undefined) return new URL(`${publicUrl.replace(/\/+$/, '')}${target}`);
+  const { localAddress = '127.0.0.1', localPort = 80 } = raw.socket;
+  const address = plainAddress(localAddress);
+  const reached = `${address.includes(':') ? `[${address}]` : address}:${localPort}`;
+  const isOwn =
+    host === reached || host === `localhost:${localPort}` || host === `${hostname()}:${localPort}`;
+  return new URL(target, `${protocol}://${isOwn ? host : reached}`);
 }
 
 function malformedId(operation: Operation, id: string): Goof {

@@ -1,6 +1,7 @@
 // Answers to what is no HTTP request, or not one that can be served: in the words of the API, and the connection is closed.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { repeatsHost } from '#contract/host-header.ts';
 import { Goof } from '../answers/goof.ts';
 import { jsonType } from './json-body.ts';
 
@@ -12,7 +13,9 @@ const malformed = new Goof('BadRequest', 'this is not an HTTP request');
 const expectations = new Goof('ExpectationFailed', 'expect: must be 100-continue, or be left out');
 
 /** Throws what HTTP/1.1 itself asks of a request. */
-export function needHost({ headers, httpVersion }: IncomingMessage): void {
+export function needHost({ headers, httpVersion, rawHeaders }: IncomingMessage): void {
+  if (repeatsHost(rawHeaders))
+    throw new Goof('BadRequest', 'host: is given more than once', { connection: 'close' });
   if (headers.host === undefined && httpVersion === '1.1')
     throw new Goof('BadRequest', 'host: is missing: HTTP/1.1 asks for it', { connection: 'close' });
 }

@@ -2,6 +2,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely';
 import { UnwritableError } from '#base/unwritable-error.ts';
+import { keepPrivate } from '#ports/private-file.ts';
 import { Seals } from './seals.adapter.ts';
 import type { OpenStore, StoreState } from './state.ts';
 import type { Tables } from './tables.ts';
@@ -9,6 +10,7 @@ import type { Tables } from './tables.ts';
 const statementsKept = 200;
 
 export function openSqlite(path: string): OpenStore {
+  if (path !== ':memory:') keepPrivate(path);
   const database = new DatabaseSync(path);
   database.exec(
     'pragma journal_mode=wal; pragma synchronous=full; pragma foreign_keys=on; pragma busy_timeout=5000',

@@ -87,6 +87,11 @@ export class Agent implements DataService {
     return until(this, () => this.#settledRevision >= revision, timeoutMs, this.#deps.clock);
   }
 
+  async caughtUp(timeoutMs: number): Promise<boolean> {
+    const wanted = this.#wanted;
+    return until(this, () => this.#applied >= wanted, timeoutMs, this.#deps.clock);
+  }
+
   async refresh(): Promise<void> {
     this.#askedAtMs = this.#deps.clock.monotonicMs();
     this.#refreshing ??= this.#takeReport().finally(() => {

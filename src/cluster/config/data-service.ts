@@ -4,6 +4,8 @@ import type { MetricSample } from '#metrics/sample.ts';
 export interface DataService {
   /** True once the data service runs a configuration at least this new; false when the time is over. */
   settled(revision: number, timeoutMs: number): Promise<boolean>;
+  /** True once the data service runs all that was wanted when this was called, accounts included. */
+  caughtUp(timeoutMs: number): Promise<boolean>;
   /** Asks for fresh figures; bounded, so that a busy data service delays no reader for long. */
   refresh(): Promise<void>;
   /** The newest figures of a bucket; null before its first report. */

@@ -28,9 +28,13 @@ export function demandSight(context: Context, roles: readonly GrantedRole[]): vo
   if (!maySeeRoles(context, roles)) throw refuse.forbidden([seesSecurityRoles]);
 }
 
-/** `roles`: those that are there and those that are to be. */
+/** Roles that administer something, of a bucket or scope too, by their names. */
+const isAdministratorRole = ({ role }: GrantedRole): boolean => /(^|_)admin(_|$)/.test(role);
+
+/** `roles`: those that the account has and those that it gets. */
 export function demandChange(context: Context, roles: readonly GrantedRole[]): void {
-  if (roles.some(isSecurityRole)) demand(context, givesSecurityRoles);
+  if (roles.some((role) => isSecurityRole(role) || isAdministratorRole(role)))
+    demand(context, givesSecurityRoles);
 }
 
 export const demandLocalUsers = (context: Context): void => demand(context, changesLocalUsers);

@@ -38,6 +38,8 @@ export interface UsersDeps {
   readonly edition: Edition;
   /** The policy in force; the default one until a setting says otherwise. */
   readonly passwordPolicy?: () => PasswordPolicy;
+  /** Resolves once the data service goes by what was stored, or has taken too long. */
+  readonly applied?: () => Promise<unknown>;
   /** Told of every password set here, so that its first login need not be compared. */
   readonly passwordSet?: (name: string, credentialId: string, password: string) => void;
 }
@@ -129,7 +131,7 @@ export class UsersService {
     const known = this.user(id);
     const credentials =
       change.password === null ? null : await this.#credentials(id, change.password, known ?? null);
-    await this.#deps.store.change((state) => {
+    await this.#change((state) => {
       const present = state.users.find((user) => user.id === id);
       if (!present) this.#checkRoomForUser(state);
       // Stored while the password was hashed.
@@ -158,7 +160,7 @@ export class UsersService {
     const known = this.user(id);
     if (!known) throw noSuchUser();
     const credentials = await this.#credentials(id, password, known);
-    await this.#deps.store.change((state) => {
+    await this.#change((state) => {
       const present = state.users.find((user) => user.id === id);
       if (!present) throw noSuchUser();
       return { ...state, users: withEntry(state.users, { ...present, ...credentials }) };
@@ -167,7 +169,7 @@ export class UsersService {
   }
 
   async deleteUser(id: string): Promise<void> {
-    await this.#deps.store.change((state) => {
+    await this.#change((state) => {
       if (!state.users.some((user) => user.id === id)) throw noSuchUser();
       return { ...state, users: withoutEntry(state.users, id) };
     });
@@ -186,7 +188,7 @@ export class UsersService {
   }
 
   async putGroup(id: string, change: GroupChange): Promise<void> {
-    await this.#deps.store.change((state) => {
+    await this.#change((state) => {
       const isNew = !state.groups.some((group) => group.id === id);
       if (isNew && state.groups.length >= limits.groups) {
         throw refuse.fields({ _: `There are already ${limits.groups} groups, which is the limit.` });
@@ -196,13 +198,19 @@ export class UsersService {
   }
 
   async deleteGroup(id: string): Promise<void> {
-    await this.#deps.store.change((state) => {
+    await this.#change((state) => {
       if (!state.groups.some((group) => group.id === id)) throw refuse.json('Group was not found.', 404);
       const users = state.users.map((user) =>
         user.groups.includes(id) ? { ...user, groups: user.groups.filter((one) => one !== id) } : user,
       );
       return { ...state, users, groups: withoutEntry(state.groups, id) };
     });
+  }
+
+  /** Whoever was answered that an account is gone may rely on it at the data port too. */
+  async #change(change: (state: UsersState) => UsersState): Promise<void> {
+    await this.#deps.store.change(change);
+    await this.#deps.applied?.();
   }
 
   get #state(): UsersState {

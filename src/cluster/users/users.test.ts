@@ -457,3 +457,34 @@ test('keeps an administrator that is set again, and refuses bad names and passwo
   await assert.rejects(service.setAdministrator('@x', 'password'), { status: 400 });
   assert.equal(service.administratorName(), 'Administrator');
 });
+
+test('lets a local security administrator give no administrator role of any kind, to itself or others', async () => {
+  const { call, put } = await aNode();
+  await put('sec', 'password=secret1&roles=security_admin_local');
+  await put('chief', 'password=secret1&roles=cluster_admin');
+  const as = 'sec:secret1';
+  const roles = [
+    'cluster_admin',
+    'bucket_admin[*]',
+    'backup_admin',
+    'replication_admin',
+    'security_admin_local',
+  ];
+  const more = [
+    'security_admin_external',
+    'ro_admin',
+    'admin',
+    'fts_admin[*]',
+    'eventing_admin',
+    'scope_admin[*]',
+  ];
+  for (const role of [...roles, ...more]) {
+    assert.equal((await put('joe', `password=secret1&roles=${role}`, as)).status, 403, role);
+    const group = await call('PUT', '/settings/rbac/groups/g', `roles=${role}`, as);
+    assert.equal(group.status, 403, role);
+  }
+  assert.equal((await put('sec', 'roles=security_admin_local,cluster_admin', as)).status, 403);
+  assert.equal((await call('PATCH', '/settings/rbac/users/local/chief', 'password=secret2', as)).status, 403);
+  assert.equal((await call('DELETE', '/settings/rbac/users/local/chief', '', as)).status, 403);
+  assert.equal((await put('joe', 'password=secret1&roles=bucket_full_access[*]', as)).status, 200);
+});

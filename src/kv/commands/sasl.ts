@@ -120,20 +120,30 @@ function holdBack(environment: Environment, peer: string, user: string, held: He
 const sourceOf = (peer: string): string => peer.slice(0, peer.lastIndexOf(':'));
 
 /** `authorization NUL user NUL password`; clients are known to add one NUL more. */
-function readPlain(request: Request): { user: string; password: string } | null {
+interface PlainLogin {
+  readonly user: string;
+  readonly password: string;
+  /** An identity to act as that is not the user's own; null: none. */
+  readonly otherId: string | null;
+}
+
+function readPlain(request: Request): PlainLogin | null {
   const { buffer, valueStart, end } = request.frame;
   const parts = buffer.toString('utf8', valueStart, end).split('\0');
   if (parts.length === 4 && parts[3] === '') parts.pop();
-  const [, user, password] = parts;
+  const [authorization, user, password] = parts;
   if (parts.length !== 3 || user === undefined || password === undefined) return null;
+  const otherId =
+    authorization === undefined || authorization === '' || authorization === user ? null : authorization;
   if (Buffer.byteLength(user) > userNameBytesMax || Buffer.byteLength(password) > passwordBytesMax)
     return null;
-  return { user, password };
+  return { user, password, otherId };
 }
 
 function authenticatePlainly(request: Request): Status | Outcome {
   const given = readPlain(request);
   if (!given) return request.refuse(Status.invalidArguments, 'The message is not well-formed');
+  if (given.otherId !== null) return request.refuse(Status.authError, 'No user may act as another one');
   const { environment, connection } = request;
   const user = environment.directory.user(given.user);
   const digest = digestOf(environment, user, given.password);

@@ -199,7 +199,7 @@ export function publishLayout(folder: string): void {
 
 function stageLayout(folder: string, layout: Layout): void {
   const path = layoutPath(folder);
-  const descriptor = openSync(`${path}.new`, 'w');
+  const descriptor = openSync(`${path}.new`, 'w', 0o600);
   try {
     writeSync(descriptor, `${JSON.stringify({ ...layout, crc: checksumOf(layout) })}\n`);
     fsyncSync(descriptor);

@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CommitCounter, checkCommits, hasLog, lookInto } from '#ports/commit-counter.ts';
 import { FilePlace } from '#ports/file-place.ts';
+import { keepPrivate } from '#ports/private-file.ts';
 import { checkWal } from '#ports/wal-check.ts';
 import {
   DamagedFileError,
@@ -52,6 +53,7 @@ export class DataFile {
       const hadLog = hasLog(spec.path);
       // Before it is opened for writing: that would cut off what cannot be read of the log.
       if (hadLog) lookInto(spec.path, (db) => checkCommitsOf(spec.path, headerOf(db), hadLog));
+      keepPrivate(spec.path);
       const data = new DataFile(spec);
       return { data, opened: data.start(monotonicMs, hadLog) };
     } catch (error) {

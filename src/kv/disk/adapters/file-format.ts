@@ -2,6 +2,7 @@
 import { closeSync, fsyncSync, openSync, readSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { OpenPlace } from '#ports/file-place.ts';
+import { keepPrivate } from '#ports/private-file.ts';
 import { applicationId, formatVersion, pageBytes, schemaSql } from '../schema.ts';
 
 /** A data file and what its header row must say. */
@@ -19,6 +20,7 @@ export const CleanFlag = { clean: 'stopped cleanly', open: 'in use' } as const;
 
 /** Makes the file whole and on disk; its folder is still to be synced. */
 export function createDataFile(spec: DataFileSpec): void {
+  keepPrivate(spec.path);
   const db = new DatabaseSync(spec.path);
   try {
     db.exec(`pragma page_size=${pageBytes}; pragma journal_mode=off; pragma synchronous=off;`);

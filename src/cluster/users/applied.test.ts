@@ -1,0 +1,54 @@
+// What is answered about accounts holds at the data port too.
+import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import { aManager } from '../../../test/support/manager.ts';
+
+const users = '/settings/rbac/users/local';
+const groups = '/settings/rbac/groups';
+
+test('answers changes of users and groups once the data service goes by them, or has taken two seconds', async (t) => {
+  const { request, kv, clock } = await aManager();
+  const form = { password: 'secret1', roles: 'bucket_full_access[*]' };
+  await request(`${groups}/crew`, { method: 'PUT', form: { roles: 'ro_admin' } });
+  for (const name of ['jane', 'joe']) await request(`${users}/${name}`, { method: 'PUT', form });
+  const apply = kv.apply.bind(kv);
+  const names = () => kv.desired?.users.map(({ name }) => name).sort();
+  const calls = [
+    { url: `${users}/jane`, sent: { method: 'DELETE' }, seen: ['Administrator', 'joe'] },
+    { url: `${groups}/crew`, sent: { method: 'DELETE' }, seen: ['Administrator', 'joe'] },
+    { url: `${users}/max`, sent: { method: 'PUT', form }, seen: ['Administrator', 'joe', 'max'] },
+  ] as const;
+  t.plan(calls.length * 3 + 1);
+  for (const { url, sent, seen } of calls) {
+    const gate = deferred<void>();
+    const asked = deferred<void>();
+    kv.apply = async (desired) => {
+      asked.resolve();
+      await gate.promise;
+      return apply(desired);
+    };
+    let answered = false;
+    const answer = request(url, sent).finally(() => {
+      answered = true;
+    });
+    await asked.promise;
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    t.assert.equal(answered, false, url);
+    gate.resolve();
+    t.assert.equal((await answer).status, 200);
+    t.assert.deepEqual(names(), seen);
+  }
+  const never = deferred<void>();
+  const asked = deferred<void>();
+  kv.apply = async (desired) => {
+    asked.resolve();
+    await never.promise;
+    return apply(desired);
+  };
+  const late = request(`${users}/joe`, { method: 'DELETE' });
+  await asked.promise;
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+  clock.advance(2_000);
+  t.assert.equal((await late).status, 200);
+  never.resolve();
+});

@@ -1,0 +1,40 @@
+// What a node and the cloud keep is for their owner's eyes, also in a folder that others may enter.
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openSqlite } from '#cloud/store/sqlite.adapter.ts';
+import { NodeProcess } from '../support/node-process.ts';
+
+const openFiles = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => (statSync(path).mode & 0o077) !== 0);
+
+test('no file of a node is for others, and one that is becomes its own at the next start', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-modes-'));
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }));
+  chmodSync(dataDir, 0o755);
+  const first = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
+  const files = readdirSync(dataDir, { recursive: true }).map(String);
+  const data = files.find((name) => /data-[\d.]+\.db$/.test(name));
+  assert.ok(data, files.join(' '));
+  assert.deepEqual(openFiles(dataDir), []);
+  await first.stop();
+  chmodSync(join(dataDir, data), 0o644);
+  const second = await NodeProcess.start({ dataDir });
+  assert.deepEqual(openFiles(dataDir), []);
+  await second.stop();
+});
+
+test('no file of the cloud database is for others', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-modes-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const { store, state } = openSqlite(join(folder, 'cloud.db'));
+  state.read();
+  assert.ok(readdirSync(folder).length > 0);
+  assert.deepEqual(openFiles(folder), []);
+  await store.destroy();
+});
