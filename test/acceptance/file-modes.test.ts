@@ -33,7 +33,7 @@ test('no file of the cloud database is for others', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-modes-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const { store, state } = openSqlite(join(folder, 'cloud.db'));
-  state.read();
+  await state.read();
   assert.ok(readdirSync(folder).length > 0);
   assert.deepEqual(openFiles(folder), []);
   await store.destroy();
