@@ -9,6 +9,8 @@ import { Bucket } from '../src/kv/bucket/bucket.ts';
 import { handlers } from '../src/kv/commands/index.ts';
 import { Connection } from '../src/kv/connection/connection.ts';
 import { Dispatcher } from '../src/kv/dispatch/dispatcher.ts';
+import { HeavyQueue } from '../src/kv/heavy/heavy-queue.ts';
+import { inlineHeavy } from '../src/kv/heavy/inline.ts';
 import { Directory } from '../src/kv/served/directory.ts';
 import { ServedBucket } from '../src/kv/served/served-bucket.ts';
 import { Now } from '../src/kv/vbucket/now.ts';
@@ -31,6 +33,7 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
     ...parts,
     ...logins,
     directory,
+    heavy: new HeavyQueue(inlineHeavy(realClock)),
     version: 'bench',
     secret: Buffer.alloc(32),
     startedMs: 0,

@@ -5,6 +5,10 @@ import { type Frame, FrameResult, headerBytes, readFrame } from './frame.ts';
 const emptyBuffer = Buffer.alloc(0);
 /** Own memory up to this size is kept for the next leftover. */
 const keptBytes = 4096;
+/** Frames so large may be worked on by another thread. */
+const sharedFrom = 64 * 1024;
+
+const isShared = (bytes: Buffer): boolean => bytes.buffer instanceof SharedArrayBuffer;
 
 export class FrameReader {
   /** Frames with more bytes than this are refused. */
@@ -43,6 +47,23 @@ export class FrameReader {
     return result;
   }
 
+  /**
+   * The frame just read in memory of its own, which other threads can read: the reader's, where that holds nothing else, else
+   * a copy.
+   */
+  take(frame: Frame): Buffer {
+    const isAlone = frame.buffer === this.own && frame.end === this.ownEnd && isShared(this.own);
+    const bytes = frame.buffer.subarray(frame.start, frame.end);
+    if (!isAlone) {
+      const copy = Buffer.from(new SharedArrayBuffer(bytes.length));
+      bytes.copy(copy);
+      return copy;
+    }
+    this.own = emptyBuffer;
+    this.ownAt = this.ownEnd = 0;
+    return bytes;
+  }
+
   /** Puts the frame just read back, to be read again. */
   unread(frame: Frame): void {
     if (frame.buffer === this.own && this.ownAt === frame.end) this.ownAt = frame.start;
@@ -76,7 +97,7 @@ export class FrameReader {
     // Grown with the bytes that have really come, never to a length that a header merely claims.
     const size =
       held + bytes <= this.own.length ? this.own.length : Math.max(held * 2, held + bytes, headerBytes);
-    const grown = Buffer.allocUnsafeSlow(size);
+    const grown = size < sharedFrom ? Buffer.allocUnsafeSlow(size) : Buffer.from(new SharedArrayBuffer(size));
     this.own.copy(grown, 0, this.ownAt, this.ownEnd);
     this.own = grown;
     this.ownAt = 0;

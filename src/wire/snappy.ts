@@ -2,6 +2,9 @@
 // every length is checked before a byte is read or written, and the claimed size before memory is taken for it.
 
 /** The uncompressed size that a block claims, or -1 when its preamble is broken. */
+/** Values that hold more are stored uncompressed: each reader that wants them so would take too long to inflate them. */
+export const packedBytesMax = 512 * 1024;
+
 export function snappyLength(bytes: Uint8Array, start: number, end: number): number {
   let value = 0;
   for (let i = 0; i < 5 && start + i < end; i++) {

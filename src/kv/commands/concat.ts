@@ -3,9 +3,11 @@ import { Datatype, Status } from '#wire/status.ts';
 import { type ItemView, StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
+import { heavyBytes, isSameDocument } from '../heavy/jobs.ts';
 import { isJson } from '../value/json.ts';
+import type { Judgement } from '../value/judge.ts';
 import { bodyBytesLimit } from '../value/xattrs.ts';
-import { bodyOf, inflate, plainValue } from './values.ts';
+import { bodyOf, faultOf, judge, plainValue } from './values.ts';
 
 /** APPEND and its quiet twin. */
 export const append = (request: Request): Status | Outcome => concat(request, true);
@@ -21,7 +23,7 @@ function concat(request: Request, isBehind: boolean): Status | Outcome {
   if (found === Status.keyNotFound) return Status.notStored;
   if (found !== Status.success) return found;
   const mutation = beginMutation(request, StoreMode.replace);
-  const status = compose(request, view, isBehind);
+  const status = takeComposed(request) ?? compose(request, view, isBehind);
   if (status !== Status.success) return status;
   mutation.flags = view.flags;
   mutation.preserveExpiry = true;
@@ -33,25 +35,49 @@ function concat(request: Request, isBehind: boolean): Status | Outcome {
   return Outcome.replied;
 }
 
+/** Takes what was composed and judged if it is of the document as it still is; else null. */
+function takeComposed({ heavy, mutation, view }: Request): Status | null {
+  if (!heavy?.bytes || !isSameDocument(heavy, view)) return null;
+  mutation.value = heavy.bytes;
+  mutation.valueStart = 0;
+  mutation.valueEnd = heavy.bytes.length;
+  mutation.datatype = (heavy.result as Judgement).isJson ? Datatype.json : Datatype.raw;
+  return Status.success;
+}
+
 /** Puts the new body into the mutation. */
-function compose(request: Request, view: ItemView, isBehind: boolean): Status {
+function compose(request: Request, view: ItemView, isBehind: boolean): Status | Outcome {
   const { frame, mutation } = request;
   const added = { buffer: frame.buffer, start: frame.valueStart, end: frame.end };
   if ((frame.datatype & Datatype.snappy) !== 0) {
-    const status = inflate(request, added);
-    if (status !== Status.success) return status;
+    const judgement = judge(request, Datatype.snappy, frame.valueStart, frame.end);
+    if (judgement === null) return Outcome.heavy;
+    const refusal = faultOf(request, judgement);
+    if (refusal !== Status.success) return refusal;
+    added.buffer = judgement.plain ?? added.buffer;
+    added.start = 0;
+    added.end = added.buffer.length;
   }
-  const value = plainValue(view);
+  const value = plainValue(view, request);
   const start = bodyOf(view, value);
   const oldBytes = value.end - start;
   const addedBytes = added.end - added.start;
-  if (oldBytes + addedBytes > bodyBytesLimit) return Status.tooBig;
-  const body = request.scratch.room(oldBytes + addedBytes);
+  const bytes = oldBytes + addedBytes;
+  if (bytes > bodyBytesLimit) return Status.tooBig;
+  const isHeavy = bytes > heavyBytes;
+  const body = isHeavy ? Buffer.from(new SharedArrayBuffer(bytes)) : request.scratch.room(bytes);
   value.buffer.copy(body, isBehind ? 0 : addedBytes, start, value.end);
   added.buffer.copy(body, isBehind ? oldBytes : 0, added.start, added.end);
+  if (isHeavy) return judgeComposed(request, view, body);
   mutation.value = body;
   mutation.valueStart = 0;
-  mutation.valueEnd = oldBytes + addedBytes;
-  mutation.datatype = isJson(body, 0, mutation.valueEnd) ? Datatype.json : Datatype.raw;
+  mutation.valueEnd = bytes;
+  mutation.datatype = isJson(body, 0, bytes) ? Datatype.json : Datatype.raw;
   return Status.success;
+}
+
+function judgeComposed(request: Request, view: ItemView, bytes: Buffer): Outcome {
+  const { casHi, casLo, locked } = view;
+  const document = { casHi, casLo, locked };
+  return request.giveWork(() => ({ job: { kind: 'judge', bytes, typed: 0 }, document, bytes }));
 }

@@ -29,7 +29,7 @@ function count(
   if (found === Status.keyNotFound) return create(request, misses);
   if (found !== Status.success) return found;
   if (view.locked) return Status.locked;
-  const value = plainValue(view);
+  const value = plainValue(view, request);
   if (!readDecimal(value.buffer, bodyOf(view, value), value.end)) {
     return request.refuse(Status.deltaBadValue, 'The value is not a number');
   }

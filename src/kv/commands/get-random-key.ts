@@ -60,7 +60,7 @@ function show(request: Request, found: FoundKey, wish: Wish): Status | Outcome {
   const status = documents.find(found.vb, found.key, 0, found.key.length, view);
   if (status === notResident) request.found = found;
   if (status !== Status.success) return status;
-  const value = plainValue(view);
+  const value = plainValue(view, request);
   const start = wish.withXattrs ? value.start : bodyOf(view, value);
   const withId = session.has(Feature.collections);
   const keyStart = view.keyStart + (withId ? 0 : collectionIdBytes(wish.collection));

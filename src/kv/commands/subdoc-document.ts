@@ -1,9 +1,11 @@
 // The stored document in the form that sub-document operations read, and what the session lets them do.
+import type { Random } from '#ports/random.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { shownCasHi, shownCasLo } from '../dispatch/reply.ts';
-import type { Request } from '../dispatch/request.ts';
+import type { Outcome, Request } from '../dispatch/request.ts';
+import { heavyBytes, type Moment, type SubdocJob, sharedCopy } from '../heavy/jobs.ts';
 import type { SubdocContext, SubdocDocument } from '../subdoc/document.ts';
 import type { SubdocFeatures, SubdocRequest } from '../subdoc/request.ts';
 import type { DecodeContext } from '../subdoc/specs.ts';
@@ -38,7 +40,7 @@ export function findDocument(request: Request): SubdocDocument | Status {
   if (status === Status.keyNotFound) return document;
   if (status !== Status.success) return status;
   request.counters.getHits++;
-  const value = plainValue(view);
+  const value = plainValue(view, request);
   document.deleted = view.deleted;
   document.datatype = view.datatype;
   document.value = value.buffer.subarray(value.start, value.end);
@@ -52,6 +54,45 @@ export function findDocument(request: Request): SubdocDocument | Status {
   document.vbuuidLo = request.bucket.uuidLo(frame.vb);
   document.lastModified = Math.floor((view.casHi * 2 ** 32 + view.casLo) / 1e9);
   return document;
+}
+
+/** Whether reading the document for so many paths takes too long for this thread. */
+export function isHeavy(request: Request, { value }: SubdocDocument, { specs }: SubdocRequest): boolean {
+  const workBytes = workOf(value, specs);
+  if (workBytes > heavyBytes) return true;
+  request.workBytes += workBytes;
+  return false;
+}
+
+/** Each path may lead through all of the document. */
+const workOf = (value: Buffer, specs: SubdocRequest['specs']): number =>
+  value.length * specs.length + specs.reduce((sum, spec) => sum + spec.value.length, 0);
+
+/** Has the request worked on elsewhere, with a copy of the document as it is now. */
+export function workElsewhere(request: Request, kind: SubdocJob['kind'], found: SubdocDocument): Outcome {
+  const { frame, view } = request;
+  const { opcode, start } = frame;
+  const [extrasStart, keyStart] = [frame.extrasStart - start, frame.keyStart - start];
+  const valueStart = frame.valueStart - start;
+  const decoding = decodingOf(request);
+  const moment = someMoment(request.environment.random);
+  const context = { ...contextOf(request), ...moment };
+  const copy = { ...found, value: sharedCopy(found.value) };
+  const { casHi, casLo, locked } = view;
+  const document = found.exists ? { casHi, casLo, locked } : noDocument;
+  return request.giveWork((own) => {
+    const extras = own.subarray(extrasStart, keyStart);
+    const specs = own.subarray(valueStart);
+    return { job: { kind, opcode, extras, specs, decoding, document: copy, context }, document, moment };
+  });
+}
+
+/** Where there was none, there must be none still. */
+const noDocument = { casHi: 0, casLo: 0, locked: false };
+
+function someMoment(random: Random): Moment {
+  const bytes = random.bytes(14);
+  return { casHi: bytes.readUInt32LE(0), casLo: bytes.readUInt32LE(4), seqno: bytes.readUIntLE(8, 6) };
 }
 
 /** What the session negotiated, for the decoder. */

@@ -7,7 +7,16 @@ import { executeLookup, type LookupOutcome } from '../subdoc/execute.ts';
 import { lookupReplyBytes, writeLookupReply } from '../subdoc/replies.ts';
 import type { SubdocRequest } from '../subdoc/request.ts';
 import { decodeMultiLookup, decodeSingle } from '../subdoc/specs.ts';
-import { contextOf, decodingOf, extrasOf, findDocument, isRefused, specsOf } from './subdoc-document.ts';
+import {
+  contextOf,
+  decodingOf,
+  extrasOf,
+  findDocument,
+  isHeavy,
+  isRefused,
+  specsOf,
+  workElsewhere,
+} from './subdoc-document.ts';
 
 /** SUBDOC_GET, SUBDOC_EXISTS, SUBDOC_GET_COUNT: the value alone, the path’s status in the header. */
 export function singleLookup(request: Request): Status | Outcome {
@@ -33,12 +42,20 @@ export function multiLookup(request: Request): Status | Outcome {
   return Outcome.replied;
 }
 
-function lookUp(request: Request, decoded: SubdocRequest | Status): LookupOutcome | Status {
+function lookUp(request: Request, decoded: SubdocRequest | Status): LookupOutcome | Status | Outcome {
   if (isRefused(decoded)) return decoded;
   // No vbucket is a replica here yet.
   if ((decoded.docFlags & DocFlag.replicaRead) !== 0) return Status.notMyVbucket;
+  const { heavy, view } = request;
+  if (heavy?.result) {
+    // It is the document of the moment when the request came.
+    Object.assign(view, heavy.document);
+    return heavy.result as LookupOutcome;
+  }
   const document = findDocument(request);
-  return typeof document === 'number' ? document : executeLookup(document, decoded, contextOf(request));
+  if (typeof document === 'number') return document;
+  if (isHeavy(request, document, decoded)) return workElsewhere(request, 'lookup', document);
+  return executeLookup(document, decoded, contextOf(request));
 }
 
 function begin(request: Request, status: Status, valueBytes: number): number {

@@ -1,16 +1,27 @@
 // Changes of parts of a document: read, change and store in one synchronous stretch, so that no other write comes between.
 import { Datatype, Status } from '#wire/status.ts';
-import { DocFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { Privilege } from '../admin.ts';
 import { StoreMode } from '../data/documents.ts';
 import { durationOf, replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
+import { type HeavyAnswer, isSameDocument } from '../heavy/jobs.ts';
 import type { SubdocDocument } from '../subdoc/document.ts';
 import { executeMutation, type MutationOutcome } from '../subdoc/execute.ts';
+import { replaceMoment } from '../subdoc/macros.ts';
 import { mutationReplyBytes, writeMutationReply } from '../subdoc/replies.ts';
 import type { SubdocRequest } from '../subdoc/request.ts';
 import { decodeMultiMutation, decodeSingle } from '../subdoc/specs.ts';
-import { contextOf, decodingOf, extrasOf, findDocument, isRefused, specsOf } from './subdoc-document.ts';
+import {
+  contextOf,
+  decodingOf,
+  extrasOf,
+  findDocument,
+  isHeavy,
+  isRefused,
+  specsOf,
+  workElsewhere,
+} from './subdoc-document.ts';
 
 /** The single-path mutations: the new value of a counter alone, the path’s status in the header. */
 export function singleMutation(request: Request): Status | Outcome {
@@ -59,7 +70,7 @@ const isStored = ({ status }: MutationOutcome): boolean =>
   status === Status.success || status === Status.subdocSuccessDeleted;
 
 /** What was stored, or the failure of one of several paths; a status for any other refusal. */
-function change(request: Request, decoded: SubdocRequest | Status): MutationOutcome | Status {
+function change(request: Request, decoded: SubdocRequest | Status): MutationOutcome | Status | Outcome {
   if (isRefused(decoded)) return decoded;
   if (!hasPrivileges(request, decoded)) return request.refuse(Status.noAccess, 'Requires more privileges');
   const document = findDocument(request);
@@ -67,11 +78,34 @@ function change(request: Request, decoded: SubdocRequest | Status): MutationOutc
   const refusal = checkLockAndCas(request, decoded, document);
   if (refusal !== Status.success) return refusal;
   request.documents.peekNext(request.frame.vb, request.result);
-  const outcome = executeMutation(document, decoded, contextOf(request));
+  const outcome = execute(request, decoded, document);
+  if (typeof outcome === 'number') return outcome;
   if (outcome.status === Status.subdocMultiPathFailure) return outcome;
   if (!isStored(outcome)) return outcome.status;
   const status = store(request, decoded, document, outcome);
   return status === Status.success ? outcome : status;
+}
+
+/** What was worked out elsewhere holds for the document as it was then. */
+function execute(
+  request: Request,
+  decoded: SubdocRequest,
+  document: SubdocDocument,
+): MutationOutcome | Outcome {
+  const { counters, heavy, view } = request;
+  if (!isHeavy(request, document, decoded)) return executeMutation(document, decoded, contextOf(request));
+  const now = document.exists ? view : { casHi: 0, casLo: 0 };
+  if (heavy?.result && isSameDocument(heavy, now)) return ofNow(request, heavy, decoded);
+  counters.gets--;
+  counters.getHits--;
+  return workElsewhere(request, 'mutation', document);
+}
+
+function ofNow({ result }: Request, heavy: HeavyAnswer, { specs }: SubdocRequest): MutationOutcome {
+  const outcome = heavy.result as MutationOutcome;
+  const usesMoment = specs.some(({ flags }) => (flags & PathFlag.expandMacros) !== 0);
+  if (usesMoment && heavy.moment && isStored(outcome)) replaceMoment(outcome.value, heavy.moment, result);
+  return outcome;
 }
 
 /** Deleting the document takes the right to delete, counting the right to read what was there. */

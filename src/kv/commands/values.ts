@@ -1,17 +1,16 @@
 // Values as clients send and want them: compressed or not, with extended attributes in front or not, JSON or not.
 import { writeU32 } from '#wire/bytes.ts';
 import { Feature } from '#wire/features.ts';
-import { snappyInflate, snappyLength } from '#wire/snappy.ts';
+import { packedBytesMax, snappyInflate, snappyLength } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import { Privilege } from '../admin.ts';
 import type { ItemView, StoredDocument } from '../data/documents.ts';
 import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
+import { heavyBytes } from '../heavy/jobs.ts';
 import { isJson } from '../value/json.ts';
-import { bodyBytesLimit, isXattrs, systemXattrBytes, xattrBytesLimit } from '../value/xattrs.ts';
-
-export const valueBytesMax = bodyBytesLimit + xattrBytesLimit;
+import { type Judgement, judgeValue, valueBytesMax } from '../value/judge.ts';
 
 /** A range of bytes; one for the thread, filled again by each call below. */
 export interface ValueRange {
@@ -29,10 +28,11 @@ function setRange(buffer: Buffer, start: number, end: number): ValueRange {
 }
 
 /** The stored value, inflated. */
-export function plainValue(view: StoredDocument): ValueRange {
+export function plainValue(view: StoredDocument, request?: Request): ValueRange {
   if ((view.datatype & Datatype.snappy) === 0) return setRange(view.buffer, view.valueStart, view.valueEnd);
   const inflated =
     snappyInflate(view.buffer, view.valueStart, view.valueEnd, valueBytesMax) ?? Buffer.alloc(0);
+  if (request) request.workBytes += inflated.length;
   return setRange(inflated, 0, inflated.length);
 }
 
@@ -49,7 +49,7 @@ export function replyDocument(request: Request, view: ItemView, keyBytes = 0): O
   let end = view.valueEnd;
   const mayCompress = session.features[Feature.snappy] === 1 && (datatype & Datatype.xattr) === 0;
   if ((datatype & Datatype.xattr) !== 0 || ((datatype & Datatype.snappy) !== 0 && !mayCompress)) {
-    const value = plainValue(view);
+    const value = plainValue(view, request);
     buffer = value.buffer;
     start = bodyOf(view, value);
     end = value.end;
@@ -66,61 +66,54 @@ export function replyDocument(request: Request, view: ItemView, keyBytes = 0): O
 }
 
 /** The checked value of a SET, ADD or REPLACE, put into the request's mutation. */
-export function takeValue(request: Request, end = request.frame.end): Status {
+export function takeValue(request: Request, end = request.frame.end): Status | Outcome {
   const { frame, mutation } = request;
   mutation.value = frame.buffer;
   mutation.valueStart = frame.valueStart;
   mutation.valueEnd = end;
   const typed = frame.datatype & (Datatype.snappy | Datatype.xattr);
-  if (typed !== 0) return takeTypedValue(request, typed, end);
-  if (end - frame.valueStart > bodyBytesLimit) return Status.tooBig;
+  if (typed !== 0 || end - frame.valueStart > heavyBytes) return takeJudged(request, typed, end);
   mutation.datatype = isJson(frame.buffer, frame.valueStart, end) ? Datatype.json : Datatype.raw;
   return Status.success;
 }
 
-function takeTypedValue(request: Request, typed: number, end: number): Status {
+function takeJudged(request: Request, typed: number, end: number): Status | Outcome {
   const { frame, mutation, bucket } = request;
-  const plain = setRange(frame.buffer, frame.valueStart, end);
-  if ((typed & Datatype.snappy) !== 0) {
-    const status = inflate(request, plain);
-    if (status !== Status.success) return status;
-  }
-  const status = checkSections(request, typed, plain);
-  if (status !== Status.success) return status;
-  const body = (typed & Datatype.xattr) === 0 ? plain.start : bodyStart(plain.buffer, plain.start, plain.end);
-  const json = isJson(plain.buffer, body, plain.end) ? Datatype.json : Datatype.raw;
-  const keepsBlock = (typed & Datatype.snappy) !== 0 && bucket.spec.compressionMode !== 'off';
+  const judgement = judge(request, typed, frame.valueStart, end);
+  if (judgement === null) return Outcome.heavy;
+  const refusal = faultOf(request, judgement);
+  if (refusal !== Status.success) return refusal;
+  const json = judgement.isJson ? Datatype.json : Datatype.raw;
+  const { plain } = judgement;
+  const keepsBlock =
+    plain !== null && plain.length <= packedBytesMax && bucket.spec.compressionMode !== 'off';
   mutation.datatype = json | (keepsBlock ? typed : typed & ~Datatype.snappy);
-  if (keepsBlock) return Status.success;
-  mutation.value = plain.buffer;
-  mutation.valueStart = plain.start;
-  mutation.valueEnd = plain.end;
+  if (plain === null || keepsBlock) return Status.success;
+  mutation.value = plain;
+  mutation.valueStart = 0;
+  mutation.valueEnd = plain.length;
   return Status.success;
 }
 
-/** Replaces the block by what it holds; its claimed size is looked at first. */
-export function inflate(request: Request, value: ValueRange): Status {
-  const claimed = snappyLength(value.buffer, value.start, value.end);
-  if (claimed > valueBytesMax) return Status.tooBig;
-  const inflated = claimed < 0 ? null : snappyInflate(value.buffer, value.start, value.end, valueBytesMax);
-  if (!inflated) return request.refuse(Status.invalidArguments, 'Failed to inflate payload');
-  value.buffer = inflated;
-  value.start = 0;
-  value.end = inflated.length;
-  return Status.success;
+/** What is known of bytes of the frame; null when that is work for elsewhere, which the request then has. */
+export function judge(request: Request, typed: number, start: number, end: number): Judgement | null {
+  const { frame } = request;
+  if (request.heavy?.result && request.heavy.bytes === null) return request.heavy.result as Judgement;
+  const claimed = (typed & Datatype.snappy) !== 0 ? snappyLength(frame.buffer, start, end) : 0;
+  const bytes = Math.max(end - start, claimed <= valueBytesMax ? claimed : 0);
+  if (bytes <= heavyBytes) return judgeValue(frame.buffer, start, end, typed);
+  const from = start - frame.start;
+  const to = end - frame.start;
+  request.giveWork((own) => ({ job: { kind: 'judge', bytes: own.subarray(from, to), typed } }));
+  return null;
 }
 
-function checkSections(request: Request, typed: number, plain: ValueRange): Status {
-  if ((typed & Datatype.xattr) === 0) {
-    return plain.end - plain.start > bodyBytesLimit ? Status.tooBig : Status.success;
-  }
-  if (!isXattrs(plain.buffer, plain.start, plain.end)) {
+/** Why the value cannot be stored by this user. */
+export function faultOf(request: Request, { fault, systemBytes }: Judgement): Status {
+  if (fault === 'not inflatable') return request.refuse(Status.invalidArguments, 'Failed to inflate payload');
+  if (fault === 'bad attributes')
     return request.refuse(Status.xattrInvalid, 'The extended attributes are not well-formed');
-  }
-  const system = systemXattrBytes(plain.buffer, plain.start, plain.end);
-  if (system > 0 && (request.privileges & Privilege.systemXattrWrite) === 0) {
+  if (systemBytes > 0 && (request.privileges & Privilege.systemXattrWrite) === 0)
     return request.refuse(Status.noAccess, 'Requires privilege: SystemXattrWrite');
-  }
-  const isTooBig = system > xattrBytesLimit || plain.end - plain.start - system > bodyBytesLimit;
-  return isTooBig ? Status.tooBig : Status.success;
+  return fault === 'too big' ? Status.tooBig : Status.success;
 }

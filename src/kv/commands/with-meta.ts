@@ -6,7 +6,8 @@ import { bodyStart } from '#wire/xattr-section.ts';
 import { type IncomingVersion, type MutationRequest, StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
-import { takeValue, valueBytesMax } from './values.ts';
+import { valueBytesMax } from '../value/judge.ts';
+import { takeValue } from './values.ts';
 
 const Option = {
   /** The older way to say `skipsResolution`. */
@@ -92,7 +93,7 @@ function optionsProblem(rule: 'seqno' | 'lww', accepts: boolean, skips: boolean)
 }
 
 /** The value without what older senders put behind it. */
-function readValue(request: Request, mutation: MutationRequest): Status {
+function readValue(request: Request, mutation: MutationRequest): Status | Outcome {
   const { buffer, extrasStart, keyStart, valueStart, end } = request.frame;
   const hasTrailer = ((keyStart - extrasStart) & 3) === 2;
   const trailer = hasTrailer ? buffer.readUInt16BE(keyStart - 2) : 0;

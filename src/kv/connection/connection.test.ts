@@ -1,6 +1,7 @@
 // What a connection does about clients that send too much, too little or too slowly.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { realClock } from '#ports/clock.ts';
 import { encodeRequest } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
@@ -114,4 +115,27 @@ test('one client after the other is a check, two at a time are clients', async (
   const third = await service.ready();
   assert.equal(told, 1);
   for (const { socket } of [second, third]) socket.destroy();
+});
+
+test('a client that sends many requests at once has them run in several turns, in order', async () => {
+  let nowMs = 0;
+  let turns = 0;
+  const clock = {
+    ...realClock,
+    // Each look at the clock finds a millisecond gone: a turn is over after some of them.
+    monotonicMs: () => ++nowMs,
+    soon: (fire: () => void) => {
+      turns++;
+      realClock.soon(fire);
+    },
+  };
+  await using service = await startService(undefined, { clock });
+  const client = await service.ready();
+  const value = Buffer.alloc(1000);
+  await client.ask(set(value));
+  const before = turns;
+  const count = 4000;
+  client.send(...Array.from({ length: count }, (_, opaque) => ({ ...get, opaque })));
+  for (let opaque = 0; opaque < count; opaque++) assert.equal((await client.next())?.opaque, opaque);
+  assert.ok(turns - before >= 8, `only ${turns - before} turns`);
 });

@@ -1,6 +1,6 @@
 // One client: finds the frames in what arrives, has them run, sends the replies of one arrival in one write, and stops
 // reading while the client does not take its replies or must wait for one.
-import { emptyFrame, FrameResult, frameBytesMax } from '#wire/frame.ts';
+import { emptyFrame, type Frame, FrameResult, frameBytesMax } from '#wire/frame.ts';
 import { FrameReader } from '#wire/frame-reader.ts';
 import type { Output } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
@@ -23,6 +23,10 @@ export const connectionLimits = {
   /** To say who it is. */
   authenticationMs: 30_000,
   /** To take its last replies once it is hung up on, and to take anything at all while it is not read from. */
+  /** Its requests run for so long at a time; then other clients have their turn. */
+  turnMs: 4,
+  /** Looked at whenever requests and replies come to this many bytes, or as much work: reading the clock costs too. */
+  workBytes: 64 * 1024,
   lingerMs: 5_000,
   stalledMs: 120_000,
 } as const;
@@ -40,6 +44,9 @@ export interface ConnectionHost {
   forget(connection: Connection): void;
 }
 
+/** What a request costs at least, in bytes of work. */
+const requestWork = 128;
+
 /** One frame in hand at a time, whatever the connection. */
 const frame = emptyFrame();
 
@@ -48,6 +55,7 @@ export class Connection implements Client, ReplyHolder {
   readonly peer: string;
   streamer: Streamer | null = null;
   heldCount = 0;
+  heavyCount = 0;
   private orderedCount = 0;
   private readonly host: ConnectionHost;
   private readonly transport: Transport;
@@ -55,6 +63,8 @@ export class Connection implements Client, ReplyHolder {
   private readonly ready: HeldReply[] = [];
   readonly openedMs: number;
   private waiting = false;
+  /** Its turn is over; the next one begins by itself. */
+  private isPausing = false;
   private stalledAtMs = -1;
   /** Something arrived since the last sweep; the sweep then notes the time, so that no request has to. */
   private isUsed = false;
@@ -68,6 +78,14 @@ export class Connection implements Client, ReplyHolder {
     this.peer = peer;
     this.openedMs = host.nowMs();
     this.usedAtMs = this.openedMs;
+  }
+
+  get isGone(): boolean {
+    return this.closed;
+  }
+
+  takeFrame(given: Frame): Buffer {
+    return this.reader.take(given);
   }
 
   get isOrdered(): boolean {
@@ -101,6 +119,7 @@ export class Connection implements Client, ReplyHolder {
     if (this.closed) return;
     for (const held of this.ready.splice(0)) this.finish(held);
     this.waiting = false;
+    this.isPausing = false;
     this.proceed();
   }
 
@@ -196,7 +215,7 @@ export class Connection implements Client, ReplyHolder {
   }
 
   private get isBlocked(): boolean {
-    return this.waiting || this.stalledAtMs >= 0;
+    return this.waiting || this.isPausing || this.stalledAtMs >= 0;
   }
 
   private proceed(): void {
@@ -209,7 +228,20 @@ export class Connection implements Client, ReplyHolder {
   private work(): void {
     const { reader } = this;
     const { dispatcher, output } = this.host;
+    const { request } = dispatcher;
+    let untilMs = -1;
+    let workBytes = 0;
     while (!this.isBlocked) {
+      if (workBytes > connectionLimits.workBytes) {
+        workBytes = 0;
+        const nowMs = this.host.nowMs();
+        if (untilMs < 0) untilMs = nowMs + connectionLimits.turnMs;
+        else if (nowMs >= untilMs) {
+          this.isPausing = true;
+          this.host.wake(this);
+          break;
+        }
+      }
       const result = reader.next(frame);
       if (result === FrameResult.needMore) break;
       if (result !== FrameResult.whole) {
@@ -217,7 +249,10 @@ export class Connection implements Client, ReplyHolder {
         this.hangUp();
         break;
       }
+      const before = output.end;
+      request.workBytes = 0;
       const verdict = dispatcher.run(this, frame);
+      workBytes += requestWork + frame.needed + output.end - before + request.workBytes;
       if (verdict === Verdict.wait) {
         reader.unread(frame);
         this.waiting = true;

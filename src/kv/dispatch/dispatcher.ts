@@ -8,6 +8,7 @@ import type { Output } from '#wire/output.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { notResident } from '../data/documents.ts';
+import { type HeavyAnswer, heavyAttemptsMax } from '../heavy/jobs.ts';
 import type { HeldReply } from '../served/held-reply.ts';
 import type { Client } from '../session/client.ts';
 import { readDocumentKey } from './document-key.ts';
@@ -74,6 +75,7 @@ export class Dispatcher {
     readFrame(held.frame, 0, held.frame.length, this.heldFrame, frameBytesMax);
     this.request.again = held;
     this.request.found = held.found;
+    this.request.heavy = held.heavy;
     held.documents?.lend(held.fetched);
     try {
       return this.run(connection, this.heldFrame);
@@ -81,6 +83,7 @@ export class Dispatcher {
       held.documents?.lend(null);
       this.request.again = null;
       this.request.found = null;
+      this.request.heavy = null;
     }
   }
 
@@ -139,6 +142,7 @@ export class Dispatcher {
   private conclude(request: Request, entry: Entry | undefined, outcome: number, before: number): Verdict {
     if (outcome === mustWait) return Verdict.wait;
     if (outcome === notResident) return awaitDisk(request, before);
+    if (outcome === Outcome.heavy) return awaitWork(request, before);
     if (outcome === Outcome.close) return Verdict.hangUp;
     if (outcome === Outcome.later) return Verdict.goOn;
     if (outcome >= 0) {
@@ -166,17 +170,13 @@ function hold(request: Request, from: number): void {
 
 /** Puts the frame aside until the disk has been asked, as if it had not been run. */
 function awaitDisk(request: Request, before: number): Verdict {
-  const { again, connection, counters, documents, environment, frame, framing, output, session } = request;
+  const { again, connection, counters, documents, environment, frame, output } = request;
   output.end = before;
   counters.gets = request.getsBefore;
   const nowMs = environment.clock.monotonicMs();
   if (again && !mayAskAgain(again, nowMs))
     return replyStatus(request, Status.temporaryFailure) ? Verdict.goOn : Verdict.hangUp;
-  const mayBeOvertaken =
-    !framing.barrier &&
-    request.command.reorderable === true &&
-    session.features[Feature.unorderedExecution] === 1;
-  const held = connection.later(request, !mayBeOvertaken);
+  const held = connection.later(request, !mayBeOvertaken(request));
   held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
   held.found = request.found;
   request.found = null;
@@ -188,6 +188,47 @@ function awaitDisk(request: Request, before: number): Verdict {
   });
   return Verdict.goOn;
 }
+
+/** Puts the frame aside until its heavy work is done elsewhere; a connection has one piece at a time. */
+function awaitWork(request: Request, before: number): Verdict {
+  const { again, connection, environment, frame, output, work } = request;
+  output.end = before;
+  request.work = null;
+  if (work === null) throw new Error(`${request.command.name} gave no work`);
+  if (connection.heavyCount > 0) return Verdict.wait;
+  const attempts = (again?.heavy?.attempts ?? 0) + 1;
+  if (attempts > heavyAttemptsMax)
+    return replyStatus(request, Status.temporaryFailure) ? Verdict.goOn : Verdict.hangUp;
+  const held = connection.later(request, !mayBeOvertaken(request));
+  held.frame = connection.takeFrame(frame);
+  const { job, document = null, moment = null, bytes = null } = work(held.frame);
+  const answer: HeavyAnswer = { result: null, document, moment, bytes, attempts };
+  held.heavy = answer;
+  connection.heavyCount++;
+  const owner = {
+    user: request.session.user?.spec.name ?? '',
+    isGone: () => connection.isGone,
+  };
+  const settle = (status: Status): void => {
+    connection.heavyCount--;
+    held.settle(status);
+  };
+  environment.heavy.run(owner, job).then(
+    (result) => {
+      answer.result = result;
+      settle(Status.success);
+    },
+    (error: Error) => {
+      if (!connection.isGone) environment.log.warn('heavy.failed', { reason: error.message });
+      settle(Status.temporaryFailure);
+    },
+  );
+  return Verdict.goOn;
+}
+
+/** Whether later requests of the connection may be answered first. */
+const mayBeOvertaken = ({ command, framing, session }: Request): boolean =>
+  !framing.barrier && command.reorderable && session.features[Feature.unorderedExecution] === 1;
 
 /** What was fetched may have left memory before a change could be made. Where it never came in, no change can be. */
 const mayAskAgain = ({ fetched, sinceMs }: HeldReply, nowMs: number): boolean =>

@@ -7,6 +7,7 @@ import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { TrafficFigures } from '../activity.ts';
 import type { RefusedLogin } from '../admin.ts';
+import type { HeavyWork } from '../heavy/jobs.ts';
 import type { Directory } from '../served/directory.ts';
 import type { Client } from '../session/client.ts';
 
@@ -20,6 +21,8 @@ export interface Environment {
   /** Key derivations wait here, those of guessers apart. */
   readonly turns: Turns;
   readonly directory: Directory;
+  /** Takes what would keep other clients waiting. */
+  readonly heavy: HeavyWork;
   /** Version text of the VERSION command. */
   readonly version: string;
   /** Key of this process for made-up verifiers and remembered passwords. */

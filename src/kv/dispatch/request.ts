@@ -15,6 +15,7 @@ import {
   type MutationResult,
   type StoreMode,
 } from '../data/documents.ts';
+import type { HeavyAnswer, MadeWork } from '../heavy/jobs.ts';
 import type { HeldReply } from '../served/held-reply.ts';
 import type { ServedBucket } from '../served/served-bucket.ts';
 import type { Client } from '../session/client.ts';
@@ -22,9 +23,15 @@ import type { Session } from '../session/session.ts';
 import type { Environment } from './environment.ts';
 import { Scratch } from './scratch.ts';
 
-/** What a command answers instead of a status: it wrote its reply itself; or the reply comes later. */
-export const Outcome = { replied: -1, later: -2, close: -3 } as const;
+/**
+ * What a command answers instead of a status: it wrote its reply itself; the reply comes later; or it is run again once the
+ * heavy work that it gave the request is done.
+ */
+export const Outcome = { replied: -1, later: -2, close: -3, heavy: -6 } as const;
 export type Outcome = (typeof Outcome)[keyof typeof Outcome];
+
+/** Gets the request's frame in memory of its own. */
+export type MakeWork = (frame: Buffer) => MadeWork;
 
 export type Handler = (request: Request) => Status | Outcome;
 
@@ -52,6 +59,12 @@ export class Request {
   again: HeldReply | null = null;
   /** What the command found before it had to wait for the disk. */
   found: FoundKey | null = null;
+  /** Makes the heavy work of a command out of the frame's own copy. */
+  work: MakeWork | null = null;
+  /** What came of it, when the command runs again. */
+  heavy: HeavyAnswer | null = null;
+  /** Bytes that the command looked through, beside those of its frame and its reply. */
+  workBytes = 0;
   /** Bits the user holds where this request acts. */
   privileges = 0;
   /** What the client is told beside the status. */
@@ -68,6 +81,12 @@ export class Request {
   constructor(environment: Environment, output: Output) {
     this.environment = environment;
     this.output = output;
+  }
+
+  /** Has the work done, and the command run again. */
+  giveWork(make: MakeWork): Outcome {
+    this.work = make;
+    return Outcome.heavy;
   }
 
   /** Answers a status together with the reason. */

@@ -30,6 +30,8 @@ export const freshLimits: KvLimits = { connectionsMax: 65_000, idleSeconds: 0, l
 /** Idle clients are looked for more often. */
 const sweepMs = { usual: 5_000, forIdle: 1_000 };
 const drainMs = 2_000;
+/** Connections that were woken together go on for so long in one turn. */
+const turnMs = 4;
 
 export class Clients {
   readonly all = new Set<Connection>();
@@ -143,10 +145,19 @@ export class Clients {
   }
 
   private resumeAwake(): void {
+    const { clock, tick } = this.options;
     const awake = [...this.awake];
     this.awake.clear();
-    this.options.tick();
-    for (const connection of awake) connection.resume();
+    tick();
+    const untilMs = clock.monotonicMs() + turnMs;
+    let resumed = 0;
+    for (const connection of awake) {
+      // The others go on in the next turn, so that what arrives meanwhile is read.
+      if (resumed > 0 && clock.monotonicMs() >= untilMs) break;
+      connection.resume();
+      resumed++;
+    }
+    for (const connection of awake.slice(resumed)) this.wake(connection);
   }
 
   private sweep(): void {

@@ -29,6 +29,8 @@ import { handlers } from '../commands/index.ts';
 import type { ConnectionHost } from '../connection/connection.ts';
 import type { DiskEngine } from '../data/disk-engine.ts';
 import { Dispatcher } from '../dispatch/dispatcher.ts';
+import { type HeavyPerformer, HeavyQueue } from '../heavy/heavy-queue.ts';
+import { inlineHeavy } from '../heavy/inline.ts';
 import { Listener } from '../listener/listener.host.ts';
 import { Directory } from '../served/directory.ts';
 import { Now } from '../vbucket/now.ts';
@@ -42,6 +44,8 @@ export interface DataServiceOptions {
   log: Log;
   kdf: Kdf;
   disk: DiskEngine;
+  /** Does what takes too long for this thread; here and later when left out. */
+  heavy?: HeavyPerformer;
   loginRefused?: (login: RefusedLogin) => void;
   /** Stands above the wanted state's. */
   connectionsMax?: number;
@@ -67,6 +71,7 @@ export class DataService implements KvAdmin {
   private bucketOptions!: BucketHostOptions;
   private expiryPagerSeconds = expiryPagerSecondsDefault;
   private readonly traffic = noTraffic();
+  private readonly heavy: HeavyQueue;
   private threads = diskThreads(freshThreads, 1);
   private stopping = false;
   /** Changes are made one after the other. */
@@ -74,6 +79,7 @@ export class DataService implements KvAdmin {
 
   constructor(options: DataServiceOptions) {
     this.options = options;
+    this.heavy = new HeavyQueue(options.heavy ?? inlineHeavy(options.clock));
     const { clientsCome, clock, log } = options;
     const { directory, gate, traffic } = this;
     const tick = () => this.tick();
@@ -101,6 +107,7 @@ export class DataService implements KvAdmin {
       throttle: new LoginThrottle(clock),
       turns: new Turns(),
       directory: this.directory,
+      heavy: this.heavy,
       version: options.version,
       secret: Buffer.from(options.loginSecret ?? random.bytes(32)),
       startedMs: clock.monotonicMs(),
@@ -119,8 +126,7 @@ export class DataService implements KvAdmin {
       wake: (connection) => this.clients.wake(connection),
       forget: (connection) => this.clients.forget(connection),
     };
-    const folder = `${options.dataDir}/buckets`;
-    this.bucketOptions = { clock, random, log, now: this.now, disk, folder, lock: options.lock };
+    this.bucketOptions = { clock, random, log, now: this.now, disk, folder: `${options.dataDir}/buckets` };
     return await this.listen(options);
   }
 
@@ -161,6 +167,7 @@ export class DataService implements KvAdmin {
     await this.last;
     await Promise.all([...this.hosts.values()].map((host) => host.stop()));
     await this.clients.end();
+    await this.heavy.stop();
     await closed;
     await this.options.disk.stop();
   }

@@ -10,6 +10,7 @@ import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import type { KvAdmin } from '../admin.ts';
 import { workerDiskEngine } from '../disk/hosts/worker-engine.ts';
+import { HeavyThread } from '../heavy/hosts/heavy-thread.ts';
 import { DataService } from './data-service.ts';
 import type { DoorCall, DoorFailure, ThreadMessage } from './thread-messages.ts';
 
@@ -30,6 +31,7 @@ const service = new DataService({
   log: logTo('kv'),
   kdf: realKdf,
   disk: workerDiskEngine(),
+  heavy: new HeavyThread(realClock),
   processors: availableParallelism(),
   clientsCome: inlineMore,
   loginRefused: (login) => say({ kind: 'login refused', login }),

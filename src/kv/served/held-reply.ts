@@ -2,6 +2,7 @@
 import type { Status } from '#wire/status.ts';
 import type { FoundKey } from '../bucket/random-search.ts';
 import type { Documents, FetchedDocument } from '../data/documents.ts';
+import type { HeavyAnswer } from '../heavy/jobs.ts';
 
 const nothing = Buffer.alloc(0);
 
@@ -28,6 +29,8 @@ export class HeldReply {
   /** What the disk was asked for by the last run, and since when the frame waits. */
   fetched: FetchedDocument | null = null;
   documents: Documents | null = null;
+  /** The heavy work of the last run. */
+  heavy: HeavyAnswer | null = null;
   sinceMs = -1;
   /** Set by `settle`. */
   status: Status | null = null;

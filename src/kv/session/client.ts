@@ -18,6 +18,12 @@ export interface Client {
   readonly unsentBytes: number;
   /** From now on it may send large frames, or no longer. */
   trust(isTrusted: boolean): void;
+  /** Heavy work of its requests that is under way. */
+  heavyCount: number;
+  /** It is closed: nobody takes a reply. */
+  readonly isGone: boolean;
+  /** The frame in hand in memory of its own: the connection's where that holds nothing else, else a copy. */
+  takeFrame(frame: Frame): Buffer;
   /** Promises a reply to the request. An ordered one is not overtaken even where the client allows that. */
   later(request: Answerable, ordered: boolean, bytes?: Buffer): HeldReply;
   /** Sends what `write` adds to the output. Only in a stretch of its own: no request may be in hand. */

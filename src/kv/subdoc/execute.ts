@@ -8,12 +8,13 @@ import { Datatype, Status } from '#wire/status.ts';
 import { DocFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { bodyBytesLimit, systemXattrs, xattrBytesLimit } from '../value/xattrs.ts';
 import type { SubdocContext, SubdocDocument } from './document.ts';
-import { emptyBytes } from './edit.ts';
+import { type Edit, emptyBytes } from './edit.ts';
 import { lookUpSpec } from './lookup.ts';
 import { MutationRun } from './mutation-run.ts';
-import { partsOf } from './parts.ts';
-import type { SubdocRequest } from './request.ts';
-import { isSystem } from './xattr-paths.ts';
+import { lookUpAll } from './operations.ts';
+import { partsOf, type ValueParts } from './parts.ts';
+import type { Spec, SubdocRequest } from './request.ts';
+import { isSystem, isXattr } from './xattr-paths.ts';
 
 export interface LookupOutcome {
   /**
@@ -57,12 +58,23 @@ export function executeLookup(
     return { status: Status.noAccess, results: [] };
   }
   const parts = partsOf(doc);
+  const inBody = lookUpInBody(request, parts);
   const results = request.specs.map((spec) => {
-    const { status, value } = lookUpSpec(spec, doc, parts, context);
+    const { status, value } = inBody?.get(spec) ?? lookUpSpec(spec, doc, parts, context);
     return { status, value: status === Status.success ? value : emptyBytes };
   });
   return { status: overallStatus(doc, request, results), results };
 }
+
+/** One pass for all paths, or for a value and its entries, pays where the body is large; else null. */
+function lookUpInBody({ specs }: SubdocRequest, parts: ValueParts): Map<Spec, Edit> | null {
+  if (parts.body.length < onePassFrom || !parts.bodyIsJson) return null;
+  const inBody = specs.filter((spec) => !isXattr(spec) && spec.opcode !== SubdocOpcode.getDoc);
+  const edits = lookUpAll(parts.body, inBody);
+  return new Map(inBody.map((spec, index) => [spec, edits[index] as Edit]));
+}
+
+const onePassFrom = 16 * 1024;
 
 function overallStatus(
   doc: SubdocDocument,

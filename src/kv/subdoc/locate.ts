@@ -96,11 +96,11 @@ function refuse(match: Match, status: Status): number {
   return -1;
 }
 
-function statusOf(skipped: number): Status {
+export function statusOf(skipped: number): Status {
   return skipped === tooDeep ? Status.subdocDocTooDeep : Status.subdocDocNotJson;
 }
 
-function isEntry(text: Buffer, entry: number, component: PathComponent, count: number): boolean {
+export function isEntry(text: Buffer, entry: number, component: PathComponent, count: number): boolean {
   if (component.name === null) return component.index === count;
   const end = stringEnd(text, entry, text.length) - 1;
   if (isSame(text, entry + 1, end, component.name)) return true;

@@ -20,6 +20,21 @@ export function isChecksumMacro(value: Buffer): boolean {
   return value.toString('latin1') === crcMacro;
 }
 
+type Moment = Pick<SubdocContext, 'casHi' | 'casLo' | 'seqno'>;
+
+/** Clients read this one as the bytes of a little-endian machine. */
+const casText = ({ casHi, casLo }: Moment): string => hex64(swapBytes(casLo), swapBytes(casHi));
+const seqnoText = ({ seqno }: Moment): string => hex64(Math.floor(seqno / 2 ** 32), seqno % 2 ** 32);
+
+/** Writes CAS and seqno of the mutation over those that stood for them; both are random, and so found nowhere else. */
+export function replaceMoment(value: Buffer, stoodFor: Moment, now: Moment): void {
+  for (const textOf of [casText, seqnoText]) {
+    const [before, after] = [textOf(stoodFor), textOf(now)];
+    for (let at = value.indexOf(before); at >= 0; at = value.indexOf(before, at + before.length))
+      value.write(after, at, 'latin1');
+  }
+}
+
 /** The value that a macro stands for; null when the document has no such field. `bodyChecksum` is the new body's. */
 export function expandMacro(
   value: Buffer,
@@ -29,11 +44,8 @@ export function expandMacro(
   context: SubdocContext,
 ): Buffer | null {
   const text = value.toString('latin1');
-  // Clients read this one as the bytes of a little-endian machine.
-  if (text === casMacro) return Buffer.from(hex64(swapBytes(context.casLo), swapBytes(context.casHi)));
-  if (text === seqnoMacro) {
-    return Buffer.from(hex64(Math.floor(context.seqno / 2 ** 32), context.seqno % 2 ** 32));
-  }
+  if (text === casMacro) return Buffer.from(casText(context));
+  if (text === seqnoMacro) return Buffer.from(seqnoText(context));
   if (text === crcMacro) return Buffer.from(hex32(bodyChecksum));
   const field = documentMacro.exec(text)?.[1];
   const expanded = field === undefined ? documentXattr(doc, body) : documentField(field, doc, body);

@@ -8,6 +8,7 @@ import { counter } from './counter.ts';
 import { addMissing, answered, checkValue, type Edit, emptyBytes, failed, spliced } from './edit.ts';
 import { countEntries, locate, newMatch } from './locate.ts';
 import { type PathComponent, parsePath } from './path.ts';
+import { newQuery, type Query, scan } from './scan.ts';
 
 /** One match and one path for all operations: none outlives its synchronous stretch. */
 const match = newMatch();
@@ -24,6 +25,30 @@ export function lookUp(opcode: number, text: Buffer, pathBytes: Buffer): Edit {
   if (opcode === SubdocOpcode.get) return answered(text.subarray(match.valueStart, match.valueEnd));
   if (!isContainer(text[match.valueStart])) return failed(Status.subdocPathMismatch);
   return answered(Buffer.from(String(countEntries(text, match.valueStart))));
+}
+
+/** Several lookups on one text, in one pass over it. */
+export function lookUpAll(text: Buffer, lookups: readonly { opcode: number; path: Buffer }[]): Edit[] {
+  const asked = lookups.map(({ opcode, path }) => {
+    const components: PathComponent[] = [];
+    return { opcode, query: newQuery(components), refusal: parsePath(path, components) };
+  });
+  scan(
+    text,
+    asked.filter(({ refusal }) => refusal === Status.success).map(({ query }) => query),
+  );
+  return asked.map(({ opcode, query, refusal }) =>
+    refusal === Status.success ? resultOf(opcode, text, query) : failed(refusal),
+  );
+}
+
+function resultOf(opcode: number, text: Buffer, query: Query): Edit {
+  if (query.status !== Status.success) return failed(query.status);
+  if (!query.found) return failed(Status.subdocPathNotFound);
+  if (opcode === SubdocOpcode.exists) return answered(emptyBytes);
+  if (opcode === SubdocOpcode.get) return answered(text.subarray(query.valueStart, query.valueEnd));
+  if (!isContainer(text[query.valueStart])) return failed(Status.subdocPathMismatch);
+  return answered(Buffer.from(String(query.count)));
 }
 
 function isContainer(byte: number | undefined): boolean {

@@ -33,9 +33,21 @@ const fields: Record<string, (doc: SubdocDocument, body: Buffer) => string> = {
   revid: (doc) => `"${doc.rev}"`,
   seqno: (doc) => hex64(Math.floor(doc.seqno / 2 ** 32), doc.seqno % 2 ** 32),
   value_bytes: (_, body) => String(body.length),
-  value_crc32c: (_, body) => hex32(crc32c(body, 0, body.length)),
+  value_crc32c: (_, body) => hex32(checksumOf(body)),
   vbucket_uuid: (doc) => hex64(doc.vbuuidHi, doc.vbuuidLo),
 };
+
+/** Several paths of a request may ask for it, and a large body takes long. */
+const checksums = new WeakMap<Buffer, number>();
+
+function checksumOf(body: Buffer): number {
+  let checksum = checksums.get(body);
+  if (checksum === undefined) {
+    checksum = crc32c(body, 0, body.length);
+    checksums.set(body, checksum);
+  }
+  return checksum;
+}
 
 export function documentXattr(doc: SubdocDocument, body: Buffer): string {
   const members = Object.entries(fields).map(([name, text]) => `"${name}":${text(doc, body)}`);

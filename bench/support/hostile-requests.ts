@@ -1,0 +1,200 @@
+// Requests that cost the data service most for what they cost to send.
+
+import type { RequestParts } from '../../src/wire/output.ts';
+import { snappyCompress } from '../../src/wire/snappy.ts';
+import type { KvConnection, Reply } from '../../test/support/kv-connection.ts';
+
+export interface Attack {
+  name: string;
+  /** Of each connection. */
+  rounds: number;
+  begin?(client: KvConnection): Promise<void>;
+  requests(connection: number): RequestParts[];
+  check?(reply: Reply): void;
+}
+
+const mebibyte = 1024 * 1024;
+const zeros = (bytes: number): Buffer => Buffer.from(`[${'0,'.repeat(bytes / 2 - 2)}0]`);
+const large = zeros(20 * mebibyte);
+const packed = snappyCompress(large, 0, large.length);
+const people = Buffer.from(
+  JSON.stringify(Array.from({ length: 60_000 }, (_, id) => ({ id, name: `person ${id}`, tags: [1, 2] }))),
+);
+
+const key = (name: string): Buffer => Buffer.from(`\0${name}`);
+const set = (name: string, value: Buffer, datatype = 0): RequestParts => ({
+  opcode: 0x01,
+  key: key(name),
+  extras: Buffer.alloc(8),
+  value,
+  datatype,
+});
+const many = (count: number, request: RequestParts): RequestParts[] => new Array(count).fill(request);
+
+const lookupSpec = (opcode: number, path: string): Buffer =>
+  Buffer.concat([Buffer.from([opcode, 0, path.length >> 8, path.length & 0xff]), Buffer.from(path)]);
+const lookups = (name: string, specs: Buffer[]): RequestParts => ({
+  opcode: 0xd0,
+  key: key(name),
+  value: Buffer.concat(specs),
+});
+const mutationSpec = (opcode: number, path: string, value: string): Buffer =>
+  Buffer.concat([Buffer.from([opcode, 0, 0, path.length, 0, 0, 0, value.length]), Buffer.from(path + value)]);
+const stat = (group: string): RequestParts => ({ opcode: 0x10, key: Buffer.from(group) });
+
+const succeeds = ({ opcode, status }: Reply): void => {
+  if (status !== 0) throw new Error(`0x${opcode.toString(16)} answered 0x${status.toString(16)}`);
+};
+
+const keysInOne = 200_000;
+
+export async function prepare(client: KvConnection): Promise<void> {
+  for (const request of [set('small', Buffer.from('1')), set('large', large), set('people', people)])
+    succeeds(await client.ask(request));
+  for (let index = 0; index < 4; index++) {
+    succeeds(await client.ask(set(`own${index}`, large)));
+    succeeds(await client.ask(set(`text${index}`, large)));
+  }
+  succeeds(await client.ask(set('packed', packed, 0x02)));
+  const batch = 1000;
+  for (let from = 0; from < keysInOne; from += batch) {
+    client.send(
+      ...Array.from({ length: batch }, (_, at) => ({ ...set(`key ${from + at}`, Buffer.from('1')), vb: 7 })),
+    );
+    for (let at = 0; at < batch; at++) succeeds((await client.next()) as Reply);
+  }
+}
+
+const indices = Array.from({ length: 16 }, (_, index) => lookupSpec(0xc5, `[${59_000 + index}].name`));
+const names = Array.from({ length: 64 }, (_, index) => key(`key ${index}`));
+const observed = Buffer.concat(
+  Array.from({ length: 4096 }, (_, index) => {
+    const name = names[index % names.length] as Buffer;
+    return Buffer.concat([Buffer.from([0, 7, 0, name.length]), name]);
+  }),
+);
+const scan = (plan: object): RequestParts => ({
+  opcode: 0xda,
+  vb: 7,
+  datatype: 0x01,
+  value: Buffer.from(JSON.stringify(plan)),
+});
+
+export const attacks: readonly Attack[] = [
+  {
+    name: '16 counts of the root of 20 MB',
+    rounds: 1,
+    requests: () => many(1, lookups('large', new Array(16).fill(lookupSpec(0xd2, '')))),
+    check: succeeds,
+  },
+  {
+    name: '16 late paths in 3 MB',
+    rounds: 8,
+    requests: () => many(1, lookups('people', indices)),
+    check: succeeds,
+  },
+  {
+    name: '16 changes of 20 MB',
+    rounds: 1,
+    requests: (connection) => [
+      {
+        opcode: 0xd1,
+        key: key(`own${connection}`),
+        value: Buffer.concat(new Array(16).fill(mutationSpec(0xca, '[0]', '1'))),
+      },
+    ],
+    check: succeeds,
+  },
+  {
+    name: 'SET of 20 MB',
+    rounds: 4,
+    requests: (connection) => [set(`own${connection}`, large)],
+    check: succeeds,
+  },
+  {
+    name: 'SET of 1 MB compressed to 20 MB',
+    rounds: 2,
+    requests: (connection) => [set(`own${connection}`, packed, 0x02)],
+    check: succeeds,
+  },
+  {
+    name: 'SET of 500 kB, pipelined',
+    rounds: 2,
+    requests: (connection) => many(8, set(`half${connection}`, zeros(500 * 1024))),
+    check: succeeds,
+  },
+  {
+    name: 'SET of 60 kB of JSON, pipelined',
+    rounds: 2,
+    requests: (connection) => many(200, set(`bit${connection}`, zeros(60 * 1024))),
+    check: succeeds,
+  },
+  {
+    name: 'APPEND to 20 MB',
+    rounds: 1,
+    requests: (connection) => [{ opcode: 0x0e, key: key(`text${connection}`), value: Buffer.from(' ') }],
+  },
+  {
+    name: 'GET of 20 MB',
+    rounds: 4,
+    requests: () => many(1, { opcode: 0x00, key: key('large') }),
+    check: succeeds,
+  },
+  {
+    name: 'GET of 20 MB stored from a compressed one',
+    rounds: 4,
+    requests: () => many(1, { opcode: 0x00, key: key('packed') }),
+    check: succeeds,
+  },
+  {
+    name: 'INCR of a compressed value',
+    rounds: 4,
+    requests: () => many(20, { opcode: 0x05, key: key('packed'), extras: Buffer.alloc(20) }),
+  },
+  {
+    name: 'GET, pipelined by 10,000',
+    rounds: 4,
+    requests: () => many(10_000, { opcode: 0x00, key: key('small') }),
+    check: succeeds,
+  },
+  {
+    name: 'OBSERVE of 4,096 keys',
+    rounds: 4,
+    requests: () => many(8, { opcode: 0x92, value: observed }),
+    check: succeeds,
+  },
+  { name: 'all keys of 200,000', rounds: 2, requests: () => many(2, { opcode: 0xb8, vb: 7, key: key('k') }) },
+  {
+    name: 'a scan over 200,000 keys',
+    rounds: 2,
+    requests: () => [scan({ range: { start: '', end: '/w==' } })],
+    check: succeeds,
+  },
+  {
+    name: 'a sample of 200,000 keys',
+    rounds: 2,
+    requests: () => [scan({ sampling: { seed: 1, samples: 100_000 } })],
+    check: succeeds,
+  },
+  {
+    name: 'STAT of all vbuckets',
+    rounds: 2,
+    requests: () => ['vbucket-details', 'vbucket-seqno', 'collections-details'].map(stat),
+  },
+  {
+    name: 'all seqnos of a collection',
+    rounds: 4,
+    requests: () => many(50, { opcode: 0x48, extras: Buffer.alloc(8) }),
+    check: succeeds,
+  },
+  {
+    name: 'a stream request with 20 MB of JSON',
+    rounds: 1,
+    requests: () => [{ opcode: 0x53, extras: Buffer.alloc(48), value: large }],
+  },
+  {
+    name: 'HELLO with ten million features',
+    rounds: 1,
+    requests: () => [{ opcode: 0x1f, value: Buffer.alloc(20_000_000) }],
+  },
+];

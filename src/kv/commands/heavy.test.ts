@@ -1,0 +1,244 @@
+// Work that is too long for the data thread: it is done elsewhere, other clients are served meanwhile, and what comes of it is
+// what would have come of it here.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Deferred, deferred } from '#base/deferred.ts';
+import { realClock } from '#ports/clock.ts';
+import type { RequestParts } from '#wire/output.ts';
+import { packedBytesMax, snappyCompress } from '#wire/snappy.ts';
+import { Status } from '#wire/status.ts';
+import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { type HeavyPerformer, HeavyQueue } from '../heavy/heavy-queue.ts';
+import { HeavyThread } from '../heavy/hosts/heavy-thread.ts';
+import type { HeavyJob, HeavyResult } from '../heavy/jobs.ts';
+import { perform } from '../heavy/perform.ts';
+
+const key = (name: string) => Buffer.from(`\0${name}`);
+const get = (name: string): RequestParts => ({ opcode: 0x00, key: key(name) });
+const set = (name: string, value: Buffer, datatype = 0): RequestParts => ({
+  opcode: 0x01,
+  key: key(name),
+  extras: Buffer.alloc(8),
+  value,
+  datatype,
+});
+const spec = (opcode: number, path: string, flags = 0) =>
+  Buffer.concat([Buffer.from([opcode, flags, 0, path.length]), Buffer.from(path)]);
+const change = (opcode: number, path: string, value: string, flags = 0) =>
+  Buffer.concat([
+    Buffer.from([opcode, flags, 0, path.length, 0, 0, 0, value.length]),
+    Buffer.from(path + value),
+  ]);
+const lookup = (name: string, ...specs: Buffer[]): RequestParts => ({
+  opcode: 0xd0,
+  key: key(name),
+  value: Buffer.concat(specs),
+});
+const mutation = (name: string, ...specs: Buffer[]): RequestParts => ({
+  opcode: 0xd1,
+  key: key(name),
+  value: Buffer.concat(specs),
+});
+
+const items = Array.from({ length: 30_000 }, (_, id) => ({ id, name: `name ${id}` }));
+const document = Buffer.from(JSON.stringify({ items, n: 1, last: 'here' }));
+
+/** Does the work only when it is let, one piece after the other. */
+class Gate implements HeavyPerformer {
+  readonly jobs: { job: HeavyJob; answer: Deferred<HeavyResult> }[] = [];
+  private arrived: Deferred<void> = deferred();
+
+  perform(job: HeavyJob): Promise<HeavyResult> {
+    const answer = deferred<HeavyResult>();
+    this.jobs.push({ job, answer });
+    this.arrived.resolve();
+    return answer.promise;
+  }
+
+  /** Does the next piece, once there is one. */
+  async let(): Promise<void> {
+    while (this.jobs.length === 0) {
+      this.arrived = deferred();
+      await this.arrived.promise;
+    }
+    const { answer, job } = this.jobs.shift()!;
+    answer.resolve(perform(job));
+  }
+
+  async waitForOne(): Promise<void> {
+    while (this.jobs.length === 0) {
+      this.arrived = deferred();
+      await this.arrived.promise;
+    }
+  }
+
+  stop = async (): Promise<void> => {};
+}
+
+async function stored(gate: Gate, client: KvConnection, name: string, value: Buffer): Promise<void> {
+  client.send(set(name, value));
+  await gate.let();
+  assert.equal((await client.next())?.status, 0);
+}
+
+test('other clients are served while a large document is looked up', async () => {
+  const gate = new Gate();
+  await using service = await startService(undefined, { heavy: gate });
+  const [client, other] = [await service.ready(), await service.ready()];
+  await stored(gate, client, 'large', document);
+  await other.ask(set('small', Buffer.from('1')));
+  client.send(lookup('large', spec(0xd2, 'items'), spec(0xc5, 'last'), spec(0xc5, 'items[29999].id')));
+  client.send(get('small'));
+  await gate.waitForOne();
+  assert.equal((await other.ask(get('small'))).value.toString(), '1');
+  await gate.let();
+  const reply = await client.next();
+  assert.deepEqual([reply?.opcode, reply?.status], [0xd0, 0]);
+  const cas = (await other.ask(get('large'))).cas;
+  assert.equal(reply?.cas, cas);
+  assert.deepEqual(
+    reply?.value,
+    Buffer.from(
+      '000000000005333030303000000000000622686572652200000000000532393939 39'.replaceAll(' ', ''),
+      'hex',
+    ),
+  );
+  assert.equal((await client.next())?.opcode, 0x00, 'the connection’s next request is answered after it');
+});
+
+test('a client that allows it gets other answers first', async () => {
+  const gate = new Gate();
+  await using service = await startService(undefined, { heavy: gate });
+  const client = await service.ready({ features: [...usualFeatures, 0x0e] });
+  await stored(gate, client, 'large', document);
+  client.send(lookup('large', spec(0xd2, 'items')), get('missing'), {
+    ...lookup('large', spec(0xd2, 'items')),
+    opaque: 9,
+  });
+  assert.equal((await client.next())?.opcode, 0x00);
+  await gate.let();
+  assert.equal((await client.next())?.opcode, 0xd0);
+  await gate.let();
+  assert.equal((await client.next())?.opaque, 9, 'a connection has one piece of work at a time');
+});
+
+test('a change of a large document is made to what it is by then', async () => {
+  const gate = new Gate();
+  await using service = await startService(undefined, { heavy: gate });
+  const [client, other] = [await service.ready(), await service.ready()];
+  await stored(gate, client, 'large', document);
+  client.send(mutation('large', change(0xcf, 'n', '1')));
+  await gate.waitForOne();
+  assert.equal((await other.ask(set('large', Buffer.from('{"n":10}')))).status, 0);
+  await gate.let();
+  assert.equal((await client.next())?.status, 0);
+  assert.equal((await other.ask(get('large'))).value.toString(), '{"n":11}');
+});
+
+test('a change that keeps losing against others ends as a temporary failure', async () => {
+  const gate = new Gate();
+  await using service = await startService(undefined, { heavy: gate });
+  const [client, other] = [await service.ready(), await service.ready()];
+  await stored(gate, client, 'large', document);
+  client.send(mutation('large', change(0xcf, 'n', '1')));
+  for (let round = 0; round < 100; round++) {
+    await gate.waitForOne();
+    assert.equal((await other.ask({ opcode: 0x1c, key: key('large'), extras: Buffer.alloc(4) })).status, 0);
+    await gate.let();
+  }
+  assert.equal((await client.next())?.status, Status.temporaryFailure);
+});
+
+test('CAS and seqno that a large document’s attribute names are those of its change', async () => {
+  await using service = await startService();
+  const client = await service.ready({ features: [...usualFeatures, 0x20] });
+  await client.ask(set('large', document));
+  const macros = 0x14;
+  const reply = await client.ask(
+    mutation(
+      'large',
+      change(0xc8, 'x.cas', `"\${Mutation.CAS}"`, macros | 1),
+      change(0xc8, 'x.seqno', `"\${Mutation.seqno}"`, macros),
+      change(0xca, 'n', '2'),
+    ),
+  );
+  assert.equal(reply.status, 0);
+  const { value } = await client.ask(lookup('large', spec(0xc5, 'x', 0x04), spec(0xc5, 'n')));
+  const x = JSON.parse(value.toString('utf8', 6, 6 + value.readUInt32BE(2)));
+  const cas = Buffer.alloc(8);
+  cas.writeBigUInt64LE(reply.cas);
+  assert.deepEqual(x, {
+    cas: `0x${cas.toString('hex')}`,
+    seqno: `0x${reply.extras.subarray(8).toString('hex')}`,
+  });
+  assert.equal(value.toString('utf8', value.length - 1), '2');
+});
+
+test('large values are stored as small ones are: JSON or not, compressed or not, appended to, refused', async () => {
+  await using service = await startService(undefined, { heavy: new HeavyThread(realClock) });
+  const client = await service.ready();
+  const compressed = snappyCompress(document, 0, document.length);
+  assert.ok(document.length > packedBytesMax);
+  const noJson = Buffer.concat([document, Buffer.from('x')]);
+  for (const [name, value, sent, datatype] of [
+    ['json', document, document, 0],
+    ['text', noJson, noJson, 0],
+    ['packed', document, compressed, 0x02],
+  ] as const) {
+    client.send(set(name, sent, datatype), get(name));
+    assert.equal((await client.next())?.status, 0, name);
+    const reply = await client.next();
+    assert.ok(reply?.value.equals(value), name);
+    assert.equal(reply?.datatype, name === 'text' ? 0 : 1, name);
+  }
+  client.send({ opcode: 0x0e, key: key('json'), value: Buffer.from('x') }, get('json'));
+  client.send({ opcode: 0x0f, key: key('json'), value: compressed, datatype: 0x02 }, get('json'));
+  assert.deepEqual([(await client.next())?.status, (await client.next())?.value.equals(noJson)], [0, true]);
+  assert.equal((await client.next())?.status, 0);
+  assert.ok((await client.next())?.value.equals(Buffer.concat([document, noJson])));
+  const broken = Buffer.from(compressed);
+  broken[100] = 0xff;
+  broken[101] = 0xff;
+  assert.equal((await client.ask(set('json', broken, 0x02))).status, Status.invalidArguments);
+  const attributes = Buffer.concat([Buffer.from([0, 0, 0, 9]), document]);
+  assert.equal((await client.ask(set('json', attributes, 0x04))).status, Status.xattrInvalid);
+  assert.equal((await client.ask(set('big', Buffer.alloc(20 * 1024 * 1024 + 1)))).status, Status.tooBig);
+});
+
+test('users get their turn one after the other, and nobody’s work is done for clients that left', async () => {
+  const gate = new Gate();
+  const queue = new HeavyQueue(gate);
+  const order: string[] = [];
+  const add = (user: string, name: string, isGone = false) =>
+    queue.run({ user, isGone: () => isGone }, { kind: 'judge', bytes: Buffer.from('1'), typed: 0 }).then(
+      () => order.push(name),
+      () => order.push(`${name} is gone`),
+    );
+  const all = [
+    add('a', 'a1'),
+    add('a', 'a2'),
+    add('a', 'a3', true),
+    add('a', 'a4'),
+    add('b', 'b1'),
+    add('c', 'c1'),
+  ];
+  for (let done = 0; done < 5; done++) await gate.let();
+  await Promise.all(all);
+  assert.deepEqual(
+    order.filter((name) => !name.endsWith('gone')),
+    ['a1', 'a2', 'b1', 'c1', 'a4'],
+  );
+});
+
+test('a thread of heavy work that fails costs one request, and stops with its service', async () => {
+  const users = [aUser('admin', 'password')];
+  const broken: HeavyPerformer = {
+    perform: () => Promise.reject(new Error('it ended')),
+    stop: async () => {},
+  };
+  await using service = await startService(aDesired({ users }), { heavy: broken });
+  const client = await service.ready();
+  assert.equal((await client.ask(set('large', document))).status, Status.temporaryFailure);
+  assert.equal((await client.ask(set('small', Buffer.from('1')))).status, 0);
+});
