@@ -148,6 +148,7 @@ export function callerOf(identity: Identity, roles: readonly GrantedRole[]): Cal
   return {
     identity,
     hasRoles: roles.length > 0,
+    roles,
     permits: (permission) => allows(roles, permission),
     holds: (role, names) => holdsRole(roles, role, names),
   };

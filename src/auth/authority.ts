@@ -1,11 +1,14 @@
 // What the HTTP kit needs to know about callers; implemented over the stored identities, or by a test.
 import type { Identity } from '#contract/route.ts';
 import type { Permission } from './permission.ts';
+import type { GrantedRole } from './role-rules.ts';
 
 export interface Caller {
   readonly identity: Identity;
   /** False for an identity without any role: it is authenticated but has no permission. */
   readonly hasRoles: boolean;
+  /** As granted, for threads of their own that judge by them; left out by tests. */
+  readonly roles?: readonly GrantedRole[];
   permits(permission: Permission): boolean;
   /** True when one of the caller's roles is this one. Names given limit it: the role must reach that bucket, scope, collection. */
   holds(role: string, names?: readonly (string | null)[]): boolean;

@@ -59,6 +59,7 @@ export class RangeScanner {
     return this.page(this.id as unknown as Buffer);
   }
 
+  /** Also while it is being made: the service forgets it then. */
   cancel(): void {
     const { id, isDone } = this;
     this.isDone = true;
@@ -81,8 +82,10 @@ export class RangeScanner {
       vb,
       value: Buffer.from(JSON.stringify(plan)),
     });
-    if (reply.status === Status.success) this.id = reply.value;
-    else this.isDone = true;
+    const wasCancelled = this.isDone;
+    this.id = reply.status === Status.success ? reply.value : null;
+    this.isDone = this.id === null;
+    if (wasCancelled) this.cancel();
     if (reply.status === Status.success || reply.status === Status.keyNotFound) return !this.isDone;
     throw new StatusError(RangeScanCreate.opcode, reply.status);
   }

@@ -73,4 +73,4 @@ export async function ownEntry(options: Options, ports: NodePorts): Promise<void
 }
 
 const samePorts = (a: NodePorts, b: NodePorts): boolean =>
-  (Object.keys(a) as (keyof NodePorts)[]).every((name) => a[name] === b[name]);
+  (Object.keys({ ...a, ...b }) as (keyof NodePorts)[]).every((name) => a[name] === b[name]);

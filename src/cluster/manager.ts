@@ -119,6 +119,10 @@ export interface ClusterManager {
   readonly meter: RequestMeter;
   /** What the TLS listeners of both route tables are given. */
   readonly tls: ReturnType<SecurityParts['tlsFor']>;
+  /** What the TLS listener of the query service is given. */
+  readonly queryTls: ReturnType<SecurityParts['tlsFor']>;
+  /** Of this node; null until they are chosen. Known from `open` on. */
+  services(): readonly string[] | null;
   /** To whom the ports are to be open; known from `open` on. */
   readonly listening: Listening;
   /** Whom connections are taken from; known from `open` on. */
@@ -160,6 +164,8 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     certificates: { ready: certificates.ready.promise },
     meter: metrics.meter,
     tls: security.tlsFor('clusterManager'),
+    queryTls: security.tlsFor('query'),
+    services: () => view.self.services,
     listening,
     clients,
     indexes: features.indexes,

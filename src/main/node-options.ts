@@ -12,7 +12,22 @@ const only = (value: string, what: string): OptionKind<string> => ({
     throw new UsageError(`this version does not have the ${what} "${missing}"; it has ${value}`);
   },
 });
-const onlyKv = only('kv', 'service');
+const knownServices = ['kv', 'index', 'n1ql'];
+
+/** Services of a node; data is always among them. */
+const services: OptionKind<string> = {
+  placeholder: knownServices.join(','),
+  parse(text) {
+    const names = text.split(',').map((name) => name.trim());
+    const missing = names.find((name) => !knownServices.includes(name));
+    if (missing !== undefined)
+      throw new UsageError(
+        `this version does not have the service "${missing}"; it has ${knownServices.join(', ')}`,
+      );
+    if (names.includes('kv')) return [...new Set(names)].join(',');
+    throw new UsageError('the first node of a cluster needs the service kv');
+  },
+};
 const onlyEmbedded = only('embedded', 'engine');
 
 export const nodeOptions = {
@@ -26,13 +41,20 @@ export const nodeOptions = {
   'capi-tls-port': { kind: kinds.port, default: 18092, doc: 'CAPI over TLS' },
   'dist-port': { kind: kinds.port, default: 21100, doc: 'node to node' },
   'dist-tls-port': { kind: kinds.port, default: 21150, doc: 'node to node over TLS' },
+  'query-port': { kind: kinds.port, default: 8093, doc: 'query service' },
+  'query-tls-port': { kind: kinds.port, default: 18093, doc: 'query service over TLS' },
+  'query-sequential-scans': {
+    kind: choice('on', 'off'),
+    default: 'on',
+    doc: 'whether statements read whole collections where no index serves them',
+  },
   'operator-address': {
     kind: kinds.host,
     doc: 'address whose connections are always taken; without a client allowlist no others are',
   },
   username: { kind: kinds.text, doc: 'administrator to provision with on first start (with --password)' },
   password: { kind: kinds.text, doc: 'password of that administrator; better given by environment' },
-  services: { kind: onlyKv, default: 'kv', doc: 'services to run; this version runs kv' },
+  services: { kind: services, default: 'kv', doc: 'services to run: kv, index, n1ql' },
   'memory-quota': { kind: kinds.megabytes, doc: 'data service memory on first start (default by machine)' },
   engine: {
     kind: onlyEmbedded,

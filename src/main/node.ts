@@ -25,6 +25,7 @@ import type { NodeOptions } from './node-options.ts';
 import { openConfiguration } from './open-configuration.ts';
 import { OpenPorts } from './open-ports.ts';
 import { OwnServices } from './own-services.ts';
+import { QueryPart } from './query-part.ts';
 import { release } from './release.ts';
 import { opening } from './start-error.ts';
 
@@ -56,11 +57,14 @@ export class Node {
   private readonly log: Log;
   private readonly lock: FilePlace | null;
   private readonly loginSecret: Uint8Array;
+  private readonly onLost: (reason: Error) => void;
   /** Accounts of the data port that this process makes for itself and keeps nowhere. */
   private ownAccounts: UserSpec[] = [];
   private desired: KvDesired | null = null;
   private isStarting = true;
   private readonly kv: KvAdmin;
+  /** Null where the node does not run it. */
+  private query: QueryPart | null = null;
   private readonly store: EmbeddedConfigStore;
   private readonly services: OwnServices;
   readonly manager: ClusterManager;
@@ -69,6 +73,7 @@ export class Node {
   constructor(options: NodeOptions, { secrets, spareRoom, lock, log, onLost }: NodeDeps) {
     this.options = options;
     this.log = log;
+    this.onLost = onLost;
     this.lock = lock ?? null;
     this.loginSecret = secrets.derivedKey('logins of nobody');
     this.kv = this.stopping(
@@ -101,6 +106,7 @@ export class Node {
     await Promise.all([manager.open(), this.services.prepare()]);
     this.followClients();
     const data = this.startData();
+    const query = this.startQuery();
     const rest = await this.serve(manager.routes, manager.throttles.rest);
     const capi = await this.serve(manager.capiRoutes, manager.throttles.capi);
     const dist = this.distPorts();
@@ -109,6 +115,7 @@ export class Node {
     ports.distTCP = await this.opening('dist-port', dist.startPlain());
     await manager.certificates.ready;
     await this.startTls(rest, capi, dist);
+    await query;
     const { port, tlsPort } = await data;
     this.services.dataListens(port);
     Object.assign(ports, { kv: port, kvSSL: tlsPort });
@@ -208,11 +215,41 @@ export class Node {
     this.stops.push({ name: 'clients', stop: () => changes.stop() });
   }
 
-  private apply(desired: KvDesired) {
+  private async apply(desired: KvDesired) {
     this.desired = desired;
     const clients = this.admitted(desired.clients ?? null);
     const users = [...desired.users, ...this.services.accounts, ...this.ownAccounts];
-    return this.kv.apply({ ...desired, clients: this.withServices(clients), users });
+    const report = await this.kv.apply({ ...desired, clients: this.withServices(clients), users });
+    await this.query?.follow(desired, {
+      ...{ ports: this.ports, clients, tls: this.manager.queryTls.current() },
+      plainForThisMachineOnly: desired.plainForThisMachineOnly ?? false,
+      version: this.manager.product.version,
+    });
+    return report;
+  }
+
+  /** Beside the rest of the start. Its modules wait for the first statement. */
+  private async startQuery(): Promise<void> {
+    const { options, manager, log, services } = this;
+    const runs = manager.services() ?? options.services.split(',');
+    if (!runs.includes('n1ql')) return;
+    const query = this.stopping(
+      'query service',
+      new QueryPart({
+        ...{ options, services, onLost: this.onLost, log: log.child('query') },
+        authority: () => manager.authority,
+        definitions: manager.indexes,
+      }),
+    );
+    this.query = query;
+    await manager.certificates.ready;
+    const started = query.start({
+      tls: manager.queryTls.current(),
+      plainForThisMachineOnly: manager.listening.isPlainForThisMachineOnly,
+      clients: this.admitted(manager.clients.admitted),
+    });
+    const { port, tlsPort } = await this.opening('query-port', started);
+    Object.assign(this.ports, { n1ql: port, n1qlSSL: tlsPort });
   }
 
   /** This process checks itself before it is ready; an operator does so from an address that is admitted anyway. */

@@ -16,6 +16,9 @@ export interface NodeAddresses {
   kvTls: string;
   capi: string;
   capiTls: string;
+  /** Where the query service runs. */
+  query?: string;
+  queryTls?: string;
 }
 
 /** What the ready file holds: the parts that were started. */

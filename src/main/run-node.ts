@@ -290,6 +290,10 @@ function readyFile(node: Node, credentials: Credentials | null): ReadyFile & { n
       kvTls: `${host}:${ports.kvSSL}`,
       capi: `http://${host}:${ports.capi}`,
       capiTls: `https://${host}:${ports.capiSSL}`,
+      ...(ports.n1ql !== undefined && {
+        query: `http://${host}:${ports.n1ql}`,
+        queryTls: `https://${host}:${ports.n1qlSSL}`,
+      }),
     },
     ...credentials,
   };

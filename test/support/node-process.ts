@@ -8,7 +8,16 @@ import { fileURLToPath } from 'node:url';
 
 /** What the ready file says (docs/guides/command-line). */
 export interface Ready {
-  node: { rest: string; restTls: string; kv: string; kvTls: string; capi: string; capiTls: string };
+  node: {
+    rest: string;
+    restTls: string;
+    kv: string;
+    kvTls: string;
+    capi: string;
+    capiTls: string;
+    query?: string;
+    queryTls?: string;
+  };
   username?: string;
   password?: string;
 }
@@ -29,9 +38,18 @@ export interface NodeSettings {
 
 export const administrator = { username: 'Administrator', password: 'password' };
 export const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
-export const portFlags = ['rest', 'rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls'].flatMap(
-  (name) => [`--${name}-port`, '0'],
-);
+export const portFlags = [
+  'rest',
+  'rest-tls',
+  'kv',
+  'kv-tls',
+  'capi',
+  'capi-tls',
+  'dist',
+  'dist-tls',
+  'query',
+  'query-tls',
+].flatMap((name) => [`--${name}-port`, '0']);
 const startTimeoutMs = 30_000;
 
 export class NodeProcess {

@@ -72,7 +72,7 @@ export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): Mapp
     nodes: nodes.map((node) => terseNode(node, bucket)),
     nodesExt: extendedNodes(view),
     clusterCapabilitiesVer: [1, 0],
-    clusterCapabilities: {},
+    clusterCapabilities: clusterCapabilities(view),
   };
 }
 
@@ -82,7 +82,7 @@ export function nodeServices(view: ClusterView): Record<string, unknown> {
     rev: view.clusterRevision(),
     nodesExt: extendedNodes(view),
     clusterCapabilitiesVer: [1, 0],
-    clusterCapabilities: {},
+    clusterCapabilities: clusterCapabilities(view),
     revEpoch: revisionEpoch,
   };
 }
@@ -118,9 +118,18 @@ function extendedNodes(view: ClusterView) {
 }
 
 export function externalPorts(node: NodeState) {
-  const { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL } = node.ports;
-  return { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL };
+  const { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, n1ql, n1qlSSL } = node.ports;
+  const query = runsQuery(node) ? { n1ql, n1qlSSL } : {};
+  return { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, ...query };
 }
+
+/** Whether the node was given the query service, and it listens. */
+const runsQuery = ({ services, ports }: NodeState): boolean =>
+  (services ?? []).includes('n1ql') && ports.n1ql !== undefined;
+
+/** What clients may rely on beyond the version. */
+const clusterCapabilities = ({ cluster }: ClusterView): Record<string, readonly string[]> =>
+  cluster.nodes.some(runsQuery) ? { n1ql: ['enhancedPreparedStatements'] } : {};
 
 export function shownAlternate({ hostname, ports }: AlternateAddresses) {
   return { external: { hostname, ...(Object.keys(ports).length > 0 && { ports }) } };

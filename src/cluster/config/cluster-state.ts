@@ -69,6 +69,9 @@ export interface NodePorts {
   capiSSL: number;
   distTCP: number;
   distTLS: number;
+  /** Of the query service, where it runs. */
+  n1ql?: number;
+  n1qlSSL?: number;
 }
 
 export interface NodePaths {

@@ -25,7 +25,7 @@ describe('a new node', () => {
     const { body } = await request('/pools', { as: null });
     assert.deepEqual([body.pools, body.uuid, body.settings], [[], [], []]);
     assert.equal(body.implementationVersion, '7.1.0-0.1.0-enterprise');
-    assert.deepEqual(body.allowedServices, ['kv']);
+    assert.deepEqual(body.allowedServices, ['kv', 'index', 'n1ql']);
   });
 
   it('is set up by the sequence of calls that test containers make', async () => {
@@ -97,7 +97,11 @@ describe('services', () => {
   const cases: [string, string, RegExp][] = [
     ['an unknown one', 'kv,x', /^Unknown services: \["x"\]$/],
     ['none', '', /^At least one service has to be selected$/],
-    ['those that this version does not run, by name', 'kv,index,n1ql', /index, n1ql\. It runs: kv/],
+    [
+      'those that this version does not run, by name',
+      'kv,index,fts,cbas',
+      /fts, cbas\. It runs: kv, index, n1ql/,
+    ],
     ['backup by one name', 'kv,backup', /not available in this version: backup/],
     ['backup by its other name', 'kv,cbbs', /not available in this version: cbbs/],
   ];

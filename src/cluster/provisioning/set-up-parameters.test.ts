@@ -207,11 +207,14 @@ test('folders and services of a node are chosen before it has an administrator',
     parameters: [
       {
         name: 'services',
-        good: [['kv', ['kv']]],
+        good: [
+          ['kv', ['kv']],
+          ['kv,index,n1ql', ['kv', 'index', 'n1ql']],
+        ],
         bad: [
           ['', 'At least one service has to be selected'],
           ['data', 'Unknown services: ["data"]'],
-          ['kv,index', 'Services not available in this version: index. It runs: kv'],
+          ['kv,fts', 'Services not available in this version: fts. It runs: kv, index, n1ql'],
         ],
         missing: { text: supplied },
       },

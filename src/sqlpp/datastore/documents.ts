@@ -18,6 +18,8 @@ export interface StoredDocument {
 export interface ReadOptions {
   /** Names of extended attributes to read too, without `xattrs.` in front. */
   readonly xattrs?: readonly string[];
+  /** `expiration` is needed: without this it may be 0 for a document that has one, as reading it costs more. */
+  readonly expiration?: boolean;
   readonly signal: AbortSignal;
 }
 

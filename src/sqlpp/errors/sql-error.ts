@@ -53,6 +53,7 @@ const statuses: Readonly<Record<number, number>> = {
   1120: 406,
   1180: 503,
   1181: 503,
+  1182: 503,
   1191: 429,
   1192: 429,
   1193: 413,

@@ -1,0 +1,27 @@
+// The indexes that a query thread scans: files of the index service, read here; changes of definitions go to the main thread.
+import { connectIndexes } from '#index/link/linked-indexes.ts';
+import { IndexFolderReaders } from '#index/store/index-folder.adapter.ts';
+import { realClock } from '#ports/clock.ts';
+import type { ConnectedIndexes } from '#query/host/query-host.ts';
+import type { QueryStart } from '#query/host/query-messages.ts';
+
+export async function connectIndexFiles({ indexFolder, indexPort }: QueryStart): Promise<ConnectedIndexes> {
+  const { indexes, admin, catalogue } = await connectIndexes({
+    port: indexPort,
+    readers: new IndexFolderReaders(indexFolder),
+    clock: realClock,
+    directions: ({ keys }) => keys,
+  });
+  let revision = 0;
+  let known = '';
+  // Progress alone changes no plan.
+  catalogue.onChange(() => {
+    const now = catalogue
+      .all()
+      .map(({ definition, state }) => `${definition.id} ${state}`)
+      .join();
+    if (now !== known) revision++;
+    known = now;
+  });
+  return { indexes, admin, revision: () => revision };
+}

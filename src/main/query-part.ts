@@ -1,0 +1,111 @@
+// The query service as a part of the node: starts its thread, hands it what it follows, and is let in to the data port.
+import { join } from 'node:path';
+import type { Authority } from '#auth/authority.ts';
+import type { NodePorts } from '#cluster/config/cluster-state.ts';
+import type { IndexDefinitions } from '#index/index.contract.ts';
+import { IndexLinks } from '#index/link/index-links.host.ts';
+import type { KvDesired } from '#kv/admin.ts';
+import type { Log } from '#ports/log.ts';
+import type { TlsSpec } from '#ports/tls.ts';
+import { startWorker } from '#ports/worker.ts';
+import type { QueryPorts, QueryReport, QueryState } from '#query/host/query-messages.ts';
+import { WorkerQuery } from '#query/host/worker-query.ts';
+import type { NodeOptions } from './node-options.ts';
+import { indexFolder, type OwnServices } from './own-services.ts';
+
+export interface QueryPartOptions {
+  readonly options: NodeOptions;
+  readonly authority: () => Authority;
+  readonly definitions: IndexDefinitions;
+  readonly services: OwnServices;
+  readonly log: Log;
+  readonly onLost: (reason: Error) => void;
+}
+
+export interface QueryWorld {
+  readonly tls: TlsSpec | null;
+  readonly plainForThisMachineOnly: boolean;
+  readonly clients: readonly string[] | null;
+}
+
+/** What is told with each new state of the node. */
+export interface QueryNode extends QueryWorld {
+  readonly ports: NodePorts;
+  readonly version: string;
+}
+
+export class QueryPart {
+  private readonly given: QueryPartOptions;
+  private readonly worker: WorkerQuery;
+  private readonly links: IndexLinks;
+
+  constructor(given: QueryPartOptions) {
+    this.given = given;
+    const { definitions, services } = given;
+    // A file that cannot be read is found by the index service as well, and built anew.
+    this.links = new IndexLinks({
+      definitions,
+      door: services.index,
+      damaged: () => services.index.refresh(),
+    });
+    this.worker = new WorkerQuery({
+      ...given,
+      startThread: () =>
+        startWorker(new URL('./query-thread', import.meta.url), import.meta.url, { name: 'query service' }),
+    });
+  }
+
+  start(world: QueryWorld): Promise<QueryPorts> {
+    const { options } = this.given;
+    return this.worker.start({
+      host: options.host,
+      port: options['query-port'],
+      tlsPort: options['query-tls-port'],
+      dataFolder: options['data-dir'],
+      sequentialScans: options['query-sequential-scans'] === 'on',
+      indexFolder: join(options['data-dir'], indexFolder),
+      indexPort: this.links.connect(),
+      ...world,
+    });
+  }
+
+  /** Resolves when the service knows the buckets and collections that the data service now has. */
+  async follow(desired: KvDesired, node: QueryNode): Promise<void> {
+    const { ports, version, tls, plainForThisMachineOnly, clients } = node;
+    const data = await this.given.services.access();
+    const { host, localAddress } = data.address;
+    const rest = `${host.includes(':') ? `[${host}]` : host}:${ports.mgmt}`;
+    await this.worker.follow({
+      buckets: desired.buckets.map(bucketState),
+      ...{ tls, plainForThisMachineOnly, clients },
+      data: { address: { ...data.address, localAddress }, account: data.account },
+      rest: { host, port: ports.mgmt, localAddress },
+      node: { name: rest, host: rest, version, datastoreUrl: `http://${rest}` },
+    });
+  }
+
+  change(settings: Record<string, unknown>): Promise<void> {
+    return this.worker.change(settings);
+  }
+
+  report(): Promise<QueryReport> {
+    return this.worker.report();
+  }
+
+  async stop(): Promise<void> {
+    await this.worker.stop();
+    this.links.stop();
+  }
+}
+
+const bucketState = ({
+  name,
+  uuid,
+  type,
+  manifest,
+}: KvDesired['buckets'][number]): QueryState['buckets'][number] => ({
+  name,
+  uuid,
+  type,
+  scopes: manifest.scopes,
+});

@@ -1,0 +1,32 @@
+// A query thread put together: the service on its ports, the engine loaded with the first statement, scans over the index files.
+import { parentPort } from 'node:worker_threads';
+import { assert } from '#base/assert.ts';
+import type { Log } from '#ports/log.ts';
+import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import { QueryHost } from '#query/host/query-host.ts';
+import type { QueryCall, QueryMessage } from '#query/host/query-messages.ts';
+import { connectIndexFiles } from './query-indexes.ts';
+
+assert(parentPort !== null, 'the query service runs in a worker thread');
+const port = parentPort;
+const say = (message: QueryMessage): void => port.postMessage(message);
+
+const logTo = (component: string): Log => {
+  const at =
+    (level: 'debug' | 'info' | 'warn' | 'error') => (event: string, fields?: Record<string, unknown>) =>
+      say({ kind: 'log', level, event, fields: { component, ...fields } });
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: logTo };
+};
+
+const host = new QueryHost({
+  say,
+  log: logTo('query'),
+  engine: async () => (await import('./query-engine.ts')).engine,
+  connectIndexes: connectIndexFiles,
+});
+
+port.on('message', (call: QueryCall) => {
+  const done = host.take(call);
+  if (call.kind === 'stop') void done.then(() => port.close());
+});
+giveBackWhenIdle({ worthBytes: 6 << 20 });

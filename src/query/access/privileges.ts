@@ -1,0 +1,153 @@
+// Which permission each privilege of a statement needs, and the text that names the role that is missing.
+import type { Caller } from '#auth/authority.ts';
+import type { Permission } from '#auth/permission.ts';
+import { type KeyspaceName, keyspaceText } from '../../sqlpp/datastore/keyspace.ts';
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { Privilege } from '../../sqlpp/run/engine.ts';
+
+interface Rule {
+  /** Below the keyspace, or below the cluster. */
+  readonly object: string;
+  readonly operation: string;
+  /** Whether the keyspace stands in front. */
+  readonly isLocal: boolean;
+  readonly what: (target: string) => string;
+  readonly role: (target: string) => string;
+}
+
+const statement = (verb: string): Rule => ({
+  object: `n1ql.${verb}`,
+  operation: 'execute',
+  isLocal: true,
+  what: (target) => `${verb.toUpperCase()} queries on ${target}`,
+  role: (target) => `query_${verb} on ${target}`,
+});
+
+const rules: Readonly<Record<Privilege['action'], Rule>> = {
+  select: statement('select'),
+  insert: statement('insert'),
+  update: statement('update'),
+  delete: statement('delete'),
+  index: {
+    object: 'n1ql.index',
+    operation: 'create',
+    isLocal: true,
+    what: () => 'index operations',
+    role: (target) => `query_manage_index on ${target}`,
+  },
+  catalog: {
+    object: 'n1ql.meta',
+    operation: 'read',
+    isLocal: false,
+    what: () => 'queries accessing the system tables',
+    role: () => 'query_system_catalog',
+  },
+  scope: {
+    object: 'collections',
+    operation: 'write',
+    isLocal: true,
+    what: () => 'scope and collection operations',
+    role: (target) => `scope_admin on ${target}`,
+  },
+  grant: {
+    object: 'admin.security',
+    operation: 'write',
+    isLocal: false,
+    what: () => 'queries updating user information',
+    role: () => 'admin',
+  },
+  function: {
+    object: 'n1ql.udf',
+    operation: 'manage',
+    isLocal: true,
+    what: () => 'manage functions',
+    role: (target) =>
+      target === '' ? 'query_manage_global_functions' : `query_manage_functions on ${target}`,
+  },
+  'execute function': {
+    object: 'n1ql.udf',
+    operation: 'execute',
+    isLocal: true,
+    what: () => 'execute functions',
+    role: (target) =>
+      target === '' ? 'query_execute_global_functions' : `query_execute_functions on ${target}`,
+  },
+  transaction: {
+    object: 'n1ql',
+    operation: 'execute',
+    isLocal: false,
+    what: () => 'transactions',
+    role: () => 'query_select',
+  },
+};
+
+/** Keyspaces of the catalog that show everyone what is theirs. */
+const openKeyspaces: ReadonlySet<string> = new Set([
+  ...['datastores', 'namespaces', 'buckets', 'scopes', 'all_scopes', 'keyspaces', 'all_keyspaces'],
+  ...['keyspaces_info', 'all_keyspaces_info', 'indexes', 'all_indexes', 'dual', 'my_user_info'],
+  ...['functions', 'dictionary'],
+]);
+const securityKeyspaces: ReadonlySet<string> = new Set(['user_info', 'applicable_roles']);
+
+/** Callers together have what at least one of them has. */
+export type Callers = readonly Caller[];
+
+/** @throws SqlError 13014 that names the first role that is missing */
+export function checkPrivileges(callers: Callers, privileges: readonly Privilege[]): void {
+  for (const privilege of privileges) {
+    if (isHeld(callers, privilege)) continue;
+    const { keyspace } = privilege;
+    const rule = rules[privilege.action];
+    const target = keyspace === undefined ? '' : targetText(keyspace);
+    throw sqlError(
+      13014,
+      `User does not have credentials to run ${rule.what(target)}. Add role ${rule.role(target)} to allow the statement to run.`,
+    );
+  }
+}
+
+export function isHeld(callers: Callers, { action, keyspace }: Privilege): boolean {
+  if (action === 'transaction') return callers.length > 0;
+  if (keyspace?.namespace === 'system') return mayReadCatalog(callers, keyspace.collection, action);
+  return permits(callers, permissionOf(rules[action], keyspace));
+}
+
+function mayReadCatalog(callers: Callers, collection: string, action: Privilege['action']): boolean {
+  const isReading = action === 'select' || action === 'catalog';
+  if (isReading && openKeyspaces.has(collection)) return callers.length > 0;
+  const rule = securityKeyspaces.has(collection)
+    ? { ...rules.grant, operation: 'read' }
+    : { ...rules.catalog, operation: 'read' };
+  return permits(callers, permissionOf(rule, undefined));
+}
+
+const permits = (callers: Callers, permission: Permission): boolean =>
+  callers.some((caller) => caller.permits(permission));
+
+function permissionOf({ object, operation, isLocal }: Rule, keyspace: KeyspaceName | undefined): Permission {
+  const steps = object.split('.').map((name) => ({ name, names: [] }));
+  if (!isLocal || keyspace === undefined) return { object: steps, operation };
+  return { object: [placeOf(keyspace), ...steps], operation };
+}
+
+function placeOf({ bucket, scope, collection }: KeyspaceName): Permission['object'][number] {
+  if (scope === '') return { name: 'bucket', names: [bucket] };
+  if (collection === '') return { name: 'scope', names: [bucket, scope] };
+  return { name: 'collection', names: [bucket, scope, collection] };
+}
+
+/** Roles are named with all parts of a keyspace, except for the default collection. */
+function targetText(keyspace: KeyspaceName): string {
+  const { bucket, scope, collection } = keyspace;
+  if (scope === '') return `default:${bucket}`;
+  return collection === '' ? `default:${bucket}.${scope}` : keyspaceText(keyspace);
+}
+
+/** Whether a row about this keyspace may be shown. */
+export const seesKeyspace = (callers: Callers, keyspace: KeyspaceName): boolean =>
+  (['select', 'insert', 'update', 'delete', 'index'] as const).some((action) =>
+    isHeld(callers, { action, keyspace }),
+  ) || isHeld(callers, { action: 'catalog' });
+
+export const mayChangeSettings = (callers: Callers): boolean =>
+  permits(callers, { object: [{ name: 'settings', names: [] }], operation: 'write' });

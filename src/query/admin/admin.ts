@@ -1,0 +1,153 @@
+// Administration of the service over its own port: who may, and which answer belongs to which path.
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { isHeld, mayChangeSettings } from '../access/privileges.ts';
+import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
+import { errorEntry, statusOf } from '../answer/error-entry.ts';
+import { activeRow, completedRow, preparedRow } from '../catalog/request-rows.ts';
+import type { QueryParts } from '../state/parts.ts';
+import { changeSettings, shownSettings } from '../state/settings.ts';
+import { statistic, statistics } from './statistics.ts';
+import { vitals } from './vitals.ts';
+
+export interface AdminRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+export interface AdminAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly isText?: boolean;
+}
+
+type Route = (service: QueryParts, names: readonly string[], body: string, session: Session) => unknown;
+
+const notFound = Symbol('not found');
+
+/** By method and path; `*` stands for a name. */
+const routes: Readonly<Record<string, Route>> = {
+  'GET /admin/vitals': (service) => vitals(service),
+  'GET /admin/stats': (service) => statistics(service),
+  'GET /admin/stats/*': (service, [name = '']) => statistic(service, name) ?? notFound,
+  'GET /admin/prepareds': ({ prepared }) => prepared.all().map((entry) => preparedRow(entry).value),
+  'GET /admin/prepareds/*': ({ prepared }, [name]) =>
+    found(
+      prepared.all().map((entry) => preparedRow(entry)),
+      name,
+    ),
+  'DELETE /admin/prepareds/*': ({ prepared }, [name = '']) => {
+    if (!prepared.remove(name)) throw sqlError(4040, name);
+    return true;
+  },
+  'GET /admin/active_requests': ({ active, deps }) =>
+    active.all().map((one) => activeRow(one, deps.clock).value),
+  'GET /admin/active_requests/*': ({ active, deps }, [id]) =>
+    found(
+      active.all().map((one) => activeRow(one, deps.clock)),
+      id,
+    ),
+  'DELETE /admin/active_requests/*': ({ active }, [id = '']) => {
+    const request = active.find(id);
+    if (request === undefined) return notFound;
+    request.cancel(sqlError(5011, 'the request was cancelled by an administrator'));
+    return true;
+  },
+  'GET /admin/completed_requests': ({ completed }) => completed.all().map((one) => completedRow(one).value),
+  'GET /admin/completed_requests/*': ({ completed }, [id]) => found(completed.all().map(completedRow), id),
+  'DELETE /admin/completed_requests/*': ({ completed }, [id = '']) => completed.delete(id) || notFound,
+  'GET /admin/indexes/prepareds': ({ prepared }) => prepared.all().map((entry) => preparedRow(entry).id),
+  'GET /admin/indexes/active_requests': ({ active }) => active.all().map(({ id }) => id),
+  'GET /admin/indexes/completed_requests': ({ completed }) => completed.all().map((one) => one.active.id),
+  'GET /admin/indexes/functions': () => [],
+  'GET /admin/indexes/transactions': () => [],
+  'GET /admin/functions_cache': () => [],
+  'GET /admin/dictionary_cache': () => [],
+  'GET /admin/tasks_cache': () => [],
+  'GET /admin/transactions': () => [],
+  'GET /admin/settings': ({ deps }) => shownSettings(deps.settings),
+  'POST /admin/settings': ({ deps }, _names, body, session) => {
+    if (!mayChangeSettings(session.callers)) throw sqlError(13014, settingsText);
+    changeSettings(deps.settings, objectOf(body));
+    return shownSettings(deps.settings);
+  },
+  'GET /admin/config': ({ deps }) => deps.node(),
+  'GET /admin/clusters': (service) => [clusterOf(service)],
+  'GET /admin/clusters/*': (service, [name]) => (name === 'default' ? clusterOf(service) : notFound),
+  'GET /admin/clusters/*/nodes': (service) => [nodeOf(service)],
+  'GET /admin/clusters/*/nodes/*': (service, [, name]) =>
+    name === service.deps.node().name ? nodeOf(service) : notFound,
+};
+
+const settingsText =
+  'User does not have credentials to change settings of the service. Add role cluster_admin to allow it.';
+
+export async function answerAdmin(
+  service: QueryParts,
+  { method, path, body }: AdminRequest,
+  origin: RequestOrigin,
+): Promise<AdminAnswer> {
+  if (path === '/admin/ping') return json(200, { status: 'OK' });
+  const names: string[] = [];
+  const route = routeOf(method, path, names);
+  if (route === null) return { status: 404, text: '404 page not found\n', isText: true };
+  try {
+    const session = await openSession(service.deps.authority, origin, []);
+    if (!isHeld(session.callers, { action: 'catalog' })) throw sqlError(13014, catalogText);
+    const answer = route(service, names, body, session);
+    return answer === notFound ? json(404, {}) : json(200, answer);
+  } catch (error) {
+    return json(statusOf(error), { errors: [errorEntry(error, false)] });
+  }
+}
+
+const catalogText =
+  'User does not have credentials to administrate the service. Add role query_system_catalog to allow it.';
+
+const json = (status: number, value: unknown): AdminAnswer => ({ status, text: JSON.stringify(value) });
+
+function routeOf(method: string, path: string, names: string[]): Route | null {
+  const parts = path.split('/').map(decoded);
+  for (const [key, route] of Object.entries(routes)) {
+    const [wanted, pattern = ''] = key.split(' ');
+    const steps = pattern.split('/');
+    if (wanted !== method || steps.length !== parts.length) continue;
+    if (!steps.every((step, at) => step === '*' || step === parts[at])) continue;
+    names.push(...parts.filter((_part, at) => steps[at] === '*'));
+    return route;
+  }
+  return null;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+const found = (rows: readonly { id: string; value: unknown }[], id: string | undefined): unknown =>
+  rows.find((row) => row.id === id)?.value ?? notFound;
+
+function objectOf(body: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {
+    // Said below, as of any other text.
+  }
+  throw sqlError(1040, 'body: it must be a JSON object of settings');
+}
+
+const clusterOf = ({ deps }: QueryParts) => ({
+  name: 'default',
+  datastore: deps.node().datastoreUrl,
+  version: deps.node().version,
+});
+
+function nodeOf({ deps }: QueryParts) {
+  const { name, host } = deps.node();
+  return { cluster: 'default', name, host, queryEndpoint: `http://${host}/query/service` };
+}

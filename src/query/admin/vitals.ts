@@ -1,0 +1,39 @@
+// The state of the process and the service at a glance.
+import { durationText } from '../request/duration.ts';
+import type { QueryParts } from '../state/parts.ts';
+
+export function vitals(service: QueryParts): Record<string, unknown> {
+  const { deps, counters, startedMs, active } = service;
+  const nowMs = deps.clock.wallMs();
+  const { usedBytes, heapBytes, residentBytes, processors, userShare, systemShare } = deps.processFigures();
+  const { times, values } = counters;
+  const minutes = Math.max((nowMs - startedMs) / 60_000, 1 / 60);
+  const perSecond = values.requests / (minutes * 60);
+  return {
+    uptime: durationText(nowMs - startedMs),
+    'local.time': new Date(nowMs).toISOString(),
+    version: deps.node().version,
+    'total.threads': 1,
+    cores: processors,
+    'ffdc.count': 0,
+    'gc.num': 0,
+    'gc.pause.time': '0s',
+    'gc.pause.percent': 0,
+    'memory.usage': usedBytes,
+    'memory.total': heapBytes,
+    'memory.system': residentBytes,
+    'cpu.user.percent': userShare,
+    'cpu.sys.percent': systemShare,
+    'request.completed.count': values.requests,
+    'request.active.count': active.count,
+    'request.per.sec.1min': perSecond,
+    'request.per.sec.5min': perSecond,
+    'request.per.sec.15min': perSecond,
+    'request_time.mean': durationText(times.meanMs),
+    'request_time.median': durationText(times.quantileMs(0.5)),
+    'request_time.80percentile': durationText(times.quantileMs(0.8)),
+    'request_time.95percentile': durationText(times.quantileMs(0.95)),
+    'request_time.99percentile': durationText(times.quantileMs(0.99)),
+    'request.prepared.percent': values.requests === 0 ? 0 : (values.prepared * 100) / values.requests,
+  };
+}

@@ -1,0 +1,100 @@
+// Writes one answer as it comes: members in the published order, each row on a line of its own. Nothing is sent before 64 KiB or ten
+// milliseconds after the first row, so that short answers leave in one piece and with the status of their first error.
+import type { Clock, Timer } from '#ports/clock.ts';
+import { prettyJson } from './pretty-json.ts';
+
+/** The client's end of an answer. */
+export interface AnswerSink {
+  /** Called once, before the first bytes. */
+  begin(status: number): void;
+  /** False: no more is taken until `drained` resolves. */
+  write(text: string): boolean;
+  /** Resolves when more is taken, or nobody takes anything any more. */
+  drained(): Promise<void>;
+  end(text: string): void;
+}
+
+const flushCharacters = 64 * 1024;
+const flushMs = 10;
+const rowIndent = '        ';
+
+export class AnswerWriter {
+  rows = 0;
+  /** Bytes of the rows. */
+  bytes = 0;
+  private readonly sink: AnswerSink;
+  private readonly clock: Clock;
+  private readonly isPretty: boolean;
+  private text = '{\n';
+  private isFirst = true;
+  private hasBegun = false;
+  private isHeldUp = false;
+  private timer: Timer | null = null;
+
+  constructor(sink: AnswerSink, clock: Clock, isPretty: boolean) {
+    this.sink = sink;
+    this.clock = clock;
+    this.isPretty = isPretty;
+  }
+
+  /** Whether something of the answer has left, so that its status is fixed. */
+  get isSent(): boolean {
+    return this.hasBegun;
+  }
+
+  /** A member of the answer; `json` is its value as JSON text. */
+  member(name: string, json: string): void {
+    const value = this.isPretty ? prettyJson(json, '    ') : json;
+    this.text += `${this.isFirst ? '' : ',\n'}${this.isPretty ? '    ' : ''}"${name}": ${value}`;
+    this.isFirst = false;
+  }
+
+  beginRows(): void {
+    this.text += `${this.isFirst ? '' : ',\n'}${this.isPretty ? '    ' : ''}"results": [`;
+    this.isFirst = false;
+  }
+
+  row(json: string): void {
+    const row = this.isPretty ? prettyJson(json, rowIndent) : json;
+    this.text += `${this.rows === 0 ? '\n' : ',\n'}${this.isPretty ? rowIndent : ''}${row}`;
+    this.rows++;
+    this.bytes += Buffer.byteLength(row);
+    if (this.text.length >= flushCharacters) this.flush();
+    else this.timer ??= this.clock.after(flushMs, () => this.flush());
+  }
+
+  endRows(): void {
+    this.text += this.isPretty ? '\n    ]' : '\n]';
+  }
+
+  /** Resolves when the client has taken enough for more rows. */
+  async ready(): Promise<void> {
+    if (!this.isHeldUp) return;
+    await this.sink.drained();
+    this.isHeldUp = false;
+  }
+
+  end(status: number): void {
+    this.timer?.cancel();
+    if (!this.hasBegun) this.sink.begin(status);
+    this.hasBegun = true;
+    this.sink.end(`${this.text}\n}\n`);
+    this.text = '';
+  }
+
+  /** Nothing more is written. */
+  abandon(): void {
+    this.timer?.cancel();
+    this.text = '';
+  }
+
+  private flush(): void {
+    this.timer?.cancel();
+    this.timer = null;
+    if (this.text === '') return;
+    if (!this.hasBegun) this.sink.begin(200);
+    this.hasBegun = true;
+    this.isHeldUp = !this.sink.write(this.text) || this.isHeldUp;
+    this.text = '';
+  }
+}

@@ -1,0 +1,73 @@
+// Rows of system:buckets, system:scopes and system:keyspaces. A caller sees what a role of its own names.
+import { seesKeyspace } from '../access/privileges.ts';
+import { type BucketState, collectionName } from '../data/keyspaces.ts';
+import type { PlainRow, RowSource } from './plain-row.ts';
+
+const namespace = 'default';
+const isOwn = (name: string): boolean => !name.startsWith('_');
+
+/** Names with other characters stand in backticks. */
+export const pathText = (...names: string[]): string =>
+  `${namespace}:${names.map((name) => (/^[A-Za-z_][\w]*$/.test(name) ? name : `\`${name}\``)).join('.')}`;
+
+const common = ({ service }: RowSource) => ({
+  datastore_id: service.deps.node().datastoreUrl,
+  namespace,
+  namespace_id: namespace,
+});
+
+/** Buckets without change streams have no collections and cannot be queried. */
+const queryable = ({ service }: RowSource): BucketState[] =>
+  service.deps.keyspaces.all().filter(({ type }) => type !== 'cache');
+
+function sees({ session }: RowSource, bucket: string, scope: string, collection: string): boolean {
+  return seesKeyspace(session.callers, collectionName(bucket, scope, collection));
+}
+
+const seesScope = (source: RowSource, bucket: string, scope: BucketState['scopes'][number]): boolean =>
+  sees(source, bucket, scope.name, '') ||
+  scope.collections.some((collection) => sees(source, bucket, scope.name, collection.name));
+
+const seesBucket = (source: RowSource, { name, scopes }: BucketState): boolean =>
+  scopes.some((scope) => seesScope(source, name, scope));
+
+export function bucketRows(source: RowSource): PlainRow[] {
+  return queryable(source)
+    .filter((bucket) => seesBucket(source, bucket))
+    .map(({ name }) => ({
+      id: `${namespace}:${name}`,
+      value: { ...common(source), name, path: pathText(name) },
+    }));
+}
+
+export function scopeRows(source: RowSource, { all }: { all: boolean }): PlainRow[] {
+  return queryable(source).flatMap((bucket) =>
+    bucket.scopes
+      .filter((scope) => (all || isOwn(scope.name)) && seesScope(source, bucket.name, scope))
+      .map(({ name }) => ({
+        id: `${namespace}:${bucket.name}.${name}`,
+        value: { ...common(source), bucket: bucket.name, name, path: pathText(bucket.name, name) },
+      })),
+  );
+}
+
+export function keyspaceRows(source: RowSource, { all }: { all: boolean }): PlainRow[] {
+  return queryable(source).flatMap((bucket) => [
+    ...(sees(source, bucket.name, '_default', '_default') ? [bucketKeyspace(source, bucket)] : []),
+    ...bucket.scopes.flatMap((scope) =>
+      scope.collections
+        .filter(({ name }) => (all || isOwn(name)) && sees(source, bucket.name, scope.name, name))
+        .map(({ name }) => collectionKeyspace(source, bucket.name, scope.name, name)),
+    ),
+  ]);
+}
+
+const bucketKeyspace = (source: RowSource, { name }: BucketState): PlainRow => ({
+  id: `${namespace}:${name}`,
+  value: { ...common(source), id: name, name, path: pathText(name) },
+});
+
+const collectionKeyspace = (source: RowSource, bucket: string, scope: string, name: string): PlainRow => ({
+  id: `${namespace}:${bucket}.${scope}.${name}`,
+  value: { ...common(source), bucket, id: name, name, path: pathText(bucket, scope, name), scope },
+});

@@ -1,0 +1,101 @@
+// Rows of system:active_requests, system:completed_requests and system:prepareds. Values of parameters are never among them.
+import type { Clock } from '#ports/clock.ts';
+import { durationText } from '../request/duration.ts';
+import type { ActiveRequest } from '../state/active-requests.ts';
+import type { CompletedRequest } from '../state/completed-requests.ts';
+import { type PreparedEntry, shownNameOf } from '../state/prepared-cache.ts';
+import type { PlainRow } from './plain-row.ts';
+
+const timeText = (ms: number): string => new Date(ms).toISOString();
+
+/** What both kinds of rows have. */
+function common(active: ActiveRequest) {
+  const { request, outcome } = active;
+  const phases = [...(outcome?.phases ?? [])];
+  const has = phases.length > 0;
+  return {
+    requestId: active.id,
+    requestTime: timeText(active.startedMs),
+    scanConsistency: request?.consistency === 'not_bounded' ? 'unbounded' : request?.consistency,
+    clientContextID: request?.clientContextId ?? undefined,
+    statement: request?.statement === null ? undefined : withoutSecrets(request?.statement ?? ''),
+    statementType: active.kind ?? undefined,
+    queryContext: request?.queryContextText === '' ? undefined : request?.queryContextText,
+    preparedName: active.preparedName ?? undefined,
+    preparedText: active.preparedText ?? undefined,
+    users: active.users.join(',') || undefined,
+    remoteAddr: active.remoteAddress,
+    userAgent: active.userAgent || undefined,
+    phaseTimes: has
+      ? Object.fromEntries(phases.map(([name, { ms }]) => [name, durationText(ms)]))
+      : undefined,
+    phaseCounts: has ? figures(phases, 'items') : undefined,
+    phaseOperators: has ? figures(phases, 'operators') : undefined,
+    usedMemory: outcome?.usedBytes || undefined,
+    mutations: outcome?.mutations || undefined,
+  };
+}
+
+function figures(
+  phases: readonly (readonly [string, { items: number; operators: number }])[],
+  name: 'items' | 'operators',
+) {
+  return Object.fromEntries(
+    phases.filter(([, phase]) => phase[name] > 0).map(([phase, all]) => [phase, all[name]]),
+  );
+}
+
+/** Passwords in texts of statements (CURL options). */
+const withoutSecrets = (statement: string): string =>
+  statement.replace(
+    /("?(?:password|pass|user|userpwd|secret|token)"?\s*:\s*)"(?:[^"\\]|\\.)*"/gi,
+    '$1"*****"',
+  );
+
+export function activeRow(active: ActiveRequest, clock: Clock): PlainRow {
+  const nowMs = clock.monotonicMs();
+  const value = {
+    ...common(active),
+    state: active.state,
+    elapsedTime: durationText(nowMs - active.receivedMs),
+    executionTime: durationText(active.servedMs === 0 ? 0 : nowMs - active.servedMs),
+  };
+  return { id: active.id, value };
+}
+
+export function completedRow({ active, elapsedMs, serviceMs }: CompletedRequest): PlainRow {
+  const value = {
+    ...common(active),
+    state: active.state,
+    elapsedTime: durationText(elapsedMs),
+    serviceTime: durationText(serviceMs),
+    resultCount: active.rows.count,
+    resultSize: active.rows.bytes,
+    errorCount: active.errors.length,
+    errors: active.errors.length > 0 ? active.errors.map(({ code, msg }) => ({ code, msg })) : undefined,
+  };
+  return { id: active.id, value };
+}
+
+export function preparedRow(entry: PreparedEntry): PlainRow {
+  const { uses, lastUsedMs, elapsedMs, serviceMs, shortestMs, longestMs } = entry;
+  const name = shownNameOf(entry);
+  const value = {
+    name,
+    namespace: 'default',
+    statement: entry.text,
+    uses,
+    encoded_plan: entry.encodedPlan || undefined,
+    featuresControl: 76,
+    indexApiVersion: 4,
+    queryContext: entry.queryContext || undefined,
+    ...(uses > 0 && {
+      lastUse: timeText(lastUsedMs),
+      avgElapsedTime: durationText(elapsedMs / uses),
+      avgServiceTime: durationText(serviceMs / uses),
+      minElapsedTime: durationText(shortestMs),
+      maxElapsedTime: durationText(longestMs),
+    }),
+  };
+  return { id: name, value };
+}

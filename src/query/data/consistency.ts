@@ -1,0 +1,79 @@
+// From what a request says of consistency to the seqnos that an index must have applied.
+import type { Consistency } from '../../sqlpp/datastore/indexes.ts';
+import { type Keyspace, keyspaceText } from '../../sqlpp/datastore/keyspace.ts';
+import { sqlError, sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
+import type { QueryRequest, ScanVector } from '../request/query-request.ts';
+import type { BucketClients } from './bucket-clients.ts';
+import { dataFailure } from './data-failure.ts';
+
+type Wanted = Pick<QueryRequest, 'consistency' | 'scanVector' | 'scanVectors'>;
+
+/** One for each request: `request_plus` asks the data service once for each keyspace. */
+export class RequestConsistency {
+  private readonly wanted: Wanted;
+  private readonly clients: BucketClients;
+  private readonly known = new Map<string, Promise<Consistency>>();
+
+  constructor(wanted: Wanted, clients: BucketClients) {
+    this.wanted = wanted;
+    this.clients = clients;
+  }
+
+  /** @throws SqlError when the vector is of a history that is gone */
+  of(keyspace: Keyspace): Promise<Consistency> | Consistency {
+    const { consistency } = this.wanted;
+    if (consistency === 'not_bounded') return { kind: 'not_bounded' };
+    if (consistency === 'statement_plus') return this.find(keyspace);
+    const name = keyspaceText(keyspace.name);
+    const known = this.known.get(name) ?? this.find(keyspace);
+    this.known.set(name, known);
+    return known;
+  }
+
+  private async find(keyspace: Keyspace): Promise<Consistency> {
+    try {
+      if (this.wanted.consistency === 'at_plus') return await this.fromVector(keyspace);
+      const client = await this.clients.of(keyspace.name.bucket);
+      const seqnos = await client.highSeqnos(keyspace.collectionId);
+      const vector = new Map<number, { seqno: number; uuid: bigint }>();
+      for (const [vb, seqno] of seqnos.entries()) if (seqno > 0) vector.set(vb, { seqno, uuid: 0n });
+      return { kind: 'at', vector };
+    } catch (error) {
+      throw dataFailure(error, keyspace);
+    }
+  }
+
+  private async fromVector(keyspace: Keyspace): Promise<Consistency> {
+    const vector = this.vectorOf(keyspace);
+    if (vector === undefined) return { kind: 'not_bounded' };
+    const client = await this.clients.of(keyspace.name.bucket);
+    for (const [vb, { uuid }] of vector) {
+      if (uuid === 0n) continue;
+      const log = await client.failoverLog(vb);
+      if (log.some((entry) => entry.uuid === uuid)) continue;
+      const text = `rollback: vbucket ${vb} of ${keyspaceText(keyspace.name)} no longer has the history of the scan vector`;
+      throw sqlErrorWith(5000, { isRetryable: false }, text);
+    }
+    return { kind: 'at', vector };
+  }
+
+  private vectorOf(keyspace: Keyspace): ScanVector | undefined {
+    const { scanVector, scanVectors } = this.wanted;
+    if (scanVector !== null) return scanVector;
+    const { bucket, scope, collection } = keyspace.name;
+    const full = `${bucket}.${scope}.${collection}`;
+    const isDefault = scope === '_default' && collection === '_default';
+    const names = [`default:${full}`, full, ...(isDefault ? [`default:${bucket}`, bucket] : [])];
+    for (const name of names) {
+      const vector = scanVectors?.get(name) ?? scanVectors?.get(name.replaceAll(/[^.:]+/g, '`$&`'));
+      if (vector !== undefined) return vector;
+    }
+    return undefined;
+  }
+}
+
+/** One vector cannot be that of two keyspaces. */
+export function checkSingleVector({ scanVector }: Wanted, keyspaces: readonly Keyspace[]): void {
+  const names = new Set(keyspaces.map(({ name }) => keyspaceText(name)));
+  if (scanVector !== null && names.size > 1) throw sqlError(5190, [...names].join(', '));
+}

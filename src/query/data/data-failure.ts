@@ -1,0 +1,27 @@
+// What failures of the data service are to a statement.
+import { DataPortError, StatusError, statusName } from '#client/data-port-error.ts';
+import { Status } from '#wire/status.ts';
+import { type Keyspace, keyspaceText } from '../../sqlpp/datastore/keyspace.ts';
+import { type SqlError, sqlError, sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
+
+const gone: ReadonlySet<number> = new Set([
+  Status.unknownCollection,
+  Status.unknownScope,
+  Status.noBucket,
+  Status.noAccess,
+  Status.keyNotFound,
+]);
+
+/** Answers errors that are not the data service's as they are. */
+export function dataFailure(error: unknown, { name }: Pick<Keyspace, 'name'>): Error {
+  if (error instanceof StatusError) return statusFailure(error.status, name);
+  if (!(error instanceof DataPortError)) return error as Error;
+  return sqlErrorWith(12008, { isRetryable: true, cause: error.message }, `on ${keyspaceText(name)}`);
+}
+
+export function statusFailure(status: number, name: Keyspace['name']): SqlError {
+  if (gone.has(status)) return sqlError(12003, keyspaceText(name));
+  const isRetryable = status === Status.temporaryFailure || status === Status.busy;
+  const text = `on ${keyspaceText(name)}: the data service answered ${statusName(status)}`;
+  return sqlErrorWith(12008, { isRetryable }, text);
+}

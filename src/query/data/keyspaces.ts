@@ -1,0 +1,55 @@
+// Which buckets, scopes and collections there are, as the cluster says. Statements are planned against it without waiting.
+import type { Keyspace, KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
+
+export interface BucketState {
+  readonly name: string;
+  readonly uuid: string;
+  readonly type: string;
+  readonly scopes: readonly {
+    readonly name: string;
+    /** Lower-case hex. */
+    readonly uid: string;
+    readonly collections: readonly { readonly name: string; readonly uid: string }[];
+  }[];
+}
+
+export class Keyspaces {
+  /** Rises with every change. */
+  revision = 0;
+  private buckets = new Map<string, BucketState>();
+
+  set(buckets: readonly BucketState[]): void {
+    this.buckets = new Map(buckets.map((bucket) => [bucket.name, bucket]));
+    this.revision++;
+  }
+
+  all(): BucketState[] {
+    return [...this.buckets.values()];
+  }
+
+  bucket(name: string): BucketState | undefined {
+    return this.buckets.get(name);
+  }
+
+  find(name: KeyspaceName): Keyspace | 'no bucket' | 'no scope' | 'no collection' {
+    const bucket = this.buckets.get(name.bucket);
+    if (bucket === undefined) return 'no bucket';
+    const scope = bucket.scopes.find((one) => one.name === name.scope);
+    if (scope === undefined) return 'no scope';
+    const collection = scope.collections.find((one) => one.name === name.collection);
+    if (collection === undefined) return 'no collection';
+    return {
+      name,
+      bucketUuid: bucket.uuid,
+      scopeId: Number.parseInt(scope.uid, 16),
+      collectionId: Number.parseInt(collection.uid, 16),
+    };
+  }
+}
+
+export const collectionName = (bucket: string, scope: string, collection: string): KeyspaceName => ({
+  namespace: 'default',
+  bucket,
+  scope,
+  collection,
+});

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startService } from '../../../test/support/data-service.ts';
+import { addressOf, adminAccount } from '../../../test/support/wire-clients.ts';
+import type { DocumentWrite, StoredDocument } from '../../sqlpp/datastore/documents.ts';
+import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import { SqlError } from '../../sqlpp/errors/sql-error.ts';
+import { BucketClients } from './bucket-clients.ts';
+import { WireDocuments } from './wire-documents.ts';
+
+const orders: Keyspace = {
+  name: { namespace: 'default', bucket: 'b', scope: 'shop', collection: 'orders' },
+  bucketUuid: '',
+  scopeId: 8,
+  collectionId: 8,
+};
+const { signal } = new AbortController();
+const never = { signal };
+
+const write = (kind: DocumentWrite['kind'], id: string, text = '', rest: Partial<DocumentWrite> = {}) => ({
+  ...{ kind, id, bytes: Buffer.from(text), cas: 0n, expiration: 0 },
+  ...rest,
+});
+
+async function withDocuments(use: (documents: WireDocuments, clients: BucketClients) => Promise<void>) {
+  await using service = await startService();
+  const clients = new BucketClients();
+  clients.use({ address: addressOf(service.port), account: adminAccount });
+  try {
+    await use(new WireDocuments(clients), clients);
+  } finally {
+    clients.closeAll();
+  }
+}
+
+const durable = { durability: 'none', signal } as const;
+
+test('writes, reads and scans a collection', () =>
+  withDocuments(async (documents) => {
+    const ids = Array.from({ length: 1_000 }, (_, index) => `k${index}`);
+    const outcomes = await documents.write(
+      orders,
+      ids.map((id) => write('insert', id, `{"id":"${id}"}`)),
+      durable,
+    );
+    assert.ok(outcomes.every(({ status }) => status === 'done'));
+    const found = await documents.read(orders, ['k5', 'none', 'k7', ''], never);
+    assert.deepEqual(
+      found.map((document) => document && Buffer.from(document.bytes).toString()),
+      ['{"id":"k5"}', undefined, '{"id":"k7"}', undefined],
+    );
+    const seen: StoredDocument[] = [];
+    for await (const batch of documents.scan(orders, never)) seen.push(...batch);
+    assert.deepEqual(seen.map(({ id }) => id).sort(), [...ids].sort());
+    assert.equal(await documents.count(orders), 1_000);
+  }));
+
+test('each write has its own outcome', () =>
+  withDocuments(async (documents) => {
+    const [first] = await documents.write(orders, [write('upsert', 'a', '1')], durable);
+    const cas = first?.status === 'done' ? first.cas : 0n;
+    const outcomes = await documents.write(
+      orders,
+      [
+        write('insert', 'a', '2'),
+        write('replace', 'a', '3', { cas: cas + 1n }),
+        write('replace', 'a', '4', { cas }),
+        write('replace', 'b', '5'),
+        write('delete', 'b'),
+        write('upsert', 'k'.repeat(300), '6'),
+      ],
+      durable,
+    );
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['exists', 'cas mismatch', 'done', 'not found', 'not found', 'failed'],
+    );
+    const failed = outcomes.at(-1);
+    assert.match(failed?.status === 'failed' ? failed.reason : '', /longer than 250 bytes/);
+  }));
+
+test('expiry and attributes come where they are asked for, with the same body', () =>
+  withDocuments(async (documents) => {
+    const expiration = 4_000_000_000;
+    const xattrs = new Map([['x', Buffer.from('{"a":1}')]]);
+    await documents.write(orders, [write('upsert', 'a', '{"n":1}', { expiration, xattrs })], durable);
+    const [plain] = await documents.read(orders, ['a'], never);
+    assert.equal(plain?.xattrs, undefined);
+    const [whole] = await documents.read(orders, ['a'], { ...never, expiration: true, xattrs: ['x', 'y'] });
+    assert.equal(whole?.expiration, expiration);
+    assert.equal(whole?.isJson, true);
+    assert.equal(Buffer.from(whole?.bytes ?? []).toString(), '{"n":1}');
+    assert.deepEqual(
+      [...(whole?.xattrs ?? [])].map(([name, value]) => [name, String(value)]),
+      [['x', '{"a":1}']],
+    );
+    await documents.write(orders, [write('upsert', 'a', '2', { expiration: 'keep' })], durable);
+    const [kept] = await documents.read(orders, ['a'], { ...never, expiration: true });
+    assert.equal(kept?.expiration, expiration);
+  }));
+
+test('a collection that is gone is an error that names it', () =>
+  withDocuments(async (documents) => {
+    const gone = { ...orders, collectionId: 77 };
+    const isMissing = (error: unknown) => error instanceof SqlError && error.code === 12003;
+    await assert.rejects(documents.read(gone, ['a'], never), isMissing);
+    const bucket = { ...orders, name: { ...orders.name, bucket: 'nowhere' } };
+    await assert.rejects(documents.count(bucket), isMissing);
+  }));
+
+test('leaving a scan early leaves nothing open', () =>
+  withDocuments(async (documents, clients) => {
+    const ids = Array.from({ length: 3_000 }, (_, index) => `k${index}`);
+    await documents.write(
+      orders,
+      ids.map((id) => write('upsert', id, '1')),
+      durable,
+    );
+    for (let round = 0; round < 50; round++) {
+      for await (const batch of documents.scan(orders, never)) {
+        assert.ok(batch.length > 0);
+        break;
+      }
+    }
+    const client = await clients.of('b');
+    assert.equal((await client.getMany(8, ['k1'])).length, 1);
+  }));

@@ -1,0 +1,173 @@
+// Documents of the engine over the data port: pipelined reads, writes with CAS and durability, scans by vbucket.
+import type { BucketClient, FetchedDocument, FetchedParts, StoreRequest } from '#client/bucket-client.ts';
+import type { PathRead, PathWrite } from '#client/subdoc.ts';
+import { Status } from '#wire/status.ts';
+import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import type {
+  Documents,
+  DocumentWrite,
+  ReadOptions,
+  ScanOptions,
+  StoredDocument,
+  WriteOptions,
+  WriteOutcome,
+} from '../../sqlpp/datastore/documents.ts';
+import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import type { BucketClients } from './bucket-clients.ts';
+import { CollectionScan } from './collection-scan.ts';
+import { dataFailure, statusFailure } from './data-failure.ts';
+import { outcomeOf } from './write-outcome.ts';
+
+const nothing = Buffer.alloc(0);
+/** Paths that one request may have, without those of the body and of the expiry. */
+const xattrsMax = 14;
+
+export class WireDocuments implements Documents {
+  private readonly clients: BucketClients;
+
+  constructor(clients: BucketClients) {
+    this.clients = clients;
+  }
+
+  async read(
+    keyspace: Keyspace,
+    ids: readonly string[],
+    options: ReadOptions,
+  ): Promise<(StoredDocument | undefined)[]> {
+    return await this.with(keyspace, (client) => {
+      const hasParts = (options.xattrs?.length ?? 0) > 0 || options.expiration === true;
+      return hasParts ? readParts(client, keyspace, ids, options) : readWhole(client, keyspace, ids, options);
+    });
+  }
+
+  async *scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]> {
+    const client = await this.with(keyspace, async (open) => open);
+    const scan = new CollectionScan(client, keyspace, options);
+    try {
+      yield* scan.batches();
+    } catch (error) {
+      throw dataFailure(error, keyspace);
+    } finally {
+      scan.end();
+    }
+  }
+
+  count(keyspace: Keyspace): Promise<number> {
+    return this.with(keyspace, (client) => client.itemCount(keyspace.collectionId));
+  }
+
+  write(
+    keyspace: Keyspace,
+    writes: readonly DocumentWrite[],
+    options: WriteOptions,
+  ): Promise<WriteOutcome[]> {
+    return this.with(keyspace, async (client) => {
+      const requests = writes.map((write) => storeRequest(write, options));
+      const replies = await client.storeMany(keyspace.collectionId, requests, options.signal);
+      return replies.map((reply, index) => outcomeOf(reply, writes[index] as DocumentWrite));
+    });
+  }
+
+  private async with<T>(keyspace: Keyspace, use: (client: BucketClient) => Promise<T>): Promise<T> {
+    try {
+      return await use(await this.clients.of(keyspace.name.bucket));
+    } catch (error) {
+      throw dataFailure(error, keyspace);
+    }
+  }
+}
+
+async function readWhole(
+  client: BucketClient,
+  keyspace: Keyspace,
+  ids: readonly string[],
+  { signal }: ReadOptions,
+): Promise<(StoredDocument | undefined)[]> {
+  const found = await client.getMany(keyspace.collectionId, ids, signal);
+  return found.map((document, index) => {
+    if (typeof document === 'number') return missing(document, keyspace);
+    return storedDocument(ids[index] as string, document);
+  });
+}
+
+function storedDocument(id: string, { value, isJson, cas, flags }: FetchedDocument): StoredDocument {
+  return { id, bytes: value, isJson, cas, expiration: 0, flags };
+}
+
+/** undefined for a document that is not there; also one whose key cannot be. */
+function missing(status: number, keyspace: Keyspace): undefined {
+  if (status === Status.keyNotFound || status === Status.invalidArguments) return undefined;
+  throw statusFailure(status, keyspace.name);
+}
+
+const documentFields = ['$document.exptime', '$document.flags', '$document.datatype'];
+
+/** Metadata and attributes in the same request as the body, so that they belong together. */
+async function readParts(
+  client: BucketClient,
+  keyspace: Keyspace,
+  ids: readonly string[],
+  { xattrs = [], signal }: ReadOptions,
+): Promise<(StoredDocument | undefined)[]> {
+  const names = xattrs.slice(0, xattrsMax);
+  const reads: PathRead[] = [...documentFields.slice(0, names.length > xattrsMax - 2 ? 1 : 3), ...names].map(
+    (path) => ({ opcode: SubdocOpcode.get, flags: PathFlag.xattr, path }),
+  );
+  reads.push({ opcode: SubdocOpcode.getDoc, flags: 0, path: '' });
+  const found = await client.lookupMany(keyspace.collectionId, ids, reads, signal);
+  return found.map((parts, index) => {
+    if (typeof parts === 'number') return missing(parts, keyspace);
+    return assembled(ids[index] as string, parts, reads, names);
+  });
+}
+
+function assembled(
+  id: string,
+  { cas, results }: FetchedParts,
+  reads: readonly PathRead[],
+  names: readonly string[],
+): StoredDocument {
+  const byPath = new Map(reads.map(({ path }, index) => [path, results[index]]));
+  const textOf = (path: string) => byPath.get(path)?.value.toString() ?? '';
+  const xattrs = new Map<string, Uint8Array>();
+  for (const name of names) {
+    const part = byPath.get(name);
+    if (part?.status === Status.success) xattrs.set(name, part.value);
+  }
+  return {
+    id,
+    bytes: byPath.get('')?.value ?? nothing,
+    isJson: !byPath.has('$document.datatype') || textOf('$document.datatype').includes('json'),
+    cas,
+    expiration: Number(textOf('$document.exptime')) || 0,
+    flags: Number(textOf('$document.flags')) || 0,
+    xattrs,
+  };
+}
+
+const kinds = { insert: 'add', upsert: 'set', replace: 'replace', delete: 'remove' } as const;
+
+function storeRequest(write: DocumentWrite, { durability }: WriteOptions): StoreRequest {
+  const { kind, id, bytes, cas, expiration, xattrs } = write;
+  const plain: StoreRequest = {
+    kind: kinds[kind],
+    key: id,
+    value: bytes,
+    cas: kind === 'insert' ? 0n : cas,
+    expiry: expiration,
+    durability,
+  };
+  if (xattrs === undefined || xattrs.size === 0 || kind === 'delete') return plain;
+  return { ...plain, value: nothing, parts: { writes: partsOf(xattrs, bytes), docFlags: docFlagsOf[kind] } };
+}
+
+const docFlagsOf = { insert: DocFlag.add, upsert: DocFlag.mkdoc, replace: 0 } as const;
+
+function partsOf(xattrs: ReadonlyMap<string, Uint8Array | null>, bytes: Uint8Array): PathWrite[] {
+  const writes: PathWrite[] = [...xattrs].map(([path, value]) =>
+    value === null
+      ? { opcode: SubdocOpcode.delete, flags: PathFlag.xattr, path }
+      : { opcode: SubdocOpcode.dictUpsert, flags: PathFlag.xattr | PathFlag.mkdirP, path, value },
+  );
+  return [...writes, { opcode: SubdocOpcode.setDoc, flags: 0, path: '', value: bytes }];
+}

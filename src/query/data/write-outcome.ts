@@ -1,0 +1,38 @@
+// What became of a write, in the words of the engine.
+import type { StoreReply } from '#client/bucket-client.ts';
+import { isPassing, statusName } from '#client/data-port-error.ts';
+import { Status } from '#wire/status.ts';
+import type { DocumentWrite, WriteOutcome } from '../../sqlpp/datastore/documents.ts';
+
+const sentences: Readonly<Record<number, string>> = {
+  [Status.tooBig]: 'the document is larger than 20 MiB',
+  [Status.outOfMemory]: 'the bucket has no memory left',
+  [Status.durabilityImpossible]: 'the durability level cannot be reached with the replicas that there are',
+  [Status.durabilityInvalidLevel]: 'the bucket does not know this durability level',
+  [Status.syncWriteAmbiguous]: 'it is not known whether the durable write was kept',
+  [Status.unknownCollection]: 'the collection is gone',
+  [Status.invalidArguments]: 'the key is empty or longer than 250 bytes',
+};
+
+export function outcomeOf({ status, cas, failedPart }: StoreReply, write: DocumentWrite): WriteOutcome {
+  switch (status) {
+    case Status.success:
+    case Status.subdocSuccessDeleted:
+      return { status: 'done', cas };
+    case Status.keyNotFound:
+      return { status: 'not found' };
+    case Status.keyExists:
+    case Status.notStored:
+      return { status: write.kind === 'insert' ? 'exists' : 'cas mismatch' };
+    case Status.locked:
+      return { status: 'locked' };
+    default:
+      return failed(status === Status.subdocMultiPathFailure ? failedPart : status);
+  }
+}
+
+const failed = (status: number): WriteOutcome => ({
+  status: 'failed',
+  reason: sentences[status] ?? `the data service answered ${statusName(status)}`,
+  retryable: isPassing(status),
+});

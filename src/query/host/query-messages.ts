@@ -1,0 +1,94 @@
+// What the main thread and a query thread say to each other: plain data.
+import type { MessagePort } from 'node:worker_threads';
+import type { GrantedRole } from '#auth/role-rules.ts';
+import type { Identity } from '#contract/route.ts';
+import type { TlsSpec } from '#ports/tls.ts';
+import type { DataAccess } from '../data/bucket-clients.ts';
+import type { BucketState } from '../data/keyspaces.ts';
+
+export interface QueryStart {
+  readonly host: string;
+  readonly port: number;
+  readonly tlsPort: number;
+  readonly dataFolder: string;
+  readonly tls: TlsSpec | null;
+  readonly plainForThisMachineOnly: boolean;
+  readonly clients: readonly string[] | null;
+  readonly sequentialScans: boolean;
+  readonly indexFolder: string;
+  /** Of the index service; transferred. */
+  readonly indexPort: MessagePort;
+}
+
+export interface QueryPorts {
+  readonly port: number;
+  readonly tlsPort: number;
+}
+
+/** The whole state that the service follows; each replaces the last. */
+export interface QueryState {
+  readonly buckets: readonly BucketState[];
+  readonly tls: TlsSpec | null;
+  readonly plainForThisMachineOnly: boolean;
+  readonly clients: readonly string[] | null;
+  readonly data: DataAccess;
+  readonly rest: { readonly host: string; readonly port: number; readonly localAddress: string | undefined };
+  readonly node: {
+    readonly name: string;
+    readonly host: string;
+    readonly version: string;
+    readonly datastoreUrl: string;
+  };
+}
+
+export interface KnownCaller {
+  readonly identity: Identity;
+  readonly roles: readonly GrantedRole[];
+}
+
+export interface QueryReport {
+  readonly counters: Readonly<Record<string, number>>;
+  readonly active: number;
+  readonly queued: number;
+  readonly prepareds: number;
+}
+
+/** To the query thread. Each `id` is answered with a result or a failure. */
+export type QueryCall =
+  | { readonly kind: 'start'; readonly id: number; readonly options: QueryStart }
+  | { readonly kind: 'follow'; readonly id: number; readonly state: QueryState }
+  | { readonly kind: 'settings'; readonly id: number; readonly settings: Record<string, unknown> }
+  | { readonly kind: 'report'; readonly id: number }
+  | { readonly kind: 'stop'; readonly id: number }
+  /** Answers a question of the thread. `watch`: its number in `forget`. */
+  | {
+      readonly kind: 'caller';
+      readonly asked: number;
+      readonly caller: KnownCaller | null;
+      readonly watch: number;
+    }
+  /** A caller's account, credentials or roles changed. */
+  | { readonly kind: 'forget'; readonly watch: number };
+
+export type QueryQuestion =
+  | { readonly name: string; readonly password: string; readonly remoteAddress: string }
+  | { readonly certificateName: string };
+
+/** From the query thread. */
+export type QueryMessage =
+  | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
+  | {
+      readonly kind: 'failure';
+      readonly id: number;
+      readonly message: string;
+      readonly code: string | undefined;
+    }
+  | {
+      readonly kind: 'log';
+      readonly level: 'debug' | 'info' | 'warn' | 'error';
+      readonly event: string;
+      readonly fields: Record<string, unknown>;
+    }
+  | { readonly kind: 'ask'; readonly asked: number; readonly question: QueryQuestion }
+  /** The thread keeps this caller no longer. */
+  | { readonly kind: 'unwatch'; readonly watch: number };

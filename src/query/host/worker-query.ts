@@ -1,0 +1,136 @@
+// The main thread's side of the query service: starts its thread, hands it state, answers who its callers are.
+import type { Worker } from 'node:worker_threads';
+import type { Authority, Caller } from '#auth/authority.ts';
+import { type Deferred, deferred } from '#base/deferred.ts';
+import type { Log } from '#ports/log.ts';
+import type {
+  QueryCall,
+  QueryMessage,
+  QueryPorts,
+  QueryQuestion,
+  QueryReport,
+  QueryStart,
+  QueryState,
+} from './query-messages.ts';
+
+export interface WorkerQueryOptions {
+  /** Starts the thread; where it begins is the composition's to know. */
+  readonly startThread: () => Worker;
+  readonly authority: () => Authority;
+  readonly log: Log;
+  /** The thread ended without being asked to. */
+  readonly onLost: (reason: Error) => void;
+}
+
+const stopMs = 5_000;
+
+type WithoutId<T> = T extends { readonly id: number } ? Omit<T, 'id'> : never;
+
+export class WorkerQuery {
+  private readonly options: WorkerQueryOptions;
+  private readonly worker: Worker;
+  private readonly waiting = new Map<number, Deferred<unknown>>();
+  private readonly watches = new Map<number, { stop(): void }>();
+  private lastId = 0;
+  private lastWatch = 0;
+  private lost: Error | null = null;
+  private isStopping = false;
+
+  constructor(options: WorkerQueryOptions) {
+    this.options = options;
+    this.worker = options.startThread();
+    this.worker.on('message', (message: QueryMessage) => this.receive(message));
+    this.worker.on('error', (error) => this.lose(error));
+    this.worker.on('exit', (code) => this.lose(new Error(`the query thread ended with code ${code}`)));
+  }
+
+  start(options: QueryStart): Promise<QueryPorts> {
+    return this.call({ kind: 'start', options }, [options.indexPort]);
+  }
+
+  /** Resolves when the thread knows it: requests from then on see these buckets and collections. */
+  follow(state: QueryState): Promise<void> {
+    return this.call({ kind: 'follow', state });
+  }
+
+  /** Of the cluster, by the names of the service's own settings. */
+  change(settings: Record<string, unknown>): Promise<void> {
+    return this.call({ kind: 'settings', settings });
+  }
+
+  report(): Promise<QueryReport> {
+    return this.call({ kind: 'report' });
+  }
+
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    for (const watch of this.watches.values()) watch.stop();
+    if (this.lost === null) {
+      const timer = setTimeout(() => void this.worker.terminate(), stopMs);
+      await this.call({ kind: 'stop' }).catch(() => {}); // it ended in its own way
+      clearTimeout(timer);
+    }
+    await this.worker.terminate();
+  }
+
+  private call<T>(call: WithoutId<QueryCall>, transferred: QueryStart['indexPort'][] = []): Promise<T> {
+    if (this.lost !== null) return Promise.reject(this.lost);
+    const id = ++this.lastId;
+    const answer = deferred<unknown>();
+    this.waiting.set(id, answer);
+    this.worker.postMessage({ ...call, id }, transferred);
+    return answer.promise as Promise<T>;
+  }
+
+  private receive(message: QueryMessage): void {
+    switch (message.kind) {
+      case 'log':
+        this.options.log[message.level](message.event, message.fields);
+        return;
+      case 'ask':
+        void this.tellCaller(message.asked, message.question);
+        return;
+      case 'unwatch':
+        this.watches.get(message.watch)?.stop();
+        this.watches.delete(message.watch);
+        return;
+    }
+    const answer = this.waiting.get(message.id);
+    this.waiting.delete(message.id);
+    if (message.kind === 'result') answer?.resolve(message.result);
+    else answer?.reject(Object.assign(new Error(message.message), { code: message.code }));
+  }
+
+  private async tellCaller(asked: number, question: QueryQuestion): Promise<void> {
+    const caller = await this.callerOf(question);
+    const watch = ++this.lastWatch;
+    const known = caller && { identity: caller.identity, roles: caller.roles ?? [] };
+    this.worker.postMessage({ kind: 'caller', asked, caller: known, watch } satisfies QueryCall);
+    if (caller !== null) this.watch(caller, watch);
+  }
+
+  private async callerOf(question: QueryQuestion): Promise<Caller | null> {
+    const authority = this.options.authority();
+    if (!authority.provisioned()) return null;
+    if ('certificateName' in question) return authority.certified(question.certificateName);
+    return await authority.authenticate(question);
+  }
+
+  /** The thread keeps who it was told of until the account changes. */
+  private watch(caller: Caller, watch: number): void {
+    const watching = this.options.authority().whenChanged?.(caller, () => {
+      this.watches.delete(watch);
+      if (this.lost === null && !this.isStopping)
+        this.worker.postMessage({ kind: 'forget', watch } satisfies QueryCall);
+    });
+    if (watching !== undefined) this.watches.set(watch, watching);
+  }
+
+  private lose(reason: Error): void {
+    if (this.lost !== null) return;
+    this.lost = reason;
+    for (const answer of this.waiting.values()) answer.reject(reason);
+    this.waiting.clear();
+    if (!this.isStopping) this.options.onLost(reason);
+  }
+}

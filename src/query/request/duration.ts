@@ -1,0 +1,58 @@
+// Durations as the service reads and writes them: `1m15s`, `75000ms`, `1.5h`, `0`; the form of Go's time package.
+
+const unitMs: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+const part = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
+/** About 292 years, the most that 64 bits of nanoseconds hold. */
+const longestMs = 9_223_372_036_854;
+
+/** Milliseconds, negative ones too; null when the text is no duration. A number without a unit is one of 0 only. */
+export function parseDuration(text: string): number | null {
+  const sign = text.startsWith('-') ? -1 : 1;
+  const bare = /^[+-]/.test(text) ? text.slice(1) : text;
+  if (bare === '0') return 0;
+  if (bare === '') return null;
+  let ms = 0;
+  let at = 0;
+  while (at < bare.length) {
+    part.lastIndex = at;
+    const found = part.exec(bare);
+    if (found === null) return null;
+    ms += Number(found[1]) * (unitMs[found[2] as string] as number);
+    at = part.lastIndex;
+  }
+  return ms > longestMs ? null : sign * ms;
+}
+
+/** As Go writes it: the largest unit that fits, without needless zeros. */
+export function durationText(ms: number): string {
+  if (ms < 0) return `-${durationText(-ms)}`;
+  const ns = Math.round(ms * 1e6);
+  if (ns === 0) return '0s';
+  if (ns < 1_000) return `${ns}ns`;
+  if (ns < 1_000_000) return `${trimmed(ns, 3)}µs`;
+  if (ns < 1_000_000_000) return `${trimmed(ns, 6)}ms`;
+  const minutes = Math.floor(ns / 60e9);
+  const seconds = `${trimmed(ns - minutes * 60e9, 9)}s`;
+  if (minutes === 0) return seconds;
+  const hours = Math.floor(minutes / 60);
+  return hours === 0 ? `${minutes}m${seconds}` : `${hours}h${minutes % 60}m${seconds}`;
+}
+
+/** A whole number of nanoseconds with the point so many digits from the right. */
+function trimmed(ns: number, digits: number): string {
+  const whole = Math.floor(ns / 10 ** digits);
+  const rest = String(Math.round(ns % 10 ** digits))
+    .padStart(digits, '0')
+    .replace(/0+$/, '');
+  return rest === '' ? String(whole) : `${whole}.${rest}`;
+}

@@ -1,0 +1,32 @@
+// `query_context`: the bucket and scope that names of one part belong to.
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { QueryContext } from './query-request.ts';
+
+const name = /(?:`((?:[^`]|``)+)`|([^`.:]+))/y;
+
+/** null: none was given. */
+export function parseQueryContext(text: string): QueryContext | null {
+  const trimmed = text.trim();
+  if (trimmed === '' || trimmed === 'default:') return null;
+  const colon = trimmed.startsWith('`') ? -1 : trimmed.indexOf(':');
+  const namespace = colon < 0 ? '' : trimmed.slice(0, colon);
+  if (namespace !== '' && namespace !== 'default') throw sqlError(10201, text);
+  const parts = namesOf(trimmed.slice(colon + 1));
+  if (parts?.length !== 2) throw sqlError(10201, text);
+  const [bucket, scope] = parts as [string, string];
+  return { bucket, scope };
+}
+
+function namesOf(text: string): string[] | null {
+  const names: string[] = [];
+  let at = 0;
+  for (;;) {
+    name.lastIndex = at;
+    const found = name.exec(text);
+    if (found === null) return null;
+    names.push(found[1]?.replaceAll('``', '`') ?? (found[2] as string).trim());
+    at = name.lastIndex;
+    if (at === text.length) return names;
+    if (text[at++] !== '.') return null;
+  }
+}

@@ -1,0 +1,116 @@
+// From what a client sent (address, form, JSON) to a request with every parameter checked.
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { parameters } from './parameters.ts';
+import { emptyRequest, type QueryRequest } from './query-request.ts';
+import { badValue, type SentValue } from './sent-value.ts';
+import { valueOfJson } from './value-of-json.ts';
+
+export interface SentRequest {
+  readonly method: string;
+  /** Behind the question mark. */
+  readonly search: string;
+  readonly contentType: string | undefined;
+  readonly accept: string | undefined;
+  readonly body: Buffer;
+}
+
+const valuesMax = 65_536;
+
+/** @throws SqlError of the group 1000 */
+export function readParameters(sent: SentRequest): QueryRequest {
+  if (sent.method !== 'GET' && sent.method !== 'POST') throw sqlError(1010, sent.method);
+  checkAccept(sent.accept);
+  const request = emptyRequest();
+  request.isReadonly = sent.method === 'GET';
+  for (const value of isJson(sent) ? jsonValues(sent) : formValues(sent)) take(request, value);
+  if (sent.method === 'GET' && !request.isReadonly)
+    throw sqlError(1000, 'readonly=false cannot be used with HTTP GET method.');
+  checkWhole(request);
+  return request;
+}
+
+const isJson = ({ contentType }: SentRequest): boolean =>
+  (contentType ?? '').toLowerCase().startsWith('application/json');
+
+/** The answer is JSON whatever else the client would take. */
+function checkAccept(accept: string | undefined): void {
+  if (accept === undefined || accept === '*/*' || accept.startsWith('application/json')) return;
+  if (/(^|,)\s*(\*\/\*|application\/(json|\*))/.test(accept)) return;
+  throw sqlError(1120, accept);
+}
+
+function take(request: QueryRequest, sent: SentValue): void {
+  const name = sent.name.trim();
+  if (name === '') return;
+  if (name[0] === '$' || name[0] === '@') {
+    takeNamed(request, name.slice(1), sent);
+    return;
+  }
+  const known = name.toLowerCase();
+  if (!Object.hasOwn(parameters, known)) throw sqlError(1065, known);
+  parameters[known]?.read(request, { ...sent, name: known });
+}
+
+function takeNamed(request: QueryRequest, name: string, sent: SentValue): void {
+  if (request.named.has(name)) throw sqlError(1060, sent.name);
+  if (!sent.isText) {
+    request.named.set(name, sent.value as never);
+    return;
+  }
+  try {
+    request.named.set(name, valueOfJson(sent.value as string));
+  } catch {
+    throw badValue(sent.name, 'the value is not JSON');
+  }
+}
+
+function jsonValues({ method, body }: SentRequest): SentValue[] {
+  const text = method === 'POST' ? body.toString() : '{}';
+  let json: unknown;
+  try {
+    json = valueOfJson(text);
+  } catch (error) {
+    throw badValue('JSON request body', (error as Error).message);
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw badValue('JSON request body', 'it must be an object of parameters');
+  const values = Object.entries(json).map(([name, value]) => ({ name, value, isText: false }));
+  checkTwice(values);
+  return values;
+}
+
+function formValues(sent: SentRequest): SentValue[] {
+  const { method, contentType, body } = sent;
+  const isForm = (contentType ?? '').toLowerCase().startsWith('application/x-www-form-urlencoded');
+  // A body of another type is the statement, unless the address has one.
+  const text = method === 'POST' && isForm ? body.toString() : '';
+  const values = [new URLSearchParams(sent.search), new URLSearchParams(text)].flatMap((fields) =>
+    [...fields].slice(0, valuesMax).map(([name, value]) => ({ name, value, isText: true })),
+  );
+  checkTwice(values);
+  const hasStatement = values.some(({ name }) => name.trim().toLowerCase() === 'statement');
+  if (method === 'POST' && !isForm && !hasStatement && body.length > 0)
+    values.push({ name: 'statement', value: body.toString(), isText: true });
+  return values;
+}
+
+function checkTwice(values: readonly SentValue[]): void {
+  const names = new Set<string>();
+  for (const { name } of values) {
+    const plain = name.trim();
+    const known = plain[0] === '$' || plain[0] === '@' ? plain : plain.toLowerCase();
+    if (names.has(known)) throw sqlError(1060, known);
+    names.add(known);
+  }
+}
+
+/** What one parameter alone cannot tell. */
+function checkWhole(request: QueryRequest): void {
+  const { statement, prepared, scanVector, scanVectors, consistency } = request;
+  const hasStatement = statement !== null && statement !== '';
+  if (!hasStatement && !prepared) throw sqlError(1050, 'statement or prepared');
+  if (hasStatement && prepared) throw sqlError(1060, 'statement and prepared');
+  if (scanVector !== null && scanVectors !== null) throw sqlError(1060, 'scan_vector and scan_vectors');
+  if (consistency === 'at_plus' && scanVector === null && scanVectors === null)
+    throw sqlError(1050, 'scan_vector');
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SqlError } from '../../sqlpp/errors/sql-error.ts';
+import { durationText, parseDuration } from './duration.ts';
+import { parseQueryContext } from './query-context.ts';
+import { readParameters, type SentRequest } from './read-parameters.ts';
+
+const sent = (changes: Partial<SentRequest>): SentRequest => ({
+  ...{ method: 'POST', search: '', contentType: undefined, accept: undefined, body: Buffer.alloc(0) },
+  ...changes,
+});
+const json = (value: unknown): SentRequest =>
+  sent({
+    contentType: 'application/json',
+    body: Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
+  });
+const form = (text: string): SentRequest =>
+  sent({ contentType: 'application/x-www-form-urlencoded', body: Buffer.from(text) });
+
+function refusal(request: SentRequest): [number, string] {
+  try {
+    readParameters(request);
+  } catch (error) {
+    assert.ok(error instanceof SqlError, String(error));
+    return [error.code, error.message];
+  }
+  return assert.fail('it was taken');
+}
+
+test('takes JSON, a form, an address and a bare statement', () => {
+  const requests = [
+    json({ statement: 'SELECT 1' }),
+    form('statement=SELECT+1'),
+    sent({ method: 'GET', search: 'statement=SELECT%201' }),
+    sent({ body: Buffer.from('SELECT 1'), contentType: 'text/plain' }),
+  ];
+  for (const request of requests) assert.equal(readParameters(request).statement, 'SELECT 1');
+  assert.equal(readParameters(requests[2] as SentRequest).isReadonly, true);
+  assert.equal(readParameters(requests[0] as SentRequest).isReadonly, false);
+});
+
+test('matches names without case and keeps integers of parameters exact', () => {
+  const text = '{"STATEMENT":"s","Args":[9007199254740993,1.5,null],"$n":{"__proto__":1},"@m":true}';
+  const { positional, named } = readParameters(json(text));
+  assert.deepEqual(positional, [9007199254740993n, 1.5, null]);
+  assert.deepEqual(Object.entries(named.get('n') as object), [['__proto__', 1]]);
+  assert.equal(named.get('m'), true);
+  const inForm = readParameters(form('statement=s&args=[1,%22a%22]&$n=%7B%22a%22:2%7D'));
+  assert.deepEqual(inForm.positional, [1, 'a']);
+  assert.equal(JSON.stringify(inForm.named.get('n')), '{"a":2}');
+});
+
+test('reads every other parameter as its type', () => {
+  const request = readParameters(
+    json({
+      ...{
+        statement: 's',
+        timeout: '1m15s',
+        scan_wait: '10ms',
+        readonly: true,
+        metrics: false,
+        pretty: true,
+      },
+      ...{ signature: false, profile: 'TIMINGS', controls: true, auto_execute: true, auto_prepare: false },
+      ...{ scan_consistency: 'REQUEST_PLUS', client_context_id: 'x'.repeat(80), memory_quota: 5 },
+      ...{ preserve_expiry: true, error_limit: '3', durability_level: 'persistToMajority', use_cbo: false },
+      ...{ query_context: 'default:`b-1`.s', creds: [{ user: 'local:u', pass: 'p' }], max_parallelism: '4' },
+      ...{ format: 'json', encoding: 'utf-8', compression: 'none', namespace: 'default', pipeline_cap: 9 },
+    }),
+  );
+  const { clientContextId, queryContext, credentials, named: _named, ...rest } = request;
+  assert.equal(clientContextId, 'x'.repeat(64));
+  assert.deepEqual(queryContext, { bucket: 'b-1', scope: 's' });
+  assert.deepEqual(credentials, [{ user: 'u', password: 'p' }]);
+  assert.deepEqual(
+    [rest.timeoutMs, rest.scanWaitMs, rest.isReadonly, rest.metrics, rest.pretty, rest.signature],
+    [75_000, 10, true, false, true, false],
+  );
+  assert.deepEqual(
+    [rest.profile, rest.controls, rest.autoExecute, rest.autoPrepare, rest.consistency, rest.memoryQuotaMb],
+    ['timings', true, true, false, 'request_plus', 5],
+  );
+  assert.deepEqual(
+    [rest.preserveExpiry, rest.errorLimit, rest.durability, rest.useCbo],
+    [true, 3, 'persistToMajority', false],
+  );
+});
+
+test('refuses each wrong parameter by its name', () => {
+  const of = (fields: object) => refusal(json({ statement: 's', ...fields }));
+  const cases: [[number, string], number, RegExp][] = [
+    [of({ statment: 's' }), 1065, /^Unrecognized parameter in request: statment$/],
+    [of({ use_replica: 'on' }), 1065, /use_replica/],
+    [refusal(json({})), 1050, /statement or prepared/],
+    [of({ prepared: 'p' }), 1060, /statement and prepared/],
+    [refusal(json({ prepared: 5 })), 4050, /Unrecognizable/],
+    [refusal(form('statement=s&statement=t')), 1060, /statement/],
+    [refusal(form('statement=s&$a=1&$a=2')), 1060, /\$a/],
+    [refusal(json('{"a":1,"A":2,"statement":"s"}')), 1060, /a/],
+    [of({ readonly: 'yes' }), 1070, /readonly has to be of type boolean/],
+    [refusal(form('statement=s&readonly=yes')), 1040, /readonly/],
+    [of({ timeout: 5 }), 1070, /timeout has to be of type string/],
+    [of({ timeout: '5 parsecs' }), 1040, /timeout/],
+    [of({ args: { a: 1 } }), 1070, /args has to be of type array/],
+    [refusal(form('statement=s&args=[1')), 1040, /args/],
+    [refusal(form('statement=s&$a=[1')), 1040, /\$a/],
+    [of({ scan_consistency: 'sometimes' }), 1030, /scan_consistency/],
+    [of({ scan_consistency: 'at_plus' }), 1050, /scan_vector/],
+    [of({ scan_vector: {}, scan_vectors: { b: {} } }), 1060, /scan_vector and scan_vectors/],
+    [of({ scan_vector: { 5: [1] } }), 1140, /length 2/],
+    [of({ scan_vector: { 5: [-1, '1'] } }), 1150, /-1/],
+    [of({ scan_vector: { 5: [1, 'x'] } }), 1155, /x/],
+    [of({ scan_vector: { 2000: [1, '1'] } }), 1040, /2000/],
+    [of({ client_context_id: 'a"b' }), 1110, /forbidden/],
+    [of({ format: 'XML' }), 1020, /format XML/],
+    [of({ format: 'YAML' }), 1030, /format/],
+    [of({ compression: 'ZIP' }), 1020, /compression/],
+    [of({ durability_level: 'some' }), 1030, /durability_level/],
+    [of({ query_context: 'a.b.c' }), 10201, /a\.b\.c/],
+    [of({ query_context: 'system:x.y' }), 10201, /system/],
+    [of({ memory_quota: 'much' }), 1040, /memory_quota/],
+    [of({ creds: [{ user: 'a' }] }), 1050, /user or pass/],
+    [of({ creds: 'a' }), 1070, /creds/],
+    [of({ profile: 'all' }), 1030, /profile/],
+    [of({ namespace: 'other' }), 12002, /other/],
+    [refusal(json('[1]')), 1040, /body/],
+    [refusal(json('{"statement":')), 1040, /body/],
+    [refusal(sent({ method: 'PUT' })), 1010, /PUT/],
+    [refusal(sent({ method: 'GET', search: 'statement=s&readonly=false' })), 1000, /readonly=false/],
+    [refusal({ ...json({ statement: 's' }), accept: 'text/html' }), 1120, /text\/html/],
+  ];
+  for (const [[code, text], wanted, pattern] of cases) {
+    assert.equal(code, wanted, text);
+    assert.match(text, pattern);
+  }
+});
+
+test('reads vectors that are whole and sparse, by keyspace or alone', () => {
+  const sparse = readParameters(
+    json({ statement: 's', scan_consistency: 'at_plus', scan_vectors: { b: { 7: [9, '184467440737'] } } }),
+  );
+  assert.deepEqual(sparse.scanVectors?.get('b')?.get(7), { seqno: 9, uuid: 184467440737n });
+  const whole = readParameters(
+    json({
+      statement: 's',
+      scan_vector: [
+        [1, '2'],
+        [3, ''],
+      ],
+    }),
+  );
+  assert.deepEqual(
+    [...(whole.scanVector ?? [])],
+    [
+      [0, { seqno: 1, uuid: 2n }],
+      [1, { seqno: 3, uuid: 0n }],
+    ],
+  );
+});
+
+test('durations are read and written as Go does', () => {
+  const texts: [string, number | null][] = [
+    ['0', 0],
+    ['75000ms', 75_000],
+    ['1h2m3.5s', 3_723_500],
+    ['-1s', -1000],
+    ['1.5', null],
+    ['', null],
+    ['5x', null],
+    ['1e3s', null],
+    ['999999999h', null],
+  ];
+  for (const [text, ms] of texts) assert.equal(parseDuration(text), ms, text);
+  const shown: [number, string][] = [
+    [0, '0s'],
+    [0.0005, '500ns'],
+    [0.0123, '12.3µs'],
+    [1.234567, '1.234567ms'],
+    [1500, '1.5s'],
+    [75_000, '1m15s'],
+    [3_600_000, '1h0m0s'],
+  ];
+  for (const [ms, text] of shown) assert.equal(durationText(ms), text);
+});
+
+test('a query context names bucket and scope, with or without namespace and backticks', () => {
+  for (const text of ['b.s', 'default:b.s', 'default:`b`.`s`', ' `b`.s '])
+    assert.deepEqual(parseQueryContext(text), { bucket: 'b', scope: 's' }, text);
+  for (const text of ['', 'default:']) assert.equal(parseQueryContext(text), null);
+});

@@ -1,0 +1,47 @@
+// Vectors of at_plus: for vbuckets the seqno that a scan must have seen, and the history that it belongs to.
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { ScanVector, VectorEntry } from './query-request.ts';
+import { jsonOf, type SentValue } from './sent-value.ts';
+
+const vbucketsMax = 1024;
+
+/** `scan_vector`: of one keyspace. */
+export function scanVectorOf(sent: SentValue): ScanVector | null {
+  if (sent.value === '') return null;
+  return vectorOf(sent.name, jsonOf(sent));
+}
+
+/** `scan_vectors`: by keyspace. */
+export function scanVectorsOf(sent: SentValue): ReadonlyMap<string, ScanVector> | null {
+  if (sent.value === '') return null;
+  const json = jsonOf(sent);
+  if (!isObject(json)) throw sqlError(1070, sent.name, 'map of strings to vectors');
+  const vectors = Object.entries(json).map(([name, vector]) => [name, vectorOf(name, vector)] as const);
+  return vectors.length === 0 ? null : new Map(vectors);
+}
+
+/** All of a keyspace's vbuckets in order, or some by their numbers. */
+function vectorOf(name: string, json: unknown): ScanVector {
+  if (!isObject(json) && !Array.isArray(json)) throw sqlError(1070, name, 'full or sparse vector');
+  const entries = new Map<number, VectorEntry>();
+  for (const [vb, entry] of Object.entries(json)) {
+    if (!/^\d{1,4}$/.test(vb) || Number(vb) >= vbucketsMax)
+      throw sqlError(1040, `${name}: ${JSON.stringify(vb)} is no vbucket; those are 0 to ${vbucketsMax - 1}`);
+    entries.set(Number(vb), entryOf(entry));
+  }
+  return entries;
+}
+
+/** `[seqno, "uuid"]`, or an object of both. */
+function entryOf(json: unknown): VectorEntry {
+  const pair = isObject(json) ? [json['value'], json['guard']] : json;
+  if (!Array.isArray(pair) || pair.length !== 2) throw sqlError(1140, JSON.stringify(json));
+  const [seqno, uuid] = pair as unknown[];
+  if (typeof seqno !== 'number' || !Number.isInteger(seqno) || seqno < 0)
+    throw sqlError(1150, JSON.stringify(seqno));
+  if (typeof uuid !== 'string' || !/^\d{0,20}$/.test(uuid)) throw sqlError(1155, JSON.stringify(uuid));
+  return { seqno, uuid: BigInt(uuid || '0') };
+}
+
+const isObject = (json: unknown): json is Record<string, unknown> =>
+  typeof json === 'object' && json !== null && !Array.isArray(json);

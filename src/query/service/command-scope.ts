@@ -1,0 +1,17 @@
+// What a statement that the service runs itself knows of its request.
+import type { ExecuteContext } from '../../sqlpp/run/engine.ts';
+import type { Session } from '../access/session.ts';
+import type { QueryRequest } from '../request/query-request.ts';
+import type { QueryParts } from '../state/parts.ts';
+import type { PreparedEntry } from '../state/prepared-cache.ts';
+import type { StatementChoice } from './statement-choice.ts';
+
+export interface CommandScope {
+  readonly service: QueryParts;
+  readonly request: QueryRequest;
+  readonly session: Session;
+  readonly choice: StatementChoice;
+  readonly context: ExecuteContext;
+  /** Gets what a PREPARE has prepared. */
+  readonly prepared?: (entry: PreparedEntry) => void;
+}

@@ -1,0 +1,70 @@
+// Statements that the service runs itself: PREPARE, scopes and collections, roles.
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { PlainCommand } from '../../sqlpp/run/commands.ts';
+import type { Command, PrepareCommand } from '../../sqlpp/run/engine.ts';
+import type { Value } from '../../sqlpp/values/value.ts';
+import { asValue } from '../request/value-of-json.ts';
+import { changeCollections } from './collection-commands.ts';
+import type { CommandScope } from './command-scope.ts';
+import { changeRoles } from './role-commands.ts';
+
+export async function* runCommand(command: Command, scope: CommandScope): AsyncIterable<readonly Value[]> {
+  if (command.kind === 'PREPARE') yield [prepareRow(command, scope)];
+  else await runPlain(command, scope);
+}
+
+async function runPlain(command: PlainCommand, scope: CommandScope): Promise<void> {
+  switch (command.kind) {
+    case 'CREATE_SCOPE':
+    case 'DROP_SCOPE':
+    case 'CREATE_COLLECTION':
+    case 'DROP_COLLECTION':
+    case 'FLUSH_COLLECTION':
+      return await changeCollections(command, scope);
+    case 'GRANT_ROLE':
+    case 'REVOKE_ROLE':
+      return await changeRoles(command, scope);
+    case 'UPDATE_STATISTICS':
+      // Plans are chosen by rules: there are no statistics to keep up to date.
+      return;
+    case 'CREATE_FUNCTION':
+    case 'DROP_FUNCTION':
+      throw sqlError(16003, 'functions of users');
+    default:
+      throw sqlError(17001, 'this');
+  }
+}
+
+function prepareRow(command: PrepareCommand, { service, request, choice, prepared }: CommandScope): Value {
+  const text = request.statement ?? command.prepared.text;
+  const entry = choice.keep(command, text);
+  prepared?.(entry);
+  return asValue({
+    encoded_plan: entry.encodedPlan,
+    featureControls: request.featureControls ?? (service.deps.settings.kept['n1ql-feat-ctrl'] as number),
+    indexApiVersion: 4,
+    indexScanKeyspaces: Object.fromEntries(
+      command.prepared.keyspaces.map(({ name }) => [keyspaceOf(name), false]),
+    ),
+    name: entry.name,
+    namespace: 'default',
+    operator: command.prepared.explain,
+    queryContext: entry.queryContext,
+    signature: command.prepared.signature ?? null,
+    text,
+    useCBO: true,
+  });
+}
+
+const keyspaceOf = ({
+  bucket,
+  scope,
+  collection,
+}: {
+  bucket: string;
+  scope: string;
+  collection: string;
+}): string =>
+  scope === '_default' && collection === '_default'
+    ? `default:${bucket}`
+    : `default:${bucket}.${scope}.${collection}`;

@@ -1,0 +1,61 @@
+// The service of one thread: takes requests, admits, runs and counts them. What it needs of the world is handed in.
+
+import { sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
+import type { RequestOrigin } from '../access/session.ts';
+import type { AnswerSink } from '../answer/answer-writer.ts';
+import type { SentRequest } from '../request/read-parameters.ts';
+import { ActiveRequests } from '../state/active-requests.ts';
+import { Admission } from '../state/admission.ts';
+import { CompletedRequests } from '../state/completed-requests.ts';
+import { Counters } from '../state/counters.ts';
+import type { QueryParts, QueryServiceDeps } from '../state/parts.ts';
+import { PreparedCache } from '../state/prepared-cache.ts';
+import { SealedPlans } from '../state/sealed-plans.ts';
+import { RequestRun } from './request-run.ts';
+
+export class QueryService implements QueryParts {
+  readonly deps: QueryServiceDeps;
+  readonly active = new ActiveRequests();
+  readonly completed = new CompletedRequests();
+  readonly prepared = new PreparedCache();
+  readonly counters = new Counters();
+  readonly sealed: SealedPlans;
+  readonly admission: Admission;
+  readonly startedMs: number;
+  private isStopping = false;
+
+  constructor(deps: QueryServiceDeps) {
+    this.deps = deps;
+    this.startedMs = deps.clock.wallMs();
+    this.sealed = new SealedPlans(deps.random.bytes(32));
+    const { settings } = deps;
+    this.admission = new Admission(() => ({ running: settings.servicers, waiting: settings.queueLimit }));
+  }
+
+  /** Resolves when the answer is complete, or nobody waits for it any more. */
+  async answer(
+    sent: SentRequest,
+    origin: RequestOrigin,
+    sink: AnswerSink,
+    closed: AbortSignal,
+  ): Promise<void> {
+    const run = new RequestRun(this, { sent, origin, sink, closed });
+    await run.start();
+  }
+
+  /** Of plans: they are made anew when something that they were made under has changed. */
+  get definitions(): number {
+    return this.deps.keyspaces.revision + this.deps.indexRevision() * 1e6;
+  }
+
+  /** @throws SqlError while the service stops */
+  checkRunning(): void {
+    if (this.isStopping) throw sqlErrorWith(1180, { isRetryable: true });
+  }
+
+  /** Ends what runs; new requests are refused. */
+  stop(): void {
+    this.isStopping = true;
+    for (const request of this.active.all()) request.cancel(sqlErrorWith(1180, { isRetryable: true }));
+  }
+}

@@ -1,0 +1,418 @@
+// One request from its parameters to the last byte of its answer.
+import type { Timer } from '#ports/clock.ts';
+import { type SqlError, sqlError, sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
+import type { ExecuteContext, Execution } from '../../sqlpp/run/engine.ts';
+import type { Value } from '../../sqlpp/values/value.ts';
+import { checkPrivileges } from '../access/privileges.ts';
+import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
+import { type AnswerSink, AnswerWriter } from '../answer/answer-writer.ts';
+import { type ErrorEntry, errorEntry, statusOf } from '../answer/error-entry.ts';
+import { checkSingleVector, RequestConsistency } from '../data/consistency.ts';
+import { durationText } from '../request/duration.ts';
+import type { QueryRequest } from '../request/query-request.ts';
+import { readParameters, type SentRequest } from '../request/read-parameters.ts';
+import type { ActiveRequest, RequestState } from '../state/active-requests.ts';
+import type { Engine } from '../state/engine-port.ts';
+import type { QueryParts } from '../state/parts.ts';
+import type { PreparedEntry } from '../state/prepared-cache.ts';
+import { runCommand } from './commands.ts';
+import { profileOf } from './profile.ts';
+import { requestDatastore } from './request-datastore.ts';
+import { type Chosen, StatementChoice } from './statement-choice.ts';
+
+export interface RunInput {
+  readonly sent: SentRequest;
+  readonly origin: RequestOrigin;
+  readonly sink: AnswerSink;
+  readonly closed: AbortSignal;
+}
+
+const spillBytes = 32 << 20;
+const mib = 1 << 20;
+const states: Readonly<Record<RequestState, string>> = {
+  submitted: 'running',
+  running: 'running',
+  cancelled: 'stopped',
+  closed: 'closed',
+  timeout: 'timeout',
+  completed: 'success',
+  fatal: 'fatal',
+};
+
+export class RequestRun {
+  private readonly service: QueryParts;
+  private readonly input: RunInput;
+  private readonly ending = new AbortController();
+  private readonly receivedMs: number;
+  private readonly startedMs: number;
+  private readonly id: string;
+  private request: QueryRequest | null = null;
+  private session: Session | null = null;
+  private active: ActiveRequest;
+  private writer: AnswerWriter;
+  private timer: Timer | null = null;
+  private execution: Execution | null = null;
+  private engine: Engine | null = null;
+  private isPrepared = false;
+  private justPrepared: PreparedEntry | null = null;
+
+  constructor(service: QueryParts, input: RunInput) {
+    const { clock, random, settings } = service.deps;
+    this.service = service;
+    this.input = input;
+    this.receivedMs = clock.monotonicMs();
+    this.startedMs = clock.wallMs();
+    this.id = random.uuid();
+    this.writer = new AnswerWriter(input.sink, clock, settings.isPretty);
+    this.active = this.described();
+    input.closed.addEventListener('abort', () => this.cancel(closedByClient, 'closed'), { once: true });
+  }
+
+  async start(): Promise<void> {
+    const { service } = this;
+    service.active.add(this.active);
+    try {
+      await this.run();
+    } catch (error) {
+      this.fail(error);
+    } finally {
+      this.timer?.cancel();
+      service.active.remove(this.active);
+      this.record();
+    }
+  }
+
+  private async run(): Promise<void> {
+    const { service, input } = this;
+    service.checkRunning();
+    const request = readParameters(input.sent);
+    this.use(request);
+    const session = await openSession(service.deps.authority, input.origin, request.credentials);
+    this.session = session;
+    this.active = this.described();
+    service.active.add(this.active);
+    this.limitTime(request);
+    const { signal } = this.ending;
+    if (!(await service.admission.enter(signal))) throw sqlErrorWith(1182, { isRetryable: true });
+    try {
+      signal.throwIfAborted();
+      await this.serve(request, session);
+    } finally {
+      service.admission.leave();
+    }
+  }
+
+  private use(request: QueryRequest): void {
+    const { clock, settings } = this.service.deps;
+    this.request = request;
+    this.writer = new AnswerWriter(this.input.sink, clock, request.pretty ?? settings.isPretty);
+  }
+
+  private limitTime({ timeoutMs }: QueryRequest): void {
+    const { clock, settings } = this.service.deps;
+    const limits = [timeoutMs, settings.timeoutMs].filter((ms) => ms > 0);
+    if (limits.length === 0) return;
+    const ms = Math.min(...limits);
+    this.timer = clock.after(ms, () => this.cancel(sqlError(1080, durationText(ms)), 'timeout'));
+  }
+
+  private cancel(reason: Error, state: RequestState): void {
+    if (this.ending.signal.aborted) return;
+    this.active.state = state;
+    this.ending.abort(reason);
+  }
+
+  private async serve(request: QueryRequest, session: Session): Promise<void> {
+    const { service } = this;
+    this.active.servedMs = service.deps.clock.monotonicMs();
+    this.active.state = 'running';
+    const engine = await service.deps.engine();
+    this.engine = engine;
+    const datastore = requestDatastore(service, session);
+    const choice = new StatementChoice(service, engine, datastore, request);
+    const chosen = choice.choose();
+    const context = this.contextFor(request, session, choice, datastore);
+    const isPrepared = request.autoExecute && chosen.prepared.kind === 'PREPARE';
+    const run = isPrepared ? await this.prepareNow(engine, session, chosen, context) : chosen;
+    await this.runChosen(engine, request, session, run, context);
+  }
+
+  /** `auto_execute`: keeps what PREPARE prepares; that is run next. */
+  private async prepareNow(
+    engine: Engine,
+    session: Session,
+    chosen: Chosen,
+    context: ExecuteContext,
+  ): Promise<Chosen> {
+    checkPrivileges(session.callers, chosen.prepared.privileges);
+    for await (const _rows of engine.execute(chosen.prepared, context).rows);
+    const entry = this.justPrepared;
+    if (entry === null) throw sqlError(4050);
+    return { prepared: entry.prepared, entry, shownName: entry.name };
+  }
+
+  private async runChosen(
+    engine: Engine,
+    request: QueryRequest,
+    session: Session,
+    chosen: Chosen,
+    context: ExecuteContext,
+  ): Promise<void> {
+    const { prepared, entry } = chosen;
+    this.isPrepared = entry !== null;
+    this.active.kind = prepared.kind;
+    this.active.preparedName = entry?.name ?? null;
+    this.active.preparedText = entry?.text ?? null;
+    if (request.isReadonly && !prepared.isReadonly) throw sqlError(1000, readonlyText);
+    checkPrivileges(session.callers, prepared.privileges);
+    checkSingleVector(request, prepared.keyspaces);
+    const execution = engine.execute(prepared, context);
+    this.execution = execution;
+    this.active.outcome = execution.outcome;
+    await this.send(engine, request, chosen, execution);
+  }
+
+  private contextFor(
+    request: QueryRequest,
+    session: Session,
+    choice: StatementChoice,
+    datastore: ExecuteContext['datastore'],
+  ): ExecuteContext {
+    const { clock, random, settings, scratch, userFunctions, clients } = this.service.deps;
+    const consistency = new RequestConsistency(request, clients);
+    const quotaMb = smallestAboveZero(request.memoryQuotaMb, settings.memoryQuotaMb);
+    return {
+      datastore,
+      positional: request.positional,
+      named: request.named,
+      startedMs: this.startedMs,
+      clockMs: () => clock.wallMs(),
+      monotonicMs: () => clock.monotonicMs(),
+      random: () => random.bytes(6).readUIntBE(0, 6) / 2 ** 48,
+      uuid: () => random.uuid(),
+      pause: () => new Promise((resolve) => clock.soon(resolve)),
+      scratch,
+      memoryQuotaBytes: quotaMb * mib,
+      spillBytes: quotaMb > 0 ? Math.min(spillBytes, (quotaMb * mib) / 2) : spillBytes,
+      isReadonly: request.isReadonly,
+      preserveExpiry: request.preserveExpiry,
+      durability: request.durability ?? 'none',
+      consistency: (keyspace) => consistency.of(keyspace),
+      scanWaitMs: request.scanWaitMs,
+      errorLimit: request.errorLimit ?? settings.errorLimit,
+      signal: this.ending.signal,
+      ...(request.queryContext !== null && { queryContext: request.queryContext }),
+      ...(userFunctions !== undefined && { userFunctions }),
+      users: session.users,
+      authorize: (privileges) => checkPrivileges(session.callers, privileges),
+      command: (command, context) =>
+        runCommand(command, {
+          ...{ service: this.service, request, session, choice, context },
+          prepared: (entry) => {
+            this.justPrepared = entry;
+          },
+        }),
+    };
+  }
+
+  private async send(
+    engine: Engine,
+    request: QueryRequest,
+    chosen: Chosen,
+    execution: Execution,
+  ): Promise<void> {
+    const { writer } = this;
+    const { signal } = this.ending;
+    let isOpen = false;
+    const open = () => {
+      if (!isOpen) this.head(engine, request, chosen);
+      isOpen = true;
+    };
+    try {
+      for await (const batch of execution.rows) {
+        open();
+        signal.throwIfAborted();
+        for (const row of batch) writer.row(engine.textOf(row));
+        this.active.rows.count = writer.rows;
+        this.active.rows.bytes = writer.bytes;
+        await writer.ready();
+        signal.throwIfAborted();
+      }
+      open();
+      this.active.state = 'completed';
+      this.finish([...execution.outcome.errors], null);
+    } catch (error) {
+      if (!isOpen && !signal.aborted) throw error;
+      open();
+      const reason = signal.aborted ? signal.reason : error;
+      if (!signal.aborted) this.active.state = 'fatal';
+      this.finish([...execution.outcome.errors, reason], reason);
+    }
+  }
+
+  private head(engine: Engine, request: QueryRequest, { prepared, entry, shownName }: Chosen): void {
+    const { writer } = this;
+    writer.member('requestID', JSON.stringify(this.id));
+    if (request.clientContextId !== null)
+      writer.member('clientContextID', JSON.stringify(request.clientContextId));
+    const name = shownName ?? (request.autoExecute ? (entry?.name ?? null) : null);
+    if (name !== null) writer.member('prepared', JSON.stringify(name));
+    if (request.signature ?? true) writer.member('signature', signatureText(engine, prepared.signature));
+    writer.beginRows();
+  }
+
+  /** Of a request that came as far as its rows. */
+  private finish(errors: readonly unknown[], failure: unknown): void {
+    const { writer, execution, active } = this;
+    writer.endRows();
+    this.end(errors, execution?.outcome.warnings ?? []);
+    const isStopped = this.ending.signal.aborted;
+    const status = failure === null ? (errors.length > 0 ? statusOf(errors[0]) : 200) : statusOf(failure);
+    if (active.state === 'closed') writer.abandon();
+    else
+      writer.end(
+        isStopped && active.state === 'timeout'
+          ? 200
+          : errors.length > 0 && failure === null
+            ? okay(status)
+            : status,
+      );
+  }
+
+  /** Of a request that had no rows to give. */
+  private fail(error: unknown): void {
+    const { writer, request, ending, active } = this;
+    const { log } = this.service.deps;
+    const reason = ending.signal.aborted ? ending.signal.reason : error;
+    if (!ending.signal.aborted) active.state = 'fatal';
+    const entry = errorEntry(reason, false);
+    if (entry.code === 5000 && reason instanceof Error && reason.name !== 'SqlError')
+      log.error('query.failed', { request: this.id, reason: reason.stack ?? String(reason) });
+    if (request === null) this.service.counters.add('invalid_requests');
+    if (active.state === 'closed' || writer.isSent) {
+      writer.abandon();
+      return;
+    }
+    writer.member('requestID', JSON.stringify(this.id));
+    if (request?.clientContextId) writer.member('clientContextID', JSON.stringify(request.clientContextId));
+    this.end([reason], []);
+    writer.end(statusOf(reason));
+  }
+
+  private end(errors: readonly unknown[], warnings: readonly unknown[]): void {
+    const { writer, active, execution } = this;
+    const hasMutations = (execution?.outcome.mutations ?? 0) > 0;
+    const shown: ErrorEntry[] = errors.map((error) => errorEntry(error, hasMutations));
+    active.errors = shown;
+    if (shown.length > 0) writer.member('errors', JSON.stringify(shown));
+    if (warnings.length > 0)
+      writer.member('warnings', JSON.stringify(warnings.map((warning) => errorEntry(warning, hasMutations))));
+    const isFailed = active.state === 'completed' && shown.length > 0;
+    writer.member('status', JSON.stringify(isFailed ? 'errors' : states[active.state]));
+    if (this.request?.metrics ?? true) writer.member('metrics', this.metrics(shown.length, warnings.length));
+    this.writeProfile();
+  }
+
+  private metrics(errors: number, warnings: number): string {
+    const { writer, execution, active, service } = this;
+    const nowMs = service.deps.clock.monotonicMs();
+    const { mutations = 0, sorted = 0, usedBytes = 0 } = execution?.outcome ?? {};
+    return JSON.stringify({
+      elapsedTime: durationText(nowMs - this.receivedMs),
+      executionTime: durationText(active.servedMs === 0 ? 0 : nowMs - active.servedMs),
+      resultCount: writer.rows,
+      resultSize: writer.bytes,
+      serviceLoad: service.active.count,
+      ...(usedBytes > 0 && { usedMemory: usedBytes }),
+      ...(mutations > 0 && { mutationCount: mutations }),
+      ...(sorted > 0 && { sortCount: sorted }),
+      ...(errors > 0 && { errorCount: errors }),
+      ...(warnings > 0 && { warningCount: warnings }),
+    });
+  }
+
+  private writeProfile(): void {
+    const { request, execution, engine, writer, service } = this;
+    const { settings, node } = service.deps;
+    const level = request?.profile ?? settings.profile;
+    if (level !== 'off' && execution !== null && engine !== null)
+      writer.member(
+        'profile',
+        profileOf(execution, {
+          level,
+          startedMs: this.startedMs,
+          host: node().name,
+          textOf: (value) => engine.textOf(value),
+        }),
+      );
+    if (!(request?.controls ?? settings.showsControls) || request === null) return;
+    const { consistency, timeoutMs } = request;
+    writer.member(
+      'controls',
+      JSON.stringify({
+        scan_consistency: consistency,
+        ...(timeoutMs > 0 && { timeout: durationText(timeoutMs) }),
+      }),
+    );
+  }
+
+  private described(): ActiveRequest {
+    const { origin } = this.input;
+    return {
+      id: this.id,
+      request: this.request,
+      users: this.session?.users ?? [],
+      remoteAddress: origin.remoteAddress,
+      userAgent: origin.userAgent,
+      startedMs: this.startedMs,
+      receivedMs: this.receivedMs,
+      servedMs: 0,
+      state: 'submitted',
+      kind: null,
+      preparedName: null,
+      preparedText: null,
+      rows: { count: 0, bytes: 0 },
+      outcome: null,
+      errors: [],
+      cancel: (reason) => this.cancel(reason, 'cancelled'),
+    };
+  }
+
+  private record(): void {
+    const { service, active, request, writer, execution } = this;
+    const { clock, settings } = service.deps;
+    const nowMs = clock.monotonicMs();
+    const elapsedMs = nowMs - this.receivedMs;
+    const serviceMs = active.servedMs === 0 ? 0 : nowMs - active.servedMs;
+    active.rows.count = writer.rows;
+    active.rows.bytes = writer.bytes;
+    if (elapsedMs >= settings.completedThresholdMs)
+      service.completed.add({ active, elapsedMs, serviceMs }, settings.completedLimit);
+    service.counters.completed({
+      kind: active.kind,
+      consistency: request?.consistency ?? 'not_bounded',
+      isPrepared: this.isPrepared,
+      isCancelled: active.state === 'cancelled' || active.state === 'closed',
+      elapsedMs,
+      serviceMs,
+      rows: writer.rows,
+      bytes: writer.bytes,
+      errors: active.errors.length,
+      warnings: execution?.outcome.warnings.length ?? 0,
+      mutations: execution?.outcome.mutations ?? 0,
+      phases: execution?.outcome.phases ?? new Map(),
+    });
+  }
+}
+
+const closedByClient: SqlError = sqlError(5011, 'the client closed the connection');
+const readonlyText = 'The server or request is read-only and cannot accept this write statement.';
+
+/** Rows that failed among others that did not are no failure of the request, unless their code has a status of its own. */
+const okay = (status: number): number => (status === 500 ? 200 : status);
+
+const signatureText = (engine: Engine, signature: Value): string =>
+  signature === undefined ? 'null' : engine.textOf(signature);
+
+const smallestAboveZero = (a: number, b: number): number =>
+  a > 0 && b > 0 ? Math.min(a, b) : Math.max(a, b);

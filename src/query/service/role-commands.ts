@@ -1,0 +1,74 @@
+// GRANT and REVOKE: the roles of users and groups are read, changed and written through the node's REST API.
+import type { KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { PlainCommand } from '../../sqlpp/run/commands.ts';
+import type { CommandScope } from './command-scope.ts';
+
+type RoleCommand = Extract<PlainCommand, { kind: 'GRANT_ROLE' | 'REVOKE_ROLE' }>;
+
+interface ShownRole {
+  role: string;
+  bucket_name?: string;
+  scope_name?: string;
+  collection_name?: string;
+  origins?: { type: string }[];
+}
+
+export async function changeRoles(command: RoleCommand, scope: CommandScope): Promise<void> {
+  const changed = command.roles.flatMap((role) =>
+    command.targets.length === 0 ? [role] : command.targets.map((target) => `${role}[${targetText(target)}]`),
+  );
+  const places = [
+    ...command.users.map((user) => ({
+      path: `/settings/rbac/users/local/${encoded(withoutDomain(user))}`,
+      user,
+    })),
+    ...command.groups.map((group) => ({ path: `/settings/rbac/groups/${encoded(group)}`, user: group })),
+  ];
+  for (const { path, user } of places) await changeOne(command.kind, scope, path, user, changed);
+}
+
+const encoded = encodeURIComponent;
+const withoutDomain = (user: string): string => user.replace(/^local:/, '');
+
+function targetText({ bucket, scope, collection }: KeyspaceName): string {
+  if (scope === '') return bucket;
+  if (collection === '') return `${bucket}:${scope}`;
+  return scope === '_default' && collection === '_default' ? bucket : `${bucket}:${scope}:${collection}`;
+}
+
+async function changeOne(
+  kind: RoleCommand['kind'],
+  { service, session }: CommandScope,
+  path: string,
+  user: string,
+  changed: readonly string[],
+): Promise<void> {
+  const { credential } = session;
+  if (credential === null) throw sqlError(5270, 'Roles are changed with a password, not with a certificate');
+  const { rest } = service.deps;
+  const found = await rest.request(credential, 'GET', path);
+  if (found.status === 404) throw sqlError(5210, user);
+  if (found.status !== 200) throw sqlError(5270, `The roles of ${user} cannot be read: ${found.body.trim()}`);
+  const { roles = [], name = '' } = JSON.parse(found.body) as { roles?: ShownRole[]; name?: string };
+  const present = roles.filter(isOwn).map(roleText);
+  const wanted =
+    kind === 'GRANT_ROLE'
+      ? [...new Set([...present, ...changed])]
+      : present.filter((role) => !changed.includes(role));
+  const fields = { roles: wanted.join(','), name };
+  const answer = await rest.request(credential, 'PUT', path, fields);
+  if (answer.status >= 300)
+    throw sqlError(5270, `The roles of ${user} cannot be changed: ${answer.body.trim()}`);
+}
+
+/** Not by a group. */
+const isOwn = ({ origins }: ShownRole): boolean =>
+  origins === undefined || origins.some(({ type }) => type === 'user');
+
+function roleText({ role, bucket_name, scope_name, collection_name }: ShownRole): string {
+  const names = [bucket_name, scope_name, collection_name].filter(
+    (name) => name !== undefined && !(name === '*' && bucket_name !== name),
+  );
+  return names.length === 0 ? role : `${role}[${names.join(':')}]`;
+}

@@ -1,0 +1,137 @@
+// Which plan a request runs: of its statement, of a prepared one by its name, or of one that is prepared on the way.
+import { createHash } from 'node:crypto';
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { Datastore, PrepareCommand, PrepareContext, Prepared } from '../../sqlpp/run/engine.ts';
+import { parseQueryContext } from '../request/query-context.ts';
+import type { QueryRequest } from '../request/query-request.ts';
+import type { Engine } from '../state/engine-port.ts';
+import type { QueryParts } from '../state/parts.ts';
+import type { PreparedEntry } from '../state/prepared-cache.ts';
+
+export interface Chosen {
+  readonly prepared: Prepared;
+  /** Of the cache; null: made for this request alone. */
+  readonly entry: PreparedEntry | null;
+  /** Name that the answer shows as `prepared`. */
+  readonly shownName: string | null;
+}
+
+const statementBytesMax = 1 << 20;
+
+export class StatementChoice {
+  private readonly service: QueryParts;
+  private readonly engine: Engine;
+  private readonly datastore: Datastore;
+  private readonly request: QueryRequest;
+
+  constructor(service: QueryParts, engine: Engine, datastore: Datastore, request: QueryRequest) {
+    this.service = service;
+    this.engine = engine;
+    this.datastore = datastore;
+    this.request = request;
+  }
+
+  /** @throws SqlError of the parser, the planner, or 4040 */
+  choose(): Chosen {
+    const { request, service } = this;
+    if (request.prepared) return { ...this.byName(request.prepared), shownName: null };
+    const text = request.statement as string;
+    if (Buffer.byteLength(text) > statementBytesMax)
+      throw sqlError(1040, `statement: it is longer than ${statementBytesMax} bytes`);
+    const isAutomatic = request.autoPrepare ?? service.deps.settings.autoPrepare;
+    if (isAutomatic) return { ...this.automatic(text), shownName: null };
+    const prepared = this.prepare(text, true);
+    if (prepared.execute !== undefined) return { ...this.byName(prepared.execute.name), shownName: null };
+    return { prepared, entry: null, shownName: null };
+  }
+
+  /** The statement of this name, planned anew if what it was planned under has changed. */
+  byName(name: string): { prepared: Prepared; entry: PreparedEntry } {
+    const { service, request } = this;
+    const { queryContextText } = request;
+    const entry = service.prepared.find(name, queryContextText) ?? this.fromPlan(name);
+    if (entry === undefined) throw sqlError(4040, name);
+    if (entry.revision !== service.definitions) {
+      entry.prepared = this.prepare(entry.prepared.text, false, entry.queryContext);
+      entry.revision = service.definitions;
+    }
+    entry.uses++;
+    entry.lastUsedMs = service.deps.clock.wallMs();
+    return { prepared: entry.prepared, entry };
+  }
+
+  /** Keeps what a PREPARE has prepared; answers its entry. */
+  keep(command: PrepareCommand, text: string): PreparedEntry {
+    const { service, request } = this;
+    const name = command.name ?? this.service.deps.random.uuid();
+    const { queryContextText: queryContext } = request;
+    const present = service.prepared.find(name, queryContext);
+    if (present !== undefined && !command.isForced && present.prepared.text !== command.prepared.text)
+      throw sqlError(4060, `${name}: it is the name of another statement; use PREPARE FORCE to replace that`);
+    const encodedPlan = service.sealed.seal({ name, text: command.prepared.text, queryContext });
+    return this.add({ name, queryContext, text, encodedPlan, prepared: command.prepared });
+  }
+
+  private automatic(text: string): { prepared: Prepared; entry: PreparedEntry | null } {
+    const { service, request } = this;
+    const name = createHash('sha1').update(text).digest('hex');
+    if (service.prepared.find(name, request.queryContextText) !== undefined) return this.byName(name);
+    const prepared = this.prepare(text, false);
+    const isKept = ['SELECT', 'INSERT', 'UPSERT', 'UPDATE', 'DELETE', 'MERGE'].includes(prepared.kind);
+    if (!isKept) return { prepared, entry: null };
+    const entry = { name, queryContext: request.queryContextText, text, encodedPlan: '', prepared };
+    return { prepared, entry: this.add(entry, true) };
+  }
+
+  /** From the plan that the client keeps, if it is one of ours. */
+  private fromPlan(name: string): PreparedEntry | undefined {
+    const { encodedPlan } = this.request;
+    if (encodedPlan === null || encodedPlan === '') return undefined;
+    const plan = this.service.sealed.open(encodedPlan);
+    if (plan === null) throw sqlError(4070);
+    if (plan.name !== name) throw sqlError(4090, name, plan.name);
+    if (plan.queryContext !== this.request.queryContextText)
+      throw sqlError(4091, this.request.queryContextText, plan.queryContext);
+    const prepared = this.prepare(plan.text, false);
+    return this.add({ ...plan, encodedPlan, prepared });
+  }
+
+  private add(
+    made: Pick<PreparedEntry, 'name' | 'queryContext' | 'text' | 'encodedPlan' | 'prepared'>,
+    isAutomatic = false,
+  ): PreparedEntry {
+    const { service } = this;
+    const entry: PreparedEntry = {
+      ...made,
+      isAutomatic,
+      uses: 0,
+      lastUsedMs: 0,
+      elapsedMs: 0,
+      serviceMs: 0,
+      shortestMs: 0,
+      longestMs: 0,
+      revision: service.definitions,
+    };
+    service.prepared.add(entry, service.deps.settings.preparedLimit);
+    return entry;
+  }
+
+  /** With the values of parameters plans are more exact; those that are kept cannot have them. */
+  private prepare(text: string, withValues: boolean, context?: string): Prepared {
+    const { request, datastore, service, engine } = this;
+    const queryContext = context === undefined ? request.queryContext : parseQueryContext(context);
+    const { userFunctions, settings } = service.deps;
+    const prepareContext: PrepareContext = {
+      datastore,
+      sequentialScans: settings.sequentialScans && !hasBit(request.featureControls, noSequentialScans),
+      ...(queryContext !== null && { queryContext }),
+      ...(withValues && { positional: request.positional, named: request.named }),
+      ...(userFunctions !== undefined && { userFunctions }),
+    };
+    return engine.prepare(text, prepareContext);
+  }
+}
+
+/** Bit of `n1ql_feat_ctrl` in versions that have sequential scans. */
+const noSequentialScans = 0x4000;
+const hasBit = (bits: number | null, bit: number): boolean => bits !== null && (bits & bit) !== 0;

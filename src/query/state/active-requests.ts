@@ -1,0 +1,64 @@
+// The requests that run, as the catalog and the administration show them.
+import type { QueryRequest } from '../request/query-request.ts';
+
+export type RequestState =
+  | 'submitted'
+  | 'running'
+  | 'cancelled'
+  | 'closed'
+  | 'timeout'
+  | 'completed'
+  | 'fatal';
+
+/** One request on its way; the service fills it as it goes. */
+export interface ActiveRequest {
+  readonly id: string;
+  readonly request: QueryRequest | null;
+  readonly users: readonly string[];
+  readonly remoteAddress: string;
+  readonly userAgent: string;
+  /** Milliseconds since 1970. */
+  readonly startedMs: number;
+  /** Monotonic. */
+  readonly receivedMs: number;
+  servedMs: number;
+  state: RequestState;
+  kind: string | null;
+  preparedName: string | null;
+  preparedText: string | null;
+  readonly rows: { count: number; bytes: number };
+  outcome: { mutations: number; usedBytes: number; phases: ReadonlyMap<string, Phase> } | null;
+  errors: readonly { code: number; msg: string }[];
+  /** Ends it; the answer says so. */
+  readonly cancel: (reason: Error) => void;
+}
+
+interface Phase {
+  operators: number;
+  items: number;
+  ms: number;
+}
+
+export class ActiveRequests {
+  private readonly byId = new Map<string, ActiveRequest>();
+
+  add(active: ActiveRequest): void {
+    this.byId.set(active.id, active);
+  }
+
+  remove(active: ActiveRequest): void {
+    this.byId.delete(active.id);
+  }
+
+  find(id: string): ActiveRequest | undefined {
+    return this.byId.get(id);
+  }
+
+  all(): ActiveRequest[] {
+    return [...this.byId.values()];
+  }
+
+  get count(): number {
+    return this.byId.size;
+  }
+}

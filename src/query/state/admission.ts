@@ -1,0 +1,48 @@
+// How many requests run at a time: so many, the next ones wait in order, those beyond are refused.
+import { type Deferred, deferred } from '#base/deferred.ts';
+
+export class Admission {
+  private running = 0;
+  private readonly waiting: Deferred<void>[] = [];
+  private readonly limits: () => { running: number; waiting: number };
+
+  constructor(limits: () => { running: number; waiting: number }) {
+    this.limits = limits;
+  }
+
+  get queued(): number {
+    return this.waiting.length;
+  }
+
+  /** False when too many wait already. Rejects with the signal's reason. Every entry that resolved with true is left by `leave`. */
+  async enter(signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const limits = this.limits();
+    if (this.running < limits.running) {
+      this.running++;
+      return true;
+    }
+    if (this.waiting.length >= limits.waiting) return false;
+    const turn = deferred<void>();
+    this.waiting.push(turn);
+    const abort = () => {
+      const at = this.waiting.indexOf(turn);
+      if (at < 0) return;
+      this.waiting.splice(at, 1);
+      turn.reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      await turn.promise;
+      return true;
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  leave(): void {
+    const next = this.waiting.shift();
+    if (next === undefined) this.running--;
+    else next.resolve();
+  }
+}

@@ -1,0 +1,34 @@
+// Requests of late that were slow or failed, newest last, up to a limit.
+import type { ActiveRequest } from './active-requests.ts';
+
+export interface CompletedRequest {
+  readonly active: ActiveRequest;
+  readonly elapsedMs: number;
+  readonly serviceMs: number;
+}
+
+export class CompletedRequests {
+  private readonly byId = new Map<string, CompletedRequest>();
+
+  /** `limit` 0 keeps none. */
+  add(completed: CompletedRequest, limit: number): void {
+    if (limit <= 0) return;
+    this.byId.set(completed.active.id, completed);
+    for (const oldest of this.byId.keys()) {
+      if (this.byId.size <= limit) return;
+      this.byId.delete(oldest);
+    }
+  }
+
+  find(id: string): CompletedRequest | undefined {
+    return this.byId.get(id);
+  }
+
+  delete(id: string): boolean {
+    return this.byId.delete(id);
+  }
+
+  all(): CompletedRequest[] {
+    return [...this.byId.values()];
+  }
+}

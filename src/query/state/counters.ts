@@ -1,0 +1,98 @@
+// What the service counts since its start, by the published names.
+import { Histogram } from './request-times.ts';
+
+export type CounterName =
+  | 'requests'
+  | 'cancelled'
+  | 'selects'
+  | 'updates'
+  | 'inserts'
+  | 'deletes'
+  | 'transactions'
+  | 'index_scans'
+  | 'primary_scans'
+  | 'invalid_requests'
+  | 'request_time'
+  | 'service_time'
+  | 'result_count'
+  | 'result_size'
+  | 'errors'
+  | 'warnings'
+  | 'mutations'
+  | 'requests_250ms'
+  | 'requests_500ms'
+  | 'requests_1000ms'
+  | 'requests_5000ms'
+  | 'prepared'
+  | 'unbounded'
+  | 'at_plus'
+  | 'scan_plus';
+
+export const counterNames: readonly CounterName[] = [
+  ...(['requests', 'cancelled', 'selects', 'updates', 'inserts', 'deletes', 'transactions'] as const),
+  ...(['index_scans', 'primary_scans', 'invalid_requests', 'request_time', 'service_time'] as const),
+  ...(['result_count', 'result_size', 'errors', 'warnings', 'mutations'] as const),
+  ...(['requests_250ms', 'requests_500ms', 'requests_1000ms', 'requests_5000ms', 'prepared'] as const),
+  ...(['unbounded', 'at_plus', 'scan_plus'] as const),
+];
+
+const slow = [250, 500, 1000, 5000] as const;
+const kinds: Readonly<Record<string, CounterName>> = {
+  SELECT: 'selects',
+  UPDATE: 'updates',
+  MERGE: 'updates',
+  INSERT: 'inserts',
+  UPSERT: 'inserts',
+  DELETE: 'deletes',
+};
+
+export interface RequestFigures {
+  readonly kind: string | null;
+  readonly consistency: string;
+  readonly isPrepared: boolean;
+  readonly isCancelled: boolean;
+  readonly elapsedMs: number;
+  readonly serviceMs: number;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly errors: number;
+  readonly warnings: number;
+  readonly mutations: number;
+  readonly phases: ReadonlyMap<string, { operators: number }>;
+}
+
+export class Counters {
+  readonly values = Object.fromEntries(counterNames.map((name) => [name, 0])) as Record<CounterName, number>;
+  readonly times = new Histogram();
+
+  add(name: CounterName, by = 1): void {
+    this.values[name] += by;
+  }
+
+  /** Times are nanoseconds, as the original counts them. */
+  completed(figures: RequestFigures): void {
+    this.add('requests');
+    this.add('request_time', Math.round(figures.elapsedMs * 1e6));
+    this.add('service_time', Math.round(figures.serviceMs * 1e6));
+    this.add('result_count', figures.rows);
+    this.add('result_size', figures.bytes);
+    this.add('errors', figures.errors);
+    this.add('warnings', figures.warnings);
+    this.add('mutations', figures.mutations);
+    if (figures.isCancelled) this.add('cancelled');
+    if (figures.isPrepared) this.add('prepared');
+    const kind = figures.kind === null ? undefined : kinds[figures.kind];
+    if (kind !== undefined) this.add(kind);
+    this.add(
+      figures.consistency === 'not_bounded'
+        ? 'unbounded'
+        : figures.consistency === 'at_plus'
+          ? 'at_plus'
+          : 'scan_plus',
+    );
+    for (const limit of slow) if (figures.elapsedMs >= limit) this.add(`requests_${limit}ms`);
+    this.add('index_scans', figures.phases.get('indexScan')?.operators ?? 0);
+    this.add('primary_scans', figures.phases.get('primaryScan')?.operators ?? 0);
+    this.times.add(figures.elapsedMs);
+  }
+}

@@ -1,0 +1,73 @@
+// What the parts of the service share: what it needs of the world, and what it keeps.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { IndexAdmin, Indexes } from '../../sqlpp/datastore/indexes.ts';
+import type { ScratchFile, UserFunctions } from '../../sqlpp/run/engine.ts';
+import type { Authority } from '../access/session.ts';
+import type { BucketClients } from '../data/bucket-clients.ts';
+import type { Keyspaces } from '../data/keyspaces.ts';
+import type { ActiveRequests } from './active-requests.ts';
+import type { Admission } from './admission.ts';
+import type { CompletedRequests } from './completed-requests.ts';
+import type { Counters } from './counters.ts';
+import type { Engine } from './engine-port.ts';
+import type { NodeRest } from './node-rest.ts';
+import type { PreparedCache } from './prepared-cache.ts';
+import type { SealedPlans } from './sealed-plans.ts';
+import type { ServiceSettings } from './settings.ts';
+
+export interface QueryServiceDeps {
+  readonly engine: () => Promise<Engine>;
+  readonly authority: Authority;
+  readonly clients: BucketClients;
+  readonly keyspaces: Keyspaces;
+  readonly indexes: Indexes;
+  readonly indexAdmin: IndexAdmin;
+  /** Rises when an index comes, goes or changes its state. */
+  readonly indexRevision: () => number;
+  readonly userFunctions?: UserFunctions;
+  readonly rest: NodeRest;
+  readonly scratch: () => Promise<ScratchFile>;
+  readonly settings: ServiceSettings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly processFigures: () => ProcessFigures;
+  /** What the node tells about itself in the catalog. */
+  readonly node: () => NodeDescription;
+}
+
+export interface NodeDescription {
+  /** `host:port` of the administration API. */
+  readonly name: string;
+  readonly host: string;
+  readonly version: string;
+  readonly datastoreUrl: string;
+}
+
+export interface ProcessFigures {
+  readonly usedBytes: number;
+  readonly heapBytes: number;
+  readonly residentBytes: number;
+  readonly processors: number;
+  /** Percent of one processor since the start. */
+  readonly userShare: number;
+  readonly systemShare: number;
+}
+
+/** The service as its parts see it. */
+export interface QueryParts {
+  readonly deps: QueryServiceDeps;
+  readonly active: ActiveRequests;
+  readonly completed: CompletedRequests;
+  readonly prepared: PreparedCache;
+  readonly counters: Counters;
+  readonly sealed: SealedPlans;
+  readonly admission: Admission;
+  readonly startedMs: number;
+  /** Of plans: they are made anew when something that they were made under has changed. */
+  readonly definitions: number;
+  /** @throws SqlError while the service stops */
+  checkRunning(): void;
+}

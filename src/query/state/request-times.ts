@@ -1,0 +1,34 @@
+// Distribution of request times since the start: 8 classes for each doubling, from a microsecond on.
+
+const classes = 256;
+const leastMs = 0.001;
+const perDoubling = 8;
+
+export class Histogram {
+  count = 0;
+  private totalMs = 0;
+  private readonly counts = new Float64Array(classes);
+
+  add(ms: number): void {
+    const place = Math.ceil(Math.log2(Math.max(ms, leastMs) / leastMs) * perDoubling);
+    const at = Math.min(classes - 1, place);
+    this.counts[at] = (this.counts[at] as number) + 1;
+    this.count++;
+    this.totalMs += ms;
+  }
+
+  get meanMs(): number {
+    return this.count === 0 ? 0 : this.totalMs / this.count;
+  }
+
+  /** `share` of the times are not above it. */
+  quantileMs(share: number): number {
+    let left = this.count * share;
+    if (left === 0) return 0;
+    for (const [at, count] of this.counts.entries()) {
+      left -= count;
+      if (left <= 0) return leastMs * 2 ** (at / perDoubling);
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,171 @@
+// Settings of the service on this node: from the cluster's query settings, and from POST /admin/settings until the next start.
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { durationText, parseDuration } from '../request/duration.ts';
+
+export interface ServiceSettings {
+  /** Requests that run at a time; the next so many wait. */
+  servicers: number;
+  queueLimit: number;
+  timeoutMs: number;
+  requestBytesMax: number;
+  completedThresholdMs: number;
+  completedLimit: number;
+  preparedLimit: number;
+  isPretty: boolean;
+  profile: 'off' | 'phases' | 'timings';
+  showsControls: boolean;
+  autoPrepare: boolean;
+  memoryQuotaMb: number;
+  errorLimit: number;
+  /** Off: a keyspace without a usable index is an error, as in 7.1. */
+  sequentialScans: boolean;
+  tmpSpaceMb: number;
+  /** Kept and shown; they are about the original's insides. */
+  kept: Record<string, unknown>;
+}
+
+export const defaultSettings = (processors: number): ServiceSettings => ({
+  servicers: processors * 4,
+  queueLimit: 1024,
+  timeoutMs: 0,
+  requestBytesMax: 64 << 20,
+  completedThresholdMs: 1000,
+  completedLimit: 4000,
+  preparedLimit: 16_384,
+  isPretty: false,
+  profile: 'off',
+  showsControls: false,
+  autoPrepare: false,
+  memoryQuotaMb: 0,
+  errorLimit: 16,
+  sequentialScans: true,
+  tmpSpaceMb: 5120,
+  kept: {
+    'plus-servicers': processors * 16,
+    'scan-cap': 512,
+    'pipeline-batch': 16,
+    'pipeline-cap': 512,
+    'max-parallelism': 1,
+    'keep-alive-length': 16_384,
+    loglevel: 'info',
+    'max-index-api': 4,
+    'n1ql-feat-ctrl': 76,
+    'use-cbo': true,
+    txtimeout: '0s',
+    atrcollection: '',
+    numatrs: 1024,
+    cleanupwindow: '1m0s',
+    cleanupclientattempts: true,
+    cleanuplostattempts: true,
+    'functions-limit': 16_384,
+    'tasks-limit': 16_384,
+    cpuprofile: '',
+    memprofile: '',
+    debug: false,
+  },
+});
+
+interface Field {
+  read(settings: ServiceSettings): unknown;
+  write(settings: ServiceSettings, value: unknown): boolean;
+}
+
+const isWhole = (value: unknown, least: number): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= least;
+
+type NumberName = Exclude<
+  { [K in keyof ServiceSettings]: ServiceSettings[K] extends number ? K : never }[keyof ServiceSettings],
+  never
+>;
+type FlagName = 'isPretty' | 'showsControls' | 'autoPrepare';
+
+const whole = (name: NumberName, least = 0): Field => ({
+  read: (settings) => settings[name],
+  write(settings, value) {
+    if (!isWhole(value, least)) return false;
+    settings[name] = value;
+    return true;
+  },
+});
+
+const flag = (name: FlagName): Field => ({
+  read: (settings) => settings[name],
+  write(settings, value) {
+    if (typeof value !== 'boolean') return false;
+    settings[name] = value;
+    return true;
+  },
+});
+
+/** Nanoseconds as a number, or a duration. */
+const timeout: Field = {
+  read: (settings) => settings.timeoutMs * 1e6,
+  write(settings, value) {
+    const ms =
+      typeof value === 'string' ? parseDuration(value) : typeof value === 'number' ? value / 1e6 : null;
+    if (ms === null || !Number.isFinite(ms)) return false;
+    settings.timeoutMs = Math.max(0, ms);
+    return true;
+  },
+};
+
+const profile: Field = {
+  read: (settings) => settings.profile,
+  write(settings, value) {
+    if (value !== 'off' && value !== 'phases' && value !== 'timings') return false;
+    settings.profile = value;
+    return true;
+  },
+};
+
+const fields: Readonly<Record<string, Field>> = {
+  servicers: whole('servicers', 1),
+  'request-size-cap': whole('requestBytesMax', 1024),
+  timeout,
+  'completed-threshold': whole('completedThresholdMs'),
+  'completed-limit': whole('completedLimit'),
+  'prepared-limit': whole('preparedLimit', 1),
+  pretty: flag('isPretty'),
+  profile,
+  controls: flag('showsControls'),
+  'auto-prepare': flag('autoPrepare'),
+  'memory-quota': whole('memoryQuotaMb'),
+  'request-error-limit': whole('errorLimit'),
+};
+
+/** As GET /admin/settings answers. */
+export function shownSettings(settings: ServiceSettings): Record<string, unknown> {
+  const shown = Object.entries(fields).map(([name, field]) => [name, field.read(settings)] as const);
+  const completed = { aborted: null, threshold: settings.completedThresholdMs };
+  const all = { ...settings.kept, ...Object.fromEntries(shown), completed };
+  return Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/**
+ * All or nothing.
+ * @throws SqlError 2031, 2032 that names the setting
+ */
+export function changeSettings(settings: ServiceSettings, changes: Record<string, unknown>): void {
+  const changed: ServiceSettings = { ...settings, kept: { ...settings.kept } };
+  for (const [name, value] of Object.entries(changes)) changeOne(changed, name, value);
+  Object.assign(settings, changed);
+}
+
+function changeOne(settings: ServiceSettings, name: string, value: unknown): void {
+  const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  if (field !== undefined) {
+    if (field.write(settings, value)) return;
+    throw sqlError(2032, JSON.stringify(value), typeof value, name);
+  }
+  if (name === 'completed') {
+    const threshold = (value as { threshold?: unknown } | null)?.threshold;
+    if (threshold !== undefined) changeOne(settings, 'completed-threshold', threshold);
+    return;
+  }
+  if (!Object.hasOwn(settings.kept, name)) throw sqlError(2031, name);
+  if (typeof value !== typeof settings.kept[name])
+    throw sqlError(2032, JSON.stringify(value), typeof value, name);
+  settings.kept[name] = value;
+}
+
+export const timeoutShown = (ms: number): string => durationText(ms);
