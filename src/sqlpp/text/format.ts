@@ -75,11 +75,11 @@ export class Formatter {
       case 'field':
         return this.field(expression);
       case 'element':
-        return `(${this.of(expression.of)}[${this.of(expression.index)}])`;
+        return `(${this.base(expression.of)}[${this.of(expression.index)}])`;
       case 'slice':
-        return `(${this.of(expression.of)}[${this.optional(expression.start)} : ${this.optional(expression.end)}])`;
+        return `(${this.base(expression.of)}[${this.optional(expression.start)} : ${this.optional(expression.end)}])`;
       case 'array star':
-        return `(${this.of(expression.of)}[*])`;
+        return `(${this.base(expression.of)}[*])`;
       case 'negation':
         return expression.of.kind === 'constant'
           ? `(-(${this.of(expression.of)}))`
@@ -151,6 +151,12 @@ export class Formatter {
     }
   }
 
+  /** What a name or an index stands behind: `-1[0]` would be read as `-(1[0])`. */
+  private base(expression: Expression): string {
+    const text = this.of(expression);
+    return text.startsWith('-') ? `(${text})` : text;
+  }
+
   private optional(expression: Expression | undefined): string {
     return expression === undefined ? '' : this.of(expression);
   }
@@ -158,7 +164,7 @@ export class Formatter {
   private field({ of, name, ignoresCase }: Field): string {
     const isPlain = name.kind === 'constant' && typeof name.value === 'string';
     const text = isPlain ? quoteName(name.value as string) : `[${this.of(name)}]`;
-    return `(${this.of(of)}.${text}${ignoresCase ? 'i' : ''})`;
+    return `(${this.base(of)}.${text}${ignoresCase ? 'i' : ''})`;
   }
 
   private comprehension({ result, name, value, bindings, when }: Comprehension): string {

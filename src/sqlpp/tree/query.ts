@@ -288,6 +288,8 @@ export interface FunctionName {
 export interface Subquery {
   readonly kind: 'subquery';
   readonly select: Select;
+  /** Never parsed: what name resolution found that the query takes from the row around it. */
+  readonly correlation?: readonly Expression[];
   readonly at: number;
 }
 

@@ -1,7 +1,8 @@
 // The order of all values: MISSING, NULL, false, true, numbers, strings by UTF-8 bytes, arrays, objects by size then names then values,
-// binary by bytes. Takes parsed values only.
+// binary by bytes.
+import { resolve } from './json-parse.ts';
 import { binaryRank, objectRank, rankOf } from './types.ts';
-import type { Binary, Value, ValueObject } from './value.ts';
+import { type Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
 /** Negative: `a` stands before `b`; 0: they are equal. */
 export function collate(a: Value, b: Value): number {
@@ -10,6 +11,7 @@ export function collate(a: Value, b: Value): number {
   const rank = rankOf(a);
   const difference = rank - rankOf(b);
   if (difference !== 0) return difference;
+  if (a instanceof RawJson || b instanceof RawJson) return collate(resolve(a), resolve(b));
   if (typeof a === 'boolean') return Number(a) - Number(b);
   if (typeof a === 'number' || typeof a === 'bigint') return compareNumbers(a, b as number | bigint);
   if (Array.isArray(a)) return compareArrays(a as readonly Value[], b as readonly Value[]);

@@ -1,14 +1,16 @@
 // Comparison operators: three-valued. MISSING on a side gives MISSING, else NULL gives NULL. Values of different types are unequal and
-// stand in the order of their types. Takes parsed values only.
+// stand in the order of their types.
 import { collate, compareNumbers, compareStrings } from './collation.ts';
+import { resolve } from './json-parse.ts';
 import { isArray, isObject, rankOf } from './types.ts';
-import { Binary, type Value, type ValueObject } from './value.ts';
+import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
 /** Of `=`. */
 export function equal(a: Value, b: Value): boolean | null | undefined {
   if (a === undefined || b === undefined) return undefined;
   if (a === null || b === null) return null;
   if (typeof a !== 'object' || typeof b !== 'object') return a === b;
+  if (a instanceof RawJson || b instanceof RawJson) return equal(resolve(a), resolve(b));
   if (isArray(a)) return isArray(b) ? equalArrays(a, b) : false;
   if (isArray(b)) return false;
   if (a instanceof Binary || b instanceof Binary) return collate(a, b) === 0;
@@ -44,6 +46,7 @@ export function compare(a: Value, b: Value): number | null | undefined {
   if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
   if (a === undefined || b === undefined) return undefined;
   if (a === null || b === null) return null;
+  if (a instanceof RawJson || b instanceof RawJson) return compare(resolve(a), resolve(b));
   if (isArray(a) && isArray(b)) return compareArrays(a, b);
   if (rankOf(a) === rankOf(b) && isObject(a) && isObject(b)) return compareObjects(a, b);
   return collate(a, b);

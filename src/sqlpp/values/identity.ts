@@ -1,8 +1,9 @@
 // A text for each value such that two values have the same text exactly if they collate equal: keys of maps for DISTINCT, GROUP BY,
-// hash joins and set operations. Takes parsed values only.
+// hash joins and set operations.
 import { memberNames } from './collation.ts';
+import { resolve } from './json-parse.ts';
 import { numberText } from './json-text.ts';
-import { Binary, type Value, type ValueObject } from './value.ts';
+import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
 export function identityOf(value: Value): string {
   switch (typeof value) {
@@ -18,6 +19,7 @@ export function identityOf(value: Value): string {
       return 'm';
   }
   if (value === null) return 'n';
+  if (value instanceof RawJson) return identityOf(resolve(value));
   let text = '';
   append(value);
   return text;
@@ -26,7 +28,8 @@ export function identityOf(value: Value): string {
     if (typeof part === 'string') {
       // The length in front: no character of a string can be taken for the end of it.
       text += `"${part.length}:${part}`;
-    } else if (Array.isArray(part)) {
+    } else if (part instanceof RawJson) append(resolve(part));
+    else if (Array.isArray(part)) {
       text += '[';
       for (const item of part as readonly Value[]) append(item);
       text += ']';

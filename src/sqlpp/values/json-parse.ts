@@ -1,6 +1,6 @@
 // JSON text to values: integers of 64 bits stay exact, objects inherit nothing, of members with the same name the first counts.
 import { numberLiteral } from './number-literal.ts';
-import { newObject, RawJson, type Value } from './value.ts';
+import { Binary, newObject, RawJson, type Value, type ValueObject } from './value.ts';
 
 /** Arrays and objects within each other. */
 const depthMax = 2000;
@@ -28,15 +28,36 @@ export function resolve(value: Value): Value {
   return value instanceof RawJson ? parseJson(value.bytes, value.start, value.end) : value;
 }
 
-/** As `resolve`, with everything within: arrays that hold JSON text too. */
+/** As `resolve`, with everything within arrays and objects. What holds no JSON text is returned as it is. */
 export function resolveDeep(value: Value): Value {
-  if (value instanceof RawJson) return parseJson(value.bytes, value.start, value.end);
-  if (Array.isArray(value)) return (value as readonly Value[]).some(isRaw) ? value.map(resolveDeep) : value;
-  return value;
+  if (typeof value !== 'object' || value === null || value instanceof Binary) return value;
+  if (value instanceof RawJson) return resolve(value);
+  if (Array.isArray(value)) return resolveItems(value as readonly Value[]);
+  return resolveMembers(value as ValueObject);
 }
 
-function isRaw(value: Value): boolean {
-  return value instanceof RawJson || Array.isArray(value);
+function resolveItems(items: readonly Value[]): Value {
+  let copy: Value[] | undefined;
+  for (let at = 0; at < items.length; at++) {
+    const item = items[at];
+    const resolved = resolveDeep(item);
+    if (resolved === item) continue;
+    copy ??= [...items];
+    copy[at] = resolved;
+  }
+  return copy ?? items;
+}
+
+function resolveMembers(object: ValueObject): Value {
+  let copy: Record<string, Value> | undefined;
+  for (const name in object) {
+    const member = object[name];
+    const resolved = resolveDeep(member);
+    if (resolved === member) continue;
+    copy ??= Object.assign(newObject(), object);
+    copy[name] = resolved;
+  }
+  return copy ?? object;
 }
 
 /** The string whose quotes stand at `start` and `end - 1`. */

@@ -175,3 +175,81 @@ function isEscapedName(bytes: Uint8Array, start: number, end: number, name: Uint
   const written = encoder.encode(parseString(bytes, start - 1, end + 1));
   return written.length === name.length && written.every((byte, at) => byte === name[at]);
 }
+
+/** Fields to take out of documents in one scan: a slot of its own for each path. */
+export interface FieldTree {
+  readonly members: readonly {
+    readonly name: Uint8Array;
+    /** Left out: only fields within are wanted. */
+    readonly slot: number | undefined;
+    readonly within: FieldTree | undefined;
+  }[];
+}
+
+export function fieldTree(
+  paths: readonly { readonly names: readonly string[]; readonly slot: number }[],
+): FieldTree {
+  const byName = new Map<string, { names: readonly string[]; slot: number }[]>();
+  for (const path of paths) {
+    const [name = '', ...names] = path.names;
+    byName.set(name, [...(byName.get(name) ?? []), { names, slot: path.slot }]);
+  }
+  return {
+    members: [...byName].map(([name, list]) => {
+      const within = list.filter(({ names }) => names.length > 0);
+      return {
+        name: nameBytes(name),
+        slot: list.find(({ names }) => names.length === 0)?.slot,
+        within: within.length > 0 ? fieldTree(within) : undefined,
+      };
+    }),
+  };
+}
+
+/** Writes the value of each path into its slot of the row; slots of fields that are MISSING are set so. */
+export function extractFields(raw: RawJson, tree: FieldTree, row: Value[]): void {
+  clear(tree, row);
+  extract(raw.bytes, raw.start, raw.end, tree, row);
+}
+
+function clear({ members }: FieldTree, row: Value[]): void {
+  for (const { slot, within } of members) {
+    if (slot !== undefined) row[slot] = undefined;
+    if (within !== undefined) clear(within, row);
+  }
+}
+
+function extract(bytes: Uint8Array, start: number, end: number, { members }: FieldTree, row: Value[]): void {
+  let at = skipSpace(bytes, start, end);
+  if (bytes[at] !== 0x7b) return;
+  at++;
+  // One bit for each of the first 31 members that was found: the first of several with the same name counts.
+  let found = 0;
+  for (let missing = members.length; missing > 0; ) {
+    while (at < end && bytes[at] !== quote) {
+      if (bytes[at] === 0x7d) return;
+      at++;
+    }
+    if (at >= end) return;
+    const nameStart = at + 1;
+    at = stringEnd(bytes, at, end);
+    const nameEnd = at - 1;
+    while (at < end && bytes[at] !== 0x3a) at++;
+    at = skipSpace(bytes, at + 1, end);
+    let next = -1;
+    for (let which = 0; which < members.length; which++) {
+      const bit = which < 31 ? 1 << which : 0;
+      const member = members[which] as FieldTree['members'][number];
+      if ((found & bit) !== 0 || !isName(bytes, nameStart, nameEnd, member.name)) continue;
+      found |= bit;
+      missing--;
+      if (member.slot !== undefined) row[member.slot] ??= valueAt(bytes, at, end);
+      if (member.within !== undefined) {
+        next = valueEnd(bytes, at, end);
+        extract(bytes, at, next, member.within, row);
+      }
+      break;
+    }
+    at = next < 0 ? valueEnd(bytes, at, end) : next;
+  }
+}

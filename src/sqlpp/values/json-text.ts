@@ -49,15 +49,20 @@ function stringText(text: string): string {
     : quoted;
 }
 
-/** Shortest digits that give the number back, never with an exponent. */
+/** Integers of 64 bits in full; else the shortest digits that give the number back, never with an exponent. */
 export function numberText(value: number): string {
   if (value === 0) return '0';
   if (Number.isFinite(value)) {
+    if (Number.isInteger(value) && value < 2 ** 63 && value >= -(2 ** 63)) return integerText(value);
     const text = String(value);
     return text.includes('e') ? withoutExponent(text) : text;
   }
   if (Number.isNaN(value)) return '"NaN"';
   return value > 0 ? '"+Infinity"' : '"-Infinity"';
+}
+
+function integerText(value: number): string {
+  return Number.isSafeInteger(value) ? String(value) : BigInt(value).toString();
 }
 
 function withoutExponent(text: string): string {

@@ -1,4 +1,5 @@
 // Types of values, their order, and truth.
+import { resolve } from './json-parse.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
 /** In collation order. */
@@ -92,7 +93,7 @@ function isFilled(value: Exclude<Value, undefined | boolean | number | bigint | 
   if (value === null) return false;
   if (Array.isArray(value)) return value.length > 0;
   if (value instanceof Binary) return value.bytes.length > 0;
-  if (value instanceof RawJson) return true;
+  if (value instanceof RawJson) return isTrue(resolve(value));
   for (const _ in value) return true;
   return false;
 }

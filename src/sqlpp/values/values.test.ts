@@ -57,7 +57,7 @@ function plain(value: Value): unknown {
   if (typeof value === 'object' && value !== null && !(value instanceof Binary)) {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]));
   }
-  return value;
+  return typeof value === 'bigint' ? Number(value) : value;
 }
 
 test('collation is a total order', () => {
@@ -114,7 +114,7 @@ test('types stand in the published order, strings by code points, objects by siz
     new Binary(new Uint8Array([1])),
   ];
   for (let at = 1; at < ordered.length; at++) {
-    assert.ok(collate(ordered[at - 1], ordered[at]) < 0, `${at}: ${String(ordered[at])}`);
+    assert.ok(collate(ordered[at - 1], ordered[at]) < 0, `${at}: ${jsonText(ordered[at])}`);
   }
 });
 
@@ -135,7 +135,7 @@ test('JSON is parsed as JSON.parse does, and no other text', () => {
     fc.property(fc.json({ maxDepth: 4 }), (text) => {
       assert.deepEqual(
         plain(parseJsonText(text)),
-        JSON.parse(text.replaceAll(/(?<![\w"\\])-0(?![\d.eE])/g, '0')),
+        JSON.parse(text, (_, found: unknown) => (Object.is(found, -0) ? 0 : found)),
       );
     }),
     { numRuns: 1000 },

@@ -1,0 +1,41 @@
+// Calls of functions: arguments are parsed and evaluated, what MISSING and NULL do is decided by the declaration.
+
+import { sqlError } from '../errors/sql-error.ts';
+import { functionNamed } from '../functions/catalogue.ts';
+import type { Memo } from '../functions/declaration.ts';
+import type { Call } from '../tree/query.ts';
+import type { Value } from '../values/value.ts';
+import { type Compiling, type Evaluate, evaluateAll } from './evaluate.ts';
+
+export function compileCall(node: Call, compiler: Compiling): Evaluate {
+  const declaration = functionNamed(node.name);
+  if (declaration === undefined) throw sqlError(3000, `Invalid function ${node.name}`);
+  const list = node.arguments.map((argument) => compiler.whole(argument));
+  if (declaration.isSpecial) return (row, context) => context.special(node, evaluateAll(list, row, context));
+  const { run } = declaration;
+  const memo: Memo = {};
+  if (declaration.nulls === 'own')
+    return (row, context) => run(evaluateAll(list, row, context), context, memo);
+  const decide = declaration.nulls === 'propagate' ? propagated : onlyMissing;
+  return (row, context) => {
+    const values = evaluateAll(list, row, context);
+    const decided = decide(values);
+    return decided === goOn ? run(values, context, memo) : decided;
+  };
+}
+
+/** No argument decides. */
+const goOn = Symbol('go on');
+
+function propagated(values: readonly Value[]): null | undefined | typeof goOn {
+  let isNull = false;
+  for (let at = 0; at < values.length; at++) {
+    if (values[at] === undefined) return undefined;
+    if (values[at] === null) isNull = true;
+  }
+  return isNull ? null : goOn;
+}
+
+function onlyMissing(values: readonly Value[]): undefined | typeof goOn {
+  return values.includes(undefined) ? undefined : goOn;
+}

@@ -1,0 +1,208 @@
+// Expressions to closures. Names are resolved before: aliases and fields are slots of the row, what identifiers are left are variables
+// of ANY, EVERY and comprehensions around them. A result may be JSON text that nobody parsed (`RawJson`).
+import { sqlError } from '../errors/sql-error.ts';
+import type { EvaluationContext } from '../functions/context.ts';
+import type { Expression, Subquery } from '../tree/query.ts';
+import { resolve, resolveDeep } from '../values/json-parse.ts';
+import type { Value } from '../values/value.ts';
+import { compileCall } from './calls.ts';
+import { compileCase, compileObject } from './constructions.ts';
+import { type Compiling, type Evaluate, evaluateAll, type Variable } from './evaluate.ts';
+import { compileArrayStar, compileElement, compileField, compileSlice } from './navigation.ts';
+import {
+  compileArithmetic,
+  compileBetween,
+  compileComparison,
+  compileConcatenation,
+  compileIs,
+  compileLike,
+  compileLogical,
+  compileMembership,
+  compileNegation,
+  compileNot,
+} from './operators.ts';
+import { compileComprehension, compileQuantified } from './ranges.ts';
+
+export type { Evaluate } from './evaluate.ts';
+
+export function compile(expression: Expression): Evaluate {
+  return new Compiler(new Map()).compile(expression);
+}
+
+class Compiler implements Compiling {
+  private readonly variables: ReadonlyMap<string, Variable>;
+
+  constructor(variables: ReadonlyMap<string, Variable>) {
+    this.variables = variables;
+  }
+
+  /** With more variables in scope. */
+  inner(variables: ReadonlyMap<string, Variable>): Compiler {
+    return new Compiler(new Map([...this.variables, ...variables]));
+  }
+
+  list(expressions: readonly Expression[]): Evaluate[] {
+    return expressions.map((expression) => this.compile(expression));
+  }
+
+  /** The result is parsed: it can be compared and computed with. */
+  parsed(expression: Expression): Evaluate {
+    const evaluate = this.compile(expression);
+    if (!mayBeText(expression)) return evaluate;
+    return (row, context) => resolve(evaluate(row, context));
+  }
+
+  /** The result is parsed, and everything within it. */
+  whole(expression: Expression): Evaluate {
+    const evaluate = this.compile(expression);
+    if (!mayBeText(expression)) return evaluate;
+    return (row, context) => resolveDeep(evaluate(row, context));
+  }
+
+  compile(node: Expression): Evaluate {
+    switch (node.kind) {
+      case 'constant': {
+        const { value } = node;
+        return () => value;
+      }
+      case 'slot': {
+        const { slot } = node;
+        return (row) => row[slot];
+      }
+      case 'identifier':
+        return this.variable(node.name);
+      case 'named parameter': {
+        const { name } = node;
+        return (_, context) => namedParameter(context, name);
+      }
+      case 'positional parameter': {
+        const { position } = node;
+        return (_, context) => positionalParameter(context, position);
+      }
+      case 'field':
+        return compileField(node, this);
+      case 'element':
+        return compileElement(node, this);
+      case 'slice':
+        return compileSlice(node, this);
+      case 'array star':
+        return compileArrayStar(node, this);
+      case 'negation':
+        return compileNegation(node, this);
+      case 'not':
+        return compileNot(node, this);
+      case 'exists':
+        return this.exists(node.of);
+      case 'arithmetic':
+        return compileArithmetic(node, this);
+      case 'concatenation':
+        return compileConcatenation(node, this);
+      case 'logical':
+        return compileLogical(node, this);
+      case 'comparison':
+        return compileComparison(node, this);
+      default:
+        return this.longer(node);
+    }
+  }
+
+  private longer(node: Expression): Evaluate {
+    switch (node.kind) {
+      case 'between':
+        return compileBetween(node, this);
+      case 'like':
+        return compileLike(node, this);
+      case 'membership':
+        return compileMembership(node, this);
+      case 'is':
+        return compileIs(node, this);
+      case 'case':
+        return compileCase(node, this);
+      case 'object':
+        return compileObject(node, this);
+      case 'array':
+        return this.array(node.items);
+      case 'quantified':
+        return compileQuantified(node, this);
+      case 'comprehension':
+        return compileComprehension(node, this);
+      case 'call':
+        return compileCall(node, this);
+      case 'user call': {
+        const { name } = node;
+        const list = node.arguments.map((item) => this.whole(item));
+        return (row, context) => context.userCall(name, evaluateAll(list, row, context));
+      }
+      case 'subquery':
+        return this.subquery(node);
+      case 'all keys':
+        return this.compile(node.of);
+      default:
+        throw sqlError(5002, `an expression of kind ${node.kind} cannot be evaluated here`);
+    }
+  }
+
+  private variable(name: string): Evaluate {
+    const variable = this.variables.get(name);
+    if (variable === undefined) throw sqlError(5002, `the name ${name} was not resolved`);
+    return () => variable.value;
+  }
+
+  private exists(of: Expression): Evaluate {
+    const evaluate = this.parsed(of);
+    return (row, context) => {
+      const value = evaluate(row, context);
+      if (Array.isArray(value)) return value.length > 0;
+      return value === undefined ? undefined : null;
+    };
+  }
+
+  private array(items: readonly Expression[]): Evaluate {
+    const list = items.map((item) => this.whole(item));
+    return (row, context) => {
+      const values = evaluateAll(list, row, context);
+      for (let at = 0; at < values.length; at++) if (values[at] === undefined) values[at] = null;
+      return values;
+    };
+  }
+
+  private subquery(node: Subquery): Evaluate {
+    const correlation = this.list(node.correlation ?? []);
+    return (row, context) => context.subquery(node, evaluateAll(correlation, row, context));
+  }
+}
+
+/** Whether the value may be, or hold, JSON text that is not parsed. */
+function mayBeText({ kind }: Expression): boolean {
+  switch (kind) {
+    case 'slot':
+    case 'identifier':
+    case 'field':
+    case 'element':
+    case 'slice':
+    case 'array star':
+    case 'case':
+    case 'subquery':
+    case 'user call':
+    case 'comprehension':
+    case 'object':
+      return true;
+    default:
+      return false;
+  }
+}
+
+function namedParameter({ named }: EvaluationContext, name: string): Value {
+  const value = named.get(name);
+  if (value === undefined && !named.has(name)) {
+    throw sqlError(5010, `expression: no value for named parameter $${name}`);
+  }
+  return value;
+}
+
+function positionalParameter({ positional }: EvaluationContext, position: number): Value {
+  if (position > positional.length) {
+    throw sqlError(5010, `expression: no value for positional parameter $${position}`);
+  }
+  return positional[position - 1];
+}

@@ -1,0 +1,43 @@
+// Objects and CASE.
+import type { Case, ObjectConstruction } from '../tree/query.ts';
+import { equal } from '../values/comparison.ts';
+import { isTrue } from '../values/types.ts';
+import { newObject, setMember } from '../values/value.ts';
+import type { Compiling, Evaluate } from './evaluate.ts';
+
+/** Members whose name is NULL or MISSING, or whose value is MISSING, are left out; another name that is no string gives NULL. */
+export function compileObject(node: ObjectConstruction, compiler: Compiling): Evaluate {
+  const members = node.members.map(({ name, value }) => ({
+    constant: name.kind === 'constant' && typeof name.value === 'string' ? name.value : undefined,
+    name: compiler.parsed(name),
+    value: compiler.compile(value),
+  }));
+  return (row, context) => {
+    const object = newObject();
+    for (const { constant, name, value } of members) {
+      const text = constant ?? name(row, context);
+      if (text === undefined || text === null) continue;
+      if (typeof text !== 'string') return null;
+      const member = value(row, context);
+      if (member !== undefined) setMember(object, text, member);
+    }
+    return object;
+  };
+}
+
+export function compileCase(node: Case, compiler: Compiling): Evaluate {
+  const whens = node.whens.map(({ when, result }) => ({
+    when: compiler.parsed(when),
+    result: compiler.compile(result),
+  }));
+  const otherwise = node.otherwise === undefined ? undefined : compiler.compile(node.otherwise);
+  const of = node.of === undefined ? undefined : compiler.parsed(node.of);
+  return (row, context) => {
+    const value = of?.(row, context);
+    for (const { when, result } of whens) {
+      const found = when(row, context);
+      if (of === undefined ? isTrue(found) : equal(value, found) === true) return result(row, context);
+    }
+    return otherwise === undefined ? null : otherwise(row, context);
+  };
+}

@@ -1,0 +1,123 @@
+// Fields, elements, slices. What is neither an object nor an array has no fields and no elements: MISSING.
+import { arrayStar, itemsOfValue, membersOfValue } from '../functions/array-star.ts';
+import type { ArrayStar, Element, Expression, Field, Slice } from '../tree/query.ts';
+import { compareStrings } from '../values/collation.ts';
+import { itemOf, memberOf, nameBytes } from '../values/json-scan.ts';
+import { isArray } from '../values/types.ts';
+import { Binary, RawJson, type Value, type ValueObject } from '../values/value.ts';
+import type { Compiling, Evaluate } from './evaluate.ts';
+
+export function compileField(node: Field, compiler: Compiling): Evaluate {
+  const of = compiler.compile(node.of);
+  const { name } = node;
+  if (name.kind === 'constant' && typeof name.value === 'string') {
+    const text = name.value;
+    if (node.ignoresCase) return (row, context) => fieldWithoutCase(of(row, context), text);
+    const bytes = nameBytes(text);
+    return (row, context) => {
+      const value = of(row, context);
+      if (value instanceof RawJson) return memberOf(value, bytes);
+      return field(value, text);
+    };
+  }
+  const nameOf = compiler.parsed(name);
+  return (row, context) => {
+    const value = of(row, context);
+    const text = nameOf(row, context);
+    if (typeof text !== 'string') return text === undefined || value === undefined ? undefined : null;
+    if (node.ignoresCase) return fieldWithoutCase(value, text);
+    return value instanceof RawJson ? memberOf(value, nameBytes(text)) : field(value, text);
+  };
+}
+
+/** Of a parsed value. */
+function field(value: Value, name: string): Value {
+  if (typeof value !== 'object' || value === null || isArray(value) || value instanceof Binary)
+    return undefined;
+  return (value as ValueObject)[name];
+}
+
+/** A member of exactly this name, else the first in order of names that differs in case only. */
+function fieldWithoutCase(value: Value, name: string): Value {
+  const members = membersOfValue(value);
+  const exact = members.find(([found]) => found === name);
+  if (exact !== undefined) return exact[1];
+  const wanted = name.toLowerCase();
+  const similar = members.filter(([found]) => found.toLowerCase() === wanted);
+  return similar.sort(([a], [b]) => compareStrings(a, b))[0]?.[1];
+}
+
+export function compileElement(node: Element, compiler: Compiling): Evaluate {
+  const of = compiler.compile(node.of);
+  const index = compiler.parsed(node.index);
+  return (row, context) => {
+    const value = of(row, context);
+    const position = index(row, context);
+    if (typeof position === 'number' && Number.isInteger(position)) return item(value, position);
+    return position === undefined || value === undefined ? undefined : null;
+  };
+}
+
+function item(value: Value, position: number): Value {
+  if (value instanceof RawJson) return itemOf(value, position);
+  return isArray(value) ? value[position < 0 ? value.length + position : position] : undefined;
+}
+
+export function compileSlice(node: Slice, compiler: Compiling): Evaluate {
+  const of = compiler.compile(node.of);
+  const bound = (expression: Expression | undefined): Evaluate | undefined =>
+    expression === undefined ? undefined : compiler.parsed(expression);
+  const startOf = bound(node.start);
+  const endOf = bound(node.end);
+  return (row, context) => {
+    const value = of(row, context);
+    const start = startOf === undefined ? 0 : startOf(row, context);
+    const end = endOf === undefined ? null : endOf(row, context);
+    if (value === undefined || start === undefined || end === undefined) return undefined;
+    const items = itemsOfValue(value);
+    if (items === undefined || !isInteger(start)) return null;
+    if (endOf === undefined) return slice(items, start, items.length);
+    return isInteger(end) ? slice(items, start, end) : null;
+  };
+}
+
+function isInteger(value: Value): value is number {
+  return typeof value === 'number' && Number.isInteger(value);
+}
+
+function slice(items: readonly Value[], start: number, end: number): Value {
+  const from = start < 0 ? items.length + start : start;
+  const to = end < 0 ? items.length + end : end;
+  if (from < 0 || from > to || to > items.length) return undefined;
+  return items.slice(from, to);
+}
+
+/** An object whose members are arrays of the items' members. */
+export function compileArrayStar(node: ArrayStar, compiler: Compiling): Evaluate {
+  const of = compiler.compile(node.of);
+  return (row, context) => {
+    const value = of(row, context);
+    return value === undefined ? undefined : arrayStar(value);
+  };
+}
+
+/** Everything in an array or an object, in all depths; undefined: it is neither. */
+export function descendants(value: Value): Value[] | undefined {
+  if (typeof value !== 'object' || value === null || value instanceof Binary) return undefined;
+  const list: Value[] = [];
+  gather(value, list);
+  return list;
+}
+
+function gather(value: Value, list: Value[]): void {
+  const items = itemsOfValue(value);
+  const children = items ?? sortedMembers(value).map(([, member]) => member);
+  for (const child of children) {
+    list.push(child);
+    if (typeof child === 'object' && child !== null) gather(child, list);
+  }
+}
+
+export function sortedMembers(value: Value): [name: string, value: Value][] {
+  return membersOfValue(value).sort(([a], [b]) => compareStrings(a, b));
+}

@@ -1,0 +1,272 @@
+// Operators: three-valued logic, comparison, membership, LIKE, arithmetic, concatenation.
+import { sqlError } from '../errors/sql-error.ts';
+import { itemsOfValue } from '../functions/array-star.ts';
+import { likePattern } from '../functions/patterns.ts';
+import type {
+  Arithmetic,
+  ArithmeticOperator,
+  Between,
+  Comparison,
+  Concatenation,
+  Expression,
+  IsTest,
+  Like,
+  Logical,
+  Membership,
+  Negation,
+  Not,
+} from '../tree/query.ts';
+import { add, divide, modulo, multiply, negate, subtract } from '../values/arithmetic.ts';
+import { compare, equal } from '../values/comparison.ts';
+import { identityOf } from '../values/identity.ts';
+import { isTrue } from '../values/types.ts';
+import type { Value } from '../values/value.ts';
+import type { Compiling, Evaluate } from './evaluate.ts';
+import { descendants } from './navigation.ts';
+
+const arithmetic: Readonly<Record<ArithmeticOperator, (a: Value, b: Value) => Value>> = {
+  '+': add,
+  '-': subtract,
+  '*': multiply,
+  '/': divide,
+  '%': modulo,
+};
+
+export function compileArithmetic(node: Arithmetic, compiler: Compiling): Evaluate {
+  const operation = arithmetic[node.operator];
+  const left = compiler.parsed(node.left);
+  const right = compiler.parsed(node.right);
+  return (row, context) => operation(left(row, context), right(row, context));
+}
+
+export function compileNegation(node: Negation, compiler: Compiling): Evaluate {
+  const of = compiler.parsed(node.of);
+  return (row, context) => negate(of(row, context));
+}
+
+export function compileNot(node: Not, compiler: Compiling): Evaluate {
+  const of = compiler.parsed(node.of);
+  return (row, context) => inverted(of(row, context));
+}
+
+function inverted(value: Value): Value {
+  return value === undefined || value === null ? value : !isTrue(value);
+}
+
+/** Stops at the first operand that decides: false for AND, true for OR. */
+export function compileLogical(node: Logical, compiler: Compiling): Evaluate {
+  const operands = node.operands.map((operand) => compiler.parsed(operand));
+  return node.operator === 'and' ? allOf(operands) : anyOf(operands);
+}
+
+function allOf(operands: readonly Evaluate[]): Evaluate {
+  return (row, context) => {
+    let result: Value = true;
+    for (let at = 0; at < operands.length; at++) {
+      const value = (operands[at] as Evaluate)(row, context);
+      if (value === true) continue;
+      // MISSING wins over NULL.
+      if (value === undefined) result = undefined;
+      else if (value === null) result = result === undefined ? undefined : null;
+      else if (!isTrue(value)) return false;
+    }
+    return result;
+  };
+}
+
+function anyOf(operands: readonly Evaluate[]): Evaluate {
+  return (row, context) => {
+    let result: Value = false;
+    for (let at = 0; at < operands.length; at++) {
+      const value = (operands[at] as Evaluate)(row, context);
+      if (value === false) continue;
+      // NULL wins over MISSING.
+      if (value === null) result = null;
+      else if (value === undefined) result = result === null ? null : undefined;
+      else if (isTrue(value)) return true;
+    }
+    return result;
+  };
+}
+
+export function compileComparison(node: Comparison, compiler: Compiling): Evaluate {
+  const left = compiler.parsed(node.left);
+  const right = compiler.parsed(node.right);
+  switch (node.operator) {
+    case '=':
+      return (row, context) => equal(left(row, context), right(row, context));
+    case '!=':
+      return (row, context) => inverted(equal(left(row, context), right(row, context)));
+    case '<':
+      return ordered(left, right, (order) => order < 0);
+    case '<=':
+      return ordered(left, right, (order) => order <= 0);
+    case '>':
+      return ordered(left, right, (order) => order > 0);
+    case '>=':
+      return ordered(left, right, (order) => order >= 0);
+  }
+}
+
+function ordered(left: Evaluate, right: Evaluate, decide: (order: number) => boolean): Evaluate {
+  return (row, context) => {
+    const order = compare(left(row, context), right(row, context));
+    return order === null || order === undefined ? order : decide(order);
+  };
+}
+
+export function compileBetween(node: Between, compiler: Compiling): Evaluate {
+  const of = compiler.parsed(node.of);
+  const low = compiler.parsed(node.low);
+  const high = compiler.parsed(node.high);
+  return (row, context) => {
+    const value = of(row, context);
+    const fromLow = compare(value, low(row, context));
+    const toHigh = compare(value, high(row, context));
+    if (fromLow === undefined || toHigh === undefined) return undefined;
+    if (fromLow === null || toHigh === null) return null;
+    return (fromLow >= 0 && toHigh <= 0) !== node.isNegated;
+  };
+}
+
+export function compileLike(node: Like, compiler: Compiling): Evaluate {
+  const of = compiler.parsed(node.of);
+  const pattern = compiler.parsed(node.pattern);
+  const escape_ = node.escape === undefined ? undefined : compiler.parsed(node.escape);
+  let known:
+    | { readonly pattern: string; readonly escape: string; readonly test: (text: string) => boolean }
+    | undefined;
+  return (row, context) => {
+    const value = of(row, context);
+    const text = pattern(row, context);
+    const escaping = escape_ === undefined ? '\\' : escape_(row, context);
+    if (value === undefined || text === undefined || escaping === undefined) return undefined;
+    if (typeof value !== 'string' || typeof text !== 'string' || typeof escaping !== 'string') return null;
+    if (known?.pattern !== text || known.escape !== escaping) {
+      if ([...escaping].length !== 1) throw sqlError(5010, 'LIKE: ESCAPE must be a single character');
+      known = { pattern: text, escape: escaping, test: likePattern(text, escaping) };
+    }
+    return known.test(value) !== node.isNegated;
+  };
+}
+
+export function compileIs(node: IsTest, compiler: Compiling): Evaluate {
+  const of = compiler.compile(node.of);
+  const { isNegated } = node;
+  switch (node.what) {
+    case 'missing':
+      return (row, context) => (of(row, context) === undefined) !== isNegated;
+    case 'null':
+      // Of MISSING it is MISSING.
+      return (row, context) => {
+        const value = of(row, context);
+        return value === undefined ? undefined : (value === null) !== isNegated;
+      };
+    case 'valued':
+      return (row, context) => {
+        const value = of(row, context);
+        return (value !== undefined && value !== null) !== isNegated;
+      };
+  }
+}
+
+/** Lists of constants from this length on are looked up by identity. */
+const hashedFrom = 8;
+
+export function compileMembership(node: Membership, compiler: Compiling): Evaluate {
+  const of = compiler.parsed(node.of);
+  const list = compiler.compile(node.list);
+  const { isNegated, operator } = node;
+  const find = operator === 'within' ? isWithin : isStatic(node.list) ? hashed() : isIn;
+  return (row, context) => {
+    const value = of(row, context);
+    const items = list(row, context);
+    if (value === undefined || items === undefined) return undefined;
+    const found = find(value, items);
+    return found === true || found === false ? found !== isNegated : found;
+  };
+}
+
+function isStatic(list: Expression): boolean {
+  return (
+    list.kind === 'named parameter' ||
+    list.kind === 'positional parameter' ||
+    list.kind === 'constant' ||
+    (list.kind === 'array' &&
+      list.items.length >= hashedFrom &&
+      list.items.every(({ kind }) => kind === 'constant'))
+  );
+}
+
+/** Remembers the identities of the last list's items. */
+function hashed(): (value: Value, list: Value) => boolean | null | undefined {
+  let known:
+    | { readonly list: Value; readonly set: Set<string>; readonly others: boolean | null | undefined }
+    | undefined;
+  return (value, list) => {
+    const items = itemsOfValue(list);
+    if (items === undefined || items.length < hashedFrom || value === null) return isIn(value, list);
+    // An array of constants is made anew for each row: its items are the same.
+    if (known === undefined || (known.list !== list && !isSameList(known.list, items))) {
+      const set = new Set(items.filter((item) => item !== null && item !== undefined).map(identityOf));
+      known = { list: items, set, others: noneOf(items) };
+    }
+    return known.set.has(identityOf(value)) && isPlain(value)
+      ? true
+      : isPlain(value)
+        ? known.others
+        : isIn(value, list);
+  };
+}
+
+/** Equality of arrays and objects may be NULL, which identity does not tell. */
+function isPlain(value: Value): boolean {
+  return typeof value !== 'object';
+}
+
+function isSameList(known: Value, items: readonly Value[]): boolean {
+  if (!Array.isArray(known) || known.length !== items.length) return false;
+  return items.every((item, at) => item === (known as readonly Value[])[at]);
+}
+
+function isIn(value: Value, list: Value): boolean | null | undefined {
+  const items = itemsOfValue(list);
+  return items === undefined ? null : among(value, items);
+}
+
+function isWithin(value: Value, list: Value): boolean | null | undefined {
+  const items = descendants(list);
+  return items === undefined ? null : among(value, items);
+}
+
+function among(value: Value, items: readonly Value[]): boolean | null | undefined {
+  if (value !== null) {
+    for (let at = 0; at < items.length; at++) if (equal(value, items[at]) === true) return true;
+  }
+  if (value === null && items.length > 0) return null;
+  return noneOf(items);
+}
+
+/** The answer when no item is equal: NULL or MISSING among them could be. */
+function noneOf(items: readonly Value[]): boolean | null | undefined {
+  if (items.includes(null)) return null;
+  return items.includes(undefined) ? undefined : false;
+}
+
+export function compileConcatenation(node: Concatenation, compiler: Compiling): Evaluate {
+  const operands = node.operands.map((operand) => compiler.parsed(operand));
+  return (row, context) => {
+    let text: string | null = '';
+    for (let at = 0; at < operands.length; at++) {
+      const value = (operands[at] as Evaluate)(row, context);
+      if (value === undefined) return undefined;
+      if (typeof value !== 'string') text = null;
+      else if (text !== null) text += value;
+    }
+    if (text !== null && text.length > textMax) throw sqlError(5035, '||');
+    return text;
+  };
+}
+
+/** Characters of a text that an expression makes. */
+const textMax = 64 * 1024 * 1024;

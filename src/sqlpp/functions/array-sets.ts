@@ -1,0 +1,85 @@
+// Functions that take arrays for sets: items that collate equal count once. Results keep the order in which items first appear.
+import { identityOf } from '../values/identity.ts';
+import { isArray } from '../values/types.ts';
+import type { Value } from '../values/value.ts';
+import { Declarations, type Implementation } from './declaration.ts';
+
+type Items = readonly Value[];
+
+const missing = { nulls: 'missing' } as const;
+
+/** How many of the arrays have each item. */
+function counts(arrays: readonly Items[]): { readonly value: Value; readonly count: number }[] {
+  const found = new Map<string, { value: Value; count: number }>();
+  for (const items of arrays) {
+    for (const [identity, value] of new Map(items.map((item) => [identityOf(item), item]))) {
+      const entry = found.get(identity) ?? { value, count: 0 };
+      entry.count++;
+      found.set(identity, entry);
+    }
+  }
+  return [...found.values()];
+}
+
+const ofArrays =
+  (of: (arrays: readonly Items[]) => Value): Implementation =>
+  (values) =>
+    values.every(isArray) ? of(values as readonly Items[]) : null;
+
+const thatCount =
+  (willDo: (count: number, arrays: number) => boolean): Implementation =>
+  (values, context, memo) =>
+    ofArrays((arrays) =>
+      counts(arrays)
+        .filter(({ count }) => willDo(count, arrays.length))
+        .map(({ value }) => value),
+    )(values, context, memo);
+
+const intersect: Implementation = ofArrays((arrays) =>
+  counts(arrays)
+    .filter(({ value, count }) => count === arrays.length && value !== null && value !== undefined)
+    .map(({ value }) => value),
+);
+
+const except: Implementation = ofArrays(([items = [], others = []]) => {
+  const left = new Set(others.map(identityOf));
+  return items.filter((item) => !left.has(identityOf(item)));
+});
+
+export const arraySets = new Declarations('array')
+  .add(
+    'array_distinct',
+    'array',
+    'The items, equal ones once.',
+    ofArrays((arrays) => counts(arrays).map(({ value }) => value)),
+    missing,
+  )
+  .add(
+    'array_except',
+    'array, array',
+    'The items of the first array that the second does not have.',
+    except,
+    missing,
+  )
+  .add('array_intersect', 'array, array [, array …]', 'The items that all arrays have.', intersect, missing)
+  .add(
+    'array_symdiff',
+    'array, array [, array …]',
+    'The items that exactly one array has.',
+    thatCount((count) => count === 1),
+    { nulls: 'missing', synonyms: ['array_symdiff1'] },
+  )
+  .add(
+    'array_symdiffn',
+    'array, array [, array …]',
+    'The items that an odd number of arrays have.',
+    thatCount((count) => count % 2 === 1),
+    missing,
+  )
+  .add(
+    'array_union',
+    'array, array [, array …]',
+    'The items that any array has.',
+    thatCount(() => true),
+    missing,
+  );

@@ -1,0 +1,280 @@
+// Functions of arrays. What is no array gives NULL.
+import { sqlError } from '../errors/sql-error.ts';
+import { add, divide } from '../values/arithmetic.ts';
+import { collate } from '../values/collation.ts';
+import { equal } from '../values/comparison.ts';
+import { isArray, isNumber } from '../values/types.ts';
+import type { Value } from '../values/value.ts';
+import { arrayStar } from './array-star.ts';
+import { Declarations, type Implementation } from './declaration.ts';
+import { repeatMax } from './strings.ts';
+
+type Items = readonly Value[];
+
+const missing = { nulls: 'missing' } as const;
+
+const ofArray =
+  (of: (items: Items) => Value): Implementation =>
+  ([items]) =>
+    isArray(items) ? of(items) : null;
+
+/** The other arguments are values, NULL among them. */
+const withValues =
+  (of: (items: Items, values: Items) => Value): Implementation =>
+  ([items, ...values]) =>
+    isArray(items) ? of(items, values) : null;
+
+/** NULL as the second argument gives NULL. */
+const withKnown =
+  (of: (items: Items, value: Value) => Value): Implementation =>
+  ([items, value]) =>
+    isArray(items) && value !== null ? of(items, value) : null;
+
+const has = (items: Items, value: Value): boolean => items.some((item) => equal(value, item) === true);
+const isKnown = (value: Value): boolean => value !== null && value !== undefined;
+
+function isInteger(value: Value): value is number {
+  return typeof value === 'number' && Number.isInteger(value);
+}
+
+const average = (items: Items): Value => {
+  const numbers = items.filter(isNumber);
+  return numbers.length === 0 ? null : divide(numbers.reduce<Value>(add, 0), numbers.length);
+};
+
+function flattened(items: Items, depth: number): Items {
+  if (depth === 0) return items;
+  return items.flatMap((item) => (isArray(item) ? flattened(item, depth - 1) : [item]));
+}
+
+const insert: Implementation = ([items, position, ...values]) => {
+  if (!isArray(items) || !isInteger(position)) return null;
+  const at = position < 0 ? items.length + position : position;
+  if (at < 0 || at > items.length) return null;
+  return [...items.slice(0, at), ...values, ...items.slice(at)];
+};
+
+const prepend: Implementation = (values) => {
+  const items = values.at(-1);
+  return isArray(items) ? [...values.slice(0, -1), ...items] : null;
+};
+
+const extreme = (items: Items, sign: 1 | -1): Value => {
+  let found: Value = null;
+  for (const item of items) {
+    if (isKnown(item) && (found === null || collate(item, found) * sign > 0)) found = item;
+  }
+  return found;
+};
+
+const range: Implementation = ([start, end, step = 1]) => {
+  if (!isNumber(start) || !isNumber(end) || !isNumber(step)) return null;
+  const [from, to, by] = [Number(start), Number(end), Number(step)];
+  if (by === 0 || from === to || by > 0 !== from < to) return [];
+  if (!(Math.abs(to - from) / Math.abs(by) <= repeatMax)) throw sqlError(5035, 'ARRAY_RANGE()');
+  const items: number[] = [];
+  for (let value = from; by > 0 ? value < to : value > to; value += by) items.push(value);
+  return items;
+};
+
+const repeat: Implementation = ([value, count]) => {
+  if (!isInteger(count) || count < 0) return null;
+  if (count > repeatMax) throw sqlError(5035, 'ARRAY_REPEAT()');
+  return new Array<Value>(count).fill(value);
+};
+
+const replace: Implementation = ([items, searched, by]) => {
+  if (!isArray(items) || searched === null) return null;
+  return items.map((item) => (equal(searched, item) === true ? by : item));
+};
+
+const remove = (items: Items, values: Items): Items =>
+  items.filter((item) => !values.some((value) => equal(item, value) === true));
+
+/** Those that are not there yet. */
+const put = (items: Items, values: Items): Items => [
+  ...items,
+  ...values.filter((value) => !has(items, value)),
+];
+
+/** Two positions within the array, counted from the end if negative. */
+function twoPositions(
+  items: Value,
+  one: Value,
+  other: Value,
+): readonly [items: Items, one: number, other: number] | null {
+  if (!isArray(items) || !isInteger(one) || !isInteger(other)) return null;
+  const { length } = items;
+  if (one < -length || one >= length || other < -length || other >= length) return null;
+  return [items, (one + length) % length, (other + length) % length];
+}
+
+const swap: Implementation = ([array, one, other]) => {
+  const found = twoPositions(array, one, other);
+  if (found === null) return null;
+  const [items, from, to] = found;
+  return items.with(from, items[to]).with(to, items[from]);
+};
+
+const move: Implementation = ([array, one, other]) => {
+  const found = twoPositions(array, one, other);
+  if (found === null) return null;
+  const [items, from, to] = found;
+  return items.toSpliced(from, 1).toSpliced(to, 0, items[from]);
+};
+
+const binarySearch: Implementation = ([items, value]) => {
+  if (items === undefined) return undefined;
+  if (!isArray(items)) return null;
+  let low = 0;
+  let high = items.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (collate(items[middle], value) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return items.length > 0 && collate(items[low], value) === 0 ? low : -1;
+};
+
+const containsAll = (items: Items, value: Value): boolean =>
+  (isArray(value) ? value : [value]).every((item) => has(items, item));
+const containsAny = (items: Items, value: Value): boolean =>
+  (isArray(value) ? value : [value]).some((item) => has(items, item));
+
+export const arrays = new Declarations('array')
+  .add(
+    'array_append',
+    'array, value [, value …]',
+    'The array with the values behind it.',
+    withValues((items, values) => [...items, ...values]),
+    missing,
+  )
+  .add('array_avg', 'array', 'The average of the numbers; NULL without any.', ofArray(average))
+  .add(
+    'array_binary_search',
+    'array, value',
+    'The position of the value in a sorted array, of several the first; -1 if it is not there.',
+    binarySearch,
+    { nulls: 'own' },
+  )
+  .add(
+    'array_concat',
+    'array, array [, array …]',
+    'The arrays one behind the other.',
+    (values) => (values.every(isArray) ? (values as readonly Items[]).flat() : null),
+    missing,
+  )
+  .add('array_contains', 'array, value', 'Whether the array has the value.', withKnown(has), missing)
+  .add(
+    'array_contains_all',
+    'array, values',
+    'Whether the array has each of the values.',
+    withKnown(containsAll),
+    missing,
+  )
+  .add(
+    'array_contains_any',
+    'array, values',
+    'Whether the array has one of the values.',
+    withKnown(containsAny),
+    missing,
+  )
+  .add(
+    'array_count',
+    'array',
+    'How many items are neither NULL nor MISSING.',
+    ofArray((items) => items.filter(isKnown).length),
+  )
+  .add(
+    'array_flatten',
+    'array, depth',
+    'The items of arrays within the array in their place, down to a depth; negative: all.',
+    ([items, depth]) => (isArray(items) && isInteger(depth) ? flattened(items, depth) : null),
+  )
+  .add(
+    'array_ifnull',
+    'array',
+    'The first item that is neither NULL nor MISSING.',
+    ofArray((items) => items.find(isKnown) ?? null),
+  )
+  .add(
+    'array_insert',
+    'array, position, value [, value …]',
+    'The array with the values at a position, counted from the end if negative.',
+    insert,
+    missing,
+  )
+  .add(
+    'array_length',
+    'array',
+    'How many items the array has.',
+    ofArray((items) => items.length),
+  )
+  .add(
+    'array_max',
+    'array',
+    'The largest item.',
+    ofArray((items) => extreme(items, 1)),
+  )
+  .add(
+    'array_min',
+    'array',
+    'The smallest item that is neither NULL nor MISSING.',
+    ofArray((items) => extreme(items, -1)),
+  )
+  .add('array_move', 'array, from, to', 'The array with the item of one position in another.', move)
+  .add(
+    'array_position',
+    'array, value',
+    'The first position of the value, from 0; -1 if it is not there.',
+    withKnown((items, value) => items.findIndex((item) => equal(value, item) === true)),
+    { nulls: 'missing', synonyms: ['array_pos'] },
+  )
+  .add('array_prepend', 'value [, value …], array', 'The array with the values before it.', prepend, missing)
+  .add(
+    'array_put',
+    'array, value [, value …]',
+    'The array with those values behind it that it does not have.',
+    withValues(put),
+    { synonyms: ['array_add', 'array_upsert'] },
+  )
+  .add('array_range', 'start, end [, step]', 'The numbers from start to below end.', range)
+  .add('array_remove', 'array, value [, value …]', 'The array without these values.', withValues(remove))
+  .add('array_repeat', 'value, count', 'An array with the value so many times.', repeat, missing)
+  .add(
+    'array_replace',
+    'array, searched, by',
+    'The array with one value replaced by another.',
+    replace,
+    missing,
+  )
+  .add(
+    'array_reverse',
+    'array',
+    'The array from its end to its start.',
+    ofArray((items) => items.toReversed()),
+  )
+  .add(
+    'array_sort',
+    'array',
+    'The array in collation order.',
+    ofArray((items) => items.toSorted(collate)),
+  )
+  .add(
+    'array_star',
+    'array',
+    'An object with an array for each member of the objects in the array, as `[*]`.',
+    ([items]) => arrayStar(items),
+  )
+  .add(
+    'array_sum',
+    'array',
+    'The sum of the numbers; 0 without any.',
+    ofArray((items) => items.filter(isNumber).reduce<Value>(add, 0)),
+  )
+  .add(
+    'array_swap',
+    'array, position, position',
+    'The array with the items of two positions exchanged.',
+    swap,
+  );

@@ -1,0 +1,153 @@
+// Functions that choose among their arguments.
+import { collate } from '../values/collation.ts';
+import { equal } from '../values/comparison.ts';
+import { isNumber } from '../values/types.ts';
+import type { Value } from '../values/value.ts';
+import { Declarations, type Implementation } from './declaration.ts';
+
+const own = { nulls: 'own' } as const;
+const withSynonyms = (...synonyms: string[]): { nulls: 'own'; synonyms: string[] } => ({
+  nulls: 'own',
+  synonyms,
+});
+
+/** The first argument that will do, else NULL. */
+const first =
+  (willDo: (value: Value) => boolean): Implementation =>
+  (values) => {
+    const found = values.find(willDo);
+    return found === undefined && !values.some((value) => value === undefined && willDo(value))
+      ? null
+      : found;
+  };
+
+/** The first number that will do. What is no number before it gives NULL; with a MISSING among the others MISSING. */
+const firstNumber =
+  (willDo: (value: number) => boolean): Implementation =>
+  (values) => {
+    let isMissing = false;
+    for (const value of values) {
+      if (value === undefined) isMissing = true;
+      else if (!isNumber(value)) return null;
+      else if (willDo(Number(value))) return value;
+    }
+    return isMissing ? undefined : null;
+  };
+
+/** `result` if both are equal, else the first. */
+const insteadOf =
+  (result: Value): Implementation =>
+  ([value, other]) => {
+    const isEqual = equal(value, other);
+    return isEqual === true ? result : isEqual === false ? value : isEqual;
+  };
+
+const decode: Implementation = ([value, ...others]) => {
+  const otherwise = others.length % 2 === 1 ? others.at(-1) : null;
+  for (let at = 0; at + 1 < others.length; at += 2) {
+    if (collate(value, others[at]) === 0) return others[at + 1];
+  }
+  return otherwise;
+};
+
+const isKnown = (value: Value): boolean => value !== undefined && value !== null;
+
+export const conditional = new Declarations('conditional')
+  .add(
+    'ifmissing',
+    'value, other [, other …]',
+    'The first argument that is not MISSING.',
+    first((value) => value !== undefined),
+    withSynonyms('if_missing'),
+  )
+  .add(
+    'ifnull',
+    'value, other [, other …]',
+    'The first argument that is not NULL.',
+    first((value) => value !== null),
+    withSynonyms('if_null'),
+  )
+  .add(
+    'ifmissingornull',
+    'value, other [, other …]',
+    'The first argument that is neither MISSING nor NULL.',
+    first(isKnown),
+    withSynonyms('if_missing_or_null', 'coalesce'),
+  )
+  .add(
+    'missingif',
+    'value, other',
+    'MISSING if both are equal, else the first.',
+    insteadOf(undefined),
+    withSynonyms('missing_if'),
+  )
+  .add(
+    'nullif',
+    'value, other',
+    'NULL if both are equal, else the first.',
+    insteadOf(null),
+    withSynonyms('null_if'),
+  )
+  .add(
+    'nvl',
+    'value, other',
+    'The first argument if it is neither MISSING nor NULL, else the second.',
+    ([value, other]) => (isKnown(value) ? value : other),
+    own,
+  )
+  .add(
+    'nvl2',
+    'value, if_known, if_unknown',
+    'The second argument if the first is neither MISSING nor NULL, else the third.',
+    ([value, known, unknown]) => (isKnown(value) ? known : unknown),
+    own,
+  )
+  .add(
+    'decode',
+    'value, search, result [, search, result …]',
+    'The result behind the first search that the value equals, else the last argument if one is over, else NULL.',
+    decode,
+    own,
+  )
+  .add(
+    'ifinf',
+    'number, other [, other …]',
+    'The first number that is not infinite.',
+    firstNumber((value) => Math.abs(value) !== Infinity),
+    withSynonyms('if_inf'),
+  )
+  .add(
+    'ifnan',
+    'number, other [, other …]',
+    'The first number that is not NaN.',
+    firstNumber((value) => !Number.isNaN(value)),
+    withSynonyms('if_nan'),
+  )
+  .add(
+    'ifnanorinf',
+    'number, other [, other …]',
+    'The first number that is neither NaN nor infinite.',
+    firstNumber(Number.isFinite),
+    withSynonyms('if_nan_or_inf'),
+  )
+  .add(
+    'nanif',
+    'value, other',
+    'NaN if both are equal, else the first.',
+    insteadOf(Number.NaN),
+    withSynonyms('nan_if'),
+  )
+  .add(
+    'neginfif',
+    'value, other',
+    'Negative infinity if both are equal, else the first.',
+    insteadOf(-Infinity),
+    withSynonyms('neginf_if'),
+  )
+  .add(
+    'posinfif',
+    'value, other',
+    'Infinity if both are equal, else the first.',
+    insteadOf(Infinity),
+    withSynonyms('posinf_if'),
+  );

@@ -1,0 +1,99 @@
+// What a function declares: the parser checks names and numbers of arguments by it, expressions call it, the reference page lists it.
+import type { Value } from '../values/value.ts';
+import type { EvaluationContext } from './context.ts';
+
+/**
+ * What happens before the function sees its arguments. `propagate`: a MISSING argument gives MISSING, else a NULL one NULL. `missing`:
+ * only MISSING is decided. `own`: the function decides all.
+ */
+export type NullRule = 'propagate' | 'missing' | 'own';
+
+/** Something that a place of call keeps between rows, such as a compiled pattern. */
+export interface Memo {
+  key?: unknown;
+  kept?: unknown;
+}
+
+export type Implementation = (values: readonly Value[], context: EvaluationContext, memo: Memo) => Value;
+
+export interface FunctionDeclaration {
+  /** In lower case; others of the same meaning are synonyms. */
+  readonly name: string;
+  readonly synonyms: readonly string[];
+  readonly group: FunctionGroup;
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly nulls: NullRule;
+  /** Two calls with the same arguments may differ: never computed once for all rows, nor indexed. */
+  readonly isVolatile: boolean;
+  /** The evaluation context answers it. */
+  readonly isSpecial: boolean;
+  /** Arguments, as the reference page shows them: `array, value [, value …]`. */
+  readonly signature: string;
+  /** One sentence. */
+  readonly doc: string;
+  readonly run: Implementation;
+}
+
+export type FunctionGroup =
+  | 'array'
+  | 'bit'
+  | 'comparison'
+  | 'conditional'
+  | 'date'
+  | 'json'
+  | 'meta'
+  | 'number'
+  | 'object'
+  | 'operator'
+  | 'pattern'
+  | 'string'
+  | 'token'
+  | 'type';
+
+/** As many as there are. */
+export const many = 32_767;
+
+interface Options {
+  readonly synonyms?: readonly string[];
+  readonly nulls?: NullRule;
+  readonly isVolatile?: boolean;
+  readonly isSpecial?: boolean;
+}
+
+/** Declares functions of one group. The numbers of arguments follow from the signature: `a, b [, c]`, `a, b [, c …]`. */
+export class Declarations {
+  readonly list: FunctionDeclaration[] = [];
+  private readonly group: FunctionGroup;
+
+  constructor(group: FunctionGroup) {
+    this.group = group;
+  }
+
+  add(name: string, signature: string, doc: string, run: Implementation, options: Options = {}): this {
+    this.list.push({
+      name,
+      synonyms: options.synonyms ?? [],
+      group: this.group,
+      ...countsOf(signature),
+      nulls: options.nulls ?? 'propagate',
+      isVolatile: options.isVolatile ?? false,
+      isSpecial: options.isSpecial ?? false,
+      signature,
+      doc,
+      run,
+    });
+    return this;
+  }
+}
+
+function countsOf(signature: string): { minimum: number; maximum: number } {
+  const [required = '', ...optional] = signature.split('[');
+  const count = (text: string): number => text.split(',').filter((part) => /[a-z]/.test(part)).length;
+  const minimum = count(required);
+  const hasMore = optional.some((part) => part.includes('…'));
+  return {
+    minimum,
+    maximum: hasMore ? many : minimum + optional.reduce((sum, part) => sum + count(part), 0),
+  };
+}

@@ -1,0 +1,118 @@
+// Functions of JSON text, sizes and encodings.
+import { sqlError } from '../errors/sql-error.ts';
+import { memberNames } from '../values/collation.ts';
+import { JsonError, parseJsonText } from '../values/json-parse.ts';
+import { jsonText } from '../values/json-text.ts';
+import { isArray, isObject } from '../values/types.ts';
+import { Binary, type Value } from '../values/value.ts';
+import { byteLength } from './bytes.ts';
+import { Declarations, type Implementation } from './declaration.ts';
+import { hashBytes } from './hashing.ts';
+import { toText } from './types.ts';
+
+const own = { nulls: 'own' } as const;
+
+const decode: Implementation = ([text]) => {
+  if (typeof text !== 'string' || text.trim() === '') return null;
+  try {
+    return parseJsonText(text);
+  } catch (error) {
+    if (error instanceof JsonError) return null;
+    throw error;
+  }
+};
+
+const encode = (value: Value): string => (value === undefined ? 'null' : jsonText(value));
+
+const polyLength: Implementation = ([value]) => {
+  if (typeof value === 'string') return byteLength(value);
+  return isArray(value) ? value.length : isObject(value) ? Object.keys(value).length : null;
+};
+
+const len: Implementation = ([value]) => {
+  if (value instanceof Binary) return value.bytes.length;
+  if (typeof value === 'boolean') return 1;
+  if (typeof value === 'number' || typeof value === 'bigint') return String(toText(value)).length;
+  return polyLength([value], undefined as never, {});
+};
+
+/** A pair for each member in all depths, and one for each item of a member that is an array. */
+function pairs(value: Value, list: Value[]): Value[] {
+  if (isArray(value)) for (const item of value) pairs(item, list);
+  else if (isObject(value)) {
+    for (const name of memberNames(value)) {
+      const member = value[name];
+      list.push([name, member]);
+      if (isArray(member)) for (const item of member) list.push([name, item]);
+      pairs(member, list);
+    }
+  }
+  return list;
+}
+
+const base64Decode: Implementation = ([text]) => {
+  if (
+    typeof text !== 'string' ||
+    !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)
+  )
+    return null;
+  const bytes = Buffer.from(text, 'base64');
+  try {
+    return parseJsonText(bytes.toString());
+  } catch (error) {
+    if (error instanceof JsonError) return new Binary(bytes);
+    throw error;
+  }
+};
+
+const base64Encode: Implementation = ([value]) =>
+  Buffer.from(value instanceof Binary ? value.bytes : encode(value)).toString('base64');
+
+const abort: Implementation = ([text]) => {
+  throw sqlError(5011, typeof text === 'string' ? text : encode(text));
+};
+
+export const json = new Declarations('json')
+  .add('json_decode', 'string', 'The value that JSON text stands for; NULL if it is none.', decode, {
+    synonyms: ['decode_json'],
+  })
+  .add('json_encode', 'value', 'The value as JSON text.', ([value]) => encode(value), {
+    nulls: 'own',
+    synonyms: ['encode_json'],
+  })
+  .add(
+    'encoded_size',
+    'value',
+    'How many bytes the value has as JSON text.',
+    ([value]) => byteLength(encode(value)),
+    own,
+  )
+  .add('pairs', 'value', 'Arrays of name and value of all members in all depths.', ([value]) =>
+    isArray(value) || isObject(value) ? pairs(value, []) : null,
+  )
+  .add(
+    'poly_length',
+    'value',
+    'How many bytes, items or members a string, an array or an object has.',
+    polyLength,
+  )
+  .add('len', 'value', 'As POLY_LENGTH, of a boolean 1, of a number the characters of its text.', len)
+  .add('base64_encode', 'value', 'The bytes of the value as JSON text, in base64.', base64Encode, {
+    nulls: 'missing',
+    synonyms: ['base64', 'encode_base64'],
+  })
+  .add(
+    'base64_decode',
+    'string',
+    'The value whose JSON text is in base64; NULL for what is no base64.',
+    base64Decode,
+    { synonyms: ['decode_base64'] },
+  )
+  .add(
+    'hashbytes',
+    'value [, options]',
+    'The hash of a value in hexadecimal; `algorithm` is sha256 unless the options name another.',
+    hashBytes,
+    own,
+  )
+  .add('abort', 'message', 'Ends the statement with error 5011.', abort, own);

@@ -1,0 +1,79 @@
+// MASK: characters of a string replaced by those of a mask. A hole of the mask lets a character through, an injected one is added.
+
+import { isObject } from '../values/types.ts';
+import type { Value, ValueObject } from '../values/value.ts';
+import type { Implementation } from './declaration.ts';
+import { regularExpression } from './patterns.ts';
+
+interface Options {
+  readonly mask: string;
+  readonly hole: string;
+  readonly inject: string;
+  readonly keepsLength: boolean;
+  readonly anchor: Value;
+}
+
+function optionsOf(value: ValueObject): Options {
+  const text = (name: string, otherwise: string): string => {
+    const found = value[name];
+    return typeof found === 'string' ? found : otherwise;
+  };
+  return {
+    mask: text('mask', '') || '********',
+    hole: text('hole', ' '),
+    inject: text('inject', ''),
+    keepsLength: text('length', '').toLowerCase() === 'source',
+    anchor: value['anchor'],
+  };
+}
+
+export const mask: Implementation = ([text, value], _, memo) => {
+  if (typeof text !== 'string' || (value !== undefined && !isObject(value))) return null;
+  const options = optionsOf(value ?? {});
+  const anchor = anchorOf(
+    text,
+    options.anchor,
+    (pattern) => regularExpression(pattern, memo).exec(text)?.index,
+  );
+  if (anchor === undefined || Math.abs(anchor.at) > text.length) return text;
+  return masked(text, options, Math.abs(anchor.at), anchor.isFromEnd || anchor.at < 0);
+};
+
+/** undefined: the text that the mask begins at is not there. */
+function anchorOf(
+  text: string,
+  anchor: Value,
+  find: (pattern: string) => number | undefined,
+): { readonly at: number; readonly isFromEnd: boolean } | undefined {
+  if (typeof anchor === 'number') return { at: Math.trunc(anchor), isFromEnd: false };
+  if (typeof anchor !== 'string' || anchor.toLowerCase() === 'start') return { at: 0, isFromEnd: false };
+  if (anchor.toLowerCase() === 'end') return { at: 0, isFromEnd: true };
+  const at = find(anchor);
+  return at === undefined || text === '' ? undefined : { at, isFromEnd: false };
+}
+
+/** From the end everything is turned round before and after. */
+function masked(text: string, options: Options, skipped: number, isFromEnd: boolean): string {
+  const order = (characters: string[]): string[] => (isFromEnd ? characters.reverse() : characters);
+  const source = order([...text]);
+  const pattern = order([...options.mask]);
+  const injected = options.keepsLength
+    ? pattern.filter((character) => options.inject.includes(character)).length
+    : 0;
+  const length = options.keepsLength ? source.length + injected : pattern.length + skipped;
+  const result = source.slice(0, Math.min(skipped, length));
+  let from = result.length;
+  for (let at = 0; result.length < length; at++) {
+    const character = pattern[at];
+    if (character === undefined) {
+      if (from >= source.length) break;
+      result.push(source[from++] as string);
+    } else if (options.inject.includes(character) && !options.hole.includes(character))
+      result.push(character);
+    else {
+      const original = source[from++];
+      result.push(options.hole.includes(character) && original !== undefined ? original : character);
+    }
+  }
+  return order(result).join('');
+}

@@ -1,0 +1,168 @@
+// Functions of numbers.
+import {
+  add,
+  divide,
+  divideIntegers,
+  integerOf,
+  integerValue,
+  modulo,
+  moduloIntegers,
+  multiply,
+  negate,
+  subtract,
+} from '../values/arithmetic.ts';
+import { isNumber } from '../values/types.ts';
+import type { Value } from '../values/value.ts';
+import { Declarations, type Implementation } from './declaration.ts';
+
+const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
+
+const ofNumber =
+  (of: (value: number) => number): Implementation =>
+  ([value]) =>
+    isNumber(value) ? of(Number(value)) : null;
+
+const ofNumbers =
+  (of: (value: number, other: number) => number): Implementation =>
+  ([value, other]) =>
+    isNumber(value) && isNumber(other) ? of(Number(value), Number(other)) : null;
+
+/** Integers beyond doubles are what they are rounded to. */
+const rounding =
+  (of: (value: number, precision: number) => number): Implementation =>
+  ([value, precision = 0]) => {
+    if (!isNumber(value) || typeof precision !== 'number' || !Number.isInteger(precision)) return null;
+    if (precision >= 0 && integerOf(value) !== undefined) return value;
+    const result = of(Number(value), precision);
+    return Object.is(result, -0) ? 0 : result;
+  };
+
+/** Halves go to the even neighbour, or away from zero. */
+const rounded =
+  (toEven: boolean) =>
+  (value: number, precision: number): number => {
+    if (!Number.isFinite(value)) return value;
+    const power = 10 ** precision;
+    const raised = Math.abs(value) * power + 0.5;
+    const floor = Math.floor(raised);
+    const isOdd = toEven && floor === raised && floor % 2 !== 0;
+    return (Math.sign(value) * (isOdd ? floor - 1 : floor)) / power;
+  };
+
+function truncated(value: number, precision: number): number {
+  const power = 10 ** precision;
+  return Math.trunc(value * power) / power;
+}
+
+const abs: Implementation = ([value]) => {
+  if (typeof value === 'bigint') return integerValue(value < 0n ? -value : value);
+  return typeof value === 'number' ? Math.abs(value) : null;
+};
+
+/** An integer stays what it is. */
+const whole =
+  (of: (value: number) => number): Implementation =>
+  ([value]) =>
+    typeof value === 'bigint' ? value : typeof value === 'number' ? of(value) + 0 : null;
+
+/** With a seed always the same number. */
+const random: Implementation = ([seed], context) => {
+  if (seed === undefined) return context.random();
+  return typeof seed === 'number' && Number.isInteger(seed) ? seeded(seed) : null;
+};
+
+function seeded(seed: number): number {
+  let state = (seed ^ (seed / 2 ** 32)) >>> 0;
+  state = (state + 0x6d2b79f5) >>> 0;
+  let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+}
+
+const folded =
+  (of: (a: Value, b: Value) => Value): Implementation =>
+  (values) =>
+    values.slice(1).reduce(of, values[0]);
+
+const missing = { nulls: 'missing' } as const;
+
+export const numbers = new Declarations('number')
+  .add('abs', 'number', 'The number without its sign.', abs)
+  .add('acos', 'number', 'The arc cosine, in radians.', ofNumber(Math.acos))
+  .add('asin', 'number', 'The arc sine, in radians.', ofNumber(Math.asin))
+  .add('atan', 'number', 'The arc tangent, in radians.', ofNumber(Math.atan))
+  .add('atan2', 'y, x', 'The arc tangent of y / x, in radians.', ofNumbers(Math.atan2))
+  .add('ceil', 'number', 'The smallest integer that is not smaller.', whole(Math.ceil))
+  .add('cos', 'radians', 'The cosine.', ofNumber(Math.cos))
+  .add(
+    'degrees',
+    'radians',
+    'The angle in degrees.',
+    ofNumber((value) => (value * 180) / Math.PI),
+    synonyms('deg'),
+  )
+  .add('e', '', 'The base of natural logarithms.', () => Math.E)
+  .add('exp', 'number', 'e to this power.', ofNumber(Math.exp))
+  .add('floor', 'number', 'The largest integer that is not larger.', whole(Math.floor))
+  .add('ln', 'number', 'The natural logarithm.', ofNumber(Math.log))
+  .add('log', 'number', 'The logarithm to base 10.', ofNumber(Math.log10))
+  .add('nan', '', 'NaN.', () => Number.NaN)
+  .add('neginf', '', 'Negative infinity.', () => -Infinity, synonyms('neg_inf'))
+  .add('pi', '', 'Pi.', () => Math.PI)
+  .add('posinf', '', 'Infinity.', () => Infinity, synonyms('pos_inf', 'inf'))
+  .add(
+    'power',
+    'number, exponent',
+    'The number to this power.',
+    ofNumbers((value, exponent) => (value === 1 ? 1 : value ** exponent)),
+  )
+  .add(
+    'radians',
+    'degrees',
+    'The angle in radians.',
+    ofNumber((value) => (value * Math.PI) / 180),
+    synonyms('rad'),
+  )
+  .add('random', ' [seed]', 'A number from 0 to below 1; with a seed always the same.', random, {
+    isVolatile: true,
+  })
+  .add(
+    'round',
+    'number [, digits]',
+    'The number rounded to so many digits behind the point; halves go to the even neighbour.',
+    rounding(rounded(true)),
+    synonyms('round_even'),
+  )
+  .add(
+    'round_nearest',
+    'number [, digits]',
+    'The number rounded to so many digits behind the point; halves go away from zero.',
+    rounding(rounded(false)),
+  )
+  .add(
+    'sign',
+    'number',
+    '-1, 0 or 1.',
+    ofNumber((value) => (value < 0 ? -1 : value > 0 ? 1 : 0)),
+  )
+  .add('sin', 'radians', 'The sine.', ofNumber(Math.sin))
+  .add('sqrt', 'number', 'The square root.', ofNumber(Math.sqrt))
+  .add('tan', 'radians', 'The tangent.', ofNumber(Math.tan))
+  .add(
+    'trunc',
+    'number [, digits]',
+    'The number cut to so many digits behind the point.',
+    rounding(truncated),
+  )
+  .add('add', 'number, number [, number …]', 'The sum.', folded(add), missing)
+  .add('sub', 'number, number', 'The difference.', ([a, b]) => subtract(a, b))
+  .add('mult', 'number, number [, number …]', 'The product.', folded(multiply), missing)
+  .add('div', 'number, number', 'The quotient; by 0 NULL.', ([a, b]) => divide(a, b))
+  .add('mod', 'number, number', 'The remainder of a division; by 0 NULL.', ([a, b]) => modulo(a, b))
+  .add('idiv', 'number, number', 'The quotient of the integer parts, cut; by 0 NULL.', ([a, b]) =>
+    divideIntegers(a, b),
+  )
+  .add('imod', 'number, number', 'The remainder of the integer parts; by 0 NULL.', ([a, b]) =>
+    moduloIntegers(a, b),
+  )
+  .add('neg', 'number', 'The number with the other sign.', ([value]) => negate(value));

@@ -1,0 +1,162 @@
+// Functions of regular expressions and of LIKE patterns.
+import { sqlError } from '../errors/sql-error.ts';
+import type { Value } from '../values/value.ts';
+import { byteOffset } from './bytes.ts';
+import { Declarations, type Implementation, type Memo } from './declaration.ts';
+import { likePrefix, regularExpression, regularPrefix } from './patterns.ts';
+
+const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
+
+const matching =
+  (of: (text: string, expression: RegExp) => Value, isWhole = false): Implementation =>
+  ([text, pattern], _, memo: Memo) =>
+    typeof text === 'string' && typeof pattern === 'string'
+      ? of(text, regularExpression(pattern, memo, isWhole))
+      : null;
+
+const position = (from: number): Implementation =>
+  matching((text, expression) => {
+    const at = text.search(expression);
+    return at < 0 ? -1 : byteOffset(text, at) + from;
+  });
+
+const replace: Implementation = ([text, pattern, by, count], _, memo) => {
+  if (typeof text !== 'string' || typeof pattern !== 'string' || typeof by !== 'string') return null;
+  if (count !== undefined && (typeof count !== 'number' || !Number.isInteger(count))) return null;
+  let left = count ?? Infinity;
+  return text.replace(regularExpression(pattern, memo), (match) => (left-- > 0 ? by : match));
+};
+
+const matches = matching((text, expression) => {
+  const found = text.match(expression);
+  return found === null ? null : [...found];
+});
+
+const split = matching((text, expression) => {
+  const parts: string[] = [];
+  let start = 0;
+  for (const match of text.matchAll(expression)) {
+    parts.push(text.slice(start, match.index));
+    start = match.index + match[0].length;
+  }
+  if (parts.length === 0) return null;
+  return start < text.length ? [...parts, text.slice(start)] : parts;
+});
+
+/** What stands behind all strings with this prefix; with the whole known, behind the string itself. */
+function stopOf({ prefix, isWhole }: { readonly prefix: string; readonly isWhole: boolean }): Value {
+  if (isWhole) return `${prefix}\0`;
+  const last = prefix.codePointAt(prefix.length - 1);
+  if (last === undefined || last >= 0xd7ff) return [];
+  return prefix.slice(0, -1) + String.fromCodePoint(last + 1);
+}
+
+const ofLike =
+  (of: (pattern: string, escape_: string) => Value): Implementation =>
+  ([pattern, escape_]) => {
+    if (typeof pattern !== 'string' || typeof escape_ !== 'string') return null;
+    if ([...escape_].length !== 1) throw sqlError(5010, 'LIKE: ESCAPE must be a single character');
+    return of(pattern, escape_);
+  };
+
+const ofRegular =
+  (of: (pattern: string) => Value): Implementation =>
+  ([pattern]) =>
+    typeof pattern === 'string' ? of(pattern) : null;
+
+/** The first rest that begins with text. */
+function likeSuffix(pattern: string, escape_: string): string {
+  for (let rest = pattern; rest !== ''; rest = rest.slice(1))
+    if (likePrefix(rest, escape_).prefix !== '') return rest;
+  return '';
+}
+
+function regularSuffix(pattern: string): string {
+  if (pattern.length > 1000) throw sqlError(5035, 'REGEXP_SUFFIX()');
+  for (let rest = pattern; rest !== ''; rest = rest.slice(1))
+    if (regularPrefix(rest).prefix !== '') return rest;
+  return '';
+}
+
+export const patterns = new Declarations('pattern')
+  .add(
+    'regexp_contains',
+    'string, pattern',
+    'Whether part of the string matches.',
+    matching((text, expression) => text.search(expression) >= 0),
+    synonyms('regex_contains', 'contains_regex', 'contains_regexp'),
+  )
+  .add(
+    'regexp_like',
+    'string, pattern',
+    'Whether the whole string matches.',
+    matching((text, expression) => text.search(expression) >= 0, true),
+    synonyms('regex_like'),
+  )
+  .add(
+    'regexp_position',
+    'string, pattern',
+    'Where the first match begins, from 0; -1 without one.',
+    position(0),
+    synonyms(
+      'regexp_pos',
+      'regexp_position0',
+      'regexp_pos0',
+      'regex_position',
+      'regex_pos',
+      'regex_position0',
+      'regex_pos0',
+    ),
+  )
+  .add(
+    'regexp_position1',
+    'string, pattern',
+    'Where the first match begins, from 1; -1 without one.',
+    position(1),
+    synonyms('regexp_pos1', 'regex_position1', 'regex_pos1'),
+  )
+  .add(
+    'regexp_replace',
+    'string, pattern, by [, count]',
+    'The string with all matches, or so many, replaced.',
+    replace,
+    synonyms('regex_replace'),
+  )
+  .add('regexp_matches', 'string, pattern', 'All matches.', matches)
+  .add('regexp_split', 'string, pattern', 'The parts between matches.', split)
+  .add(
+    'regexp_prefix',
+    'pattern',
+    'What every match begins with.',
+    ofRegular((pattern) => regularPrefix(pattern).prefix),
+  )
+  .add(
+    'regexp_stop',
+    'pattern',
+    'What stands behind all strings that can match.',
+    ofRegular((pattern) => stopOf(regularPrefix(pattern))),
+  )
+  .add(
+    'regexp_suffix',
+    'pattern',
+    'The first rest of the pattern that begins with plain text.',
+    ofRegular(regularSuffix),
+  )
+  .add(
+    'like_prefix',
+    'pattern, escape',
+    'What every match begins with.',
+    ofLike((pattern, escape_) => likePrefix(pattern, escape_).prefix),
+  )
+  .add(
+    'like_stop',
+    'pattern, escape',
+    'What stands behind all strings that can match.',
+    ofLike((pattern, escape_) => stopOf(likePrefix(pattern, escape_))),
+  )
+  .add(
+    'like_suffix',
+    'pattern, escape',
+    'The first rest of the pattern that begins with plain text.',
+    ofLike(likeSuffix),
+  );

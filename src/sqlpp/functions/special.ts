@@ -1,0 +1,40 @@
+// Functions that need more than their arguments: the row, the service, the request. Name resolution and the engine answer them.
+import { Declarations, type Implementation } from './declaration.ts';
+
+/** Never run: `isSpecial` leads to the evaluation context. */
+const elsewhere: Implementation = () => null;
+
+const special = { nulls: 'own', isSpecial: true } as const;
+const volatile = { nulls: 'own', isSpecial: true, isVolatile: true } as const;
+
+export const specials = new Declarations('meta')
+  .add(
+    'meta',
+    ' [alias]',
+    'Metadata of a document: id, cas, expiration, flags, type, xattrs.',
+    elsewhere,
+    special,
+  )
+  .add('unnest_position', 'alias', 'The position of an unnested item.', elsewhere, {
+    ...special,
+    synonyms: ['unnest_pos'],
+  })
+  .add('self', '', 'The whole row.', elsewhere, special)
+  .add('version', '', 'The version of the language.', elsewhere, special)
+  .add(
+    'min_version',
+    '',
+    'The lowest version of the language that nodes of the cluster know.',
+    elsewhere,
+    special,
+  )
+  .add('ds_version', '', 'The version of the server.', elsewhere, special)
+  .add('node_name', '', 'The name of the node that runs the statement.', elsewhere, volatile)
+  .add('current_users', '', 'The users of the request.', elsewhere, volatile)
+  .add('uuid', '', 'A new random UUID.', (_, context) => context.uuid(), { nulls: 'own', isVolatile: true })
+  .add('advisor', 'statements', 'Advice on indexes for statements or for a session.', elsewhere, volatile)
+  .add('infer_value', 'value [, options]', 'The schema of a value.', elsewhere, {
+    ...special,
+    synonyms: ['infervalue', 'infer'],
+  })
+  .add('curl', 'url [, options]', 'The answer of a server that the allowlist permits.', elsewhere, volatile);

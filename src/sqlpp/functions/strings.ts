@@ -1,0 +1,265 @@
+// Functions of strings. Positions and lengths count bytes of UTF-8.
+import { sqlError } from '../errors/sql-error.ts';
+import type { Value } from '../values/value.ts';
+import { byteLength, byteOffset, byteSlice, isAscii } from './bytes.ts';
+import { Declarations, type Implementation } from './declaration.ts';
+import { mask } from './mask.ts';
+
+/** Times that something is repeated. */
+export const repeatMax = 16_777_216;
+/** Bytes of a string that a function makes. */
+const textMax = 64 * 1024 * 1024;
+
+const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
+
+/** NULL for what is no string. */
+const ofText =
+  (of: (text: string) => Value): Implementation =>
+  ([text]) =>
+    typeof text === 'string' ? of(text) : null;
+
+const ofTexts =
+  (of: (text: string, other: string) => Value): Implementation =>
+  ([text, other]) =>
+    typeof text === 'string' && typeof other === 'string' ? of(text, other) : null;
+
+/** Lower case first, then a capital where a word begins: a letter behind what is no letter, digit, underscore or quote. */
+function title(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(
+      /(^|[^\p{L}\p{N}_'])(\p{L})/gu,
+      (_, before: string, letter: string) => before + letter.toUpperCase(),
+    );
+}
+
+const space = ' \t\n\f\r';
+
+const trim =
+  (atStart: boolean, atEnd: boolean): Implementation =>
+  ([text, characters = space]) => {
+    if (typeof text !== 'string' || typeof characters !== 'string') return null;
+    const set = new Set(characters);
+    const all = [...text];
+    let start = 0;
+    let end = all.length;
+    while (atStart && start < end && set.has(all[start] as string)) start++;
+    while (atEnd && end > start && set.has(all[end - 1] as string)) end--;
+    return all.slice(start, end).join('');
+  };
+
+const position = (from: number): Implementation =>
+  ofTexts((text, searched) => byteOffset(text, text.indexOf(searched)) + from);
+
+function isInteger(value: Value): value is number {
+  return typeof value === 'number' && Number.isInteger(value);
+}
+
+/** `from` is the position of the first byte. */
+const substring =
+  (from: 0 | 1): Implementation =>
+  ([text, start, length]) => {
+    if (typeof text !== 'string' || !isInteger(start) || (length !== undefined && !isInteger(length)))
+      return null;
+    const size = byteLength(text);
+    const at = start < 0 ? size + start : start > 0 ? start - from : start;
+    if (at < 0 || at >= size || (length !== undefined && length < 0)) return null;
+    return byteSlice(text, at, length === undefined ? size : Math.min(size, at + length));
+  };
+
+const repeat: Implementation = ([text, count]) => {
+  if (typeof text !== 'string' || !isInteger(count) || count < 0) return null;
+  if (count > repeatMax || count * text.length > textMax) throw sqlError(5035, 'REPEAT()');
+  return text.repeat(count);
+};
+
+const replace: Implementation = ([text, searched, by, count]) => {
+  if (typeof text !== 'string' || typeof searched !== 'string' || typeof by !== 'string') return null;
+  if (count !== undefined && !isInteger(count)) return null;
+  const times = count === undefined || count < 0 ? Infinity : count;
+  const parts = searched === '' ? ['', ...text, ''] : text.split(searched);
+  const end = searched === '' ? parts.length - 1 : parts.length;
+  if ((parts.length - 1) * by.length + text.length > textMax) throw sqlError(5035, 'REPLACE()');
+  if (searched === '') {
+    // Before each character and behind the last.
+    const characters = [...text];
+    return (
+      characters.map((character, at) => (at < times ? by : '') + character).join('') +
+      (characters.length < times ? by : '')
+    );
+  }
+  let result = parts[0] as string;
+  for (let at = 1; at < end; at++) result += (at <= times ? by : searched) + (parts[at] as string);
+  return result;
+};
+
+/** Characters with the marks that belong to them. */
+export function reverse(text: string): string {
+  if (isAscii(text)) return [...text].reverse().join('');
+  return (text.match(/\P{M}\p{M}*|\p{M}+/gsu) ?? []).reverse().join('');
+}
+
+const split: Implementation = ([text, separator]) => {
+  if (typeof text !== 'string') return null;
+  if (separator === undefined) return text.split(/\s+/).filter((part) => part !== '');
+  if (typeof separator !== 'string') return null;
+  return separator === '' ? [...text] : text.split(separator);
+};
+
+const pad =
+  (isRight: boolean): Implementation =>
+  ([text, length, filler = ' ']) => {
+    if (
+      typeof text !== 'string' ||
+      !isInteger(length) ||
+      length < 0 ||
+      typeof filler !== 'string' ||
+      filler === ''
+    )
+      return null;
+    if (length > textMax) throw sqlError(5035, isRight ? 'RPAD()' : 'LPAD()');
+    const missing = length - byteLength(text);
+    if (missing <= 0) return byteSlice(text, 0, length);
+    const filled = byteSlice(filler.repeat(Math.ceil(missing / byteLength(filler))), 0, missing);
+    return isRight ? text + filled : filled + text;
+  };
+
+const suffixes: Implementation = ofText((text) => {
+  if (text.length > 16_384) throw sqlError(5035, 'SUFFIXES()');
+  const parts: string[] = [];
+  for (let at = 0; at < text.length; at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1)
+    parts.push(text.slice(at));
+  return parts;
+});
+
+const concat: Implementation = (values) => {
+  if (!values.every((value) => typeof value === 'string')) return null;
+  if (values.reduce((sum, value) => sum + (value as string).length, 0) > textMax)
+    throw sqlError(5035, 'CONCAT()');
+  return values.join('');
+};
+
+/** Strings, and arrays of strings, with the first argument between them. */
+const concat2: Implementation = (values) => {
+  const [separator, ...others] = values;
+  if (typeof separator !== 'string') return null;
+  const parts = others.flat() as Value[];
+  if (parts.includes(undefined)) return undefined;
+  return parts.every((part) => typeof part === 'string') ? parts.join(separator) : null;
+};
+
+export const strings = new Declarations('string')
+  .add('concat', 'string, string [, string …]', 'The strings one behind the other, as `||`.', concat, {
+    nulls: 'missing',
+  })
+  .add(
+    'concat2',
+    'separator, strings [, strings …]',
+    'The strings, and those of arrays, with the separator between them.',
+    concat2,
+    { nulls: 'missing' },
+  )
+  .add(
+    'contains',
+    'string, searched',
+    'Whether the second string stands in the first.',
+    ofTexts((text, searched) => text.includes(searched)),
+  )
+  .add('length', 'string', 'How many bytes of UTF-8 the string has.', ofText(byteLength))
+  .add(
+    'lower',
+    'string',
+    'The string in lower case.',
+    ofText((text) => text.toLowerCase()),
+  )
+  .add(
+    'upper',
+    'string',
+    'The string in upper case.',
+    ofText((text) => text.toUpperCase()),
+  )
+  .add(
+    'title',
+    'string',
+    'The string with a capital at the beginning of each word.',
+    ofText(title),
+    synonyms('initcap'),
+  )
+  .add(
+    'trim',
+    'string [, characters]',
+    'The string without space, or these characters, at both ends.',
+    trim(true, true),
+  )
+  .add(
+    'ltrim',
+    'string [, characters]',
+    'The string without space, or these characters, at its start.',
+    trim(true, false),
+  )
+  .add(
+    'rtrim',
+    'string [, characters]',
+    'The string without space, or these characters, at its end.',
+    trim(false, true),
+  )
+  .add(
+    'lpad',
+    'string, length [, filler]',
+    'The string filled at its start, or cut, to so many bytes.',
+    pad(false),
+  )
+  .add(
+    'rpad',
+    'string, length [, filler]',
+    'The string filled at its end, or cut, to so many bytes.',
+    pad(true),
+  )
+  .add(
+    'position',
+    'string, searched',
+    'Where the second string first stands in the first, from 0; -1 if nowhere.',
+    position(0),
+    synonyms('pos', 'position0', 'pos0'),
+  )
+  .add(
+    'position1',
+    'string, searched',
+    'Where the second string first stands in the first, from 1; 0 if nowhere.',
+    position(1),
+    synonyms('pos1'),
+  )
+  .add('repeat', 'string, count', 'The string so many times.', repeat)
+  .add(
+    'replace',
+    'string, searched, by [, count]',
+    'The string with the second one replaced by the third, everywhere or so many times.',
+    replace,
+  )
+  .add(
+    'reverse',
+    'string',
+    'The string from its end to its start; marks stay behind their letters.',
+    ofText(reverse),
+  )
+  .add('split', 'string [, separator]', 'The parts between separators, or between space.', split)
+  .add(
+    'substr',
+    'string, position [, length]',
+    'The part from a position on, counted from 0, or from the end if negative.',
+    substring(0),
+    synonyms('substr0'),
+  )
+  .add(
+    'substr1',
+    'string, position [, length]',
+    'The part from a position on, counted from 1, or from the end if negative.',
+    substring(1),
+  )
+  .add('suffixes', 'string', 'All that the string ends with, the longest first.', suffixes)
+  .add(
+    'mask',
+    'string [, options]',
+    'The string with characters replaced as the mask of the options tells.',
+    mask,
+  );

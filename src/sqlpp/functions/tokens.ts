@@ -1,0 +1,115 @@
+// Functions that take texts, wherever in a value, apart into words.
+
+import { collate } from '../values/collation.ts';
+import { identityOf } from '../values/identity.ts';
+import { isArray, isObject } from '../values/types.ts';
+import type { Value, ValueObject } from '../values/value.ts';
+import { Declarations, type Implementation } from './declaration.ts';
+import { likePattern, regularExpression } from './patterns.ts';
+
+interface Options {
+  readonly fold: (word: string) => string;
+  readonly splits: boolean;
+  readonly trims: boolean;
+  /** Words with signs in them, such as mail addresses, beside their parts. */
+  readonly specials: boolean;
+  readonly names: boolean;
+}
+
+function optionsOf(value: ValueObject = {}): Options {
+  const { case: folding, split, trim, specials, names } = value;
+  const kind = typeof folding === 'string' ? folding.toLowerCase() : '';
+  return {
+    fold:
+      kind === 'lower'
+        ? (word) => word.toLowerCase()
+        : kind === 'upper'
+          ? (word) => word.toUpperCase()
+          : (word) => word,
+    splits: split !== false,
+    trims: trim !== false,
+    specials: specials === true,
+    names: names !== false,
+  };
+}
+
+function* wordsOf(text: string, options: Options): Iterable<string> {
+  if (!options.splits) {
+    yield options.fold(options.trims ? text.trim() : text);
+    return;
+  }
+  for (const [word] of text.matchAll(/[\p{L}\p{N}]+/gu)) yield options.fold(word);
+  if (!options.specials) return;
+  for (const [part] of text.matchAll(/[^\s()[\]{}]+/gu)) {
+    const trimmed = part.replace(/[^\p{L}\p{N}]+$/u, '');
+    if (trimmed !== '') yield options.fold(trimmed);
+  }
+}
+
+/** Words of strings and names; numbers and the like as they are. */
+function* tokensOf(value: Value, options: Options): Iterable<Value> {
+  if (typeof value === 'string') yield* wordsOf(value, options);
+  else if (isArray(value)) for (const item of value) yield* tokensOf(item, options);
+  else if (isObject(value)) {
+    for (const name of Object.keys(value)) {
+      if (options.names) yield* wordsOf(name, options);
+      yield* tokensOf(value[name], options);
+    }
+  } else if (value !== undefined) yield value;
+}
+
+const tokens: Implementation = ([value, given]) => {
+  if (value === undefined) return undefined;
+  if (given !== undefined && !isObject(given)) return null;
+  const found = new Map<string, Value>();
+  for (const token of tokensOf(value, optionsOf(given))) found.set(identityOf(token), token);
+  return [...found.values()];
+};
+
+const containing =
+  (
+    matcherOf: (searched: Value, memo: Parameters<Implementation>[2]) => ((token: Value) => boolean) | null,
+  ): Implementation =>
+  ([value, searched, given], _, memo) => {
+    if (given !== undefined && !isObject(given)) return null;
+    const matches = matcherOf(searched, memo);
+    if (matches === null) return null;
+    for (const token of tokensOf(value, optionsOf(given))) if (matches(token)) return true;
+    return false;
+  };
+
+const ofText =
+  (test: (text: string) => boolean) =>
+  (token: Value): boolean =>
+    typeof token === 'string' && test(token);
+
+const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
+
+export const tokenFunctions = new Declarations('token')
+  .add('tokens', 'value [, options]', 'All words and other scalars in the value, each once.', tokens, {
+    nulls: 'own',
+  })
+  .add(
+    'contains_token',
+    'value, token [, options]',
+    'Whether the token is among those of the value.',
+    containing((searched) => (token) => collate(token, searched) === 0),
+    synonyms('has_token'),
+  )
+  .add(
+    'contains_token_like',
+    'value, pattern [, options]',
+    'Whether a token of the value is LIKE the pattern.',
+    containing((pattern) => (typeof pattern === 'string' ? ofText(likePattern(pattern, '\\')) : null)),
+  )
+  .add(
+    'contains_token_regexp',
+    'value, pattern [, options]',
+    'Whether a token of the value matches the regular expression as a whole.',
+    containing((pattern, memo) =>
+      typeof pattern === 'string'
+        ? ofText((text) => text.search(regularExpression(pattern, memo, true)) >= 0)
+        : null,
+    ),
+    synonyms('contains_token_regex'),
+  );
