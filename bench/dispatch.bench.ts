@@ -39,6 +39,7 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
     startedMs: 0,
     connections: () => [],
     traffic: noTraffic(),
+    verifyExternal: async () => false,
     loginRefused: () => {},
     limits: () => ({}),
   };

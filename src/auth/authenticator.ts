@@ -24,8 +24,13 @@ export interface KnownIdentity {
 export interface IdentitySource {
   provisioned(): boolean;
   find(name: string): KnownIdentity | null;
+  /** Someone of a domain; without it names are of one domain. */
+  findIn?(name: string, domain: string): KnownIdentity | null;
   onChange(listener: () => void): { stop(): void };
 }
+
+/** Whether an external user has that password. */
+export type VerifyExternal = (name: string, password: string) => Promise<boolean>;
 
 type Attempt = Parameters<Authority['authenticate']>[0];
 
@@ -34,6 +39,7 @@ export class Authenticator implements Authority {
   readonly anonymous: Caller = callerOf({ name: '', domain: 'anonymous' }, []);
   readonly #source: IdentitySource;
   readonly #kdf: Kdf;
+  readonly #verifyExternal: VerifyExternal;
   readonly #throttle: LoginThrottle;
   readonly #memoryKey: Buffer;
   readonly #remembered = new Set<string>();
@@ -43,10 +49,19 @@ export class Authenticator implements Authority {
   #promised: string | null = null;
   /** The credential ids under which cached callers were authenticated. */
   readonly #knownAs = new WeakMap<Caller, string>();
+  /** Of callers that act for somebody else. */
+  readonly #senders = new WeakMap<Caller, Caller>();
 
-  constructor(options: { source: IdentitySource; kdf: Kdf; clock: Clock; random: Random }) {
+  constructor(options: {
+    source: IdentitySource;
+    kdf: Kdf;
+    clock: Clock;
+    random: Random;
+    verifyExternal?: VerifyExternal | undefined;
+  }) {
     this.#source = options.source;
     this.#kdf = options.kdf;
+    this.#verifyExternal = options.verifyExternal ?? (async () => false);
     this.#throttle = new LoginThrottle(options.clock);
     this.#memoryKey = options.random.bytes(32);
   }
@@ -71,12 +86,31 @@ export class Authenticator implements Authority {
     return known && this.#callerOf(known, '');
   }
 
+  impersonated(by: Caller, name: string, domain: string): Caller | null {
+    const known = this.#source.findIn?.(name, domain) ?? null;
+    if (!known) return null;
+    const caller = { ...callerOf(known.identity, known.roles), sender: by.identity };
+    this.#knownAs.set(caller, markOf(known, ''));
+    this.#senders.set(caller, by);
+    return caller;
+  }
+
   whenChanged(caller: Caller, tell: () => void): { stop(): void } {
-    const { name } = caller.identity;
+    const by = this.#senders.get(caller);
+    const watches = [this.#watch(caller, tell), ...(by ? [this.#watch(by, tell)] : [])];
+    return {
+      stop() {
+        for (const watch of watches) watch.stop();
+      },
+    };
+  }
+
+  #watch(caller: Caller, tell: () => void): { stop(): void } {
+    const { name, domain } = caller.identity;
     const before = this.#knownAs.get(caller);
     const subscription = this.#source.onChange(look);
     const stop = () => subscription.stop();
-    const find = () => this.#source.find(name);
+    const find = () => (this.#source.findIn ? this.#source.findIn(name, domain) : this.#source.find(name));
     function look(): void {
       const known = find();
       const isSame =
@@ -114,6 +148,8 @@ export class Authenticator implements Authority {
   async #isRight(known: KnownIdentity | null, attempt: Attempt): Promise<boolean> {
     const { password } = attempt;
     const suspect = this.#throttle.suspects(attempt.remoteAddress);
+    if (known?.identity.domain === 'external')
+      return await this.#verifyExternal(known.identity.name, password);
     if (!known?.password) {
       await this.#turns.run(suspect, () => pretendToCompare(password, this.#kdf));
       return false;

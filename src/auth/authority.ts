@@ -5,6 +5,8 @@ import type { GrantedRole } from './role-rules.ts';
 
 export interface Caller {
   readonly identity: Identity;
+  /** Who really sent the request, where that is somebody else. */
+  readonly sender?: Identity;
   /** False for an identity without any role: it is authenticated but has no permission. */
   readonly hasRoles: boolean;
   /** As granted, for threads of their own that judge by them; left out by tests. */
@@ -22,6 +24,8 @@ export interface Authority {
   readonly anonymous: Caller;
   /** The identity named by a verified client certificate; null if there is none. */
   certified(name: string): Caller | null;
+  /** The identity that a caller acts for; null when there is none of that name in the domain. */
+  impersonated?(by: Caller, name: string, domain: string): Caller | null;
   /** Calls back once when the caller's account is deleted or its credentials or roles change (at once if that has happened). */
   whenChanged?(caller: Caller, tell: () => void): { stop(): void };
   /** Resolves with null for wrong credentials, after a delay that grows with each failure. */

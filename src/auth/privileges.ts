@@ -49,4 +49,6 @@ export interface UserSpec {
   /** `null` for a user without a password, who cannot log in here. */
   scram: { sha1: ScramVerifier; sha256: ScramVerifier; sha512: ScramVerifier } | null;
   grants: Grants;
+  /** The password is checked by somebody else, whom the manager asks. */
+  isExternal?: boolean;
 }

@@ -48,6 +48,9 @@ import { firstConfiguration, ownEntry } from './first-configuration.ts';
 import { IndexesService } from './indexes/indexes.service.ts';
 import { noIndexService } from './indexes/no-index-service.ts';
 import { requestThrottles } from './internal-settings/request-throttles.ts';
+import type { DirectoryServer } from './ldap/directory-server.ts';
+import { ldapRoutes } from './ldap/ldap.routes.ts';
+import { LdapService } from './ldap/ldap.service.ts';
 import type { ProcessFigures } from './metrics/machine-metrics.ts';
 import { managerMetrics } from './metrics/metrics.feature.ts';
 import { nodeNames } from './nodes/node-record.ts';
@@ -72,6 +75,8 @@ export interface MachinePorts {
   issue: Issue;
   /** Sends mail; trusts, besides what the machine trusts, these authorities. */
   mailer: (trusted: () => Promise<readonly string[]>) => Mailer;
+  /** Asks LDAP servers; trusts, besides what the machine trusts, these authorities. */
+  directoryServer: (trusted: () => Promise<readonly string[]>) => DirectoryServer;
   /** Where events are kept. */
   journal: OpenJournal;
   ownNames: readonly string[];
@@ -136,6 +141,8 @@ export interface ClusterManager {
   readonly events: Events['log'];
   /** Told by the data service of a login that failed there. */
   loginRefused(login: { user: string | null; from: string }): void;
+  /** Whether an external user has that password; asked by the data service. */
+  verifyExternal(name: string, password: string): Promise<boolean>;
   /** Reads the configuration, or writes the first one. */
   open(): Promise<void>;
   /** Tells clients where this node really listens, and starts the agent. */
@@ -173,6 +180,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     alerts,
     events: events.log,
     loginRefused: (login) => events.audit.loginRefused(login),
+    verifyExternal: (name, password) => features.ldap.verify(name, password),
     ...lifecycle(options, features),
   };
 }
@@ -187,8 +195,14 @@ function createFeatures(options: ClusterManagerOptions) {
   const { store } = options;
   const view = new ClusterView(store);
   const policy = passwordPolicySetting(store);
+  const ldap = new LdapService({
+    ...{ ...options, settings: new SettingsStore(store) },
+    server: options.directoryServer(() => certificates.service.trusted()),
+  });
+  const verifyExternal = (name: string, password: string) => ldap.verify(name, password);
   const users = createUsers({
     ...options,
+    verifyExternal,
     targets: targetsOf(view),
     passwordPolicy: () => policy.value,
     applied: () => data.caughtUp(accountsMs),
@@ -229,7 +243,8 @@ function createFeatures(options: ClusterManagerOptions) {
     },
   });
   return {
-    ...{ view, policy, users, security, clients, listening, data, events, alerts, alertList, alertWatch },
+    ...{ view, policy, users, ldap, security, clients, listening, data },
+    ...{ events, alerts, alertList, alertWatch },
     certificates: { ...certificates, ready: readiness() },
     indexes: new IndexesService({ ...options, view, door: options.indexes ?? noIndexService }),
     product: productOf(options.release, options.edition),
@@ -256,6 +271,7 @@ function restRoutes(options: ClusterManagerOptions, features: Features): BoundRo
       administrators: users.service,
     }),
     ...users.routes,
+    ...ldapRoutes(features.ldap, options.edition),
     ...passwordPolicyRoutes(policy),
     ...clientAllowlistRoutes({ allowlist: clients, data }),
     ...security.routes,

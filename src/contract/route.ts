@@ -152,7 +152,7 @@ export interface Context {
 export interface Identity {
   readonly name: string;
   /** `anonymous`: no credentials; before provisioning it may call the open routes. */
-  readonly domain: 'admin' | 'local' | 'anonymous';
+  readonly domain: 'admin' | 'local' | 'external' | 'anonymous';
 }
 
 type QueryOf<R extends RouteDefinition> = R['query'] extends Schema ? Output<R['query']> : Form;

@@ -11,6 +11,8 @@ export type Verdict =
   | { readonly kind: 'unauthenticated'; readonly caller: Caller | null }
   | { readonly kind: 'forbidden'; readonly caller: Caller; readonly permission: string };
 
+const impersonate = parsePermission('cluster.admin.security.admin!impersonate') as Permission;
+
 /** A route's access rule with its texts parsed. */
 interface Rule {
   readonly permission: Permission;
@@ -31,16 +33,33 @@ export class AccessGate {
     params: Params,
     credentials: Credentials,
     remoteAddress: string,
+    onBehalfOf?: string,
   ): Promise<Verdict> {
     if (!this.#authority.provisioned()) return this.#beforeProvisioning(route, credentials);
-    const caller = await this.#identify(credentials, remoteAddress);
-    if (!caller) return { kind: 'unauthenticated', caller: null };
+    const sender = await this.#identify(credentials, remoteAddress);
+    if (!sender) return { kind: 'unauthenticated', caller: null };
+    const actsFor = onBehalfOf === undefined ? null : this.#impersonated(sender, onBehalfOf);
+    if (actsFor && !('identity' in actsFor)) return actsFor;
+    const caller = actsFor ?? sender;
     if (route.access.kind === 'anyone') return { kind: 'passed', caller };
     if (caller.identity.domain === 'anonymous' || !caller.hasRoles)
       return { kind: 'unauthenticated', caller };
     const rule = this.#rules.get(route);
     if (!rule || rule.allows(caller, params)) return { kind: 'passed', caller };
     return { kind: 'forbidden', caller, permission: permissionText(fillPermission(rule.permission, params)) };
+  }
+
+  /** Who a request is made for, by its header `cb-on-behalf-of`: the name and the domain in base64, with a colon between. */
+  #impersonated(sender: Caller, header: string): Caller | Verdict {
+    if (sender.identity.domain === 'anonymous') return { kind: 'unauthenticated', caller: sender };
+    if (!sender.permits(impersonate)) {
+      return { kind: 'forbidden', caller: sender, permission: permissionText(impersonate) };
+    }
+    const text = Buffer.from(header, 'base64').toString('utf8');
+    const at = text.lastIndexOf(':');
+    const found =
+      at < 1 ? null : this.#authority.impersonated?.(sender, text.slice(0, at), text.slice(at + 1));
+    return found ?? { kind: 'unauthenticated', caller: null };
   }
 
   #beforeProvisioning(route: RouteDefinition, credentials: Credentials): Verdict {

@@ -9,6 +9,8 @@ export interface ChangeMade {
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
   readonly identity: Identity;
+  /** Who sent the request, where that was on behalf of the identity. */
+  readonly sender?: Identity;
   readonly remoteAddress: string;
   readonly tls: boolean;
 }

@@ -193,7 +193,10 @@ export class Pipeline {
     const { request } = exchange;
     const provisioned = this.#options.authority.provisioned();
     const credentials = credentialsOf(request.headers.authorization, certificateOf(request.socket));
-    const verdict = await this.#gate.judge(route, params, credentials, remoteAddress(request));
+    const onBehalfOf = request.headers['cb-on-behalf-of']?.toString();
+    const verdict = await this.#gate.judge(
+      ...([route, params, credentials, remoteAddress(request), onBehalfOf] as const),
+    );
     exchange.caller = verdict.caller;
     exchange.user = verdict.caller?.identity.name ?? '';
     if (verdict.kind !== 'passed') this.#tellRefused(exchange, route, verdict, credentials);
@@ -275,7 +278,8 @@ export class Pipeline {
     const failed = answer.kind === 'stream' || answer.status >= 400;
     if (route.method === 'GET' || route.changesNothing || onlyAsked || failed) return;
     const { identity, tls } = context;
-    const from = { identity, tls, remoteAddress: context.remoteAddress };
+    const { sender } = exchange.caller ?? {};
+    const from = { identity, tls, remoteAddress: context.remoteAddress, ...(sender && { sender }) };
     this.#options.hooks.audit?.changed({ route, path, query, body, ...from });
   }
 

@@ -204,6 +204,13 @@ export interface KvReport {
   traffic: TrafficFigures;
 }
 
+/** Asks whether an external user has that password. */
+export interface ExternalLogin {
+  id: number;
+  name: string;
+  password: string;
+}
+
 export interface KvAdmin {
   start(options: KvStartOptions): Promise<KvPorts>;
   /**
@@ -212,6 +219,8 @@ export interface KvAdmin {
    */
   apply(desired: KvDesired): Promise<KvReport>;
   report(): Promise<KvReport>;
+  /** Answers a question about an external user. */
+  externalVerdict(id: number, isRight: boolean): Promise<void>;
   /** A key of the default collection, or null when it has none. */
   randomKey(bucket: string): Promise<string | null>;
   /** Begins a compaction and does not wait for it; nothing happens when one is under way or the bucket is not there. */

@@ -81,6 +81,7 @@ export class Node {
       new WorkerKvAdmin({
         ...{ log: log.child('kv'), onLost },
         onLoginRefused: (login) => this.manager.loginRefused(login),
+        verifyExternal: (name, password) => this.manager.verifyExternal(name, password),
       }),
     );
     const dataFolder = options['data-dir'];

@@ -17,6 +17,7 @@ import type { Issue, Issued } from '../../src/cluster/certificates/issue.ts';
 import type { PassphraseSources } from '../../src/cluster/certificates/passphrase.ts';
 import type { Edition, Family, Vocabulary } from '../../src/cluster/config/cluster-state.ts';
 import type { OpenJournal } from '../../src/cluster/events/events.feature.ts';
+import type { DirectoryServer } from '../../src/cluster/ldap/directory-server.ts';
 import { createClusterManager } from '../../src/cluster/manager.ts';
 import type { System } from '../../src/cluster/nodes/system.ts';
 import { aCluster } from './cluster.ts';
@@ -63,6 +64,10 @@ const emptyInbox: Inbox = {
   authorities: async () => ({ folder: '/data/inbox/CA', files: [] }),
   chain: async () => noFile('/data/inbox/chain.pem'),
   key: async () => noFile('/data/inbox/pkey.key'),
+};
+const noDirectory: DirectoryServer = {
+  login: async () => ({ kind: 'failed', reason: 'there is no LDAP server' }),
+  reach: async () => 'there is no LDAP server',
 };
 const noPassphrases: PassphraseSources = {
   run: async () => assert.fail('no script is run'),
@@ -111,6 +116,8 @@ export interface ManagerOptions {
   issue?: Issue;
   /** Default: every mail arrives nowhere. */
   mailer?: Mailer;
+  /** Default: no LDAP server knows anybody. */
+  directoryServer?: DirectoryServer;
   /** Default: events are kept in memory. */
   journal?: OpenJournal;
   inbox?: Inbox;
@@ -134,6 +141,7 @@ export interface Sent {
   from?: string;
   /** `name:password`; null for none. Default: the administrator. */
   as?: string | null;
+  headers?: Record<string, string>;
 }
 
 export async function aManager(options: ManagerOptions = {}) {
@@ -162,6 +170,7 @@ export async function aManager(options: ManagerOptions = {}) {
       remove: async () => {},
     },
     mailer: () => options.mailer ?? { send: async () => ({ sent: true, refused: [], lacking: [] }) },
+    directoryServer: () => options.directoryServer ?? noDirectory,
     inbox: options.inbox ?? emptyInbox,
     passphrases: noPassphrases,
     issue: options.issue ?? (async () => issuedCertificates),
@@ -203,6 +212,7 @@ export async function aManager(options: ManagerOptions = {}) {
         ...(sent.from && { remoteAddress: sent.from }),
         ...(sent.raw !== undefined && { payload: sent.raw }),
         headers: {
+          ...sent.headers,
           ...(credentials !== null && {
             authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
           }),

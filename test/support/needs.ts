@@ -3,12 +3,21 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { slapd } from './ldap-server.ts';
 import { postgresPrograms } from './postgres.ts';
 
 export const chromium = '/usr/bin/chromium';
 
 const probes: Record<
-  'mount' | 'ipv6' | 'compiler' | 'chromium' | 'namespaces' | 'openssl' | 'postgresql' | 'prometheus',
+  | 'mount'
+  | 'ipv6'
+  | 'compiler'
+  | 'chromium'
+  | 'namespaces'
+  | 'openssl'
+  | 'postgresql'
+  | 'prometheus'
+  | 'slapd',
   { reason: string; works: () => unknown }
 > = {
   mount: {
@@ -42,6 +51,10 @@ const probes: Record<
       for (const program of ['prometheus', 'promtool'])
         execFileSync(program, ['--version'], { stdio: 'ignore' });
     },
+  },
+  slapd: {
+    reason: 'needs the LDAP server slapd, as Debian packages it',
+    works: () => existsSync(slapd),
   },
   postgresql: {
     reason: 'needs a PostgreSQL server as Debian packages it',

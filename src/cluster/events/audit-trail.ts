@@ -19,11 +19,12 @@ export class AuditTrail implements Audit {
     this.#deps = deps;
   }
 
-  changed({ route, path, query, body, identity, remoteAddress, tls }: ChangeMade): void {
+  changed({ route, path, query, body, identity, sender, remoteAddress, tls }: ChangeMade): void {
     const sent = { ...redacted(query), ...redacted(body) };
     this.#deps.events.record(changeByRoute(route.id), {
       ...{ operation: route.id, method: route.method, path: path.slice(0, 500) },
       ...{ user: identity.name, domain: identity.domain, from: remoteAddress, encrypted: tls },
+      ...(sender && { real_user: sender.name }),
       ...(Object.keys(sent).length > 0 && { sent }),
     });
   }

@@ -10,6 +10,7 @@ import { RealPassphraseSources } from '../certificates/hosts/passphrase-sources.
 import { FolderInbox } from '../certificates/inbox.adapter.ts';
 import { ownNames } from '../certificates/own-names.adapter.ts';
 import { FolderJournal } from '../events/journal.adapter.ts';
+import { LdapServer } from '../ldap/ldap.adapter.ts';
 import type { MachinePorts } from '../manager.ts';
 import type { ProcessFigures } from '../metrics/machine-metrics.ts';
 import { Machine, memoryLimit } from '../nodes/adapters/machine.adapter.ts';
@@ -30,6 +31,7 @@ export function machinePorts(options: {
     inbox: new FolderInbox(join(dataFolder, 'inbox')),
     passphrases: new RealPassphraseSources(join(dataFolder, 'scripts')),
     issue: issueInProcess,
+    directoryServer: (trusted) => new LdapServer({ trusted }),
     mailer: (trusted) => new SmtpMailer({ trusted }),
     journal: (name, bounds) =>
       new FolderJournal(join(dataFolder, 'events'), name, bounds, (damage) =>

@@ -1,10 +1,16 @@
 // Every setting there is, in the order of the reference page, and what of the answers is no measurement.
 import { bucketParameters } from './bucket-parameters.ts';
 import { clusterSettings } from './cluster-settings.ts';
+import { ldapParameters } from './ldap-parameters.ts';
 import { securitySettings } from './security-settings.ts';
 import type { SettingGroup } from './setting.ts';
 
-export const catalogue: readonly SettingGroup[] = [bucketParameters, ...clusterSettings, ...securitySettings];
+export const catalogue: readonly SettingGroup[] = [
+  bucketParameters,
+  ...clusterSettings,
+  ...securitySettings,
+  ...ldapParameters,
+];
 
 /** Fields that published clients look for and that hold a constant here, with what it means. */
 export const constantFields: readonly { field: string; where: string; value: string; meaning: string }[] = [

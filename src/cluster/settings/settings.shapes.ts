@@ -44,3 +44,22 @@ export const passwordPolicyShape = object({
 export const statsSettingsShape = object({ sendStats: boolean });
 
 export const webSettingsShape = object({ port: integer, username: string });
+
+export const ldapShape = object(
+  {
+    ...each(boolean, 'authenticationEnabled', 'authorizationEnabled', 'serverCertValidation'),
+    hosts: array(string),
+    ...each(
+      integer,
+      'port',
+      'requestTimeout',
+      'maxParallelConnections',
+      'maxCacheSize',
+      'cacheValueLifetime',
+    ),
+    encryption: shape.oneOf('None', 'StartTLSExtension', 'TLS'),
+    userDNMapping: shape.record(string),
+    ...each(string, 'bindDN', 'bindPass'),
+  },
+  { cacert: string },
+);

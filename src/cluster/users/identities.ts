@@ -6,7 +6,7 @@ import type { UserSpec } from '#auth/privileges.ts';
 import type { GrantedRole } from '#auth/role-rules.ts';
 import type { Changing } from '../config/until.ts';
 import { type RoleTargets, stillThere } from './role-targets.ts';
-import type { StoredCredentials, StoredUser, UsersStore } from './users.store.ts';
+import type { StoredCredentials, StoredExternal, StoredUser, UsersStore } from './users.store.ts';
 
 const administratorRoles: readonly GrantedRole[] = [{ role: 'admin', names: [] }];
 
@@ -50,7 +50,14 @@ export class Identities implements IdentitySource, Changing {
     return found;
   }
 
-  rolesOf(user: StoredUser): OriginatedRole[] {
+  /** Someone of a domain: a name can be that of a local user and of an external one. */
+  findIn(name: string, domain: string): KnownIdentity | null {
+    if (domain === 'external') return this.#external(name);
+    const found = this.find(name);
+    return found?.identity.domain === domain ? found : null;
+  }
+
+  rolesOf(user: Pick<StoredUser, 'roles' | 'groups'>): OriginatedRole[] {
     const sources: [string | null, StoredUser['roles']][] = [[null, user.roles]];
     for (const id of user.groups) {
       const group = this.#store.state.groups.find((one) => one.id === id);
@@ -70,7 +77,7 @@ export class Identities implements IdentitySource, Changing {
 
   /** Everyone the data service lets in. Ids of scopes and collections come from the manifests it is to run, by bucket name. */
   specs(manifests: ReadonlyMap<string, Pick<BucketTarget, 'scopes'>>): UserSpec[] {
-    const { administrator, users } = this.#store.state;
+    const { administrator, users, external = [] } = this.#store.state;
     const target = (name: string) => {
       const manifest = manifests.get(name);
       return manifest ? { uuid: '', scopes: manifest.scopes } : null;
@@ -81,7 +88,17 @@ export class Identities implements IdentitySource, Changing {
         const roles = this.rolesOf(user).map((one) => one.role);
         return { ...loginOf(user), grants: compileGrants(roles, target) };
       });
-    return administrator ? [{ ...loginOf(administrator), grants: fullGrants() }, ...specs] : specs;
+    // A local user goes before an external one of the same name.
+    const taken = new Set([administrator?.id, ...users.map(({ id }) => id)]);
+    const externals = external
+      .filter(({ id }) => !taken.has(id))
+      .map((user) => {
+        const roles = this.rolesOf(user).map((one) => one.role);
+        const login = { name: user.id, credentialId: externalCredential(user), scram: null };
+        return { ...login, isExternal: true, grants: compileGrants(roles, target) };
+      });
+    const all = [...specs, ...externals];
+    return administrator ? [{ ...loginOf(administrator), grants: fullGrants() }, ...all] : all;
   }
 
   #look(name: string): KnownIdentity | null {
@@ -94,9 +111,23 @@ export class Identities implements IdentitySource, Changing {
           'local',
           this.rolesOf(user).map((one) => one.role),
         )
-      : null;
+      : this.#external(name);
+  }
+
+  #external(name: string): KnownIdentity | null {
+    const user = this.#store.state.external?.find((one) => one.id === name);
+    if (!user) return null;
+    return {
+      identity: { name, domain: 'external' },
+      password: null,
+      credentialId: externalCredential(user),
+      roles: this.rolesOf(user).map((one) => one.role),
+    };
   }
 }
+
+/** Of nobody else, also when the user is deleted and made anew. */
+const externalCredential = ({ uuid }: StoredExternal): string => `external ${uuid}`;
 
 const loginOf = (stored: StoredCredentials) => ({
   name: stored.id,

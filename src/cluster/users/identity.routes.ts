@@ -19,6 +19,8 @@ export function identityRoutes(deps: UsersRoutesDeps & { readonly targets: RoleT
     bind(contract.ChangeOwnPassword, async ({ body }, { identity }) => {
       if (edition !== 'enterprise') throw refuse.enterpriseOnly();
       const password = service.readPassword(body);
+      if (identity.domain === 'external')
+        throw refuse.text('Changing of password is not allowed for this user.', 404);
       if (identity.domain === 'admin') await service.setAdministrator(identity.name, password);
       else await service.changePassword(identity.name, password);
       return reply.empty();
@@ -69,8 +71,9 @@ function whoAmI({ service, identities }: UsersRoutesDeps, context: Context) {
     // Before there is an administrator, anyone may do what the open routes allow.
     return { id, domain, roles: identities.provisioned() ? [] : [{ role: 'admin' }] };
   }
-  const roles = identities.find(id)?.roles.map(contract.roleRecord) ?? [];
-  const user = domain === 'local' ? service.user(id) : undefined;
+  const roles = identities.findIn(id, domain)?.roles.map(contract.roleRecord) ?? [];
+  const user: contract.AnyUser | undefined =
+    domain === 'external' ? service.externalUser(id) : domain === 'local' ? service.user(id) : undefined;
   if (!user) return { id, domain, roles };
   return {
     id,
@@ -78,7 +81,9 @@ function whoAmI({ service, identities }: UsersRoutesDeps, context: Context) {
     roles,
     ...(user.name !== null && { name: user.name }),
     uuid: user.uuid,
-    password_change_date: new Date(user.passwordChangedMs).toISOString(),
+    ...(user.passwordChangedMs !== undefined && {
+      password_change_date: new Date(user.passwordChangedMs).toISOString(),
+    }),
   };
 }
 

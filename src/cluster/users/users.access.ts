@@ -8,8 +8,8 @@ import type { Context } from '#contract/route.ts';
 
 const seesSecurityRoles = 'cluster.admin.security.admin!read';
 const givesSecurityRoles = 'cluster.admin.security.admin!write';
-const seesLocalUsers = 'cluster.admin.security.local!read';
-const changesLocalUsers = 'cluster.admin.security.local!write';
+
+export type Domain = 'local' | 'external';
 
 /** True for the roles that can see or change security settings: administrators of some kind. */
 export const isSecurityRole = (role: GrantedRole): boolean =>
@@ -17,8 +17,8 @@ export const isSecurityRole = (role: GrantedRole): boolean =>
 
 export const maySeeSecurityRoles = (context: Context): boolean => context.may(seesSecurityRoles);
 
-export function maySeeUser(context: Context, roles: readonly GrantedRole[]): boolean {
-  return context.may(seesLocalUsers) && maySeeRoles(context, roles);
+export function maySeeUser(context: Context, roles: readonly GrantedRole[], domain: Domain): boolean {
+  return context.may(`cluster.admin.security.${domain}!read`) && maySeeRoles(context, roles);
 }
 
 export const maySeeRoles = (context: Context, roles: readonly GrantedRole[]): boolean =>
@@ -37,7 +37,8 @@ export function demandChange(context: Context, roles: readonly GrantedRole[]): v
     demand(context, givesSecurityRoles);
 }
 
-export const demandLocalUsers = (context: Context): void => demand(context, changesLocalUsers);
+export const demandUsersOf = (domain: Domain, context: Context): void =>
+  demand(context, `cluster.admin.security.${domain}!write`);
 
 function demand(context: Context, permission: string): void {
   if (!context.may(permission)) throw refuse.forbidden([permission]);

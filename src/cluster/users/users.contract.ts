@@ -9,7 +9,7 @@ import { defineRoute } from '#contract/route.ts';
 import type { Output } from '#contract/schema.ts';
 import type { OriginatedRole } from './identities.ts';
 import { groupShape, groupsShape, roleShape, userShape, usersShape, whoAmIShape } from './users.shapes.ts';
-import type { StoredGroup, StoredUser } from './users.store.ts';
+import type { StoredExternal, StoredGroup, StoredUser } from './users.store.ts';
 
 const reads = { kind: 'permission', permission: 'cluster.admin.security!read' } as const;
 const writes = { kind: 'permission', permission: 'cluster.admin.security!write' } as const;
@@ -85,7 +85,7 @@ export const PutUser = defineRoute({
   path: '/settings/rbac/users/:domain/:user',
   access: writes,
   bodyKind: 'form',
-  doc: 'Creates or replaces a user: name, password (required for a new one), roles, groups.',
+  doc: 'Creates or replaces a user: name, password (required for a new local one; external users have none here), roles, groups.',
 });
 
 export const ChangeUserPassword = defineRoute({
@@ -185,15 +185,22 @@ export const listedRole = (role: GrantedRole, definition: RoleDefinition) => ({
   desc: definition.description,
 });
 
-export const userRecord = (user: StoredUser, roles: readonly OriginatedRole[]) => ({
+/** An external user has no password here. */
+export type AnyUser = StoredExternal & Partial<Pick<StoredUser, 'passwordChangedMs'>>;
+
+export const domainOf = (user: AnyUser) => (user.passwordChangedMs === undefined ? 'external' : 'local');
+
+export const userRecord = (user: AnyUser, roles: readonly OriginatedRole[]) => ({
   id: user.id,
-  domain: 'local',
+  domain: domainOf(user),
   roles: roles.map(({ role, origins }) => ({ ...roleRecord(role), origins: origins.map(originRecord) })),
   groups: user.groups,
   external_groups: [],
   ...(user.name !== null && { name: user.name }),
   uuid: user.uuid,
-  password_change_date: new Date(user.passwordChangedMs).toISOString(),
+  ...(user.passwordChangedMs !== undefined && {
+    password_change_date: new Date(user.passwordChangedMs).toISOString(),
+  }),
 });
 
 const originRecord = (group: string | null) =>

@@ -5,7 +5,7 @@
 //   createHttpServer({ authority: users.authenticator, routes: [...users.routes, …], … });
 //   new Agent({ users: users.identities, … });
 //   await users.service.setAdministrator(name, password);   // POST /settings/web
-import { Authenticator } from '#auth/authenticator.ts';
+import { Authenticator, type VerifyExternal } from '#auth/authenticator.ts';
 import type { BoundRoute } from '#contract/route.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { Identities } from './identities.ts';
@@ -26,13 +26,17 @@ export interface Users {
 
 export type UsersOptions = Omit<UsersDeps, 'store' | 'identities' | 'passwordSet'> & {
   readonly store: ConfigStore;
+  readonly verifyExternal?: VerifyExternal;
 };
 
 export function createUsers(options: UsersOptions): Users {
   const { kdf, clock, random, targets, edition } = options;
   const store = new UsersStore(options.store);
   const identities = new Identities(store, targets);
-  const authenticator = new Authenticator({ source: identities, kdf, clock, random });
+  const authenticator = new Authenticator({
+    ...{ source: identities, kdf, clock, random },
+    verifyExternal: options.verifyExternal,
+  });
   const service = new UsersService({
     ...options,
     store,

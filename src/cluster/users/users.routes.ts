@@ -2,21 +2,21 @@
 import { allows, type GrantedRole } from '#auth/role-rules.ts';
 import { refuse } from '#contract/errors.ts';
 import { fieldText } from '#contract/field-text.ts';
-import { type BoundRoute, bind, type Context, type Params, type Reply, reply } from '#contract/route.ts';
+import { type BoundRoute, bind, type Context, type Form, type Reply, reply } from '#contract/route.ts';
 import type { Edition } from '../config/cluster-state.ts';
 import type { Identities } from './identities.ts';
 import { pageOf } from './page.ts';
 import {
+  type Domain,
   demandChange,
-  demandLocalUsers,
   demandSight,
+  demandUsersOf,
   maySeeRoles,
   maySeeUser,
   permissionOf,
 } from './users.access.ts';
 import * as contract from './users.contract.ts';
 import type { UsersService } from './users.service.ts';
-import type { StoredUser } from './users.store.ts';
 
 export interface UsersRoutesDeps {
   readonly service: UsersService;
@@ -30,8 +30,10 @@ export function usersRoutes(deps: UsersRoutesDeps): BoundRoute[] {
 
 function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
   const { service, identities } = deps;
-  const rolesOf = (id: string): GrantedRole[] => {
-    const user = service.user(id);
+  const find = (domain: Domain, id: string): contract.AnyUser | undefined =>
+    domain === 'local' ? service.user(id) : service.externalUser(id);
+  const rolesOf = (domain: Domain, id: string): GrantedRole[] => {
+    const user = find(domain, id);
     return user ? identities.rolesOf(user).map((one) => one.role) : [];
   };
   return [
@@ -40,36 +42,43 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
       listUsers(deps, query, context, knownDomain(params['domain'])),
     ),
     bind(contract.ReadUser, ({ params }, context) => {
-      const user = knownDomain(params['domain']) === 'local' ? service.user(params['user'] ?? '') : undefined;
+      const user = find(knownDomain(params['domain']), params['user'] ?? '');
       if (!user) throw refuse.json('Unknown user.', 404);
-      demandSight(context, rolesOf(user.id));
+      demandSight(context, rolesOf(contract.domainOf(user), user.id));
       return reply.json(contract.userRecord(user, identities.rolesOf(user)));
     }),
     bind(contract.PutUser, async ({ params, body }, context) => {
-      const id = localUser(params);
-      const change = service.readUser(id, body);
+      const [domain, id] = [knownDomain(params['domain']), params['user'] ?? ''];
+      const local = domain === 'local' ? service.readUser(id, body) : null;
+      const change = local ?? externalChange(deps, id, body);
       const groupRoles = change.groups.flatMap((group) => service.group(group)?.roles ?? []);
-      demandChange(context, [...rolesOf(id), ...change.roles, ...groupRoles]);
-      demandLocalUsers(context);
-      await service.putUser(id, change);
+      demandChange(context, [...rolesOf(domain, id), ...change.roles, ...groupRoles]);
+      demandUsersOf(domain, context);
+      if (local) await service.putUser(id, local);
+      else await service.putExternal(id, change);
       return reply.json('');
     }),
     bind(contract.ChangeUserPassword, async ({ params, body }, context) => {
       const id = params['user'] ?? '';
-      demandChange(context, rolesOf(id));
-      demandLocalUsers(context);
+      demandChange(context, rolesOf('local', id));
+      demandUsersOf('local', context);
       await service.changePassword(id, service.readPassword(body));
       return reply.empty();
     }),
     bind(contract.DeleteUser, async ({ params }, context) => {
-      const id = params['user'] ?? '';
-      if (knownDomain(params['domain']) !== 'local') throw refuse.json('User was not found.', 404);
-      demandChange(context, rolesOf(id));
-      demandLocalUsers(context);
-      await service.deleteUser(id);
+      const [domain, id] = [knownDomain(params['domain']), params['user'] ?? ''];
+      demandChange(context, rolesOf(domain, id));
+      demandUsersOf(domain, context);
+      if (domain === 'local') await service.deleteUser(id);
+      else await service.deleteExternal(id);
       return reply.json('');
     }),
   ];
+}
+
+function externalChange({ service, edition }: UsersRoutesDeps, id: string, body: Form) {
+  if (edition !== 'enterprise') throw refuse.enterpriseOnly();
+  return service.readExternal(id, body);
 }
 
 function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
@@ -112,13 +121,6 @@ function knownDomain(domain: string | undefined): 'local' | 'external' {
   return domain;
 }
 
-/** The only domain whose users are kept here. */
-function localUser(params: Params): string {
-  if (knownDomain(params['domain']) === 'external')
-    throw refuse.fields({ _: 'External users are not supported' });
-  return params['user'] ?? '';
-}
-
 function listUsers(
   { service, identities }: UsersRoutesDeps,
   query: contract.UserListQuery,
@@ -126,13 +128,19 @@ function listUsers(
   domain: 'local' | 'external' | null,
 ): Reply {
   const wanted = query.permission === undefined ? null : permissionOf(query.permission);
-  const users = (domain === 'external' ? [] : service.users()).filter((user) => {
+  const all: contract.AnyUser[] = [
+    ...(domain === 'external' ? [] : service.users()),
+    ...(domain === 'local' ? [] : service.externalUsers()),
+  ];
+  const users = all.filter((user) => {
     const roles = identities.rolesOf(user).map((one) => one.role);
     return (
-      maySeeUser(context, roles) && (!wanted || allows(roles, wanted)) && matches(user.name, query.substr)
+      maySeeUser(context, roles, contract.domainOf(user)) &&
+      (!wanted || allows(roles, wanted)) &&
+      matches(user.name, query.substr)
     );
   });
-  const record = (user: StoredUser) => contract.userRecord(user, identities.rolesOf(user));
+  const record = (user: contract.AnyUser) => contract.userRecord(user, identities.rolesOf(user));
   const { pageSize } = query;
   if (pageSize === undefined) return reply.json(users.map(record));
   if (domain === null && query.startFrom !== undefined && query.startFromDomain === undefined) {
@@ -145,7 +153,10 @@ function listUsers(
     {
       sortKey: (user) => userSortKey(user, query.sortBy),
       link: linkOf(`/settings/rbac/users${domain === null ? '' : `/${domain}`}`, params),
-      startParams: (user) => ({ ...(domain === null && { startFromDomain: 'local' }), startFrom: user.id }),
+      startParams: (user) => ({
+        ...(domain === null && { startFromDomain: contract.domainOf(user) }),
+        startFrom: user.id,
+      }),
     },
   );
   return reply.json({
@@ -156,9 +167,10 @@ function listUsers(
   });
 }
 
-function userSortKey(user: StoredUser, by: contract.UserListQuery['sortBy']): string {
+function userSortKey(user: contract.AnyUser, by: contract.UserListQuery['sortBy']): string {
   if (by === 'name') return user.name ?? '';
-  if (by === 'password_change_timestamp') return String(user.passwordChangedMs).padStart(16, '0');
+  if (by === 'domain') return contract.domainOf(user);
+  if (by === 'password_change_timestamp') return String(user.passwordChangedMs ?? 0).padStart(16, '0');
   return '';
 }
 

@@ -19,6 +19,7 @@ import type { Identities } from './identities.ts';
 import { type RoleTargets, resolveRoles } from './role-targets.ts';
 import {
   type StoredCredentials,
+  type StoredExternal,
   type StoredGroup,
   type StoredRole,
   type StoredUser,
@@ -106,6 +107,43 @@ export class UsersService {
 
   users(): readonly StoredUser[] {
     return this.#state.users;
+  }
+
+  externalUser(id: string): StoredExternal | undefined {
+    return this.externalUsers().find((user) => user.id === id);
+  }
+
+  externalUsers(): readonly StoredExternal[] {
+    return this.#state.external ?? [];
+  }
+
+  /** Someone without a password here: name, roles, groups. */
+  readExternal(id: string, form: Form): Omit<UserChange, 'password'> {
+    this.#checkUserName(id);
+    const problems: Record<string, string> = unsupported(form, ['name', 'roles', 'groups']);
+    const roles = this.#readRoles(form['roles'] ?? '', problems);
+    const groups = this.#readGroups(form['groups'] ?? '', problems);
+    const name = readText(form, 'name', problems);
+    throwIfAny(problems);
+    return { name, roles, groups };
+  }
+
+  async putExternal(id: string, change: Omit<UserChange, 'password'>): Promise<void> {
+    await this.#deps.store.change((state) => {
+      const { external = [] } = state;
+      const present = external.find((user) => user.id === id);
+      if (!present) this.#checkRoomForUser(state);
+      const uuid = present?.uuid ?? this.#deps.random.uuid();
+      return { ...state, external: withEntry(external, { id, uuid, ...change }) };
+    });
+  }
+
+  async deleteExternal(id: string): Promise<void> {
+    await this.#deps.store.change((state) => {
+      const { external = [] } = state;
+      if (!external.some((user) => user.id === id)) throw noSuchUser();
+      return { ...state, external: withoutEntry(external, id) };
+    });
   }
 
   groups(): readonly StoredGroup[] {
@@ -200,10 +238,10 @@ export class UsersService {
   async deleteGroup(id: string): Promise<void> {
     await this.#change((state) => {
       if (!state.groups.some((group) => group.id === id)) throw refuse.json('Group was not found.', 404);
-      const users = state.users.map((user) =>
-        user.groups.includes(id) ? { ...user, groups: user.groups.filter((one) => one !== id) } : user,
-      );
-      return { ...state, users, groups: withoutEntry(state.groups, id) };
+      const without = <T extends Pick<StoredUser, 'groups'>>(user: T): T =>
+        user.groups.includes(id) ? { ...user, groups: user.groups.filter((one) => one !== id) } : user;
+      const external = (state.external ?? []).map(without);
+      return { ...state, users: state.users.map(without), external, groups: withoutEntry(state.groups, id) };
     });
   }
 
@@ -245,10 +283,10 @@ export class UsersService {
   }
 
   #checkRoomForUser(state: UsersState): void {
-    if (this.#deps.edition === 'community' && state.users.length >= limits.communityUsers) {
+    if (this.#deps.edition === 'community' && usersIn(state) >= limits.communityUsers) {
       throw refuse.fields({ _: 'You cannot create any more users on Community Edition.' });
     }
-    if (state.users.length < limits.users) return;
+    if (usersIn(state) < limits.users) return;
     throw refuse.fields({ _: `There are already ${limits.users} users, which is the limit.` });
   }
 
@@ -298,6 +336,8 @@ function missingGroups(wanted: readonly string[], { groups }: UsersState): strin
 const alreadyProvisioned = () => refuse.fields({ _: 'The cluster is already provisioned' });
 
 const administratorsName = () => refuse.fields({ _: 'This is the name of the administrator.' });
+
+const usersIn = ({ users, external = [] }: UsersState): number => users.length + external.length;
 
 const noSuchUser = () => refuse.json('User was not found.', 404);
 

@@ -9,6 +9,8 @@ export interface UsersState {
   readonly administrator: StoredCredentials | null;
   /** By id, in order. */
   readonly users: readonly StoredUser[];
+  /** By id, in order; older folders lack it. */
+  readonly external?: readonly StoredExternal[];
   readonly groups: readonly StoredGroup[];
 }
 
@@ -26,6 +28,9 @@ export interface StoredUser extends StoredCredentials {
   readonly roles: readonly StoredRole[];
   readonly groups: readonly string[];
 }
+
+/** Someone whose password is kept elsewhere: an LDAP server or a certificate says who it is. */
+export type StoredExternal = Pick<StoredUser, 'id' | 'uuid' | 'name' | 'roles' | 'groups'>;
 
 /** With the ids of what it names: a bucket created anew under an old name does not inherit the roles of the old one. */
 export interface StoredRole extends GrantedRole {

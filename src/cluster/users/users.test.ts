@@ -192,7 +192,9 @@ test('knows two domains and keeps users in one', async () => {
     body: 'Unknown user domain.',
   });
   assert.deepEqual(await call('GET', '/settings/rbac/users/external'), { status: 200, body: [] });
-  assert.equal((await call('PUT', '/settings/rbac/users/external/x', 'roles=admin')).status, 400);
+  assert.equal((await call('PUT', '/settings/rbac/users/external/x', 'roles=admin')).status, 200);
+  assert.deepEqual((await call('GET', '/settings/rbac/users/local')).body, []);
+  assert.equal((await call('GET', '/settings/rbac/users/external')).body[0].id, 'x');
 });
 
 test('takes user names that objects treat specially', async () => {

@@ -152,6 +152,10 @@ function authenticatePlainly(request: Request): Status | Outcome {
     return Status.success;
   }
   const held = connection.later(request, true);
+  if (user?.spec.isExternal) {
+    settleExternal(held, connection, environment, user, given.password);
+    return Outcome.later;
+  }
   const suspect = environment.throttle.suspects(sourceOf(connection.peer));
   environment.turns
     .run(suspect, () => isRightPassword(environment, user, given))
@@ -163,6 +167,32 @@ function authenticatePlainly(request: Request): Status | Outcome {
       () => held.settle(Status.temporaryFailure),
     );
   return Outcome.later;
+}
+
+/** No digest is kept: who checks the password remembers it as long as it may. */
+function settleExternal(
+  held: HeldReply,
+  connection: Client,
+  environment: Environment,
+  asked: UserEntry,
+  password: string,
+): void {
+  const { name, credentialId } = asked.spec;
+  environment.verifyExternal(name, password).then(
+    (isRight) => {
+      const user = isRight ? stillValid(environment, name, credentialId) : undefined;
+      if (user) letIn(held, connection, environment, user);
+      else holdBack(environment, connection.peer, name, held);
+    },
+    () => held.settle(Status.temporaryFailure),
+  );
+}
+
+function letIn(held: HeldReply, connection: Client, environment: Environment, user: UserEntry): void {
+  environment.traffic.logins++;
+  connection.session.authenticate(user, environment.directory);
+  connection.trust(true);
+  held.settle(Status.success);
 }
 
 function settlePlain(
@@ -179,10 +209,7 @@ function settlePlain(
     return;
   }
   user.passwordDigest = digest;
-  environment.traffic.logins++;
-  connection.session.authenticate(user, environment.directory);
-  connection.trust(true);
-  held.settle(Status.success);
+  letIn(held, connection, environment, user);
 }
 
 /** Derives the key for a user who does not exist too, so that both take the same time. */

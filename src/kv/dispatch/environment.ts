@@ -30,6 +30,8 @@ export interface Environment {
   readonly startedMs: number;
   /** Told of each; returns at once. */
   loginRefused(login: RefusedLogin): void;
+  /** Whether an external user has that password: somebody else is asked, which takes a while. */
+  verifyExternal(name: string, password: string): Promise<boolean>;
   connections(): Iterable<Client>;
   /** Counted here, by whoever sees it. */
   readonly traffic: TrafficFigures;

@@ -15,6 +15,7 @@ import { noTraffic } from '../activity.ts';
 import type {
   BucketSpec,
   CompactOrder,
+  ExternalLogin,
   KvAdmin,
   KvDesired,
   KvPorts,
@@ -37,6 +38,7 @@ import { Now } from '../vbucket/now.ts';
 import { BucketHost, type BucketHostOptions, bucketFiles } from './bucket-host.ts';
 import { Clients, freshLimits } from './clients.ts';
 import { diskThreads, freshThreads } from './disk-threads.ts';
+import { ExternalLogins } from './external-logins.ts';
 
 export interface DataServiceOptions {
   clock: Clock;
@@ -47,6 +49,8 @@ export interface DataServiceOptions {
   /** Does what takes too long for this thread; here and later when left out. */
   heavy?: HeavyPerformer;
   loginRefused?: (login: RefusedLogin) => void;
+  /** Asks who knows external users; the answer comes as `externalVerdict`. Without it none of them has a password. */
+  askExternal?: (login: ExternalLogin) => void;
   /** Stands above the wanted state's. */
   connectionsMax?: number;
   withoutSharedBuffer?: boolean;
@@ -73,6 +77,7 @@ export class DataService implements KvAdmin {
   private readonly traffic = noTraffic();
   private readonly heavy: HeavyQueue;
   private threads = diskThreads(freshThreads, 1);
+  private readonly externalLogins: ExternalLogins;
   private stopping = false;
   /** Changes are made one after the other. */
   private last: Promise<unknown> = Promise.resolve();
@@ -80,6 +85,7 @@ export class DataService implements KvAdmin {
   constructor(options: DataServiceOptions) {
     this.options = options;
     this.heavy = new HeavyQueue(options.heavy ?? inlineHeavy(options.clock));
+    this.externalLogins = new ExternalLogins(options.askExternal ?? null);
     const { clientsCome, clock, log } = options;
     const { directory, gate, traffic } = this;
     const tick = () => this.tick();
@@ -112,6 +118,7 @@ export class DataService implements KvAdmin {
       secret: Buffer.from(options.loginSecret ?? random.bytes(32)),
       startedMs: clock.monotonicMs(),
       loginRefused: this.options.loginRefused ?? (() => {}),
+      verifyExternal: (name: string, password: string) => this.externalLogins.ask(name, password),
       connections: () => this.clients.all,
       traffic: this.traffic,
       limits: () => this.limitFigures(),
@@ -128,6 +135,10 @@ export class DataService implements KvAdmin {
     };
     this.bucketOptions = { clock, random, log, now: this.now, disk, folder: `${options.dataDir}/buckets` };
     return await this.listen(options);
+  }
+
+  async externalVerdict(id: number, isRight: boolean): Promise<void> {
+    this.externalLogins.answer(id, isRight);
   }
 
   apply(desired: KvDesired): Promise<KvReport> {

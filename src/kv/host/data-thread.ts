@@ -35,6 +35,7 @@ const service = new DataService({
   processors: availableParallelism(),
   clientsCome: inlineMore,
   loginRefused: (login) => say({ kind: 'login refused', login }),
+  askExternal: (login) => say({ kind: 'external login', login }),
 });
 
 port.on('message', (call: DoorCall) => void answer(call));

@@ -1,6 +1,6 @@
 // What the main thread and the data thread say to each other: calls of the door and their answers, and lines for the log.
 import type { LogLevel } from '#ports/log.ts';
-import type { KvAdmin, RefusedLogin } from '../admin.ts';
+import type { ExternalLogin, KvAdmin, RefusedLogin } from '../admin.ts';
 
 export interface DoorCall {
   id: number;
@@ -18,4 +18,5 @@ export type ThreadMessage =
   | { kind: 'result'; id: number; result: unknown }
   | { kind: 'failure'; id: number; failure: DoorFailure }
   | { kind: 'login refused'; login: RefusedLogin }
+  | { kind: 'external login'; login: ExternalLogin }
   | { kind: 'log'; level: Exclude<LogLevel, 'silent'>; event: string; fields: Record<string, unknown> };

@@ -5,6 +5,7 @@ import type { Log } from '#ports/log.ts';
 import { startWorker } from '#ports/worker.ts';
 import type {
   CompactOrder,
+  ExternalLogin,
   KvAdmin,
   KvDesired,
   KvPorts,
@@ -19,6 +20,8 @@ export interface WorkerKvAdminOptions {
   /** The thread ended without being asked to: nothing is served any more. */
   onLost: (reason: Error) => void;
   onLoginRefused?: (login: RefusedLogin) => void;
+  /** Whether an external user has that password. Without it none has. */
+  verifyExternal?: (name: string, password: string) => Promise<boolean>;
 }
 
 export class WorkerKvAdmin implements KvAdmin {
@@ -53,6 +56,10 @@ export class WorkerKvAdmin implements KvAdmin {
 
   report(): Promise<KvReport> {
     return this.call('report', []);
+  }
+
+  externalVerdict(id: number, isRight: boolean): Promise<void> {
+    return this.call('externalVerdict', [id, isRight]);
   }
 
   randomKey(bucket: string): Promise<string | null> {
@@ -91,10 +98,21 @@ export class WorkerKvAdmin implements KvAdmin {
       this.options.onLoginRefused?.(message.login);
       return;
     }
+    if (message.kind === 'external login') {
+      void this.verify(message.login);
+      return;
+    }
     const answer = this.waiting.get(message.id);
     this.waiting.delete(message.id);
     if (message.kind === 'result') answer?.resolve(message.result);
     else answer?.reject(errorOf(message.failure));
+  }
+
+  /** Answers in any case: a login waits for it. */
+  private async verify({ id, name, password }: ExternalLogin): Promise<void> {
+    const verdict = this.options.verifyExternal?.(name, password) ?? false;
+    const isRight = await Promise.resolve(verdict).catch(() => false);
+    await this.externalVerdict(id, isRight).catch(() => {});
   }
 
   private lose(reason: Error): void {

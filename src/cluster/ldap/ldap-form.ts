@@ -1,0 +1,114 @@
+// The form of the LDAP settings: what is sent replaces what is there, and everything that is wrong is named.
+import { integerOf } from '#base/decimal.ts';
+import { fieldText } from '#contract/field-text.ts';
+import type { Form } from '#contract/route.ts';
+import { Problems } from '../forms/problems.ts';
+import { type DnMapping, encryptions, type LdapSettings, parseDnQuery } from './ldap-settings.ts';
+
+const hostsMax = 16;
+const textBytesMax = 1_024;
+const certificateBytesMax = 64 << 10;
+const ranges = {
+  port: [0, 65_535],
+  requestTimeout: [1, 60_000],
+  maxParallelConnections: [1, 1_000],
+  maxCacheSize: [0, 10_000],
+  cacheValueLifetime: [0, 2 ** 31 - 1],
+} as const satisfies Partial<Record<keyof LdapSettings, readonly [number, number]>>;
+
+export function readLdapForm(form: Form, others: readonly string[] = []): Partial<LdapSettings> {
+  const problems = new Problems();
+  const changes: Partial<LdapSettings> = {};
+  for (const name of Object.keys(form))
+    if (!Object.hasOwn(readers, name) && !others.includes(name)) problems.add(name, fieldText.unsupported);
+  for (const [name, read] of Object.entries(readers)) {
+    const sent = form[name];
+    const outcome = sent === undefined ? { changes: {} } : read(sent);
+    if ('problem' in outcome) problems.add(name, outcome.problem);
+    else Object.assign(changes, outcome.changes);
+  }
+  problems.settle();
+  return changes;
+}
+
+type Read = (sent: string) => { changes: Partial<LdapSettings> } | { problem: string };
+
+const flag =
+  (name: 'authenticationEnabled' | 'serverCertValidation'): Read =>
+  (sent) =>
+    sent === 'true' || sent === 'false'
+      ? { changes: { [name]: sent === 'true' } }
+      : { problem: fieldText.oneOf(['true', 'false']) };
+
+const number =
+  (name: keyof typeof ranges): Read =>
+  (sent) => {
+    const [min, max] = ranges[name];
+    const value = integerOf(sent);
+    if (value === null) return { problem: fieldText.integer };
+    return value >= min && value <= max
+      ? { changes: { [name]: value } }
+      : { problem: fieldText.range(min, max) };
+  };
+
+const text =
+  (name: 'bindDN' | 'bindPass' | 'cacert', bytesMax: number): Read =>
+  (sent) =>
+    Buffer.byteLength(sent) <= bytesMax && !sent.includes('\0')
+      ? { changes: { [name]: sent } }
+      : { problem: `must be a text of at most ${bytesMax} bytes` };
+
+const readers: Readonly<Record<string, Read>> = {
+  authenticationEnabled: flag('authenticationEnabled'),
+  serverCertValidation: flag('serverCertValidation'),
+  authorizationEnabled: (sent) =>
+    sent === 'false'
+      ? { changes: {} }
+      : { problem: 'groups of an LDAP server give no roles in this version' },
+  hosts: readHosts,
+  encryption(sent) {
+    const encryption = encryptions.find((one) => one === sent);
+    return encryption ? { changes: { encryption } } : { problem: fieldText.oneOf(encryptions) };
+  },
+  userDNMapping(sent) {
+    const read = readMapping(sent);
+    return 'problem' in read ? read : { changes: { userDNMapping: read.mapping } };
+  },
+  bindDN: text('bindDN', textBytesMax),
+  bindPass: text('bindPass', textBytesMax),
+  cacert: text('cacert', certificateBytesMax),
+  port: number('port'),
+  requestTimeout: number('requestTimeout'),
+  maxParallelConnections: number('maxParallelConnections'),
+  maxCacheSize: number('maxCacheSize'),
+  cacheValueLifetime: number('cacheValueLifetime'),
+};
+
+function readHosts(sent: string): ReturnType<Read> {
+  const hosts = sent
+    .split(',')
+    .map((one) => one.trim().replace(/^\[(.*)\]$/, '$1'))
+    .filter((one) => one !== '');
+  const isRight = hosts.length <= hostsMax && hosts.every((one) => /^[\w.:-]{1,253}$/.test(one));
+  return isRight
+    ? { changes: { hosts } }
+    : { problem: `must be up to ${hostsMax} names or addresses with commas between` };
+}
+
+function readMapping(sent: string): { mapping: DnMapping | Record<string, never> } | { problem: string } {
+  if (sent === '' || sent === 'None') return { mapping: {} };
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(sent);
+  } catch {
+    return { problem: 'Invalid JSON' };
+  }
+  const { template, query } = (parsed ?? {}) as { template?: unknown; query?: unknown };
+  const value = template ?? query;
+  if (typeof value !== 'string' || (template !== undefined && query !== undefined))
+    return { problem: 'JSON object must contain either query or template' };
+  if (!value.includes('%u')) return { problem: 'Template or query should contain at least one %u' };
+  if (Buffer.byteLength(value) > textBytesMax) return { problem: `must have at most ${textBytesMax} bytes` };
+  if (template !== undefined) return { mapping: { template: value } };
+  return parseDnQuery(value) ? { mapping: { query: value } } : { problem: `Invalid LDAP query '${value}'.` };
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { LdapServerProcess } from '../../../test/support/ldap-server.ts';
+import { needs } from '../../../test/support/needs.ts';
+import { LdapServer } from './ldap.adapter.ts';
+import { freshLdapSettings, type LdapSettings } from './ldap-settings.ts';
+
+const users = [
+  { name: 'jane', password: 'jane-secret' },
+  { name: 'joan', password: 'joan-secret' },
+];
+
+describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
+  let server: LdapServerProcess;
+  before(async () => {
+    server = await LdapServerProcess.start(users);
+  });
+  after(() => server[Symbol.asyncDispose]());
+
+  const ldap = new LdapServer({ trusted: async () => [] });
+  const settings = (changes: Partial<LdapSettings> = {}): LdapSettings => ({
+    ...{ ...freshLdapSettings, authenticationEnabled: true, hosts: ['127.0.0.1'], port: server.port },
+    ...{ userDNMapping: { template: server.template }, ...changes },
+  });
+  const kindOf = async (changes: Partial<LdapSettings>, name = 'jane', password = 'jane-secret') =>
+    (await ldap.login(settings(changes), name, password)).kind;
+
+  it('are right with the right password only, by a template', async () => {
+    assert.deepEqual(await ldap.login(settings(), 'jane', 'jane-secret'), {
+      kind: 'right',
+      dn: 'uid=jane,dc=test',
+    });
+    assert.equal(await kindOf({}, 'jane', 'joan-secret'), 'wrong');
+    assert.equal(await kindOf({}, 'nobody', 'jane-secret'), 'wrong');
+  });
+
+  it('take a name as a name, whatever is in it', async () => {
+    assert.equal(await kindOf({}, 'jane,dc=test', 'jane-secret'), 'wrong');
+    const bindsAs = { bindDN: server.administrator.dn, bindPass: server.administrator.password };
+    const query = { ...bindsAs, userDNMapping: { query: 'dc=test??one?(uid=%u)' } };
+    assert.equal(await kindOf(query), 'right');
+    assert.equal(await kindOf(query, '*'), 'wrong');
+    assert.equal(await kindOf(query, 'jane)(uid=jane'), 'wrong');
+    const both = { ...query, userDNMapping: { query: 'dc=test??one?(|(uid=%u)(uid=joan))' } };
+    assert.equal(await kindOf(both), 'wrong');
+  });
+
+  it('are encrypted on request, by a certificate that is trusted', async () => {
+    const trusts = { hosts: ['localhost'], cacert: server.certificate };
+    assert.equal(await kindOf({ ...trusts, encryption: 'TLS', port: server.tlsPort }), 'right');
+    assert.equal(await kindOf({ ...trusts, encryption: 'StartTLSExtension' }), 'right');
+    for (const encryption of ['TLS', 'StartTLSExtension'] as const) {
+      const port = encryption === 'TLS' ? server.tlsPort : server.port;
+      assert.equal(await kindOf({ hosts: ['localhost'], encryption, port }), 'failed');
+      assert.equal(
+        await kindOf({ hosts: ['localhost'], encryption, port, serverCertValidation: false }),
+        'right',
+      );
+    }
+  });
+
+  it('go to the next host where one does not answer, and fail with a reason where none does', async () => {
+    const hosts = ['localhost.invalid', '127.0.0.1'];
+    assert.equal(await kindOf({ hosts }), 'right');
+    const failed = await ldap.login(settings({ hosts: ['127.0.0.1'], port: 1 }), 'jane', 'jane-secret');
+    assert.ok(failed.kind === 'failed' && /127\.0\.0\.1:1: /.test(failed.reason), JSON.stringify(failed));
+    assert.equal(await ldap.reach(settings()), null);
+    assert.match((await ldap.reach(settings({ bindDN: 'cn=x', bindPass: 'x' }))) ?? '', /./);
+  });
+});

@@ -1,0 +1,127 @@
+// LDAP through ldapts, which is loaded with the first login. One connection a question: nobody else's rights are on it.
+import { getCACertificates } from 'node:tls';
+import type { Client } from 'ldapts';
+import type { DirectoryServer, LoginOutcome } from './directory-server.ts';
+import {
+  type DnMapping,
+  escapedDn,
+  escapedFilter,
+  type LdapSettings,
+  parseDnQuery,
+} from './ldap-settings.ts';
+
+export interface LdapOptions {
+  /** Certificates of authorities that this cluster trusts, besides those of the machine. */
+  trusted: () => Promise<readonly string[]>;
+}
+
+/** The server answered: the next host would answer the same. */
+class Refused extends Error {}
+
+export class LdapServer implements DirectoryServer {
+  readonly #options: LdapOptions;
+
+  constructor(options: LdapOptions) {
+    this.#options = options;
+  }
+
+  async login(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome> {
+    try {
+      const dn = await this.#onSomeHost(settings, (client) => logIn(client, settings, name, password));
+      return { kind: 'right', dn };
+    } catch (error) {
+      const reason = (error as Error).message;
+      return error instanceof Refused ? { kind: 'wrong', reason } : { kind: 'failed', reason };
+    }
+  }
+
+  async reach(settings: LdapSettings): Promise<string | null> {
+    try {
+      await this.#onSomeHost(settings, (client) => bindForQueries(client, settings));
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
+  async #onSomeHost<T>(settings: LdapSettings, act: (client: Client) => Promise<T>): Promise<T> {
+    let failure = new Error('no LDAP host is set');
+    for (const host of settings.hosts) {
+      try {
+        return await this.#on(host, settings, act);
+      } catch (error) {
+        if (error instanceof Refused) throw error;
+        failure = new Error(`${host}:${settings.port}: ${(error as Error).message || 'no connection'}`);
+      }
+    }
+    throw failure;
+  }
+
+  async #on<T>(host: string, settings: LdapSettings, act: (client: Client) => Promise<T>): Promise<T> {
+    const { Client: LdapClient } = await import('ldapts');
+    const { encryption, port, requestTimeout } = settings;
+    const scheme = encryption === 'TLS' ? 'ldaps' : 'ldap';
+    const tls = await this.#tls(settings);
+    const client = new LdapClient({
+      url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      ...{ timeout: requestTimeout, connectTimeout: requestTimeout },
+      ...(encryption === 'TLS' && { tlsOptions: tls }),
+    });
+    try {
+      if (encryption === 'StartTLSExtension') await client.startTLS({ ...tls, host, servername: host });
+      return await act(client);
+    } finally {
+      await client.unbind().catch(() => {});
+    }
+  }
+
+  async #tls({ serverCertValidation, cacert }: LdapSettings) {
+    if (!serverCertValidation) return { rejectUnauthorized: false };
+    const own = cacert === '' ? [] : [cacert];
+    const trusted = await this.#options.trusted();
+    return { ca: [...getCACertificates('default'), ...getCACertificates('system'), ...trusted, ...own] };
+  }
+}
+
+async function logIn(
+  client: Client,
+  settings: LdapSettings,
+  name: string,
+  password: string,
+): Promise<string> {
+  const dn = await dnOf(client, settings, name);
+  await bind(client, dn, password);
+  return dn;
+}
+
+async function bind(client: Client, dn: string, password: string): Promise<void> {
+  const { InvalidCredentialsError, NoSuchObjectError } = await import('ldapts');
+  try {
+    await client.bind(dn, password);
+  } catch (error) {
+    const isWrong = error instanceof InvalidCredentialsError || error instanceof NoSuchObjectError;
+    throw isWrong ? new Refused('the name or the password is wrong') : error;
+  }
+}
+
+async function bindForQueries(client: Client, { bindDN, bindPass }: LdapSettings): Promise<void> {
+  await client.bind(bindDN, bindPass);
+}
+
+async function dnOf(client: Client, settings: LdapSettings, name: string): Promise<string> {
+  const mapping = settings.userDNMapping as Partial<{ template: string; query: string }> & Partial<DnMapping>;
+  if (mapping.template !== undefined) return mapping.template.replaceAll('%u', escapedDn(name));
+  const query = parseDnQuery(mapping.query ?? '');
+  // Without a mapping the name is the distinguished name itself.
+  if (query === null) return name;
+  await bindForQueries(client, settings);
+  const { searchEntries } = await client.search(query.base.replaceAll('%u', escapedDn(name)), {
+    scope: query.scope,
+    filter: query.filter.replaceAll('%u', escapedFilter(name)),
+    ...{ attributes: ['1.1'], sizeLimit: 2 },
+  });
+  const [found, ...others] = searchEntries;
+  if (found === undefined) throw new Refused('no entry has that name');
+  if (others.length > 0) throw new Refused('several entries have that name');
+  return found.dn;
+}

@@ -1,0 +1,61 @@
+// Routes of the LDAP settings and of what tries them.
+import { shape } from '#contract/json-schema.ts';
+import { type Access, defineRoute } from '#contract/route.ts';
+import { ldapShape } from '../settings/settings.shapes.ts';
+import type { LdapSettings } from './ldap-settings.ts';
+
+const read: Access = { kind: 'permission', permission: 'cluster.admin.security!read' };
+const write: Access = { kind: 'permission', permission: 'cluster.admin.security.external!write' };
+const verdict = shape.object(
+  { result: shape.oneOf('success', 'error') },
+  { dn: shape.string, reason: shape.string },
+);
+
+export const GetLdap = defineRoute({
+  id: 'ldap.read',
+  method: 'GET',
+  path: '/settings/ldap',
+  access: read,
+  answer: { json: ldapShape },
+  doc: 'Where the passwords of external users are checked. Passwords are never shown.',
+});
+
+export const ChangeLdap = defineRoute({
+  id: 'ldap.change',
+  method: 'POST',
+  path: '/settings/ldap',
+  access: write,
+  bodyKind: 'form',
+  justValidate: true,
+  answer: { json: ldapShape },
+  doc: 'Changes the LDAP settings that are sent and keeps the others.',
+});
+
+export const TryLdapConnection = defineRoute({
+  id: 'ldap.try_connection',
+  method: 'POST',
+  path: '/settings/ldap/validate/connectivity',
+  access: write,
+  bodyKind: 'form',
+  changesNothing: true,
+  answer: { json: verdict },
+  doc: 'Connects to the LDAP server by the present settings and those in the form, which are not kept.',
+});
+
+export const TryLdapLogin = defineRoute({
+  id: 'ldap.try_login',
+  method: 'POST',
+  path: '/settings/ldap/validate/authentication',
+  access: write,
+  bodyKind: 'form',
+  changesNothing: true,
+  answer: { json: verdict },
+  doc: 'Logs `authUser` in with `authPass` by the present settings and those in the form, which are not kept.',
+});
+
+const hidden = '**********';
+
+export function shownLdap({ bindPass, cacert, ...settings }: LdapSettings) {
+  const secret = bindPass === '' ? '' : hidden;
+  return { ...settings, authorizationEnabled: false, bindPass: secret, ...(cacert !== '' && { cacert }) };
+}

@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { aManager } from '../../../test/support/manager.ts';
+import { checkSettings, managerTarget, refusals } from '../../../test/support/settings-suite.ts';
+import type { DirectoryServer, LoginOutcome } from './directory-server.ts';
+import type { LdapSettings } from './ldap-settings.ts';
+
+const users = '/settings/rbac/users';
+const on = { authenticationEnabled: 'true', hosts: 'h', userDNMapping: '{"template":"uid=%u"}' };
+
+class FakeDirectory implements DirectoryServer {
+  readonly asked: string[] = [];
+  settings: LdapSettings | null = null;
+  async login(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome> {
+    this.asked.push(name);
+    this.settings = settings;
+    return password === `${name}-secret` ? { kind: 'right', dn: name } : { kind: 'wrong', reason: 'wrong' };
+  }
+  async reach(settings: LdapSettings): Promise<string | null> {
+    return settings.hosts.length > 0 ? null : 'no LDAP host is set';
+  }
+}
+
+async function aDirectory() {
+  const directory = new FakeDirectory();
+  const node = await aManager({ directoryServer: directory });
+  const put = (name: string, roles: string, domain = 'external') =>
+    node.request(`${users}/${domain}/${name}`, {
+      method: 'PUT',
+      form: { roles, ...(domain === 'local' && { password: 'local-secret' }) },
+    });
+  const whoami = async (as: string) => {
+    let answer: Awaited<ReturnType<typeof node.request>> | undefined;
+    void node.request('/whoami', { as }).then((it) => {
+      answer = it;
+    });
+    // A refused login is answered late.
+    while (answer === undefined) {
+      node.clock.advance(100);
+      await new Promise(setImmediate);
+    }
+    const { status, body } = answer;
+    return status === 200 ? [status, body.id, body.domain] : [status];
+  };
+  return { ...node, directory, put, whoami };
+}
+
+describe('external users', () => {
+  it('are stored, listed, read and deleted beside local ones', async () => {
+    const { request, put } = await aDirectory();
+    assert.equal((await put('jane', 'ro_admin')).status, 200);
+    await put('kim', 'ro_admin', 'local');
+    const { uuid, ...jane } = (await request(`${users}/external/jane`)).body;
+    assert.match(uuid, /^[0-9a-f-]{36}$/);
+    const roles = [{ role: 'ro_admin', origins: [{ type: 'user' }] }];
+    assert.deepEqual(jane, { id: 'jane', domain: 'external', roles, groups: [], external_groups: [] });
+    const listed = async (path: string) =>
+      (await request(path)).body.map(({ id, domain }: Record<string, string>) => `${domain} ${id}`);
+    assert.deepEqual(await listed(users), ['local kim', 'external jane']);
+    assert.deepEqual(await listed(`${users}/external`), ['external jane']);
+    const password = { method: 'PUT', form: { roles: '', password: 'secret' } } as const;
+    assert.deepEqual((await request(`${users}/external/x`, password)).body.errors, {
+      password: 'Unsupported key',
+    });
+    assert.equal((await request(`${users}/external/jane`, { method: 'DELETE' })).status, 200);
+    assert.equal((await request(`${users}/external/jane`)).status, 404);
+    assert.equal((await request(`${users}/external/jane`, { method: 'DELETE' })).status, 404);
+  });
+
+  it('log in by the answer of the directory, which is remembered for a while', async () => {
+    const { request, put, whoami, directory, clock } = await aDirectory();
+    await put('jane', 'ro_admin');
+    assert.deepEqual(await whoami('jane:jane-secret'), [401]);
+    assert.deepEqual(directory.asked, []);
+    await request('/settings/ldap', { form: on });
+    assert.deepEqual(await whoami('jane:jane-secret'), [200, 'jane', 'external']);
+    assert.deepEqual(await whoami('jane:jane-secret'), [200, 'jane', 'external']);
+    assert.equal(directory.asked.length, 1);
+    clock.advance(300_000);
+    await whoami('jane:jane-secret');
+    assert.equal(directory.asked.length, 2);
+    await request('/settings/ldap', { form: { port: '390' } });
+    await whoami('jane:jane-secret');
+    assert.equal(directory.asked.length, 3);
+    assert.equal((await request('/pools/default', { as: 'jane:jane-secret' })).status, 200);
+    await request(`${users}/external/jane`, { method: 'DELETE' });
+    assert.deepEqual(await whoami('jane:jane-secret'), [401]);
+  });
+
+  it('never log in without a password, nor in the place of a local user of their name', async () => {
+    const { request, put, whoami, directory } = await aDirectory();
+    await request('/settings/ldap', { form: on });
+    await put('jane', 'admin');
+    await put('jane', 'ro_admin', 'local');
+    assert.deepEqual(await whoami('jane:jane-secret'), [401]);
+    assert.deepEqual(await whoami('jane:local-secret'), [200, 'jane', 'local']);
+    await request(`${users}/local/jane`, { method: 'DELETE' });
+    assert.deepEqual(await whoami('jane:'), [401]);
+    assert.deepEqual(directory.asked, []);
+  });
+
+  it('are the business of who administers external users', async () => {
+    const { request, put } = await aDirectory();
+    for (const half of ['local', 'external']) await put(half, `security_admin_${half}`, 'local');
+    const status = async (half: string, domain: string) => {
+      const form = { roles: '', ...(domain === 'local' && { password: 'local-secret' }) };
+      return (await request(`${users}/${domain}/new`, { method: 'PUT', form, as: `${half}:local-secret` }))
+        .status;
+    };
+    assert.deepEqual([await status('local', 'local'), await status('local', 'external')], [200, 403]);
+    assert.deepEqual([await status('external', 'local'), await status('external', 'external')], [403, 200]);
+  });
+});
+
+describe('requests on behalf of another user', () => {
+  const header = (text: string) => ({ 'cb-on-behalf-of': Buffer.from(text).toString('base64') });
+
+  it('have the rights of that user, when a full administrator sends them', async () => {
+    const { request, put } = await aDirectory();
+    await put('jane', 'ro_admin');
+    await put('kim', 'cluster_admin', 'local');
+    const ask = (path: string, text: string, as = 'Administrator:password') =>
+      request(path, { as, headers: header(text) });
+    for (const [name, domain] of [
+      ['jane', 'external'],
+      ['kim', 'local'],
+    ] as const) {
+      const { body } = await ask('/whoami', `${name}:${domain}`);
+      assert.deepEqual([body.id, body.domain], [name, domain]);
+    }
+    assert.equal((await ask('/internalSettings', 'jane:external')).status, 403);
+    assert.equal((await ask('/internalSettings', 'kim:local')).status, 200);
+    assert.equal((await ask('/whoami', 'kim:external')).status, 401);
+    assert.equal((await ask('/whoami', 'nobody:local')).status, 401);
+    assert.equal((await ask('/whoami', 'kim')).status, 401);
+    const refused = await ask('/whoami', 'Administrator:admin', 'kim:local-secret');
+    assert.deepEqual(
+      [refused.status, refused.body.permissions],
+      [403, ['cluster.admin.security.admin!impersonate']],
+    );
+    assert.equal((await request('/pools', { as: null, headers: header('kim:local') })).status, 401);
+  });
+
+  it('name both users in the audit trail', async () => {
+    const { request, put } = await aDirectory();
+    await put('kim', 'cluster_admin', 'local');
+    const form = { sendStats: 'true' };
+    assert.equal((await request('/settings/stats', { form, headers: header('kim:local') })).status, 200);
+    const { extra_attributes } = (await request('/events')).body.events.at(-1);
+    assert.deepEqual([extra_attributes.user, extra_attributes.real_user], ['kim', 'Administrator']);
+  });
+});
+
+describe('the LDAP settings', () => {
+  it('keep every parameter over restarts and refuse each wrong one by its name', async (t) => {
+    await using target = await managerTarget();
+    const truth = 'The value must be one of the following: [true,false]';
+    const flag = (name: string) => ({
+      ...{
+        name,
+        good: [
+          ['true', true],
+          ['false', false],
+        ] as const,
+      },
+      ...{
+        bad: [
+          ['', truth],
+          ['1', truth],
+        ] as const,
+        missing: { reads: false },
+      },
+    });
+    const whole = (name: string, min: number, max: number) => {
+      const range = `The value must be in range from ${min} to ${max}`;
+      return {
+        ...{
+          name,
+          good: [
+            [`${min}`, min],
+            [`${max}`, max],
+          ] as const,
+          missing: { reads: max },
+        },
+        bad: [
+          [`${min - 1}`, range],
+          [`${max + 1}`, range],
+          ['x', 'The value must be an integer'],
+        ] as const,
+      };
+    };
+    const hosts = 'must be up to 16 names or addresses with commas between';
+    await checkSettings(t, target, {
+      ...{ write: '/settings/ldap', read: '/settings/ldap', base: {}, refusal: refusals.fields },
+      parameters: [
+        flag('authenticationEnabled'),
+        flag('serverCertValidation'),
+        whole('port', 0, 65_535),
+        whole('requestTimeout', 1, 60_000),
+        whole('maxParallelConnections', 1, 1_000),
+        whole('maxCacheSize', 0, 10_000),
+        whole('cacheValueLifetime', 0, 2 ** 31 - 1),
+        {
+          name: 'hosts',
+          good: [
+            ['a, b', ['a', 'b']],
+            ['::1', ['::1']],
+          ],
+          bad: [
+            ['a b', hosts],
+            [Array.from({ length: 17 }, () => 'h').join(), hosts],
+          ],
+          missing: { reads: ['::1'] },
+        },
+        {
+          name: 'encryption',
+          good: [
+            ['TLS', 'TLS'],
+            ['None', 'None'],
+          ],
+          bad: [['tls', 'The value must be one of the following: [None,StartTLSExtension,TLS]']],
+          missing: { reads: 'None' },
+        },
+        {
+          name: 'userDNMapping',
+          good: [
+            ['{"template":"uid=%u"}', { template: 'uid=%u' }],
+            ['{"query":"dc=x??sub?(uid=%u)"}', { query: 'dc=x??sub?(uid=%u)' }],
+          ],
+          bad: [
+            ['{', 'Invalid JSON'],
+            ['{}', 'JSON object must contain either query or template'],
+            ['{"template":"uid=x"}', 'Template or query should contain at least one %u'],
+          ],
+          missing: { reads: { query: 'dc=x??sub?(uid=%u)' } },
+        },
+        {
+          name: 'bindPass',
+          good: [
+            ['', ''],
+            ['secret', '**********'],
+          ],
+          bad: [],
+          missing: { reads: '**********' },
+        },
+        {
+          name: 'authorizationEnabled',
+          good: [['false', false]],
+          bad: [['true', 'groups of an LDAP server give no roles in this version']],
+          missing: { reads: false },
+        },
+      ],
+    });
+  });
+
+  it('are tried without being kept, and hide the password everywhere', async () => {
+    const { request, store, directory } = await aDirectory();
+    await request('/settings/ldap', { form: { ...on, bindPass: 'pl4nted-secret' } });
+    assert.doesNotMatch(JSON.stringify(await store.list('')), /pl4nted/);
+    assert.doesNotMatch(JSON.stringify((await request('/events')).body), /pl4nted/);
+    const validate = async (what: string, form: Record<string, string>) =>
+      (await request(`/settings/ldap/validate/${what}`, { form })).body;
+    assert.deepEqual(await validate('connectivity', { hosts: '' }), {
+      result: 'error',
+      reason: 'no LDAP host is set',
+    });
+    assert.deepEqual(await validate('connectivity', { port: '1' }), { result: 'success' });
+    const login = { authUser: 'jane', authPass: 'jane-secret', port: '7' };
+    assert.deepEqual(await validate('authentication', login), { result: 'success', dn: 'jane' });
+    assert.deepEqual([directory.settings?.port, directory.settings?.bindPass], [7, 'pl4nted-secret']);
+    assert.deepEqual(await validate('authentication', { ...login, authPass: 'x' }), {
+      result: 'error',
+      reason: 'wrong',
+    });
+    assert.equal((await request('/settings/ldap')).body.port, 389);
+  });
+
+  it('are of the enterprise edition', async () => {
+    const { request } = await aManager({ edition: 'community' });
+    assert.equal((await request('/settings/ldap')).status, 400);
+    assert.equal((await request(`${users}/external/x`, { method: 'PUT', form: { roles: '' } })).status, 400);
+  });
+});

@@ -1,0 +1,41 @@
+import { refuse } from '#contract/errors.ts';
+import { fieldText } from '#contract/field-text.ts';
+import { type BoundRoute, bind, reply } from '#contract/route.ts';
+import type { Edition } from '../config/cluster-state.ts';
+import * as contract from './ldap.contract.ts';
+import type { LdapService } from './ldap.service.ts';
+import { readLdapForm } from './ldap-form.ts';
+
+export function ldapRoutes(service: LdapService, edition: Edition): BoundRoute[] {
+  const demandEnterprise = () => {
+    if (edition !== 'enterprise') throw refuse.enterpriseOnly();
+  };
+  return [
+    bind(contract.GetLdap, async () => {
+      demandEnterprise();
+      return reply.json(contract.shownLdap(await service.read()));
+    }),
+    bind(contract.ChangeLdap, async ({ body, justValidate }) => {
+      demandEnterprise();
+      const changes = readLdapForm(body);
+      return reply.json(
+        contract.shownLdap(justValidate ? await service.read() : await service.change(changes)),
+      );
+    }),
+    bind(contract.TryLdapConnection, async ({ body }) => {
+      demandEnterprise();
+      const reason = await service.tryConnection(readLdapForm(body));
+      return reply.json(reason === null ? { result: 'success' } : { result: 'error', reason });
+    }),
+    bind(contract.TryLdapLogin, async ({ body }) => {
+      demandEnterprise();
+      const changes = readLdapForm(body, ['authUser', 'authPass']);
+      const { authUser, authPass } = body;
+      if (authUser === undefined || authPass === undefined)
+        throw refuse.fields({ [authUser === undefined ? 'authUser' : 'authPass']: fieldText.required });
+      const outcome = await service.tryLogin(changes, authUser, authPass);
+      if (outcome.kind === 'right') return reply.json({ result: 'success', dn: outcome.dn });
+      return reply.json({ result: 'error', reason: outcome.reason });
+    }),
+  ];
+}

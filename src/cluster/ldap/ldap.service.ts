@@ -1,0 +1,107 @@
+// Logins of external users: settings, the question to the LDAP server, and a memory of right answers.
+import { createHmac } from 'node:crypto';
+import type { SecretBox } from '#auth/secret-box.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { SettingsStore } from '../config/settings.store.ts';
+import type { DirectoryServer, LoginOutcome } from './directory-server.ts';
+import { freshLdapSettings, type LdapSettings } from './ldap-settings.ts';
+
+const key = 'ldap';
+const purpose = 'ldap/bind';
+const waitingMax = 1_000;
+
+export interface LdapDeps {
+  settings: SettingsStore;
+  secrets: SecretBox;
+  server: DirectoryServer;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+interface StoredLdap extends Omit<LdapSettings, 'bindPass'> {
+  sealedPass: string;
+}
+
+const { bindPass: _none, ...freshOpen } = freshLdapSettings;
+const freshStored: StoredLdap = { ...freshOpen, sealedPass: '' };
+
+export class LdapService {
+  readonly #deps: LdapDeps;
+  /** When the answer for a name and password was right, by their digest. */
+  readonly #right = new Map<string, number>();
+  readonly #memoryKey: Buffer;
+  #asking = 0;
+  /** Of the settings: an answer by older ones is not remembered. */
+  #generation = 0;
+
+  constructor(deps: LdapDeps) {
+    this.#deps = deps;
+    this.#memoryKey = deps.random.bytes(32);
+  }
+
+  async read(): Promise<LdapSettings> {
+    const { sealedPass, ...open } = await this.#deps.settings.read(key, freshStored);
+    return { ...open, bindPass: sealedPass === '' ? '' : this.#deps.secrets.open(purpose, sealedPass) };
+  }
+
+  async change({ bindPass, ...changes }: Partial<LdapSettings>): Promise<LdapSettings> {
+    const sealed = bindPass === undefined ? {} : { sealedPass: this.#sealed(bindPass) };
+    await this.#deps.settings.change(key, freshStored, { ...changes, ...sealed });
+    this.#right.clear();
+    this.#generation++;
+    return await this.read();
+  }
+
+  /** Whether the LDAP server knows the name by this password. */
+  async verify(name: string, password: string): Promise<boolean> {
+    const generation = this.#generation;
+    const settings = await this.read();
+    // A login without a password succeeds at an LDAP server, as nobody.
+    if (!settings.authenticationEnabled || password === '') return false;
+    const digest = createHmac('sha256', this.#memoryKey)
+      .update(JSON.stringify([name, password]))
+      .digest('base64');
+    const knownMs = this.#right.get(digest);
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (knownMs !== undefined && nowMs - knownMs < settings.cacheValueLifetime) return true;
+    if (this.#asking >= Math.min(settings.maxParallelConnections, waitingMax)) return false;
+    const { kind } = await this.#ask(settings, name, password);
+    if (kind !== 'right') return false;
+    if (generation === this.#generation) this.#remember(digest, nowMs, settings.maxCacheSize);
+    return true;
+  }
+
+  /** By the present settings and some that are not kept. */
+  async tryLogin(changes: Partial<LdapSettings>, name: string, password: string): Promise<LoginOutcome> {
+    if (password === '') return { kind: 'wrong', reason: 'the password is empty' };
+    return await this.#deps.server.login({ ...(await this.read()), ...changes }, name, password);
+  }
+
+  async tryConnection(changes: Partial<LdapSettings>): Promise<string | null> {
+    return await this.#deps.server.reach({ ...(await this.read()), ...changes });
+  }
+
+  async #ask(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome> {
+    this.#asking++;
+    try {
+      const outcome = await this.#deps.server.login(settings, name, password);
+      if (outcome.kind === 'failed') this.#deps.log.warn('ldap.failed', { reason: outcome.reason });
+      return outcome;
+    } finally {
+      this.#asking--;
+    }
+  }
+
+  #remember(digest: string, atMs: number, max: number): void {
+    this.#right.delete(digest);
+    this.#right.set(digest, atMs);
+    while (this.#right.size > max) this.#right.delete(this.#right.keys().next().value as string);
+  }
+
+  #sealed(password: string): string {
+    return password === '' ? '' : this.#deps.secrets.seal(purpose, password);
+  }
+}

@@ -1,0 +1,115 @@
+// A real LDAP server (slapd, as Debian packages it) with a few users, in a folder of its own.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeCertificate } from './certificate.ts';
+import { eventually } from './node-process.ts';
+
+export const slapd = '/usr/sbin/slapd';
+const suffix = 'dc=test';
+
+export interface LdapUser {
+  name: string;
+  password: string;
+}
+
+export class LdapServerProcess implements AsyncDisposable {
+  private readonly folder: string;
+  private readonly child: ChildProcess;
+  readonly port: number;
+  /** Where TLS is spoken from the first byte. */
+  readonly tlsPort: number;
+  readonly certificate: string;
+  readonly template = `uid=%u,${suffix}`;
+  readonly administrator = { dn: `cn=admin,${suffix}`, password: 'admin-secret' };
+
+  private constructor(
+    folder: string,
+    child: ChildProcess,
+    ports: readonly [number, number],
+    certificate: string,
+  ) {
+    this.folder = folder;
+    this.child = child;
+    [this.port, this.tlsPort] = ports;
+    this.certificate = certificate;
+  }
+
+  static async start(users: readonly LdapUser[]): Promise<LdapServerProcess> {
+    const folder = mkdtempSync(join(tmpdir(), 'divan-ldap-'));
+    const { certificate, key } = await makeCertificate();
+    const at = (name: string, content: string): string => {
+      writeFileSync(join(folder, name), content, { mode: 0o600 });
+      return join(folder, name);
+    };
+    mkdirSync(join(folder, 'data'));
+    const config = at('slapd.conf', configOf(folder, at('tls.pem', certificate), at('tls.key', key)));
+    execFileSync('/usr/sbin/slapadd', ['-f', config, '-l', at('users.ldif', ldifOf(users))], {
+      stdio: 'ignore',
+    });
+    const ports = [await freePort(), await freePort()] as const;
+    const urls = `ldap://127.0.0.1:${ports[0]}/ ldaps://127.0.0.1:${ports[1]}/`;
+    const child = spawn(slapd, ['-f', config, '-h', urls, '-d', '0'], { stdio: 'ignore' });
+    await eventually(() => listens(ports[1]));
+    return new LdapServerProcess(folder, child, ports, certificate);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.child.exitCode === null) {
+      this.child.kill('SIGTERM');
+      await once(this.child, 'exit');
+    }
+    rmSync(this.folder, { recursive: true });
+  }
+}
+
+const configOf = (folder: string, certificate: string, key: string): string =>
+  [
+    'include /etc/ldap/schema/core.schema',
+    'include /etc/ldap/schema/cosine.schema',
+    'include /etc/ldap/schema/inetorgperson.schema',
+    'modulepath /usr/lib/ldap',
+    'moduleload back_mdb',
+    `pidfile ${folder}/slapd.pid`,
+    `TLSCertificateFile ${certificate}`,
+    `TLSCertificateKeyFile ${key}`,
+    'database mdb',
+    'maxsize 10485760',
+    `suffix "${suffix}"`,
+    `rootdn "cn=admin,${suffix}"`,
+    'rootpw admin-secret',
+    `directory ${folder}/data`,
+    'access to attrs=userPassword by anonymous auth by * none',
+    'access to * by users read by * none',
+    '',
+  ].join('\n');
+
+const ldifOf = (users: readonly LdapUser[]): string =>
+  [
+    `dn: ${suffix}\nobjectClass: dcObject\nobjectClass: organization\no: test\ndc: test\n`,
+    ...users.map(
+      ({ name, password }) =>
+        `dn: uid=${name},${suffix}\nobjectClass: inetOrgPerson\nuid: ${name}\ncn: ${name}\nsn: ${name}\nuserPassword: ${password}\n`,
+    ),
+  ].join('\n');
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function listens(port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+  } finally {
+    socket.destroy();
+  }
+}
