@@ -56,6 +56,7 @@ export type PlainCommand =
       readonly isLenient: boolean;
     }
   | { readonly kind: 'DROP_FUNCTION'; readonly name: FunctionName; readonly isLenient: boolean }
+  | { readonly kind: 'EXECUTE_FUNCTION'; readonly name: FunctionName; readonly arguments: readonly Value[] }
   | { readonly kind: 'START_TRANSACTION'; readonly isolation?: string }
   | { readonly kind: 'COMMIT' }
   | { readonly kind: 'ROLLBACK'; readonly savepoint?: string }

@@ -3,8 +3,11 @@
 import type { Documents, Durability } from '../datastore/documents.ts';
 import type { Consistency, IndexAdmin, Indexes } from '../datastore/indexes.ts';
 import type { Keyspace, KeyspaceName } from '../datastore/keyspace.ts';
+import type { Privilege } from '../plan/privilege.ts';
 import type { Value } from '../values/value.ts';
 import type { PlainCommand } from './commands.ts';
+
+export type { Privilege } from '../plan/privilege.ts';
 
 /** What statements read and write. A transaction's statements get one of their own, which sees the transaction's writes. */
 export interface Datastore {
@@ -73,26 +76,7 @@ export type StatementKind =
   | 'ADVISE'
   | 'INFER'
   | 'EXECUTE'
-  | 'EXECUTE_FUNCTION'
   | Command['kind'];
-
-/** What a statement needs the right to do, and where. */
-export interface Privilege {
-  readonly action:
-    | 'select'
-    | 'insert'
-    | 'update'
-    | 'delete'
-    | 'index'
-    | 'catalog'
-    | 'scope'
-    | 'grant'
-    | 'function'
-    | 'execute function'
-    | 'transaction';
-  /** Left out: nothing narrower than the cluster. `collection` is empty for a scope. */
-  readonly keyspace?: KeyspaceName;
-}
 
 /** A statement that is parsed, checked and planned. Immutable; any number of requests may run it at once. */
 export interface Prepared {
@@ -111,7 +95,7 @@ export interface Prepared {
   /** Names of the parameters, without `$`; positional ones as numbers from 1. */
   readonly parameters: readonly string[];
   /** Of EXECUTE: the prepared statement's name. The service looks it up and runs it with `using`. */
-  readonly execute?: { readonly name: string };
+  readonly execute?: { readonly name: string; readonly using: Value };
   /** The engine's own form. */
   readonly program: Program;
 }
@@ -161,6 +145,10 @@ export interface ExecuteContext {
   readonly signal: AbortSignal;
   readonly queryContext?: { readonly bucket: string; readonly scope: string };
   readonly userFunctions?: UserFunctions;
+  /** IANA name; left out: UTC. */
+  readonly timeZone?: string;
+  /** VERSION(), NODE_NAME(), CURRENT_USERS() and the like, by name in lower case. */
+  special?(name: string, values: readonly Value[]): Value;
   readonly users: readonly string[];
   /** Runs what the engine does not. */
   command(command: Command, context: ExecuteContext): AsyncIterable<readonly Value[]>;

@@ -1,0 +1,340 @@
+// How the documents of one keyspace are found: by keys, by an index, by several, or by reading the collection.
+import type { IndexDefinition } from '../datastore/indexes.ts';
+import { keyspaceText } from '../datastore/keyspace.ts';
+import { sqlError } from '../errors/sql-error.ts';
+import type { Expression } from '../tree/query.ts';
+import type { Access, Role } from './access-state.ts';
+import type { Source } from './block.ts';
+import { conjunctsOf, disjunctsOf, isVolatile, readsAny, readsOnly } from './conjuncts.ts';
+import { coverage } from './covering.ts';
+import { type BoundIndex, boundIndex } from './index-keys.ts';
+import { type IndexMatch, matchIndex, type UnnestBinding } from './index-match.ts';
+import type { KeyspaceFrom, LogicalFrom } from './logical.ts';
+import type { IndexScan, Operator } from './operators.ts';
+import { pushDown } from './pushdown.ts';
+import type { SargContext } from './sarg.ts';
+
+export function accessTo(
+  access: Access,
+  from: KeyspaceFrom,
+  conjuncts: readonly Expression[],
+  available: ReadonlySet<number>,
+  role: Role,
+): Operator {
+  const { source, keyspace } = from;
+  if (from.keys)
+    return fetched(access, from, {
+      op: 'key scan',
+      source,
+      keyspace,
+      keys: from.keys,
+      isDistinct: role === 'mutation',
+    });
+  if (!keyspace.keyspace) return { op: 'catalog scan', source, keyspace };
+  const context = sargContext(access, source, available);
+  const hinted = hintedIndexes(access, from);
+  const keys = hinted.size > 0 ? undefined : keysOf(source, conjuncts, context);
+  if (keys && canReadWhole(access, from))
+    return fetched(access, from, { op: 'key scan', source, keyspace, keys, isDistinct: true });
+  const indexed = indexedAccess(access, from, conjuncts, context, hinted, role);
+  if (indexed) return indexed;
+  const counted = role === 'first' ? countOf(access, from, conjuncts) : undefined;
+  return counted ?? wholeAccess(access, from, conjuncts, role);
+}
+
+function sargContext(access: Access, source: Source, available: ReadonlySet<number>): SargContext {
+  const own = new Set([source.slot, source.idSlot, source.metaSlot].filter((slot) => slot !== undefined));
+  return {
+    own,
+    isReadable: (expression) => readsOnly(expression, available),
+    constantOf: (expression) => access.planning.constantOf(expression),
+    compare: (a, b) => access.planning.compare(a, b),
+  };
+}
+
+/** `META().id = value` and `META().id IN values`. */
+function keysOf(
+  source: Source,
+  conjuncts: readonly Expression[],
+  context: SargContext,
+): Expression | undefined {
+  const isId = (node: Expression): boolean => node.kind === 'slot' && node.slot === source.idSlot;
+  const isBound = (node: Expression): boolean =>
+    !readsAny(node, context.own) && !isVolatile(node) && context.isReadable(node) && !hasLocals(node);
+  for (const conjunct of conjuncts) {
+    if (conjunct.kind === 'comparison' && conjunct.operator === '=') {
+      if (isId(conjunct.left) && isBound(conjunct.right)) return conjunct.right;
+      if (isId(conjunct.right) && isBound(conjunct.left)) return conjunct.left;
+    }
+    if (conjunct.kind === 'membership' && conjunct.operator === 'in' && !conjunct.isNegated) {
+      if (isId(conjunct.of) && isBound(conjunct.list)) return conjunct.list;
+    }
+  }
+  return undefined;
+}
+
+function hasLocals(node: Expression): boolean {
+  return node.kind === 'identifier' || node.kind === 'self';
+}
+
+/** A primary index that is online, or leave to read collections without one. */
+function canReadWhole(access: Access, from: KeyspaceFrom): boolean {
+  return access.planning.sequentialScans || primaryOf(access, from) !== undefined;
+}
+
+function primaryOf(access: Access, from: KeyspaceFrom): IndexDefinition | undefined {
+  const { keyspace } = from.keyspace;
+  if (!keyspace) return undefined;
+  return access.planning
+    .indexesOf(keyspace)
+    .find((status) => status.definition.isPrimary && status.state === 'online')?.definition;
+}
+
+/** Names that USE INDEX or a hint allows; empty: all. */
+function hintedIndexes(access: Access, from: KeyspaceFrom): ReadonlySet<string> {
+  const names = from.use.indexes.map((ref) => ref.name).filter((name) => name !== undefined);
+  for (const hint of access.hints?.hints ?? []) {
+    if (hint.problem !== undefined || hint.name !== 'index' || hint.arguments[0] !== from.source.alias)
+      continue;
+    names.push(...hint.arguments.slice(1));
+  }
+  return new Set(names);
+}
+
+function indexedAccess(
+  access: Access,
+  from: KeyspaceFrom,
+  conjuncts: readonly Expression[],
+  context: SargContext,
+  hinted: ReadonlySet<string>,
+  role: Role,
+): Operator | undefined {
+  const all = usableIndexes(access, from);
+  const unnests = role === 'first' && access.body?.from ? unnestsOf(access.body.from) : [];
+  const find = (indexes: readonly BoundIndex[]): Operator | undefined => {
+    const matches = indexes
+      .map((index) => matchIndex(index, conjuncts, context, unnests))
+      .filter((match) => match !== undefined);
+    const best = bestMatch(access, from, matches, conjuncts, role);
+    const union = unionOf(access, from, indexes, conjuncts, context, role);
+    if (union && (!best || best.match.points === 0)) return union;
+    return best ? scanOf(access, from, best.match, conjuncts, role) : undefined;
+  };
+  const preferred = all.filter((index) => hinted.has(index.definition.name));
+  return (preferred.length > 0 ? find(preferred) : undefined) ?? find(all);
+}
+
+function usableIndexes(access: Access, from: KeyspaceFrom): BoundIndex[] {
+  const { keyspace } = from.keyspace;
+  if (!keyspace) return [];
+  return access.planning
+    .indexesOf(keyspace)
+    .filter((status) => status.state === 'online' && !status.definition.isPrimary)
+    .map((status) => boundIndex(access.planning, status.definition, from.source));
+}
+
+function unnestsOf(from: LogicalFrom): UnnestBinding[] {
+  if (from.kind === 'unnest') {
+    const rest = unnestsOf(from.left);
+    return from.join === 'inner' ? [...rest, { source: from.source, expression: from.expression }] : rest;
+  }
+  return from.kind === 'join' || from.kind === 'nest' ? unnestsOf(from.left) : [];
+}
+
+interface Candidate {
+  readonly match: IndexMatch;
+  readonly isCovering: boolean;
+}
+
+/** More bounded keys first, then more points, then an index that needs no documents, then the shorter one. */
+function bestMatch(
+  access: Access,
+  from: KeyspaceFrom,
+  matches: readonly IndexMatch[],
+  conjuncts: readonly Expression[],
+  role: Role,
+): Candidate | undefined {
+  const candidates = matches.map((match) => ({
+    match,
+    isCovering: mayCover(access, role) && coverage(access, from.source, match.index, conjuncts) !== undefined,
+  }));
+  const score = ({ match, isCovering }: Candidate): number[] => [
+    match.points > 0 ? 1 : 0,
+    match.depth,
+    match.points,
+    isCovering ? 1 : 0,
+    match.bounded,
+    match.index.condition.length,
+    -match.index.keys.length,
+  ];
+  return candidates.reduce<Candidate | undefined>((best, each) => {
+    if (!best) return each;
+    return compareScores(score(each), score(best)) > 0 ? each : best;
+  }, undefined);
+}
+
+/** Documents that are changed are read. */
+function mayCover(access: Access, role: Role): boolean {
+  return role !== 'mutation' && access.body !== undefined;
+}
+
+function compareScores(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((value, place) => value !== b[place]);
+  return at < 0 ? 0 : (a[at] as number) - (b[at] as number);
+}
+
+function scanOf(
+  access: Access,
+  from: KeyspaceFrom,
+  match: IndexMatch,
+  conjuncts: readonly Expression[],
+  role: Role,
+): Operator {
+  const { source, keyspace } = from;
+  const { definition } = match.index;
+  access.planning.used.set(definition.id, definition);
+  const covers = mayCover(access, role) ? coverage(access, source, match.index, conjuncts) : undefined;
+  for (const cover of covers ?? []) access.covered.set(cover.key, cover.slot);
+  const pushed =
+    role === 'first'
+      ? pushDown(access, match, conjuncts)
+      : { isReverse: false, isOrdered: false, isLimited: false };
+  if (pushed.isOrdered) access.isOrdered = true;
+  if (pushed.isLimited) access.isLimited = true;
+  const scan: IndexScan = {
+    op: 'index scan',
+    source,
+    keyspace,
+    index: definition,
+    spans: match.spans,
+    isReverse: pushed.isReverse,
+    isDistinct: match.isArray,
+    covers: (covers ?? []).filter((cover) => cover.position >= 0),
+    isCovering: covers !== undefined,
+    limit: pushed.isLimited ? access.select?.limit : undefined,
+    offset: pushed.isLimited ? access.select?.offset : undefined,
+    isOrdered: pushed.isOrdered,
+  };
+  return covers ? scan : fetched(access, from, scan);
+}
+
+/** `a = 1 OR b = 2` with an index for each side. */
+function unionOf(
+  access: Access,
+  from: KeyspaceFrom,
+  indexes: readonly BoundIndex[],
+  conjuncts: readonly Expression[],
+  context: SargContext,
+  role: Role,
+): Operator | undefined {
+  const or = conjuncts.find((each) => each.kind === 'logical' && each.operator === 'or');
+  if (!or) return undefined;
+  const others = conjuncts.filter((each) => each !== or);
+  const scans: IndexScan[] = [];
+  for (const side of disjunctsOf(or)) {
+    const matches = indexes
+      .map((index) => matchIndex(index, [...others, ...conjunctsOf(side)], context, []))
+      .filter((match) => match !== undefined);
+    const best = bestMatch(access, from, matches, conjuncts, 'mutation')?.match;
+    if (!best || best.depth === 0) return undefined;
+    scans.push(plainScan(from, best));
+  }
+  for (const scan of scans) access.planning.used.set(scan.index.id, scan.index);
+  const [first] = scans;
+  if (role === 'mutation' || scans.length > 1 || first)
+    return fetched(access, from, {
+      op: 'union scan',
+      isIntersect: false,
+      source: from.source,
+      keyspace: from.keyspace,
+      scans,
+    });
+  return undefined;
+}
+
+function plainScan(from: KeyspaceFrom, match: IndexMatch): IndexScan {
+  return {
+    op: 'index scan',
+    source: from.source,
+    keyspace: from.keyspace,
+    index: match.index.definition,
+    spans: match.spans,
+    isReverse: false,
+    isDistinct: true,
+    covers: [],
+    isCovering: false,
+    limit: undefined,
+    offset: undefined,
+    isOrdered: false,
+  };
+}
+
+/** COUNT(*) of a keyspace without a predicate. */
+function countOf(access: Access, from: KeyspaceFrom, conjuncts: readonly Expression[]): Operator | undefined {
+  const { body } = access;
+  const group = body?.group;
+  if (!group || body.from !== from || conjuncts.length > 0 || body.let.length > 0 || group.rows)
+    return undefined;
+  if (group.keys.length > 0 || group.aggregates.length === 0) return undefined;
+  const isCount = group.aggregates.every(
+    ({ node }) => node.name === 'count' && node.arguments.length === 0 && !node.filter && !node.isDistinct,
+  );
+  if (!isCount || !canReadWhole(access, from)) return undefined;
+  return {
+    op: 'count scan',
+    keyspace: from.keyspace,
+    source: from.source,
+    index: primaryOf(access, from),
+    spans: [],
+    isDistinct: false,
+    slots: group.aggregates.map(({ slot }) => slot),
+    aggregate: (group.aggregates[0] as (typeof group.aggregates)[number]).node,
+  };
+}
+
+function wholeAccess(
+  access: Access,
+  from: KeyspaceFrom,
+  conjuncts: readonly Expression[],
+  role: Role,
+): Operator {
+  const { source, keyspace } = from;
+  const index = primaryOf(access, from);
+  if (!index && !access.planning.sequentialScans) {
+    const name = keyspaceText(keyspace.name);
+    throw sqlError(
+      4000,
+      `No index available on keyspace \`${name.replaceAll(/[.:]/g, (part) => `\`${part}\``)}\` that matches your query. Use CREATE PRIMARY INDEX ON \`${name.replaceAll(/[.:]/g, (part) => `\`${part}\``)}\` to create a primary index, or check that your expected index is online.`,
+    );
+  }
+  if (index) access.planning.used.set(index.id, index);
+  const isLimited = role === 'first' && conjuncts.length === 0 && canLimit(access, from);
+  if (isLimited) access.isLimited = true;
+  return {
+    op: 'collection scan',
+    source,
+    keyspace,
+    keysOnly: access.body !== undefined && !needsDocument(access, source),
+    index,
+    limit: isLimited ? access.select?.limit : undefined,
+    offset: isLimited ? access.select?.offset : undefined,
+  };
+}
+
+function canLimit(access: Access, from: KeyspaceFrom): boolean {
+  const { select, body } = access;
+  if (!select || !body || body.from !== from || body.where || body.group || body.windows.length > 0)
+    return false;
+  return !body.projection.isDistinct && select.order.length === 0 && select.limit !== undefined;
+}
+
+export function needsDocument(access: Access, source: Source): boolean {
+  const { slots } = access.uses;
+  return slots.has(source.slot) || (source.metaSlot !== undefined && slots.has(source.metaSlot));
+}
+
+function fetched(access: Access, from: KeyspaceFrom, input: Operator): Operator {
+  // A key that a caller gives may name no document: only reading tells.
+  if (input.op !== 'key scan' && !needsDocument(access, from.source) && access.body) return input;
+  return { op: 'fetch', input, source: from.source, keyspace: from.keyspace };
+}

@@ -1,0 +1,59 @@
+// Where the rows of one query block keep what: each alias, variable and computed value has a slot. What a block takes from the block
+// around it (correlation) is copied into slots of its own, so that a row never needs another one.
+import type { Expression, Slot } from '../tree/query.ts';
+
+/** An expression of the outer block that is evaluated before the inner block runs. */
+export interface Capture {
+  readonly outer: Expression;
+  readonly slot: number;
+}
+
+export class Block {
+  size = 0;
+  readonly captures: Capture[] = [];
+  readonly #known = new Map<string, Slot>();
+
+  allocate(): number {
+    return this.size++;
+  }
+
+  /** The slot in which this block finds the outer expression's value. */
+  capture(outer: Expression): Slot {
+    const key = captureKey(outer);
+    const known = this.#known.get(key);
+    if (known) return known;
+    const slot = this.allocate();
+    this.captures.push({ outer, slot });
+    const original = outer.kind === 'slot' ? outer.original : outer;
+    const made: Slot = { kind: 'slot', slot, original, at: outer.at };
+    this.#known.set(key, made);
+    return made;
+  }
+
+  isCaptured(slot: number): boolean {
+    return this.captures.some((capture) => capture.slot === slot);
+  }
+}
+
+function captureKey(outer: Expression): string {
+  if (outer.kind === 'slot') return `#${outer.slot}`;
+  if (outer.kind === 'identifier') return outer.name;
+  throw new Error(`only slots and variables are captured, not ${outer.kind}`);
+}
+
+/** What FROM binds: a keyspace, a subquery, an expression, an unnested array. */
+export interface Source {
+  readonly alias: string;
+  readonly isExplicit: boolean;
+  readonly slot: number;
+  /** Of documents only: the key, and META(). */
+  readonly idSlot: number | undefined;
+  readonly metaSlot: number | undefined;
+  /** Of UNNEST: the position. */
+  readonly positionSlot: number | undefined;
+  readonly kind: 'keyspace' | 'subquery' | 'expression' | 'unnest' | 'nest';
+  /** Names of extended attributes that the statement reads. */
+  readonly xattrs: Set<string>;
+  /** META() is used for more than the key. */
+  usesMeta: boolean;
+}

@@ -1,0 +1,247 @@
+// Resolves and plans INSERT, UPSERT, UPDATE, DELETE.
+import { sqlError } from '../errors/sql-error.ts';
+import type { Delete, Insert, SetTerm, Target, UnsetTerm, Update, UpdateFor } from '../tree/change.ts';
+import type { Expression, IndexRef, Projection } from '../tree/query.ts';
+import { accessTo } from './access.ts';
+import type { Access } from './access-state.ts';
+import { Block, type Source } from './block.ts';
+import { bindSlots, filterEarly, filtered, planSelect } from './build.ts';
+import type {
+  DeletePlan,
+  DocumentChanges,
+  ForPlan,
+  InsertPlan,
+  InsertValues,
+  PathPlan,
+  PathStep,
+  SetPlan,
+  UnsetPlan,
+  UpdatePlan,
+} from './change-plans.ts';
+import { conjunctsOf } from './conjuncts.ts';
+import type { KeyspaceFrom, KeyspaceRef, LogicalProjection } from './logical.ts';
+import type { Operator } from './operators.ts';
+import type { Planning } from './planning.ts';
+import { membersOf } from './resolve-expression.ts';
+import { addSource } from './resolve-from.ts';
+import { projectionTerms } from './resolve-select.ts';
+import type { Resolving } from './resolving.ts';
+import { Scope } from './scope.ts';
+import { usesOfExpressions } from './uses.ts';
+
+export function planInsert(resolver: Resolving, planning: Planning, node: Insert): InsertPlan {
+  const { target, scope, source } = targetOf(resolver, node.into, node.kind);
+  const { block } = scope;
+  const outside = new Scope(block, undefined);
+  const values = ({ key, value, options }: InsertValues, within: Scope): InsertValues => ({
+    key: resolver.expression(key, within),
+    value: value && resolver.expression(value, within),
+    options: options && resolver.expression(options, within),
+  });
+  const rows = (): InsertPlan['rows'] => {
+    if (node.source.kind === 'values')
+      return { kind: 'values', values: node.source.rows.map((row) => values(row, outside)) };
+    const query = planSelect(planning, resolver.select(node.source.select, outside));
+    const inner = outside.inner();
+    const row = addSource(inner, [], ' row', false, 'subquery');
+    inner.defaultSource = row;
+    return { kind: 'query', query, rowSlot: row.slot, values: values(node.source, inner) };
+  };
+  return {
+    kind: node.kind,
+    block,
+    target,
+    source,
+    rows: rows(),
+    returning: node.returning && returningOf(resolver, node.returning, scope),
+    covered: new Map(),
+  };
+}
+
+interface ResolvedTarget {
+  readonly target: KeyspaceRef;
+  readonly scope: Scope;
+  readonly source: Source;
+}
+
+export function targetOf(
+  resolver: Resolving,
+  target: Target,
+  kind: 'insert' | 'upsert' | 'delete' | 'update',
+): ResolvedTarget {
+  const { path } = target;
+  if (!('parts' in path)) throw sqlError(3100, 'A keyspace to write must be named in the statement.');
+  const scope = new Scope(new Block(), undefined);
+  const keyspace = resolver.keyspace(path, kind === 'upsert' ? 'insert' : kind);
+  if (kind === 'upsert') resolver.keyspace(path, 'update');
+  const alias = target.alias ?? (path.parts.at(-1) as string);
+  const source = addSource(scope, [], alias, target.alias !== undefined, 'keyspace');
+  source.usesMeta = true;
+  scope.defaultSource = source;
+  return { target: keyspace, scope, source };
+}
+
+export function returningOf(resolver: Resolving, projection: Projection, scope: Scope): LogicalProjection {
+  return {
+    isDistinct: projection.isDistinct,
+    isRaw: projection.isRaw,
+    terms: projectionTerms(resolver, projection, scope, membersOf(scope)),
+    exclude: projection.exclude,
+    resultSlot: scope.block.allocate(),
+  };
+}
+
+export function planDelete(resolver: Resolving, planning: Planning, node: Delete): DeletePlan {
+  const resolved = targetOf(resolver, node.from, 'delete');
+  const { scope, source, target } = resolved;
+  const returning = node.returning && returningOf(resolver, node.returning, scope);
+  const found = foundPlan(resolver, planning, resolved, node);
+  let root = found.root;
+  if (node.offset) root = { op: 'offset', input: root, offset: resolver.expression(node.offset, scope) };
+  if (node.limit) root = { op: 'limit', input: root, limit: resolver.expression(node.limit, scope) };
+  return { kind: 'delete', block: scope.block, target, source, root, returning, covered: new Map() };
+}
+
+export function planUpdate(resolver: Resolving, planning: Planning, node: Update): UpdatePlan {
+  const resolved = targetOf(resolver, node.target, 'update');
+  const { scope, source, target } = resolved;
+  const changes = changesOf(resolver, node.set, node.unset, scope, source);
+  const returning = node.returning && returningOf(resolver, node.returning, scope);
+  const { root } = foundPlan(resolver, planning, resolved, node);
+  const limited: Operator = node.limit
+    ? { op: 'limit', input: root, limit: resolver.expression(node.limit, scope) }
+    : root;
+  return {
+    kind: 'update',
+    block: scope.block,
+    target,
+    source,
+    root: limited,
+    changes,
+    returning,
+    covered: new Map(),
+  };
+}
+
+/** The documents that WHERE and USE KEYS mean. */
+function foundPlan(
+  resolver: Resolving,
+  planning: Planning,
+  { scope, source, target }: ResolvedTarget,
+  node: {
+    readonly keys: Expression | undefined;
+    readonly indexes: readonly IndexRef[];
+    readonly where: Expression | undefined;
+  },
+): { root: Operator } {
+  const where = node.where && resolver.expression(node.where, scope);
+  const keys = node.keys && resolver.expression(node.keys, new Scope(scope.block, undefined));
+  const use = { keys: undefined, indexes: node.indexes, join: undefined };
+  const from: KeyspaceFrom = { kind: 'keyspace', source, keyspace: target, keys, use };
+  const access = changeAccess(planning, scope.block, where ? [where] : []);
+  const pending = conjunctsOf(where);
+  const available = new Set<number>();
+  const scan = accessTo(access, from, pending, available, 'mutation');
+  bindSlots(source, available);
+  return { root: filtered(filterEarly(scan, pending, available), pending) };
+}
+
+export function changeAccess(planning: Planning, block: Block, expressions: readonly Expression[]): Access {
+  return {
+    planning,
+    block,
+    uses: usesOfExpressions(expressions),
+    seeds: new Set(block.captures.map((capture) => capture.slot)),
+    select: undefined,
+    body: undefined,
+    hints: undefined,
+    isOrdered: false,
+    isLimited: false,
+    covered: new Map(),
+  };
+}
+
+export function changesOf(
+  resolver: Resolving,
+  set: readonly SetTerm[],
+  unset: readonly UnsetTerm[],
+  scope: Scope,
+  source: Source,
+): DocumentChanges {
+  return {
+    set: set.map((term): SetPlan => {
+      const inner = bindFor(resolver, term.for, scope);
+      const value = resolver.expression(term.value, inner.scope);
+      return { ...pathTerm(resolver, term, inner, source), value };
+    }),
+    unset: unset.map((term) => pathTerm(resolver, term, bindFor(resolver, term.for, scope), source)),
+  };
+}
+
+interface BoundFor {
+  readonly scope: Scope;
+  readonly for: ForPlan | undefined;
+}
+
+/** Variables of FOR stand in slots: assignments change what they point to. */
+function bindFor(resolver: Resolving, node: UpdateFor | undefined, scope: Scope): BoundFor {
+  if (!node) return { scope, for: undefined };
+  let inner = scope;
+  const dimensions = node.dimensions.map((bindings) => {
+    const outer = inner;
+    inner = outer.inner();
+    return bindings.map(({ name, position, of, isDeep }) => {
+      const expression = resolver.expression(of, outer);
+      const slot = scope.block.allocate();
+      const positionSlot = position === undefined ? undefined : scope.block.allocate();
+      inner.bindVariable(name, variable(name, slot));
+      if (position !== undefined) inner.bindVariable(position, variable(position, positionSlot as number));
+      return { slot, positionSlot, of: expression, isDeep };
+    });
+  });
+  const when = node.when && resolver.expression(node.when, inner);
+  return { scope: inner, for: { dimensions, when } };
+}
+
+function variable(name: string, slot: number): Expression {
+  const original: Expression = { kind: 'identifier', name, ignoresCase: false, at: -1 };
+  return { kind: 'slot', slot, original, at: -1 };
+}
+
+function pathTerm(resolver: Resolving, term: UnsetTerm, bound: BoundFor, source: Source): UnsetPlan {
+  if (term.meta) {
+    return {
+      path: { rootSlot: source.metaSlot as number, steps: namesOf(resolver, term.path, bound.scope) },
+      isMeta: true,
+      for: bound.for,
+    };
+  }
+  return { path: pathOf(resolver.expression(term.path, bound.scope)), isMeta: false, for: bound.for };
+}
+
+/** `META(d).a.b`: the path is bare names. */
+function namesOf(resolver: Resolving, path: Expression, scope: Scope): PathStep[] {
+  if (path.kind === 'identifier')
+    return [{ kind: 'name', name: { kind: 'constant', value: path.name, at: path.at } }];
+  if (path.kind !== 'field')
+    throw sqlError(3000, 'META() can be set by names only, as in META(d).expiration');
+  return [
+    ...namesOf(resolver, path.of, scope),
+    { kind: 'name', name: resolver.expression(path.name, scope) },
+  ];
+}
+
+function pathOf(path: Expression): PathPlan {
+  const steps: PathStep[] = [];
+  let at = path;
+  for (;;) {
+    if (at.kind === 'field') {
+      steps.unshift({ kind: 'name', name: at.name });
+      at = at.of;
+    } else if (at.kind === 'element') {
+      steps.unshift({ kind: 'index', index: at.index });
+      at = at.of;
+    } else if (at.kind === 'slot') return { rootSlot: at.slot, steps };
+    else throw sqlError(3000, 'SET and UNSET take a path of names and positions, as in a.b[0]');
+  }
+}

@@ -1,0 +1,94 @@
+// Resolves and plans MERGE.
+import { sqlError } from '../errors/sql-error.ts';
+import type { Merge } from '../tree/change.ts';
+import type { Source } from './block.ts';
+import { Block } from './block.ts';
+import { bindSlots, fromPlan, planSelect } from './build.ts';
+import { changeAccess, changesOf, returningOf } from './build-change.ts';
+import type { MergePlan } from './change-plans.ts';
+import { joinPlan } from './joins.ts';
+import type { JoinFrom, JoinSide, KeyspaceFrom } from './logical.ts';
+import type { Planning } from './planning.ts';
+import { addSource, resolveFrom } from './resolve-from.ts';
+import type { Resolving } from './resolving.ts';
+import { Scope } from './scope.ts';
+
+export function planMerge(resolver: Resolving, planning: Planning, node: Merge): MergePlan {
+  checkMerge(node);
+  const block = new Block();
+  const scope = new Scope(block, undefined);
+  const sources: Source[] = [];
+  const using = resolveFrom(resolver, node.using, scope, sources) as JoinSide;
+  const keyScope = scope.inner();
+  const target = resolver.keyspace(node.into.path, 'insert');
+  if (node.update) resolver.keyspace(node.into.path, 'update');
+  if (node.delete) resolver.keyspace(node.into.path, 'delete');
+  const alias = node.into.alias ?? (node.into.path.parts.at(-1) as string);
+  if (scope.find(alias)) throw sqlError(4020, 'MERGE', alias);
+  const key = node.isOnKey ? resolver.expression(node.on, keyScope) : undefined;
+  const insertScope = keyScope;
+  scope.defaultSource = undefined;
+  const both = scope.inner();
+  const source = addSource(both, sources, alias, node.into.alias !== undefined, 'keyspace');
+  source.usesMeta = true;
+  both.defaultSource = undefined;
+  const on = node.isOnKey ? undefined : resolver.expression(node.on, both);
+  const into: KeyspaceFrom = {
+    kind: 'keyspace',
+    source,
+    keyspace: target,
+    keys: node.into.use.keys && resolver.expression(node.into.use.keys, keyScope),
+    use: node.into.use,
+  };
+  const update = node.update && {
+    changes: changesOf(resolver, node.update.set, node.update.unset, both, source),
+    where: node.update.where && resolver.expression(node.update.where, both),
+  };
+  const remove = node.delete && { where: node.delete.where && resolver.expression(node.delete.where, both) };
+  const insert = node.insert && {
+    values: {
+      ...(node.insert.key && { key: resolver.expression(node.insert.key, insertScope) }),
+      ...(node.insert.value && { value: resolver.expression(node.insert.value, insertScope) }),
+      ...(node.insert.options && { options: resolver.expression(node.insert.options, insertScope) }),
+    },
+    where: node.insert.where && resolver.expression(node.insert.where, insertScope),
+  };
+  const returning = node.returning && returningOf(resolver, node.returning, both);
+  const limit = node.limit && resolver.expression(node.limit, scope);
+  const access = changeAccess(planning, block, []);
+  const available = new Set<number>();
+  const join: JoinFrom = {
+    kind: 'join',
+    join: 'left',
+    left: using,
+    right: into,
+    on: { kind: 'on', condition: on },
+    isLateral: false,
+  };
+  const root = node.isOnKey
+    ? fromPlan(access, using, [], available)
+    : joinPlan(access, join, [], available, fromPlan, planSelect);
+  bindSlots(source, available);
+  return {
+    kind: 'merge',
+    block,
+    target,
+    source,
+    root,
+    key,
+    update,
+    delete: remove,
+    insert,
+    limit,
+    returning,
+    covered: access.covered,
+  };
+}
+
+function checkMerge(node: Merge): void {
+  if (node.isOnKey) {
+    if (node.insert?.key) throw sqlError(3150);
+    if (node.into.use.indexes.length > 0) throw sqlError(3180);
+    if (node.using.use.join) throw sqlError(3190);
+  } else if (node.insert && !node.insert.key) throw sqlError(3160);
+}

@@ -1,0 +1,209 @@
+// From resolved queries to operators: FROM from left to right, each predicate as early as its names allow.
+import type { Expression } from '../tree/query.ts';
+import { accessTo } from './access.ts';
+import type { Access } from './access-state.ts';
+import type { Block, Source } from './block.ts';
+import { allOf, conjunctsOf, isVolatile, readsOnly } from './conjuncts.ts';
+import { joinPlan } from './joins.ts';
+import type {
+  LogicalFrom,
+  LogicalSelect,
+  LogicalSetOperation,
+  LogicalSubselect,
+  LogicalWith,
+  SlotBinding,
+} from './logical.ts';
+import type { Operator, QueryPlan, WithPlan } from './operators.ts';
+import { orderedPlan } from './ordering.ts';
+import type { Planning } from './planning.ts';
+import { usesOf } from './uses.ts';
+import { replace } from './walk.ts';
+
+export function planSelect(planning: Planning, select: LogicalSelect): QueryPlan {
+  const { block, body } = select;
+  const seeds = seedSlots(select);
+  const plan =
+    body.kind === 'subselect'
+      ? planSubselect(planning, select, body, seeds)
+      : planSetOperation(planning, select, body);
+  return { block, ...plan };
+}
+
+/** Slots that the first row has: what the block captured, and WITH. */
+function seedSlots(select: LogicalSelect): Set<number> {
+  return new Set([
+    ...select.block.captures.map((capture) => capture.slot),
+    ...select.with.map((term) => term.slot),
+  ]);
+}
+
+function withPlans(planning: Planning, terms: readonly LogicalWith[]): WithPlan[] {
+  return terms.map(({ alias, slot, expression, recursive }) => ({
+    alias,
+    slot,
+    expression,
+    recursive: recursive && {
+      isAll: recursive.isAll,
+      step: planSelect(planning, recursive.step),
+    },
+  }));
+}
+
+function planSetOperation(
+  planning: Planning,
+  select: LogicalSelect,
+  body: LogicalSetOperation,
+): Omit<QueryPlan, 'block'> {
+  const { operator, isAll, resultSlot, fields } = body;
+  const left = planSelect(planning, body.left);
+  const right = body.right && planSelect(planning, body.right);
+  let root: Operator = { op: 'set operation', operator, isAll, left, right, resultSlot, fields };
+  root = orderedPlan(root, select.order, select.limit, select.offset);
+  const terms = withPlans(planning, select.with);
+  return {
+    root: terms.length > 0 ? { op: 'with', input: root, terms } : root,
+    resultSlot,
+    covered: new Map(),
+  };
+}
+
+function planSubselect(
+  planning: Planning,
+  select: LogicalSelect,
+  body: LogicalSubselect,
+  seeds: ReadonlySet<number>,
+): Omit<QueryPlan, 'block'> {
+  const { projection } = body;
+  const access: Access = {
+    planning,
+    block: select.block,
+    uses: usesOf(select, body),
+    seeds,
+    select,
+    body,
+    hints: body.hints,
+    isOrdered: false,
+    isLimited: false,
+    covered: new Map(),
+  };
+  const pending = conjunctsOf(body.where).map((conjunct) => inlineLet(conjunct, body.let));
+  let root = body.from ? fromPlan(access, body.from, pending, new Set(seeds)) : ({ op: 'start' } as Operator);
+  const early = pending.filter((conjunct) => !readsLet(conjunct, body.let));
+  root = filtered(root, early);
+  if (body.let.length > 0) root = { op: 'let', input: root, bindings: body.let };
+  root = filtered(
+    root,
+    pending.filter((conjunct) => !early.includes(conjunct)),
+  );
+  if (body.group) root = { op: 'group', input: root, group: body.group };
+  if (body.windows.length > 0) root = { op: 'window', input: root, columns: body.windows };
+  root = finishSelect(access, select, body, root);
+  const terms = withPlans(planning, select.with);
+  if (terms.length > 0) root = { op: 'with', input: root, terms };
+  return { root, resultSlot: projection.resultSlot, covered: access.covered };
+}
+
+function finishSelect(
+  access: Access,
+  select: LogicalSelect,
+  body: LogicalSubselect,
+  root: Operator,
+): Operator {
+  const { projection } = body;
+  const order = access.isOrdered ? [] : select.order;
+  const limit = access.isLimited ? undefined : select.limit;
+  const offset = access.isLimited ? undefined : select.offset;
+  if (!projection.isDistinct) {
+    const sorted = orderedPlan(root, order, limit, offset);
+    return { op: 'project', input: sorted, projection };
+  }
+  const projected: Operator = { op: 'project', input: root, projection };
+  const distinct: Operator = { op: 'distinct', input: projected, slot: projection.resultSlot };
+  return orderedPlan(distinct, order, limit, offset);
+}
+
+/** LET's expressions in the place of its variables where that costs nothing, so that indexes can serve them. */
+function inlineLet(conjunct: Expression, bindings: readonly SlotBinding[]): Expression {
+  if (bindings.length === 0) return conjunct;
+  return replace(conjunct, (node) => {
+    if (node.kind !== 'slot') return undefined;
+    const binding = bindings.find((each) => each.slot === node.slot);
+    if (!binding || isVolatile(binding.expression)) return undefined;
+    return inlineLet(binding.expression, bindings);
+  });
+}
+
+function readsLet(conjunct: Expression, bindings: readonly SlotBinding[]): boolean {
+  const slots = new Set(bindings.map((binding) => binding.slot));
+  let reads = false;
+  replace(conjunct, (node) => {
+    if (node.kind === 'slot' && slots.has(node.slot)) reads = true;
+    return undefined;
+  });
+  return reads;
+}
+
+/** Adds the predicates that can be evaluated by now, and takes them from `pending`. */
+export function filterEarly(root: Operator, pending: Expression[], available: ReadonlySet<number>): Operator {
+  const now = pending.filter((conjunct) => !isVolatile(conjunct) && readsOnly(conjunct, available));
+  for (const conjunct of now) pending.splice(pending.indexOf(conjunct), 1);
+  return filtered(root, now);
+}
+
+export function filtered(root: Operator, conjuncts: readonly Expression[]): Operator {
+  const condition = allOf(conjuncts);
+  return condition ? { op: 'filter', input: root, condition } : root;
+}
+
+/** Adds a source's slots to those that rows have. */
+export function bindSlots(source: Source, available: Set<number>): void {
+  for (const slot of [source.slot, source.idSlot, source.metaSlot, source.positionSlot]) {
+    if (slot !== undefined) available.add(slot);
+  }
+}
+
+export function fromPlan(
+  access: Access,
+  from: LogicalFrom,
+  pending: Expression[],
+  available: Set<number>,
+): Operator {
+  const plan = termPlan(access, from, pending, available);
+  return filterEarly(plan, pending, available);
+}
+
+function termPlan(
+  access: Access,
+  from: LogicalFrom,
+  pending: Expression[],
+  available: Set<number>,
+): Operator {
+  switch (from.kind) {
+    case 'keyspace': {
+      const plan = accessTo(access, from, pending, available, 'first');
+      bindSlots(from.source, available);
+      return plan;
+    }
+    case 'expression':
+      bindSlots(from.source, available);
+      return { op: 'expression scan', source: from.source, expression: from.expression };
+    case 'subquery':
+      bindSlots(from.source, available);
+      return { op: 'subquery scan', source: from.source, plan: planSelect(access.planning, from.select) };
+    case 'unnest': {
+      const input = fromPlan(access, from.left, pending, available);
+      bindSlots(from.source, available);
+      return {
+        op: 'unnest',
+        input,
+        isOuter: from.join === 'left',
+        expression: from.expression,
+        source: from.source,
+      };
+    }
+    default:
+      return joinPlan(access, from, pending, available, fromPlan, planSelect);
+  }
+}
+
+export type { Block };

@@ -1,0 +1,67 @@
+// Parts of predicates, and what each of them reads.
+import type { Expression } from '../tree/query.ts';
+import { childrenOf, visit } from './walk.ts';
+
+export function conjunctsOf(condition: Expression | undefined): Expression[] {
+  if (!condition) return [];
+  if (condition.kind === 'logical' && condition.operator === 'and')
+    return condition.operands.flatMap((operand) => conjunctsOf(operand));
+  if (condition.kind === 'not' && condition.of.kind === 'logical' && condition.of.operator === 'or')
+    return condition.of.operands.flatMap((operand) => conjunctsOf(negated(operand)));
+  return [condition];
+}
+
+function negated(of: Expression): Expression {
+  return of.kind === 'not' ? of.of : { kind: 'not', of, at: of.at };
+}
+
+export function disjunctsOf(condition: Expression): readonly Expression[] {
+  if (condition.kind === 'logical' && condition.operator === 'or')
+    return condition.operands.flatMap((operand) => disjunctsOf(operand));
+  return [condition];
+}
+
+export function allOf(conjuncts: readonly Expression[]): Expression | undefined {
+  if (conjuncts.length <= 1) return conjuncts[0];
+  return { kind: 'logical', operator: 'and', operands: conjuncts, at: (conjuncts[0] as Expression).at };
+}
+
+export function slotsOf(node: Expression, into: Set<number> = new Set()): Set<number> {
+  visit(node, (part) => {
+    if (part.kind === 'slot') into.add(part.slot);
+  });
+  return into;
+}
+
+export function readsOnly(node: Expression, slots: ReadonlySet<number>): boolean {
+  if (node.kind === 'slot') return slots.has(node.slot);
+  return childrenOf(node).every((child) => readsOnly(child, slots));
+}
+
+export function readsAny(node: Expression, slots: ReadonlySet<number>): boolean {
+  if (node.kind === 'slot') return slots.has(node.slot);
+  return childrenOf(node).some((child) => readsAny(child, slots));
+}
+
+const volatileCalls = new Set([
+  'random',
+  'uuid',
+  'clock_millis',
+  'clock_str',
+  'clock_utc',
+  'clock_tz',
+  'clock_local',
+]);
+
+/** Evaluated twice it may differ, or it is dear: it is never copied to another place. */
+export function isVolatile(node: Expression): boolean {
+  if (node.kind === 'subquery' || node.kind === 'user call') return true;
+  if (node.kind === 'call' && volatileCalls.has(node.name)) return true;
+  return childrenOf(node).some(isVolatile);
+}
+
+/** Nothing of a row: constants, parameters and what is made of them. */
+export function isStatic(node: Expression): boolean {
+  if (node.kind === 'slot' || node.kind === 'identifier' || node.kind === 'self') return false;
+  return !isVolatile(node) && childrenOf(node).every(isStatic);
+}

@@ -1,0 +1,137 @@
+// A text that two expressions share if and only if they mean the same: positions in the statement do not count, and variables of ranges
+// count by where they are bound, not by their names.
+import type { Expression } from '../tree/query.ts';
+import { mapChildren } from './walk.ts';
+
+type Names = ReadonlyMap<string, string>;
+
+const noNames: Names = new Map();
+const known = new WeakMap<Expression, string>();
+
+export function expressionKey(node: Expression): string {
+  let key = known.get(node);
+  if (key === undefined) {
+    key = write(node, noNames);
+    known.set(node, key);
+  }
+  return key;
+}
+
+export function sameExpression(a: Expression, b: Expression): boolean {
+  return a === b || expressionKey(a) === expressionKey(b);
+}
+
+function write(node: Expression, names: Names): string {
+  switch (node.kind) {
+    case 'constant':
+      return valueText(node.value);
+    case 'identifier':
+      return names.get(node.name) ?? `\`${node.name}\`${node.ignoresCase ? 'i' : ''}`;
+    case 'named parameter':
+      return `$${node.name}`;
+    case 'positional parameter':
+      return `$${node.position}`;
+    case 'slot':
+      return `#${node.slot}`;
+    case 'quantified':
+    case 'comprehension':
+      return writeRange(node, names);
+    default:
+      return writePlain(node, names);
+  }
+}
+
+let subqueries = 0;
+const subqueryNumbers = new WeakMap<object, number>();
+
+/** Kind, the words that are not expressions, then the children. */
+function writePlain(node: Expression, names: Names): string {
+  const children: string[] = [];
+  mapChildren(node, (child) => {
+    children.push(write(child, names));
+    return child;
+  });
+  return `${node.kind}:${wordsOf(node)}(${children.join(',')})`;
+}
+
+function wordsOf(node: Expression): string {
+  switch (node.kind) {
+    case 'field':
+      return node.ignoresCase ? 'i' : '';
+    case 'slice':
+      return `${node.start ? 1 : 0}${node.end ? 1 : 0}`;
+    case 'arithmetic':
+    case 'logical':
+    case 'comparison':
+      return node.operator;
+    case 'between':
+    case 'like':
+      return String(node.isNegated);
+    case 'membership':
+      return `${node.operator} ${node.isNegated}`;
+    case 'is':
+      return `${node.what} ${node.isNegated}`;
+    case 'case':
+      return `${node.of ? 1 : 0}${node.otherwise ? 1 : 0}`;
+    case 'call':
+      return node.name;
+    case 'user call':
+      return JSON.stringify(node.name);
+    case 'aggregate':
+      return `${node.name} ${node.isDistinct} ${node.nulls} ${node.isFromLast} ${node.filter ? 1 : 0} ${node.over ? windowWords(node.over) : ''}`;
+    case 'all keys':
+      return String(node.isDistinct);
+    case 'flatten keys':
+      return node.keys.map((key) => `${key.isDescending}`).join(' ');
+    case 'subquery':
+      return String(subqueryNumber(node.select));
+    default:
+      return '';
+  }
+}
+
+/** Two subqueries are never the same, a subquery is the same as itself. */
+function subqueryNumber(select: object): number {
+  let number = subqueryNumbers.get(select);
+  if (number === undefined) subqueryNumbers.set(select, (number = ++subqueries));
+  return number;
+}
+
+function windowWords(over: NonNullable<Extract<Expression, { kind: 'aggregate' }>['over']>): string {
+  const { frame } = over;
+  return JSON.stringify([
+    over.base,
+    over.partitionBy.length,
+    over.orderBy.map((term) => [
+      typeof term.direction === 'object' ? 'p' : term.direction,
+      typeof term.nulls === 'object' ? 'p' : term.nulls,
+    ]),
+    frame && [frame.unit, frame.start.kind, frame.end?.kind, frame.exclude],
+  ]);
+}
+
+function writeRange(
+  node: Extract<Expression, { kind: 'quantified' | 'comprehension' }>,
+  names: Names,
+): string {
+  const inner = new Map(names);
+  const ranges = node.bindings.map((binding) => {
+    const of = write(binding.of, names);
+    return `${binding.isDeep ? 'within' : 'in'} ${of}${binding.position === undefined ? '' : ' at'}`;
+  });
+  for (const { name, position } of node.bindings) {
+    if (position !== undefined) inner.set(position, `@${inner.size}`);
+    inner.set(name, `@${inner.size}`);
+  }
+  const words = node.kind === 'quantified' ? node.quantifier : node.result;
+  const parts = node.kind === 'quantified' ? [node.satisfies] : [node.name, node.value, node.when];
+  const rest = parts.map((part) => (part ? write(part, inner) : ''));
+  return `${node.kind}:${words}[${ranges.join(',')}](${rest.join(',')})`;
+}
+
+function valueText(value: unknown): string {
+  if (value === undefined) return 'missing';
+  return JSON.stringify(value, (_name, member: unknown) =>
+    typeof member === 'bigint' ? { integer: String(member) } : member,
+  );
+}

@@ -1,0 +1,203 @@
+// GROUP BY, aggregates and window functions of one SELECT: after grouping a row holds keys, aggregates and what LETTING names, and
+// nothing else; expressions are rewritten to read those.
+import { sqlError } from '../errors/sql-error.ts';
+import { formatExpression } from '../text/format.ts';
+import type { Aggregate, Expression, Subselect, WindowSpecification } from '../tree/query.ts';
+import { expressionKey } from './expression-key.ts';
+import type { LogicalGroup, OrderTerm, ProjectionTerm, SlotBinding, WindowColumn } from './logical.ts';
+import { membersOf, refuseDuplicate } from './resolve-expression.ts';
+import { near, type Resolving } from './resolving.ts';
+import { type Scope, slotOf } from './scope.ts';
+import { mapSortTerm, replace, some } from './walk.ts';
+
+export interface Lifted {
+  readonly group: LogicalGroup | undefined;
+  readonly windows: readonly WindowColumn[];
+  readonly terms: readonly ProjectionTerm[];
+  readonly order: OrderTerm[];
+}
+
+export class GroupResolution {
+  /** Names for what comes after grouping. */
+  readonly scope: Scope;
+  readonly #resolver: Resolving;
+  readonly #node: Subselect;
+  readonly #keys: { expression: Expression; slot: number }[] = [];
+  readonly #aggregates = new Map<string, { node: Aggregate; slot: number }>();
+  readonly #windows = new Map<string, WindowColumn>();
+  readonly #letting: SlotBinding[] = [];
+  readonly #allowed = new Set<number>();
+  readonly #named = new Map<string, WindowSpecification>();
+  readonly #having: Expression | undefined;
+  #rows: LogicalGroup['rows'];
+
+  constructor(resolver: Resolving, node: Subselect, scope: Scope) {
+    this.#resolver = resolver;
+    this.#node = node;
+    this.scope = scope.inner();
+    if (node.group) this.#bindKeys(node.group, scope);
+    this.#having = node.group?.having && resolver.expression(node.group.having, this.scope);
+    for (const { name, window } of node.windows) this.#bindWindow(name, window);
+  }
+
+  #bindKeys(group: NonNullable<Subselect['group']>, scope: Scope): void {
+    const { block } = scope;
+    for (const { expression, alias } of group.by) {
+      const resolved = this.#resolver.expression(expression, scope);
+      this.#keys.push({ expression: resolved, slot: block.allocate() });
+      if (alias === undefined) continue;
+      refuseDuplicate(this.#resolver.text, alias, this.scope, expression.at);
+      this.scope.bindVariable(alias, resolved);
+    }
+    if (group.as !== undefined) {
+      const members = membersOf(scope).map((member) => ({ ...member, slot: -1 }));
+      this.#rows = { slot: block.allocate(), members };
+      this.#allowed.add(this.#rows.slot);
+      this.scope.bindVariable(group.as, slotOf(this.#rows.slot, identifier(group.as)));
+    }
+    for (const { name, expression, at } of group.letting) {
+      const resolved = this.#resolver.expression(expression, this.scope);
+      refuseDuplicate(this.#resolver.text, name, this.scope, at);
+      const slot = block.allocate();
+      this.#letting.push({ name, slot, expression: resolved });
+      this.#allowed.add(slot);
+      this.scope.bindVariable(name, slotOf(slot, identifier(name)));
+    }
+  }
+
+  #bindWindow(name: string, window: WindowSpecification): void {
+    if (this.#named.has(name)) throw sqlError(3220, '', name, ' is already defined.');
+    this.#named.set(name, this.#merge(window));
+  }
+
+  /** A window that refines a named one has that one's parts too. */
+  #merge(window: WindowSpecification): WindowSpecification {
+    if (window.base === undefined) return window;
+    const base = this.#named.get(window.base);
+    if (!base) throw sqlError(3100, `Window name ${window.base} not found in WINDOW clause`);
+    if (window.isReference) return base;
+    if (window.partitionBy.length > 0)
+      throw sqlError(3100, `Window ${window.base} shall not have PARTITION BY clause`);
+    if (base.orderBy.length > 0 && window.orderBy.length > 0)
+      throw sqlError(3100, `Window ${window.base} shall not have ORDER BY clause`);
+    if (base.frame) throw sqlError(3100, `Window ${window.base} shall not have window frame clause`);
+    return {
+      base: undefined,
+      isReference: false,
+      partitionBy: base.partitionBy,
+      orderBy: window.orderBy.length > 0 ? window.orderBy : base.orderBy,
+      frame: window.frame,
+    };
+  }
+
+  finish(terms: readonly ProjectionTerm[], order: readonly OrderTerm[]): Lifted {
+    const isGrouped =
+      this.#node.group !== undefined ||
+      terms.some((term) => term.kind === 'term' && hasAggregate(term.expression)) ||
+      order.some((term) => hasAggregate(term.expression));
+    const lift = isGrouped
+      ? (node: Expression) => this.#windowed(this.#grouped(node))
+      : (node: Expression) => this.#windowed(node);
+    const letting = this.#letting.map((binding) => ({ ...binding, expression: lift(binding.expression) }));
+    const having = this.#having && lift(this.#having);
+    if (isGrouped && terms.some((term) => term.kind === 'all')) throw sqlError(4210, 'self');
+    const lifted = {
+      terms: terms.map((term) => liftTerm(term, lift)),
+      order: order.map((term) => ({ ...term, expression: lift(term.expression) })),
+    };
+    if (!isGrouped) return { ...lifted, group: undefined, windows: [...this.#windows.values()] };
+    const group: LogicalGroup = {
+      keys: this.#keys,
+      aggregates: [...this.#aggregates.values()],
+      letting,
+      having,
+      rows: this.#rows,
+    };
+    return { ...lifted, group, windows: [...this.#windows.values()] };
+  }
+
+  #grouped(node: Expression): Expression {
+    const lifted = replace(node, (part) => this.#keyOf(part) ?? this.#aggregateOf(part));
+    if (some(lifted, (part) => part.kind === 'slot' && !this.#survives(part.slot)))
+      throw sqlError(4210, formatExpression(node) + near(this.#resolver.text, node.at));
+    return lifted;
+  }
+
+  #survives(slot: number): boolean {
+    return this.#allowed.has(slot) || this.scope.block.isCaptured(slot) || this.#isWith(slot);
+  }
+
+  #isWith(slot: number): boolean {
+    for (let at: Scope | undefined = this.scope; at && at.block === this.scope.block; at = at.parent) {
+      for (const binding of at.names.values()) {
+        if (binding.kind !== 'variable' || !binding.isWith) continue;
+        if (binding.expression.kind === 'slot' && binding.expression.slot === slot) return true;
+      }
+    }
+    return false;
+  }
+
+  #keyOf(node: Expression): Expression | undefined {
+    if (node.kind === 'slot' && this.#allowed.has(node.slot)) return node;
+    const key = expressionKey(node);
+    const found = this.#keys.find((each) => expressionKey(each.expression) === key);
+    if (!found || node.kind === 'constant') return undefined;
+    this.#allowed.add(found.slot);
+    return slotOf(found.slot, node);
+  }
+
+  #aggregateOf(node: Expression): Expression | undefined {
+    if (node.kind !== 'aggregate' || node.over) return undefined;
+    const key = expressionKey(node);
+    let known = this.#aggregates.get(key);
+    if (!known) {
+      known = { node, slot: this.scope.block.allocate() };
+      this.#aggregates.set(key, known);
+      this.#allowed.add(known.slot);
+    }
+    return slotOf(known.slot, node);
+  }
+
+  #windowed(node: Expression): Expression {
+    return replace(node, (part) => {
+      if (part.kind !== 'aggregate' || !part.over) return undefined;
+      const over = this.#merge(part.over);
+      const merged = over === part.over ? part : { ...part, over: this.#resolveNamed(over) };
+      const key = expressionKey(merged);
+      let known = this.#windows.get(key);
+      if (!known) {
+        known = { node: merged as WindowColumn['node'], slot: this.scope.block.allocate() };
+        this.#windows.set(key, known);
+        this.#allowed.add(known.slot);
+      }
+      return slotOf(known.slot, part);
+    });
+  }
+
+  /** Windows of the WINDOW clause are resolved where they are used: after grouping. */
+  #resolveNamed(window: WindowSpecification): WindowSpecification {
+    const resolve = (node: Expression): Expression => {
+      const resolved = this.#resolver.expression(node, this.scope);
+      return this.#aggregates.size > 0 || this.#node.group ? this.#grouped(resolved) : resolved;
+    };
+    return {
+      ...window,
+      partitionBy: window.partitionBy.map(resolve),
+      orderBy: window.orderBy.map((term) => mapSortTerm(term, resolve)),
+    };
+  }
+}
+
+function liftTerm(term: ProjectionTerm, lift: (node: Expression) => Expression): ProjectionTerm {
+  if (term.kind === 'all') return term;
+  if (term.kind === 'star') return { ...term, of: lift(term.of) };
+  return { ...term, expression: lift(term.expression) };
+}
+
+function hasAggregate(node: Expression): boolean {
+  return some(node, (part) => part.kind === 'aggregate' && !part.over);
+}
+
+function identifier(name: string): Expression {
+  return { kind: 'identifier', name, ignoresCase: false, at: -1 };
+}

@@ -1,0 +1,87 @@
+// Keys and conditions of index definitions as expressions over a source's slots.
+import type { IndexDefinition, IndexKey } from '../datastore/indexes.ts';
+import type { Expression } from '../tree/query.ts';
+import type { Source } from './block.ts';
+import { conjunctsOf } from './conjuncts.ts';
+import type { Planning } from './planning.ts';
+import { aliasOf, slotOf } from './scope.ts';
+import { mapChildren } from './walk.ts';
+
+export interface BoundIndex {
+  readonly definition: IndexDefinition;
+  readonly keys: readonly BoundKey[];
+  readonly condition: readonly Expression[];
+}
+
+export interface BoundKey {
+  readonly key: IndexKey;
+  /** Of an array key the node `all keys`. */
+  readonly expression: Expression;
+}
+
+export function boundIndex(planning: Planning, definition: IndexDefinition, source: Source): BoundIndex {
+  return {
+    definition,
+    keys: definition.keys.map((key) => ({
+      key,
+      expression: overSource(planning.parse(key.expression), source),
+    })),
+    condition:
+      definition.condition === undefined
+        ? []
+        : conjunctsOf(overSource(planning.parse(definition.condition), source)),
+  };
+}
+
+/** Bare names are fields of the document, SELF is the document. */
+export function overSource(
+  node: Expression,
+  source: Source,
+  bound: ReadonlySet<string> = new Set(),
+): Expression {
+  const document: Expression = slotOf(source.slot, aliasOf(source));
+  switch (node.kind) {
+    case 'self':
+      return document;
+    case 'identifier':
+      if (bound.has(node.name)) return node;
+      return {
+        kind: 'field',
+        of: document,
+        name: { kind: 'constant', value: node.name, at: node.at },
+        ignoresCase: node.ignoresCase,
+        at: node.at,
+      };
+    case 'call':
+      if (node.name === 'meta' && source.metaSlot !== undefined)
+        return slotOf(source.metaSlot, { ...node, arguments: [aliasOf(source)] });
+      return mapChildren(node, (child) => overSource(child, source, bound));
+    case 'quantified':
+    case 'comprehension': {
+      const inner = new Set(bound);
+      for (const { name, position } of node.bindings) {
+        inner.add(name);
+        if (position !== undefined) inner.add(position);
+      }
+      const bindings = node.bindings.map((each) => ({ ...each, of: overSource(each.of, source, bound) }));
+      const rest = mapChildren({ ...node, bindings: [] }, (child) => overSource(child, source, inner));
+      return { ...rest, bindings } as Expression;
+    }
+    case 'field': {
+      const mapped = mapChildren(node, (child) => overSource(child, source, bound));
+      return isMetaId(mapped, source) ? slotOf(source.idSlot as number, mapped) : mapped;
+    }
+    default:
+      return mapChildren(node, (child) => overSource(child, source, bound));
+  }
+}
+
+function isMetaId(node: Expression, source: Source): boolean {
+  return (
+    node.kind === 'field' &&
+    node.of.kind === 'slot' &&
+    node.of.slot === source.metaSlot &&
+    node.name.kind === 'constant' &&
+    node.name.value === 'id'
+  );
+}

@@ -1,0 +1,305 @@
+// How an index serves predicates: the spans to scan, and how good that is.
+import type { Expression } from '../tree/query.ts';
+import { arraySarg } from './array-sarg.ts';
+import type { Source } from './block.ts';
+import { disjunctsOf, isStatic } from './conjuncts.ts';
+import { sameExpression } from './expression-key.ts';
+import type { BoundIndex, BoundKey } from './index-keys.ts';
+import { intersect, type Sarg, type SargContext, sargOf } from './sarg.ts';
+import { everything, isEverything, type PlanRange, type PlanSpan } from './spans.ts';
+import { replace } from './walk.ts';
+
+export interface IndexMatch {
+  readonly index: BoundIndex;
+  readonly spans: readonly PlanSpan[];
+  /** The spans say everything that the predicates say. */
+  readonly isExact: boolean;
+  /** Keys with bounds, from the first on without a gap. */
+  readonly depth: number;
+  /** Keys with bounds at all. */
+  readonly bounded: number;
+  readonly points: number;
+  /** An array key: a document may come several times. */
+  readonly isArray: boolean;
+}
+
+/** What a source's UNNEST terms bind: predicates on them are predicates on elements. */
+export interface UnnestBinding {
+  readonly source: Source;
+  readonly expression: Expression;
+}
+
+const maximumSpans = 1024;
+
+export function matchIndex(
+  index: BoundIndex,
+  conjuncts: readonly Expression[],
+  context: SargContext,
+  unnests: readonly UnnestBinding[],
+): IndexMatch | undefined {
+  if (!implies(conjuncts, index.condition, context)) return undefined;
+  const rest = conjuncts.filter((each) => !index.condition.some((other) => sameExpression(each, other)));
+  const whole = matchConjuncts(index, rest, context, unnests);
+  const parts = matchDisjuncts(index, rest, context, unnests);
+  if (!parts) return whole;
+  if (!whole || parts.depth > whole.depth || (parts.points > whole.points && parts.depth >= whole.depth))
+    return parts;
+  return whole;
+}
+
+/** `(a = 1 AND b = 2) OR (a = 3 AND b = 4)`: spans of each side. */
+function matchDisjuncts(
+  index: BoundIndex,
+  conjuncts: readonly Expression[],
+  context: SargContext,
+  unnests: readonly UnnestBinding[],
+): IndexMatch | undefined {
+  const or = conjuncts.find((each) => each.kind === 'logical' && each.operator === 'or');
+  if (!or) return undefined;
+  const others = conjuncts.filter((each) => each !== or);
+  const sides = disjunctsOf(or).map((side) =>
+    matchConjuncts(index, [...others, ...conjunctsOfSide(side)], context, unnests),
+  );
+  if (sides.some((side) => side === undefined)) return undefined;
+  const all = sides as IndexMatch[];
+  const spans = all.flatMap((side) => side.spans);
+  if (spans.length > maximumSpans) return undefined;
+  return {
+    index,
+    spans,
+    isExact: all.every((side) => side.isExact),
+    depth: Math.min(...all.map((side) => side.depth)),
+    bounded: Math.min(...all.map((side) => side.bounded)),
+    points: Math.min(...all.map((side) => side.points)),
+    isArray: all.some((side) => side.isArray),
+  };
+}
+
+function conjunctsOfSide(side: Expression): readonly Expression[] {
+  return side.kind === 'logical' && side.operator === 'and' ? side.operands : [side];
+}
+
+function matchConjuncts(
+  index: BoundIndex,
+  conjuncts: readonly Expression[],
+  context: SargContext,
+  unnests: readonly UnnestBinding[],
+): IndexMatch | undefined {
+  const first = index.keys[0];
+  const sargs = index.keys.map((key, at) => {
+    const sarg = keySarg(key, conjuncts, context, unnests);
+    const hasMissing = key.key.array === undefined && (at > 0 || key.key.includesMissing);
+    return sarg && !hasMissing && sarg.ranges.some(admitsMissing) ? undefined : sarg;
+  });
+  const isArray = sargs.some((sarg, at) => sarg !== undefined && index.keys[at]?.key.array !== undefined);
+  if (first && !sargs[0] && !(first.key.includesMissing && sargs.some((sarg) => sarg !== undefined)))
+    return undefined;
+  const used = sargs.findLastIndex((sarg) => sarg !== undefined) + 1;
+  const columns = sargs.slice(0, used);
+  const depth = columns.findIndex((sarg) => !sarg);
+  const exactly = conjuncts.every((conjunct) =>
+    sargs.some((sarg, at) => sarg?.isExact && servesExactly(index.keys[at] as BoundKey, conjunct, context)),
+  );
+  const isExact = exactly && columns.every((sarg) => !sarg || sarg.isExact) && !isArray;
+  return {
+    index,
+    spans: crossProduct(columns, isExact),
+    isExact,
+    depth: depth < 0 ? used : depth,
+    bounded: columns.filter((sarg) => sarg !== undefined).length,
+    points: columns.filter((sarg) => sarg?.ranges.every(isPointRange)).length,
+    isArray: isArray || index.keys.some((each) => each.key.array !== undefined),
+  };
+}
+
+/** Rows whose leading key is MISSING are not in the index, nor are MISSING elements of arrays. */
+function admitsMissing(range: PlanRange): boolean {
+  return range.kind === 'range' && !range.low;
+}
+
+function servesExactly(key: BoundKey, conjunct: Expression, context: SargContext): boolean {
+  return key.key.array === undefined && sargOf(key.expression, conjunct, context)?.isExact === true;
+}
+
+function isPointRange(range: PlanRange): boolean {
+  if (range.kind === 'each') return true;
+  if (range.kind === 'like' || !range.low || !range.high) return false;
+  return range.low.inclusive && range.high.inclusive && sameExpression(range.low.value, range.high.value);
+}
+
+function keySarg(
+  { key, expression }: BoundKey,
+  conjuncts: readonly Expression[],
+  context: SargContext,
+  unnests: readonly UnnestBinding[],
+): Sarg | undefined {
+  let merged: Sarg | undefined;
+  for (const conjunct of conjuncts) {
+    const sarg =
+      key.array === undefined
+        ? sargOf(expression, conjunct, context)
+        : arraySarg(expression, conjunct, context);
+    if (!sarg) continue;
+    if (key.array !== undefined) merged = merged && betterOf(merged, sarg) ? merged : sarg;
+    else merged = merged ? intersect(merged, sarg) : sarg;
+  }
+  if (key.array === undefined || merged) return merged;
+  return unnestSarg(expression, conjuncts, context, unnests);
+}
+
+/** Of an array key two predicates may hold for different elements: only one of them gives the range. */
+function betterOf(a: Sarg, b: Sarg): boolean {
+  return a.ranges.every(isPointRange) || !b.ranges.every(isPointRange);
+}
+
+function unnestSarg(
+  expression: Expression,
+  conjuncts: readonly Expression[],
+  context: SargContext,
+  unnests: readonly UnnestBinding[],
+): Sarg | undefined {
+  if (expression.kind !== 'all keys') return undefined;
+  for (const unnest of unnests) {
+    const element = elementKey(expression.of, unnest);
+    if (!element || !implies(conjuncts, element.when, context)) continue;
+    let merged: Sarg | undefined;
+    for (const conjunct of conjuncts) {
+      const sarg = element.key.kind === 'all keys' ? undefined : sargOf(element.key, conjunct, context);
+      if (sarg) merged = merged ? intersect(merged, sarg) : sarg;
+    }
+    if (element.key.kind === 'all keys')
+      merged = unnestSarg(
+        element.key,
+        conjuncts,
+        context,
+        unnests.filter((each) => each !== unnest),
+      );
+    if (merged) return { ...merged, isExact: false };
+  }
+  return undefined;
+}
+
+/** The key's expression with the unnested element in the place of its variable. */
+function elementKey(
+  of: Expression,
+  unnest: UnnestBinding,
+): { key: Expression; when: readonly Expression[] } | undefined {
+  const element: Expression = {
+    kind: 'slot',
+    slot: unnest.source.slot,
+    original: { kind: 'identifier', name: unnest.source.alias, ignoresCase: false, at: -1 },
+    at: -1,
+  };
+  if (of.kind !== 'comprehension')
+    return sameExpression(of, unnest.expression) ? { key: element, when: [] } : undefined;
+  const [binding] = of.bindings;
+  if (
+    of.bindings.length !== 1 ||
+    !binding ||
+    binding.isDeep ||
+    !sameExpression(binding.of, unnest.expression)
+  )
+    return undefined;
+  const place = (node: Expression): Expression => substitute(node, binding.name, element);
+  const when = of.when ? [place(of.when)] : [];
+  return { key: place(of.value), when: when.flatMap(conjunctsOfSide) };
+}
+
+function substitute(node: Expression, name: string, by: Expression): Expression {
+  return replace(node, (part) => (part.kind === 'identifier' && part.name === name ? by : undefined));
+}
+
+/** All combinations of the keys' ranges. */
+function crossProduct(columns: readonly (Sarg | undefined)[], isExact: boolean): PlanSpan[] {
+  let rows: PlanRange[][] = [[]];
+  let exact = isExact;
+  for (const column of columns) {
+    const ranges = column?.ranges ?? [everything];
+    if (rows.length * ranges.length > maximumSpans) {
+      exact = false;
+      rows = rows.map((row) => [...row, everything]);
+    } else rows = rows.flatMap((row) => ranges.map((range) => [...row, range]));
+  }
+  return rows.map((row) => ({ ranges: trimmed(row), isExact: exact }));
+}
+
+function trimmed(row: readonly PlanRange[]): PlanRange[] {
+  const last = row.findLastIndex((range) => !isEverything(range));
+  return row.slice(0, last + 1);
+}
+
+/** Whether rows that fulfil all conjuncts fulfil the conditions too. */
+export function implies(
+  conjuncts: readonly Expression[],
+  conditions: readonly Expression[],
+  context: SargContext,
+): boolean {
+  return conditions.every((condition) =>
+    conjuncts.some((conjunct) => impliesOne(conjunct, condition, context)),
+  );
+}
+
+function impliesOne(conjunct: Expression, condition: Expression, context: SargContext): boolean {
+  if (sameExpression(conjunct, condition)) return true;
+  if (condition.kind === 'logical') {
+    const test = (part: Expression): boolean => impliesOne(conjunct, part, context);
+    return condition.operator === 'or' ? condition.operands.some(test) : condition.operands.every(test);
+  }
+  if (conjunct.kind === 'logical' && conjunct.operator === 'or')
+    return conjunct.operands.every((part) =>
+      conjunctsOfSide(part).some((each) => impliesOne(each, condition, context)),
+    );
+  const operand = operandOf(condition);
+  if (!operand) return false;
+  const wanted = sargOf(operand, condition, context);
+  const given = sargOf(operand, conjunct, context);
+  if (!wanted?.isExact || !given) return false;
+  return given.ranges.every((range) => wanted.ranges.some((wide) => isWithin(range, wide, context)));
+}
+
+function operandOf(condition: Expression): Expression | undefined {
+  switch (condition.kind) {
+    case 'comparison':
+      return isStatic(condition.right) ? condition.left : condition.right;
+    case 'between':
+    case 'is':
+    case 'like':
+    case 'membership':
+      return condition.of;
+    default:
+      return undefined;
+  }
+}
+
+function isWithin(range: PlanRange, wide: PlanRange, context: SargContext): boolean {
+  if (wide.kind !== 'range') return sameRange(range, wide);
+  const { low, high } = wide;
+  if (range.kind !== 'range') return !high && (!low || isNull(low.value));
+  const lowFits = !low || (range.low !== undefined && ordered(low, range.low, context, 1));
+  const highFits = !high || (range.high !== undefined && ordered(high, range.high, context, -1));
+  return lowFits && highFits;
+}
+
+function sameRange(a: PlanRange, b: PlanRange): boolean {
+  if (a.kind === 'like' && b.kind === 'like') return sameExpression(a.pattern, b.pattern);
+  return a.kind === 'each' && b.kind === 'each' && sameExpression(a.list, b.list);
+}
+
+function isNull(value: Expression): boolean {
+  return value.kind === 'constant' && value.value === null;
+}
+
+/** Whether the inner bound lies on the inner side of the outer one (`direction` 1: low bounds). */
+function ordered(
+  outer: { readonly value: Expression; readonly inclusive: boolean },
+  inner: { readonly value: Expression; readonly inclusive: boolean },
+  context: SargContext,
+  direction: 1 | -1,
+): boolean {
+  if (sameExpression(outer.value, inner.value)) return outer.inclusive || !inner.inclusive;
+  if (isNull(outer.value) && direction === 1) return true;
+  const [a, b] = [context.constantOf(outer.value), context.constantOf(inner.value)];
+  if (!a || !b) return false;
+  const order = context.compare(b.value, a.value) * direction;
+  return order > 0 || (order === 0 && (outer.inclusive || !inner.inclusive));
+}

@@ -1,0 +1,173 @@
+// Joins and nests: which algorithm, and what the right side reads.
+import type { Expression } from '../tree/query.ts';
+import { accessTo } from './access.ts';
+import type { Access } from './access-state.ts';
+import type { Source } from './block.ts';
+import { conjunctsOf, readsAny, readsOnly } from './conjuncts.ts';
+import type { JoinFrom, JoinSide, LogicalFrom, LogicalSelect, NestFrom } from './logical.ts';
+import type { Operator, QueryPlan } from './operators.ts';
+import type { Planning } from './planning.ts';
+import { slotOf } from './scope.ts';
+import type { PlanRange } from './spans.ts';
+
+type FromPlan = (
+  access: Access,
+  from: LogicalFrom,
+  pending: Expression[],
+  available: Set<number>,
+) => Operator;
+type SelectPlan = (planning: Planning, select: LogicalSelect) => QueryPlan;
+
+export function joinPlan(
+  access: Access,
+  from: JoinFrom | NestFrom,
+  pending: Expression[],
+  available: Set<number>,
+  fromPlan: FromPlan,
+  planSelect: SelectPlan,
+): Operator {
+  if (from.kind === 'join' && from.join === 'right')
+    return rightJoin(access, from, available, fromPlan, planSelect);
+  const input = fromPlan(access, from.left, pending, available);
+  const condition = conditionOf(from);
+  const isOuter = from.join === 'left';
+  const usable = isOuter || from.kind === 'nest' ? [] : pending;
+  const conjuncts = [...conjunctsOf(condition), ...usable];
+  const right = sidePlan(access, sideOf(from), conjuncts, available, planSelect);
+  const nestSlot = from.kind === 'nest' ? from.right.source.slot : undefined;
+  const slots = slotsOfSource(from.right.source);
+  const join = { input, condition, isOuter, nestSlot, slots, source: from.right.source };
+  const isConstant = !right.readsLeft;
+  const keys =
+    isConstant && from.right.use.join !== 'nl' ? equalities(condition, new Set(slots), available) : undefined;
+  for (const slot of slots) available.add(slot);
+  if (keys && keys.leftKeys.length > 0) return { op: 'hash join', ...join, ...keys, right: right.plan };
+  return { op: 'join', ...join, right: right.plan, isLookup: right.isLookup, isConstant };
+}
+
+/** ON KEYS gives the right side's keys. */
+function sideOf({ right, on }: JoinFrom | NestFrom): JoinSide {
+  return right.kind === 'keyspace' && on.kind === 'keys' ? { ...right, keys: on.keys } : right;
+}
+
+function conditionOf(from: JoinFrom | NestFrom): Expression | undefined {
+  const { on } = from;
+  if (on.kind === 'on') return on.condition;
+  if (on.kind === 'keys') return undefined;
+  const left = slotOf(on.outer.idSlot as number, {
+    kind: 'identifier',
+    name: on.outer.alias,
+    ignoresCase: false,
+    at: -1,
+  });
+  return { kind: 'comparison', operator: '=', left: on.key, right: left, at: on.key.at };
+}
+
+/** Every row of the right side, with the matches of the left one: an outer join the other way round. */
+function rightJoin(
+  access: Access,
+  from: JoinFrom,
+  available: Set<number>,
+  fromPlan: FromPlan,
+  planSelect: SelectPlan,
+): Operator {
+  const before = new Set(available);
+  const input = sidePlan(access, from.right, [], available, planSelect).plan;
+  const leftSlots = new Set(before);
+  const right = fromPlan(access, from.left, [], leftSlots);
+  const condition = conditionOf(from);
+  const slots = [...leftSlots].filter((slot) => !before.has(slot));
+  const rightSlots = new Set([...before, ...slotsOfSource(from.right.source)]);
+  const keys = equalities(condition, new Set(slots), rightSlots);
+  for (const slot of [...slots, ...rightSlots]) available.add(slot);
+  const join = { input, condition, isOuter: true, nestSlot: undefined, slots, source: from.right.source };
+  if (keys.leftKeys.length > 0) return { op: 'hash join', ...join, ...keys, right };
+  return { op: 'join', ...join, right, isLookup: false, isConstant: true };
+}
+
+export function slotsOfSource(source: Source): number[] {
+  return [source.slot, source.idSlot, source.metaSlot, source.positionSlot].filter(
+    (slot) => slot !== undefined,
+  );
+}
+
+/** Equal pairs of an expression of the right side and one of the left: what a hash join looks up. */
+function equalities(
+  condition: Expression | undefined,
+  right: ReadonlySet<number>,
+  left: ReadonlySet<number>,
+): { leftKeys: Expression[]; rightKeys: Expression[] } {
+  const leftKeys: Expression[] = [];
+  const rightKeys: Expression[] = [];
+  for (const conjunct of conjunctsOf(condition)) {
+    if (conjunct.kind !== 'comparison' || conjunct.operator !== '=') continue;
+    for (const [a, b] of [
+      [conjunct.left, conjunct.right],
+      [conjunct.right, conjunct.left],
+    ] as const) {
+      if (!readsAny(a, right) || !readsOnly(a, right) || !readsOnly(b, left) || !readsAny(b, left)) continue;
+      rightKeys.push(a);
+      leftKeys.push(b);
+      break;
+    }
+  }
+  return { leftKeys, rightKeys };
+}
+
+interface SidePlan {
+  readonly plan: Operator;
+  readonly readsLeft: boolean;
+  readonly isLookup: boolean;
+}
+
+function sidePlan(
+  access: Access,
+  side: JoinSide,
+  conjuncts: readonly Expression[],
+  available: Set<number>,
+  planSelect: SelectPlan,
+): SidePlan {
+  const left = new Set([...available].filter((slot) => !access.seeds.has(slot)));
+  if (side.kind === 'expression') {
+    const readsLeft = readsAny(side.expression, left);
+    return {
+      plan: { op: 'expression scan', source: side.source, expression: side.expression },
+      readsLeft,
+      isLookup: false,
+    };
+  }
+  if (side.kind === 'subquery') {
+    const readsLeft = side.select.block.captures.some((capture) => readsAny(capture.outer, left));
+    const plan = planSelect(access.planning, side.select);
+    return { plan: { op: 'subquery scan', source: side.source, plan }, readsLeft, isLookup: false };
+  }
+  const plan = accessTo(access, side, [...conjuncts], available, 'inner');
+  return { plan, readsLeft: operatorReads(plan, left), isLookup: isKeyScan(plan) };
+}
+
+function isKeyScan(plan: Operator): boolean {
+  return plan.op === 'key scan' || (plan.op === 'fetch' && plan.input.op === 'key scan');
+}
+
+/** Whether a scan's keys or bounds read one of the slots. */
+function operatorReads(plan: Operator, slots: ReadonlySet<number>): boolean {
+  switch (plan.op) {
+    case 'fetch':
+    case 'filter':
+      return operatorReads(plan.input, slots);
+    case 'key scan':
+      return readsAny(plan.keys, slots);
+    case 'index scan':
+      return plan.spans.some((span) => span.ranges.some((range) => rangeReads(range, slots)));
+    case 'union scan':
+      return plan.scans.some((scan) => operatorReads(scan, slots));
+    default:
+      return false;
+  }
+}
+
+function rangeReads(range: PlanRange, slots: ReadonlySet<number>): boolean {
+  if (range.kind === 'each') return readsAny(range.list, slots);
+  if (range.kind === 'like') return readsAny(range.pattern, slots);
+  return [range.low, range.high].some((bound) => bound !== undefined && readsAny(bound.value, slots));
+}

@@ -1,0 +1,161 @@
+// A query with its names resolved: every expression reads slots of its block's rows.
+import type { Keyspace, KeyspaceName } from '../datastore/keyspace.ts';
+import type { Aggregate, Expression, Hints, Use, WindowSpecification } from '../tree/query.ts';
+import type { Block, Source } from './block.ts';
+
+export interface LogicalSelect {
+  readonly block: Block;
+  /** Evaluated in order, before everything else. */
+  readonly with: readonly LogicalWith[];
+  readonly body: LogicalBody;
+  readonly order: readonly OrderTerm[];
+  readonly limit: Expression | undefined;
+  readonly offset: Expression | undefined;
+}
+
+export interface LogicalWith {
+  readonly alias: string;
+  readonly slot: number;
+  readonly expression: Expression;
+  /** WITH RECURSIVE: the part that reads the rows of the last step. */
+  readonly recursive?: { readonly isAll: boolean; readonly step: LogicalSelect };
+}
+
+export type LogicalBody = LogicalSubselect | LogicalSetOperation;
+
+export interface LogicalSetOperation {
+  readonly kind: 'set operation';
+  readonly operator: 'union' | 'intersect' | 'except';
+  readonly isAll: boolean;
+  /** Blocks of their own; their outer block is that of the SELECT around. */
+  readonly left: LogicalSelect;
+  /** undefined: a query in brackets, alone. */
+  readonly right: LogicalSelect | undefined;
+  /** Where this block's rows hold the result. */
+  readonly resultSlot: number;
+  /** Names of the result's fields, with their slots, where ORDER BY uses them. */
+  readonly fields: ReadonlyMap<string, number>;
+}
+
+export interface LogicalSubselect {
+  readonly kind: 'subselect';
+  /** The SELECT's block. */
+  readonly block: Block;
+  readonly sources: readonly Source[];
+  readonly from: LogicalFrom | undefined;
+  readonly let: readonly SlotBinding[];
+  readonly where: Expression | undefined;
+  readonly group: LogicalGroup | undefined;
+  readonly windows: readonly WindowColumn[];
+  readonly projection: LogicalProjection;
+  readonly hints: Hints | undefined;
+}
+
+export interface SlotBinding {
+  readonly name: string;
+  readonly slot: number;
+  readonly expression: Expression;
+}
+
+export interface LogicalGroup {
+  readonly keys: readonly { readonly expression: Expression; readonly slot: number }[];
+  readonly aggregates: readonly { readonly node: Aggregate; readonly slot: number }[];
+  readonly letting: readonly SlotBinding[];
+  readonly having: Expression | undefined;
+  /** GROUP AS: the slot, and the members of each row in it. */
+  readonly rows: { readonly slot: number; readonly members: readonly SlotBinding[] } | undefined;
+}
+
+export interface WindowColumn {
+  readonly node: Aggregate & { readonly over: WindowSpecification };
+  readonly slot: number;
+}
+
+export interface LogicalProjection {
+  readonly isDistinct: boolean;
+  readonly isRaw: boolean;
+  readonly terms: readonly ProjectionTerm[];
+  readonly exclude: readonly Expression[];
+  /** Where the result stands once it is computed. */
+  readonly resultSlot: number;
+}
+
+export type ProjectionTerm =
+  /** All aliases and variables in scope. */
+  | { readonly kind: 'all'; readonly members: readonly SlotBinding[] }
+  | { readonly kind: 'star'; readonly of: Expression }
+  | {
+      readonly kind: 'term';
+      readonly alias: string;
+      readonly isExplicit: boolean;
+      readonly expression: Expression;
+    };
+
+export interface OrderTerm {
+  readonly expression: Expression;
+  readonly isDescending: boolean | Expression;
+  /** NULL and MISSING first or last; left out: as the direction has them. */
+  readonly nulls: 'first' | 'last' | Expression | undefined;
+}
+
+export type LogicalFrom =
+  | KeyspaceFrom
+  | {
+      readonly kind: 'expression';
+      readonly source: Source;
+      readonly expression: Expression;
+      readonly use: Use;
+    }
+  | { readonly kind: 'subquery'; readonly source: Source; readonly select: LogicalSelect; readonly use: Use }
+  | JoinFrom
+  | NestFrom
+  | UnnestFrom;
+
+export interface KeyspaceFrom {
+  readonly kind: 'keyspace';
+  readonly source: Source;
+  readonly keyspace: KeyspaceRef;
+  readonly keys: Expression | undefined;
+  readonly use: Use;
+}
+
+/** A keyspace that is there, or one whose name a parameter holds. */
+export interface KeyspaceRef {
+  readonly name: KeyspaceName;
+  /** undefined: of the catalog. */
+  readonly keyspace: Keyspace | undefined;
+}
+
+export type JoinSide = Extract<LogicalFrom, { kind: 'keyspace' | 'expression' | 'subquery' }>;
+
+export type JoinOn =
+  | { readonly kind: 'on'; readonly condition: Expression | undefined }
+  | { readonly kind: 'keys'; readonly keys: Expression }
+  | { readonly kind: 'key for'; readonly key: Expression; readonly outer: Source };
+
+export interface JoinFrom {
+  readonly kind: 'join';
+  readonly join: 'inner' | 'left' | 'right';
+  readonly left: LogicalFrom;
+  readonly right: JoinSide;
+  readonly on: JoinOn;
+  readonly isLateral: boolean;
+}
+
+export interface NestFrom {
+  readonly kind: 'nest';
+  readonly join: 'inner' | 'left';
+  readonly left: LogicalFrom;
+  readonly right: JoinSide;
+  /** Where the right side's rows stand one by one; `right.source.slot` gets the array. */
+  readonly on: JoinOn;
+  readonly source: Source;
+}
+
+export interface UnnestFrom {
+  readonly kind: 'unnest';
+  readonly join: 'inner' | 'left';
+  readonly left: LogicalFrom;
+  readonly expression: Expression;
+  readonly source: Source;
+}

@@ -1,0 +1,10 @@
+// Names that results get without AS.
+import type { Expression } from '../tree/query.ts';
+
+/** The last name of a path; undefined for all else. */
+export function naturalAlias(node: Expression): string | undefined {
+  if (node.kind === 'identifier') return node.name;
+  if (node.kind !== 'field') return undefined;
+  const { name } = node;
+  return name.kind === 'constant' && typeof name.value === 'string' ? name.value : undefined;
+}

@@ -1,0 +1,193 @@
+// The operators of a plan, as plain data. Each makes rows of its block out of its input's rows; without an input it begins with the
+// block's first row, which holds what the block captured. The right side of a join begins with the left side's row.
+import type { IndexDefinition } from '../datastore/indexes.ts';
+import type { Aggregate, Expression } from '../tree/query.ts';
+import type { Block, Source } from './block.ts';
+import type {
+  KeyspaceRef,
+  LogicalGroup,
+  LogicalProjection,
+  OrderTerm,
+  SlotBinding,
+  WindowColumn,
+} from './logical.ts';
+import type { PlanSpan } from './spans.ts';
+
+export type Operator =
+  | { readonly op: 'start' }
+  /** No row: the predicate is never true. */
+  | { readonly op: 'nothing' }
+  | KeyScan
+  | IndexScan
+  | UnionScan
+  | CollectionScan
+  | CatalogScan
+  | CountScan
+  | Fetch
+  | { readonly op: 'expression scan'; readonly source: Source; readonly expression: Expression }
+  | { readonly op: 'subquery scan'; readonly source: Source; readonly plan: QueryPlan }
+  | { readonly op: 'filter'; readonly input: Operator; readonly condition: Expression }
+  | { readonly op: 'let'; readonly input: Operator; readonly bindings: readonly SlotBinding[] }
+  | Join
+  | HashJoin
+  | Unnest
+  | { readonly op: 'group'; readonly input: Operator; readonly group: LogicalGroup }
+  | { readonly op: 'window'; readonly input: Operator; readonly columns: readonly WindowColumn[] }
+  | { readonly op: 'project'; readonly input: Operator; readonly projection: LogicalProjection }
+  | { readonly op: 'distinct'; readonly input: Operator; readonly slot: number }
+  | Order
+  | { readonly op: 'offset'; readonly input: Operator; readonly offset: Expression }
+  | { readonly op: 'limit'; readonly input: Operator; readonly limit: Expression }
+  | SetOperator
+  | { readonly op: 'with'; readonly input: Operator; readonly terms: readonly WithPlan[] };
+
+export interface KeyScan {
+  readonly op: 'key scan';
+  readonly source: Source;
+  readonly keyspace: KeyspaceRef;
+  readonly keys: Expression;
+  /** Changes of documents take each key once. */
+  readonly isDistinct: boolean;
+}
+
+export interface IndexScan {
+  readonly op: 'index scan';
+  readonly source: Source;
+  readonly keyspace: KeyspaceRef;
+  readonly index: IndexDefinition;
+  /** Empty: everything. */
+  readonly spans: readonly PlanSpan[];
+  readonly isReverse: boolean;
+  readonly isDistinct: boolean;
+  /** Key positions that rows bring, with their slots. */
+  readonly covers: readonly {
+    readonly position: number;
+    readonly slot: number;
+    readonly expression: Expression;
+  }[];
+  /** No document is read. */
+  readonly isCovering: boolean;
+  readonly limit: Expression | undefined;
+  readonly offset: Expression | undefined;
+  /** Rows come in the order that ORDER BY wants. */
+  readonly isOrdered: boolean;
+}
+
+/** Keys of any (union) or all (intersect) of the scans, each once. */
+export interface UnionScan {
+  readonly op: 'union scan';
+  readonly isIntersect: boolean;
+  readonly source: Source;
+  readonly keyspace: KeyspaceRef;
+  readonly scans: readonly IndexScan[];
+}
+
+/** Reads the collection itself; bodies come along unless only keys are needed. */
+export interface CollectionScan {
+  readonly op: 'collection scan';
+  readonly source: Source;
+  readonly keyspace: KeyspaceRef;
+  readonly keysOnly: boolean;
+  /** A primary index that EXPLAIN names; the scan then reads it. */
+  readonly index: IndexDefinition | undefined;
+  readonly limit: Expression | undefined;
+  readonly offset: Expression | undefined;
+}
+
+export interface CatalogScan {
+  readonly op: 'catalog scan';
+  readonly source: Source;
+  readonly keyspace: KeyspaceRef;
+}
+
+/** COUNT(*) of a whole keyspace, or of an index's spans, without rows. */
+export interface CountScan {
+  readonly op: 'count scan';
+  readonly keyspace: KeyspaceRef;
+  readonly source: Source;
+  readonly index: IndexDefinition | undefined;
+  readonly spans: readonly PlanSpan[];
+  readonly isDistinct: boolean;
+  /** Aggregates that are this count. */
+  readonly slots: readonly number[];
+  readonly aggregate: Aggregate;
+}
+
+export interface Fetch {
+  readonly op: 'fetch';
+  readonly input: Operator;
+  readonly source: Source;
+  readonly keyspace: KeyspaceRef;
+}
+
+export interface Join {
+  readonly op: 'join';
+  readonly input: Operator;
+  readonly right: Operator;
+  readonly isOuter: boolean;
+  readonly condition: Expression | undefined;
+  /** The right side's slots. */
+  readonly slots: readonly number[];
+  readonly source: Source;
+  /** NEST: the matches become one array in this slot. */
+  readonly nestSlot: number | undefined;
+  readonly isLookup: boolean;
+  /** The right side does not depend on the left row: it runs once, and its rows are kept. */
+  readonly isConstant: boolean;
+}
+
+export interface HashJoin {
+  readonly op: 'hash join';
+  readonly input: Operator;
+  readonly right: Operator;
+  readonly isOuter: boolean;
+  readonly leftKeys: readonly Expression[];
+  readonly rightKeys: readonly Expression[];
+  readonly condition: Expression | undefined;
+  readonly slots: readonly number[];
+  readonly source: Source;
+  readonly nestSlot: number | undefined;
+}
+
+export interface Unnest {
+  readonly op: 'unnest';
+  readonly input: Operator;
+  readonly isOuter: boolean;
+  readonly expression: Expression;
+  readonly source: Source;
+}
+
+export interface Order {
+  readonly op: 'order';
+  readonly input: Operator;
+  readonly terms: readonly OrderTerm[];
+  /** Only so many of the first rows are kept. */
+  readonly limit: Expression | undefined;
+  readonly offset: Expression | undefined;
+}
+
+export interface SetOperator {
+  readonly op: 'set operation';
+  readonly operator: 'union' | 'intersect' | 'except';
+  readonly isAll: boolean;
+  readonly left: QueryPlan;
+  readonly right: QueryPlan | undefined;
+  readonly resultSlot: number;
+  readonly fields: ReadonlyMap<string, number>;
+}
+
+export interface WithPlan {
+  readonly alias: string;
+  readonly slot: number;
+  readonly expression: Expression;
+  readonly recursive: { readonly isAll: boolean; readonly step: QueryPlan } | undefined;
+}
+
+/** A SELECT: its result rows stand in `resultSlot` of the rows of `root`. */
+export interface QueryPlan {
+  readonly block: Block;
+  readonly root: Operator;
+  readonly resultSlot: number;
+  /** Expressions that stand in slots because an index brought them, by their keys. */
+  readonly covered: ReadonlyMap<string, number>;
+}

@@ -1,0 +1,73 @@
+// What a scan does of ORDER BY, LIMIT and OFFSET.
+
+import type { Expression } from '../tree/query.ts';
+import type { Access } from './access-state.ts';
+import { isStatic } from './conjuncts.ts';
+import { expressionKey, sameExpression } from './expression-key.ts';
+import type { IndexMatch } from './index-match.ts';
+import type { LogicalFrom, OrderTerm } from './logical.ts';
+import type { PlanRange } from './spans.ts';
+
+export interface PushDown {
+  readonly isReverse: boolean;
+  readonly isOrdered: boolean;
+  readonly isLimited: boolean;
+}
+
+const none: PushDown = { isReverse: false, isOrdered: false, isLimited: false };
+
+export function pushDown(access: Access, match: IndexMatch, conjuncts: readonly Expression[]): PushDown {
+  const { select, body } = access;
+  if (!select || !body?.from) return none;
+  if (body.group || body.windows.length > 0 || body.projection.isDistinct || match.isArray) return none;
+  const order = select.order.filter((term) => !isStatic(term.expression));
+  const direction = orderOf(order, match);
+  const isOrdered = order.length > 0 && direction !== undefined && keepsOrder(body.from);
+  const isExact = match.isExact && body.from.kind === 'keyspace' && conjuncts.length > 0;
+  const isLimited =
+    isExact && (order.length === 0 || isOrdered) && select.limit !== undefined && body.let.length === 0;
+  return { isReverse: isOrdered && direction === 'reverse', isOrdered, isLimited };
+}
+
+/** Joins and UNNEST go through the left side's rows in their order. */
+function keepsOrder(from: LogicalFrom): boolean {
+  if (from.kind === 'keyspace') return true;
+  if (from.kind === 'unnest') return keepsOrder(from.left);
+  return false;
+}
+
+/** Whether the terms are the index's keys from the first on, leaving out those that have one value only. */
+function orderOf(order: readonly OrderTerm[], match: IndexMatch): 'forward' | 'reverse' | undefined {
+  let direction: 'forward' | 'reverse' | undefined;
+  let at = 0;
+  for (const term of order) {
+    if (typeof term.isDescending !== 'boolean' || typeof term.nulls === 'object') return undefined;
+    if (term.nulls !== undefined && term.nulls !== (term.isDescending ? 'last' : 'first')) return undefined;
+    while (at < match.index.keys.length && !isKey(match, at, term.expression) && isFixed(match, at)) at++;
+    if (!isKey(match, at, term.expression)) return undefined;
+    const isReverse = term.isDescending !== (match.index.keys[at]?.key.isDescending ?? false);
+    const wanted = isReverse ? 'reverse' : 'forward';
+    if (direction && direction !== wanted) return undefined;
+    direction = wanted;
+    at++;
+  }
+  return direction;
+}
+
+function isKey(match: IndexMatch, at: number, expression: Expression): boolean {
+  const key = match.index.keys[at];
+  return key !== undefined && expressionKey(key.expression) === expressionKey(expression);
+}
+
+/** All spans have the same single value of this key. */
+function isFixed(match: IndexMatch, at: number): boolean {
+  const ranges = match.spans.map((span) => span.ranges[at]);
+  const [first] = ranges;
+  if (match.spans.length !== 1) return false;
+  return first !== undefined && isPoint(first);
+}
+
+function isPoint(range: PlanRange): boolean {
+  if (range.kind !== 'range' || !range.low || !range.high) return false;
+  return range.low.inclusive && range.high.inclusive && sameExpression(range.low.value, range.high.value);
+}

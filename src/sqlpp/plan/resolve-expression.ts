@@ -1,0 +1,168 @@
+// Replaces names in expressions by slots. A bare name is an alias or a variable in scope, else a field of the only source.
+
+import { sqlError } from '../errors/sql-error.ts';
+import type { Call, Expression, Identifier, RangeBinding, Subquery, UserCall } from '../tree/query.ts';
+import type { Source } from './block.ts';
+import { type InlineCall, near, type ResolvedSubquery, type Resolving } from './resolving.ts';
+import { aliasOf, type Scope, slotOf } from './scope.ts';
+import { mapChildren } from './walk.ts';
+
+export function resolveExpression(resolver: Resolving, node: Expression, scope: Scope): Expression {
+  const resolve = (child: Expression): Expression => resolveExpression(resolver, child, scope);
+  switch (node.kind) {
+    case 'identifier':
+      return resolveName(resolver, node, scope);
+    case 'self':
+      return selfOf(scope, node.at);
+    case 'call':
+      return resolveCall(resolver, node, scope);
+    case 'field':
+      return metaField(mapChildren(node, resolve), scope);
+    case 'quantified':
+    case 'comprehension':
+      return resolveRange(resolver, node, scope);
+    case 'subquery':
+      return resolveSubquery(resolver, node, scope);
+    case 'user call':
+      return resolveUserCall(resolver, node, scope);
+    default:
+      return mapChildren(node, resolve);
+  }
+}
+
+function resolveName(resolver: Resolving, node: Identifier, scope: Scope): Expression {
+  const bound = scope.lookup(node.name, node.at);
+  if (bound) return bound;
+  const source = scope.defaultSource;
+  if (!source) throw sqlError(3080, node.name, near(resolver.text, node.at));
+  return {
+    kind: 'field',
+    of: { ...slotOf(source.slot, aliasOf(source)), at: node.at },
+    name: { kind: 'constant', value: node.name, at: node.at },
+    ignoresCase: node.ignoresCase,
+    at: node.at,
+  };
+}
+
+function resolveCall(resolver: Resolving, node: Call, scope: Scope): Expression {
+  if (node.name === 'meta') return resolveMeta(resolver, node, scope);
+  const [first] = node.arguments;
+  if ((node.name === 'unnest_pos' || node.name === 'unnest_position') && first?.kind === 'identifier') {
+    const found = scope.find(first.name);
+    const slot = found?.binding.kind === 'source' ? found.binding.source.positionSlot : undefined;
+    if (slot === undefined || !found) return { kind: 'constant', value: undefined, at: node.at };
+    return scope.bring(slotOf(slot, node), found.scope);
+  }
+  return mapChildren(node, (child) => resolveExpression(resolver, child, scope));
+}
+
+/** META() of an alias reads the slot beside the document's. */
+function resolveMeta(resolver: Resolving, node: Call, scope: Scope): Expression {
+  const [argument] = node.arguments;
+  if (!argument) {
+    const source = scope.defaultSource;
+    if (!source) throw sqlError(4310, node.name.toUpperCase(), near(resolver.text, node.at));
+    return metaOf(source, { ...node, arguments: [aliasOf(source)] }, scope, scope);
+  }
+  if (argument.kind === 'identifier') {
+    const found = scope.find(argument.name);
+    if (found?.binding.kind === 'source') return metaOf(found.binding.source, node, scope, found.scope);
+  }
+  return mapChildren(node, (child) => resolveExpression(resolver, child, scope));
+}
+
+function metaOf(source: Source, node: Call, scope: Scope, owner: Scope): Expression {
+  if (source.metaSlot === undefined) return { kind: 'constant', value: null, at: node.at };
+  if (owner.block !== scope.block) source.usesMeta = true;
+  return scope.bring(slotOf(source.metaSlot, node), owner);
+}
+
+/** `META(a).id` reads the key's slot; every other member needs META() as a whole. */
+function metaField(node: Expression, scope: Scope): Expression {
+  if (node.kind !== 'field' || node.of.kind !== 'slot') return node;
+  const { slot } = node.of;
+  for (let at: Scope | undefined = scope; at && at.block === scope.block; at = at.parent) {
+    for (const { source } of [...at.names.values()].filter((binding) => binding.kind === 'source')) {
+      if (source.metaSlot !== slot) continue;
+      if (node.name.kind === 'constant' && node.name.value === 'id' && !node.ignoresCase)
+        return slotOf(source.idSlot as number, node);
+      source.usesMeta = true;
+    }
+  }
+  return node;
+}
+
+function resolveRange(
+  resolver: Resolving,
+  node: Extract<Expression, { kind: 'quantified' | 'comprehension' }>,
+  scope: Scope,
+): Expression {
+  const inner = bindRanges(resolver, node.bindings, scope, node.at);
+  const bindings = node.bindings.map((binding) => ({
+    ...binding,
+    of: resolveExpression(resolver, binding.of, scope),
+  }));
+  const rest = mapChildren({ ...node, bindings: [] }, (child) => resolveExpression(resolver, child, inner));
+  return { ...rest, bindings } as Expression;
+}
+
+/** A scope with the variables of ranges. Ranges do not see each other's variables. */
+export function bindRanges(
+  resolver: Resolving,
+  bindings: readonly RangeBinding[],
+  scope: Scope,
+  at: number,
+): Scope {
+  const inner = scope.inner();
+  for (const { name, position } of bindings) {
+    for (const variable of [name, position]) {
+      if (variable === undefined) continue;
+      refuseDuplicate(resolver.text, variable, inner, at);
+      inner.names.set(variable, { kind: 'local' });
+    }
+  }
+  return inner;
+}
+
+function resolveUserCall(resolver: Resolving, node: UserCall, scope: Scope): Expression {
+  const mapped = mapChildren(node, (child) => resolveExpression(resolver, child, scope)) as UserCall;
+  const inline = resolver.inlineFunction(node);
+  if (!inline) return mapped;
+  const call: InlineCall = { ...mapped, inline };
+  return call;
+}
+
+function resolveSubquery(resolver: Resolving, node: Subquery, scope: Scope): Expression {
+  const logical = resolver.select(node.select, scope);
+  const resolved: ResolvedSubquery = {
+    ...node,
+    logical,
+    correlation: logical.block.captures.map((capture) => capture.outer),
+  };
+  return resolved;
+}
+
+export function refuseDuplicate(text: string, variable: string, scope: Scope, at: number): void {
+  if (scope.find(variable)) throw sqlError(3081, variable, near(text, at));
+}
+
+/** The row as an object of all aliases and variables. */
+function selfOf(scope: Scope, at: number): Expression {
+  const members = membersOf(scope).map(({ name, expression }) => ({
+    name: { kind: 'constant', value: name, at } as const,
+    value: expression,
+  }));
+  return { kind: 'object', members, at };
+}
+
+/** Aliases and variables of the block, without those of WITH: what `*` shows. */
+export function membersOf(scope: Scope): { name: string; expression: Expression }[] {
+  const members = new Map<string, Expression>();
+  const chain: Scope[] = [];
+  for (let at: Scope | undefined = scope; at && at.block === scope.block; at = at.parent) chain.unshift(at);
+  for (const [name, binding] of chain.flatMap((each) => [...each.names])) {
+    if (binding.kind === 'source') members.set(name, slotOf(binding.source.slot, aliasOf(binding.source)));
+    else if (binding.kind === 'variable' && !binding.isWith) members.set(name, binding.expression);
+  }
+  return [...members].map(([name, expression]) => ({ name, expression }));
+}

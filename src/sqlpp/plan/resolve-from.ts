@@ -1,0 +1,225 @@
+// FROM: binds aliases to slots, one term after the other, and tells keyspaces from expressions.
+import { sqlError } from '../errors/sql-error.ts';
+import type {
+  ExpressionTerm,
+  FromTerm,
+  Join,
+  KeyspaceTerm,
+  Nest,
+  SimpleTerm,
+  Unnest,
+} from '../tree/query.ts';
+import type { Source } from './block.ts';
+import type { JoinOn, JoinSide, LogicalFrom } from './logical.ts';
+import { naturalAlias } from './names.ts';
+import { near, type Resolving } from './resolving.ts';
+import type { Scope } from './scope.ts';
+
+/** How messages call a term: by the operation it stands in. */
+type Role = 'FROM' | 'JOIN' | 'NEST';
+
+export function resolveFrom(
+  resolver: Resolving,
+  term: FromTerm,
+  scope: Scope,
+  sources: Source[],
+): LogicalFrom {
+  checkMixed(term);
+  const from = fromTerm(resolver, term, scope, sources);
+  const isSingle = term.kind !== 'join' && term.kind !== 'nest' && term.kind !== 'unnest';
+  scope.defaultSource = isSingle ? sources[0] : undefined;
+  return from;
+}
+
+/** Joins by ON and joins by ON KEYS do not stand in one FROM. */
+function checkMixed(term: FromTerm): void {
+  const joins: (Join | Nest)[] = [];
+  for (let at = term; at.kind === 'join' || at.kind === 'nest' || at.kind === 'unnest'; at = at.left) {
+    if (at.kind !== 'unnest') joins.unshift(at);
+  }
+  const nameOf = (join: Join | Nest): [operation: string, alias: string] => [
+    `${isAnsi(join) ? '' : 'non '}ANSI ${join.kind.toUpperCase()}`,
+    aliasOfTerm(join.right),
+  ];
+  const [first] = joins;
+  const other = first && joins.find((join) => isAnsi(join) !== isAnsi(first));
+  if (other) throw sqlError(3200, ...nameOf(first as Join | Nest), ...nameOf(other));
+}
+
+function isAnsi({ on }: Join | Nest): boolean {
+  return on.kind === 'on' || on.kind === 'none';
+}
+
+function aliasOfTerm(term: SimpleTerm): string {
+  return term.alias ?? (term.kind === 'keyspace' ? term.path.parts.at(-1) : undefined) ?? '';
+}
+
+/** A hint says how to join with what stands before: nothing does before the first term. */
+export function refuseFirstHint(term: FromTerm): void {
+  let first = term;
+  while (first.kind === 'join' || first.kind === 'nest' || first.kind === 'unnest') first = first.left;
+  if (first.use.join) throw sqlError(3290, aliasOfTerm(first));
+}
+
+function refuseCorrelated(term: Join | Nest, right: JoinSide, left: readonly Source[]): void {
+  if (right.kind !== 'subquery' || (term.kind === 'join' && term.isLateral) || term.on.kind === 'none')
+    return;
+  const slots = new Set(left.flatMap((source) => [source.slot, source.idSlot, source.metaSlot]));
+  for (const { outer } of right.select.block.captures) {
+    if (outer.kind === 'slot' && slots.has(outer.slot))
+      throw sqlError(3100, `FROM clause subquery term (${right.source.alias}) cannot be correlated.`);
+  }
+}
+
+function fromTerm(resolver: Resolving, term: FromTerm, scope: Scope, sources: Source[]): LogicalFrom {
+  switch (term.kind) {
+    case 'join':
+      return joinTerm(resolver, term, scope, sources);
+    case 'nest':
+      return nestTerm(resolver, term, scope, sources);
+    case 'unnest':
+      return unnestTerm(resolver, term, scope, sources);
+    default:
+      return simpleTerm(resolver, term, scope, sources, 'FROM');
+  }
+}
+
+function joinTerm(resolver: Resolving, term: Join, scope: Scope, sources: Source[]): LogicalFrom {
+  const left = fromTerm(resolver, term.left, scope, sources);
+  scope.defaultSource = undefined;
+  checkJoin(term, 'JOIN');
+  const keys = leftKeys(resolver, term, scope);
+  const before = [...sources];
+  const right = simpleTerm(resolver, term.right, scope, sources, 'JOIN');
+  refuseCorrelated(term, right, before);
+  const on = keys ?? joinOn(resolver, term, scope, right, 'JOIN');
+  return { kind: 'join', join: term.join, left, right, on, isLateral: term.isLateral };
+}
+
+function nestTerm(resolver: Resolving, term: Nest, scope: Scope, sources: Source[]): LogicalFrom {
+  const left = fromTerm(resolver, term.left, scope, sources);
+  scope.defaultSource = undefined;
+  checkJoin(term, 'NEST');
+  const keys = leftKeys(resolver, term, scope);
+  const before = [...sources];
+  const right = simpleTerm(resolver, term.right, scope, sources, 'NEST');
+  refuseCorrelated(term, right, before);
+  const on = keys ?? joinOn(resolver, term, scope, right, 'NEST');
+  return { kind: 'nest', join: term.join, left, right, on, source: right.source };
+}
+
+/** `ON KEYS` names the left side only. */
+function leftKeys(resolver: Resolving, term: Join | Nest, scope: Scope): JoinOn | undefined {
+  if (term.on.kind !== 'on keys') return undefined;
+  return { kind: 'keys', keys: resolver.expression(term.on.keys, scope) };
+}
+
+function joinOn(resolver: Resolving, term: Join | Nest, scope: Scope, right: JoinSide, role: Role): JoinOn {
+  const { on } = term;
+  if (on.kind === 'on') return { kind: 'on', condition: resolver.expression(on.condition, scope) };
+  if (on.kind !== 'on key') return { kind: 'on', condition: undefined };
+  const outer = scope.names.get(on.for);
+  if (outer?.kind !== 'source' || outer.source === right.source) throw sqlError(4025, role, on.for);
+  return { kind: 'key for', key: resolver.expression(on.key, scope), outer: outer.source };
+}
+
+function checkJoin(term: Join | Nest, role: Role): void {
+  const { right, on } = term;
+  const alias = right.alias ?? (right.kind === 'keyspace' ? right.path.parts.at(-1) : undefined) ?? '';
+  if (on.kind === 'on keys' || on.kind === 'on key') {
+    if (right.use.join) throw sqlError(3110, role, alias);
+    if (right.use.keys) throw sqlError(3120, role, alias);
+    if (right.use.indexes.length > 0) throw sqlError(3130, role, alias);
+  }
+}
+
+function unnestTerm(resolver: Resolving, term: Unnest, scope: Scope, sources: Source[]): LogicalFrom {
+  const left = fromTerm(resolver, term.left, scope, sources);
+  scope.defaultSource = sources.length === 1 ? sources[0] : undefined;
+  const expression = resolver.expression(term.expression, scope);
+  const alias = term.alias ?? naturalAlias(term.expression);
+  if (alias === undefined) throw sqlError(4010, 'UNNEST');
+  if (scope.find(alias)) throw sqlError(4020, 'UNNEST', alias + near(resolver.text, term.at));
+  scope.defaultSource = undefined;
+  const source = addSource(scope, sources, alias, term.alias !== undefined, 'unnest');
+  return { kind: 'unnest', join: term.join, left, expression, source };
+}
+
+function simpleTerm(
+  resolver: Resolving,
+  term: SimpleTerm,
+  scope: Scope,
+  sources: Source[],
+  role: Role,
+): JoinSide {
+  if (term.kind === 'subquery term') {
+    if (scope.find(term.alias)) throw sqlError(4020, 'subquery', term.alias);
+    const select = resolver.select(term.select, scope);
+    const source = addSource(scope, sources, term.alias, true, 'subquery');
+    return { kind: 'subquery', source, select, use: term.use };
+  }
+  if (term.kind === 'expression') return expressionTerm(resolver, term, scope, sources);
+  if (term.expression && scope.isAlias(term.path.parts[0] as string)) {
+    const { expression, alias, use, at } = term;
+    return expressionTerm(resolver, { kind: 'expression', expression, alias, use, at }, scope, sources);
+  }
+  return keyspaceTerm(resolver, term, scope, sources, role);
+}
+
+function expressionTerm(
+  resolver: Resolving,
+  term: ExpressionTerm,
+  scope: Scope,
+  sources: Source[],
+): JoinSide {
+  const context = near(resolver.text, term.at);
+  const alias = term.alias ?? naturalAlias(term.expression);
+  if (alias === undefined) throw sqlError(4010, `FROM expression${context}`);
+  const found = scope.find(alias)?.binding;
+  if (found && !(found.kind === 'variable' && found.isWith))
+    throw sqlError(4020, `FROM expression${context}`, alias);
+  if (term.use.keys || term.use.indexes.length > 0) throw sqlError(4110, 'FROM expression');
+  const expression = resolver.expression(term.expression, scope);
+  const source = addSource(scope, sources, alias, term.alias !== undefined, 'expression');
+  return { kind: 'expression', source, expression, use: term.use };
+}
+
+function keyspaceTerm(
+  resolver: Resolving,
+  term: KeyspaceTerm,
+  scope: Scope,
+  sources: Source[],
+  role: Role,
+): JoinSide {
+  const alias = term.alias ?? term.path.parts.at(-1);
+  if (alias === undefined) throw sqlError(4010, role);
+  if (scope.find(alias)) throw sqlError(4020, role === 'FROM' ? 'subquery' : role, alias);
+  const keyspace = resolver.keyspace(term.path);
+  const keys = term.use.keys && resolver.expression(term.use.keys, scope);
+  const source = addSource(scope, sources, alias, term.alias !== undefined, 'keyspace');
+  return { kind: 'keyspace', source, keyspace, keys, use: term.use };
+}
+
+export function addSource(
+  scope: Scope,
+  sources: Source[],
+  alias: string,
+  isExplicit: boolean,
+  kind: Source['kind'],
+): Source {
+  const { block } = scope;
+  const source: Source = {
+    alias,
+    isExplicit,
+    kind,
+    slot: block.allocate(),
+    idSlot: kind === 'keyspace' ? block.allocate() : undefined,
+    metaSlot: kind === 'keyspace' ? block.allocate() : undefined,
+    positionSlot: kind === 'unnest' ? block.allocate() : undefined,
+    xattrs: new Set(),
+    usesMeta: false,
+  };
+  sources.push(source);
+  scope.bindSource(source);
+  return source;
+}

@@ -1,0 +1,243 @@
+// SELECT: resolves a query's clauses in the order in which names come into scope.
+import { sqlError } from '../errors/sql-error.ts';
+import type {
+  Binding,
+  Expression,
+  Projection,
+  Select,
+  SelectBody,
+  SortTerm,
+  Subselect,
+  With,
+} from '../tree/query.ts';
+import { Block, type Source } from './block.ts';
+import { GroupResolution } from './grouping.ts';
+import type {
+  LogicalBody,
+  LogicalProjection,
+  LogicalSelect,
+  LogicalSetOperation,
+  LogicalSubselect,
+  LogicalWith,
+  OrderTerm,
+  ProjectionTerm,
+  SlotBinding,
+} from './logical.ts';
+import { naturalAlias } from './names.ts';
+import { membersOf, refuseDuplicate } from './resolve-expression.ts';
+import { refuseFirstHint, resolveFrom } from './resolve-from.ts';
+import { near, type Resolving } from './resolving.ts';
+import { Scope, slotOf } from './scope.ts';
+
+export function resolveSelect(resolver: Resolving, select: Select, outer: Scope | undefined): LogicalSelect {
+  const block = new Block();
+  const scope = new Scope(block, outer);
+  const withTerms = select.with ? resolveWith(resolver, select.with, scope) : [];
+  const { body, order } = resolveBody(resolver, select.body, select.orderBy, scope.inner());
+  return {
+    block,
+    with: withTerms,
+    body,
+    order,
+    limit: select.limit && resolver.expression(select.limit, scope),
+    offset: select.offset && resolver.expression(select.offset, scope),
+  };
+}
+
+function resolveWith(resolver: Resolving, clause: With, scope: Scope): LogicalWith[] {
+  return clause.terms.map(({ alias, expression, at }) => {
+    refuseDuplicate(resolver.text, alias, scope, at);
+    const slot = scope.block.allocate();
+    const variable = slotOf(slot, { kind: 'identifier', name: alias, ignoresCase: false, at });
+    if (clause.isRecursive && expression.kind === 'subquery' && isRecursiveUnion(expression.select, alias)) {
+      const union = expression.select.body as Extract<SelectBody, { kind: 'set operation' }>;
+      const anchor: Select = {
+        ...expression.select,
+        body: union.left,
+        orderBy: [],
+        limit: undefined,
+        offset: undefined,
+      };
+      const resolved = resolver.expression({ ...expression, select: anchor }, scope);
+      scope.bindVariable(alias, variable, true);
+      const step = resolver.select({ ...anchor, body: union.right }, scope);
+      return { alias, slot, expression: resolved, recursive: { isAll: union.isAll, step } };
+    }
+    const resolved = resolver.expression(expression, scope);
+    scope.bindVariable(alias, variable, true);
+    return { alias, slot, expression: resolved };
+  });
+}
+
+function isRecursiveUnion(select: Select, alias: string): boolean {
+  const { body } = select;
+  return (
+    body.kind === 'set operation' &&
+    body.operator === 'union' &&
+    JSON.stringify(body.right, plain).includes(`"${alias}"`)
+  );
+}
+
+function plain(_name: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
+function resolveBody(
+  resolver: Resolving,
+  body: SelectBody,
+  orderBy: readonly SortTerm[],
+  scope: Scope,
+): { body: LogicalBody; order: OrderTerm[] } {
+  if (body.kind === 'subselect') return resolveSubselect(resolver, body, orderBy, scope);
+  const operation = resolveSetOperation(resolver, body, scope);
+  const fields = new Map<string, number>();
+  const inner = scope.inner();
+  for (const name of resultNames(body)) {
+    const slot = scope.block.allocate();
+    fields.set(name, slot);
+    inner.bindVariable(name, slotOf(slot, { kind: 'identifier', name, ignoresCase: false, at: -1 }));
+  }
+  return { body: { ...operation, fields }, order: resolveOrder(resolver, orderBy, inner) };
+}
+
+function resolveSetOperation(
+  resolver: Resolving,
+  body: Exclude<SelectBody, Subselect>,
+  scope: Scope,
+): LogicalSetOperation {
+  const resultSlot = scope.block.allocate();
+  const fields = new Map<string, number>();
+  const operand = (side: SelectBody): LogicalSelect =>
+    resolver.select(side.kind === 'nested select' ? side.select : wrap(side), scope);
+  if (body.kind === 'nested select') {
+    const left = operand(body);
+    return {
+      kind: 'set operation',
+      operator: 'union',
+      isAll: true,
+      left,
+      right: undefined,
+      resultSlot,
+      fields,
+    };
+  }
+  const { operator, isAll } = body;
+  const left = operand(body.left);
+  return { kind: 'set operation', operator, isAll, left, right: operand(body.right), resultSlot, fields };
+}
+
+function wrap(body: SelectBody): Select {
+  return {
+    kind: 'select',
+    with: undefined,
+    body,
+    orderBy: [],
+    limit: undefined,
+    offset: undefined,
+    at: 'at' in body ? body.at : -1,
+  };
+}
+
+/** Names of the first operand's result; later ones have the same or are not sorted by. */
+function resultNames(body: SelectBody): string[] {
+  if (body.kind === 'set operation') return resultNames(body.left);
+  if (body.kind === 'nested select') return resultNames(body.select.body);
+  return namesOf(body.projection).filter((name) => name !== '');
+}
+
+function resolveSubselect(
+  resolver: Resolving,
+  node: Subselect,
+  orderBy: readonly SortTerm[],
+  outer: Scope,
+): { body: LogicalSubselect; order: OrderTerm[] } {
+  const scope = outer.inner();
+  const sources: Source[] = [];
+  if (node.from) refuseFirstHint(node.from);
+  const from = node.from && resolveFrom(resolver, node.from, scope, sources);
+  const bindings = resolveLet(resolver, node.let, scope);
+  const where = node.where && resolver.expression(node.where, scope);
+  const members = membersOf(scope);
+  const grouping = new GroupResolution(resolver, node, scope);
+  const terms = projectionTerms(resolver, node.projection, grouping.scope, members);
+  const order = resolveOrder(resolver, orderBy, aliasScope(terms, grouping.scope));
+  const lifted = grouping.finish(terms, order);
+  const projection: LogicalProjection = {
+    isDistinct: node.projection.isDistinct,
+    isRaw: node.projection.isRaw,
+    terms: lifted.terms,
+    exclude: node.projection.exclude,
+    resultSlot: scope.block.allocate(),
+  };
+  const body: LogicalSubselect = {
+    kind: 'subselect',
+    block: scope.block,
+    sources,
+    from,
+    let: bindings,
+    where,
+    group: lifted.group,
+    windows: lifted.windows,
+    projection,
+    hints: node.hints,
+  };
+  return { body, order: lifted.order };
+}
+
+export function resolveLet(resolver: Resolving, bindings: readonly Binding[], scope: Scope): SlotBinding[] {
+  return bindings.map(({ name, expression, at }) => {
+    const resolved = resolver.expression(expression, scope);
+    refuseDuplicate(resolver.text, name, scope, at);
+    const slot = scope.block.allocate();
+    scope.bindVariable(name, slotOf(slot, { kind: 'identifier', name, ignoresCase: false, at }));
+    return { name, slot, expression: resolved };
+  });
+}
+
+export function projectionTerms(
+  resolver: Resolving,
+  projection: Projection,
+  scope: Scope,
+  members: readonly { name: string; expression: Expression }[],
+): ProjectionTerm[] {
+  const names = namesOf(projection);
+  const seen = new Set<string>();
+  return projection.terms.map((term, at): ProjectionTerm => {
+    if (term.kind === 'star') {
+      if (term.of) return { kind: 'star', of: resolver.expression(term.of, scope) };
+      return { kind: 'all', members: members.map((member) => ({ ...member, slot: -1 })) };
+    }
+    const alias = names[at] as string;
+    if (seen.has(alias))
+      throw sqlError(3100, `Duplicate result alias ${alias}${near(resolver.text, term.expression.at)}.`);
+    seen.add(alias);
+    const expression = resolver.expression(term.expression, scope);
+    return { kind: 'term', alias, isExplicit: term.alias !== undefined, expression };
+  });
+}
+
+/** Of every term: its alias, the last name of its path, or `$1`, `$2`, …; empty for stars. */
+export function namesOf(projection: Projection): string[] {
+  let unnamed = 0;
+  return projection.terms.map((term) => {
+    if (term.kind === 'star') return '';
+    return term.alias ?? naturalAlias(term.expression) ?? `$${++unnamed}`;
+  });
+}
+
+/** ORDER BY sees explicit aliases of results before all other names. */
+function aliasScope(terms: readonly ProjectionTerm[], scope: Scope): Scope {
+  const inner = scope.inner();
+  for (const term of terms) {
+    if (term.kind === 'term' && term.isExplicit) inner.bindVariable(term.alias, term.expression);
+  }
+  return inner;
+}
+
+export function resolveOrder(resolver: Resolving, terms: readonly SortTerm[], scope: Scope): OrderTerm[] {
+  return terms.map(({ expression, direction, nulls }) => ({
+    expression: resolver.expression(expression, scope),
+    isDescending: typeof direction === 'object' ? direction : direction === 'desc',
+    nulls,
+  }));
+}

@@ -1,0 +1,147 @@
+// Name resolution: from the syntax tree to queries over slots, with the checks that need no index.
+import type { Keyspace, KeyspaceName } from '../datastore/keyspace.ts';
+import { keyspaceText } from '../datastore/keyspace.ts';
+import { sqlError } from '../errors/sql-error.ts';
+import { parseExpression } from '../text/parser.ts';
+import type { Expression, KeyspacePath, Select, UserCall } from '../tree/query.ts';
+import { Block } from './block.ts';
+import type { KeyspaceRef, LogicalSelect } from './logical.ts';
+import type { Privilege } from './privilege.ts';
+import { resolveExpression } from './resolve-expression.ts';
+import { resolveSelect } from './resolve-select.ts';
+import { type InlineFunction, near, type Resolving } from './resolving.ts';
+import { Scope } from './scope.ts';
+
+/** What name resolution asks of the datastore. */
+export interface Directory {
+  find(name: KeyspaceName): Keyspace | 'no bucket' | 'no scope' | 'no collection';
+  readonly catalog: { has(collection: string): boolean };
+}
+
+/** Functions that users defined. */
+export interface Functions {
+  find(path: readonly string[]):
+    | {
+        readonly parameters: readonly string[];
+        readonly isVariadic: boolean;
+        readonly language: 'inline' | 'javascript';
+        readonly body: string;
+      }
+    | undefined;
+}
+
+export interface QueryContext {
+  readonly bucket: string;
+  readonly scope: string;
+}
+
+export class Resolver implements Resolving {
+  readonly text: string;
+  /** All keyspaces that the statement names, by their text. */
+  readonly keyspaces = new Map<string, KeyspaceRef>();
+  /** What it does with them. */
+  readonly privileges = new Map<string, Privilege>();
+  readonly #directory: Directory;
+  readonly queryContext: QueryContext | undefined;
+
+  readonly #functions: Functions | undefined;
+  readonly #inlined = new Map<string, InlineFunction>();
+  readonly #inlining = new Set<string>();
+
+  constructor(
+    text: string,
+    directory: Directory,
+    queryContext: QueryContext | undefined,
+    functions?: Functions,
+  ) {
+    this.text = text;
+    this.#functions = functions;
+    this.#directory = directory;
+    this.queryContext = queryContext;
+  }
+
+  expression(node: Expression, scope: Scope): Expression {
+    return resolveExpression(this, node, scope);
+  }
+
+  select(select: Select, scope: Scope | undefined): LogicalSelect {
+    return resolveSelect(this, select, scope);
+  }
+
+  keyspace(path: KeyspacePath, action: Privilege['action'] = 'select'): KeyspaceRef {
+    const name = this.keyspaceName(path);
+    const text = keyspaceText(name);
+    this.require(action, name);
+    const known = this.keyspaces.get(text);
+    if (known) return known;
+    const ref = { name, keyspace: this.#find(name) };
+    this.keyspaces.set(text, ref);
+    return ref;
+  }
+
+  require(action: Privilege['action'], keyspace?: KeyspaceName): void {
+    const key = `${action} ${keyspace ? keyspaceText(keyspace) : ''}`;
+    this.privileges.set(key, keyspace ? { action, keyspace } : { action });
+  }
+
+  #find(name: KeyspaceName): Keyspace | undefined {
+    if (name.namespace === 'system') {
+      if (!this.#directory.catalog.has(name.collection)) throw sqlError(11002, name.collection);
+      return undefined;
+    }
+    const found = this.#directory.find(name);
+    if (typeof found !== 'string') return found;
+    const { bucket, scope } = name;
+    const isCollection = scope !== '_default' || name.collection !== '_default';
+    if (found === 'no bucket' && isCollection) throw sqlError(12020, ` - cause: No bucket named ${bucket}`);
+    if (found === 'no bucket')
+      throw sqlError(12003, `${keyspaceText(name)} - cause: No bucket named ${bucket}`);
+    if (found === 'no scope') throw sqlError(12021, `default:${bucket}.${scope}`);
+    throw sqlError(12003, keyspaceText(name));
+  }
+
+  inlineFunction({ name, at, arguments: given }: UserCall): InlineFunction | undefined {
+    const path = name.parts.join('.');
+    const found = this.#functions?.find(name.parts);
+    if (!found)
+      throw sqlError(
+        3000,
+        `Invalid function ${path}${near(this.text, at)} (resolving to ${name.namespace ?? 'default'}:${path})`,
+      );
+    this.require('execute function');
+    if (found.language !== 'inline') return undefined;
+    if (!found.isVariadic && found.parameters.length !== given.length) throw sqlError(10104, path);
+    const known = this.#inlined.get(path);
+    if (known) return known;
+    if (this.#inlining.has(path)) throw sqlError(10109, path, 'it calls itself');
+    this.#inlining.add(path);
+    const scope = new Scope(new Block(), undefined);
+    const bind = (parameter: string): number => {
+      const slot = scope.block.allocate();
+      const original: Expression = { kind: 'identifier', name: parameter, ignoresCase: false, at: -1 };
+      scope.bindVariable(parameter, { kind: 'slot', slot, original, at: -1 });
+      return slot;
+    };
+    const inline: InlineFunction = {
+      block: scope.block,
+      parameters: found.isVariadic ? [] : found.parameters.map(bind),
+      variadicSlot: found.isVariadic ? bind('args') : undefined,
+      body: this.expression(parseExpression(found.body), scope),
+    };
+    this.#inlining.delete(path);
+    this.#inlined.set(path, inline);
+    return inline;
+  }
+
+  keyspaceName({ namespace, parts }: KeyspacePath): KeyspaceName {
+    const [first = '', second = '', third = ''] = parts;
+    const [inSystem] = [namespace?.toLowerCase() === '#system' || namespace?.toLowerCase() === 'system'];
+    if (inSystem) return { namespace: 'system', bucket: '', scope: '', collection: first };
+    if (namespace !== undefined && namespace !== 'default') throw sqlError(12002, `${namespace}`);
+    if (parts.length === 3) return { namespace: 'default', bucket: first, scope: second, collection: third };
+    if (parts.length !== 1) throw sqlError(10200, parts.join('.'));
+    const context = namespace === undefined ? this.queryContext : undefined;
+    if (context) return { namespace: 'default', ...context, collection: first };
+    return { namespace: 'default', bucket: first, scope: '_default', collection: '_default' };
+  }
+}

@@ -1,0 +1,348 @@
+// Ranges of an index key that a predicate allows (search arguments). A range may be wider than the predicate: the predicate is
+// evaluated again, unless the range is exact.
+import type { Expression, RangeBinding } from '../tree/query.ts';
+import { isVolatile, readsAny } from './conjuncts.ts';
+import { expressionKey, sameExpression } from './expression-key.ts';
+import { everything, isEverything, type PlanBound, type PlanRange } from './spans.ts';
+import { childrenOf, mapChildren } from './walk.ts';
+
+export interface Sarg {
+  /** Any of them. */
+  readonly ranges: readonly PlanRange[];
+  readonly isExact: boolean;
+}
+
+export interface SargContext {
+  /** Slots of the source that is scanned: bounds must not read them. */
+  readonly own: ReadonlySet<number>;
+  /** Slots that have no value yet when the scan begins. */
+  isReadable(expression: Expression): boolean;
+  constantOf(expression: Expression): { readonly value: unknown } | undefined;
+  /** Collation order. */
+  compare(a: unknown, b: unknown): number;
+}
+
+const nothingElse: Expression = { kind: 'constant', value: null, at: -1 };
+const aboveNull: PlanBound = { value: nothingElse, inclusive: false };
+const fromNull: PlanBound = { value: nothingElse, inclusive: true };
+
+function range(low: PlanBound | undefined, high: PlanBound | undefined, isExact = true): Sarg {
+  return { ranges: [{ kind: 'range', low, high }], isExact };
+}
+
+const valued = range(aboveNull, undefined, false);
+
+export function sargOf(key: Expression, predicate: Expression, context: SargContext): Sarg | undefined {
+  if (predicate.kind !== 'constant' && sameExpression(key, predicate))
+    return range(bound({ kind: 'constant', value: false, at: -1 }, false), undefined, false);
+  switch (predicate.kind) {
+    case 'comparison':
+      return comparison(key, predicate, context);
+    case 'between':
+      return between(key, predicate, context);
+    case 'is':
+      return isTest(key, predicate);
+    case 'like':
+      return like(key, predicate, context);
+    case 'membership':
+      return membership(key, predicate, context);
+    case 'logical':
+      return logical(key, predicate, context);
+    case 'not':
+      return negation(key, predicate.of);
+    default:
+      return undefined;
+  }
+}
+
+function bound(value: Expression, inclusive: boolean): PlanBound {
+  return { value, inclusive };
+}
+
+function isBindable(value: Expression, context: SargContext): boolean {
+  return (
+    !readsAny(value, context.own) && !isVolatile(value) && !hasFreeNames(value) && context.isReadable(value)
+  );
+}
+
+function hasFreeNames(node: Expression, bound: ReadonlySet<string> = new Set()): boolean {
+  if (node.kind === 'identifier') return !bound.has(node.name);
+  if (node.kind === 'self') return true;
+  if (node.kind !== 'quantified' && node.kind !== 'comprehension')
+    return childrenOf(node).some((child) => hasFreeNames(child, bound));
+  const inner = new Set(bound);
+  for (const { name, position } of node.bindings) {
+    inner.add(name);
+    if (position !== undefined) inner.add(position);
+  }
+  return childrenOf(node).some((child) => hasFreeNames(child, inner));
+}
+
+const mirrored = { '=': '=', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;
+
+function comparison(
+  key: Expression,
+  node: Extract<Expression, { kind: 'comparison' }>,
+  context: SargContext,
+): Sarg | undefined {
+  if (sameExpression(key, node.left) && isBindable(node.right, context))
+    return compared(node.operator, node.right);
+  if (sameExpression(key, node.right) && isBindable(node.left, context))
+    return compared(mirrored[node.operator], node.left);
+  return rejectsNull(key, node.left) || rejectsNull(key, node.right) ? valued : undefined;
+}
+
+function compared(operator: keyof typeof mirrored, value: Expression): Sarg {
+  switch (operator) {
+    case '=':
+      return range(bound(value, true), bound(value, true));
+    case '<':
+      return range(aboveNull, bound(value, false));
+    case '<=':
+      return range(aboveNull, bound(value, true));
+    case '>':
+      return range(bound(value, false), undefined);
+    case '>=':
+      return range(bound(value, true), undefined);
+    case '!=':
+      return valued;
+  }
+}
+
+function between(
+  key: Expression,
+  node: Extract<Expression, { kind: 'between' }>,
+  context: SargContext,
+): Sarg | undefined {
+  if (!sameExpression(key, node.of)) return rejectsNull(key, node.of) ? valued : undefined;
+  if (node.isNegated) return valued;
+  const low = isBindable(node.low, context);
+  const high = isBindable(node.high, context);
+  if (!low && !high) return valued;
+  return range(
+    low ? bound(node.low, true) : aboveNull,
+    high ? bound(node.high, true) : undefined,
+    low && high,
+  );
+}
+
+function isTest(key: Expression, node: Extract<Expression, { kind: 'is' }>): Sarg | undefined {
+  if (!sameExpression(key, node.of)) {
+    if (node.isNegated === (node.what !== 'valued') && rejectsMissing(key, node.of))
+      return range(fromNull, undefined, false);
+    return undefined;
+  }
+  switch (node.what) {
+    case 'null':
+      return node.isNegated ? range(aboveNull, undefined) : range(fromNull, fromNull);
+    case 'missing':
+      return node.isNegated
+        ? range(fromNull, undefined)
+        : range(undefined, { value: nothingElse, inclusive: false });
+    case 'valued':
+      return node.isNegated ? range(undefined, fromNull) : range(aboveNull, undefined);
+  }
+}
+
+function like(
+  key: Expression,
+  node: Extract<Expression, { kind: 'like' }>,
+  context: SargContext,
+): Sarg | undefined {
+  if (!sameExpression(key, node.of)) return rejectsNull(key, node.of) ? valued : undefined;
+  if (node.isNegated || !isBindable(node.pattern, context)) return valued;
+  if (node.escape && !isBindable(node.escape, context)) return valued;
+  return {
+    ranges: [{ kind: 'like', pattern: node.pattern, escape: node.escape }],
+    isExact: isPrefixPattern(context.constantOf(node.pattern)?.value),
+  };
+}
+
+/** Nothing but a prefix and one `%` at the end. */
+function isPrefixPattern(pattern: unknown): boolean {
+  return typeof pattern === 'string' && /^[^%_\\]*%$/.test(pattern);
+}
+
+function membership(
+  key: Expression,
+  node: Extract<Expression, { kind: 'membership' }>,
+  context: SargContext,
+): Sarg | undefined {
+  if (!sameExpression(key, node.of)) return rejectsNull(key, node.of) ? valued : undefined;
+  if (node.isNegated || !isBindable(node.list, context)) return valued;
+  if (node.operator === 'within') return { ranges: valued.ranges, isExact: false };
+  if (node.list.kind === 'array') {
+    const points = node.list.items.map((item): PlanRange => {
+      return { kind: 'range', low: bound(item, true), high: bound(item, true) };
+    });
+    return { ranges: points, isExact: true };
+  }
+  return { ranges: [{ kind: 'each', list: node.list }], isExact: true };
+}
+
+function logical(
+  key: Expression,
+  node: Extract<Expression, { kind: 'logical' }>,
+  context: SargContext,
+): Sarg | undefined {
+  const parts = node.operands.map((operand) => sargOf(key, operand, context));
+  if (node.operator === 'or') {
+    if (parts.some((part) => part === undefined)) return undefined;
+    const all = parts as Sarg[];
+    return { ranges: all.flatMap((part) => part.ranges), isExact: all.every((part) => part.isExact) };
+  }
+  const known = parts.filter((part) => part !== undefined);
+  if (known.length === 0) return undefined;
+  const merged = known.reduce((a, b) => intersect(a, b));
+  return known.length === parts.length ? merged : { ...merged, isExact: false };
+}
+
+function negation(key: Expression, of: Expression): Sarg | undefined {
+  if (of.kind === 'is') return isTest(key, { ...of, isNegated: !of.isNegated });
+  if (of.kind === 'comparison')
+    return rejectsNull(key, of.left) || rejectsNull(key, of.right) ? valued : undefined;
+  if (of.kind === 'between' || of.kind === 'like' || of.kind === 'membership')
+    return rejectsNull(key, of.of) ? valued : undefined;
+  return undefined;
+}
+
+/** Both at once. Where two bounds of one side cannot be compared now, the first stays and the result is wider. */
+export function intersect(a: Sarg, b: Sarg): Sarg {
+  if (a.ranges.length === 1 && isEverything(a.ranges[0] as PlanRange)) return b;
+  if (b.ranges.length === 1 && isEverything(b.ranges[0] as PlanRange)) return a;
+  if (a.ranges.length !== 1 || b.ranges.length !== 1)
+    return { ranges: narrower(a, b).ranges, isExact: false };
+  const [left, right] = [a.ranges[0] as PlanRange, b.ranges[0] as PlanRange];
+  if (left.kind !== 'range' || right.kind !== 'range')
+    return { ranges: narrower(a, b).ranges, isExact: false };
+  const low = tighter(left.low, right.low);
+  const high = tighter(left.high, right.high);
+  if (isPoint(left)) return { ranges: a.ranges, isExact: a.isExact && isImplied(left, right) };
+  if (isPoint(right)) return { ranges: b.ranges, isExact: b.isExact && isImplied(right, left) };
+  return {
+    ranges: [{ kind: 'range', low: low.bound, high: high.bound }],
+    isExact: a.isExact && b.isExact && low.isSure && high.isSure,
+  };
+}
+
+function isPoint(range: PlanRange): boolean {
+  return (
+    range.kind === 'range' &&
+    range.low !== undefined &&
+    range.high !== undefined &&
+    range.low.inclusive &&
+    range.high.inclusive &&
+    sameExpression(range.low.value, range.high.value)
+  );
+}
+
+/** A point is above NULL in any case: comparisons with NULL are never true. */
+function isImplied(_point: PlanRange, other: PlanRange): boolean {
+  return other.kind === 'range' && !other.high && (!other.low || isNullBound(other.low));
+}
+
+function isNullBound(bound: PlanBound): boolean {
+  return bound.value.kind === 'constant' && bound.value.value === null;
+}
+
+function narrower(a: Sarg, b: Sarg): Sarg {
+  const points = (sarg: Sarg): boolean => sarg.ranges.every((each) => each.kind === 'each' || isPoint(each));
+  if (points(a) !== points(b)) return points(a) ? a : b;
+  return a.ranges.length <= b.ranges.length && a.ranges[0]?.kind !== 'each' ? a : b;
+}
+
+function tighter(
+  a: PlanBound | undefined,
+  b: PlanBound | undefined,
+): { bound: PlanBound | undefined; isSure: boolean } {
+  if (!a || !b) return { bound: a ?? b, isSure: true };
+  if (isNullBound(a)) return { bound: isNullBound(b) ? (a.inclusive ? b : a) : b, isSure: true };
+  if (isNullBound(b)) return { bound: a, isSure: true };
+  return {
+    bound: a,
+    isSure: expressionKey(a.value) === expressionKey(b.value) && a.inclusive === b.inclusive,
+  };
+}
+
+const passesNull = new Set([
+  'lower',
+  'upper',
+  'length',
+  'substr',
+  'substr0',
+  'substr1',
+  'trim',
+  'ltrim',
+  'rtrim',
+  'replace',
+  'split',
+  'abs',
+  'ceil',
+  'floor',
+  'round',
+  'trunc',
+  'to_string',
+  'to_number',
+  'str_to_millis',
+  'millis_to_str',
+  'date_part_str',
+  'date_part_millis',
+  'array_length',
+  'contains',
+  'regexp_contains',
+  'regexp_like',
+  'position',
+  'reverse',
+  'title',
+  'initcap',
+  'sqrt',
+  'tostring',
+  'tonumber',
+]);
+
+/** Whether the expression is NULL or MISSING, and so never true in a comparison, when the key is. */
+function rejectsNull(key: Expression, node: Expression): boolean {
+  if (sameExpression(key, node)) return true;
+  switch (node.kind) {
+    case 'field':
+    case 'element':
+    case 'slice':
+    case 'negation':
+      return rejectsNull(key, node.of);
+    case 'arithmetic':
+      return rejectsNull(key, node.left) || rejectsNull(key, node.right);
+    case 'concatenation':
+      return node.operands.some((operand) => rejectsNull(key, operand));
+    case 'call':
+      return passesNull.has(node.name) && node.arguments.some((argument) => rejectsNull(key, argument));
+    default:
+      return false;
+  }
+}
+
+const rejectsMissing = rejectsNull;
+
+/** The variables of one range renamed to those of another, so that their expressions compare. */
+export function renameRange(
+  node: Expression,
+  from: readonly RangeBinding[],
+  to: readonly RangeBinding[],
+): Expression {
+  const names = new Map<string, string>();
+  from.forEach((binding, at) => {
+    const other = to[at];
+    if (other) names.set(binding.name, other.name);
+    if (other?.position !== undefined && binding.position !== undefined)
+      names.set(binding.position, other.position);
+  });
+  const rename = (part: Expression): Expression => {
+    if (part.kind === 'identifier') {
+      const name = names.get(part.name);
+      return name === undefined ? part : { ...part, name };
+    }
+    return mapChildren(part, rename);
+  };
+  return rename(node);
+}
+
+export { everything };

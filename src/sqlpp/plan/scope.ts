@@ -1,0 +1,84 @@
+// Names in scope, and what they stand for in a block's rows.
+import type { Expression, Slot } from '../tree/query.ts';
+import type { Block, Source } from './block.ts';
+
+export type NameBinding =
+  | { readonly kind: 'source'; readonly source: Source }
+  /** LET, LETTING, WITH and aliases of groups: the expression reads a slot, or stands in for the name. */
+  | { readonly kind: 'variable'; readonly expression: Expression; readonly isWith: boolean }
+  /** Of ANY, ARRAY …: stays an identifier, for the compiler. */
+  | { readonly kind: 'local' };
+
+export class Scope {
+  readonly block: Block;
+  readonly parent: Scope | undefined;
+  readonly names = new Map<string, NameBinding>();
+  /** Names that are nowhere bound are fields of this one. */
+  defaultSource: Source | undefined;
+
+  constructor(block: Block, parent: Scope | undefined) {
+    this.block = block;
+    this.parent = parent;
+    if (parent?.block === block) this.defaultSource = parent.defaultSource;
+  }
+
+  /** A scope within, in the same block. */
+  inner(): Scope {
+    return new Scope(this.block, this);
+  }
+
+  find(name: string): { readonly binding: NameBinding; readonly scope: Scope } | undefined {
+    for (let scope: Scope | undefined = this; scope; scope = scope.parent) {
+      const binding = scope.names.get(name);
+      if (binding) return { binding, scope };
+    }
+    return undefined;
+  }
+
+  bindSource(source: Source): void {
+    this.names.set(source.alias, { kind: 'source', source });
+  }
+
+  bindVariable(name: string, expression: Expression, isWith = false): void {
+    this.names.set(name, { kind: 'variable', expression, isWith });
+  }
+
+  /** Whether a first name of FROM is this alias or variable rather than a keyspace. */
+  isAlias(name: string): boolean {
+    const found = this.find(name)?.binding;
+    return found !== undefined && (found.kind !== 'source' || found.source.isExplicit);
+  }
+
+  /** What an expression of the scope `from`, further out, is in this scope's block. */
+  bring(expression: Expression, from: Scope): Expression {
+    if (from.block === this.block) return expression;
+    const way: Block[] = [];
+    let last: Block | undefined;
+    for (let scope: Scope | undefined = this; scope && scope.block !== from.block; scope = scope.parent) {
+      if (scope.block !== last) way.push(scope.block);
+      last = scope.block;
+    }
+    return way.reduceRight<Expression>((outer, block) => block.capture(outer), expression);
+  }
+
+  lookup(name: string, at: number): Expression | undefined {
+    const found = this.find(name);
+    if (!found) return undefined;
+    return this.bring(expressionOf(found.binding, name, at), found.scope);
+  }
+}
+
+function expressionOf(binding: NameBinding, name: string, at: number): Expression {
+  const original: Expression = { kind: 'identifier', name, ignoresCase: false, at };
+  if (binding.kind === 'local') return original;
+  if (binding.kind === 'source') return slotOf(binding.source.slot, original);
+  return binding.expression;
+}
+
+export function slotOf(slot: number, original: Expression): Slot {
+  return { kind: 'slot', slot, original, at: original.at };
+}
+
+export function aliasOf(source: Source): Expression {
+  return { kind: 'identifier', name: source.alias, ignoresCase: false, at: -1 };
+}

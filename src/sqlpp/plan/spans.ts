@@ -1,0 +1,31 @@
+// Bounds of index scans as expressions: they are evaluated when the scan begins, with the row that it begins with.
+import type { Expression } from '../tree/query.ts';
+
+export type PlanRange =
+  | {
+      readonly kind: 'range';
+      readonly low: PlanBound | undefined;
+      readonly high: PlanBound | undefined;
+    }
+  /** One point for each item of an array. */
+  | { readonly kind: 'each'; readonly list: Expression }
+  /** Strings with the prefix of a LIKE pattern. */
+  | { readonly kind: 'like'; readonly pattern: Expression; readonly escape: Expression | undefined };
+
+export interface PlanBound {
+  readonly value: Expression;
+  readonly inclusive: boolean;
+}
+
+/** Ranges by key position, from the first key on. */
+export interface PlanSpan {
+  readonly ranges: readonly PlanRange[];
+  /** Every row in it fulfils the predicates it was made of. */
+  readonly isExact: boolean;
+}
+
+export const everything: PlanRange = { kind: 'range', low: undefined, high: undefined };
+
+export function isEverything(range: PlanRange): boolean {
+  return range.kind === 'range' && !range.low && !range.high;
+}

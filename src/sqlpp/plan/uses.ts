@@ -1,0 +1,89 @@
+// What a SELECT reads: which slots, and which expressions as a whole (a covering index must have each).
+import type { Expression } from '../tree/query.ts';
+import { slotsOf } from './conjuncts.ts';
+import type { JoinOn, LogicalFrom, LogicalSelect, LogicalSubselect } from './logical.ts';
+import { visit } from './walk.ts';
+
+export interface Uses {
+  readonly slots: ReadonlySet<number>;
+  readonly expressions: readonly Expression[];
+}
+
+export function usesOf(select: LogicalSelect, body: LogicalSubselect): Uses {
+  const expressions: Expression[] = [];
+  const add = (expression: Expression | undefined): void => {
+    if (expression) expressions.push(expression);
+  };
+  if (body.from) addFrom(body.from, add);
+  for (const binding of body.let) add(binding.expression);
+  add(body.where);
+  if (body.group) {
+    for (const key of body.group.keys) add(key.expression);
+    for (const { node } of body.group.aggregates) add(node);
+    for (const binding of body.group.letting) add(binding.expression);
+    add(body.group.having);
+    for (const member of body.group.rows?.members ?? []) add(member.expression);
+  }
+  for (const { node } of body.windows) add(node);
+  for (const term of body.projection.terms) {
+    if (term.kind === 'term') add(term.expression);
+    else if (term.kind === 'star') add(term.of);
+    else for (const member of term.members) add(member.expression);
+  }
+  for (const term of select.order) add(term.expression);
+  add(select.limit);
+  add(select.offset);
+  return usesOfExpressions(expressions, body);
+}
+
+export function usesOfExpressions(
+  expressions: readonly Expression[],
+  body?: Pick<LogicalSubselect, 'sources'>,
+): Uses {
+  const slots = new Set<number>();
+  for (const expression of expressions) slotsOf(expression, slots);
+  for (const source of body?.sources ?? []) {
+    for (const expression of expressions) noteXattrs(expression, source.metaSlot, source.xattrs);
+  }
+  return { slots, expressions };
+}
+
+/** `META(a).xattrs.name`: the names that are to be read. */
+function noteXattrs(expression: Expression, metaSlot: number | undefined, into: Set<string>): void {
+  if (metaSlot === undefined) return;
+  visit(expression, (node) => {
+    if (node.kind !== 'field' || node.name.kind !== 'constant') return;
+    const { of } = node;
+    if (of.kind !== 'field' || of.name.kind !== 'constant' || of.name.value !== 'xattrs') return;
+    if (of.of.kind === 'slot' && of.of.slot === metaSlot) into.add(String(node.name.value));
+  });
+}
+
+function addFrom(from: LogicalFrom, add: (expression: Expression | undefined) => void): void {
+  switch (from.kind) {
+    case 'keyspace':
+      add(from.keys);
+      return;
+    case 'expression':
+      add(from.expression);
+      return;
+    case 'subquery':
+      for (const capture of from.select.block.captures) add(capture.outer);
+      return;
+    case 'unnest':
+      addFrom(from.left, add);
+      add(from.expression);
+      return;
+    default:
+      addFrom(from.left, add);
+      addFrom(from.right, add);
+      addOn(from.on, add);
+      return;
+  }
+}
+
+function addOn(on: JoinOn, add: (expression: Expression | undefined) => void): void {
+  if (on.kind === 'on') add(on.condition);
+  else if (on.kind === 'keys') add(on.keys);
+  else add(on.key);
+}

@@ -1,0 +1,182 @@
+// Visits and rebuilds expression trees. Of a subquery only what it takes from the outer row is visited.
+import type {
+  Aggregate,
+  Expression,
+  FrameBound,
+  KeyTerm,
+  RangeBinding,
+  SortTerm,
+  WindowFrame,
+  WindowSpecification,
+} from '../tree/query.ts';
+import { isResolved } from './resolving.ts';
+
+export type Mapper = (expression: Expression) => Expression;
+
+/** The same node over mapped children; the node itself where nothing changed. */
+export function mapChildren(node: Expression, map: Mapper): Expression {
+  switch (node.kind) {
+    case 'constant':
+    case 'identifier':
+    case 'self':
+    case 'named parameter':
+    case 'positional parameter':
+    case 'slot':
+      return node;
+    case 'subquery':
+      return isResolved(node) ? rebuild(node, { correlation: mapList(node.correlation, map) }) : node;
+    case 'field':
+      return rebuild(node, { of: map(node.of), name: map(node.name) });
+    case 'element':
+      return rebuild(node, { of: map(node.of), index: map(node.index) });
+    case 'slice':
+      return rebuild(node, {
+        of: map(node.of),
+        start: optional(node.start, map),
+        end: optional(node.end, map),
+      });
+    case 'array star':
+    case 'negation':
+    case 'not':
+    case 'exists':
+    case 'is':
+    case 'all keys':
+      return rebuild(node, { of: map(node.of) });
+    case 'arithmetic':
+    case 'comparison':
+      return rebuild(node, { left: map(node.left), right: map(node.right) });
+    case 'concatenation':
+    case 'logical':
+      return rebuild(node, { operands: mapList(node.operands, map) });
+    case 'between':
+      return rebuild(node, { of: map(node.of), low: map(node.low), high: map(node.high) });
+    case 'like':
+      return rebuild(node, {
+        of: map(node.of),
+        pattern: map(node.pattern),
+        escape: optional(node.escape, map),
+      });
+    case 'membership':
+      return rebuild(node, { of: map(node.of), list: map(node.list) });
+    case 'case':
+      return rebuild(node, {
+        of: optional(node.of, map),
+        whens: mapItems(node.whens, (item) =>
+          rebuild(item, { when: map(item.when), result: map(item.result) }),
+        ),
+        otherwise: optional(node.otherwise, map),
+      });
+    case 'object':
+      return rebuild(node, {
+        members: mapItems(node.members, (item) =>
+          rebuild(item, { name: map(item.name), value: map(item.value) }),
+        ),
+      });
+    case 'array':
+      return rebuild(node, { items: mapList(node.items, map) });
+    case 'quantified':
+      return rebuild(node, { bindings: mapBindings(node.bindings, map), satisfies: map(node.satisfies) });
+    case 'comprehension':
+      return rebuild(node, {
+        bindings: mapBindings(node.bindings, map),
+        name: optional(node.name, map),
+        value: map(node.value),
+        when: optional(node.when, map),
+      });
+    case 'call':
+    case 'user call':
+      return rebuild(node, { arguments: mapList(node.arguments, map) });
+    case 'aggregate':
+      return mapAggregate(node, map);
+    case 'flatten keys':
+      return rebuild(node, { keys: mapItems(node.keys, (key) => mapKeyTerm(key, map)) });
+  }
+}
+
+function mapAggregate(node: Aggregate, map: Mapper): Aggregate {
+  return rebuild(node, {
+    arguments: mapList(node.arguments, map),
+    filter: optional(node.filter, map),
+    over: node.over && mapWindow(node.over, map),
+  });
+}
+
+export function mapWindow(window: WindowSpecification, map: Mapper): WindowSpecification {
+  return rebuild(window, {
+    partitionBy: mapList(window.partitionBy, map),
+    orderBy: mapItems(window.orderBy, (term) => mapSortTerm(term, map)),
+    frame: window.frame && mapFrame(window.frame, map),
+  });
+}
+
+function mapFrame(frame: WindowFrame, map: Mapper): WindowFrame {
+  const bound = (value: FrameBound): FrameBound =>
+    'distance' in value ? rebuild(value, { distance: map(value.distance) }) : value;
+  return rebuild(frame, { start: bound(frame.start), end: frame.end && bound(frame.end) });
+}
+
+export function mapSortTerm(term: SortTerm, map: Mapper): SortTerm {
+  return rebuild(term, { expression: map(term.expression) });
+}
+
+function mapKeyTerm(key: KeyTerm, map: Mapper): KeyTerm {
+  return rebuild(key, { expression: map(key.expression) });
+}
+
+function mapBindings(bindings: readonly RangeBinding[], map: Mapper): readonly RangeBinding[] {
+  return mapItems(bindings, (binding) => rebuild(binding, { of: map(binding.of) }));
+}
+
+function optional(node: Expression | undefined, map: Mapper): Expression | undefined {
+  return node && map(node);
+}
+
+function mapList(list: readonly Expression[], map: Mapper): readonly Expression[] {
+  return mapItems(list, map);
+}
+
+function mapItems<T>(list: readonly T[], map: (item: T) => T): readonly T[] {
+  let changed = false;
+  const mapped = list.map((item) => {
+    const next = map(item);
+    if (next !== item) changed = true;
+    return next;
+  });
+  return changed ? mapped : list;
+}
+
+function rebuild<T extends object>(node: T, changes: Partial<T>): T {
+  for (const name of Object.keys(changes) as (keyof T)[]) {
+    if (node[name] !== changes[name]) return { ...node, ...changes };
+  }
+  return node;
+}
+
+export function childrenOf(node: Expression): Expression[] {
+  const children: Expression[] = [];
+  mapChildren(node, (child) => {
+    children.push(child);
+    return child;
+  });
+  return children;
+}
+
+/** Bottom up: children are replaced before their parent is. */
+export function rewrite(node: Expression, change: Mapper): Expression {
+  return change(mapChildren(node, (child) => rewrite(child, change)));
+}
+
+/** Top down: where `change` answers a node, its children are not visited. */
+export function replace(node: Expression, change: (node: Expression) => Expression | undefined): Expression {
+  return change(node) ?? mapChildren(node, (child) => replace(child, change));
+}
+
+/** Whether the node or one below it is such a one. */
+export function some(node: Expression, test: (node: Expression) => boolean): boolean {
+  return test(node) || childrenOf(node).some((child) => some(child, test));
+}
+
+export function visit(node: Expression, act: (node: Expression) => void): void {
+  act(node);
+  for (const child of childrenOf(node)) visit(child, act);
+}

@@ -1,0 +1,163 @@
+// SET and UNSET: changes a copy of the document. Expressions see the document as it was.
+import type {
+  DocumentChanges,
+  ForPlan,
+  PathPlan,
+  PathStep,
+  SetPlan,
+  UnsetPlan,
+} from '../plan/change-plans.ts';
+import type { Expression } from '../tree/query.ts';
+import { isTrue } from '../values/types.ts';
+import { newObject, type Value, type ValueObject } from '../values/value.ts';
+import type { Code, CodeBook } from './code.ts';
+import type { Row } from './row.ts';
+import type { Run } from './run.ts';
+
+type Mutable = Record<string, Value> | Value[];
+
+/** The new document, and what META() was set to. */
+export interface Assigned {
+  readonly document: Value;
+  readonly meta: Readonly<Record<string, Value>>;
+}
+
+export type Assign = (run: Run, row: Row, slot: number) => Assigned;
+
+type Change = (run: Run, row: Row, copy: Row) => void;
+
+export function compileChanges(book: CodeBook, changes: DocumentChanges, metaSlot: number): Assign {
+  const steps: Change[] = [
+    ...changes.set.map((term) => compileSet(book, term)),
+    ...changes.unset.map((term) => compileUnset(book, term)),
+  ];
+  return (run, row, slot) => {
+    const copy = row.slice();
+    const meta = newObject();
+    copy[slot] = mutableCopy(run.resolve(row[slot]));
+    copy[metaSlot] = meta;
+    for (const change of steps) change(run, row, copy);
+    return { document: copy[slot], meta };
+  };
+}
+
+function compileSet(book: CodeBook, term: SetPlan): Change {
+  const value = book.code(term.value);
+  const write = compilePath(book, term.path);
+  const set = (run: Run, row: Row, copy: Row): void => {
+    const next = run.resolve(value.run(row, run.evaluation));
+    write(run, row, copy, mutableCopy(next));
+  };
+  return term.for ? compileFor(book, term.for, set) : set;
+}
+
+function compileUnset(book: CodeBook, term: UnsetPlan): Change {
+  const write = compilePath(book, term.path);
+  const unset = (run: Run, row: Row, copy: Row): void => write(run, row, copy, undefined);
+  return term.for ? compileFor(book, term.for, unset) : unset;
+}
+
+/** Runs a change for each combination of FOR; the row sees the document as it was, the copy as it is by now. */
+function compileFor(book: CodeBook, node: ForPlan, change: Change): Change {
+  const when = node.when && book.code(node.when);
+  const dimensions = node.dimensions.map((bindings) =>
+    bindings.map((binding) => ({ ...binding, code: book.code(binding.of) })),
+  );
+  const expand = (run: Run, row: Row): Row[] =>
+    dimensions.reduce<Row[]>((rows, bindings) => rows.flatMap((each) => combine(run, each, bindings)), [row]);
+  return (run, row, copy) => {
+    const [before, now] = [expand(run, row), expand(run, copy)];
+    if (before.length !== now.length) return;
+    for (const [at, each] of now.entries()) {
+      const seen = before[at] as Row;
+      if (when && !isTrue(when.run(seen, run.evaluation))) continue;
+      change(run, seen, each);
+    }
+  };
+}
+
+interface BoundRange {
+  readonly slot: number;
+  readonly positionSlot: number | undefined;
+  readonly isDeep: boolean;
+  readonly code: Code;
+}
+
+/** All ranges go on together, up to the shortest. */
+function combine(run: Run, row: Row, bindings: readonly BoundRange[]): Row[] {
+  const ranges = bindings.map(({ code, isDeep }) =>
+    pairsOf(run.resolve(code.run(row, run.evaluation)), isDeep),
+  );
+  const length = Math.min(...ranges.map((range) => range.length));
+  return Array.from({ length }, (_, at) => {
+    const next = row.slice();
+    bindings.forEach(({ slot, positionSlot }, place) => {
+      const [position, value] = (ranges[place] as [Value, Value][])[at] as [Value, Value];
+      next[slot] = value;
+      if (positionSlot !== undefined) next[positionSlot] = position;
+    });
+    return next;
+  });
+}
+
+function pairsOf(value: Value, isDeep: boolean): [Value, Value][] {
+  if (typeof value !== 'object' || value === null) return [];
+  const pairs: [Value, Value][] = Array.isArray(value)
+    ? (value as Value[]).map((item, at) => [at, item])
+    : isDeep
+      ? Object.entries(value as ValueObject)
+      : [];
+  if (!isDeep) return pairs;
+  return pairs.flatMap(([name, item]) => [[name, item] as [Value, Value], ...pairsOf(item, true)]);
+}
+
+type Write = (run: Run, row: Row, copy: Row, value: Value) => void;
+
+function compilePath(book: CodeBook, path: PathPlan): Write {
+  const steps = path.steps.map((step) => ({ kind: step.kind, code: book.code(stepCode(step)) }));
+  return (run, row, copy, value) => {
+    const last = steps.at(-1);
+    if (!last) {
+      copy[path.rootSlot] = value;
+      return;
+    }
+    let at: Value = copy[path.rootSlot];
+    for (const step of steps.slice(0, -1)) at = memberAt(at, run.resolve(step.code.run(row, run.evaluation)));
+    assign(at, run.resolve(last.code.run(row, run.evaluation)), value);
+  };
+}
+
+function stepCode(step: PathStep): Expression {
+  return step.kind === 'name' ? step.name : step.index;
+}
+
+function memberAt(value: Value, step: Value): Value {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) return typeof step === 'number' ? (value as Value[]).at(step) : undefined;
+  return typeof step === 'string' ? (value as ValueObject)[step] : undefined;
+}
+
+/** Only members of objects and places that arrays have are set; all else is left as it is. */
+function assign(target: Value, step: Value, value: Value): void {
+  if (typeof target !== 'object' || target === null) return;
+  const mutable = target as Mutable;
+  if (Array.isArray(mutable)) {
+    if (typeof step !== 'number' || !Number.isInteger(step)) return;
+    const at = step < 0 ? mutable.length + step : step;
+    if (at < 0 || at >= mutable.length) return;
+    mutable[at] = value === undefined ? null : value;
+    return;
+  }
+  if (typeof step !== 'string') return;
+  if (value === undefined) delete mutable[step];
+  else mutable[step] = value;
+}
+
+export function mutableCopy(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return (value as Value[]).map(mutableCopy);
+  if (Object.getPrototypeOf(value) !== null) return value;
+  const copy = newObject();
+  for (const [name, member] of Object.entries(value as ValueObject)) copy[name] = mutableCopy(member);
+  return copy;
+}

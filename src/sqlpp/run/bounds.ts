@@ -1,0 +1,113 @@
+// Bounds of index scans, evaluated with the row that the scan begins with.
+import type { Bound, Span } from '../datastore/indexes.ts';
+import type { PlanBound, PlanRange, PlanSpan } from '../plan/spans.ts';
+import type { Value } from '../values/value.ts';
+import type { Code, CodeBook } from './code.ts';
+import type { Row } from './row.ts';
+import type { Run } from './run.ts';
+
+type Range = Span['ranges'][number];
+
+/** The ranges of one key; none: nothing fulfils the predicate. */
+type RangeCode = (run: Run, row: Row) => Range[];
+
+export type SpansCode = (run: Run, row: Row) => Span[];
+
+const maximumSpans = 8192;
+
+export function compileSpans(book: CodeBook, spans: readonly PlanSpan[]): SpansCode {
+  const codes = spans.map((span) => span.ranges.map((range) => compileRange(book, range)));
+  return (run, row) => codes.flatMap((ranges) => spanOf(ranges, run, row));
+}
+
+function spanOf(codes: readonly RangeCode[], run: Run, row: Row): Span[] {
+  let spans: Range[][] = [[]];
+  for (const code of codes) {
+    const ranges = code(run, row);
+    if (spans.length * ranges.length > maximumSpans) return spans.map((each) => ({ ranges: each }));
+    spans = spans.flatMap((each) => ranges.map((range) => [...each, range]));
+  }
+  return spans.map((ranges) => ({ ranges }));
+}
+
+function compileRange(book: CodeBook, range: PlanRange): RangeCode {
+  switch (range.kind) {
+    case 'range':
+      return compilePlain(book, range.low, range.high);
+    case 'each':
+      return pointsOf(book.code(range.list));
+    case 'like':
+      return prefixOf(book.code(range.pattern), range.escape && book.code(range.escape));
+  }
+}
+
+function compilePlain(book: CodeBook, low: PlanBound | undefined, high: PlanBound | undefined): RangeCode {
+  const lowCode = low && compileBound(book, low);
+  const highCode = high && compileBound(book, high);
+  return (run, row) => {
+    const from = lowCode?.(run, row);
+    const to = highCode?.(run, row);
+    if (from === 'never' || to === 'never') return [];
+    return [{ ...(from && { low: from }), ...(to && { high: to }) }];
+  };
+}
+
+/** A comparison with NULL or MISSING is never true; the planner's own NULL marks the end of the values. */
+function compileBound(book: CodeBook, bound: PlanBound): (run: Run, row: Row) => Bound | 'never' {
+  const { inclusive } = bound;
+  if (bound.value.kind === 'constant' && bound.value.value === null && bound.value.at < 0) {
+    return () => ({ value: null, inclusive });
+  }
+  const code = book.code(bound.value);
+  return (run, row) => {
+    const value = code.run(row, run.evaluation);
+    return value === null || value === undefined ? 'never' : { value, inclusive };
+  };
+}
+
+function pointsOf(list: Code): RangeCode {
+  return (run, row) => {
+    const items = run.resolve(list.run(row, run.evaluation));
+    if (!Array.isArray(items)) return [];
+    const points = (items as Value[]).filter((item) => item !== null && item !== undefined);
+    return points.map((value) => ({ low: { value, inclusive: true }, high: { value, inclusive: true } }));
+  };
+}
+
+function prefixOf(pattern: Code, escapeBy: Code | undefined): RangeCode {
+  return (run, row) => {
+    const text = run.resolve(pattern.run(row, run.evaluation));
+    const mark = escapeBy ? run.resolve(escapeBy.run(row, run.evaluation)) : '\\';
+    if (typeof text !== 'string' || typeof mark !== 'string') return [];
+    const prefix = likePrefix(text, mark);
+    if (prefix.isWhole) {
+      const value = prefix.text;
+      return [{ low: { value, inclusive: true }, high: { value, inclusive: true } }];
+    }
+    const end = stringAfter(prefix.text);
+    return [{ low: { value: prefix.text, inclusive: true }, high: { value: end ?? [], inclusive: false } }];
+  };
+}
+
+export function likePrefix(pattern: string, mark: string): { text: string; isWhole: boolean } {
+  let text = '';
+  for (let at = 0; at < pattern.length; at++) {
+    const letter = pattern[at] as string;
+    if (letter === mark && at + 1 < pattern.length) text += pattern[++at];
+    else if (letter === '%' || letter === '_') return { text, isWhole: false };
+    else text += letter;
+  }
+  return { text, isWhole: true };
+}
+
+/** The first string after all that begin so; undefined: there is none. */
+export function stringAfter(prefix: string): string | undefined {
+  const points = [...prefix].map((letter) => letter.codePointAt(0) as number);
+  while (points.length > 0) {
+    const last = points.pop() as number;
+    if (last >= 0x10ffff) continue;
+    const next = last + 1 === 0xd800 ? 0xe000 : last + 1;
+    return String.fromCodePoint(...points, next);
+  }
+  return undefined;
+}

@@ -1,0 +1,124 @@
+// Compiled expressions of one block. They are gathered first and compiled together: only then it is known which fields of a document
+// are read, and which expressions a covering index brought.
+import { compile, type Evaluate } from '../expressions/compile.ts';
+import type { Block, Source } from '../plan/block.ts';
+import { expressionKey } from '../plan/expression-key.ts';
+import { slotOf } from '../plan/scope.ts';
+import { childrenOf, replace } from '../plan/walk.ts';
+import type { Expression, Field } from '../tree/query.ts';
+
+export class Code {
+  readonly expression: Expression;
+  run: Evaluate = () => {
+    throw new Error('an expression is evaluated before it is compiled');
+  };
+
+  constructor(expression: Expression) {
+    this.expression = expression;
+  }
+}
+
+/** A field of a document that is read into a slot of its own. */
+export interface FieldPath {
+  readonly names: readonly string[];
+  readonly slot: number;
+}
+
+export class CodeBook {
+  readonly block: Block;
+  /** Results go to the answer and nowhere else. */
+  readonly isOutermost: boolean;
+  readonly #covered: ReadonlyMap<string, number>;
+  readonly #codes: Code[] = [];
+  /** Documents whose fields may be taken out one by one, with the paths to take. */
+  readonly #fields = new Map<number, Map<string, FieldPath>>();
+  readonly #whole = new Set<number>();
+  #isFinished = false;
+
+  constructor(block: Block, covered: ReadonlyMap<string, number>, isOutermost = false) {
+    this.block = block;
+    this.isOutermost = isOutermost;
+    this.#covered = covered;
+  }
+
+  code(expression: Expression): Code {
+    if (this.#isFinished) throw new Error('the block is compiled already');
+    const code = new Code(this.#withCovers(expression));
+    this.#codes.push(code);
+    return code;
+  }
+
+  codes(expressions: readonly Expression[]): Code[] {
+    return expressions.map((expression) => this.code(expression));
+  }
+
+  /** The scan of this source takes single fields out of documents where nobody needs more. */
+  extractFields(source: Source): void {
+    if (!this.#fields.has(source.slot)) this.#fields.set(source.slot, new Map());
+  }
+
+  needWhole(slot: number): void {
+    this.#whole.add(slot);
+  }
+
+  /** The fields to take out; undefined: the whole document is needed. */
+  fieldsOf(source: Source): readonly FieldPath[] | undefined {
+    if (this.#whole.has(source.slot)) return undefined;
+    const fields = this.#fields.get(source.slot);
+    return fields && [...fields.values()];
+  }
+
+  /** Compiles all; answers the expressions, whose subqueries are compiled next. */
+  finish(): Expression[] {
+    this.#isFinished = true;
+    for (const code of this.#codes) this.#noteFields(code.expression);
+    for (const code of this.#codes) code.run = compile(this.#withFields(code.expression));
+    return this.#codes.map((code) => code.expression);
+  }
+
+  #withCovers(expression: Expression): Expression {
+    if (this.#covered.size === 0) return expression;
+    return replace(expression, (node) => {
+      const slot = node.kind === 'constant' ? undefined : this.#covered.get(expressionKey(node));
+      return slot === undefined ? undefined : slotOf(slot, node);
+    });
+  }
+
+  #noteFields(node: Expression): void {
+    const path = pathOf(node);
+    if (path && this.#fields.has(path.slot)) {
+      const fields = this.#fields.get(path.slot) as Map<string, FieldPath>;
+      const key = JSON.stringify(path.names);
+      if (!fields.has(key)) fields.set(key, { names: path.names, slot: this.block.allocate() });
+      return;
+    }
+    if (node.kind === 'slot') this.#whole.add(node.slot);
+    for (const child of childrenOf(node)) this.#noteFields(child);
+  }
+
+  #withFields(expression: Expression): Expression {
+    return replace(expression, (node) => {
+      const path = pathOf(node);
+      if (!path || this.#whole.has(path.slot)) return undefined;
+      const field = this.#fields.get(path.slot)?.get(JSON.stringify(path.names));
+      return field && slotOf(field.slot, node);
+    });
+  }
+}
+
+/** `a.b.c` of a slot, with plain names. */
+function pathOf(node: Expression): { slot: number; names: string[] } | undefined {
+  const names: string[] = [];
+  let at: Expression = node;
+  while (at.kind === 'field') {
+    const name = nameOf(at);
+    if (name === undefined) return undefined;
+    names.unshift(name);
+    at = at.of;
+  }
+  return at.kind === 'slot' && names.length > 0 ? { slot: at.slot, names } : undefined;
+}
+
+function nameOf({ name, ignoresCase }: Field): string | undefined {
+  return !ignoresCase && name.kind === 'constant' && typeof name.value === 'string' ? name.value : undefined;
+}

@@ -1,0 +1,152 @@
+// Set operations and WITH.
+import { sqlError } from '../errors/sql-error.ts';
+import type { Block } from '../plan/block.ts';
+import type { SetOperator, WithPlan } from '../plan/operators.ts';
+import type { Value, ValueObject } from '../values/value.ts';
+import type { Code, CodeBook } from './code.ts';
+import { valueKey } from './keys.ts';
+import type { Row } from './row.ts';
+import { firstRow, type Pull, type Run } from './run.ts';
+
+/** A query of a block of its own, begun with a row of this block. */
+export interface Part {
+  /** In this block, the values of the part's captures. */
+  readonly captures: readonly Code[];
+  readonly block: Block;
+  readonly pull: Pull;
+  readonly resultSlot: number;
+}
+
+export async function* resultsOf(run: Run, part: Part, row: Row): AsyncGenerator<Value[]> {
+  const values: Value[] = [];
+  for (const capture of part.captures) values.push(await run.value(() => capture.run(row, run.evaluation)));
+  const seed = firstRow(part.block, values);
+  for await (const rows of part.pull(run, seed)) yield rows.map((each) => each[part.resultSlot]);
+}
+
+export function subqueryScan(part: Part, slot: number): Pull {
+  return async function* pullSubquery(run, seed) {
+    for await (const values of resultsOf(run, part, seed)) {
+      yield values.map((value) => {
+        const row = seed.slice();
+        row[slot] = value;
+        return row;
+      });
+      await run.breathe();
+    }
+  };
+}
+
+export function setOperation(node: SetOperator, left: Part, right: Part | undefined): Pull {
+  const toRows = (run: Run, seed: Row, values: readonly Value[]): Row[] =>
+    values.map((value) => {
+      const row = seed.slice();
+      row[node.resultSlot] = value;
+      for (const [name, slot] of node.fields) row[slot] = memberOf(run, value, name);
+      return row;
+    });
+  return async function* pullSet(run, seed) {
+    for await (const values of combine(run, node, left, right, seed)) {
+      if (values.length > 0) yield toRows(run, seed, values);
+      await run.breathe();
+    }
+  };
+}
+
+function memberOf(run: Run, value: Value, name: string): Value {
+  const object = run.resolve(value);
+  if (typeof object !== 'object' || object === null || Array.isArray(object)) return object;
+  return (object as ValueObject)[name];
+}
+
+async function* combine(
+  run: Run,
+  { operator, isAll }: SetOperator,
+  left: Part,
+  right: Part | undefined,
+  seed: Row,
+): AsyncGenerator<Value[]> {
+  if (!right) return yield* resultsOf(run, left, seed);
+  if (operator === 'union') {
+    const seen = new Set<string>();
+    const fresh = (value: Value): boolean => isAll || isNew(run, seen, value);
+    for await (const values of resultsOf(run, left, seed)) yield values.filter(fresh);
+    for await (const values of resultsOf(run, right, seed)) yield values.filter(fresh);
+    return;
+  }
+  const counts = new Map<string, number>();
+  for await (const values of resultsOf(run, right, seed)) {
+    for (const value of values) {
+      const key = valueKey([value]);
+      run.hold(key.length + 40);
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+  }
+  const seen = new Set<string>();
+  for await (const values of resultsOf(run, left, seed)) {
+    yield values.filter((value) => {
+      const key = valueKey([value]);
+      const count = counts.get(key) ?? 0;
+      if (isAll) {
+        if (count > 0) counts.set(key, count - 1);
+        return count > 0 === (operator === 'intersect');
+      }
+      return count > 0 === (operator === 'intersect') && isNew(run, seen, value);
+    });
+  }
+}
+
+function isNew(run: Run, seen: Set<string>, value: Value): boolean {
+  const key = valueKey([value]);
+  if (seen.has(key)) return false;
+  seen.add(key);
+  run.hold(key.length + 32);
+  return true;
+}
+
+export interface WithCode {
+  readonly term: WithPlan;
+  readonly code: Code;
+  readonly step: Part | undefined;
+}
+
+const maximumLevels = 10_000;
+
+export function withTerms(_book: CodeBook, input: Pull, terms: readonly WithCode[]): Pull {
+  return async function* pullWith(run, seed) {
+    const row = seed.slice();
+    for (const { term, code, step } of terms) {
+      row[term.slot] = await run.value(() => code.run(row, run.evaluation));
+      if (step) row[term.slot] = await recurse(run, row, term, step);
+    }
+    yield* input(run, row);
+  };
+}
+
+/** Runs the step over the rows of the last one until there are none. */
+async function recurse(run: Run, row: Row, term: WithPlan, step: Part): Promise<Value> {
+  const isAll = term.recursive?.isAll ?? false;
+  const seen = new Set<string>();
+  const start = run.resolve(row[term.slot]);
+  let level = Array.isArray(start) ? (start as Value[]) : [];
+  if (!isAll) level = level.filter((value) => isNew(run, seen, value));
+  const all = [...level];
+  for (let count = 0; level.length > 0; count++) {
+    if (count >= maximumLevels)
+      throw sqlError(5030, `WITH RECURSIVE ${term.alias} did not end after ${maximumLevels} levels`);
+    const working = row.slice();
+    working[term.slot] = level;
+    const next: Value[] = [];
+    for await (const values of resultsOf(run, step, working)) {
+      for (const value of values) {
+        if (!isAll && !isNew(run, seen, value)) continue;
+        run.hold(64);
+        next.push(value);
+      }
+      await run.breathe();
+    }
+    all.push(...next);
+    level = next;
+  }
+  return all;
+}

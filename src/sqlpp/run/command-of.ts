@@ -1,0 +1,179 @@
+// Statements of the query service as commands: with resolved names.
+import type { KeyspaceName } from '../datastore/keyspace.ts';
+import { sqlError } from '../errors/sql-error.ts';
+import type { Resolver } from '../plan/resolver.ts';
+import { formatExpression } from '../text/format.ts';
+import { staticValue } from '../text/static-value.ts';
+import type { CreateFunction, GrantRoles, UpdateStatistics } from '../tree/definition.ts';
+import type { FunctionName as FunctionPath, KeyspacePath } from '../tree/query.ts';
+import type { PlainStatement } from '../tree/statement.ts';
+import type { FunctionName } from './commands.ts';
+import type { Command, Privilege } from './engine.ts';
+
+interface Resolved {
+  readonly command: Command;
+  readonly privileges: readonly Privilege[];
+}
+
+type Commanded = Exclude<
+  PlainStatement,
+  {
+    kind:
+      | 'select'
+      | 'insert'
+      | 'upsert'
+      | 'update'
+      | 'delete'
+      | 'merge'
+      | 'infer'
+      | 'create index'
+      | 'drop index'
+      | 'alter index'
+      | 'build indexes';
+  }
+>;
+
+export function commandOf(resolver: Resolver, tree: Commanded): Resolved {
+  switch (tree.kind) {
+    case 'create scope':
+    case 'drop scope': {
+      const [bucket, scope] = scopePath(resolver, tree.path);
+      const isLenient = tree.kind === 'create scope' ? tree.ifNotExists : tree.ifExists;
+      const kind = tree.kind === 'create scope' ? 'CREATE_SCOPE' : 'DROP_SCOPE';
+      const keyspace: KeyspaceName = { namespace: 'default', bucket, scope, collection: '' };
+      return { command: { kind, bucket, scope, isLenient }, privileges: [{ action: 'scope', keyspace }] };
+    }
+    case 'create collection':
+    case 'drop collection':
+    case 'flush collection': {
+      const keyspace = resolver.keyspaceName(tree.path);
+      const isLenient =
+        tree.kind === 'create collection'
+          ? tree.ifNotExists
+          : tree.kind === 'drop collection' && tree.ifExists;
+      const kinds = {
+        'create collection': 'CREATE_COLLECTION',
+        'drop collection': 'DROP_COLLECTION',
+        'flush collection': 'FLUSH_COLLECTION',
+      } as const;
+      return {
+        command: { kind: kinds[tree.kind], keyspace, isLenient },
+        privileges: [{ action: 'scope', keyspace }],
+      };
+    }
+    case 'grant':
+    case 'revoke':
+      return { command: grantOf(resolver, tree), privileges: [{ action: 'grant' }] };
+    case 'create function':
+      return { command: functionOf(resolver, tree), privileges: [{ action: 'function' }] };
+    case 'drop function':
+      return {
+        command: { kind: 'DROP_FUNCTION', name: functionName(resolver, tree.name), isLenient: tree.ifExists },
+        privileges: [{ action: 'function' }],
+      };
+    case 'execute function':
+      return {
+        command: {
+          kind: 'EXECUTE_FUNCTION',
+          name: functionName(resolver, tree.name),
+          arguments: tree.arguments.map((argument) => {
+            const value = staticValue(argument);
+            if (!value) throw sqlError(3100, 'EXECUTE FUNCTION takes constants and parameters only');
+            return value.value;
+          }),
+        },
+        privileges: [{ action: 'execute function' }],
+      };
+    case 'update statistics':
+      return statisticsOf(resolver, tree);
+    case 'begin transaction':
+      return transaction({ kind: 'START_TRANSACTION' });
+    case 'commit transaction':
+      return transaction({ kind: 'COMMIT' });
+    case 'rollback transaction':
+      return transaction({
+        kind: 'ROLLBACK',
+        ...(tree.savepoint !== undefined && { savepoint: tree.savepoint }),
+      });
+    case 'savepoint':
+      return transaction({ kind: 'SAVEPOINT', name: tree.name });
+    case 'set transaction isolation':
+      return transaction({ kind: 'SET_TRANSACTION_ISOLATION', isolation: 'READ COMMITTED' });
+  }
+}
+
+function transaction(command: Command): Resolved {
+  return { command, privileges: [{ action: 'transaction' }] };
+}
+
+function scopePath(resolver: Resolver, { namespace, parts }: KeyspacePath): [bucket: string, scope: string] {
+  const [first = '', second] = parts;
+  if (second !== undefined) return [first, second];
+  const context = namespace === undefined ? resolver.queryContext : undefined;
+  if (!context) throw sqlError(3100, `A scope is named with its bucket, as in \`bucket\`.\`${first}\``);
+  return [context.bucket, first];
+}
+
+function grantOf(resolver: Resolver, tree: GrantRoles): Command {
+  return {
+    kind: tree.kind === 'grant' ? 'GRANT_ROLE' : 'REVOKE_ROLE',
+    roles: tree.roles,
+    targets: tree.on.map((path) => targetOf(resolver, path)),
+    users: tree.users,
+    groups: [],
+  };
+}
+
+/** A bucket, a scope or a collection: roles hold for as much as is named. */
+function targetOf(resolver: Resolver, path: KeyspacePath): KeyspaceName {
+  const [bucket = '', scope = '', collection = ''] = path.parts;
+  if (path.parts.length === 1 && resolver.queryContext && path.namespace === undefined)
+    return resolver.keyspaceName(path);
+  return { namespace: 'default', bucket, scope, collection };
+}
+
+function functionName(resolver: Resolver, { namespace = 'default', parts }: FunctionPath): FunctionName {
+  if (parts.length === 3) {
+    const [bucket = '', scope = '', name = ''] = parts;
+    return { namespace, bucket, scope, name };
+  }
+  const context = resolver.queryContext;
+  const name = parts.at(-1) ?? '';
+  return context ? { namespace, ...context, name } : { namespace, bucket: '', scope: '', name };
+}
+
+function functionOf(resolver: Resolver, tree: CreateFunction): Command {
+  const { body } = tree;
+  if (body.language === 'golang') throw sqlError(10100, 'golang');
+  return {
+    kind: 'CREATE_FUNCTION',
+    name: functionName(resolver, tree.name),
+    parameters: tree.parameters ?? [],
+    isVariadic: tree.parameters === undefined,
+    language: body.language,
+    body: body.language === 'inline' ? body.text : body.object,
+    ...(body.language !== 'inline' && { library: body.library }),
+    replaces: tree.isReplacing,
+    isLenient: tree.ifNotExists,
+  };
+}
+
+function statisticsOf(resolver: Resolver, tree: UpdateStatistics): Resolved {
+  const { name } = resolver.keyspace(tree.keyspace, 'select');
+  const { action } = tree;
+  const terms = action.kind === 'terms' || action.kind === 'delete' ? action.terms : [];
+  const names = action.kind === 'indexes' ? action.names : [];
+  return {
+    command: {
+      kind: 'UPDATE_STATISTICS',
+      keyspace: name,
+      expressions: terms.map((term) => formatExpression(term)),
+      indexes: names.map((each) =>
+        each.kind === 'identifier' ? each.name : String(staticValue(each)?.value ?? ''),
+      ),
+      isDelete: action.kind === 'delete',
+      ...(tree.with !== undefined && { options: tree.with }),
+    },
+    privileges: [{ action: 'select', keyspace: name }],
+  };
+}

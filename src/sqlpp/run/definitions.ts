@@ -1,0 +1,250 @@
+// Statements that change indexes, and those that the query service runs: names are resolved here, the rest is done there.
+import type { IndexDefinition, IndexKey } from '../datastore/indexes.ts';
+import { type Keyspace, keyspaceText } from '../datastore/keyspace.ts';
+import { sqlError } from '../errors/sql-error.ts';
+import { Resolver } from '../plan/resolver.ts';
+import { formatExpression } from '../text/format.ts';
+import { staticValue } from '../text/static-value.ts';
+import type { AlterIndex, BuildIndexes, CreateIndex, DropIndex } from '../tree/definition.ts';
+import type { Expression, KeyTerm } from '../tree/query.ts';
+import type { PlainStatement } from '../tree/statement.ts';
+import { newObject, type Value, type ValueObject } from '../values/value.ts';
+import { commandOf } from './command-of.ts';
+import type {
+  Command,
+  ExecuteContext,
+  Execution,
+  PrepareContext,
+  Prepared,
+  Privilege,
+  StatementKind,
+} from './engine.ts';
+import { checkIndexKeys } from './index-checks.ts';
+
+type Definition = Exclude<
+  PlainStatement,
+  { kind: 'select' | 'insert' | 'upsert' | 'update' | 'delete' | 'merge' | 'infer' }
+>;
+
+export function definitionStatement(tree: Definition, text: string, context: PrepareContext): Prepared {
+  const resolver = new Resolver(text, context.datastore, context.queryContext);
+  switch (tree.kind) {
+    case 'create index':
+      return indexStatement(
+        resolver,
+        tree.isPrimary ? 'CREATE_PRIMARY_INDEX' : 'CREATE_INDEX',
+        createIndex(resolver, tree),
+      );
+    case 'drop index':
+      return indexStatement(resolver, 'DROP_INDEX', dropIndex(resolver, tree));
+    case 'alter index':
+      return indexStatement(resolver, 'ALTER_INDEX', alterIndex(resolver, tree));
+    case 'build indexes':
+      return indexStatement(resolver, 'BUILD_INDEX', buildIndexes(resolver, tree));
+    default: {
+      const { command, privileges } = commandOf(resolver, tree);
+      return commandStatement(text, command, privileges);
+    }
+  }
+}
+
+type Act = (context: ExecuteContext) => Promise<readonly Value[]>;
+
+function indexStatement(resolver: Resolver, kind: StatementKind, act: Act): Prepared {
+  return {
+    ...plainPrepared(resolver.text, kind, [...resolver.privileges.values()]),
+    keyspaces: [...resolver.keyspaces.values()]
+      .map((ref) => ref.keyspace)
+      .filter((keyspace) => keyspace !== undefined),
+    program: { run: (_prepared, context) => acting(act, context) },
+  };
+}
+
+export function commandStatement(text: string, command: Command, privileges: readonly Privilege[]): Prepared {
+  return {
+    ...plainPrepared(text, command.kind, privileges),
+    isReadonly: false,
+    program: {
+      run: (_prepared, context) => ({ ...emptyExecution(), rows: context.command(command, context) }),
+    },
+  };
+}
+
+export function plainPrepared(
+  text: string,
+  kind: StatementKind,
+  privileges: readonly Privilege[],
+): Omit<Prepared, 'program'> {
+  const explain = newObject();
+  explain['#operator'] = kind
+    .toLowerCase()
+    .split('_')
+    .map((word) => word[0]?.toUpperCase() + word.slice(1))
+    .join('');
+  return {
+    text,
+    kind,
+    isReadonly: false,
+    signature: undefined,
+    privileges,
+    keyspaces: [],
+    indexIds: [],
+    explain,
+    parameters: [],
+  };
+}
+
+export function emptyExecution(): Omit<Execution, 'rows'> {
+  return {
+    outcome: { mutations: 0, sorted: 0, usedBytes: 0, errors: [], warnings: [], phases: new Map() },
+    timings: () => null,
+  };
+}
+
+export function acting(act: Act, context: ExecuteContext): Execution {
+  return {
+    ...emptyExecution(),
+    rows: (async function* actOnce() {
+      context.signal.throwIfAborted();
+      const rows = await act(context);
+      if (rows.length > 0) yield rows;
+    })(),
+  };
+}
+
+function keyspaceOf(resolver: Resolver, path: CreateIndex['keyspace']): Keyspace {
+  const { keyspace, name } = resolver.keyspace(path, 'index');
+  if (!keyspace) throw sqlError(12003, keyspaceText(name));
+  return keyspace;
+}
+
+function createIndex(resolver: Resolver, tree: CreateIndex): Act {
+  const keyspace = keyspaceOf(resolver, tree.keyspace);
+  checkIndexKeys(resolver.text, tree);
+  const definition = definitionOf(keyspace, tree);
+  return async (context) => {
+    const { signal } = context;
+    await context.datastore.indexAdmin.create(definition, { ifNotExists: tree.ifNotExists, signal });
+    return [];
+  };
+}
+
+export function definitionOf(keyspace: Keyspace, tree: CreateIndex): Omit<IndexDefinition, 'id'> {
+  const options = optionsOf(tree.with);
+  return {
+    name: tree.name ?? '#primary',
+    keyspace,
+    isPrimary: tree.isPrimary,
+    keys: tree.keys.map((key, at) => indexKey(key, at)),
+    ...(tree.where && { condition: formatExpression(tree.where) }),
+    ...(tree.partitionBy.length > 0 && {
+      partition: {
+        expressions: tree.partitionBy.map((expression) => formatExpression(expression)),
+        partitions: numberOption(options, 'num_partition') ?? 8,
+      },
+    }),
+    isDeferred: options['defer_build'] === true,
+    replicas: numberOption(options, 'num_replica') ?? 0,
+  };
+}
+
+function indexKey({ expression, isDescending, includesMissing }: KeyTerm, _at: number): IndexKey {
+  const array = expression.kind === 'all keys' ? (expression.isDistinct ? 'distinct' : 'all') : undefined;
+  return {
+    expression: formatExpression(expression),
+    isDescending,
+    includesMissing,
+    ...(array && { array }),
+  };
+}
+
+const knownOptions = new Set([
+  'defer_build',
+  'num_replica',
+  'nodes',
+  'num_partition',
+  'secKeySize',
+  'docKeySize',
+  'arrSize',
+  'numDoc',
+  'residentRatio',
+  'retain_deleted_xattr',
+  'action',
+]);
+
+function optionsOf(value: Value): ValueObject {
+  if (value === undefined || value === null) return newObject();
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw sqlError(3100, 'WITH takes an object, as in {"defer_build": true}');
+  const options = value as ValueObject;
+  for (const name of Object.keys(options)) {
+    if (!knownOptions.has(name))
+      throw sqlError(
+        5000,
+        `GSI CreateIndex() - cause: Fails to create index. Invalid parameter ${name} in WITH; known are defer_build, num_replica, nodes and num_partition`,
+      );
+  }
+  if (options['defer_build'] !== undefined && typeof options['defer_build'] !== 'boolean')
+    throw sqlError(
+      5000,
+      'GSI CreateIndex() - cause: Fails to create index. Parameter defer_build must be a boolean value of (true or false).',
+    );
+  return options;
+}
+
+function numberOption(options: ValueObject, name: string): number | undefined {
+  const value = options[name];
+  if (value === undefined) return undefined;
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0)
+    throw sqlError(
+      5000,
+      `GSI CreateIndex() - cause: Fails to create index. Parameter ${name} must be a positive integer value.`,
+    );
+  return value;
+}
+
+function dropIndex(resolver: Resolver, tree: DropIndex): Act {
+  const keyspace = keyspaceOf(resolver, tree.keyspace);
+  const name = tree.name ?? '#primary';
+  return async (context) => {
+    await context.datastore.indexAdmin.drop(keyspace, name, { ifExists: tree.ifExists });
+    return [];
+  };
+}
+
+function alterIndex(resolver: Resolver, tree: AlterIndex): Act {
+  const keyspace = keyspaceOf(resolver, tree.keyspace);
+  const options = optionsOf(tree.with);
+  const action = options['action'];
+  const replicas = numberOption(options, 'num_replica');
+  return async (context) => {
+    if (typeof action !== 'string')
+      throw sqlError(
+        5000,
+        'GSI AlterIndex() - cause: the action must be given, one of move, replica_count and drop_replica',
+      );
+    const change = { action, ...(replicas !== undefined && { replicas }) };
+    await context.datastore.indexAdmin.alter(keyspace, tree.name, change);
+    return [];
+  };
+}
+
+function buildIndexes(resolver: Resolver, tree: BuildIndexes): Act {
+  const keyspace = keyspaceOf(resolver, tree.keyspace);
+  const names = tree.names.flatMap(namesOf);
+  return async (context) => {
+    await context.datastore.indexAdmin.build(keyspace, names, context.signal);
+    return [];
+  };
+}
+
+/** A bare name, a string, or an array of strings. */
+function namesOf(node: Expression): string[] {
+  if (node.kind === 'identifier') return [node.name];
+  const value = staticValue(node)?.value;
+  const list = Array.isArray(value) ? (value as Value[]) : [value];
+  return list.map((name) => {
+    if (typeof name !== 'string') throw sqlError(5410, formatExpression(node));
+    return name;
+  });
+}

@@ -1,0 +1,53 @@
+// Puts documents into rows: whole, or only the fields that the query reads.
+import type { ReadOptions, StoredDocument } from '../datastore/documents.ts';
+import type { Source } from '../plan/block.ts';
+import { extractFields, type FieldTree, fieldTree } from '../values/json-scan.ts';
+import { RawJson } from '../values/value.ts';
+import type { CodeBook } from './code.ts';
+import { bodyOf, metaOf } from './documents.ts';
+import type { Row } from './row.ts';
+import type { Run } from './run.ts';
+
+export class DocumentReader {
+  readonly source: Source;
+  readonly #book: CodeBook;
+  readonly #hasBodies: boolean;
+  #plan: { readonly tree: FieldTree | undefined } | undefined;
+
+  constructor(book: CodeBook, source: Source, hasBodies: boolean) {
+    this.#book = book;
+    this.source = source;
+    this.#hasBodies = hasBodies;
+    if (hasBodies) book.extractFields(source);
+  }
+
+  options(run: Run): ReadOptions {
+    const { signal } = run.context;
+    const { xattrs } = this.source;
+    return xattrs.size > 0 ? { signal, xattrs: [...xattrs] } : { signal };
+  }
+
+  row(seed: Row, document: StoredDocument): Row {
+    const row = seed.slice();
+    this.fill(row, document);
+    return row;
+  }
+
+  fill(row: Row, document: StoredDocument): void {
+    const { source } = this;
+    row[source.idSlot as number] = document.id;
+    if (source.usesMeta) row[source.metaSlot as number] = metaOf(document);
+    if (!this.#hasBodies) return;
+    const body = bodyOf(document);
+    const { tree } = this.#fields();
+    if (!tree || !(body instanceof RawJson)) row[source.slot] = body;
+    else extractFields(body, tree, row);
+  }
+
+  #fields(): { readonly tree: FieldTree | undefined } {
+    if (this.#plan) return this.#plan;
+    const fields = this.#book.fieldsOf(this.source);
+    this.#plan = { tree: fields && fieldTree(fields) };
+    return this.#plan;
+  }
+}

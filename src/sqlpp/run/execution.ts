@@ -1,0 +1,35 @@
+// Runs a compiled statement: makes its Run, and ends it once, however it ends.
+import type { Value } from '../values/value.ts';
+import type { ExecuteContext, Execution } from './engine.ts';
+import { evaluationOf } from './evaluation.ts';
+import type { Statement } from './inserting.ts';
+import { emptyRow } from './row.ts';
+import { type Programs, Run, type SubqueryProgram } from './run.ts';
+
+export interface Compiled {
+  readonly statement: Statement;
+  readonly programs: Programs;
+}
+
+export function execute({ statement, programs }: Compiled, context: ExecuteContext): Execution {
+  const run = new Run(context, programs, evaluationOf);
+  return {
+    rows: rowsOf(run, statement),
+    outcome: run.outcome,
+    timings: () => null,
+  };
+}
+
+async function* rowsOf(run: Run, statement: Statement): AsyncGenerator<readonly Value[]> {
+  run.context.signal.throwIfAborted();
+  for await (const rows of statement(run)) {
+    if (rows.length > 0) yield rows;
+  }
+}
+
+/** A SELECT as a statement. */
+export function selectStatement({ block, pull, resultSlot }: SubqueryProgram): Statement {
+  return async function* selectRows(run) {
+    for await (const rows of pull(run, emptyRow(block.size))) yield rows.map((row) => row[resultSlot]);
+  };
+}

@@ -1,0 +1,179 @@
+// Operators that look at one row or one batch at a time: filter, let, project, distinct, offset, limit, unnest, fetch.
+import type { StoredDocument } from '../datastore/documents.ts';
+import type { Keyspace } from '../datastore/keyspace.ts';
+import type { LogicalProjection, SlotBinding } from '../plan/logical.ts';
+import type { Fetch, Unnest } from '../plan/operators.ts';
+import type { Expression } from '../tree/query.ts';
+import { isTrue } from '../values/types.ts';
+import type { Value } from '../values/value.ts';
+import type { CodeBook } from './code.ts';
+import { DocumentReader } from './document-reader.ts';
+import { valueKey } from './keys.ts';
+import { compileProjection } from './projection.ts';
+import { type Batch, Batcher, type Row } from './row.ts';
+import type { Pull, Run } from './run.ts';
+
+export function filter(book: CodeBook, input: Pull, condition: Expression): Pull {
+  const code = book.code(condition);
+  return async function* pullFiltered(run, seed) {
+    for await (const rows of input(run, seed)) {
+      const kept: Batch = [];
+      await run.each(rows, (row) => {
+        if (isTrue(code.run(row, run.evaluation))) kept.push(row);
+      });
+      if (kept.length > 0) yield kept;
+      await run.breathe();
+    }
+  };
+}
+
+export function letVariables(book: CodeBook, input: Pull, bindings: readonly SlotBinding[]): Pull {
+  const codes = bindings.map(({ slot, expression }) => ({ slot, code: book.code(expression) }));
+  return async function* pullLet(run, seed) {
+    for await (const rows of input(run, seed)) {
+      await run.each(rows, (row) => {
+        for (const { slot, code } of codes) row[slot] = code.run(row, run.evaluation);
+      });
+      yield rows;
+    }
+  };
+}
+
+export function project(book: CodeBook, input: Pull, projection: LogicalProjection): Pull {
+  const evaluate = compileProjection(book, projection);
+  const { resultSlot } = projection;
+  return async function* pullProjected(run, seed) {
+    for await (const rows of input(run, seed)) {
+      await run.each(rows, (row) => {
+        row[resultSlot] = evaluate(run, row);
+      });
+      yield rows;
+      await run.breathe();
+    }
+  };
+}
+
+export function distinct(input: Pull, slot: number): Pull {
+  return async function* pullDistinct(run, seed) {
+    const seen = new Set<string>();
+    let held = 0;
+    try {
+      for await (const rows of input(run, seed)) {
+        const fresh = rows.filter((row) => {
+          const key = valueKey([row[slot]]);
+          if (seen.has(key)) return false;
+          seen.add(key);
+          held += key.length + 32;
+          run.hold(key.length + 32);
+          return true;
+        });
+        if (fresh.length > 0) yield fresh;
+        await run.breathe();
+      }
+    } finally {
+      run.release(held);
+    }
+  };
+}
+
+export function offset(book: CodeBook, input: Pull, expression: Expression): Pull {
+  const code = book.code(expression);
+  return async function* pullOffset(run, seed) {
+    let skip = await run.count(code, seed, 'OFFSET');
+    for await (const rows of input(run, seed)) {
+      if (skip >= rows.length) {
+        skip -= rows.length;
+        continue;
+      }
+      yield skip > 0 ? rows.slice(skip) : rows;
+      skip = 0;
+    }
+  };
+}
+
+export function limit(book: CodeBook, input: Pull, expression: Expression): Pull {
+  const code = book.code(expression);
+  return async function* pullLimit(run, seed) {
+    let left = await run.count(code, seed, 'LIMIT');
+    if (left <= 0) return;
+    for await (const rows of input(run, seed)) {
+      if (rows.length >= left) {
+        yield rows.length > left ? rows.slice(0, left) : rows;
+        return;
+      }
+      left -= rows.length;
+      yield rows;
+    }
+  };
+}
+
+export function unnest(book: CodeBook, input: Pull, node: Unnest): Pull {
+  const code = book.code(node.expression);
+  const { slot, positionSlot } = node.source;
+  return async function* pullUnnested(run, seed) {
+    for await (const rows of input(run, seed)) {
+      const arrays: Value[] = [];
+      await run.each(rows, (row, at) => {
+        arrays[at] = run.resolve(code.run(row, run.evaluation));
+      });
+      const batcher = new Batcher();
+      for (const [at, row] of rows.entries()) {
+        const array = arrays[at];
+        if (!Array.isArray(array) || array.length === 0) {
+          const full = node.isOuter ? batcher.add(row) : undefined;
+          if (full) yield full;
+          continue;
+        }
+        for (const [position, item] of (array as Value[]).entries()) {
+          const next = row.slice();
+          next[slot] = item;
+          next[positionSlot as number] = position;
+          const full = batcher.add(next);
+          if (full) yield full;
+        }
+      }
+      if (batcher.size > 0) yield batcher.take();
+      await run.breathe();
+    }
+  };
+}
+
+export function fetchDocuments(book: CodeBook, input: Pull, node: Fetch): Pull {
+  const reader = new DocumentReader(book, node.source, true);
+  const keyspace = node.keyspace.keyspace as Keyspace;
+  const idSlot = node.source.idSlot as number;
+  return async function* pullFetched(run, seed) {
+    for await (const rows of input(run, seed)) {
+      const found = await readRows(run, reader, keyspace, rows, idSlot);
+      if (found.length > 0) yield found;
+      await run.breathe();
+    }
+  };
+}
+
+/** The rows whose documents are there, with them. */
+export async function readRows(
+  run: Run,
+  reader: DocumentReader,
+  keyspace: Keyspace,
+  rows: readonly Row[],
+  idSlot: number,
+): Promise<Batch> {
+  const ids = rows.map((row) => row[idSlot] as string);
+  const documents = await readDocuments(run, reader, keyspace, ids);
+  run.phase('fetch').items += ids.length;
+  return rows.filter((row, at) => {
+    const document = documents[at];
+    if (document) reader.fill(row, document);
+    return document !== undefined;
+  });
+}
+
+function readDocuments(
+  run: Run,
+  reader: DocumentReader,
+  keyspace: Keyspace,
+  ids: readonly string[],
+): Promise<(StoredDocument | undefined)[]> {
+  return run.context.datastore.documents.read(keyspace, ids, reader.options(run));
+}

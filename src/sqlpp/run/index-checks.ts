@@ -1,0 +1,61 @@
+// What CREATE INDEX refuses: keys that an index cannot hold.
+import { sqlError } from '../errors/sql-error.ts';
+import { near } from '../plan/resolving.ts';
+import { some } from '../plan/walk.ts';
+import { formatExpression } from '../text/format.ts';
+import type { CreateIndex } from '../tree/definition.ts';
+import type { Expression } from '../tree/query.ts';
+
+export function checkIndexKeys(text: string, tree: CreateIndex): void {
+  tree.keys.forEach(({ expression, includesMissing, isDescending }, at) => {
+    const [name, place] = [formatExpression(expression), near(text, expression.at)];
+    if (!isIndexable(expression)) throw sqlError(3280, name, place);
+    if (includesMissing && at > 0) throw sqlError(3281, name, place);
+    const { kind } = expression;
+    if (kind === 'all keys' && flattens(expression) && (includesMissing || isDescending))
+      throw sqlError(3282, name, place);
+    if (kind !== 'all keys' && some(expression, (node) => node.kind === 'flatten keys'))
+      throw sqlError(3283, name, place);
+  });
+  const { where } = tree;
+  if (where && !isIndexable(where)) throw sqlError(3280, formatExpression(where), near(text, where.at));
+}
+
+function flattens(node: Expression): boolean {
+  return some(node, (part) => part.kind === 'flatten keys');
+}
+
+const changing = new Set([
+  'random',
+  'uuid',
+  'now_millis',
+  'now_str',
+  'now_utc',
+  'now_local',
+  'clock_millis',
+  'clock_str',
+  'clock_utc',
+  'curl',
+]);
+
+/** The same for the same document, and made of the document. */
+function isIndexable(node: Expression): boolean {
+  if (
+    !some(
+      node,
+      (part) =>
+        part.kind === 'identifier' || part.kind === 'self' || (part.kind === 'call' && part.name === 'meta'),
+    )
+  )
+    return false;
+  return !some(
+    node,
+    (part) =>
+      part.kind === 'subquery' ||
+      part.kind === 'aggregate' ||
+      part.kind === 'named parameter' ||
+      part.kind === 'positional parameter' ||
+      part.kind === 'user call' ||
+      (part.kind === 'call' && changing.has(part.name)),
+  );
+}

@@ -1,0 +1,108 @@
+// INSERT and UPSERT.
+import type { Keyspace } from '../datastore/keyspace.ts';
+import { sqlError } from '../errors/sql-error.ts';
+import type { InsertPlan, InsertValues } from '../plan/change-plans.ts';
+import { jsonText } from '../values/json-text.ts';
+import type { Value } from '../values/value.ts';
+import type { Code, CodeBook } from './code.ts';
+import type { Part } from './combining.ts';
+import { resultsOf } from './combining.ts';
+import { batchRows, emptyRow, type Row } from './row.ts';
+import type { Run } from './run.ts';
+import { documentBytes, failRow, type RowWrite, Writer, writeOptions } from './writing.ts';
+
+export interface ValuesCode {
+  readonly key: Code;
+  readonly value: Code | undefined;
+  readonly options: Code | undefined;
+}
+
+export function valuesCode(book: CodeBook, values: InsertValues): ValuesCode {
+  return {
+    key: book.code(values.key),
+    value: values.value && book.code(values.value),
+    options: values.options && book.code(values.options),
+  };
+}
+
+export type Statement = (run: Run) => AsyncIterable<readonly Value[]>;
+
+export function insert(book: CodeBook, plan: InsertPlan, query: Part | undefined): Statement {
+  const writer = new Writer(book, plan.source, plan.target.keyspace as Keyspace, plan.returning);
+  const { rows, kind } = plan;
+  if (rows.kind === 'values') {
+    const codes = rows.values.map((values) => valuesCode(book, values));
+    return async function* insertValues(run) {
+      for (let at = 0; at < codes.length; at += batchRows) {
+        const writes: RowWrite[] = [];
+        await run.each(codes.slice(at, at + batchRows), (code) => {
+          const write = writeOf(run, kind, code, emptyRow(plan.block.size), undefined);
+          if (write) writes.push(write);
+        });
+        yield await writer.write(run, writes);
+        await run.breathe();
+      }
+    };
+  }
+  const code = valuesCode(book, rows.values);
+  return async function* insertQuery(run) {
+    for await (const results of resultsOf(run, query as Part, emptyRow(plan.block.size))) {
+      const writes: RowWrite[] = [];
+      await run.each(results, (result) => {
+        const row = emptyRow(plan.block.size);
+        row[rows.rowSlot] = result;
+        const write = writeOf(run, kind, code, row, result);
+        if (write) writes.push(write);
+      });
+      yield await writer.write(run, writes);
+      await run.breathe();
+    }
+  };
+}
+
+const codes = {
+  insert: { key: 5050, value: 5060, keyType: 5070, optionsType: 5071 },
+  upsert: { key: 5072, value: 5075, keyType: 5078, optionsType: 5079 },
+} as const;
+
+/** undefined: the row cannot be written, and its error is noted. */
+export function writeOf(
+  run: Run,
+  kind: 'insert' | 'upsert',
+  code: ValuesCode,
+  row: Row,
+  whole: Value,
+): RowWrite | undefined {
+  const key = run.resolve(code.key.run(row, run.evaluation));
+  const value = code.value ? code.value.run(row, run.evaluation) : whole;
+  const options = run.resolve(code.options?.run(row, run.evaluation));
+  const problems = codes[kind];
+  const shown = value === undefined ? 'missing' : jsonText(value);
+  if (key === undefined) return void failRow(run, sqlError(problems.key, shown));
+  if (typeof key !== 'string')
+    return void failRow(
+      run,
+      sqlError(problems.keyType, key === null ? 'null' : jsonText(key), typeName(key)),
+    );
+  if (value === undefined) return void failRow(run, sqlError(problems.value, key));
+  if (options !== undefined && (typeof options !== 'object' || options === null || Array.isArray(options)))
+    return void failRow(run, sqlError(problems.optionsType, jsonText(options), typeName(options)));
+  const { expiration, xattrs } = writeOptions(run, options);
+  return {
+    row,
+    value,
+    write: {
+      kind,
+      id: key,
+      bytes: documentBytes(value),
+      cas: 0n,
+      expiration: expiration ?? (kind === 'upsert' && run.context.preserveExpiry ? 'keep' : 0),
+      ...(xattrs && { xattrs }),
+    },
+  };
+}
+
+function typeName(value: Value): string {
+  if (Array.isArray(value)) return 'array';
+  return value === null ? 'null' : typeof value;
+}

@@ -1,0 +1,213 @@
+// Joins and nests: nested loops, lookups by key, hash tables.
+import type { Keyspace } from '../datastore/keyspace.ts';
+import type { HashJoin, Join, KeyScan, Operator } from '../plan/operators.ts';
+import { isTrue } from '../values/types.ts';
+import type { Value } from '../values/value.ts';
+import type { Code, CodeBook } from './code.ts';
+import { DocumentReader } from './document-reader.ts';
+import { readRows } from './flow.ts';
+import { valueKey } from './keys.ts';
+import { type Batch, Batcher, type Row } from './row.ts';
+import type { Pull, Run } from './run.ts';
+import { keysOf } from './scans.ts';
+import { sizeOfRow } from './size.ts';
+
+/** What a join does with the matches of one left row. */
+type Emit = (left: Row, matches: readonly Row[]) => readonly Row[];
+
+function emitter({ isOuter, nestSlot }: Pick<Join, 'isOuter' | 'nestSlot'>): Emit {
+  if (nestSlot === undefined) return (left, matches) => (matches.length === 0 && isOuter ? [left] : matches);
+  return (left, matches) => {
+    if (matches.length === 0 && !isOuter) return [];
+    const nested = left.slice();
+    nested[nestSlot] = matches.map((match) => match[nestSlot]).filter((value) => value !== undefined);
+    return [nested];
+  };
+}
+
+/** Right rows begin as the block does: what they have beside that is theirs. */
+function merged(left: Row, right: Row): Row {
+  const row = left.slice();
+  for (let slot = 0; slot < right.length; slot++) {
+    if (right[slot] !== undefined) row[slot] = right[slot];
+  }
+  return row;
+}
+
+async function matching(
+  run: Run,
+  condition: Code | undefined,
+  rows: readonly Row[],
+): Promise<readonly Row[]> {
+  if (!condition) return rows;
+  const kept: Row[] = [];
+  await run.each(rows, (row) => {
+    if (isTrue(condition.run(row, run.evaluation))) kept.push(row);
+  });
+  return kept;
+}
+
+/** The right side runs for every left row. */
+export function loopJoin(book: CodeBook, input: Pull, right: Pull, join: Join): Pull {
+  const condition = join.condition && book.code(join.condition);
+  const emit = emitter(join);
+  return async function* pullJoined(run, seed) {
+    const batcher = new Batcher();
+    for await (const rows of input(run, seed)) {
+      for (const left of rows) {
+        const matches: Row[] = [];
+        for await (const found of right(run, left)) {
+          const kept = await matching(run, condition, found);
+          if (join.nestSlot === undefined) {
+            for (const row of kept) {
+              const full = batcher.add(row);
+              if (full) yield full;
+            }
+            if (kept.length > 0) matches.length = 1;
+          } else for (const row of kept) matches.push(row);
+          await run.breathe();
+        }
+        if (join.nestSlot === undefined && matches.length > 0) continue;
+        for (const row of emit(left, matches)) {
+          const full = batcher.add(row);
+          if (full) yield full;
+        }
+      }
+      if (batcher.size > 0) yield batcher.take();
+    }
+  };
+}
+
+/** The right side does not depend on the left row: it runs once. */
+export function constantJoin(book: CodeBook, input: Pull, right: Pull, join: Join): Pull {
+  const condition = join.condition && book.code(join.condition);
+  const emit = emitter(join);
+  return async function* pullJoined(run, seed) {
+    const { rows: kept, bytes } = await gather(run, right, seed);
+    const batcher = new Batcher();
+    try {
+      for await (const rows of input(run, seed)) {
+        for (const left of rows) {
+          const matches: Row[] = [];
+          for (let at = 0; at < kept.length; at += 256) {
+            const pairs = kept.slice(at, at + 256).map((row) => merged(left, row));
+            for (const row of await matching(run, condition, pairs)) matches.push(row);
+            await run.breathe();
+          }
+          for (const row of emit(left, matches)) {
+            const full = batcher.add(row);
+            if (full) yield full;
+          }
+        }
+        if (batcher.size > 0) yield batcher.take();
+      }
+    } finally {
+      run.release(bytes);
+    }
+  };
+}
+
+async function gather(run: Run, pull: Pull, seed: Row): Promise<{ rows: Row[]; bytes: number }> {
+  const kept: Row[] = [];
+  let bytes = 0;
+  for await (const rows of pull(run, seed)) {
+    let added = 0;
+    for (const row of rows) {
+      kept.push(row);
+      added += sizeOfRow(row);
+    }
+    run.hold(added);
+    bytes += added;
+    await run.breathe();
+  }
+  return { rows: kept, bytes };
+}
+
+/** Left rows give the keys: documents of a whole batch are read at once. */
+export function lookupJoin(book: CodeBook, input: Pull, scan: KeyScan, join: Join): Pull {
+  const condition = join.condition && book.code(join.condition);
+  const keys = book.code(scan.keys);
+  const reader = new DocumentReader(book, scan.source, true);
+  const keyspace = scan.keyspace.keyspace as Keyspace;
+  const idSlot = scan.source.idSlot as number;
+  const emit = emitter(join);
+  return async function* pullLooked(run, seed) {
+    for await (const rows of input(run, seed)) {
+      const candidates: Row[] = [];
+      const owners: number[] = [];
+      for (const [at, left] of rows.entries()) {
+        for (const key of await keysOf(run, keys, left, scan.isDistinct)) {
+          const row = left.slice();
+          row[idSlot] = key;
+          candidates.push(row);
+          owners.push(at);
+        }
+      }
+      const ownerOf = new Map(candidates.map((row, at) => [row, owners[at] as number]));
+      const found = await readRows(run, reader, keyspace, candidates, idSlot);
+      const matches: Row[][] = rows.map(() => []);
+      for (const row of await matching(run, condition, found)) {
+        (matches[ownerOf.get(row) as number] as Row[]).push(row);
+      }
+      const joined: Batch = rows.flatMap((left, at) => [...emit(left, matches[at] as Row[])]);
+      if (joined.length > 0) yield joined;
+      await run.breathe();
+    }
+  };
+}
+
+export function keyScanOf(right: Operator): KeyScan | undefined {
+  if (right.op === 'fetch' && right.input.op === 'key scan') return right.input;
+  return undefined;
+}
+
+/** The right side's rows by their keys. */
+export function hashJoin(book: CodeBook, input: Pull, right: Pull, join: HashJoin): Pull {
+  const condition = join.condition && book.code(join.condition);
+  const leftKeys = book.codes(join.leftKeys);
+  const rightKeys = book.codes(join.rightKeys);
+  const emit = emitter(join);
+  return async function* pullHashed(run, seed) {
+    const table = new Map<string, Row[]>();
+    const { rows: kept, bytes } = await gather(run, right, seed);
+    try {
+      await run.each(kept, (row) => {
+        const key = keyOf(run, rightKeys, row);
+        if (key === undefined) return;
+        const same = table.get(key);
+        if (same) same.push(row);
+        else table.set(key, [row]);
+      });
+      const batcher = new Batcher();
+      for await (const rows of input(run, seed)) {
+        const found: Row[][] = [];
+        await run.each(rows, (row, at) => {
+          const key = keyOf(run, leftKeys, row);
+          found[at] = (key === undefined ? undefined : table.get(key)) ?? [];
+        });
+        for (const [at, left] of rows.entries()) {
+          const pairs = (found[at] as Row[]).map((row) => merged(left, row));
+          for (const row of emit(left, await matching(run, condition, pairs))) {
+            const full = batcher.add(row);
+            if (full) yield full;
+          }
+        }
+        if (batcher.size > 0) yield batcher.take();
+        await run.breathe();
+      }
+    } finally {
+      run.release(bytes);
+    }
+  };
+}
+
+/** NULL and MISSING equal nothing. */
+function keyOf(run: Run, codes: readonly Code[], row: Row): string | undefined {
+  const values: Value[] = [];
+  for (const code of codes) {
+    const value = code.run(row, run.evaluation);
+    if (value === undefined || value === null) return undefined;
+    values.push(value);
+  }
+  return valueKey(values);
+}

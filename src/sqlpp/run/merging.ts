@@ -1,0 +1,126 @@
+// MERGE: each row of the source updates, deletes or inserts one document of the target.
+import type { Keyspace } from '../datastore/keyspace.ts';
+import { sqlError } from '../errors/sql-error.ts';
+import type { InsertValues, MergePlan } from '../plan/change-plans.ts';
+import { isTrue } from '../values/types.ts';
+import { compileChanges } from './assigning.ts';
+import type { Code, CodeBook } from './code.ts';
+import { DocumentReader } from './document-reader.ts';
+import { type Statement, valuesCode, writeOf } from './inserting.ts';
+import { emptyRow, type Row } from './row.ts';
+import type { Pull, Run } from './run.ts';
+import { deleteOf, updateOf } from './updating.ts';
+import { type RowWrite, Writer } from './writing.ts';
+
+export function merge(book: CodeBook, plan: MergePlan, found: Pull): Statement {
+  const { source } = plan;
+  const keyspace = plan.target.keyspace as Keyspace;
+  book.needWhole(source.slot);
+  const writer = new Writer(book, source, keyspace, plan.returning);
+  const reader = plan.key ? new DocumentReader(book, source, true) : undefined;
+  const key = plan.key && book.code(plan.key);
+  const limit = plan.limit && book.code(plan.limit);
+  const actions = compileActions(book, plan, key);
+  return async function* mergeRows(run) {
+    let left = limit ? await run.count(limit, emptyRow(plan.block.size), 'LIMIT') : Number.POSITIVE_INFINITY;
+    const state: MergeState = { changed: new Set(), inserted: new Set() };
+    for await (const rows of found(run, emptyRow(plan.block.size))) {
+      const matched = reader && key ? await lookUp(run, rows, reader, keyspace, key) : rows;
+      const writes: RowWrite[] = [];
+      await run.each(matched, (row) => {
+        if (left <= 0) return;
+        const added = actions(run, row, state);
+        writes.push(...added);
+        left -= added.length;
+      });
+      yield await writer.write(run, writes);
+      if (left <= 0) return;
+      await run.breathe();
+    }
+  };
+}
+
+/** The target's documents by the keys of ON KEY. */
+async function lookUp(
+  run: Run,
+  rows: readonly Row[],
+  reader: DocumentReader,
+  keyspace: Keyspace,
+  key: Code,
+): Promise<readonly Row[]> {
+  const ids: (string | undefined)[] = [];
+  await run.each(rows, (row, at) => {
+    const value = run.resolve(key.run(row, run.evaluation));
+    ids[at] = typeof value === 'string' ? value : undefined;
+  });
+  const wanted = rows.map((row, at) => ({ row, id: ids[at] })).filter((each) => each.id !== undefined);
+  const documents = await run.context.datastore.documents.read(
+    keyspace,
+    wanted.map(({ id }) => id as string),
+    reader.options(run),
+  );
+  wanted.forEach(({ row }, at) => {
+    const document = documents[at];
+    if (document) reader.fill(row, document);
+  });
+  return rows;
+}
+
+interface MergeState {
+  /** Documents that were updated or deleted. */
+  readonly changed: Set<string>;
+  readonly inserted: Set<string>;
+}
+
+type Actions = (run: Run, row: Row, state: MergeState) => RowWrite[];
+
+function compileActions(book: CodeBook, plan: MergePlan, key: Code | undefined): Actions {
+  const { source } = plan;
+  const assign = plan.update && compileChanges(book, plan.update.changes, source.metaSlot as number);
+  const updateIf = plan.update?.where && book.code(plan.update.where);
+  const deleteIf = plan.delete?.where && book.code(plan.delete.where);
+  const insertIf = plan.insert?.where && book.code(plan.insert.where);
+  const values = plan.insert && insertCode(book, plan, key);
+  const holds = (run: Run, row: Row, code: Code | undefined): boolean =>
+    !code || isTrue(code.run(row, run.evaluation));
+  return (run, row, state) => {
+    const id = row[source.idSlot as number];
+    if (typeof id !== 'string') {
+      if (!values || !holds(run, row, insertIf)) return [];
+      const write = writeOf(run, 'insert', values, row.slice(), undefined);
+      if (!write) return [];
+      if (state.inserted.has(write.write.id)) throw sqlError(5330, write.write.id);
+      state.inserted.add(write.write.id);
+      return [write];
+    }
+    const isUpdated = assign !== undefined && holds(run, row, updateIf);
+    const isDeleted = plan.delete !== undefined && holds(run, row, deleteIf);
+    if (!isUpdated && !isDeleted) return [];
+    if (state.changed.has(id)) return failTwice(id);
+    const write = isDeleted
+      ? deleteOf(row, plan)
+      : updateOf(run, row, plan, assign as NonNullable<typeof assign>);
+    if (!write) return [];
+    state.changed.add(id);
+    return [write];
+  };
+}
+
+function failTwice(id: string): never {
+  throw sqlError(5320, id);
+}
+
+/** ON KEY gives the key of the new document. */
+function insertCode(
+  book: CodeBook,
+  plan: MergePlan,
+  key: Code | undefined,
+): { key: Code; value: Code | undefined; options: Code | undefined } {
+  const { values } = plan.insert as NonNullable<MergePlan['insert']>;
+  if (values.key) return valuesCode(book, values as InsertValues);
+  return {
+    key: key as Code,
+    value: values.value && book.code(values.value),
+    options: values.options && book.code(values.options),
+  };
+}

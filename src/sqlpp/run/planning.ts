@@ -1,0 +1,75 @@
+// What the planner gets of a statement's surroundings.
+import type { IndexDefinition, IndexStatus } from '../datastore/indexes.ts';
+import type { Keyspace } from '../datastore/keyspace.ts';
+import type { QueryPlan } from '../plan/operators.ts';
+import type { Planning } from '../plan/planning.ts';
+import { parseExpression } from '../text/parser.ts';
+import { staticValue } from '../text/static-value.ts';
+import type { Expression } from '../tree/query.ts';
+import type { Statement } from '../tree/statement.ts';
+import { collate } from '../values/collation.ts';
+import { resolveDeep } from '../values/json-parse.ts';
+import type { Value } from '../values/value.ts';
+import type { PrepareContext } from './engine.ts';
+
+export interface StatementPlanning extends Planning {
+  /** Plans of subqueries in expressions, in the order in which they were found. */
+  readonly subqueries: QueryPlan[];
+  parameters(tree: Statement): string[];
+}
+
+export function planningOf(text: string, context: PrepareContext): StatementPlanning {
+  const used = new Map<string, IndexDefinition>();
+  return {
+    text,
+    used,
+    subqueries: [],
+    sequentialScans: context.sequentialScans,
+    indexesOf: (keyspace: Keyspace): readonly IndexStatus[] => context.datastore.indexes.of(keyspace),
+    parse: parsed,
+    compare: (a, b) => collate(resolveDeep(a as Value), resolveDeep(b as Value)),
+    constantOf: (expression) => constantOf(expression, context),
+    parameters: parametersOf,
+  };
+}
+
+function constantOf(expression: Expression, context: PrepareContext): { value: Value } | undefined {
+  if (expression.kind === 'named parameter') {
+    const { named } = context;
+    return named?.has(expression.name) ? { value: named.get(expression.name) } : undefined;
+  }
+  if (expression.kind === 'positional parameter') {
+    const { positional } = context;
+    const at = expression.position - 1;
+    return positional && at < positional.length ? { value: positional[at] } : undefined;
+  }
+  return staticValue(expression);
+}
+
+const texts = new Map<string, Expression>();
+const keptTexts = 4096;
+
+/** Keys and conditions of indexes are few and the same for all statements. */
+export function parsed(text: string): Expression {
+  let tree = texts.get(text);
+  if (!tree) {
+    tree = parseExpression(text);
+    if (texts.size >= keptTexts) texts.clear();
+    texts.set(text, tree);
+  }
+  return tree;
+}
+
+/** Names of all parameters in a tree, without `$`; positions as numbers. */
+function parametersOf(tree: Statement): string[] {
+  const names = new Set<string>();
+  const visit = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return;
+    const { kind, name, position } = node as Record<string, unknown>;
+    if (kind === 'named parameter') names.add(String(name));
+    else if (kind === 'positional parameter') names.add(String(position));
+    for (const child of Object.values(node)) visit(child);
+  };
+  visit(tree);
+  return [...names];
+}

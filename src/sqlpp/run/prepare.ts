@@ -1,0 +1,181 @@
+// Prepares statements: parses, resolves, plans and compiles them, once for any number of runs.
+
+import { planSelect } from '../plan/build.ts';
+import { planDelete, planInsert, planUpdate } from '../plan/build-change.ts';
+import { planMerge } from '../plan/build-merge.ts';
+import type { ChangePlan } from '../plan/change-plans.ts';
+import type { LogicalSelect } from '../plan/logical.ts';
+import type { QueryPlan } from '../plan/operators.ts';
+import { Resolver } from '../plan/resolver.ts';
+import { signatureOf, signatureOfSelect } from '../plan/signature.ts';
+import { parseStatement } from '../text/parser.ts';
+import type { Delete, Insert, Merge, Update } from '../tree/change.ts';
+import type { Select } from '../tree/query.ts';
+import type { PlainStatement, Statement as StatementTree } from '../tree/statement.ts';
+import type { Value } from '../values/value.ts';
+import { CodeBook } from './code.ts';
+import { definitionStatement } from './definitions.ts';
+import type {
+  ExecuteContext,
+  Execution,
+  PrepareContext,
+  Prepared,
+  Program,
+  StatementKind,
+} from './engine.ts';
+import { type Compiled, execute, selectStatement } from './execution.ts';
+import { explainChange, explainSelect } from './explaining.ts';
+import { insert } from './inserting.ts';
+import { Instantiation } from './instantiate.ts';
+import { merge } from './merging.ts';
+import { planningOf, type StatementPlanning } from './planning.ts';
+import { specialStatement } from './specials.ts';
+import { remove, update } from './updating.ts';
+
+export function prepareStatement(text: string, context: PrepareContext): Prepared {
+  return prepareTree(parseStatement(text), text, context);
+}
+
+export function prepareTree(tree: StatementTree, text: string, context: PrepareContext): Prepared {
+  switch (tree.kind) {
+    case 'select':
+      return prepareSelect(tree, text, context);
+    case 'insert':
+    case 'upsert':
+    case 'update':
+    case 'delete':
+    case 'merge':
+      return prepareChange(tree, text, context);
+    case 'explain':
+    case 'advise':
+    case 'prepare':
+    case 'execute':
+    case 'infer':
+      return specialStatement(tree, text, context, (inner: PlainStatement, innerText: string) =>
+        prepareTree(inner, innerText, context),
+      );
+    default:
+      return definitionStatement(tree, text, context);
+  }
+}
+
+function prepareSelect(tree: Select, text: string, context: PrepareContext): Prepared {
+  const resolver = new Resolver(text, context.datastore, context.queryContext, context.userFunctions);
+  const planning = planningOf(text, context);
+  const logical = resolver.select(tree, undefined);
+  const plan = planSelect(planning, logical);
+  const instantiation = instantiationOf(planning);
+  const program = instantiation.query(plan, true);
+  return finished(resolver, planning, {
+    kind: 'SELECT',
+    isReadonly: true,
+    signature: signatureOfSelect(logical),
+    compiled: { statement: selectStatement(program), programs: instantiation },
+    explain: explainSelect(plan, planning.subqueries),
+    tree,
+  });
+}
+
+/** Plans of subqueries are made when the block around them is compiled, and kept for EXPLAIN. */
+function instantiationOf(planning: StatementPlanning): Instantiation {
+  return new Instantiation({
+    planOf: (logical): QueryPlan => {
+      const plan = planSelect(planning, logical as LogicalSelect);
+      planning.subqueries.push(plan);
+      return plan;
+    },
+  });
+}
+
+function prepareChange(
+  tree: Insert | Update | Delete | Merge,
+  text: string,
+  context: PrepareContext,
+): Prepared {
+  const resolver = new Resolver(text, context.datastore, context.queryContext, context.userFunctions);
+  const planning = planningOf(text, context);
+  const plan = planChange(resolver, planning, tree);
+  if (plan.returning) resolver.require('select', plan.target.name);
+  const instantiation = instantiationOf(planning);
+  const statement = compileChange(instantiation, plan);
+  return finished(resolver, planning, {
+    kind: tree.kind.toUpperCase() as StatementKind,
+    isReadonly: false,
+    signature: plan.returning ? signatureOf(plan.returning) : undefined,
+    compiled: { statement, programs: instantiation },
+    explain: explainChange(plan, planning.subqueries),
+    tree,
+  });
+}
+
+function planChange(
+  resolver: Resolver,
+  planning: StatementPlanning,
+  tree: Insert | Update | Delete | Merge,
+): ChangePlan {
+  switch (tree.kind) {
+    case 'insert':
+    case 'upsert':
+      return planInsert(resolver, planning, tree);
+    case 'update':
+      return planUpdate(resolver, planning, tree);
+    case 'delete':
+      return planDelete(resolver, planning, tree);
+    case 'merge':
+      return planMerge(resolver, planning, tree);
+  }
+}
+
+function compileChange(instantiation: Instantiation, plan: ChangePlan): Compiled['statement'] {
+  const book = new CodeBook(plan.block, plan.covered);
+  const compile = (): Compiled['statement'] => {
+    switch (plan.kind) {
+      case 'insert':
+      case 'upsert':
+        return insert(
+          book,
+          plan,
+          plan.rows.kind === 'query' ? instantiation.part(book, plan.rows.query) : undefined,
+        );
+      case 'update':
+        return update(book, plan, instantiation.operator(book, plan.root));
+      case 'delete':
+        return remove(book, plan, instantiation.operator(book, plan.root));
+      case 'merge':
+        return merge(book, plan, instantiation.operator(book, plan.root));
+    }
+  };
+  const statement = compile();
+  instantiation.finish(book);
+  return statement;
+}
+
+interface Parts {
+  readonly kind: StatementKind;
+  readonly isReadonly: boolean;
+  readonly signature: Value;
+  readonly compiled: Compiled;
+  readonly explain: Value;
+  readonly tree: StatementTree;
+}
+
+function finished(resolver: Resolver, planning: StatementPlanning, parts: Parts): Prepared {
+  const { compiled, kind, isReadonly, signature, explain } = parts;
+  const program: Program = {
+    run: (_prepared: Prepared, context: ExecuteContext): Execution => execute(compiled, context),
+  };
+  return {
+    text: resolver.text,
+    kind,
+    isReadonly,
+    signature,
+    privileges: [...resolver.privileges.values()],
+    keyspaces: [...resolver.keyspaces.values()]
+      .map((ref) => ref.keyspace)
+      .filter((keyspace) => keyspace !== undefined),
+    indexIds: [...planning.used.keys()],
+    explain,
+    parameters: planning.parameters(parts.tree),
+    program,
+  };
+}

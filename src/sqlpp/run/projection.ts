@@ -1,0 +1,59 @@
+// The result of a row: an object of the terms, or with RAW the one term's value.
+import type { LogicalProjection, ProjectionTerm } from '../plan/logical.ts';
+import { newObject, RawJson, setMember, type Value, type ValueObject } from '../values/value.ts';
+import type { CodeBook } from './code.ts';
+import { compileExclusion } from './exclusion.ts';
+import type { Row } from './row.ts';
+import type { Run } from './run.ts';
+
+type Project = (run: Run, row: Row) => Value;
+
+type AddTerm = (run: Run, row: Row, into: Record<string, Value>) => void;
+
+export function compileProjection(book: CodeBook, projection: LogicalProjection): Project {
+  const { terms, isRaw, exclude } = projection;
+  const [first] = terms;
+  if (isRaw && first?.kind === 'term') {
+    const code = book.code(first.expression);
+    return (run, row) => code.run(row, run.evaluation);
+  }
+  const isParsed = !book.isOutermost || projection.isDistinct;
+  const adders = terms.map((term) => compileTerm(book, term, isParsed));
+  const evaluate: Project = (run, row) => {
+    const result = newObject();
+    for (const add of adders) add(run, row, result);
+    return result;
+  };
+  if (exclude.length === 0) return evaluate;
+  const without = compileExclusion(exclude);
+  return (run, row) => without(run, evaluate(run, row) as ValueObject);
+}
+
+/** Objects that the statement goes on with hold parsed values only; those of the answer may hold text. */
+function compileTerm(book: CodeBook, term: ProjectionTerm, isParsed: boolean): AddTerm {
+  if (term.kind === 'all') {
+    const members = term.members.map(({ name, expression }) => ({ name, code: book.code(expression) }));
+    return (run, row, into) => {
+      for (const { name, code } of members) {
+        const value = code.run(row, run.evaluation);
+        setMember(into, name, isParsed ? run.resolveDeep(value) : value);
+      }
+    };
+  }
+  if (term.kind === 'star') {
+    const code = book.code(term.of);
+    return (run, row, into) => spread(run.resolve(code.run(row, run.evaluation)), into);
+  }
+  const code = book.code(term.expression);
+  const { alias } = term;
+  return (run, row, into) => {
+    const value = code.run(row, run.evaluation);
+    setMember(into, alias, isParsed ? run.resolveDeep(value) : value);
+  };
+}
+
+function spread(value: Value, into: Record<string, Value>): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof RawJson) return;
+  const members = value as ValueObject;
+  for (const name of Object.keys(members)) setMember(into, name, members[name]);
+}

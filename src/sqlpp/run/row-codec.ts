@@ -1,0 +1,196 @@
+// Rows as bytes for scratch files: every kind of value comes back as what it was, also documents that nobody parsed.
+import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
+
+const tags = {
+  missing: 0,
+  null: 1,
+  false: 2,
+  true: 3,
+  number: 4,
+  integer: 5,
+  string: 6,
+  array: 7,
+  object: 8,
+  raw: 9,
+  binary: 10,
+} as const;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export function encodeRows(rows: readonly Value[]): Uint8Array {
+  const writer = new Writer();
+  writer.value(rows);
+  return writer.bytes();
+}
+
+/** What `encodeRows` was given. */
+export function decodeRows(bytes: Uint8Array): Value[][] {
+  return new Reader(bytes).value() as unknown as Value[][];
+}
+
+class Writer {
+  #bytes = new Uint8Array(4096);
+  #view = new DataView(this.#bytes.buffer);
+  #at = 0;
+
+  bytes(): Uint8Array {
+    return this.#bytes.slice(0, this.#at);
+  }
+
+  #room(size: number): void {
+    if (this.#at + size <= this.#bytes.length) return;
+    const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.#at + size));
+    larger.set(this.#bytes);
+    this.#bytes = larger;
+    this.#view = new DataView(larger.buffer);
+  }
+
+  #tag(tag: number): void {
+    this.#room(1);
+    this.#bytes[this.#at++] = tag;
+  }
+
+  #length(value: number): void {
+    this.#room(4);
+    this.#view.setUint32(this.#at, value);
+    this.#at += 4;
+  }
+
+  #blob(bytes: Uint8Array): void {
+    this.#length(bytes.length);
+    this.#room(bytes.length);
+    this.#bytes.set(bytes, this.#at);
+    this.#at += bytes.length;
+  }
+
+  #text(text: string): void {
+    this.#room(4 + text.length * 3);
+    const { written } = encoder.encodeInto(text, this.#bytes.subarray(this.#at + 4));
+    this.#view.setUint32(this.#at, written);
+    this.#at += 4 + written;
+  }
+
+  value(value: Value): void {
+    switch (typeof value) {
+      case 'undefined':
+        this.#tag(tags.missing);
+        return;
+      case 'boolean':
+        this.#tag(value ? tags.true : tags.false);
+        return;
+      case 'number':
+        this.#tag(tags.number);
+        this.#room(8);
+        this.#view.setFloat64(this.#at, value);
+        this.#at += 8;
+        return;
+      case 'bigint':
+        this.#tag(tags.integer);
+        this.#room(8);
+        this.#view.setBigInt64(this.#at, value);
+        this.#at += 8;
+        return;
+      case 'string':
+        this.#tag(tags.string);
+        this.#text(value);
+        return;
+      default:
+        if (value === null) this.#tag(tags.null);
+        else this.#object(value);
+    }
+  }
+
+  #object(value: object): void {
+    if (Array.isArray(value)) {
+      this.#tag(tags.array);
+      this.#length(value.length);
+      for (const item of value as Value[]) this.value(item);
+    } else if (value instanceof RawJson) {
+      this.#tag(tags.raw);
+      this.#blob(value.bytes.subarray(value.start, value.end));
+    } else if (value instanceof Binary) {
+      this.#tag(tags.binary);
+      this.#blob(value.bytes);
+    } else {
+      const members = value as ValueObject;
+      const names = Object.keys(members);
+      this.#tag(tags.object);
+      this.#length(names.length);
+      for (const name of names) {
+        this.#text(name);
+        this.value(members[name]);
+      }
+    }
+  }
+}
+
+class Reader {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  #length(): number {
+    this.#at += 4;
+    return this.#view.getUint32(this.#at - 4);
+  }
+
+  #blob(): Uint8Array {
+    const length = this.#length();
+    this.#at += length;
+    return this.#bytes.subarray(this.#at - length, this.#at);
+  }
+
+  value(): Value {
+    switch (this.#bytes[this.#at++]) {
+      case tags.null:
+        return null;
+      case tags.false:
+        return false;
+      case tags.true:
+        return true;
+      case tags.number:
+        this.#at += 8;
+        return this.#view.getFloat64(this.#at - 8);
+      case tags.integer:
+        this.#at += 8;
+        return this.#view.getBigInt64(this.#at - 8);
+      case tags.string:
+        return decoder.decode(this.#blob());
+      case tags.array:
+        return this.#array();
+      case tags.object:
+        return this.#object();
+      case tags.raw: {
+        const bytes = this.#blob();
+        return new RawJson(bytes, 0, bytes.length);
+      }
+      case tags.binary:
+        return new Binary(this.#blob());
+      default:
+        return undefined;
+    }
+  }
+
+  #array(): Value {
+    const length = this.#length();
+    const items: Value[] = [];
+    for (let at = 0; at < length; at++) items.push(this.value());
+    return items;
+  }
+
+  #object(): Value {
+    const length = this.#length();
+    const members = newObject();
+    for (let at = 0; at < length; at++) {
+      const name = decoder.decode(this.#blob());
+      members[name] = this.value();
+    }
+    return members;
+  }
+}

@@ -1,0 +1,34 @@
+// Rows of a query block: a value for each slot. Operators own the rows that they hand on.
+import type { Value } from '../values/value.ts';
+
+export type Row = Value[];
+
+export type Batch = Row[];
+
+export const batchRows = 256;
+
+export function emptyRow(size: number): Row {
+  return new Array<Value>(size).fill(undefined);
+}
+
+/** Gathers rows into batches. */
+export class Batcher {
+  #rows: Batch = [];
+
+  /** A full batch, when this row made it so. */
+  add(row: Row): Batch | undefined {
+    this.#rows.push(row);
+    if (this.#rows.length < batchRows) return undefined;
+    return this.take();
+  }
+
+  take(): Batch {
+    const rows = this.#rows;
+    this.#rows = [];
+    return rows;
+  }
+
+  get size(): number {
+    return this.#rows.length;
+  }
+}

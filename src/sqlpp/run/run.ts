@@ -1,0 +1,254 @@
+// One execution of a statement: time slices, memory, subqueries, figures.
+import { sqlError } from '../errors/sql-error.ts';
+import type { EvaluationContext } from '../expressions/context.ts';
+import type { Block } from '../plan/block.ts';
+import type { InlineFunction, ResolvedSubquery } from '../plan/resolving.ts';
+import type { FunctionName, Subquery } from '../tree/query.ts';
+import { jsonText } from '../values/json-text.ts';
+import { resolve, resolveDeep } from '../values/json-parse.ts';
+import type { Value } from '../values/value.ts';
+import type { Code } from './code.ts';
+import type { ExecuteContext, Outcome, Phase, UserFunction } from './engine.ts';
+import { valueKey } from './keys.ts';
+import { type Batch, emptyRow, type Row } from './row.ts';
+import { sizeOf } from './size.ts';
+
+/** An expression needs the rows of a subquery that nobody ran yet: the operator runs it and evaluates the expression again. */
+export class SubqueryNeeded {
+  readonly node: ResolvedSubquery;
+  readonly values: readonly Value[];
+  readonly key: string;
+
+  constructor(node: ResolvedSubquery, values: readonly Value[], key: string) {
+    this.node = node;
+    this.values = values;
+    this.key = key;
+  }
+}
+
+class CallNeeded {
+  readonly key: string;
+  readonly called: UserFunction;
+  readonly values: readonly Value[];
+
+  constructor(key: string, called: UserFunction, values: readonly Value[]) {
+    this.key = key;
+    this.called = called;
+    this.values = values;
+  }
+}
+
+export interface FunctionProgram {
+  readonly inline: InlineFunction;
+  readonly code: Code;
+}
+
+/** What expressions of a statement run beside themselves. */
+export interface Programs {
+  readonly programs: ReadonlyMap<object, SubqueryProgram>;
+  readonly functions: ReadonlyMap<string, FunctionProgram>;
+}
+
+export function functionKey({ parts }: FunctionName): string {
+  return parts.join('.');
+}
+
+/** Makes an operator's rows, beginning with this row. Leaving the loop early ends all operators below. */
+export type Pull = (run: Run, seed: Row) => AsyncIterable<Batch>;
+
+export interface SubqueryProgram {
+  readonly block: Block;
+  readonly resultSlot: number;
+  readonly pull: Pull;
+}
+
+const sliceMs = 4;
+const keptSubqueries = 10_000;
+const maximumDepth = 100;
+
+export class Run {
+  readonly context: ExecuteContext;
+  readonly outcome: Outcome = {
+    mutations: 0,
+    sorted: 0,
+    usedBytes: 0,
+    errors: [],
+    warnings: [],
+    phases: new Map(),
+  };
+  readonly evaluation: EvaluationContext;
+  readonly #programs: Programs;
+  readonly #calls = new Map<string, Value>();
+  #depth = 0;
+  readonly #answers = new Map<object, Map<string, Value>>();
+  #answered = 0;
+  #sliceStart: number;
+  #heldBytes = 0;
+
+  constructor(context: ExecuteContext, programs: Programs, evaluation: (run: Run) => EvaluationContext) {
+    this.context = context;
+    this.#programs = programs;
+    this.#sliceStart = context.monotonicMs();
+    this.evaluation = evaluation(this);
+  }
+
+  /** Called once a batch: gives the thread to others when the slice is used up, and ends when the request does. */
+  async breathe(): Promise<void> {
+    this.context.signal.throwIfAborted();
+    if (this.context.monotonicMs() - this.#sliceStart < sliceMs) return;
+    await this.context.pause();
+    this.context.signal.throwIfAborted();
+    this.#sliceStart = this.context.monotonicMs();
+  }
+
+  /** Counts memory that an operator keeps. */
+  hold(bytes: number): void {
+    this.#heldBytes += bytes;
+    if (this.#heldBytes > this.outcome.usedBytes) this.outcome.usedBytes = this.#heldBytes;
+    const { memoryQuotaBytes } = this.context;
+    if (memoryQuotaBytes > 0 && this.#heldBytes > memoryQuotaBytes) throw sqlError(5500);
+  }
+
+  release(bytes: number): void {
+    this.#heldBytes -= bytes;
+  }
+
+  phase(name: string): Phase {
+    let phase = this.outcome.phases.get(name);
+    if (!phase) {
+      phase = { operators: 0, items: 0, ms: 0 };
+      this.outcome.phases.set(name, phase);
+    }
+    return phase;
+  }
+
+  /** For expressions: the rows of a subquery, or `SubqueryNeeded`. */
+  subquery(node: Subquery, values: readonly Value[]): Value {
+    const resolved = node as ResolvedSubquery;
+    const key = values.length === 0 ? '' : valueKey(values);
+    const known = this.#answers.get(resolved.logical);
+    if (known?.has(key)) return known.get(key);
+    throw new SubqueryNeeded(resolved, values, key);
+  }
+
+  /** For expressions: a function that a user defined. */
+  userCall(name: FunctionName, values: readonly Value[]): Value {
+    const key = functionKey(name);
+    const program = this.#programs.functions.get(key);
+    if (!program) return this.#foreignCall(key, name, values);
+    if (++this.#depth > maximumDepth) throw sqlError(10109, key, 'calls are nested too deeply');
+    try {
+      const { inline, code } = program;
+      const row = emptyRow(inline.block.size);
+      inline.parameters.forEach((slot, at) => {
+        row[slot] = values[at];
+      });
+      if (inline.variadicSlot !== undefined) row[inline.variadicSlot] = values;
+      return code.run(row, this.evaluation);
+    } finally {
+      this.#depth--;
+    }
+  }
+
+  /** In another language: the call waits, so that the expression is evaluated again. */
+  #foreignCall(key: string, name: FunctionName, values: readonly Value[]): Value {
+    const call = `${key} ${valueKey(values)}`;
+    if (this.#calls.has(call)) return this.#calls.get(call);
+    const found = this.context.userFunctions?.find(name.parts);
+    if (!found?.call) throw sqlError(10101, key);
+    throw new CallNeeded(call, found, values);
+  }
+
+  async answer(needed: SubqueryNeeded | CallNeeded): Promise<void> {
+    if (needed instanceof SubqueryNeeded) return this.#answerSubquery(needed);
+    if (this.#calls.size >= keptSubqueries) this.#calls.clear();
+    this.#calls.set(needed.key, await needed.called.call?.(needed.values));
+  }
+
+  async #answerSubquery({ node, values, key }: SubqueryNeeded): Promise<void> {
+    const rows = await this.rowsOf(node.logical, values);
+    if (this.#answered >= keptSubqueries) this.#forget();
+    let known = this.#answers.get(node.logical);
+    if (!known) this.#answers.set(node.logical, (known = new Map()));
+    known.set(key, rows);
+    this.#answered++;
+    this.hold(sizeOf(rows));
+  }
+
+  /** Answers of correlated subqueries only: the others are few. */
+  #forget(): void {
+    for (const answers of this.#answers.values()) {
+      for (const [key, value] of answers) {
+        if (key === '') continue;
+        answers.delete(key);
+        this.release(sizeOf(value));
+      }
+    }
+    this.#answered = 0;
+  }
+
+  async rowsOf(logical: object, values: readonly Value[]): Promise<Value[]> {
+    const program = this.#programs.programs.get(logical);
+    if (!program) throw new Error('a subquery has no plan');
+    const seed = firstRow(program.block, values);
+    const rows: Value[] = [];
+    for await (const batch of program.pull(this, seed)) {
+      for (const row of batch) rows.push(row[program.resultSlot]);
+      await this.breathe();
+    }
+    return rows;
+  }
+
+  /**
+   * Does something with each row. `work` may throw SubqueryNeeded before it changes anything: the subquery is run and the row comes
+   * again.
+   */
+  async each<T>(items: readonly T[], work: (item: T, at: number) => void): Promise<void> {
+    let at = 0;
+    for (;;) {
+      try {
+        for (; at < items.length; at++) work(items[at] as T, at);
+        return;
+      } catch (error) {
+        if (!(error instanceof SubqueryNeeded || error instanceof CallNeeded)) throw error;
+        await this.answer(error);
+      }
+    }
+  }
+
+  /** A value with its text parsed. */
+  resolve(value: Value): Value {
+    return resolve(value);
+  }
+
+  /** As `resolve`, with everything within an array. */
+  resolveDeep(value: Value): Value {
+    return resolveDeep(value);
+  }
+
+  /** LIMIT or OFFSET: a whole number; below zero is zero. */
+  async count(code: Code, row: Row, clause: 'LIMIT' | 'OFFSET'): Promise<number> {
+    const value = await this.value(() => resolve(code.run(row, this.evaluation)));
+    if (typeof value === 'number' && Number.isInteger(value)) return Math.max(0, value);
+    if (typeof value === 'bigint') return value > 0n ? Number.MAX_SAFE_INTEGER : 0;
+    throw sqlError(5030, `Invalid ${clause} value ${value === undefined ? 'missing' : jsonText(value)}.`);
+  }
+
+  /** A value that may need subqueries. */
+  async value(evaluate: () => Value): Promise<Value> {
+    let result: Value;
+    await this.each([0], () => {
+      result = evaluate();
+    });
+    return result;
+  }
+}
+
+/** The row that a block begins with: what it captured. */
+export function firstRow(block: Block, values: readonly Value[]): Row {
+  const row = emptyRow(block.size);
+  block.captures.forEach((capture, at) => {
+    row[capture.slot] = values[at];
+  });
+  return row;
+}

@@ -1,0 +1,222 @@
+// Where rows come from: keys, indexes, collections, the catalog, expressions and subqueries.
+import type { IndexRow, IndexScan as StoredScan } from '../datastore/indexes.ts';
+import type { Keyspace } from '../datastore/keyspace.ts';
+import type { Source } from '../plan/block.ts';
+import type {
+  CatalogScan,
+  CollectionScan,
+  CountScan,
+  IndexScan,
+  KeyScan,
+  UnionScan,
+} from '../plan/operators.ts';
+import { newObject, type Value } from '../values/value.ts';
+import { compileSpans } from './bounds.ts';
+import type { Code, CodeBook } from './code.ts';
+import { DocumentReader } from './document-reader.ts';
+import { Batcher, batchRows, type Row } from './row.ts';
+import type { Pull, Run } from './run.ts';
+
+export function keyScan(book: CodeBook, scan: KeyScan): Pull {
+  const keys = book.code(scan.keys);
+  const { idSlot } = scan.source;
+  return async function* pullKeys(run, seed) {
+    const batcher = new Batcher();
+    const found = await keysOf(run, keys, seed, scan.isDistinct);
+    run.phase('keyScan').items += found.length;
+    for (const key of found) {
+      const full = batcher.add(withSlot(seed, idSlot as number, key));
+      if (full) yield full;
+    }
+    if (batcher.size > 0) yield batcher.take();
+  };
+}
+
+/** A string or an array of strings; everything else names no document. */
+export async function keysOf(run: Run, code: Code, row: Row, isDistinct: boolean): Promise<string[]> {
+  const value = run.resolve(await run.value(() => code.run(row, run.evaluation)));
+  const list = Array.isArray(value) ? (value as Value[]) : [value];
+  const keys = list.map((item) => run.resolve(item)).filter((item) => typeof item === 'string');
+  return isDistinct ? [...new Set(keys)] : keys;
+}
+
+export function withSlot(row: Row, slot: number, value: Value): Row {
+  const next = row.slice();
+  next[slot] = value;
+  return next;
+}
+
+export function indexScan(book: CodeBook, scan: IndexScan): Pull {
+  const spans = compileSpans(book, scan.spans);
+  const limit = scan.limit && book.code(scan.limit);
+  const offset = scan.offset && book.code(scan.offset);
+  const { idSlot } = scan.source;
+  const isUnbounded = scan.spans.length === 0;
+  return async function* pullIndex(run, seed) {
+    const found = await spansOf(run, spans, seed);
+    if (found.length === 0 && !isUnbounded) return;
+    const bounds = await limits(run, seed, limit, offset);
+    if (bounds.limit <= 0) return;
+    const batches = run.context.datastore.indexes.scan(
+      await storedScan(run, scan, { spans: found, ...bounds }),
+    );
+    const phase = run.phase('indexScan');
+    for await (const rows of batches) {
+      phase.items += rows.length;
+      for (let at = 0; at < rows.length; at += batchRows) {
+        yield rows.slice(at, at + batchRows).map((entry) => indexRow(seed, idSlot as number, scan, entry));
+        await run.breathe();
+      }
+    }
+  };
+}
+
+async function spansOf(
+  run: Run,
+  spans: ReturnType<typeof compileSpans>,
+  seed: Row,
+): Promise<StoredScan['spans']> {
+  let found: StoredScan['spans'] = [];
+  await run.each([0], () => {
+    found = spans(run, seed);
+  });
+  return found;
+}
+
+async function storedScan(
+  run: Run,
+  scan: IndexScan,
+  part: Pick<StoredScan, 'spans' | 'limit' | 'offset'>,
+): Promise<StoredScan> {
+  return {
+    index: scan.index,
+    isReverse: scan.isReverse,
+    keys: scan.covers.map((cover) => cover.position),
+    isDistinct: scan.isDistinct,
+    consistency: await run.context.consistency(scan.keyspace.keyspace as Keyspace),
+    waitMs: run.context.scanWaitMs,
+    signal: run.context.signal,
+    ...part,
+  };
+}
+
+function indexRow(seed: Row, idSlot: number, scan: IndexScan, entry: IndexRow): Row {
+  const row = seed.slice();
+  row[idSlot] = entry.id;
+  scan.covers.forEach((cover, at) => {
+    row[cover.slot] = entry.keys[at];
+  });
+  return row;
+}
+
+async function limits(
+  run: Run,
+  seed: Row,
+  limit: Code | undefined,
+  offset: Code | undefined,
+): Promise<{ limit: number; offset: number }> {
+  return {
+    limit: limit ? await run.count(limit, seed, 'LIMIT') : Number.POSITIVE_INFINITY,
+    offset: offset ? await run.count(offset, seed, 'OFFSET') : 0,
+  };
+}
+
+/** Each key once: of any of the scans, or of all. */
+export function unionScan(book: CodeBook, union: UnionScan): Pull {
+  const scans = union.scans.map((scan) => indexScan(book, scan));
+  const idSlot = union.source.idSlot as number;
+  return async function* pullUnion(run, seed) {
+    const counts = new Map<string, number>();
+    for (const [place, scan] of scans.entries()) {
+      const batcher = new Batcher();
+      for await (const rows of scan(run, seed)) {
+        for (const row of rows) {
+          const id = row[idSlot] as string;
+          const seen = counts.get(id) ?? 0;
+          if (seen !== (union.isIntersect ? place : 0)) continue;
+          counts.set(id, seen + 1);
+          if (union.isIntersect && place < scans.length - 1) continue;
+          const full = batcher.add(row);
+          if (full) yield full;
+        }
+      }
+      if (batcher.size > 0) yield batcher.take();
+    }
+  };
+}
+
+export function collectionScan(book: CodeBook, scan: CollectionScan): Pull {
+  const reader = new DocumentReader(book, scan.source, !scan.keysOnly);
+  const limit = scan.limit && book.code(scan.limit);
+  const offset = scan.offset && book.code(scan.offset);
+  const keyspace = scan.keyspace.keyspace as Keyspace;
+  return async function* pullCollection(run, seed) {
+    const { documents } = run.context.datastore;
+    const bounds = await limits(run, seed, limit, offset);
+    const options = { ...reader.options(run), keysOnly: scan.keysOnly };
+    const phase = run.phase('primaryScan');
+    let skip = bounds.offset;
+    let left = bounds.limit;
+    if (left <= 0) return;
+    for await (const found of documents.scan(keyspace, options)) {
+      phase.items += found.length;
+      for (let at = 0; at < found.length; at += batchRows) {
+        let part = found.slice(at, at + batchRows);
+        if (skip > 0) {
+          const skipped = Math.min(skip, part.length);
+          part = part.slice(skipped);
+          skip -= skipped;
+        }
+        if (part.length > left) part = part.slice(0, left);
+        left -= part.length;
+        if (part.length > 0) yield part.map((document) => reader.row(seed, document));
+        if (left <= 0) return;
+        await run.breathe();
+      }
+    }
+  };
+}
+
+export function catalogScan(_book: CodeBook, scan: CatalogScan): Pull {
+  const { slot, idSlot, metaSlot } = scan.source;
+  return async function* pullCatalog(run, seed) {
+    const { catalog } = run.context.datastore;
+    for await (const found of catalog.scan(scan.keyspace.name.collection, run.context)) {
+      yield found.map(({ id, value }) => {
+        const row = seed.slice();
+        row[slot] = value;
+        row[idSlot as number] = id;
+        const meta = newObject();
+        meta['id'] = id;
+        meta['keyspace'] = `system:${scan.keyspace.name.collection}`;
+        row[metaSlot as number] = meta;
+        return row;
+      });
+      await run.breathe();
+    }
+  };
+}
+
+export function countScan(_book: CodeBook, scan: CountScan): Pull {
+  return async function* pullCount(run, seed) {
+    const { documents } = run.context.datastore;
+    const count = await documents.count(scan.keyspace.keyspace as Keyspace, run.context.signal);
+    run.phase('countScan').items++;
+    const row = seed.slice();
+    for (const slot of scan.slots) row[slot] = count;
+    yield [row];
+  };
+}
+
+export function expressionScan(book: CodeBook, source: Source, code: Code): Pull {
+  void book;
+  return async function* pullExpression(run, seed) {
+    const value = run.resolve(await run.value(() => code.run(seed, run.evaluation)));
+    if (value === undefined) return;
+    const items = Array.isArray(value) ? (value as Value[]) : [value];
+    for (let at = 0; at < items.length; at += batchRows) {
+      yield items.slice(at, at + batchRows).map((item) => withSlot(seed, source.slot, item));
+      await run.breathe();
+    }
+  };
+}

@@ -1,0 +1,34 @@
+// About how much memory values take, for quotas and spilling.
+import { Binary, RawJson, type Value } from '../values/value.ts';
+
+export function sizeOf(value: Value): number {
+  switch (typeof value) {
+    case 'string':
+      return 24 + value.length;
+    case 'object':
+      return value === null ? 8 : sizeOfObject(value);
+    case 'bigint':
+      return 24;
+    default:
+      return 8;
+  }
+}
+
+function sizeOfObject(value: object): number {
+  if (value instanceof RawJson) return 40 + value.end - value.start;
+  if (value instanceof Binary) return 40 + value.bytes.length;
+  let bytes = 32;
+  if (Array.isArray(value)) {
+    for (const item of value as Value[]) bytes += sizeOf(item);
+    return bytes;
+  }
+  const members = value as Record<string, Value>;
+  for (const name in members) bytes += 16 + name.length + sizeOf(members[name]);
+  return bytes;
+}
+
+export function sizeOfRow(row: readonly Value[]): number {
+  let bytes = 32;
+  for (const value of row) bytes += value === undefined ? 8 : sizeOf(value);
+  return bytes;
+}

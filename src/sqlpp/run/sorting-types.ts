@@ -1,0 +1,8 @@
+// A row with the values that it is sorted by.
+import type { Value } from '../values/value.ts';
+import type { Row } from './row.ts';
+
+export interface SortedRow {
+  readonly keys: readonly Value[];
+  readonly row: Row;
+}

@@ -1,0 +1,161 @@
+// ORDER BY: sorts in memory, keeps the first rows only where a LIMIT follows, and spills sorted runs above the request's share.
+
+import type { OrderTerm } from '../plan/logical.ts';
+import type { Order } from '../plan/operators.ts';
+import { collate } from '../values/collation.ts';
+import type { Value } from '../values/value.ts';
+import type { CodeBook } from './code.ts';
+import { batchRows, type Row } from './row.ts';
+import type { Pull, Run } from './run.ts';
+import { sizeOf, sizeOfRow } from './size.ts';
+import type { SortedRow } from './sorting-types.ts';
+import { SpilledRuns } from './spilled-runs.ts';
+
+export type CompareKeys = (a: readonly Value[], b: readonly Value[]) => number;
+
+interface TermRules {
+  readonly isDescending: boolean;
+  readonly nulls: 'first' | 'last' | undefined;
+}
+
+export function order(book: CodeBook, input: Pull, node: Order): Pull {
+  const keys = book.codes(node.terms.map((term) => term.expression));
+  const rules = compileRules(book, node.terms);
+  const limit = node.limit && book.code(node.limit);
+  const offset = node.offset && book.code(node.offset);
+  return async function* pullSorted(run, seed) {
+    const compare = await rules(run, seed);
+    const most = limit
+      ? (await run.count(limit, seed, 'LIMIT')) + (offset ? await run.count(offset, seed, 'OFFSET') : 0)
+      : Number.POSITIVE_INFINITY;
+    const sorter = new Sorter(run, compare, most);
+    try {
+      for await (const rows of input(run, seed)) {
+        const added: SortedRow[] = [];
+        await run.each(rows, (row) => {
+          added.push({ keys: keys.map((key) => run.resolveDeep(key.run(row, run.evaluation))), row });
+        });
+        await sorter.add(added);
+        await run.breathe();
+      }
+      yield* sorter.rows();
+    } finally {
+      await sorter.close();
+    }
+  };
+}
+
+/** Direction and place of NULLs may be parameters. */
+export function compileRules(
+  book: CodeBook,
+  terms: readonly OrderTerm[],
+): (run: Run, seed: Row) => Promise<CompareKeys> {
+  const codes = terms.map(({ isDescending, nulls }) => ({
+    isDescending: typeof isDescending === 'boolean' ? isDescending : book.code(isDescending),
+    nulls: typeof nulls === 'object' ? book.code(nulls) : nulls,
+  }));
+  return async (run, seed) => {
+    const rules: TermRules[] = [];
+    for (const { isDescending, nulls } of codes) {
+      rules.push({
+        isDescending:
+          typeof isDescending === 'boolean'
+            ? isDescending
+            : (await run.value(() => isDescending.run(seed, run.evaluation))) === 'desc',
+        nulls:
+          typeof nulls === 'object' ? nullsOf(await run.value(() => nulls.run(seed, run.evaluation))) : nulls,
+      });
+    }
+    return comparator(rules);
+  };
+}
+
+function nullsOf(value: Value): 'first' | 'last' | undefined {
+  return value === 'first' || value === 'last' ? value : undefined;
+}
+
+export function comparator(rules: readonly TermRules[]): CompareKeys {
+  return (a, b) => {
+    for (let at = 0; at < rules.length; at++) {
+      const { isDescending, nulls } = rules[at] as TermRules;
+      const left = a[at];
+      const right = b[at];
+      const isLeftNull = left === undefined || left === null;
+      const isRightNull = right === undefined || right === null;
+      if (nulls !== undefined && isLeftNull !== isRightNull) {
+        return isLeftNull === (nulls === 'first') ? -1 : 1;
+      }
+      const order = collate(left, right);
+      if (order !== 0) return isDescending ? -order : order;
+    }
+    return 0;
+  };
+}
+
+class Sorter {
+  readonly #run: Run;
+  readonly #compare: (a: SortedRow, b: SortedRow) => number;
+  readonly #most: number;
+  readonly #spilled: SpilledRuns;
+  #rows: SortedRow[] = [];
+  #bytes = 0;
+
+  constructor(run: Run, compare: CompareKeys, most: number) {
+    this.#run = run;
+    this.#compare = (a, b) => compare(a.keys, b.keys);
+    this.#most = most;
+    this.#spilled = new SpilledRuns(run, this.#compare);
+  }
+
+  async add(rows: readonly SortedRow[]): Promise<void> {
+    this.#run.outcome.sorted += rows.length;
+    let added = 0;
+    for (const row of rows) {
+      this.#rows.push(row);
+      added += rowBytes(row);
+    }
+    this.#hold(added);
+    if (this.#rows.length > 2 * this.#most + batchRows) this.#truncate();
+    if (this.#bytes <= this.#run.context.spillBytes) return;
+    await this.#spilled.add(this.#rows.sort(this.#compare));
+    this.#rows = [];
+    this.#hold(-this.#bytes);
+  }
+
+  #hold(bytes: number): void {
+    this.#bytes += bytes;
+    if (bytes >= 0) this.#run.hold(bytes);
+    else this.#run.release(-bytes);
+  }
+
+  #truncate(): void {
+    this.#rows.sort(this.#compare).length = this.#most;
+    let bytes = 0;
+    for (const row of this.#rows) bytes += rowBytes(row);
+    this.#hold(bytes - this.#bytes);
+  }
+
+  async *rows(): AsyncGenerator<Row[]> {
+    this.#rows.sort(this.#compare);
+    if (this.#spilled.isEmpty) {
+      for (let at = 0; at < this.#rows.length; at += batchRows) {
+        yield this.#rows.slice(at, at + batchRows).map(({ row }) => row);
+        await this.#run.breathe();
+      }
+      return;
+    }
+    yield* this.#spilled.merge(this.#rows);
+  }
+
+  async close(): Promise<void> {
+    this.#hold(-this.#bytes);
+    this.#rows = [];
+    await this.#spilled.close();
+  }
+}
+
+function rowBytes({ keys, row }: SortedRow): number {
+  let bytes = sizeOfRow(row);
+  for (const key of keys) bytes += sizeOf(key);
+  return bytes;
+}

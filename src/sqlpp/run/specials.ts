@@ -1,0 +1,98 @@
+// Statements about statements: EXPLAIN, ADVISE, PREPARE, EXECUTE, and INFER.
+import { sqlError } from '../errors/sql-error.ts';
+import { staticValue } from '../text/static-value.ts';
+import type { Infer } from '../tree/definition.ts';
+import type { Advise, Execute, Explain, PlainStatement, Prepare } from '../tree/statement.ts';
+import { newObject, type Value } from '../values/value.ts';
+import { adviseRow } from './advising.ts';
+import { acting, commandStatement, plainPrepared } from './definitions.ts';
+import type { PrepareContext, Prepared } from './engine.ts';
+import { inferStatement } from './inferring.ts';
+
+type PrepareInner = (tree: PlainStatement, text: string) => Prepared;
+
+export function specialStatement(
+  tree: Explain | Advise | Prepare | Execute | Infer,
+  text: string,
+  context: PrepareContext,
+  prepareInner: PrepareInner,
+): Prepared {
+  switch (tree.kind) {
+    case 'explain':
+      return explainStatement(text, prepareInner(tree.statement, tree.text), tree.text);
+    case 'advise': {
+      if (!['select', 'update', 'delete', 'merge'].includes(tree.statement.kind)) throw sqlError(3250);
+      const inner = prepareInner(tree.statement, tree.text);
+      return {
+        ...plainPrepared(text, 'ADVISE', inner.privileges),
+        isReadonly: true,
+        signature: 'json',
+        keyspaces: inner.keyspaces,
+        parameters: inner.parameters,
+        program: {
+          run: (_prepared, execution) => acting(async () => [adviseRow(tree, inner, context)], execution),
+        },
+      };
+    }
+    case 'prepare': {
+      const prepared = prepareInner(tree.statement, tree.text);
+      const name = tree.name === undefined ? {} : { name: tree.name };
+      return {
+        ...commandStatement(
+          text,
+          { kind: 'PREPARE', ...name, isForced: tree.isForced, prepared },
+          prepared.privileges,
+        ),
+        isReadonly: true,
+        signature: 'json',
+      };
+    }
+    case 'execute':
+      return executeStatement(tree, text);
+    case 'infer':
+      return inferStatement(tree, text, context);
+  }
+}
+
+function explainStatement(text: string, inner: Prepared, innerText: string): Prepared {
+  return {
+    ...plainPrepared(text, 'EXPLAIN', inner.privileges),
+    isReadonly: true,
+    signature: 'json',
+    keyspaces: inner.keyspaces,
+    indexIds: inner.indexIds,
+    parameters: inner.parameters,
+    program: {
+      run: (_prepared, context) =>
+        acting(async () => {
+          const row = newObject();
+          row['plan'] = inner.explain;
+          row['text'] = innerText;
+          return [row];
+        }, context),
+    },
+  };
+}
+
+/** The service runs the prepared statement that it names. */
+function executeStatement(tree: Execute, text: string): Prepared {
+  const name = nameOf(tree);
+  const using: Value = tree.using && staticValue(tree.using)?.value;
+  return {
+    ...plainPrepared(text, 'EXECUTE', []),
+    isReadonly: false,
+    execute: { name, using },
+    program: {
+      run: () => {
+        throw sqlError(4040, name);
+      },
+    },
+  };
+}
+
+function nameOf({ prepared }: Execute): string {
+  if (prepared.kind === 'identifier') return prepared.name;
+  const value = staticValue(prepared)?.value;
+  if (typeof value !== 'string') throw sqlError(4050);
+  return value;
+}

@@ -1,0 +1,127 @@
+// UPDATE and DELETE: documents are written with the CAS that was read, and no document twice.
+import type { Keyspace } from '../datastore/keyspace.ts';
+import { sqlError } from '../errors/sql-error.ts';
+import type { DeletePlan, UpdatePlan } from '../plan/change-plans.ts';
+import { Binary, type Value, type ValueObject } from '../values/value.ts';
+import { type Assign, compileChanges } from './assigning.ts';
+import type { CodeBook } from './code.ts';
+import type { Statement } from './inserting.ts';
+import { emptyRow, type Row } from './row.ts';
+import type { Pull, Run } from './run.ts';
+import { absoluteExpiration, documentBytes, failRow, type RowWrite, Writer } from './writing.ts';
+
+export function update(book: CodeBook, plan: UpdatePlan, found: Pull): Statement {
+  const { source } = plan;
+  book.needWhole(source.slot);
+  const writer = new Writer(book, source, plan.target.keyspace as Keyspace, plan.returning);
+  const assign = compileChanges(book, plan.changes, source.metaSlot as number);
+  return async function* updateRows(run) {
+    const changed = new Set<string>();
+    for await (const rows of found(run, emptyRow(plan.block.size))) {
+      const fresh = firstTime(rows, source.idSlot as number, changed);
+      const writes: RowWrite[] = [];
+      await run.each(fresh, (row) => {
+        const write = updateOf(run, row, plan, assign);
+        if (write) writes.push(write);
+      });
+      yield await writer.write(run, writes);
+      await run.breathe();
+    }
+  };
+}
+
+/** A scan may bring a document again that the statement changed: it is left alone. */
+function firstTime(rows: readonly Row[], idSlot: number, seen: Set<string>): Row[] {
+  return rows.filter((row) => {
+    const id = row[idSlot] as string;
+    if (seen.has(id)) return false;
+    seen.add(id);
+    return true;
+  });
+}
+
+export function updateOf(
+  run: Run,
+  row: Row,
+  { source }: Pick<UpdatePlan, 'source'>,
+  assign: Assign,
+): RowWrite | undefined {
+  const id = row[source.idSlot as number] as string;
+  if (row[source.slot] instanceof Binary) return void failRow(run, sqlError(12030, 'UPDATE', id));
+  const { document, meta } = assign(run, row, source.slot);
+  return {
+    row,
+    value: document,
+    write: {
+      kind: 'replace',
+      id,
+      bytes: documentBytes(document),
+      cas: casOf(row[source.metaSlot as number]),
+      expiration: expirationOf(run, meta),
+      ...xattrsOf(meta),
+    },
+  };
+}
+
+function expirationOf(run: Run, meta: Readonly<Record<string, Value>>): number | 'keep' {
+  const { expiration } = meta;
+  if (typeof expiration === 'number') return absoluteExpiration(run, expiration);
+  return run.context.preserveExpiry ? 'keep' : 0;
+}
+
+function xattrsOf(meta: Readonly<Record<string, Value>>): {
+  xattrs?: ReadonlyMap<string, Uint8Array | null>;
+} {
+  const { xattrs } = meta;
+  if (typeof xattrs !== 'object' || xattrs === null || Array.isArray(xattrs)) return {};
+  const members = Object.entries(xattrs as ValueObject);
+  return {
+    xattrs: new Map(members.map(([name, value]) => [name, value === null ? null : documentBytes(value)])),
+  };
+}
+
+export function casOf(meta: Value): bigint {
+  const cas = (meta as ValueObject | undefined)?.['cas'];
+  return typeof cas === 'number' || typeof cas === 'bigint' ? BigInt.asUintN(64, BigInt(cas)) : 0n;
+}
+
+export function remove(book: CodeBook, plan: DeletePlan, found: Pull): Statement {
+  const { source, target } = plan;
+  book.needWhole(source.slot);
+  if (!target.keyspace) return removeFromCatalog(plan, found);
+  const writer = new Writer(book, source, target.keyspace, plan.returning);
+  return async function* removeRows(run) {
+    const removed = new Set<string>();
+    for await (const rows of found(run, emptyRow(plan.block.size))) {
+      const writes = firstTime(rows, source.idSlot as number, removed).map((row) => deleteOf(row, plan));
+      yield await writer.write(run, writes);
+      await run.breathe();
+    }
+  };
+}
+
+export function deleteOf(row: Row, { source }: Pick<DeletePlan, 'source'>): RowWrite {
+  return {
+    row,
+    value: row[source.slot],
+    write: {
+      kind: 'delete',
+      id: row[source.idSlot as number] as string,
+      bytes: new Uint8Array(),
+      cas: 0n,
+      expiration: 'keep',
+    },
+  };
+}
+
+function removeFromCatalog(plan: DeletePlan, found: Pull): Statement {
+  return async function* removeEntries(run) {
+    const ids: string[] = [];
+    for await (const rows of found(run, emptyRow(plan.block.size))) {
+      for (const row of rows) ids.push(row[plan.source.idSlot as number] as string);
+    }
+    await run.context.datastore.catalog.remove(plan.target.name.collection, ids, run.context);
+    run.outcome.mutations += ids.length;
+    yield [];
+  };
+}

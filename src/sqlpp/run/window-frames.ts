@@ -1,0 +1,173 @@
+// Frames: which rows of a partition a row's window function sees.
+import { sqlError } from '../errors/sql-error.ts';
+import type { FrameBound, WindowFrame, WindowSpecification } from '../tree/query.ts';
+import type { Value } from '../values/value.ts';
+import type { Code, CodeBook } from './code.ts';
+import type { Row } from './row.ts';
+import type { Run } from './run.ts';
+import type { CompareKeys } from './sorting.ts';
+
+export interface Partition {
+  readonly rows: readonly Row[];
+  /** Values of ORDER BY. */
+  readonly keys: readonly (readonly Value[])[];
+  readonly compare: CompareKeys;
+  /** Numbers of groups of equal rows. */
+  readonly peers: readonly number[];
+}
+
+/** Rows from `start` to `end`, both in the frame; none if start is above end. */
+export interface Frame {
+  readonly start: number;
+  readonly end: number;
+  isExcluded(at: number): boolean;
+}
+
+export interface FrameCode {
+  /** The frame never ends before the current row's group: values go on from row to row. */
+  readonly isRunning: boolean;
+  readonly isWhole: boolean;
+  prepare(run: Run, partition: Partition): Promise<(at: number) => Frame>;
+}
+
+const never = (): boolean => false;
+
+export function compileFrame(book: CodeBook, over: WindowSpecification): FrameCode {
+  const { frame } = over;
+  if (!frame) return defaultFrame(over.orderBy.length > 0);
+  const start = compileBound(book, frame.start);
+  const end = compileBound(book, frame.end ?? { kind: 'current row' });
+  const isDescending = over.orderBy[0]?.direction === 'desc';
+  const isWhole =
+    frame.start.kind === 'unbounded preceding' &&
+    frame.end?.kind === 'unbounded following' &&
+    frame.exclude === 'no others';
+  return {
+    isRunning: false,
+    isWhole,
+    prepare: async (run, partition) => {
+      const [from, to] = [await start(run, frame), await end(run, frame)];
+      return (at) => {
+        const bounds = {
+          start: placeOf(partition, at, frame, from, 'start', isDescending),
+          end: placeOf(partition, at, frame, to, 'end', isDescending),
+        };
+        return { ...bounds, isExcluded: exclusion(partition, at, frame.exclude) };
+      };
+    },
+  };
+}
+
+function defaultFrame(isOrdered: boolean): FrameCode {
+  return {
+    isRunning: isOrdered,
+    isWhole: !isOrdered,
+    prepare: async (_run, partition) => {
+      const ends = isOrdered ? lastPeers(partition) : [];
+      const last = partition.rows.length - 1;
+      return (at) => ({ start: 0, end: isOrdered ? (ends[at] as number) : last, isExcluded: never });
+    },
+  };
+}
+
+export function lastPeers({ peers }: Partition): number[] {
+  const ends: number[] = new Array(peers.length);
+  for (let at = peers.length - 1; at >= 0; at--) {
+    ends[at] = at + 1 < peers.length && peers[at + 1] === peers[at] ? (ends[at + 1] as number) : at;
+  }
+  return ends;
+}
+
+interface BoundValue {
+  readonly kind: FrameBound['kind'];
+  readonly distance: number;
+}
+
+function compileBound(
+  book: CodeBook,
+  bound: FrameBound,
+): (run: Run, frame: WindowFrame) => Promise<BoundValue> {
+  if (!('distance' in bound)) return async () => ({ kind: bound.kind, distance: 0 });
+  const code: Code = book.code(bound.distance);
+  return async (run, { unit }) => {
+    const value = run.resolve(await run.value(() => code.run([], run.evaluation)));
+    if (typeof value !== 'number' || value < 0 || (unit !== 'range' && !Number.isInteger(value)))
+      throw sqlError(
+        5340,
+        `The window frame's distance must be a ${unit === 'range' ? 'number' : 'whole number'} of 0 or more`,
+      );
+    return { kind: bound.kind, distance: value };
+  };
+}
+
+function placeOf(
+  partition: Partition,
+  at: number,
+  frame: WindowFrame,
+  bound: BoundValue,
+  side: 'start' | 'end',
+  isDescending: boolean,
+): number {
+  const last = partition.rows.length - 1;
+  if (bound.kind === 'unbounded preceding') return 0;
+  if (bound.kind === 'unbounded following') return last;
+  const sign = bound.kind === 'preceding' ? -1 : bound.kind === 'following' ? 1 : 0;
+  if (frame.unit === 'rows') {
+    const place = at + sign * bound.distance;
+    return side === 'start' ? Math.max(0, place) : Math.min(last, place);
+  }
+  if (frame.unit === 'groups' || sign === 0)
+    return groupPlace(partition, (partition.peers[at] as number) + sign * bound.distance, side);
+  return rangePlace(partition, at, sign * bound.distance * (isDescending ? -1 : 1), side, isDescending);
+}
+
+function groupPlace({ peers }: Partition, group: number, side: 'start' | 'end'): number {
+  if (side === 'start') {
+    const place = peers.findIndex((each) => each >= group);
+    return place < 0 ? peers.length : place;
+  }
+  return peers.findLastIndex((each) => each <= group);
+}
+
+/** Rows whose value of ORDER BY lies within the distance. NULLs and other types are near their equals only. */
+function rangePlace(
+  { keys, peers }: Partition,
+  at: number,
+  distance: number,
+  side: 'start' | 'end',
+  isDescending: boolean,
+): number {
+  const value = Number(keys[at]?.[0]);
+  const current = keys[at]?.[0];
+  if (typeof current !== 'number' && typeof current !== 'bigint')
+    return side === 'start' ? peers.indexOf(peers[at] as number) : peers.lastIndexOf(peers[at] as number);
+  const edge = value + distance;
+  const isIn = (key: Value): boolean => {
+    if (typeof key !== 'number' && typeof key !== 'bigint') return false;
+    const isAbove = Number(key) >= edge;
+    const isBelow = Number(key) <= edge;
+    return (side === 'start') !== isDescending ? isAbove : isBelow;
+  };
+  if (side === 'start') {
+    const place = keys.findIndex((key) => isIn(key[0]));
+    return place < 0 ? keys.length : place;
+  }
+  return keys.findLastIndex((key) => isIn(key[0]));
+}
+
+function exclusion(
+  { peers }: Partition,
+  at: number,
+  exclude: WindowFrame['exclude'],
+): (place: number) => boolean {
+  switch (exclude) {
+    case 'no others':
+      return never;
+    case 'current row':
+      return (place) => place === at;
+    case 'ties':
+      return (place) => place !== at && peers[place] === peers[at];
+    case 'group':
+      return (place) => peers[place] === peers[at];
+  }
+}

@@ -1,0 +1,279 @@
+// Values of window functions over a sorted partition.
+import { sqlError } from '../errors/sql-error.ts';
+import { type AggregateState, aggregateStateOf } from '../functions/aggregate-states.ts';
+import type { WindowColumn } from '../plan/logical.ts';
+import type { Aggregate, Expression } from '../tree/query.ts';
+import { isTrue } from '../values/types.ts';
+import type { Value } from '../values/value.ts';
+import type { Code, CodeBook } from './code.ts';
+import type { Row } from './row.ts';
+import type { Run } from './run.ts';
+import { compileFrame, type Frame, type FrameCode, lastPeers, type Partition } from './window-frames.ts';
+
+export type { Partition } from './window-frames.ts';
+
+/** Writes the function's value into the slot of every row. */
+export type WindowFunction = (run: Run, partition: Partition, slot: number) => Promise<void>;
+
+type Compile = (book: CodeBook, node: WindowColumn['node']) => WindowFunction;
+
+export function compileWindowFunction(book: CodeBook, node: WindowColumn['node']): WindowFunction {
+  return (byName[node.name] ?? overFrame)(book, node);
+}
+
+/** By the row's place alone. */
+function ranked(rankOf: (partition: Partition, at: number) => number): Compile {
+  return () => async (_run, partition, slot) => {
+    for (let at = 0; at < partition.rows.length; at++)
+      (partition.rows[at] as Row)[slot] = rankOf(partition, at);
+  };
+}
+
+const ranks: Compile = () => async (_run, partition, slot) => {
+  let first = 0;
+  partition.rows.forEach((row, at) => {
+    if (partition.peers[at] !== partition.peers[first]) first = at;
+    (row as Row)[slot] = first + 1;
+  });
+};
+
+const percentRanks: Compile = () => async (_run, partition, slot) => {
+  let first = 0;
+  const others = partition.rows.length - 1;
+  partition.rows.forEach((row, at) => {
+    if (partition.peers[at] !== partition.peers[first]) first = at;
+    (row as Row)[slot] = others === 0 ? 0 : first / others;
+  });
+};
+
+const cumulativeDistribution: Compile = () => async (_run, partition, slot) => {
+  const ends = lastPeers(partition);
+  partition.rows.forEach((row, at) => {
+    (row as Row)[slot] = ((ends[at] as number) + 1) / partition.rows.length;
+  });
+};
+
+const tiles: Compile = (book, node) => {
+  const count = book.code(node.arguments[0] as Expression);
+  return async (run, partition, slot) => {
+    const size = partition.rows.length;
+    const values: Value[] = [];
+    await run.each(partition.rows, (row, at) => {
+      values[at] = run.resolve(count.run(row as Row, run.evaluation));
+    });
+    partition.rows.forEach((row, at) => {
+      const buckets = values[at];
+      if (typeof buckets !== 'number' || !Number.isInteger(buckets) || buckets <= 0) {
+        (row as Row)[slot] = null;
+        return;
+      }
+      const small = Math.floor(size / buckets);
+      const large = size % buckets;
+      const inLarge = large * (small + 1);
+      const tile =
+        at < inLarge ? Math.floor(at / (small + 1)) : large + Math.floor((at - inLarge) / Math.max(1, small));
+      (row as Row)[slot] = tile + 1;
+    });
+  };
+};
+
+/** LAG and LEAD. */
+function neighbours(direction: 1 | -1): Compile {
+  return (book, node) => {
+    const [argument, offset, otherwise] = book.codes(node.arguments);
+    const skipsNull = node.nulls === 'ignore';
+    return async (run, partition, slot) => {
+      const values: Value[] = [];
+      const found: Value[] = [];
+      await run.each(partition.rows, (row, at) => {
+        values[at] = (argument as Code).run(row as Row, run.evaluation);
+      });
+      await run.each(partition.rows, (row, at) => {
+        const steps = offset ? run.resolve(offset.run(row as Row, run.evaluation)) : 1;
+        if (typeof steps !== 'number' || !Number.isInteger(steps) || steps < 0)
+          throw sqlError(
+            5340,
+            `${node.name.toUpperCase()}() needs a whole number of 0 or more as its second argument`,
+          );
+        const place = skipsNull ? placeSkipping(values, at, steps, direction) : at + direction * steps;
+        const isInside = place >= 0 && place < values.length;
+        found[at] = isInside ? values[place] : otherwise ? otherwise.run(row as Row, run.evaluation) : null;
+      });
+      partition.rows.forEach((row, at) => {
+        (row as Row)[slot] = found[at];
+      });
+    };
+  };
+}
+
+function placeSkipping(values: readonly Value[], at: number, steps: number, direction: 1 | -1): number {
+  let left = steps;
+  let place = at;
+  while (left > 0) {
+    place += direction;
+    if (place < 0 || place >= values.length) return -1;
+    if (values[place] !== null && values[place] !== undefined) left--;
+  }
+  return place;
+}
+
+/** FIRST_VALUE, LAST_VALUE, NTH_VALUE. */
+function valueInFrame(which: 'first' | 'last' | 'nth'): Compile {
+  return (book, node) => {
+    const [argument, position] = book.codes(node.arguments);
+    const frame = compileFrame(book, node.over);
+    const isFromLast = which === 'last' || node.isFromLast;
+    return async (run, partition, slot) => {
+      const values: Value[] = [];
+      const wanted: number[] = [];
+      await run.each(partition.rows, (row, at) => {
+        values[at] = (argument as Code).run(row as Row, run.evaluation);
+        wanted[at] = position ? positionOf(run.resolve(position.run(row as Row, run.evaluation)), node) : 1;
+      });
+      const frameAt = await frame.prepare(run, partition);
+      for (const [at, row] of partition.rows.entries()) {
+        const found = nthInFrame(
+          values,
+          frameAt(at),
+          wanted[at] as number,
+          isFromLast,
+          node.nulls === 'ignore',
+        );
+        (row as Row)[slot] = found === undefined ? null : found;
+      }
+      await run.breathe();
+    };
+  };
+}
+
+function positionOf(value: Value, node: Aggregate): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
+    throw sqlError(
+      5340,
+      `${node.name.toUpperCase()}() needs a whole number of 1 or more as its second argument`,
+    );
+  return value;
+}
+
+function nthInFrame(
+  values: readonly Value[],
+  frame: Frame,
+  wanted: number,
+  isFromLast: boolean,
+  skipsNull: boolean,
+): Value {
+  let left = wanted;
+  const step = isFromLast ? -1 : 1;
+  for (let at = isFromLast ? frame.end : frame.start; at >= frame.start && at <= frame.end; at += step) {
+    const value = values[at];
+    if (frame.isExcluded(at) || (skipsNull && (value === null || value === undefined))) continue;
+    if (--left === 0) return value;
+  }
+  return undefined;
+}
+
+interface Inputs {
+  readonly values: readonly Value[];
+  readonly isWanted: readonly boolean[];
+}
+
+async function inputsOf(
+  run: Run,
+  partition: Partition,
+  argument: Code | undefined,
+  filter: Code | undefined,
+): Promise<Inputs> {
+  const values: Value[] = [];
+  const isWanted: boolean[] = [];
+  await run.each(partition.rows, (row, at) => {
+    isWanted[at] = !filter || isTrue(filter.run(row as Row, run.evaluation));
+    values[at] = isWanted[at] && argument ? argument.run(row as Row, run.evaluation) : undefined;
+  });
+  return { values, isWanted };
+}
+
+/** An aggregate over the frame of each row. */
+const overFrame: Compile = (book, node) => {
+  const [argument] = book.codes(node.arguments);
+  const filter = node.filter && book.code(node.filter);
+  const frame = compileFrame(book, node.over);
+  return async (run, partition, slot) => {
+    const inputs = await inputsOf(run, partition, argument, filter);
+    const results = await aggregated(run, node, partition, frame, inputs);
+    partition.rows.forEach((row, at) => {
+      (row as Row)[slot] = results[at];
+    });
+  };
+};
+
+async function aggregated(
+  run: Run,
+  node: Aggregate,
+  partition: Partition,
+  frame: FrameCode,
+  inputs: Inputs,
+): Promise<Value[]> {
+  const size = partition.rows.length;
+  const frameAt = await frame.prepare(run, partition);
+  const add = (state: AggregateState, from: number, to: number, at: Frame): void => {
+    for (let place = from; place <= to; place++) {
+      if (inputs.isWanted[place] && !at.isExcluded(place)) state.add(inputs.values[place]);
+    }
+  };
+  if (size === 0) return [];
+  if (frame.isWhole) {
+    const state = aggregateStateOf(node);
+    add(state, 0, size - 1, frameAt(0));
+    return new Array<Value>(size).fill(state.result());
+  }
+  const results: Value[] = [];
+  let running = aggregateStateOf(node);
+  let next = 0;
+  for (let at = 0; at < size; at++) {
+    const bounds = frameAt(at);
+    if (frame.isRunning) {
+      const grew = next <= bounds.end;
+      add(running, next, bounds.end, bounds);
+      next = Math.max(next, bounds.end + 1);
+      results[at] = grew || at === 0 ? running.result() : results[at - 1];
+    } else {
+      running = aggregateStateOf(node);
+      add(running, Math.max(0, bounds.start), Math.min(size - 1, bounds.end), bounds);
+      results[at] = running.result();
+    }
+    if (at % 64 === 0) await run.breathe();
+  }
+  return results;
+}
+
+const ratioToReport: Compile = (book, node) => {
+  const [argument] = book.codes(node.arguments);
+  const sum: Aggregate = { ...node, name: 'sum' };
+  const frame = compileFrame(book, node.over);
+  return async (run, partition, slot) => {
+    const inputs = await inputsOf(run, partition, argument, undefined);
+    const sums = await aggregated(run, sum, partition, frame, inputs);
+    partition.rows.forEach((row, at) => {
+      const [value, total] = [run.resolve(inputs.values[at]), sums[at]];
+      const isNumber =
+        (typeof value === 'number' || typeof value === 'bigint') &&
+        (typeof total === 'number' || typeof total === 'bigint');
+      (row as Row)[slot] = isNumber && Number(total) !== 0 ? Number(value) / Number(total) : null;
+    });
+  };
+};
+
+const byName: Readonly<Record<string, Compile>> = {
+  row_number: ranked((_partition, at) => at + 1),
+  rank: ranks,
+  dense_rank: ranked(({ peers }, at) => (peers[at] as number) + 1),
+  percent_rank: percentRanks,
+  cume_dist: cumulativeDistribution,
+  ntile: tiles,
+  lag: neighbours(-1),
+  lead: neighbours(1),
+  first_value: valueInFrame('first'),
+  last_value: valueInFrame('last'),
+  nth_value: valueInFrame('nth'),
+  ratio_to_report: ratioToReport,
+};

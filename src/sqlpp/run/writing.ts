@@ -1,0 +1,176 @@
+// Writes of a statement: batches to the data service, outcomes to errors, counts and RETURNING.
+import type { DocumentWrite, WriteOutcome } from '../datastore/documents.ts';
+import { type Keyspace, keyspaceText } from '../datastore/keyspace.ts';
+import { type SqlError, sqlError, sqlErrorWith } from '../errors/sql-error.ts';
+import type { Source } from '../plan/block.ts';
+import type { LogicalProjection } from '../plan/logical.ts';
+import { jsonText } from '../values/json-text.ts';
+import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
+import type { CodeBook } from './code.ts';
+import { compileProjection } from './projection.ts';
+import type { Row } from './row.ts';
+import type { Run } from './run.ts';
+
+/** One document to write, with the row it comes from and the body that RETURNING shows. */
+export interface RowWrite {
+  readonly row: Row;
+  readonly write: DocumentWrite;
+  readonly value: Value;
+}
+
+export class Writer {
+  readonly #source: Source;
+  readonly #keyspace: Keyspace;
+  readonly #returning: ((run: Run, row: Row) => Value) | undefined;
+
+  constructor(book: CodeBook, source: Source, keyspace: Keyspace, returning: LogicalProjection | undefined) {
+    this.#source = source;
+    this.#keyspace = keyspace;
+    this.#returning = returning && compileProjection(book, returning);
+  }
+
+  /** RETURNING's results of the writes that were done. */
+  async write(run: Run, writes: readonly RowWrite[]): Promise<Value[]> {
+    if (writes.length === 0) return [];
+    const { documents } = run.context.datastore;
+    const { durability, signal } = run.context;
+    const outcomes = await documents.write(
+      this.#keyspace,
+      writes.map(({ write }) => write),
+      { durability, signal },
+    );
+    const done: Row[] = [];
+    for (const [at, outcome] of outcomes.entries()) {
+      const { row, write, value } = writes[at] as RowWrite;
+      if (outcome.status !== 'done') {
+        this.#fail(run, write, outcome);
+        continue;
+      }
+      run.outcome.mutations++;
+      row[this.#source.slot] = value;
+      row[this.#source.idSlot as number] = write.id;
+      row[this.#source.metaSlot as number] = writtenMeta(
+        write,
+        outcome.cas,
+        row[this.#source.metaSlot as number],
+      );
+      done.push(row);
+    }
+    return this.#results(run, done);
+  }
+
+  async #results(run: Run, rows: readonly Row[]): Promise<Value[]> {
+    const returning = this.#returning;
+    if (!returning) return [];
+    const results: Value[] = [];
+    await run.each(rows, (row) => results.push(returning(run, row)));
+    return results;
+  }
+
+  #fail(run: Run, write: DocumentWrite, outcome: Exclude<WriteOutcome, { status: 'done' }>): void {
+    // A document that is gone already is what DELETE wants.
+    if (write.kind === 'delete' && outcome.status === 'not found') return;
+    failRow(run, this.#errorOf(write, outcome));
+  }
+
+  #errorOf(write: DocumentWrite, outcome: Exclude<WriteOutcome, { status: 'done' }>): SqlError {
+    const operation = write.kind === 'replace' ? 'update' : write.kind;
+    const failed = `Failed to perform ${operation} on key ${write.id}`;
+    const where = { keyspace: keyspaceText(this.#keyspace.name), document_key: write.id };
+    switch (outcome.status) {
+      case 'exists':
+        return write.kind === 'insert'
+          ? sqlErrorWith(
+              12009,
+              { reason: { ...where, code: 17012, message: `Duplicate Key: ${write.id}` } },
+              `${failed} - cause: Duplicate Key: ${write.id}`,
+            )
+          : this.#mismatch(failed, where);
+      case 'cas mismatch':
+        return this.#mismatch(failed, where);
+      case 'not found':
+        return sqlErrorWith(
+          12009,
+          { reason: { ...where, code: 17014, message: `Key not found : ${write.id}` } },
+          `${failed} - cause: Key not found : ${write.id}`,
+        );
+      case 'locked':
+        return sqlErrorWith(
+          12009,
+          { reason: where, isRetryable: true },
+          `${failed} - cause: the document is locked`,
+        );
+      case 'failed':
+        return sqlErrorWith(
+          12009,
+          { reason: where, isRetryable: outcome.retryable },
+          `${failed} - cause: ${outcome.reason}`,
+        );
+    }
+  }
+
+  #mismatch(failed: string, where: Readonly<Record<string, unknown>>): SqlError {
+    return sqlErrorWith(12009, { reason: { ...where, code: 12033, message: 'CAS mismatch' } }, failed);
+  }
+}
+
+function writtenMeta(write: DocumentWrite, cas: bigint, before: Value): Value {
+  const meta = newObject();
+  if (typeof before === 'object' && before !== null) Object.assign(meta, before);
+  const number = Number(cas);
+  meta['cas'] = Number.isSafeInteger(number) ? number : BigInt.asIntN(64, cas);
+  meta['id'] = write.id;
+  meta['flags'] ??= 0;
+  meta['type'] ??= 'json';
+  if (write.expiration !== 'keep') meta['expiration'] = write.expiration;
+  meta['expiration'] ??= 0;
+  return meta;
+}
+
+/** A row that failed: the others go on, up to the request's limit. */
+export function failRow(run: Run, error: SqlError): void {
+  run.outcome.errors.push(error);
+  if (run.outcome.errors.length >= run.context.errorLimit && run.context.errorLimit > 0) throw sqlError(1195);
+}
+
+const encoder = new TextEncoder();
+
+export function documentBytes(value: Value): Uint8Array {
+  if (value instanceof RawJson) return value.bytes.subarray(value.start, value.end);
+  if (value instanceof Binary) return value.bytes;
+  return encoder.encode(jsonText(value));
+}
+
+/** OPTIONS {"expiration": n, "xattrs": …}. Seconds up to 30 days count from now, more are a time. */
+export function writeOptions(
+  run: Run,
+  options: Value,
+): { expiration: number | undefined; xattrs: ReadonlyMap<string, Uint8Array | null> | undefined } {
+  const object = run.resolve(options);
+  if (typeof object !== 'object' || object === null || Array.isArray(object))
+    return { expiration: undefined, xattrs: undefined };
+  const members = object as ValueObject;
+  const expiration = run.resolve(members['expiration']);
+  const xattrs = run.resolve(members['xattrs']);
+  return {
+    expiration: typeof expiration === 'number' ? absoluteExpiration(run, expiration) : undefined,
+    xattrs:
+      typeof xattrs === 'object' && xattrs !== null && !Array.isArray(xattrs)
+        ? xattrBytes(xattrs as ValueObject)
+        : undefined,
+  };
+}
+
+const thirtyDays = 30 * 24 * 60 * 60;
+
+export function absoluteExpiration(run: Run, seconds: number): number {
+  const whole = Math.trunc(seconds);
+  if (whole <= 0) return 0;
+  return whole <= thirtyDays ? Math.floor(run.context.clockMs() / 1000) + whole : whole;
+}
+
+function xattrBytes(members: ValueObject): ReadonlyMap<string, Uint8Array | null> {
+  return new Map(
+    Object.entries(members).map(([name, value]) => [name, value === null ? null : documentBytes(value)]),
+  );
+}

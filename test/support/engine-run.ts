@@ -1,0 +1,93 @@
+// Runs statements on the query engine over a datastore in memory, with everything else still.
+import type { ExecuteContext, PrepareContext, Prepared, ScratchFile } from '#sqlpp/run/engine.ts';
+import { prepareStatement } from '#sqlpp/run/prepare.ts';
+import { jsonText } from '#sqlpp/values/json-text.ts';
+import type { Value } from '#sqlpp/values/value.ts';
+import type { MemoryDatastore } from './memory-datastore.ts';
+
+export interface EngineOptions {
+  readonly sequentialScans?: boolean;
+  readonly positional?: readonly Value[];
+  readonly named?: ReadonlyMap<string, Value>;
+  readonly spillBytes?: number;
+  readonly memoryQuotaBytes?: number;
+  readonly signal?: AbortSignal;
+  readonly errors?: Error[];
+  readonly queryContext?: { readonly bucket: string; readonly scope: string };
+}
+
+export function prepareOn(datastore: MemoryDatastore, text: string, options: EngineOptions = {}): Prepared {
+  const { queryContext } = options;
+  const context: PrepareContext = {
+    datastore,
+    sequentialScans: options.sequentialScans ?? true,
+    ...(queryContext && { queryContext }),
+  };
+  return prepareStatement(text, context);
+}
+
+/** The rows as parsed JSON. */
+export async function query(
+  datastore: MemoryDatastore,
+  text: string,
+  options: EngineOptions = {},
+): Promise<unknown[]> {
+  return runPrepared(datastore, prepareOn(datastore, text, options), options);
+}
+
+export async function runPrepared(
+  datastore: MemoryDatastore,
+  prepared: Prepared,
+  options: EngineOptions = {},
+): Promise<unknown[]> {
+  const execution = prepared.program.run(prepared, contextOf(datastore, options));
+  const rows: unknown[] = [];
+  for await (const batch of execution.rows) for (const row of batch) rows.push(JSON.parse(jsonText(row)));
+  options.errors?.push(...execution.outcome.errors);
+  return rows;
+}
+
+export function contextOf(datastore: MemoryDatastore, options: EngineOptions = {}): ExecuteContext {
+  let uuids = 0;
+  return {
+    datastore,
+    positional: options.positional ?? [],
+    named: options.named ?? new Map(),
+    startedMs: 1_700_000_000_000,
+    clockMs: () => 1_700_000_000_000,
+    monotonicMs: () => 0,
+    random: () => 0.5,
+    uuid: () => `uuid-${++uuids}`,
+    pause: async () => {},
+    scratch: async () => new MemoryScratch(),
+    memoryQuotaBytes: options.memoryQuotaBytes ?? 0,
+    spillBytes: options.spillBytes ?? 64 * 1024 * 1024,
+    isReadonly: false,
+    preserveExpiry: false,
+    durability: 'none',
+    consistency: () => ({ kind: 'not_bounded' }),
+    scanWaitMs: 0,
+    errorLimit: 16,
+    signal: options.signal ?? new AbortController().signal,
+    users: [],
+    command: (command) => {
+      throw new Error(`no ${command.kind} here`);
+    },
+    authorize: () => {},
+  };
+}
+
+class MemoryScratch implements ScratchFile {
+  readonly #parts: Uint8Array[] = [];
+
+  async append(bytes: Uint8Array): Promise<{ offset: number; length: number }> {
+    this.#parts.push(bytes.slice());
+    return { offset: this.#parts.length - 1, length: bytes.length };
+  }
+
+  async read({ offset }: { offset: number }): Promise<Uint8Array> {
+    return this.#parts[offset] as Uint8Array;
+  }
+
+  async close(): Promise<void> {}
+}

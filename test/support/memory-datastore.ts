@@ -1,0 +1,265 @@
+// Documents and indexes in memory, behind the interfaces that the query engine uses: for tests of the engine alone.
+import type {
+  Documents,
+  DocumentWrite,
+  ReadOptions,
+  ScanOptions,
+  StoredDocument,
+  WriteOptions,
+  WriteOutcome,
+} from '#sqlpp/datastore/documents.ts';
+import type {
+  IndexAdmin,
+  IndexDefinition,
+  Indexes,
+  IndexRow,
+  IndexScan,
+  IndexStatus,
+  Span,
+} from '#sqlpp/datastore/indexes.ts';
+import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import { compile, type Evaluate } from '#sqlpp/expressions/compile.ts';
+import type { EvaluationContext } from '#sqlpp/expressions/context.ts';
+import type { Source } from '#sqlpp/plan/block.ts';
+import { overSource } from '#sqlpp/plan/index-keys.ts';
+import { metaOf } from '#sqlpp/run/documents.ts';
+import type { Catalog, Datastore } from '#sqlpp/run/engine.ts';
+import { parseExpression } from '#sqlpp/text/parser.ts';
+import { collate } from '#sqlpp/values/collation.ts';
+import { identityOf } from '#sqlpp/values/identity.ts';
+import { parseJson, resolveDeep } from '#sqlpp/values/json-parse.ts';
+import { isTrue } from '#sqlpp/values/types.ts';
+import type { Value } from '#sqlpp/values/value.ts';
+
+const encoder = new TextEncoder();
+
+interface MemoryCollection {
+  readonly keyspace: Keyspace;
+  readonly documents: Map<string, StoredDocument>;
+}
+
+export class MemoryDatastore implements Datastore {
+  readonly collections = new Map<string, MemoryCollection>();
+  readonly definitions = new Map<string, IndexStatus>();
+  #cas = 0n;
+  #ids = 0;
+
+  readonly catalog: Catalog = {
+    has: (collection) => collection === 'dual',
+    scan: async function* scanCatalog() {
+      yield [{ id: 'dual', value: null }];
+    },
+    remove: async () => {
+      throw sqlError(11004, 'remove');
+    },
+  };
+
+  add(bucket: string, scope = '_default', collection = '_default'): Keyspace {
+    const name: KeyspaceName = { namespace: 'default', bucket, scope, collection };
+    const keyspace = { name, bucketUuid: bucket, scopeId: 0, collectionId: this.collections.size };
+    this.collections.set(`${bucket}.${scope}.${collection}`, { keyspace, documents: new Map() });
+    return keyspace;
+  }
+
+  put(keyspace: Keyspace, id: string, value: unknown): void {
+    const bytes = encoder.encode(typeof value === 'string' ? value : JSON.stringify(value));
+    const cas = ++this.#cas;
+    this.#of(keyspace).set(id, { id, bytes, isJson: true, cas, expiration: 0, flags: 0 });
+  }
+
+  #of({ name }: Keyspace): Map<string, StoredDocument> {
+    const found = this.collections.get(`${name.bucket}.${name.scope}.${name.collection}`);
+    if (!found) throw sqlError(12003, name.bucket);
+    return found.documents;
+  }
+
+  find(name: KeyspaceName): Keyspace | 'no bucket' | 'no scope' | 'no collection' {
+    const found = this.collections.get(`${name.bucket}.${name.scope}.${name.collection}`);
+    if (found) return found.keyspace;
+    const buckets = [...this.collections.values()].filter(
+      ({ keyspace }) => keyspace.name.bucket === name.bucket,
+    );
+    if (buckets.length === 0) return 'no bucket';
+    return buckets.some(({ keyspace }) => keyspace.name.scope === name.scope) ? 'no collection' : 'no scope';
+  }
+
+  readonly documents: Documents = {
+    read: async (keyspace: Keyspace, ids: readonly string[], _options: ReadOptions) => {
+      const documents = this.#of(keyspace);
+      return ids.map((id) => documents.get(id));
+    },
+    scan: (keyspace: Keyspace, _options: ScanOptions) => this.#scan(keyspace),
+    count: async (keyspace: Keyspace) => this.#of(keyspace).size,
+    write: async (keyspace: Keyspace, writes: readonly DocumentWrite[], _options: WriteOptions) =>
+      writes.map((write) => this.#write(this.#of(keyspace), write)),
+  };
+
+  async *#scan(keyspace: Keyspace): AsyncGenerator<readonly StoredDocument[]> {
+    const documents = [...this.#of(keyspace).values()];
+    for (let at = 0; at < documents.length; at += 100) yield documents.slice(at, at + 100);
+  }
+
+  #write(documents: Map<string, StoredDocument>, write: DocumentWrite): WriteOutcome {
+    const before = documents.get(write.id);
+    if (write.kind === 'insert' && before) return { status: 'exists' };
+    if ((write.kind === 'replace' || write.kind === 'delete') && !before) return { status: 'not found' };
+    if (write.cas !== 0n && before && before.cas !== write.cas) return { status: 'cas mismatch' };
+    const cas = ++this.#cas;
+    if (write.kind === 'delete') documents.delete(write.id);
+    else {
+      const expiration = write.expiration === 'keep' ? (before?.expiration ?? 0) : write.expiration;
+      documents.set(write.id, {
+        id: write.id,
+        bytes: write.bytes.slice(),
+        isJson: true,
+        cas,
+        expiration,
+        flags: 0,
+      });
+    }
+    return { status: 'done', cas };
+  }
+
+  readonly indexAdmin: IndexAdmin = {
+    create: async (definition, { ifNotExists }) => {
+      const known = [...this.definitions.values()].some(
+        (status) =>
+          status.definition.name === definition.name && status.definition.keyspace === definition.keyspace,
+      );
+      if (known && ifNotExists) return;
+      if (known) throw sqlError(4300, definition.name);
+      const id = String(++this.#ids).padStart(16, '0');
+      const state = definition.isDeferred ? 'deferred' : 'online';
+      this.definitions.set(id, { definition: { ...definition, id }, state, progress: 100, lastScanMs: 0 });
+    },
+    drop: async (keyspace, name, { ifExists }) => {
+      const found = [...this.definitions].find(
+        ([, status]) => status.definition.name === name && status.definition.keyspace === keyspace,
+      );
+      if (found) this.definitions.delete(found[0]);
+      else if (!ifExists) throw sqlError(12016);
+    },
+    build: async (keyspace, names) => {
+      for (const [id, status] of this.definitions) {
+        const { definition } = status;
+        if (definition.keyspace === keyspace && names.includes(definition.name))
+          this.definitions.set(id, { ...status, state: 'online' });
+      }
+    },
+    alter: async () => {},
+  };
+
+  readonly indexes: Indexes = {
+    of: (keyspace) =>
+      [...this.definitions.values()].filter(({ definition }) => definition.keyspace === keyspace),
+    scan: (scan) => this.#indexScan(scan),
+    count: async (scan) => {
+      let count = 0;
+      const full = { ...scan, keys: [], isReverse: false, offset: 0, limit: Number.POSITIVE_INFINITY };
+      for await (const rows of this.#indexScan(full)) count += rows.length;
+      return count;
+    },
+    figures: async () => ({ rows: 0, diskBytes: 0 }),
+  };
+
+  async *#indexScan(scan: IndexScan): AsyncGenerator<readonly IndexRow[]> {
+    const { definition } = { definition: scan.index };
+    let entries = this.#entries(definition).filter(
+      ({ keys }) => scan.spans.length === 0 || scan.spans.some((span) => isIn(keys, span)),
+    );
+    entries.sort((a, b) => compareEntries(definition, a, b) * (scan.isReverse ? -1 : 1));
+    if (scan.isDistinct) {
+      const seen = new Set<string>();
+      entries = entries.filter(({ id }) => !seen.has(id) && seen.add(id));
+    }
+    const rows = entries
+      .slice(scan.offset, scan.offset + scan.limit)
+      .map(({ id, keys }) => ({ id, keys: scan.keys.map((position) => keys[position]) }));
+    for (let at = 0; at < rows.length; at += 100) yield rows.slice(at, at + 100);
+  }
+
+  #entries(definition: IndexDefinition): Entry[] {
+    const made = compiled(definition);
+    return [...this.#of(definition.keyspace).values()].flatMap((document) => made(document));
+  }
+}
+
+interface Entry {
+  readonly id: string;
+  readonly keys: readonly Value[];
+}
+
+const source: Source = {
+  alias: 'd',
+  isExplicit: true,
+  slot: 0,
+  idSlot: 1,
+  metaSlot: 2,
+  positionSlot: undefined,
+  kind: 'keyspace',
+  xattrs: new Set(),
+  usesMeta: true,
+};
+
+const evaluation = { positional: [], named: new Map(), special: () => null } as unknown as EvaluationContext;
+
+function compiled(definition: IndexDefinition): (document: StoredDocument) => Entry[] {
+  const keys = definition.keys.map((key) => {
+    const tree = overSource(parseExpression(key.expression), source);
+    return {
+      key,
+      code: compile(tree.kind === 'all keys' ? tree.of : tree),
+      nested: tree.kind === 'all keys',
+    };
+  });
+  const condition =
+    definition.condition && compile(overSource(parseExpression(definition.condition), source));
+  return (document) => {
+    const row: Value[] = [parseJson(document.bytes), document.id, metaOf(document)];
+    if (condition && !isTrue(condition(row, evaluation))) return [];
+    let entries: Value[][] = [[]];
+    for (const { key, code, nested } of keys) {
+      const values = nested
+        ? elements(code, row, key.array === 'distinct')
+        : [resolveDeep(code(row, evaluation))];
+      entries = entries.flatMap((each) => values.map((value) => [...each, value]));
+    }
+    const first = definition.keys[0];
+    return entries
+      .filter((each) => !first || first.includesMissing || each[0] !== undefined)
+      .map((each) => ({ id: document.id, keys: each }));
+  };
+}
+
+function elements(code: Evaluate, row: readonly Value[], isDistinct: boolean): Value[] {
+  const array = resolveDeep(code(row, evaluation));
+  if (!Array.isArray(array)) return [undefined];
+  const flat = (array as Value[]).map(resolveDeep);
+  if (flat.length === 0) return [undefined];
+  if (!isDistinct) return flat;
+  return [...new Map(flat.map((value) => [identityOf(value), value])).values()];
+}
+
+function isIn(keys: readonly Value[], { ranges }: Span): boolean {
+  return ranges.every(({ low, high }, at) => {
+    const value = keys[at];
+    if (low) {
+      const order = collate(value, resolveDeep(low.value));
+      if (order < 0 || (order === 0 && !low.inclusive)) return false;
+    }
+    if (high) {
+      const order = collate(value, resolveDeep(high.value));
+      if (order > 0 || (order === 0 && !high.inclusive)) return false;
+    }
+    return true;
+  });
+}
+
+function compareEntries({ keys }: IndexDefinition, a: Entry, b: Entry): number {
+  for (const [at, key] of keys.entries()) {
+    const order = collate(a.keys[at], b.keys[at]);
+    if (order !== 0) return key.isDescending ? -order : order;
+  }
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+}
