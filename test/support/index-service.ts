@@ -1,9 +1,11 @@
 // An index service in the thread of a test, over a data service in the same thread.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { BucketClient } from '#client/bucket-client.ts';
 import type { IndexReport, WantedIndex } from '#index/index.contract.ts';
 import { IndexService } from '#index/service/index-service.ts';
+import { IndexProgress } from '#index/shared/index-progress.ts';
 import { IndexFolder, IndexFolderReaders } from '#index/store/index-folder.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
@@ -14,8 +16,8 @@ import { compileSimply } from './simple-index-language.ts';
 import { addressOf, adminAccount } from './wire-clients.ts';
 
 export class TestIndexes implements AsyncDisposable {
-  readonly folder = mkdtempSync(join(tmpdir(), 'divan-indexes-'));
-  readonly readers = new IndexFolderReaders(this.folder);
+  folder = mkdtempSync(join(tmpdir(), 'divan-indexes-'));
+  readers = new IndexFolderReaders(this.folder);
   private wanted: readonly WantedIndex[] = [];
   private readonly port: number;
   service: IndexService;
@@ -48,7 +50,34 @@ export class TestIndexes implements AsyncDisposable {
     });
   }
 
-  /** Stops without a goodbye to what is not committed, and starts on the same files. */
+  /** Everything that the data service has now is in the index. */
+  async caughtUp(client: BucketClient, definition: IndexDefinition): Promise<void> {
+    const seqnos = await client.highSeqnos(definition.keyspace.collectionId);
+    const uuids = await client.uuids();
+    await eventually(() => {
+      const report = this.reportOf(definition);
+      if (report?.state !== 'online' || report.shared === undefined) throw new Error(JSON.stringify(report));
+      const progress = new IndexProgress(report.shared);
+      for (const [vb, seqno] of seqnos.entries()) {
+        if (progress.completeSeqno(vb) < seqno || progress.uuid(vb) !== uuids[vb])
+          throw new Error(`vbucket ${vb} is at ${progress.completeSeqno(vb)}, not at ${seqno}`);
+      }
+    });
+  }
+
+  /** Goes on with what a process leaves that is killed at this moment. */
+  async crash(): Promise<void> {
+    const left = mkdtempSync(join(tmpdir(), 'divan-indexes-'));
+    cpSync(this.folder, left, { recursive: true });
+    await this.service.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+    this.folder = left;
+    this.readers = new IndexFolderReaders(left);
+    this.service = this.made();
+    await this.apply(this.wanted);
+  }
+
+  /** As after a stop and a start of the node. */
   async restart(): Promise<void> {
     await this.service.stop();
     this.service = this.made();

@@ -91,10 +91,11 @@ export class FollowedIndex {
 
   /** There are rows to be written now; those of a build wait until they are many or all. */
   get isCommitDue(): boolean {
-    const isStaging = !this.isBuilt && this.file.stagedBytes > 0;
-    if (isStaging && !this.isComplete)
-      return this.file.stagedBytes >= this.stageBytesMax || this.pending.length >= pendingMax;
-    return this.pending.length > 0 || this.isComplete;
+    const { stagedBytes } = this.file;
+    const isBuilding = !this.isBuilt && !this.isComplete;
+    if (isBuilding && stagedBytes > 0)
+      return stagedBytes >= this.stageBytesMax || this.pending.length >= pendingMax;
+    return this.waiting > 0 || stagedBytes > 0 || this.isComplete;
   }
 
   positionOf(vb: number): StreamPosition {
@@ -118,12 +119,16 @@ export class FollowedIndex {
     return place >= 0 && (next === undefined || seqno <= next.seqno);
   }
 
-  opened(vb: number, uuid: bigint): void {
+  /** Answers whether the vbucket has another history than before: what a build had to reach is not known any more. */
+  opened(vb: number, uuid: bigint): boolean {
     const { positions } = this;
+    const isOther = positions.uuid[vb] !== 0n && positions.uuid[vb] !== uuid;
+    if (isOther) this.target = null;
     this.fresh[vb] = Number(this.seqno(vb) === 0);
     this.confirmed[vb] = 1;
     positions.uuid[vb] = uuid;
     this.moved.add(vb);
+    return isOther;
   }
 
   /** The data service may have another history of a vbucket (of all of them), until its stream is open again. */

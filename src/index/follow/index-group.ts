@@ -46,6 +46,8 @@ export class IndexGroup implements FollowerHandler {
   private rolledBack = new Set<number>();
   private undoing: Promise<void> | null = null;
   private targets: Promise<void> | null = null;
+  /** Rises when a vbucket gets another history: seqnos that were asked for before are of no use. */
+  private histories = 0;
   /** Why nothing is written at the moment. */
   problem: string | null = null;
 
@@ -92,7 +94,7 @@ export class IndexGroup implements FollowerHandler {
       this.options.broken(null, new Error(`vbucket ${vb} has another history`));
       return;
     }
-    for (const index of this.indexes) index.opened(vb, uuid);
+    for (const index of this.indexes) if (index.opened(vb, uuid)) this.histories++;
   }
 
   snapshot(vb: number, start: number, end: number): void {
@@ -125,6 +127,7 @@ export class IndexGroup implements FollowerHandler {
 
   /** All rollbacks of a turn are undone together: each goes over the whole index. */
   rollback(vb: number, seqno: number): Promise<void> {
+    this.histories++;
     for (const index of this.indexes) index.doubt(vb);
     if (this.indexes.some((index) => index.seqno(vb) > seqno)) this.rolledBack.add(vb);
     this.undoing ??= this.undo().finally(() => {
@@ -139,6 +142,7 @@ export class IndexGroup implements FollowerHandler {
       this.guarded(index, () => index.stage());
       index.publish();
     }
+    this.learnTargets();
     if (this.commitTimer !== null || this.problem !== null) return;
     if (!this.indexes.some((index) => index.isCommitDue)) return;
     const waiting = this.indexes.reduce((most, index) => Math.max(most, index.waiting), 0);
@@ -200,8 +204,9 @@ export class IndexGroup implements FollowerHandler {
       await this.withClient(async (client) => {
         for (const index of this.indexes) {
           if (!index.needsTarget) continue;
+          const { histories } = this;
           const seqnos = await client.highSeqnos(index.collectionId);
-          if (index.needsTarget) index.buildUntil(seqnos);
+          if (index.needsTarget && histories === this.histories) index.buildUntil(seqnos);
         }
       });
       if (!this.stopped.signal.aborted) this.drained();
