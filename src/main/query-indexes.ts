@@ -1,4 +1,5 @@
 // The indexes that a query thread scans: files of the index service, read here; changes of definitions go to the main thread.
+import { positionsOf } from '#index/entries/key-positions.ts';
 import { connectIndexes } from '#index/link/linked-indexes.ts';
 import { IndexFolderReaders } from '#index/store/index-folder.adapter.ts';
 import { realClock } from '#ports/clock.ts';
@@ -10,7 +11,7 @@ export async function connectIndexFiles({ indexFolder, indexPort }: QueryStart):
     port: indexPort,
     readers: new IndexFolderReaders(indexFolder),
     clock: realClock,
-    directions: ({ keys }) => keys,
+    directions: positionsOf,
   });
   let revision = 0;
   let known = '';

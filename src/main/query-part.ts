@@ -42,11 +42,10 @@ export class QueryPart {
   constructor(given: QueryPartOptions) {
     this.given = given;
     const { definitions, services } = given;
-    // A file that cannot be read is found by the index service as well, and built anew.
     this.links = new IndexLinks({
       definitions,
       door: services.index,
-      damaged: () => services.index.refresh(),
+      damaged: (bucketUuid, indexId) => services.index.replaceFile(bucketUuid, indexId),
     });
     this.worker = new WorkerQuery({
       ...given,

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { vbucketOf } from '#client/document-key.ts';
-import { compileDefinition } from '#index/entries/compile-definition.ts';
-import { directionsOf } from '#index/entries/compiled-definition.ts';
+import { positionsOf } from '#index/entries/key-positions.ts';
 import { IndexHost } from '#index/host/index-host.ts';
 import { IndexLinks } from '#index/link/index-links.host.ts';
 import { connectIndexes } from '#index/link/linked-indexes.ts';
@@ -58,7 +57,7 @@ async function setUp() {
     port: links.connect(),
     readers: new IndexFolderReaders(folder),
     clock: realClock,
-    directions: (definition) => directionsOf(compileDefinition(definition)),
+    directions: positionsOf,
   });
   const client = await bucketClient(service.port);
   return {

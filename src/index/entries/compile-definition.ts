@@ -1,11 +1,11 @@
 // From a definition's texts to what decides about a document's rows.
 import type { IndexDefinition, IndexKey } from '#sqlpp/datastore/indexes.ts';
 import { parseExpression } from '#sqlpp/text/parser.ts';
-import type { AllKeys, Expression, FlattenKeys, KeyTerm } from '#sqlpp/tree/query.ts';
-import { resolve } from '#sqlpp/values/json-parse.ts';
+import type { AllKeys, Expression, FlattenKeys } from '#sqlpp/tree/query.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import type { ArrayKey, CompiledDefinition, IndexedDocument, PlainKey } from './compiled-definition.ts';
-import { compileKeyExpression } from './key-expression.ts';
+import { documentExpression } from './document-expression.ts';
+import { flattenKeysOf } from './key-positions.ts';
 
 export function compileDefinition({ keys, condition }: IndexDefinition): CompiledDefinition {
   return {
@@ -15,28 +15,28 @@ export function compileDefinition({ keys, condition }: IndexDefinition): Compile
 }
 
 function conditionOf(text: string): (document: IndexedDocument) => boolean {
-  const evaluate = compileKeyExpression(parseExpression(text));
-  return (document) => resolve(evaluate(document)) === true;
+  const evaluate = documentExpression(parseExpression(text));
+  return (document) => evaluate(document) === true;
 }
 
 function keyOf(key: IndexKey): PlainKey | ArrayKey {
   const expression = parseExpression(key.expression);
   if (expression.kind === 'all keys') return arrayKey(key, expression);
   const { isDescending, includesMissing } = key;
-  return { kind: 'plain', isDescending, includesMissing, evaluate: compileKeyExpression(expression) };
+  return { kind: 'plain', isDescending, includesMissing, evaluate: documentExpression(expression) };
 }
 
 function arrayKey(key: IndexKey, node: AllKeys): ArrayKey {
   const { of, depth } = flattened(node.of);
   const flat = flattenKeysOf(node.of);
-  const evaluate = compileKeyExpression(of);
+  const evaluate = documentExpression(of);
   const tuple = flat === null ? (value: Value) => [value] : (value: Value) => membersOf(value, flat.length);
   return {
     kind: 'array',
     isDistinct: node.isDistinct,
     positions: flat ?? [key],
     evaluate(document) {
-      const value = resolve(evaluate(document));
+      const value = evaluate(document);
       if (value === undefined) return 'missing';
       if (!Array.isArray(value)) return [tuple(value)];
       const elements = depth === 0 ? (value as readonly Value[]) : (value.flat(depth) as readonly Value[]);
@@ -55,12 +55,6 @@ function flattened(of: Expression): { of: Expression; depth: number } {
   return { of: { ...of, value: inner.of }, depth: inner.depth + 1 };
 }
 
-function flattenKeysOf(of: Expression): readonly KeyTerm[] | null {
-  if (of.kind !== 'comprehension') return null;
-  if (of.value.kind === 'flatten keys') return of.value.keys;
-  return of.value.kind === 'all keys' ? flattenKeysOf(of.value.of) : null;
-}
-
 /** An object leaves out what is MISSING, and so keeps it apart from NULL. */
 const objectOf = ({ keys, at }: FlattenKeys): Expression => ({
   kind: 'object',
@@ -72,6 +66,6 @@ const objectOf = ({ keys, at }: FlattenKeys): Expression => ({
 });
 
 function membersOf(value: Value, count: number): Value[] {
-  const object = resolve(value) as Readonly<Record<string, Value>> | undefined | null;
+  const object = value as Readonly<Record<string, Value>> | undefined | null;
   return Array.from({ length: count }, (_, position) => object?.[String(position)]);
 }

@@ -37,8 +37,3 @@ export interface CompiledDefinition {
   /** None for a primary index. At most one is an array key. */
   readonly keys: readonly (PlainKey | ArrayKey)[];
 }
-
-/** How each position of the stored keys is written. */
-export function directionsOf({ keys }: CompiledDefinition): readonly { readonly isDescending: boolean }[] {
-  return keys.flatMap((key) => (key.kind === 'plain' ? [key] : key.positions));
-}

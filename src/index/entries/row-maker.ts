@@ -18,7 +18,7 @@ export class RowMaker {
   /** Where the leading key is MISSING there are rows all the same. */
   private readonly includesMissing: boolean;
   private readonly plain: readonly PlainKey[] | null;
-  /** Documents whose keys are above a limit. */
+  /** Documents whose keys are above a limit, or cannot be evaluated. */
   leftOut = 0;
 
   constructor(definition: CompiledDefinition) {
@@ -33,12 +33,12 @@ export class RowMaker {
   /** None: the document is not in the index. */
   keysOf(document: IndexedDocument, id: Uint8Array): readonly Buffer[] {
     const { condition, keys } = this.definition;
-    if (condition !== null && !condition(document)) return none;
-    if (keys.length === 0) return [primaryKey(id)];
     try {
+      if (condition !== null && !condition(document)) return none;
+      if (keys.length === 0) return [primaryKey(id)];
       return this.plain === null ? this.arrayRows(document) : this.plainRow(this.plain, document);
-    } catch (error) {
-      if (!(error instanceof KeyTooLongError)) throw error;
+    } catch {
+      // Above a limit, or what the language refuses to evaluate: the index is right for all other documents.
       this.leftOut++;
       return none;
     } finally {

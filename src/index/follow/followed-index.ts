@@ -76,8 +76,9 @@ export class FollowedIndex {
     return sum(this.target.map((end, vb) => Math.min(end, at(this.positions.seqno, vb)))) / total;
   }
 
+  /** Seqnos that are asked for before all streams are open may be of a history that has ended. */
   get needsTarget(): boolean {
-    return !this.isBuilt && this.target === null;
+    return !this.isBuilt && this.target === null && this.confirmed.every((isConfirmed) => isConfirmed === 1);
   }
 
   get leftOut(): number {

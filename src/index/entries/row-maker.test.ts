@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { IndexKey } from '#sqlpp/datastore/indexes.ts';
+import type { Value } from '#sqlpp/values/value.ts';
+import { aDefinition } from '../../../test/support/simple-index-language.ts';
+import { KeyReader } from '../keys/key-reader.ts';
+import { compileDefinition } from './compile-definition.ts';
+import type { IndexedDocument } from './compiled-definition.ts';
+import { positionsOf } from './key-positions.ts';
+import { arrayEntriesMax, RowMaker } from './row-maker.ts';
+
+const documentOf = (value: unknown, rest: Partial<IndexedDocument> = {}): IndexedDocument => ({
+  ...{ id: 'd', body: Buffer.from(JSON.stringify(value)), isJson: true, cas: 5n, expiration: 7, flags: 3 },
+  xattr: () => undefined,
+  ...rest,
+});
+
+function rowsOf(
+  keys: readonly (string | Partial<IndexKey>)[],
+  value: unknown,
+  rest: { condition?: string; document?: Partial<IndexedDocument> } = {},
+): Value[][] {
+  const { condition, document } = rest;
+  const definition = aDefinition(keys, condition === undefined ? {} : { condition });
+  const rows = new RowMaker(compileDefinition(definition)).keysOf(
+    documentOf(value, document),
+    Buffer.from('d'),
+  );
+  const positions = positionsOf(definition);
+  return rows.map((row) => {
+    const reader = new KeyReader().reset(row);
+    return positions.map(({ isDescending }) => reader.read(isDescending));
+  });
+}
+
+const array = (expression: string, rest: Partial<IndexKey> = {}): Partial<IndexKey> => ({
+  ...{ expression, array: expression.startsWith('(all') ? 'all' : 'distinct' },
+  ...rest,
+});
+
+test('keys are fields, functions, metadata and attributes of the document', () => {
+  const value = { a: { b: [1, { c: 'X' }] }, n: 2 ** 53 };
+  assert.deepEqual(rowsOf(['`a`.`b`[1].`c`', '`n` + 1'], value), [['X', 9007199254740993n]]);
+  assert.deepEqual(rowsOf(['lower((`a`.`b`[1]).`c`)', '(meta().`id`)', 'meta().`expiration`'], value), [
+    ['x', 'd', 7],
+  ]);
+  assert.deepEqual(rowsOf(['self'], { z: 1, y: 2 }).length, 1);
+  const document = { xattr: (name: string) => (name === 'x' ? Buffer.from('{"y":[1]}') : undefined) };
+  assert.deepEqual(rowsOf(['meta().`xattrs`.`x`.`y`'], {}, { document }), [[[1]]]);
+});
+
+test('a document whose leading key is MISSING has no row, unless the key includes MISSING', () => {
+  assert.deepEqual(rowsOf(['`a`', '`b`'], { b: 1 }), []);
+  assert.deepEqual(rowsOf(['`a`', '`b`'], { a: null }), [[null, undefined]]);
+  assert.deepEqual(rowsOf([{ expression: '`a`', includesMissing: true }, '`b`'], { b: 1 }), [[undefined, 1]]);
+});
+
+test('a partial index has documents whose condition is true', () => {
+  assert.equal(rowsOf(['`a`'], { a: 1, t: 'x' }, { condition: '`t` = "x"' }).length, 1);
+  assert.equal(rowsOf(['`a`'], { a: 1 }, { condition: '`t` = "x"' }).length, 0);
+});
+
+test('what is not JSON has metadata only', () => {
+  const document = { isJson: false, body: Buffer.from([0xff]) };
+  assert.deepEqual(rowsOf(['meta().`id`', '`a`'], null, { document }), [['d', undefined]]);
+  assert.deepEqual(rowsOf(['`a`'], null, { document }), []);
+});
+
+test('array keys have a row for each element', () => {
+  const each = '(distinct (array `v` for `v` in `t` end))';
+  assert.deepEqual(rowsOf([array(each)], { t: [2, 1, 2] }), [[2], [1]]);
+  assert.deepEqual(rowsOf([array('(all `t`)')], { t: [2, 1, 2] }), [[2], [1], [2]]);
+  assert.deepEqual(
+    rowsOf([array('(distinct (array `v`.`x` for `v` in `t` when `v`.`y` > 1 end))')], {
+      t: [{ x: 1, y: 1 }, { x: 2, y: 2 }, { y: 3 }],
+    }),
+    [[2]],
+  );
+  assert.deepEqual(rowsOf([array(each)], { t: [] }), []);
+  assert.deepEqual(rowsOf([array(each)], {}), []);
+  assert.deepEqual(
+    rowsOf(['`n`', array(each), { expression: '`m`', isDescending: true }], { n: 1, m: 2, t: [3, 4] }),
+    [
+      [1, 3, 2],
+      [1, 4, 2],
+    ],
+  );
+  assert.deepEqual(rowsOf(['`n`', array(each)], { n: 1, t: [] }), [[1, undefined]]);
+});
+
+test('arrays within arrays are one, and FLATTEN_KEYS has a position for each of its keys', () => {
+  const nested = '(distinct (array (distinct (array `w` for `w` in `v`.`l` end)) for `v` in `t` end))';
+  assert.deepEqual(rowsOf([array(nested)], { t: [{ l: [1, 2] }, { l: [2, 3] }, {}] }), [[1], [2], [3]]);
+  const flat = '(distinct (array flatten_keys(`v`.`a`, `v`.`b` desc) for `v` in `t` end))';
+  assert.deepEqual(rowsOf([array(flat), '`n`'], { n: 9, t: [{ a: 1, b: 'x' }, { a: 1 }, { b: 2 }] }), [
+    [1, 'x', 9],
+    [1, undefined, 9],
+  ]);
+});
+
+test('what is above a limit is left out and counted', () => {
+  const maker = new RowMaker(compileDefinition(aDefinition(['`a`'])));
+  assert.deepEqual(maker.keysOf(documentOf({ a: 'x'.repeat(40_000) }), Buffer.from('d')), []);
+  assert.equal(maker.leftOut, 1);
+  assert.equal(maker.keysOf(documentOf({ a: 'x' }), Buffer.from('d')).length, 1);
+  const arrays = new RowMaker(compileDefinition(aDefinition([array('(all `t`)')])));
+  const long = documentOf({ t: Array.from({ length: arrayEntriesMax + 1 }, () => 0) });
+  assert.deepEqual(arrays.keysOf(long, Buffer.from('d')), []);
+  assert.equal(arrays.leftOut, 1);
+});
