@@ -7,7 +7,8 @@ import { Turns } from '../src/auth/turns.ts';
 import { noTraffic } from '../src/kv/activity.ts';
 import { Bucket } from '../src/kv/bucket/bucket.ts';
 import { handlers } from '../src/kv/commands/index.ts';
-import { Connection } from '../src/kv/connection/connection.ts';
+import { Connection, connectionLimits } from '../src/kv/connection/connection.ts';
+import { InputBudget } from '../src/kv/connection/input-budget.ts';
 import { Dispatcher } from '../src/kv/dispatch/dispatcher.ts';
 import { HeavyQueue } from '../src/kv/heavy/heavy-queue.ts';
 import { inlineHeavy } from '../src/kv/heavy/inline.ts';
@@ -58,6 +59,7 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
   const host = {
     dispatcher: new Dispatcher(environment, output, handlers),
     output,
+    input: new InputBudget(connectionLimits.input),
     traffic: noTraffic(),
     tick,
     nowMs: () => realClock.monotonicMs(),
@@ -68,6 +70,7 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
   const transport = {
     write: () => true,
     unsentBytes: 0,
+    known: nothing,
     pause: nothing,
     resume: nothing,
     end: nothing,

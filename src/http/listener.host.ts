@@ -5,6 +5,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import { assert } from '#base/assert.ts';
 import type { ClientGate } from '#ports/client-gate.ts';
 import type { Clock } from '#ports/clock.ts';
+import { handleShares } from '#ports/handles.ts';
+import { handshakeMs, Strangers } from '#ports/strangers.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { PeerCertificates } from './peer-certificates.host.ts';
 
@@ -14,7 +16,8 @@ const limits = {
   headersTimeoutMs: 30_000,
   requestTimeoutMs: 300_000,
   idleTimeoutMs: 300_000,
-  connections: 8192,
+  /** Connections from one address of clients that have not logged in. */
+  strangersPerSource: 512,
   /** For the rest of an answer, once the client has closed its side. */
   lingerMs: 5_000,
   /** After so much silence the operating system asks whether the client is still there. */
@@ -27,6 +30,8 @@ export interface ListenOptions {
   tls?: TlsSpec;
   /** Absent: everybody may connect. */
   gate?: ClientGate;
+  /** Absent: those of all REST ports. */
+  strangers?: Strangers;
 }
 
 export interface Listener {
@@ -71,17 +76,37 @@ export async function openListener(handler: RequestListener, options: ListenOpti
   };
 }
 
-function makeServer(handler: RequestListener, { tls, gate }: ListenOptions): Server | TlsServer {
+function makeServer(
+  handler: RequestListener,
+  { tls, gate, strangers = restStrangers }: ListenOptions,
+): Server | TlsServer {
   const server = tls ? tlsServer(handler, tls) : createServer(serverOptions, handler);
-  server.maxConnections = limits.connections;
+  server.maxConnections = connectionsMax;
+  const enter = tls
+    ? guardHandshakes(server as TlsServer, strangers)
+    : (socket: Socket) => strangers.enter(socket);
   server.maxHeadersCount = limits.headerCount;
   server.on('clientError', answerBroken);
   server.on('connection', (socket: Socket) => {
-    if (gate === undefined || gate.pass(socket)) socket.once('end', () => hangUpSoon(socket));
+    if (gate !== undefined && !gate.pass(socket)) return;
+    if (enter(socket)) socket.once('end', () => hangUpSoon(socket));
   });
   server.on('request', (_, response) => response.once('close', () => hangUpIfStopping(server)));
   return server;
 }
+
+/** Answers what lets an accepted socket in. */
+function guardHandshakes(server: TlsServer, strangers: Strangers): (socket: Socket) => boolean {
+  server.prependListener('secureConnection', (socket) => strangers.handshaken(socket));
+  return (socket) => strangers.enterHandshake(socket);
+}
+
+const connectionsMax = handleShares().rest;
+/** Clients that have not logged in, on all REST ports: half of the connections are for the others, administrators among them. */
+const restStrangers = new Strangers(() => ({
+  total: Math.floor(connectionsMax / 2),
+  perSource: Math.min(limits.strangersPerSource, Math.floor(connectionsMax / 4)),
+}));
 
 const serverOptions = {
   maxHeaderSize: limits.headerBytes,
@@ -94,7 +119,7 @@ const serverOptions = {
 };
 
 const tlsServer = (handler: RequestListener, tls: TlsSpec): TlsServer =>
-  createTlsServer({ ...serverOptions, ...secureContextOptions(tls) }, handler);
+  createTlsServer({ ...serverOptions, handshakeTimeout: handshakeMs, ...secureContextOptions(tls) }, handler);
 
 function listen(server: Server | TlsServer, options: { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {

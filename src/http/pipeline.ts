@@ -9,6 +9,7 @@ import type { BoundRoute, Context, Form, Input, Reply, RouteDefinition } from '#
 import { reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { isKnown } from '#ports/strangers.ts';
 import { AccessGate, type Verdict } from './access.ts';
 import type { Audit } from './audit.ts';
 import { ClientGone, readBody } from './body.ts';
@@ -199,6 +200,7 @@ export class Pipeline {
     );
     exchange.caller = verdict.caller;
     exchange.user = verdict.caller?.identity.name ?? '';
+    if (verdict.caller) isKnown(request.socket);
     if (verdict.kind !== 'passed') this.#tellRefused(exchange, route, verdict, credentials);
     if (verdict.kind === 'unauthenticated') return null;
     if (verdict.kind === 'forbidden') throw refuse.forbidden([verdict.permission]);

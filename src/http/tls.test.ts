@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect as connectPlain } from 'node:net';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
 import { bind, defineRoute, reply } from '#contract/route.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
+import { Strangers } from '#ports/strangers.ts';
 import type { TlsSpec } from '#ports/tls.ts';
 import { makeCertificate } from '../../test/support/certificate.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { eventually } from '../../test/support/node-process.ts';
+import { openListener } from './listener.host.ts';
 import { createHttpServer } from './server.ts';
 
 const aCertificate = async (): Promise<TlsSpec> => ({
@@ -75,4 +82,25 @@ test('serves plain and TLS side by side, and takes a new certificate without a r
   assert.notEqual((await get(secure.port, 'TLSv1.3')).peer, first.peer);
   const plain = await server.listen({ host: '127.0.0.1', port: 0 });
   assert.notEqual(plain.port, secure.port);
+});
+
+test('a connection of TLS that says nothing is closed after half a minute', async (t) => {
+  const clock = new ManualClock();
+  const strangers = new Strangers(() => ({ perSource: 9, total: 9 }), clock);
+  const handler = (_request: unknown, response: ServerResponse) => response.end('here');
+  const listener = await openListener(handler, {
+    host: '127.0.0.1',
+    port: 0,
+    tls: await aCertificate(),
+    strangers,
+  });
+  t.after(() => listener.close(realClock, 0));
+  const silent = connectPlain(listener.port, '127.0.0.1').on('error', () => {});
+  silent.resume();
+  await eventually(async () => assert.equal(strangers.total, 1));
+  assert.equal((await get(listener.port, 'TLSv1.3')).body.endsWith('here'), true);
+  await eventually(async () => assert.equal(strangers.total, 1));
+  clock.advance(30_000);
+  await once(silent, 'close');
+  await eventually(async () => assert.equal(strangers.total, 0));
 });

@@ -6,8 +6,10 @@ import type { z } from 'zod';
 import { plainAddress } from '#base/address.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import type { ApiDocument } from '#contract/api-document.ts';
+import { handleShares } from '#ports/handles.ts';
 import type { Log } from '#ports/log.ts';
 import type { SpareRoom } from '#ports/spare-room.ts';
+import { isKnown, Strangers } from '#ports/strangers.ts';
 import type { Authenticated } from '../access/authenticator.ts';
 import type { Caller } from '../access/caller.ts';
 import type { Subject, SubjectKind } from '../access/subjects.ts';
@@ -26,6 +28,10 @@ const timeoutCheckMs = 1_000;
 /** An encoded name of 128 characters, each of up to twelve. */
 const paramLengthMax = 2_048;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Connections of clients that have sent no valid credentials. */
+const restMax = handleShares().rest;
+const strangers = new Strangers(() => ({ perSource: 512, total: restMax / 2 }));
 
 export interface ApiOptions {
   operations: readonly BoundOperation[];
@@ -61,6 +67,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   });
   refusals.watch(app.server);
   refuseExpectations(app.server);
+  app.server.on('connection', (socket) => strangers.enter(socket));
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     needHost(raw);
     done();
@@ -104,6 +111,7 @@ function addRoute(
   // What is kept was answered to somebody who may do and see the same.
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     request.by = await authenticate(request);
+    isKnown(request.raw.socket);
     const text = operation.fromStore && kept.find(questionOf(request));
     if (text !== undefined) return sendJson(reply, text);
     needRole(operation, request.by.caller);

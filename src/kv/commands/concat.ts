@@ -65,6 +65,9 @@ function compose(request: Request, view: ItemView, isBehind: boolean): Status | 
   const bytes = oldBytes + addedBytes;
   if (bytes > bodyBytesLimit) return Status.tooBig;
   const isHeavy = bytes > heavyBytes;
+  const user = request.session.user?.spec.name ?? '';
+  if (isHeavy && !request.environment.heavy.hasRoom(user, bytes))
+    return request.refuse(Status.temporaryFailure, 'Too much work on large documents waits');
   const body = isHeavy ? Buffer.from(new SharedArrayBuffer(bytes)) : request.scratch.room(bytes);
   value.buffer.copy(body, isBehind ? 0 : addedBytes, start, value.end);
   added.buffer.copy(body, isBehind ? oldBytes : 0, added.start, added.end);

@@ -69,7 +69,14 @@ const workOf = (value: Buffer, specs: SubdocRequest['specs']): number =>
   value.length * specs.length + specs.reduce((sum, spec) => sum + spec.value.length, 0);
 
 /** Has the request worked on elsewhere, with a copy of the document as it is now. */
-export function workElsewhere(request: Request, kind: SubdocJob['kind'], found: SubdocDocument): Outcome {
+export function workElsewhere(
+  request: Request,
+  kind: SubdocJob['kind'],
+  found: SubdocDocument,
+): Outcome | Status {
+  const user = request.session.user?.spec.name ?? '';
+  if (!request.environment.heavy.hasRoom(user, found.value.length))
+    return request.refuse(Status.temporaryFailure, 'Too much work on large documents waits');
   const { frame, view } = request;
   const { opcode, start } = frame;
   const [extrasStart, keyStart] = [frame.extrasStart - start, frame.keyStart - start];

@@ -91,7 +91,7 @@ function execute(
   request: Request,
   decoded: SubdocRequest,
   document: SubdocDocument,
-): MutationOutcome | Outcome {
+): MutationOutcome | Outcome | Status {
   const { counters, heavy, view } = request;
   if (!isHeavy(request, document, decoded)) return executeMutation(document, decoded, contextOf(request));
   const now = document.exists ? view : { casHi: 0, casLo: 0 };

@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import { realClock } from '#ports/clock.ts';
 import { encodeRequest } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
-import { startService } from '../../../test/support/data-service.ts';
+import { aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { eventually } from '../../../test/support/node-process.ts';
 import { connectionLimits } from './connection.ts';
 
 const set = (value: Buffer, opaque = 0) => ({
@@ -138,4 +139,41 @@ test('a client that sends many requests at once has them run in several turns, i
   client.send(...Array.from({ length: count }, (_, opaque) => ({ ...get, opaque })));
   for (let opaque = 0; opaque < count; opaque++) assert.equal((await client.next())?.opaque, opaque);
   assert.ok(turns - before >= 8, `only ${turns - before} turns`);
+});
+
+const twoUsers = aDesired({ users: [aUser('admin', 'password'), aUser('other', 'password')] });
+const mebibyte = 1024 * 1024;
+const large = encodeRequest(set(Buffer.alloc(8 * mebibyte)));
+
+test('large requests of a user that arrive in part wait for each other, those of others do not', async () => {
+  await using service = await startService(twoUsers, {
+    input: { perUser: 10 * mebibyte, total: 20 * mebibyte },
+  });
+  const clients = await Promise.all(Array.from({ length: 3 }, () => service.ready()));
+  const other = await service.ready({ user: 'other' });
+  for (const { socket } of clients) socket.write(large.subarray(0, mebibyte));
+  other.socket.write(large);
+  assert.equal((await other.next())?.status, 0);
+  for (const { socket } of clients) socket.write(large.subarray(mebibyte));
+  for (const client of clients) assert.equal((await client.next())?.status, 0);
+});
+
+test('a large request for which there is no room is not read, and one that takes too long ends', async () => {
+  const clock = new ManualClock();
+  const input = { perUser: 10 * mebibyte, total: 20 * mebibyte };
+  await using service = await startService(undefined, { clock, input });
+  const [first, second] = [await service.ready(), await service.ready()];
+  first.socket.write(large.subarray(0, mebibyte));
+  await eventually(async () => assert.ok((await service.service.report()).traffic.readBytes > mebibyte));
+  second.socket.write(large);
+  let isOver = false;
+  const ended = Promise.all([first.next(), second.next()]).finally(() => (isOver = true));
+  while (!isOver) {
+    clock.advance(5_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.deepEqual(await ended, [null, null]);
+  const third = await service.ready();
+  third.socket.write(large);
+  assert.equal((await third.next())?.status, 0, 'their room is free again');
 });

@@ -11,11 +11,18 @@ import type { Directory, UserEntry } from '../served/directory.ts';
 import { HeldReply, type ReplyHolder } from '../served/held-reply.ts';
 import type { Answerable, Client, Streamer } from '../session/client.ts';
 import { Session } from '../session/session.ts';
+import type { InputBudget, Waiting } from './input-budget.ts';
 import type { Transport } from './transport.ts';
 
 export const connectionLimits = {
   /** A frame of a client who has not said who it is. */
   strangerFrameBytes: 64 * 1024,
+  /** Frames above this size need room for all of them before they are read. */
+  largeFrameBytes: 64 * 1024,
+  /** For all large frames that are arriving or being worked on. */
+  input: { perUser: 128 * 1024 * 1024, total: 512 * 1024 * 1024 },
+  /** For one frame to arrive, and to wait for room. */
+  frameMs: 120_000,
   /** Replies are sent once they come to this. */
   flushBytes: 256 * 1024,
   /** Above this many unsent bytes a client is not read from. */
@@ -33,6 +40,7 @@ export const connectionLimits = {
 
 /** What a connection needs of the thread it lives on. */
 export interface ConnectionHost {
+  readonly input: InputBudget;
   readonly dispatcher: Dispatcher;
   readonly output: Output;
   readonly traffic: TrafficFigures;
@@ -50,7 +58,7 @@ const requestWork = 128;
 /** One frame in hand at a time, whatever the connection. */
 const frame = emptyFrame();
 
-export class Connection implements Client, ReplyHolder {
+export class Connection implements Client, ReplyHolder, Waiting {
   readonly session = new Session();
   readonly peer: string;
   streamer: Streamer | null = null;
@@ -63,6 +71,14 @@ export class Connection implements Client, ReplyHolder {
   private readonly ready: HeldReply[] = [];
   readonly openedMs: number;
   private waiting = false;
+  /** There is no room for the frame that is arriving. */
+  private isStarved = false;
+  /** Room that was taken for it, and for frames that are worked on elsewhere; by whom. */
+  private roomBytes = 0;
+  private workedBytes = 0;
+  private roomOwner = '';
+  /** When the frame in part began to arrive, or to wait; below zero when there is none. */
+  private partSinceMs = -1;
   /** Its turn is over; the next one begins by itself. */
   private isPausing = false;
   private stalledAtMs = -1;
@@ -120,6 +136,7 @@ export class Connection implements Client, ReplyHolder {
     for (const held of this.ready.splice(0)) this.finish(held);
     this.waiting = false;
     this.isPausing = false;
+    this.isStarved = false;
     this.proceed();
   }
 
@@ -146,6 +163,7 @@ export class Connection implements Client, ReplyHolder {
 
   trust(isTrusted: boolean): void {
     this.reader.bytesMax = isTrusted ? frameBytesMax : connectionLimits.strangerFrameBytes;
+    if (isTrusted) this.transport.known();
   }
 
   get unsentBytes(): number {
@@ -167,11 +185,12 @@ export class Connection implements Client, ReplyHolder {
 
   /** Hangs up on clients that keep us waiting, and on those that ask for nothing for so long (0: never). */
   sweep(nowMs: number, idleMs = 0): void {
-    const { lingerMs, stalledMs, authenticationMs } = connectionLimits;
+    const { authenticationMs, frameMs, lingerMs, stalledMs } = connectionLimits;
     const isLingering = this.closingAtMs >= 0 && nowMs - this.closingAtMs > lingerMs;
     const isStalled = this.stalledAtMs >= 0 && nowMs - this.stalledAtMs > stalledMs;
     const isStranger = this.session.user === null && nowMs - this.openedMs > authenticationMs;
-    if (isLingering || isStalled || isStranger) this.transport.destroy();
+    const isSlow = this.partSinceMs >= 0 && nowMs - this.partSinceMs > frameMs;
+    if (isLingering || isStalled || isStranger || isSlow) this.transport.destroy();
     else if (this.isIdle(nowMs, idleMs)) this.hangUp();
   }
 
@@ -196,6 +215,9 @@ export class Connection implements Client, ReplyHolder {
   /** The socket is gone. */
   gone(): void {
     this.closed = true;
+    this.host.input.forget(this);
+    this.giveBack('roomBytes');
+    this.giveBack('workedBytes');
     this.streamer?.gone();
     this.host.forget(this);
   }
@@ -204,6 +226,7 @@ export class Connection implements Client, ReplyHolder {
   private finish(held: HeldReply): void {
     const { dispatcher, output } = this.host;
     this.heldCount--;
+    if (held.heavy !== null && this.workedBytes > 0) this.giveBack('workedBytes');
     if (held.ordered) this.orderedCount--;
     if (this.closingAtMs >= 0) return;
     const runsAgain = held.frame.length > 0 && held.status === Status.success;
@@ -215,7 +238,7 @@ export class Connection implements Client, ReplyHolder {
   }
 
   private get isBlocked(): boolean {
-    return this.waiting || this.isPausing || this.stalledAtMs >= 0;
+    return this.waiting || this.isPausing || this.isStarved || this.stalledAtMs >= 0;
   }
 
   private proceed(): void {
@@ -243,7 +266,10 @@ export class Connection implements Client, ReplyHolder {
         }
       }
       const result = reader.next(frame);
-      if (result === FrameResult.needMore) break;
+      if (result === FrameResult.needMore) {
+        if (frame.needed > connectionLimits.largeFrameBytes) this.makeRoom(frame.needed);
+        break;
+      }
       if (result !== FrameResult.whole) {
         dispatcher.refuse(this, frame);
         this.hangUp();
@@ -251,8 +277,10 @@ export class Connection implements Client, ReplyHolder {
       }
       const before = output.end;
       request.workBytes = 0;
+      const heavyBefore = this.heavyCount;
       const verdict = dispatcher.run(this, frame);
       workBytes += requestWork + frame.needed + output.end - before + request.workBytes;
+      if (this.roomBytes > 0 && verdict !== Verdict.wait) this.leaveRoom(heavyBefore);
       if (verdict === Verdict.wait) {
         reader.unread(frame);
         this.waiting = true;
@@ -263,8 +291,44 @@ export class Connection implements Client, ReplyHolder {
       if (output.end > connectionLimits.flushBytes) this.flush();
     }
     reader.keep();
+    this.notePart();
     this.flush();
     if (this.isBlocked) this.transport.pause();
+  }
+
+  roomCame(): void {
+    this.host.wake(this);
+  }
+
+  /** Has the frame that is arriving wait, unread, until there is room for all of it. */
+  private makeRoom(bytes: number): void {
+    if (this.roomBytes > 0) return;
+    const user = this.session.user?.spec.name ?? '';
+    if (this.host.input.take(user, bytes, this)) {
+      this.roomBytes = bytes;
+      this.roomOwner = user;
+      this.partSinceMs = -1;
+    } else this.isStarved = true;
+  }
+
+  /** The large frame has been run; where it is worked on elsewhere its memory stays. */
+  private leaveRoom(heavyBefore: number): void {
+    if (this.heavyCount <= heavyBefore) this.giveBack('roomBytes');
+    else {
+      this.workedBytes += this.roomBytes;
+      this.roomBytes = 0;
+    }
+  }
+
+  private giveBack(of: 'roomBytes' | 'workedBytes'): void {
+    const bytes = this[of];
+    this[of] = 0;
+    if (bytes > 0) this.host.input.give(this.roomOwner, bytes);
+  }
+
+  private notePart(): void {
+    if (this.reader.keptBytes === 0 || this.waiting || this.isPausing) this.partSinceMs = -1;
+    else if (this.partSinceMs < 0) this.partSinceMs = this.host.nowMs();
   }
 
   private flush(): void {

@@ -8,6 +8,8 @@ export interface Transport {
   write(bytes: Buffer, length: number): boolean;
   /** Bytes not yet handed to the operating system. */
   readonly unsentBytes: number;
+  /** The client has shown who it is. */
+  known(): void;
   /** Stops and starts reading. */
   pause(): void;
   resume(): void;

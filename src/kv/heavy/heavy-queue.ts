@@ -9,6 +9,12 @@ export interface HeavyPerformer {
   stop(): Promise<void>;
 }
 
+/** Of copies of documents, and values, that wait for their turn. */
+const bytesMax = { perUser: 128 * 1024 * 1024, total: 512 * 1024 * 1024 };
+
+const bytesOf = (job: HeavyJob): number =>
+  job.kind === 'judge' ? job.bytes.length : job.document.value.length;
+
 interface Waiting {
   readonly owner: HeavyOwner;
   readonly job: HeavyJob;
@@ -19,14 +25,23 @@ export class HeavyQueue implements HeavyWork {
   private readonly performer: HeavyPerformer;
   /** In the order of their turns. */
   private readonly byUser = new Map<string, Waiting[]>();
+  private readonly bytesByUser = new Map<string, number>();
+  private bytes = 0;
   private isBusy = false;
 
   constructor(performer: HeavyPerformer) {
     this.performer = performer;
   }
 
+  hasRoom(user: string, bytes: number): boolean {
+    return (
+      (this.bytesByUser.get(user) ?? 0) + bytes <= bytesMax.perUser && this.bytes + bytes <= bytesMax.total
+    );
+  }
+
   run(owner: HeavyOwner, job: HeavyJob): Promise<HeavyResult> {
     const answer = deferred<HeavyResult>();
+    this.count(owner.user, bytesOf(job));
     const own = this.byUser.get(owner.user) ?? [];
     own.push({ owner, job, answer });
     this.byUser.set(owner.user, own);
@@ -42,10 +57,18 @@ export class HeavyQueue implements HeavyWork {
     if (this.isBusy) return;
     this.isBusy = true;
     for (let next = this.take(); next !== null; next = this.take()) {
-      const { answer, job } = next;
+      const { answer, job, owner } = next;
       await this.performer.perform(job).then(answer.resolve, answer.reject);
+      this.count(owner.user, -bytesOf(job));
     }
     this.isBusy = false;
+  }
+
+  private count(user: string, bytes: number): void {
+    this.bytes += bytes;
+    const own = (this.bytesByUser.get(user) ?? 0) + bytes;
+    if (own > 0) this.bytesByUser.set(user, own);
+    else this.bytesByUser.delete(user);
   }
 
   private take(): Waiting | null {
@@ -55,6 +78,7 @@ export class HeavyQueue implements HeavyWork {
       if (own.length > 0) this.byUser.set(user, own);
       if (next === undefined) continue;
       if (!next.owner.isGone()) return next;
+      this.count(user, -bytesOf(next.job));
       next.answer.reject(new Error('nobody waits for it'));
     }
     return null;

@@ -37,6 +37,8 @@ export interface HeavyOwner {
 }
 
 export interface HeavyWork {
+  /** Whether the user may add so much to what waits. */
+  hasRoom(user: string, bytes: number): boolean;
   run(owner: HeavyOwner, job: HeavyJob): Promise<HeavyResult>;
   stop(): Promise<void>;
 }

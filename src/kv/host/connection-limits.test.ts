@@ -91,3 +91,42 @@ it('connections are logged as they come and go where that is asked for', async (
     ),
   );
 });
+
+describe('clients that have not logged in', () => {
+  const handles = { data: 16, rest: 16 };
+
+  it('leave half of the connections, and most of those of their address, to others', async () => {
+    await using started = await startService(undefined, { handles });
+    const strangers = await Promise.all(Array.from({ length: 4 }, () => started.connect()));
+    for (const stranger of strangers) await stranger.ask(noop);
+    const fifth = connect(started.port, '127.0.0.1').on('error', () => {});
+    fifth.resume();
+    await once(fifth, 'close');
+    const other = connect({ port: started.port, host: '127.0.0.1', localAddress: '127.0.0.9' });
+    await once(other, 'connect');
+    await strangers[0]!.plain('admin', 'password');
+    const sixth = await started.connect();
+    assert.equal((await sixth.ask(noop)).status, 0, 'one that logged in is none of them');
+    other.destroy();
+  });
+
+  it('are counted again when a connection closes', async () => {
+    await using started = await startService(undefined, { handles });
+    for (let round = 0; round < 10; round++) {
+      const stranger = await started.connect();
+      await stranger.ask(noop);
+      stranger.close();
+      await eventually(async () => assert.equal((await started.service.report()).connections, 0));
+    }
+  });
+
+  it('do not take more connections than there are handles for', async () => {
+    await using started = await startService(undefined, { handles: { data: 2, rest: 16 } });
+    const first = await started.ready();
+    const second = await started.ready();
+    const third = connect(started.port, '127.0.0.1').on('error', () => {});
+    third.resume();
+    await once(third, 'close');
+    for (const client of [first, second]) assert.equal((await client.ask(noop)).status, 0);
+  });
+});

@@ -6,8 +6,10 @@ import { Turns } from '#auth/turns.ts';
 import { deferred } from '#base/deferred.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import type { Clock } from '#ports/clock.ts';
+import { type HandleShares, handleShares } from '#ports/handles.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
+import { type StrangerLimits, Strangers } from '#ports/strangers.ts';
 import { frameBytesMax } from '#wire/frame.ts';
 import { Output } from '#wire/output.ts';
 import type { Status } from '#wire/status.ts';
@@ -27,7 +29,8 @@ import type {
 import { expiryPagerSecondsDefault } from '../bucket/expiry-pager.ts';
 import type { FoundKey } from '../bucket/random-search.ts';
 import { handlers } from '../commands/index.ts';
-import type { ConnectionHost } from '../connection/connection.ts';
+import { type ConnectionHost, connectionLimits } from '../connection/connection.ts';
+import { InputBudget, type InputLimits } from '../connection/input-budget.ts';
 import type { DiskEngine } from '../data/disk-engine.ts';
 import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { type HeavyPerformer, HeavyQueue } from '../heavy/heavy-queue.ts';
@@ -51,6 +54,10 @@ export interface DataServiceOptions {
   loginRefused?: (login: RefusedLogin) => void;
   /** Asks who knows external users; the answer comes as `externalVerdict`. Without it none of them has a password. */
   askExternal?: (login: ExternalLogin) => void;
+  /** For large requests that are arriving. */
+  input?: InputLimits;
+  /** Of the process; asked of the system when left out. */
+  handles?: HandleShares;
   /** Stands above the wanted state's. */
   connectionsMax?: number;
   withoutSharedBuffer?: boolean;
@@ -59,6 +66,10 @@ export interface DataServiceOptions {
   /** More than one client is there: not only the node's own check at its start. */
   clientsCome?: () => void;
 }
+
+/** Clients of one address that have not logged in. */
+const strangersPerSource = 1024;
+const strangersLeast = 4;
 
 /** Small buckets are ready by then; large ones go on warming up while the next order is followed. */
 const startPatienceMs = 2_000;
@@ -76,6 +87,7 @@ export class DataService implements KvAdmin {
   private expiryPagerSeconds = expiryPagerSecondsDefault;
   private readonly traffic = noTraffic();
   private readonly heavy: HeavyQueue;
+  private readonly handles: HandleShares;
   private threads = diskThreads(freshThreads, 1);
   private readonly externalLogins: ExternalLogins;
   private stopping = false;
@@ -84,6 +96,7 @@ export class DataService implements KvAdmin {
 
   constructor(options: DataServiceOptions) {
     this.options = options;
+    this.handles = options.handles ?? handleShares();
     this.heavy = new HeavyQueue(options.heavy ?? inlineHeavy(options.clock));
     this.externalLogins = new ExternalLogins(options.askExternal ?? null);
     const { clientsCome, clock, log } = options;
@@ -95,6 +108,7 @@ export class DataService implements KvAdmin {
       intake: { connect: (socket, shown) => this.clients.connect(this.connectionHost, socket, shown) },
       connectionsMax: () => this.connectionsMax(),
       connectionCount: () => this.clients.all.size,
+      strangers: new Strangers(() => this.strangerLimits(), clock),
       refused: (socket) => this.clients.refused(socket),
       withoutSharedBuffer: options.withoutSharedBuffer ?? false,
     });
@@ -127,13 +141,15 @@ export class DataService implements KvAdmin {
     this.connectionHost = {
       dispatcher,
       output,
+      input: new InputBudget(this.options.input ?? connectionLimits.input),
       traffic: this.traffic,
       tick: () => this.tick(),
       nowMs: () => clock.monotonicMs(),
       wake: (connection) => this.clients.wake(connection),
       forget: (connection) => this.clients.forget(connection),
     };
-    this.bucketOptions = { clock, random, log, now: this.now, disk, folder: `${options.dataDir}/buckets` };
+    const folder = `${options.dataDir}/buckets`;
+    this.bucketOptions = { clock, random, log, now: this.now, disk, folder, lock: options.lock };
     return await this.listen(options);
   }
 
@@ -207,7 +223,17 @@ export class DataService implements KvAdmin {
   }
 
   private connectionsMax(): number {
-    return this.options.connectionsMax ?? this.clients.limits.connectionsMax;
+    return Math.min(this.options.connectionsMax ?? this.clients.limits.connectionsMax, this.handles.data);
+  }
+
+  /** Half of the connections are for clients that have logged in, unless there may be only a few. */
+  private strangerLimits(): StrangerLimits {
+    const connectionsMax = this.connectionsMax();
+    const total = Math.max(Math.floor(connectionsMax / 2), Math.min(connectionsMax, strangersLeast));
+    return {
+      total,
+      perSource: Math.min(strangersPerSource, Math.max(Math.floor(total / 2), strangersLeast)),
+    };
   }
 
   private limitFigures(): Record<string, number> {

@@ -4,12 +4,12 @@ import { createServer as createTlsServer, type TLSSocket, type Server as TlsServ
 import { loopbackHosts } from '#base/loopback.ts';
 import { askForCertificates, type ClientCertificates, shownCertificate } from '#ports/client-certificate.ts';
 import type { ClientGate } from '#ports/client-gate.ts';
+import { handshakeMs, type Strangers } from '#ports/strangers.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { type Intake, readEvents, readShared } from './socket-transport.host.ts';
 
 const sharedReadBytes = 256 * 1024;
 const keepAliveDelayMs = 30_000;
-const handshakeTimeoutMs = 10_000;
 const backlog = 1024;
 /** For a client that is turned away to close its side; so many may take that time at once. */
 const turnAwayMs = 1_000;
@@ -20,6 +20,8 @@ export interface ListenerOptions {
   gate: ClientGate;
   connectionsMax(): number;
   connectionCount(): number;
+  /** Clients that have not logged in. */
+  strangers: Strangers;
   /** A client was hung up on for want of room. */
   refused?(socket: Socket): void;
   /** Read through public events only. */
@@ -75,6 +77,7 @@ export class Listener {
     const server = createServer({ pauseOnConnect: true, ...socketOptions }, (socket) => {
       if (this.options.gate.refuses(socket)) return;
       if (this.isFull) this.turnAway(socket);
+      else if (!this.options.strangers.enter(socket)) this.options.refused?.(socket);
       else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.intake, null);
       else readShared(socket, server, this.shared, this.options.intake);
     });
@@ -84,8 +87,9 @@ export class Listener {
   /** Listens for TLS connections, which are refused until there is a certificate; answers the port. */
   async listenTls(host: string, port: number): Promise<number> {
     const server = createTlsServer(
-      { handshakeTimeout: handshakeTimeoutMs, ...socketOptions },
+      { handshakeTimeout: handshakeMs, ...socketOptions },
       (socket: TLSSocket) => {
+        this.options.strangers.handshaken(socket);
         // The list may have changed since the handshake began.
         if (this.options.gate.refuses(socket)) return;
         const shown = shownCertificate(socket, this.clients);
@@ -95,7 +99,10 @@ export class Listener {
       },
     );
     // Before the handshake.
-    server.on('connection', (socket: Socket) => void this.options.gate.refuses(socket));
+    server.on('connection', (socket: Socket) => {
+      if (this.options.gate.refuses(socket)) return;
+      if (!this.options.strangers.enterHandshake(socket)) this.options.refused?.(socket);
+    });
     // A failed handshake is the client's affair, and its socket is closed already.
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     this.tlsServer = server;

@@ -3,6 +3,7 @@
 import { writeSync } from 'node:fs';
 import { type Server, Socket } from 'node:net';
 import type { ShownCertificate } from '#ports/client-certificate.ts';
+import { isKnown, sameStranger } from '#ports/strangers.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Transport } from '../connection/transport.ts';
 
@@ -40,6 +41,10 @@ export class SocketTransport implements Transport {
 
   get unsentBytes(): number {
     return this.socket.writableLength;
+  }
+
+  known(): void {
+    isKnown(this.socket);
   }
 
   pause(): void {
@@ -100,6 +105,7 @@ export function readShared(accepted: Socket, server: Server, shared: Buffer, int
   const socket = new Socket(options as unknown as ConstructorParameters<typeof Socket>[0]);
   // The server counts its sockets: the count must go down when this one closes.
   Object.assign(socket, { _server: server, server });
+  sameStranger(accepted, socket);
   connection = watch(socket, intake, null);
   socket.resume();
 }

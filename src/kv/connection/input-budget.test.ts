@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { InputBudget } from './input-budget.ts';
+
+test('users have their own room and a share of all, and hear when some comes', () => {
+  const budget = new InputBudget({ perUser: 10, total: 15 });
+  const heard: string[] = [];
+  const waiting = (name: string) => ({ roomCame: () => void heard.push(name) });
+  assert.ok(budget.take('a', 10, waiting('a1')));
+  assert.ok(!budget.take('a', 1, waiting('a2')));
+  assert.ok(!budget.take('b', 6, waiting('b1')));
+  const gone = waiting('gone');
+  assert.ok(!budget.take('b', 6, gone));
+  budget.forget(gone);
+  assert.ok(budget.take('b', 5, waiting('b2')));
+  assert.deepEqual(heard, []);
+  budget.give('a', 10);
+  assert.deepEqual(heard, ['a2', 'b1']);
+  assert.equal(budget.bytes, 5);
+  assert.ok(budget.take('a', 10, waiting('a3')));
+});
