@@ -28,6 +28,11 @@ import { AlertWatch } from './alerts/alert-watch.ts';
 import { type AlertSink, AlertsService } from './alerts/alerts.service.ts';
 import { AlertsStore } from './alerts/alerts.store.ts';
 import type { Mailer } from './alerts/mailer.ts';
+import { auditRoutes } from './audit/audit.routes.ts';
+import { alertMailed } from './audit/audit-events.ts';
+import type { AuditFile } from './audit/audit-file.ts';
+import { AuditLog } from './audit/audit-log.ts';
+import { freshAuditSettings } from './audit/audit-settings.ts';
 import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
 import { localTimeOfDay } from './auto-compaction/time-of-day.ts';
 import { capiRoutes } from './capi/capi.routes.ts';
@@ -42,6 +47,7 @@ import type { Edition, NodePorts, Vocabulary } from './config/cluster-state.ts';
 import { ClusterView } from './config/cluster-view.ts';
 import { type Product, productOf } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
+import { WatchedSetting } from './config/watched-setting.ts';
 import { Listening } from './encryption/listening.ts';
 import { createEvents, type Events, type OpenJournal } from './events/events.feature.ts';
 import { firstConfiguration, ownEntry } from './first-configuration.ts';
@@ -77,6 +83,8 @@ export interface MachinePorts {
   mailer: (trusted: () => Promise<readonly string[]>) => Mailer;
   /** Asks LDAP servers; trusts, besides what the machine trusts, these authorities. */
   directoryServer: (trusted: () => Promise<readonly string[]>) => DirectoryServer;
+  /** Where the audit log is written. */
+  auditFile: AuditFile;
   /** Where events are kept. */
   journal: OpenJournal;
   ownNames: readonly string[];
@@ -226,9 +234,27 @@ function createFeatures(options: ClusterManagerOptions) {
     tls: security.tlsFor('data'),
   });
   const isUser = (name: string) => users.identities.find(name) !== null;
-  const events = createEvents({ ...options, view, data, isUser, notKept: () => alertWatch.auditFailed() });
+  const auditSettings = new WatchedSetting(store, 'audit', freshAuditSettings);
+  const auditLog = new AuditLog({
+    ...{ ...options, settings: auditSettings, file: options.auditFile },
+    folder: `${options.dataFolder}/logs`,
+    failed: () => alertWatch.auditFailed(),
+  });
+  const events = createEvents({
+    ...options,
+    view,
+    data,
+    isUser,
+    auditLog,
+    notKept: () => alertWatch.auditFailed(),
+  });
   const alerts = new AlertsService({
     ...options,
+    mailed: ({ kind }, recipients) =>
+      auditLog.record(alertMailed, {
+        user: { name: '@ns_server', domain: 'admin' },
+        ...{ from: null, details: { alert: kind, recipients } },
+      }),
     lost: (event, reason) => events.log.record('mail_lost', { kind: event.kind, reason }),
     store: new AlertsStore(new SettingsStore(store), options.secrets),
     mailer: options.mailer(() => certificates.service.trusted()),
@@ -244,7 +270,7 @@ function createFeatures(options: ClusterManagerOptions) {
   });
   return {
     ...{ view, policy, users, ldap, security, clients, listening, data },
-    ...{ events, alerts, alertList, alertWatch },
+    ...{ events, alerts, alertList, alertWatch, auditSettings, auditLog, isUser },
     certificates: { ...certificates, ready: readiness() },
     indexes: new IndexesService({ ...options, view, door: options.indexes ?? noIndexService }),
     product: productOf(options.release, options.edition),
@@ -272,6 +298,13 @@ function restRoutes(options: ClusterManagerOptions, features: Features): BoundRo
     }),
     ...users.routes,
     ...ldapRoutes(features.ldap, options.edition),
+    ...auditRoutes({
+      ...options,
+      ...features,
+      settings: features.auditSettings,
+      log: features.auditLog,
+      file: options.auditFile,
+    }),
     ...passwordPolicyRoutes(policy),
     ...clientAllowlistRoutes({ allowlist: clients, data }),
     ...security.routes,
@@ -294,7 +327,15 @@ function lifecycle(
   const { alerts, alertWatch } = features;
   const { ready } = certificates;
   /** What follows the configuration. */
-  const followers = [users, policy, certificates.clientAuth, security, clients, features.indexes];
+  const followers = [
+    users,
+    policy,
+    certificates.clientAuth,
+    security,
+    clients,
+    features.indexes,
+    features.auditSettings,
+  ];
   return {
     async open() {
       await firstConfiguration(options);
@@ -315,6 +356,7 @@ function lifecycle(
     async stop() {
       alertWatch.stop();
       events.stop();
+      features.auditLog.close();
       compactor.stop();
       await alerts.stop();
       await data.stop();

@@ -12,6 +12,7 @@ import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import type { Mailer } from '../../src/cluster/alerts/mailer.ts';
+import type { AuditFile } from '../../src/cluster/audit/audit-file.ts';
 import type { Inbox, InboxFile } from '../../src/cluster/certificates/inbox.ts';
 import type { Issue, Issued } from '../../src/cluster/certificates/issue.ts';
 import type { PassphraseSources } from '../../src/cluster/certificates/passphrase.ts';
@@ -69,6 +70,7 @@ const noDirectory: DirectoryServer = {
   login: async () => ({ kind: 'failed', reason: 'there is no LDAP server' }),
   reach: async () => 'there is no LDAP server',
 };
+const noAudit: AuditFile = { append: () => {}, problem: async () => null, close: () => {} };
 const noPassphrases: PassphraseSources = {
   run: async () => assert.fail('no script is run'),
   ask: async () => assert.fail('no service is asked'),
@@ -116,6 +118,8 @@ export interface ManagerOptions {
   issue?: Issue;
   /** Default: every mail arrives nowhere. */
   mailer?: Mailer;
+  /** Default: the audit log goes nowhere. */
+  auditFile?: AuditFile;
   /** Default: no LDAP server knows anybody. */
   directoryServer?: DirectoryServer;
   /** Default: events are kept in memory. */
@@ -171,6 +175,7 @@ export async function aManager(options: ManagerOptions = {}) {
     },
     mailer: () => options.mailer ?? { send: async () => ({ sent: true, refused: [], lacking: [] }) },
     directoryServer: () => options.directoryServer ?? noDirectory,
+    auditFile: options.auditFile ?? noAudit,
     inbox: options.inbox ?? emptyInbox,
     passphrases: noPassphrases,
     issue: options.issue ?? (async () => issuedCertificates),

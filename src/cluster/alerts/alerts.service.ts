@@ -24,6 +24,8 @@ export interface AlertsDeps {
   mailer: Mailer;
   /** Told of a mail that will not be sent. */
   lost(event: AlertEvent, reason: string): void;
+  /** Called after each mail that was sent. */
+  mailed?(event: AlertEvent, recipients: readonly string[]): void;
   clock: Clock;
   log: Log;
 }
@@ -93,7 +95,9 @@ export class AlertsService implements AlertSink {
   async #deliver(event: AlertEvent, signal: AbortSignal): Promise<MailOutcome> {
     const settings = await this.#deps.store.read();
     if (!settings.enabled || !settings.alerts.includes(event.kind)) return notWanted;
-    return await this.#deps.mailer.send(settings.server, alertMail(settings, event), signal);
+    const outcome = await this.#deps.mailer.send(settings.server, alertMail(settings, event), signal);
+    if (outcome.sent) this.#deps.mailed?.(event, settings.recipients);
+    return outcome;
   }
 }
 

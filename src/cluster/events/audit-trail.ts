@@ -1,5 +1,7 @@
 // The audit trail: who changed what, from where; who was not let in. What the pipeline tells, as events.
 import type { Audit, ChangeMade, RequestRefused } from '#http/audit.ts';
+import { type AuditEvent, auditEventOf, loginFailed, permissionRefused } from '../audit/audit-events.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
 import { changeByRoute } from './event-kinds.ts';
 import type { EventLog } from './event-log.ts';
 import { redacted } from './redact.ts';
@@ -10,6 +12,8 @@ export interface AuditTrailDeps {
   refusals: Refusals;
   /** Whether anyone has that name. Another may be a password in the wrong field, and is not kept. */
   isUser(name: string): boolean;
+  /** The same for the audit log, when it is on. */
+  auditLog?: Pick<AuditLog, 'record'>;
 }
 
 export class AuditTrail implements Audit {
@@ -27,19 +31,34 @@ export class AuditTrail implements Audit {
       ...(sender && { real_user: sender.name }),
       ...(Object.keys(sent).length > 0 && { sent }),
     });
+    this.#deps.auditLog?.record(auditEventOf(route.id), {
+      user: sender ?? identity,
+      ...(sender && { effective: identity }),
+      from: remoteAddress,
+      details: { operation: route.id, ...(Object.keys(sent).length > 0 && { sent }) },
+    });
   }
 
   /** At the data port. */
   loginRefused({ user, from }: { user: string | null; from: string }): void {
     this.#deps.refusals.note('login_failed', { user, from, service: 'data' });
+    this.#refusedUser(loginFailed, user, from, { service: 'data' });
   }
 
   refused({ reason, user, remoteAddress, route }: RequestRefused): void {
-    const name = reason === 'permission' ? 'permission_refused' : 'login_failed';
-    this.#deps.refusals.note(name, {
-      user: this.#deps.isUser(user) ? user : null,
+    const isPermission = reason === 'permission';
+    const known = this.#deps.isUser(user) ? user : null;
+    this.#deps.refusals.note(isPermission ? 'permission_refused' : 'login_failed', {
+      user: known,
       from: remoteAddress,
       ...{ operation: route.id, method: route.method, path: route.path },
     });
+    const details = { operation: route.id };
+    this.#refusedUser(isPermission ? permissionRefused : loginFailed, known, remoteAddress, details);
+  }
+
+  #refusedUser(event: AuditEvent, name: string | null, from: string, details: Record<string, unknown>): void {
+    const user = { name: name ?? '', domain: name === null ? 'unknown' : 'local' };
+    this.#deps.auditLog?.record(event, { user, from, details });
   }
 }

@@ -27,7 +27,7 @@ export interface Events {
 
 export type EventsOptions = Omit<EventLogDeps, 'journals' | 'node'> &
   Omit<ChronicleDeps, 'events' | 'view'> &
-  Pick<AuditTrailDeps, 'isUser'> & {
+  Pick<AuditTrailDeps, 'isUser' | 'auditLog'> & {
     view: ChronicleDeps['view'] & { self: { otpNode: string; hostname?: string | null } };
     journal: OpenJournal;
   };
@@ -46,7 +46,7 @@ export function createEvents(options: EventsOptions): Events {
   const chronicle = new Chronicle({ ...options, events: log });
   return {
     log,
-    audit: new AuditTrail({ events: log, refusals, isUser: options.isUser }),
+    audit: new AuditTrail({ ...options, events: log, refusals }),
     routes: eventRoutes(log),
     start({ version }) {
       started = true;

@@ -111,6 +111,8 @@ describe('events', () => {
         'alerts.send_test',
         'alerts.test',
         'collections.ensure',
+        'ldap.try_connection',
+        'ldap.try_login',
         'metrics.ranges',
         'users.check_permissions',
       ],

@@ -4,6 +4,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { SmtpMailer } from '../alerts/smtp.adapter.ts';
+import { FolderAudit } from '../audit/audit-file.adapter.ts';
 import { FolderCertificates } from '../certificates/certificate-files.adapter.ts';
 import { issueInProcess } from '../certificates/hosts/issue.host.ts';
 import { RealPassphraseSources } from '../certificates/hosts/passphrase-sources.host.ts';
@@ -33,6 +34,7 @@ export function machinePorts(options: {
     issue: issueInProcess,
     directoryServer: (trusted) => new LdapServer({ trusted }),
     mailer: (trusted) => new SmtpMailer({ trusted }),
+    auditFile: new FolderAudit(() => clock.wallMs()),
     journal: (name, bounds) =>
       new FolderJournal(join(dataFolder, 'events'), name, bounds, (damage) =>
         log.error('events.damaged', { ...damage }),

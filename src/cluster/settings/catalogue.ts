@@ -1,4 +1,5 @@
 // Every setting there is, in the order of the reference page, and what of the answers is no measurement.
+import { auditParameters } from './audit-parameters.ts';
 import { bucketParameters } from './bucket-parameters.ts';
 import { clusterSettings } from './cluster-settings.ts';
 import { ldapParameters } from './ldap-parameters.ts';
@@ -10,6 +11,7 @@ export const catalogue: readonly SettingGroup[] = [
   ...clusterSettings,
   ...securitySettings,
   ...ldapParameters,
+  ...auditParameters,
 ];
 
 /** Fields that published clients look for and that hold a constant here, with what it means. */

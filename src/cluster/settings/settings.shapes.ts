@@ -63,3 +63,11 @@ export const ldapShape = object(
   },
   { cacert: string },
 );
+
+export const auditSettingsShape = object({
+  disabled: array(integer),
+  auditdEnabled: boolean,
+  disabledUsers: array(object(each(string, 'name', 'domain'))),
+  ...each(string, 'uid', 'logPath'),
+  ...each(integer, 'rotateInterval', 'rotateSize'),
+});

@@ -1,0 +1,115 @@
+// The events of the audit log by their published numbers, and the routes whose changes they are.
+
+export interface AuditEvent {
+  readonly id: number;
+  readonly name: string;
+  readonly description: string;
+  /** Ids of routes. */
+  readonly routes: readonly string[];
+  /** Operators may switch it off. */
+  readonly isOptional?: boolean;
+}
+
+const event = (id: number, name: string, description: string, ...routes: string[]): AuditEvent => ({
+  ...{ id, name, description, routes },
+});
+const optional = (id: number, name: string, description: string): AuditEvent => ({
+  ...event(id, name, description),
+  isOptional: true,
+});
+
+export const loginFailed = event(8193, 'login failure', 'Somebody could not log in');
+export const permissionRefused = event(
+  8264,
+  'authentication failure',
+  'Somebody lacked the rights to a request',
+);
+export const alertMailed = optional(8257, 'alert email sent', 'An alert was sent by mail');
+/** Changes that published servers have no number for. */
+export const otherChange = event(8209, 'change cluster settings', 'A setting of the cluster was changed');
+
+const changes: readonly AuditEvent[] = [
+  event(8194, 'delete user', 'A user was deleted', 'users.delete'),
+  event(
+    8195,
+    'user credentials change',
+    'A password was changed',
+    'users.change_password',
+    'users.change_own_password',
+  ),
+  event(8201, 'create bucket', 'A bucket was created', 'buckets.create'),
+  event(8202, 'modify bucket', 'A bucket was changed', 'buckets.edit'),
+  event(8203, 'delete bucket', 'A bucket was deleted', 'buckets.delete'),
+  event(8204, 'flush bucket', 'A bucket was flushed', 'buckets.flush'),
+  event(
+    8206,
+    'disk storage conf',
+    'Folders of the node were set',
+    'provisioning.node_paths',
+    'provisioning.named_node_paths',
+  ),
+  event(8207, 'rename node', 'The node was given a name', 'provisioning.rename'),
+  event(8208, 'setup node services', 'Services of the node were set', 'provisioning.services'),
+  event(8220, 'enable auto failover', 'Settings of auto-failover were changed', 'auto_failover.change'),
+  event(8222, 'reset auto failover count', 'The count of failovers was reset', 'auto_failover.reset'),
+  event(8223, 'enable cluster alerts', 'Settings of alerts were changed', 'alerts.change'),
+  event(
+    8225,
+    'modify compaction settings',
+    'Settings of auto-compaction were changed',
+    'auto_compaction.change',
+  ),
+  event(8226, 'regenerate certificate', 'New certificates were made', 'certificates.regenerate'),
+  event(8228, 'internal settings', 'Internal settings were changed', 'internal_settings.change'),
+  event(
+    8229,
+    'upload cluster ca',
+    'A certificate authority was added',
+    'certificates.upload',
+    'certificates.load_authorities',
+  ),
+  event(
+    8230,
+    'reload node certificate',
+    'A certificate of the node was taken into use',
+    'certificates.reload',
+  ),
+  event(8231, 'modify index storage mode', 'The storage of indexes was set', 'provisioning.indexes'),
+  event(8232, 'set user', 'A user was created or changed', 'users.put'),
+  event(
+    8233,
+    'master password change',
+    'The administrator was set',
+    'provisioning.web',
+    'provisioning.init_cluster',
+  ),
+  event(8235, 'password policy', 'The password policy was changed', 'password_policy.set'),
+  event(8236, 'client cert auth', 'Logins by certificate were set', 'certificates.client_auth'),
+  event(
+    8237,
+    'security settings',
+    'Security settings were changed',
+    'security.set',
+    'security.set_part',
+    'security.set_key',
+  ),
+  event(8240, 'configured audit daemon', 'Settings of the audit log were changed', 'audit.change'),
+  event(8244, 'set user group', 'A group was created or changed', 'groups.put'),
+  event(8245, 'delete user group', 'A group was deleted', 'groups.delete'),
+  event(8246, 'modify ldap settings', 'LDAP settings were changed', 'ldap.change'),
+  event(8259, 'create scope', 'A scope was created', 'collections.add_scope'),
+  event(8260, 'drop scope', 'A scope was dropped', 'collections.drop_scope'),
+  event(8261, 'create collection', 'A collection was created', 'collections.add'),
+  event(8262, 'drop collection', 'A collection was dropped', 'collections.drop'),
+  event(8263, 'set manifest', 'All scopes and collections were replaced', 'collections.replace'),
+  event(8269, 'delete cluster ca', 'A certificate authority was removed', 'certificates.remove_authority'),
+];
+
+export const auditEvents: readonly AuditEvent[] = [
+  ...[loginFailed, permissionRefused, alertMailed, otherChange],
+  ...changes,
+].sort((a, b) => a.id - b.id);
+
+const byRoute = new Map(changes.flatMap((one) => one.routes.map((route) => [route, one] as const)));
+
+export const auditEventOf = (route: string): AuditEvent => byRoute.get(route) ?? otherChange;

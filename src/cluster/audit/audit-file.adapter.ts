@@ -1,0 +1,83 @@
+// The audit log in a folder: `audit.log`, and the files before it under the time when they ended.
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { access, constants, stat } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import type { AuditFile } from './audit-file.ts';
+
+/** Older ones are removed. */
+export const oldFilesMax = 100;
+const current = 'audit.log';
+const oldName = /^audit-\d{4}-\d\d-\d\dT[\d.-]+Z\.log$/;
+
+interface Open {
+  folder: string;
+  fd: number;
+  bytes: number;
+  startedMs: number;
+}
+
+export class FolderAudit implements AuditFile {
+  readonly #wallMs: () => number;
+  #open: Open | null = null;
+
+  constructor(wallMs: () => number) {
+    this.#wallMs = wallMs;
+  }
+
+  append(folder: string, line: string, limits: { rotateSeconds: number; rotateBytes: number }): void {
+    const bytes = Buffer.from(`${line}\n`);
+    if (this.#open?.folder !== folder) this.#openIn(folder);
+    let file = this.#open as Open;
+    const isOld = this.#wallMs() - file.startedMs >= limits.rotateSeconds * 1000;
+    const isLarge = limits.rotateBytes > 0 && file.bytes + bytes.length > limits.rotateBytes;
+    if (file.bytes > 0 && (isOld || isLarge)) file = this.#rotate(file);
+    if (writeSync(file.fd, bytes) < bytes.length) throw new Error('the line was not written whole');
+    file.bytes += bytes.length;
+  }
+
+  async problem(folder: string): Promise<string | null> {
+    if (!isAbsolute(folder)) return 'The value must be a valid directory';
+    try {
+      if (!(await stat(folder)).isDirectory()) return 'The value must be a valid directory';
+      await access(folder, constants.W_OK);
+      return null;
+    } catch {
+      return 'The value must be a valid directory';
+    }
+  }
+
+  close(): void {
+    if (this.#open) closeSync(this.#open.fd);
+    this.#open = null;
+  }
+
+  #openIn(folder: string): Open {
+    this.close();
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const fd = openSync(join(folder, current), 'a', 0o600);
+    const { size, birthtimeMs } = fstatSync(fd);
+    const startedMs = size > 0 ? birthtimeMs : this.#wallMs();
+    this.#open = { folder, fd, bytes: size, startedMs };
+    return this.#open;
+  }
+
+  #rotate({ folder }: Open): Open {
+    this.close();
+    const time = new Date(this.#wallMs()).toISOString().replaceAll(':', '-');
+    renameSync(join(folder, current), join(folder, `audit-${time}.log`));
+    const old = readdirSync(folder)
+      .filter((name) => oldName.test(name))
+      .sort();
+    for (const name of old.slice(0, Math.max(old.length - oldFilesMax, 0))) rmSync(join(folder, name));
+    return this.#openIn(folder);
+  }
+}

@@ -1,0 +1,79 @@
+// Writes the audit log: which events, of whom, in the published form of a line.
+import type { Identity } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { WatchedSetting } from '../config/watched-setting.ts';
+import type { AuditEvent } from './audit-events.ts';
+import type { AuditFile } from './audit-file.ts';
+import type { AuditSettings } from './audit-settings.ts';
+
+export interface AuditLogDeps {
+  settings: Pick<WatchedSetting<AuditSettings>, 'value'>;
+  file: AuditFile;
+  /** Where it is written unless a path is set. */
+  folder: string;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** An event could not be written. */
+  failed: () => void;
+}
+
+export interface Audited {
+  user: Pick<Identity, 'name'> & { readonly domain: string };
+  /** Who the request was made for, where that is somebody else. */
+  effective?: Identity;
+  /** Address of the client; null for what the node did by itself. */
+  from: string | null;
+  details?: Readonly<Record<string, unknown>>;
+}
+
+export class AuditLog {
+  readonly #deps: AuditLogDeps;
+
+  constructor(deps: AuditLogDeps) {
+    this.#deps = deps;
+  }
+
+  get folder(): string {
+    return this.#deps.settings.value.logPath ?? this.#deps.folder;
+  }
+
+  /** Never throws: what happened has happened, whether or not it can be written. */
+  record(event: AuditEvent, audited: Audited): void {
+    const { file, log, failed, settings } = this.#deps;
+    const { auditdEnabled, disabled, disabledUsers, rotateInterval, rotateSize } = settings.value;
+    const { name, domain } = audited.user;
+    if (!auditdEnabled) return;
+    if (event.isOptional && disabled.includes(event.id)) return;
+    if (event.isOptional && disabledUsers.some((user) => user.name === name && user.domain === domain))
+      return;
+    try {
+      const limits = { rotateSeconds: rotateInterval, rotateBytes: rotateSize };
+      file.append(this.folder, JSON.stringify(this.#lineOf(event, audited)), limits);
+    } catch (error) {
+      log.error('audit.not_written', { event: event.id, reason: (error as Error).message });
+      failed();
+    }
+  }
+
+  close(): void {
+    this.#deps.file.close();
+  }
+
+  #lineOf({ id, name, description }: AuditEvent, { user, effective, from, details }: Audited) {
+    return {
+      ...{ description, id, name },
+      ...details,
+      real_userid: { domain: domainShown(user.domain), user: user.name },
+      ...(effective && { effective_userid: { domain: effective.domain, user: effective.name } }),
+      ...(from !== null && { remote: { ip: from } }),
+      timestamp: new Date(this.#deps.clock.wallMs()).toISOString(),
+      uuid: this.#deps.random.uuid(),
+    };
+  }
+}
+
+/** The published name for the administrator's domain. */
+const domainShown = (domain: string): string => (domain === 'admin' ? 'builtin' : domain);

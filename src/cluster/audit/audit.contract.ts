@@ -1,0 +1,103 @@
+// Routes of the audit log's settings and of its events.
+import { integerOf } from '#base/decimal.ts';
+import { type Field, field, filledForm } from '#contract/fields.ts';
+import { shape } from '#contract/json-schema.ts';
+import { type Access, defineRoute } from '#contract/route.ts';
+import { auditSettingsShape } from '../settings/settings.shapes.ts';
+import { type AuditEvent, auditEvents } from './audit-events.ts';
+import type { AuditSettings } from './audit-settings.ts';
+
+const read: Access = { kind: 'permission', permission: 'cluster.admin.security!read' };
+const write: Access = { kind: 'permission', permission: 'cluster.admin.security!write' };
+
+const intervalSeconds = { min: 15 * 60, max: 7 * 86_400 };
+const sizeMax = 500 * 1024 * 1024;
+
+/** The published server has a sentence of its own for the range. */
+function interval(): Field<number | undefined> {
+  const whole = field
+    .integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
+    .refine(
+      (value) => value >= intervalSeconds.min && value <= intervalSeconds.max,
+      'The value must be in range from 15 minutes to 7 days',
+    )
+    .refine((value) => value % 60 === 0, 'Value must not be a fraction of minute');
+  return whole.optional();
+}
+
+export const optionalEvents = auditEvents.filter(({ isOptional }) => isOptional);
+
+export const GetAudit = defineRoute({
+  id: 'audit.read',
+  method: 'GET',
+  path: '/settings/audit',
+  access: read,
+  answer: { json: auditSettingsShape },
+  doc: 'What the audit log records, and where.',
+});
+
+export const ChangeAudit = defineRoute({
+  id: 'audit.change',
+  method: 'POST',
+  path: '/settings/audit',
+  access: write,
+  bodyKind: 'form',
+  body: filledForm({
+    auditdEnabled: field.boolean().optional(),
+    logPath: field.text().optional(),
+    rotateInterval: interval(),
+    rotateSize: field.integer(0, sizeMax).optional(),
+    disabled: field.text().optional(),
+    disabledUsers: field.text().optional(),
+  }),
+  justValidate: true,
+  doc: 'Changes what is sent: the switch, the folder, when a new file is begun, optional events and users that are left out.',
+});
+
+const descriptors = shape.array(
+  shape.object({ id: shape.integer, ...shape.each(shape.string, 'name', 'module', 'description') }),
+);
+
+export const GetAuditDescriptors = defineRoute({
+  id: 'audit.descriptors',
+  method: 'GET',
+  path: '/settings/audit/descriptors',
+  access: read,
+  answer: { json: descriptors },
+  doc: 'The events that can be left out of the audit log.',
+});
+
+export const GetFixedDescriptors = defineRoute({
+  id: 'audit.fixed_descriptors',
+  method: 'GET',
+  path: '/settings/audit/nonFilterableDescriptors',
+  access: read,
+  answer: { json: descriptors },
+  doc: 'The events that are always in the audit log while it is on.',
+});
+
+export const shownDescriptor = ({ id, name, description }: AuditEvent) => ({
+  ...{ id, name, module: 'ns_server', description },
+});
+
+export const shownAudit = (settings: AuditSettings, folder: string) => ({
+  disabled: settings.disabled,
+  uid: settings.uid,
+  auditdEnabled: settings.auditdEnabled,
+  disabledUsers: settings.disabledUsers,
+  logPath: folder,
+  rotateInterval: settings.rotateInterval,
+  rotateSize: settings.rotateSize,
+});
+
+/** Numbers with commas between; or what is wrong. */
+export function readDisabled(sent: string): { ids: number[] } | { problem: string } {
+  const ids = sent
+    .split(',')
+    .filter((one) => one.trim() !== '')
+    .map(integerOf);
+  if (ids.includes(null)) return { problem: "All event id's must be integers" };
+  const strange = ids.filter((id) => !optionalEvents.some((event) => event.id === id));
+  if (strange.length === 0) return { ids: [...new Set(ids as number[])].sort((a, b) => a - b) };
+  return { problem: `Following events are either unknown or not modifiable: ${strange.join(',')}` };
+}

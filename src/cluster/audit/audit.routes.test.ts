@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { aManager } from '../../../test/support/manager.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import { auditEvents } from './audit-events.ts';
+import { FolderAudit } from './audit-file.adapter.ts';
+
+const path = '/settings/audit';
+
+async function audited(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-audit-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const clock = { wallMs: 1_700_000_000_000 };
+  const file = new FolderAudit(() => clock.wallMs);
+  const node = await aManager({ auditFile: file });
+  t.after(() => node.manager.stop());
+  const lines = () =>
+    readFileSync(join(folder, 'audit.log'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  return { ...node, folder, lines, clock };
+}
+
+describe('the audit log', () => {
+  it('is off at first, and then records changes by their published numbers', async (t) => {
+    const { request, folder, lines } = await audited(t);
+    assert.deepEqual((await request(path)).body, {
+      ...{ disabled: [], uid: '0', auditdEnabled: false, disabledUsers: [], logPath: '/data/logs' },
+      ...{ rotateInterval: 86_400, rotateSize: 20_971_520 },
+    });
+    await request('/settings/stats', { form: { sendStats: 'true' } });
+    assert.equal((await request(path, { form: { auditdEnabled: 'true', logPath: folder } })).status, 200);
+    await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });
+    await request('/settings/rbac/users/local/u', {
+      method: 'PUT',
+      form: { password: 'pl4nted-secret', roles: 'ro_admin' },
+    });
+    await request('/settings/stats', { form: { sendStats: 'true' } });
+    await request('/internalSettings', { as: 'u:pl4nted-secret' });
+    assert.deepEqual(
+      lines().map(({ id }: { id: number }) => id),
+      [8240, 8201, 8232, 8209, 8264],
+    );
+    const [, created] = lines();
+    assert.deepEqual(created.real_userid, { domain: 'builtin', user: 'Administrator' });
+    assert.deepEqual([created.name, created.remote.ip], ['create bucket', '127.0.0.1']);
+    assert.match(created.timestamp, /^\d{4}-/);
+    assert.doesNotMatch(readFileSync(join(folder, 'audit.log'), 'utf8'), /pl4nted/);
+    assert.equal(statSync(join(folder, 'audit.log')).mode & 0o777, 0o600);
+    await request(path, { form: { auditdEnabled: 'false' } });
+    const count = lines().length;
+    await request('/settings/stats', { form: { sendStats: 'true' } });
+    assert.equal(lines().length, count);
+  });
+
+  it('begins a new file by size and by age', async (t) => {
+    const { request, folder, clock } = await audited(t);
+    const form = { auditdEnabled: 'true', logPath: folder, rotateInterval: '900', rotateSize: '700' };
+    await request(path, { form });
+    for (let i = 0; i < 3; i++) {
+      clock.wallMs += 1_000;
+      await request('/settings/stats', { form: { sendStats: 'true' } });
+    }
+    const bySize = readdirSync(folder).length;
+    assert.ok(bySize > 1, `${bySize}`);
+    await request(path, { form: { rotateSize: '0' } });
+    const before = readdirSync(folder).length;
+    clock.wallMs += 900_000;
+    await request('/settings/stats', { form: { sendStats: 'true' } });
+    assert.equal(readdirSync(folder).length, before + 1);
+  });
+
+  it('leaves optional events out on request', async (t) => {
+    const { request, folder, lines, manager } = await audited(t);
+    await request('/settings/alerts', { form: { enabled: 'true', recipients: 'a@b', alerts: 'disk' } });
+    const mail = () => manager.alerts.raise({ kind: 'disk', text: 'x' });
+    await request(path, { form: { auditdEnabled: 'true', logPath: folder } });
+    mail();
+    await eventually(() => assert.deepEqual(lines().at(-1).id, 8257));
+    await request(path, { form: { disabled: '8257' } });
+    assert.deepEqual((await request(path)).body.disabled, [8257]);
+    const count = lines().length;
+    mail();
+    await request('/settings/stats', { form: { sendStats: 'true' } });
+    await eventually(() => assert.equal(lines().length, count + 1));
+    assert.equal(lines().at(-1).id, 8209);
+  });
+
+  it('names every wrong parameter, and changes nothing', async (t) => {
+    const { request } = await audited(t);
+    const form = {
+      ...{ auditdEnabled: 'yes', logPath: '/nowhere', rotateInterval: '60', rotateSize: '-1' },
+      ...{ disabled: '8201', disabledUsers: 'u/local,x', other: '1' },
+    };
+    const first = await request(path, { form });
+    assert.deepEqual(Object.keys(first.body.errors).sort(), [
+      ...['auditdEnabled', 'other', 'rotateInterval', 'rotateSize'],
+    ]);
+    const second = await request(path, {
+      form: { logPath: '/nowhere', disabled: '8201,1', disabledUsers: 'u/local,x,a/external' },
+    });
+    assert.deepEqual(second.body.errors, {
+      disabled: 'Following events are either unknown or not modifiable: 8201,1',
+      disabledUsers: 'Unrecognized users: u/local,x',
+      logPath: 'The value must be a valid directory',
+    });
+    assert.equal((await request(path)).body.auditdEnabled, false);
+  });
+
+  it('lists its events, those that may be left out apart', async (t) => {
+    const { request, manager } = await audited(t);
+    const [optional, fixed] = [
+      (await request(`${path}/descriptors`)).body,
+      (await request(`${path}/nonFilterableDescriptors`)).body,
+    ];
+    assert.deepEqual(
+      [...optional, ...fixed].map(({ id }: { id: number }) => id).sort(),
+      auditEvents.map(({ id }) => id).sort(),
+    );
+    const known = new Set(manager.routes.map(({ route }) => route.id));
+    const strange = auditEvents.flatMap(({ routes }) => routes.filter((id) => !known.has(id)));
+    assert.deepEqual(strange, []);
+  });
+});

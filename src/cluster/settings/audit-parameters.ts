@@ -1,0 +1,51 @@
+// Parameters of the audit log.
+import { type SettingGroup, setting } from './setting.ts';
+
+export const auditParameters: readonly SettingGroup[] = [
+  {
+    title: 'Audit log',
+    routes: ['audit.change'],
+    settings: [
+      setting(
+        'auditdEnabled',
+        '`false`',
+        '`true`, `false`',
+        'live',
+        'acts',
+        'the audit trail at `/events` is always kept',
+      ),
+      setting(
+        'logPath',
+        '`logs` in the data folder',
+        'an absolute path of a folder that can be written',
+        'live',
+        'acts',
+        '`audit.log`, and up to 100 older files beside it',
+      ),
+      setting(
+        'rotateInterval',
+        '86400',
+        '900–604800, whole minutes',
+        'live',
+        'acts',
+        'seconds after which a new file is begun',
+      ),
+      setting('rotateSize', '20971520', '0–524288000; 0: no limit', 'live', 'acts', 'bytes'),
+      setting(
+        'disabled',
+        'none',
+        'numbers of `/settings/audit/descriptors` with commas between',
+        'live',
+        'acts',
+      ),
+      setting(
+        'disabledUsers',
+        'none',
+        '`name/local`, `name/admin` or `name/external` with commas between',
+        'live',
+        'acts',
+        'whose optional events are left out',
+      ),
+    ],
+  },
+];
