@@ -175,3 +175,21 @@ test('keeps only reads that nothing but the store decides: neither the time, nor
     assert.deepEqual(await get(path.replace('{id}', id)), first, path);
   }
 });
+
+test('shows on each page what comes after the one before, to the last item, in every order', async (t) => {
+  const { project, get } = await aPlace(t);
+  const ids = Array.from({ length: 7 }, (_, at) => uuid(at + 1));
+  for (const id of ids) await project(id);
+  for (const [order, all] of [
+    ['', ids],
+    ['&sortBy=name.desc', ids.toReversed()],
+  ] as const) {
+    const pages: string[][] = [];
+    for (let page = 1; page <= 4; page++) {
+      const { body } = await get(`/v2/projects?perPage=3&page=${page}${order}`);
+      pages.push(body.data.map(({ id }: { id: string }) => id));
+      assert.equal(body.cursor.pages.totalItems, 7);
+    }
+    assert.deepEqual(pages, [all.slice(0, 3), all.slice(3, 6), all.slice(6), []]);
+  }
+});

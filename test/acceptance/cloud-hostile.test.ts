@@ -9,6 +9,7 @@ import { aCluster } from '../support/cloud-cluster.ts';
 import type { CloudDescription } from '../support/cloud-description.ts';
 import { created } from '../support/cloud-operator.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
+import { printedSeed } from '../support/seed.ts';
 
 const nobody = '00000000-0000-4000-8000-000000000000';
 const waitMs = 20_000;
@@ -261,8 +262,7 @@ describe('hostile requests', () => {
         body: bodyNear(operation.requestBody, description),
       }),
     );
-    const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-    console.log(`SEED=${seed}`);
+    const seed = printedSeed(console.log);
     await fc.assert(
       fc.asyncProperty(request, async ({ method, path, query, body }) => {
         const search = new URLSearchParams(query ?? {}).toString();

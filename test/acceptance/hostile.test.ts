@@ -8,8 +8,9 @@ import { type Prng, prng } from '#base/prng.ts';
 import { encodeRequest, type RequestParts } from '#wire/output.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
+import { printedSeed } from '../support/seed.ts';
 
-const seed = Number(process.env['DIVAN_TEST_SEED'] ?? Date.now() % 2 ** 31);
+const seed = printedSeed(console.log);
 const frames = 10_000;
 /** Few, so that a frame which logs out or hangs up spares most others. */
 const framesPerConnection = 8;
@@ -17,7 +18,7 @@ const requests = 3_000;
 const growthLimitKb = 150_000;
 const quietMs = 20;
 
-describe(`hostile input, seed ${seed} (DIVAN_TEST_SEED)`, () => {
+describe(`hostile input, DIVAN_SEED=${seed}`, () => {
   let node: NodeProcess;
   let cluster: Cluster;
   let collection: Collection;

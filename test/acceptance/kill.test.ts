@@ -3,12 +3,12 @@ import { adminKillRounds } from '../stress/admin-kill.ts';
 import { killRounds } from '../stress/kill.ts';
 import { aSeed } from '../support/random.ts';
 
-test('keeps every write acknowledged with persistToMajority through kill -9', async () => {
-  await killRounds(4);
+test('keeps every write acknowledged with persistToMajority through kill -9', async (t) => {
+  await killRounds(4, aSeed(t));
 });
 
-test('keeps them when the kill falls into a compaction', async () => {
-  await killRounds(4, undefined, true);
+test('keeps them when the kill falls into a compaction', async (t) => {
+  await killRounds(4, aSeed(t), undefined, true);
 });
 
 test('keeps what administrators were told, and nothing half-made or left over, through kill -9', async (t) => {

@@ -15,6 +15,7 @@ import { silentLog } from '#ports/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { needs } from '../support/needs.ts';
 import { type FoundSeries, type GivenSeries, Prometheus } from '../support/prometheus.ts';
+import { printedSeed } from '../support/seed.ts';
 
 const startMs = 1_700_000_000_000;
 const hours = 5;
@@ -23,9 +24,7 @@ const queries = 500;
 const metrics = ['requests', 'temperature', 'steady', 'took_bucket'] as const;
 
 test(`answers ${queries} generated queries as Prometheus does`, { skip: needs('prometheus') }, async (t) => {
-  const seed = Number(process.env['SEED'] ?? 20_260_401);
-  t.diagnostic(`seed ${seed}`);
-  const random = prng(seed);
+  const random = prng(printedSeed(t, 20_260_401));
   const series = madeSeries(random);
   const folder = mkdtempSync(join(tmpdir(), 'divan-compare-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 // Kills a node with SIGKILL in the middle of administrators' work (buckets made, changed, flushed and deleted, scopes and
 // collections, users and their passwords, settings, certificates, compactions), while it starts and while it stops, again and
 // again on one data folder. After each restart what was acknowledged is there, what was under way is whole or absent, and
-// nothing is left over. `node test/stress/admin-kill.ts [rounds] [seed]`, default 50.
+// nothing is left over. `node test/stress/admin-kill.ts [rounds]` with DIVAN_SEED, default 50.
 import assert from 'node:assert/strict';
 import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { type Prng, prng } from '#base/prng.ts';
 import { Status } from '#wire/status.ts';
 import { dataClient, get, persisted, set } from '../support/data-client.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
+import { printedSeed } from '../support/seed.ts';
 
 type State = unknown;
 interface Step {
@@ -351,8 +352,7 @@ function checkBucketFolder(folder: string): void {
 }
 
 if (import.meta.main) {
-  const seed = Number(process.argv[3] ?? process.hrtime()[1]);
-  console.log(`seed ${seed}`);
+  const seed = printedSeed(console.log);
   await adminKillRounds(Number(process.argv[2] ?? 50), seed, console.log);
   process.exit(0);
 }

@@ -1,6 +1,6 @@
 // Kills a cloud with SIGKILL at random points while clusters are made and deleted, again and again on one data folder, and
 // checks that it gets where it was told to go: every cluster that was promised is there once, with one process that outlives
-// the kills, and of deleted ones nothing is left. `node test/stress/cloud-kill.ts [kills] [seed]`, default 30.
+// the kills, and of deleted ones nothing is left. `node test/stress/cloud-kill.ts [kills]` with DIVAN_SEED, default 30.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { CloudProcess, endNodes } from '../support/cloud-process.ts';
 import { type Random, randomFrom } from '../support/random.ts';
+import { printedSeed } from '../support/seed.ts';
 
 const clustersMax = 3;
 const killWithinMs = 2_500;
@@ -208,7 +209,6 @@ export const cloudKills = (
 ): Promise<void> => new Rounds(randomFrom(seed)).run(kills, report);
 
 if (import.meta.main) {
-  const seed = Number(process.argv[3] ?? process.hrtime()[1]);
-  console.log(`seed ${seed}`);
+  const seed = printedSeed(console.log);
   await cloudKills(Number(process.argv[2] ?? 30), seed, console.log);
 }

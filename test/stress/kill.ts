@@ -1,11 +1,14 @@
 // Kills a node with SIGKILL in the middle of a write load, again and again on one data folder, and checks after each restart
-// that every write acknowledged with `persistToMajority` is there. `node test/stress/kill.ts [rounds]`, default 50.
+// that every write acknowledged with `persistToMajority` is there. `node test/stress/kill.ts [rounds]`, default 50;
+// DIVAN_SEED repeats the moments of the kills.
 import assert from 'node:assert/strict';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, type Collection, connect, DurabilityLevel } from 'couchbase';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { type Random, randomFrom } from '../support/random.ts';
+import { printedSeed } from '../support/seed.ts';
 
 const writers = 16;
 const documents = 400;
@@ -13,6 +16,9 @@ const documents = 400;
 /** What clients were told: the newest acknowledged version of each document, and the newest that was sent. */
 class Ledger {
   readonly acknowledged = new Map<string, number>();
+  /** Writes that were acknowledged, and why others failed although the node had not been killed. */
+  acknowledgements = 0;
+  readonly unexpected: unknown[] = [];
   readonly sent = new Map<string, number>();
   /** Kills that left a data file which was to take another one's place. */
   killedInCompaction = 0;
@@ -21,6 +27,7 @@ class Ledger {
 /** `compacting`: the bucket is compacted all the time, so that most kills fall into a compaction. */
 export async function killRounds(
   rounds: number,
+  random: Random,
   report: (line: string) => void = () => {},
   compacting = false,
 ): Promise<void> {
@@ -29,13 +36,21 @@ export async function killRounds(
   try {
     for (let round = 1; round <= rounds; round++) {
       const before = ledger.acknowledged.size;
-      await oneRound(dataDir, ledger, round, compacting);
+      const acknowledgements = ledger.acknowledgements;
+      await oneRound(dataDir, ledger, { round, compacting, killAfterMs: 100 + random(400) });
+      // A round in which nothing was promised proves nothing.
+      assert.deepEqual(ledger.unexpected, [], `round ${round}: writes failed before the kill`);
+      assert.ok(ledger.acknowledgements > acknowledgements, `round ${round}: no write was acknowledged`);
       report(
         `round ${round}: ${ledger.acknowledged.size} documents acknowledged (${before} before), all there; ` +
           `${ledger.killedInCompaction} kills with a file half compacted`,
       );
     }
     await check(dataDir, ledger);
+    assert.ok(
+      ledger.acknowledged.size >= writers,
+      `only ${ledger.acknowledged.size} documents were acknowledged`,
+    );
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
@@ -55,16 +70,30 @@ async function compactForever(node: NodeProcess, stopped: { now: boolean }): Pro
   }
 }
 
-async function oneRound(dataDir: string, ledger: Ledger, round: number, compacting: boolean): Promise<void> {
+interface Round {
+  round: number;
+  compacting: boolean;
+  killAfterMs: number;
+}
+
+async function oneRound(
+  dataDir: string,
+  ledger: Ledger,
+  { round, compacting, killAfterMs }: Round,
+): Promise<void> {
   await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
   const cluster = await connect(`couchbase://${node.ready.node.kv}`, administrator);
   try {
     const collection = cluster.bucket('b').defaultCollection();
     await verify(collection, ledger);
-    const stopped = { now: false };
+    const stopped = { now: false, killed: false };
     const load = Array.from({ length: writers }, (_, i) => write(collection, ledger, round, i, stopped));
+    const before = ledger.acknowledgements;
     if (compacting) load.push(compactForever(node, stopped));
-    await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 400));
+    // From the first acknowledgement on: a node that is slow to serve would else be killed before it promised anything.
+    await eventually(() => assert.ok(ledger.acknowledgements > before || ledger.unexpected.length > 0));
+    await new Promise((resolve) => setTimeout(resolve, killAfterMs));
+    stopped.killed = true;
     await node.stop('SIGKILL');
     stopped.now = true;
     if (isHalfCompacted(dataDir)) ledger.killedInCompaction++;
@@ -79,7 +108,7 @@ async function write(
   ledger: Ledger,
   round: number,
   writer: number,
-  stopped: { now: boolean },
+  stopped: { now: boolean; killed: boolean },
 ): Promise<void> {
   for (let i = 0; !stopped.now; i++) {
     const key = `doc-${(writer + i * writers) % documents}`;
@@ -89,8 +118,11 @@ async function write(
       const options = { durabilityLevel: DurabilityLevel.PersistToMajority, timeout: 1500 };
       await collection.upsert(key, { version, filler: 'x'.repeat(200 + (i % 5) * 700) }, options);
       ledger.acknowledged.set(key, version);
-    } catch {
-      // The node is gone: what this write became is only bounded by `sent`.
+      ledger.acknowledgements++;
+    } catch (error) {
+      // Once the node is gone, what this write became is only bounded by `sent`.
+      if (!stopped.killed) ledger.unexpected.push(error);
+      if (ledger.unexpected.length > 0) return;
     }
   }
 }
@@ -124,6 +156,7 @@ const closeSoon = (cluster: Cluster): Promise<unknown> =>
   Promise.race([cluster.close(), new Promise((resolve) => setTimeout(resolve, 2000))]);
 
 if (import.meta.main) {
-  await killRounds(Number(process.argv[2] ?? 50), console.log);
+  const random = randomFrom(printedSeed(console.log));
+  await killRounds(Number(process.argv[2] ?? 50), random, console.log);
   process.exit(0);
 }

@@ -1,9 +1,10 @@
 // Random operations on a bucket beside a plain model of it, form after form, for as long as is asked:
-// `node test/stress/model.ts [minutes] [first seed]`, default 60. The first difference ends it, made as short as possible.
+// `node test/stress/model.ts [minutes]` with DIVAN_SEED, default 60. The first difference ends it, made as short as possible.
 import { forms, type Tally, tryForm } from '../support/bucket-commands.ts';
+import { printedSeed } from '../support/seed.ts';
 
 const minutes = Number(process.argv[2] ?? 60);
-const firstSeed = Number(process.argv[3] ?? process.hrtime()[1]) | 0;
+const firstSeed = printedSeed(console.log);
 const endMs = Date.now() + minutes * 60_000;
 const total: Record<string, Tally> = {};
 

@@ -1,13 +1,12 @@
-// Random input for tests, from a seed that is printed with the test: set DIVAN_TEST_SEED to repeat a run.
+// Random input for tests, from a seed that is printed with the test: set DIVAN_SEED to repeat a run.
 import type { TestContext } from 'node:test';
+import { printedSeed } from './seed.ts';
 
 /** A number from 0 up to, not including, `below`. */
 export type Random = (below: number) => number;
 
 export function aSeed(t: TestContext): Random {
-  const seed = Number(process.env['DIVAN_TEST_SEED'] ?? process.hrtime()[1]);
-  t.diagnostic(`seed ${seed}`);
-  return randomFrom(seed);
+  return randomFrom(printedSeed(t));
 }
 
 /** The same numbers for the same seed. */

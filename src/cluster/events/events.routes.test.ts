@@ -89,6 +89,27 @@ describe('events', () => {
     );
   });
 
+  it('tell of changes by every method, deletions among them', async (t) => {
+    const { request, events, clock } = await aNode(t);
+    const user = '/settings/rbac/users/local/jane';
+    await request('/pools/default/buckets', { form: aBucket });
+    const calls = [
+      ['PUT', user, { form: { password: 'secret1', roles: 'ro_admin' } }],
+      ['PATCH', user, { form: { password: 'secret2' } }],
+      ['POST', '/settings/stats', { form: { sendStats: 'false' } }],
+      ['DELETE', user, {}],
+      ['DELETE', '/pools/default/buckets/b', {}],
+    ] as const;
+    for (const [method, path, sent] of calls) {
+      clock.advance(1);
+      const { status } = await request(path, { method, ...sent });
+      assert.equal(status, 200, `${method} ${path}`);
+      const changes = (await events()).filter((event) => event.extra_attributes?.['method']);
+      const told = changes.at(-1)?.extra_attributes;
+      assert.deepEqual([told?.['method'], told?.['path'], told?.['user']], [method, path, 'Administrator']);
+    }
+  });
+
   it('tell of no change that was refused or only asked for', async (t) => {
     const { request, newest } = await aNode(t);
     const before = await newest();

@@ -2,7 +2,18 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aManager } from '../../../test/support/manager.ts';
+
+/** As a disk: other requests run between reading and writing, so that those at once overlap. */
+class SlowStore extends MemoryConfigStore {
+  override async put<T>(key: string, value: T, expectedRevision: number): Promise<number | null> {
+    await new Promise((resolve) => setImmediate(resolve));
+    return super.put(key, value, expectedRevision);
+  }
+}
+
+const aSlowManager = (provisioned: boolean) => aManager({ provisioned, store: new SlowStore() });
 
 const names = ['first', 'second', 'third', 'fourth'];
 
@@ -13,7 +24,7 @@ async function administratorBy(request: Awaited<ReturnType<typeof aManager>>['re
 }
 
 test('of several requests to set the cluster up at once exactly one succeeds, and the others change nothing', async () => {
-  const { request } = await aManager({ provisioned: false });
+  const { request } = await aSlowManager(false);
   const init = (username: string, index: number) => ({
     ...{ username, password: 'password', port: 'SAME', services: 'kv' },
     ...{ memoryQuota: 300 + index, clusterName: username },
@@ -35,7 +46,7 @@ test('of several requests to set the cluster up at once exactly one succeeds, an
 });
 
 test('of several first credentials sent at once exactly one is stored, by whatever route', async () => {
-  const { request } = await aManager({ provisioned: false });
+  const { request } = await aSlowManager(false);
   const answers = await Promise.all(
     names.map((username, index) => {
       const credentials = { username, password: 'password', port: 'SAME' };
@@ -109,7 +120,7 @@ test('a request of an account that loses its roles while its body comes is judge
 });
 
 test('a user is not stored with a group that is deleted meanwhile', async () => {
-  const { request } = await aManager();
+  const { request } = await aSlowManager(true);
   await request('/settings/rbac/groups/crew', { method: 'PUT', form: { roles: 'ro_admin' } });
   const [put, removed] = await Promise.all([
     request('/settings/rbac/users/local/jane', {
@@ -126,7 +137,7 @@ test('a user is not stored with a group that is deleted meanwhile', async () => 
 });
 
 test('the limit on scopes holds for changes of several buckets at once', async () => {
-  const { request } = await aManager();
+  const { request } = await aSlowManager(true);
   for (const name of ['a', 'b']) {
     const form = { name, bucketType: 'native', ramQuota: 100, replicaNumber: 0 };
     assert.equal((await request('/pools/default/buckets', { form })).status, 202);

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { collate } from '#sqlpp/values/collation.ts';
 import { Binary, newObject, setMember, type Value } from '#sqlpp/values/value.ts';
+import { printedSeed } from '../../../test/support/seed.ts';
 import { KeyFormatError, KeyReader } from './key-reader.ts';
 import { KeyTooLongError, KeyWriter } from './key-writer.ts';
 
@@ -66,7 +67,7 @@ test('the order of keys is the order of their values', () => {
     fc.property(optional, optional, (one, other) => {
       assert.equal(Math.sign(Buffer.compare(keyOf([one]), keyOf([other]))), Math.sign(collate(one, other)));
     }),
-    { numRuns: 20_000, ...printedSeed() },
+    { numRuns: 20_000, seed: printedSeed(console.log) },
   );
 });
 
@@ -80,7 +81,7 @@ test('the order of keys with several components goes by the first one that diffe
       const expected = Math.sign(differences.find((difference) => difference !== 0) ?? 0);
       assert.equal(Math.sign(Buffer.compare(keyOf(one, descending), keyOf(other, descending))), expected);
     }),
-    { numRuns: 10_000, ...printedSeed() },
+    { numRuns: 10_000, seed: printedSeed(console.log) },
   );
 });
 
@@ -99,7 +100,7 @@ test('a key reads back as its values, and a skip goes exactly over one', () => {
       }
       assert.equal(reader.position, key.length);
     }),
-    { numRuns: 10_000, ...printedSeed() },
+    { numRuns: 10_000, seed: printedSeed(console.log) },
   );
 });
 
@@ -108,7 +109,7 @@ test('texts come back unit by unit, unpaired surrogates too', () => {
     fc.property(texts, (text) => {
       assert.equal(new KeyReader().reset(keyOf([text])).read(), text);
     }),
-    { numRuns: 5_000, ...printedSeed() },
+    { numRuns: 5_000, seed: printedSeed(console.log) },
   );
 });
 
@@ -129,7 +130,7 @@ test('damaged keys are refused by an error of their own', () => {
         assert.ok(error instanceof KeyFormatError, String(error));
       }
     }),
-    { numRuns: 20_000, ...printedSeed() },
+    { numRuns: 20_000, seed: printedSeed(console.log) },
   );
 });
 
@@ -155,10 +156,4 @@ function keyOf(tuple: readonly Value[], descending: readonly boolean[] = []): Bu
   const writer = new KeyWriter(limitBytes);
   for (const [at, value] of tuple.entries()) writer.write(value, descending[at]);
   return writer.copy();
-}
-
-function printedSeed(): { seed: number } {
-  const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
-  console.log(`seed ${seed}`);
-  return { seed };
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Bound, Span } from '#sqlpp/datastore/indexes.ts';
 import type { Value } from '#sqlpp/values/value.ts';
+import { printedSeed } from '../../../test/support/seed.ts';
 import { KeyWriter } from '../keys/key-writer.ts';
 import { intervalsOf, type KeyInterval, successor } from './intervals.ts';
 
@@ -17,8 +18,7 @@ const spans: fc.Arbitrary<Span[]> = fc.array(fc.record({ ranges: fc.array(range,
 });
 
 test('a key is in exactly one interval when a span has its values, and in none otherwise', () => {
-  const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
-  console.log(`seed ${seed}`);
+  const seed = printedSeed(console.log);
   const rows = fc.array(fc.array(few, { minLength: 3, maxLength: 3 }), { maxLength: 20 });
   const directions = fc.array(fc.record({ isDescending: fc.boolean() }), { minLength: 3, maxLength: 3 });
   fc.assert(

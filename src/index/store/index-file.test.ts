@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { silentLog } from '#ports/log.ts';
+import { printedSeed } from '../../../test/support/seed.ts';
 import { primaryKey } from '../keys/primary-key.ts';
 import { vbucketOf } from '../keys/vbucket-of.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
@@ -41,8 +42,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 );
 
 test('a file has the rows of the newest version of each document, whatever came between', () => {
-  const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
-  console.log(`seed ${seed}`);
+  const seed = printedSeed(console.log);
   fc.assert(
     fc.property(steps, (history) => {
       const run = new FileRun(newIdentity());

@@ -1,13 +1,13 @@
 // Random operations on a bucket beside a plain model of it, with evictions, expiry, stops, crashes, broken disks,
 // dropped collections and compactions between them. Each run tries new sequences; a failure shows the seed and the shortest
-// sequence, `DIVAN_TEST_SEED` repeats it. `node test/stress/model.ts` goes on for as long as one likes.
+// sequence, `DIVAN_SEED` repeats it. `node test/stress/model.ts` goes on for as long as one likes.
 import { test } from 'node:test';
 import { forms, tryForm } from '../../../test/support/bucket-commands.ts';
+import { printedSeed } from '../../../test/support/seed.ts';
 
 for (const form of forms) {
   test(`behaves as its model: ${form.name}`, async (t) => {
-    const seed = Number(process.env['DIVAN_TEST_SEED'] ?? process.hrtime()[1]) | 0;
-    t.diagnostic(`seed ${seed}`);
+    const seed = printedSeed(t);
     const tally = await tryForm(form, { seed, ...form.size });
     t.diagnostic(JSON.stringify(tally));
   });

@@ -9,8 +9,9 @@ import { encodeRequest, type RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
+import { printedSeed } from '../../../test/support/seed.ts';
 
-const seed = Number(process.env['SEED'] ?? 20261120);
+const seed = printedSeed(console.log, 20_261_120);
 const frameCount = 4000;
 const allFeatures = Array.from({ length: 0x22 }, (_, code) => code).filter((code) => code !== 0x0e);
 

@@ -230,8 +230,9 @@ test('who may have missed purged deletions rolls back to nothing, and nobody els
     await eventually(async () => {
       assert.equal((await service.service.report()).buckets[0]?.compaction, null);
     });
+    let tries = 0;
     const again = async (client: DcpClient, flags = 0): Promise<number> => {
-      const next = await follow(service, `again ${Math.random()}`);
+      const next = await follow(service, `again ${tries++}`);
       const { status, value } = await next.resume(client).stream(0, { flags });
       if (status === 0x23) assert.equal(value.readBigUInt64BE(0), 0n);
       next.connection.close();

@@ -78,6 +78,14 @@ const rows: Row[] = [
     expected: 0,
   },
   {
+    title: 'snapshot begins exactly at the purge seqno',
+    uuid: 3,
+    start: 265,
+    snap: [260, 270],
+    purge: 260,
+    expected: -1,
+  },
+  {
     title: 'whole snapshot that began before the purge seqno',
     uuid: 3,
     start: 270,

@@ -46,3 +46,31 @@ test('purges a vbucket whose table is just being left for a larger one', async (
   await purgeOld(b, Math.ceil(fullAt / 3) + 10);
   await b.bucket.stop();
 });
+
+test('keeps a young deletion that was made before an old one, as when the clock was put back', async () => {
+  const b = await new BucketUnderTest({ vbucketCount: 1 }).start();
+  for (const key of ['young', 'old']) b.store(key);
+  b.tick(100_000);
+  b.remove('young');
+  b.now.set(b.clock.wallMs() - 90_000, b.clock.monotonicMs());
+  b.remove('old');
+  b.tick(1);
+  await purge(b, b.seconds - 50);
+  assert.equal(b.findAny('young'), Status.success);
+  assert.equal(b.findAny('old'), Status.keyNotFound);
+  assert.equal(b.bucket.stats().tombstones, 1);
+  await b.bucket.stop();
+});
+
+test('reports as purged no seqno behind the last tombstone that went, so that streams need not begin anew', async () => {
+  const b = await new BucketUnderTest({ vbucketCount: 1 }).start();
+  b.store('old');
+  b.remove('old');
+  const { seqno } = b.result;
+  b.tick(100_000);
+  b.store('new');
+  b.remove('new');
+  await purge(b, b.seconds - 10);
+  assert.equal(b.bucket.changes.purgeSeqno(0), seqno);
+  await b.bucket.stop();
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { printedSeed } from '../../../test/support/seed.ts';
 import { ChunkWriter, readChunk } from './chunk.ts';
 
 type Samples = readonly (readonly [timeMs: number, value: number])[];
@@ -43,7 +44,7 @@ test('keeps every double, also those that are not numbers', () => {
   assert.deepEqual(read, samples);
 });
 
-test('keeps any times that grow and any values', () => {
+test('keeps any times that grow and any values', (t) => {
   const sample = fc.tuple(
     fc.oneof(fc.integer({ min: 1, max: 20_000 }), fc.integer({ min: 1, max: 1e12 })),
     fc.oneof(fc.double(), fc.integer(), fc.constant(7)),
@@ -57,5 +58,6 @@ test('keeps any times that grow and any values', () => {
       });
       assert.deepEqual(through(samples).read, samples);
     }),
+    { seed: printedSeed(t) },
   );
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
+import { printedSeed } from '../../../test/support/seed.ts';
 import {
   add,
   divide,
@@ -19,6 +20,8 @@ import { itemOf, itemsOf, memberOf, membersOf, nameBytes } from './json-scan.ts'
 import { jsonText } from './json-text.ts';
 import { typeName } from './types.ts';
 import { Binary, newObject, RawJson, setMember, type Value } from './value.ts';
+
+fc.configureGlobal({ seed: printedSeed(console.log) });
 
 /** Everything a document can hold, and MISSING and binary beside it. */
 const scalars = fc.oneof(

@@ -1,0 +1,63 @@
+// Combining of series, with the figures that Prometheus 2 gives.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { applyStep, type Row } from './combine.ts';
+import { stepOf } from './plan.ts';
+
+const aRow = (labels: Row['labels'], values: readonly (number | null)[]): Row => ({
+  labels: { __name__: 'm', ...labels },
+  values: Float64Array.from(values, (value) => value ?? 0),
+  has: Uint8Array.from(values, (value) => (value === null ? 0 : 1)),
+});
+
+function combined(name: string, rows: readonly Row[]): (number | null)[][] {
+  const step = stepOf(name);
+  assert.ok(step, name);
+  return applyStep(rows, step).map(({ values, has }) =>
+    [...values].map((value, at) => (has[at] === 1 ? value : null)),
+  );
+}
+
+test('combines at each moment the series that have a value then', () => {
+  const rows = [
+    aRow({ n: 'a' }, [1, 5, null, null]),
+    aRow({ n: 'b' }, [2, null, 7, null]),
+    aRow({ n: 'c' }, [6, 1, null, null]),
+  ];
+  assert.deepEqual(combined('sum', rows), [[9, 6, 7, null]]);
+  assert.deepEqual(combined('avg', rows), [[3, 3, 7, null]]);
+  assert.deepEqual(combined('min', rows), [[1, 1, 7, null]]);
+  assert.deepEqual(combined('max', rows), [[6, 5, 7, null]]);
+  assert.deepEqual(combined('count', rows), [[3, 2, 1, null]]);
+});
+
+test('interpolates quantiles within a bucket, and never beyond the highest bound', () => {
+  const histogram = (counts: readonly [string, number][]) =>
+    counts.map(([le, count]) => aRow({ le }, [count]));
+  const usual = histogram([
+    ['1', 10],
+    ['2', 30],
+    ['4', 40],
+    ['+Inf', 40],
+  ]);
+  assert.deepEqual(combined('p50', usual), [[1.5]]);
+  assert.deepEqual(combined('p25', usual), [[1]]);
+  assert.deepEqual(combined('p90', usual), [[3.2]]);
+  assert.deepEqual(combined('p10', usual), [[0.4]]);
+  const beyond = histogram([
+    ['1', 10],
+    ['2', 20],
+    ['+Inf', 100],
+  ]);
+  assert.deepEqual(combined('p99', beyond), [[2]]);
+  assert.deepEqual(
+    combined(
+      'p50',
+      histogram([
+        ['1', 0],
+        ['+Inf', 0],
+      ]),
+    ),
+    [[Number.NaN]],
+  );
+});

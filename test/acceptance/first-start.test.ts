@@ -1,0 +1,57 @@
+// The port of a node is open a moment before its administrator is set: nobody else may be first.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { launcher, portFlags } from '../support/node-process.ts';
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const basic = (name: string) => `Basic ${Buffer.from(`${name}:password`).toString('base64')}`;
+
+test('nobody sets up a node that was started with credentials but who has them', {
+  timeout: 60_000,
+}, async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-first-'));
+  const ready = join(dataDir, 'ready.json');
+  const port = await freePort();
+  const flags = portFlags.map((flag, at) => (portFlags[at - 1] === '--rest-port' ? String(port) : flag));
+  const options = ['--username', 'Administrator', '--password', 'password', '--ready-file', ready];
+  const child = spawn(process.execPath, [launcher, 'node', '--data-dir', dataDir, ...flags, ...options], {
+    stdio: 'ignore',
+  });
+  const exit = once(child, 'exit');
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await exit;
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  const rest = `http://127.0.0.1:${port}`;
+  const body = new URLSearchParams({ username: 'intruder', password: 'password', port: 'SAME' });
+  const answers: number[] = [];
+  const attack = async (authorization: string | null) => {
+    while (!existsSync(ready) && child.exitCode === null) {
+      const headers = authorization === null ? {} : { authorization };
+      const answer = await fetch(`${rest}/settings/web`, { method: 'POST', body, headers }).catch(() => null);
+      if (answer) answers.push(answer.status);
+      else await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  await Promise.all([...Array.from({ length: 6 }, () => attack(null)), attack(basic('intruder'))]);
+  assert.equal(child.exitCode, null, 'the node ended');
+  assert.ok(answers.length > 0);
+  assert.deepEqual([...new Set(answers)], [401]);
+  const whoami = async (name: string) =>
+    (await fetch(`${rest}/whoami`, { headers: { authorization: basic(name) } })).status;
+  assert.deepEqual([await whoami('Administrator'), await whoami('intruder')], [200, 401]);
+});
