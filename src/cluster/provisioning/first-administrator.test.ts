@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import { realRandom } from '#ports/random.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aManager } from '../../../test/support/manager.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { createUsers } from '../users/users.feature.ts';
 
 /** As a disk: other requests run between reading and writing, so that those at once overlap. */
 class SlowStore extends MemoryConfigStore {
@@ -119,21 +123,34 @@ test('a request of an account that loses its roles while its body comes is judge
   await server.stop(1000);
 });
 
-test('a user is not stored with a group that is deleted meanwhile', async () => {
-  const { request } = await aSlowManager(true);
-  await request('/settings/rbac/groups/crew', { method: 'PUT', form: { roles: 'ro_admin' } });
-  const [put, removed] = await Promise.all([
-    request('/settings/rbac/users/local/jane', {
-      method: 'PUT',
-      form: { password: 'password', groups: 'crew' },
-    }),
-    request('/settings/rbac/groups/crew', { method: 'DELETE' }),
-  ]);
-  assert.equal(removed.status, 200);
-  await request('/settings/rbac/groups/crew', { method: 'PUT', form: { roles: 'admin' } });
-  const jane = await request('/settings/rbac/users/local/jane');
-  if (put.status === 200) assert.deepEqual(jane.body.groups, []);
-  else assert.deepEqual(put.body, { errors: { groups: 'Groups do not exist: crew' } });
+test('a user is not stored with a group that is deleted while the password is hashed', async (t) => {
+  const begun = deferred<void>();
+  const hashed = deferred<void>();
+  let isSlow = false;
+  const derive = async (password: string, salt: Buffer) => {
+    if (isSlow) begun.resolve();
+    if (isSlow) await hashed.promise;
+    return Buffer.concat([salt, Buffer.from(password)]);
+  };
+  const users = createUsers({
+    store: new MemoryConfigStore(),
+    targets: { bucket: () => null, onChange: () => ({ stop: () => {} }) },
+    kdf: { scrypt: derive, pbkdf2: derive },
+    clock: new ManualClock(),
+    random: realRandom,
+    edition: 'enterprise',
+  });
+  t.after(() => users.stop());
+  await users.start();
+  const { service } = users;
+  await service.putGroup('crew', service.readGroup('crew', { roles: 'ro_admin' }));
+  isSlow = true;
+  const put = service.putUser('jane', service.readUser('jane', { password: 'password', groups: 'crew' }));
+  await begun.promise;
+  await service.deleteGroup('crew');
+  hashed.resolve();
+  await assert.rejects(put, { status: 400 });
+  assert.equal(service.user('jane'), undefined);
 });
 
 test('the limit on scopes holds for changes of several buckets at once', async () => {

@@ -67,7 +67,6 @@ export class RangeBudget {
 
   /** Lets other requests run when this one had its slice of time; throws once the client has disconnected. */
   async breathe(): Promise<void> {
-    this.#signal.throwIfAborted();
     if (this.#clock.monotonicMs() - this.#sliceStartMs < sliceMs) return;
     await new Promise<void>((resolve) => this.#clock.soon(resolve));
     this.#sliceStartMs = this.#clock.monotonicMs();
