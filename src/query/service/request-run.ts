@@ -19,6 +19,7 @@ import { runCommand } from './commands.ts';
 import { profileOf } from './profile.ts';
 import { requestDatastore } from './request-datastore.ts';
 import { type Chosen, StatementChoice } from './statement-choice.ts';
+import { untilAborted } from './until-aborted.ts';
 
 export interface RunInput {
   readonly sent: SentRequest;
@@ -47,8 +48,7 @@ export class RequestRun {
   private readonly startedMs: number;
   private readonly id: string;
   private request: QueryRequest | null = null;
-  private session: Session | null = null;
-  private active: ActiveRequest;
+  private readonly active: ActiveRequest;
   private writer: AnswerWriter;
   private timer: Timer | null = null;
   private execution: Execution | null = null;
@@ -88,9 +88,7 @@ export class RequestRun {
     const request = readParameters(input.sent);
     this.use(request);
     const session = await openSession(service.deps.authority, input.origin, request.credentials);
-    this.session = session;
-    this.active = this.described();
-    service.active.add(this.active);
+    this.active.users = session.users;
     this.limitTime(request);
     const { signal } = this.ending;
     if (!(await service.admission.enter(signal))) throw sqlErrorWith(1182, { isRetryable: true });
@@ -105,6 +103,7 @@ export class RequestRun {
   private use(request: QueryRequest): void {
     const { clock, settings } = this.service.deps;
     this.request = request;
+    this.active.request = request;
     this.writer = new AnswerWriter(this.input.sink, clock, request.pretty ?? settings.isPretty);
   }
 
@@ -229,9 +228,8 @@ export class RequestRun {
       isOpen = true;
     };
     try {
-      for await (const batch of execution.rows) {
+      for await (const batch of untilAborted(execution.rows, signal)) {
         open();
-        signal.throwIfAborted();
         for (const row of batch) writer.row(engine.textOf(row));
         this.active.rows.count = writer.rows;
         this.active.rows.bytes = writer.bytes;
@@ -360,8 +358,8 @@ export class RequestRun {
     const { origin } = this.input;
     return {
       id: this.id,
-      request: this.request,
-      users: this.session?.users ?? [],
+      request: null,
+      users: [],
       remoteAddress: origin.remoteAddress,
       userAgent: origin.userAgent,
       startedMs: this.startedMs,

@@ -13,8 +13,8 @@ export type RequestState =
 /** One request on its way; the service fills it as it goes. */
 export interface ActiveRequest {
   readonly id: string;
-  readonly request: QueryRequest | null;
-  readonly users: readonly string[];
+  request: QueryRequest | null;
+  users: readonly string[];
   readonly remoteAddress: string;
   readonly userAgent: string;
   /** Milliseconds since 1970. */

@@ -1,0 +1,84 @@
+// An engine of a few made-up statements, for tests of the service around it:
+//   ROWS n        n rows {"n": i}, in batches of 10
+//   WAIT          one row, then nothing until the request ends
+//   FAIL code     an error of this code before any row
+//   LATE code     a row, then an error of this code
+//   SOME code     two rows, and one failed among them
+//   WRITE         changes something: one mutation
+//   PREPARE name FROM statement
+
+import type { Engine } from '#query/state/engine-port.ts';
+import type { ErrorCode } from '#sqlpp/errors/catalogue.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { ExecuteContext, Execution, Outcome, PrepareContext, Prepared } from '#sqlpp/run/engine.ts';
+import { jsonText } from '#sqlpp/values/json-text.ts';
+import type { Value } from '#sqlpp/values/value.ts';
+
+export const fakeEngine = (): Engine & { prepares: number } => ({
+  prepares: 0,
+  prepare(text, context) {
+    this.prepares++;
+    return prepare(text, context);
+  },
+  execute: run,
+  textOf: jsonText,
+});
+
+function prepare(text: string, context: PrepareContext): Prepared {
+  const [verb = '', argument = ''] = text.split(' ');
+  if (verb === 'SYNTAX') throw sqlError(3000, 'syntax error - line 1, column 1, near SYNTAX');
+  const keyspace = { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' } as const;
+  const kinds: Record<string, Prepared['kind']> = { WRITE: 'UPDATE', PREPARE: 'PREPARE', EXECUTE: 'EXECUTE' };
+  return {
+    text,
+    kind: kinds[verb] ?? 'SELECT',
+    isReadonly: verb !== 'WRITE',
+    signature: { n: 'number' },
+    privileges: verb === 'CLOSED' ? [{ action: 'select', keyspace }] : [],
+    keyspaces: [],
+    indexIds: [],
+    explain: { '#operator': 'Fake' },
+    parameters: [],
+    ...(verb === 'EXECUTE' && { execute: { name: argument } }),
+    program: { run: () => assertNever(context) },
+  };
+}
+
+const assertNever = (_context: PrepareContext): never => {
+  throw new Error('the fake engine runs by itself');
+};
+
+function run(prepared: Prepared, context: ExecuteContext): Execution {
+  const outcome: Outcome = {
+    ...{ mutations: 0, sorted: 0, usedBytes: 0, errors: [], warnings: [] },
+    phases: new Map([['primaryScan', { operators: 1, items: 2, ms: 1 }]]),
+  };
+  return { rows: rowsOf(prepared, context, outcome), outcome, timings: () => ({ '#operator': 'Fake' }) };
+}
+
+async function* rowsOf(
+  { text }: Prepared,
+  context: ExecuteContext,
+  outcome: Outcome,
+): AsyncIterable<readonly Value[]> {
+  const [verb, argument = '', ...rest] = text.split(' ');
+  const code = Number(argument) as ErrorCode;
+  if (verb === 'FAIL') throw sqlError(code, 'a');
+  if (verb === 'BUG') throw new Error('secret of the inside');
+  if (verb === 'WRITE') outcome.mutations = 1;
+  if (verb === 'PREPARE') {
+    const prepared = prepare(rest.slice(1).join(' '), context as never);
+    yield* context.command({ kind: 'PREPARE', name: argument, isForced: false, prepared }, context);
+  }
+  if (verb === 'ROWS')
+    for (let n = 0; n < code; n += 10)
+      yield Array.from({ length: Math.min(10, code - n) }, (_, at) => ({ n: n + at }));
+  if (verb === 'LATE' || verb === 'WAIT' || verb === 'SOME') yield [{ n: 1 }];
+  if (verb === 'LATE') throw sqlError(code, 'a');
+  if (verb === 'SOME') (outcome.errors as Error[]).push(sqlError(code, 'a'));
+  if (verb === 'ARGS') yield [[...context.positional], Object.fromEntries(context.named)];
+  if (verb === 'WAIT')
+    await new Promise((_, reject) => {
+      context.signal.addEventListener('abort', () => reject(context.signal.reason as Error));
+    });
+}

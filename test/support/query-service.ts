@@ -1,0 +1,119 @@
+// A query service without sockets and data: made-up statements, users and clock.
+import { callerOf } from '#auth/authenticator.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import type { RequestOrigin } from '#query/access/session.ts';
+import type { AnswerSink } from '#query/answer/answer-writer.ts';
+import { BucketClients } from '#query/data/bucket-clients.ts';
+import { Keyspaces } from '#query/data/keyspaces.ts';
+import type { SentRequest } from '#query/request/read-parameters.ts';
+import { QueryService } from '#query/service/query-service.ts';
+import { defaultSettings, type ServiceSettings } from '#query/state/settings.ts';
+import { fakeEngine } from './fake-engine.ts';
+import { ManualClock } from './manual-clock.ts';
+
+/** An answer as it comes. `takes`: how many writes are taken before the client takes no more. */
+export class TestSink implements AnswerSink {
+  status = 0;
+  text = '';
+  isEnded = false;
+  takes = Infinity;
+  private free: (() => void) | null = null;
+
+  begin(status: number): void {
+    this.status = status;
+  }
+
+  write(text: string): boolean {
+    this.text += text;
+    return --this.takes > 0;
+  }
+
+  drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.free = resolve;
+    });
+  }
+
+  takeMore(): void {
+    this.takes = Infinity;
+    this.free?.();
+  }
+
+  end(text: string): void {
+    this.text += text;
+    this.isEnded = true;
+  }
+
+  get answer(): Answer {
+    return JSON.parse(this.text) as Answer;
+  }
+}
+
+export interface Answer {
+  requestID: string;
+  clientContextID?: string;
+  prepared?: string;
+  signature?: unknown;
+  results?: unknown[];
+  errors?: { code: number; msg: string; retry?: boolean; reason?: unknown }[];
+  status: string;
+  metrics?: Record<string, unknown>;
+  profile?: Record<string, unknown>;
+  controls?: Record<string, unknown>;
+}
+
+export function aQueryService(changes: Partial<ServiceSettings> = {}) {
+  const clock = new ManualClock();
+  const engine = fakeEngine();
+  const keyspaces = new Keyspaces();
+  const nothing = () => Promise.reject(new Error('not here'));
+  const admin = callerOf({ name: 'admin', domain: 'admin' }, [{ role: 'admin', names: [] }]);
+  const nobody = callerOf({ name: 'nobody', domain: 'local' }, []);
+  const service = new QueryService({
+    engine: () => Promise.resolve(engine),
+    authority: {
+      certified: () => Promise.resolve(null),
+      authenticate: ({ user, password }) =>
+        Promise.resolve(password !== 'password' ? null : user === 'admin' ? admin : nobody),
+    },
+    clients: new BucketClients(),
+    keyspaces,
+    indexes: { of: () => [], scan: () => [] as never, count: nothing, figures: nothing },
+    indexAdmin: { create: nothing, drop: nothing, build: nothing, alter: nothing },
+    indexRevision: () => 0,
+    rest: { request: nothing },
+    scratch: nothing,
+    settings: { ...defaultSettings(1), ...changes },
+    clock,
+    random: realRandom,
+    log: silentLog,
+    processFigures: () => ({
+      ...{ usedBytes: 1, heapBytes: 2, residentBytes: 3, processors: 1, userShare: 0, systemShare: 0 },
+    }),
+    node: () => ({ name: 'n:8091', host: 'n:8091', version: '7.1.0', datastoreUrl: 'http://n:8091' }),
+  });
+  const ask = (fields: object, { sink = new TestSink(), user = 'admin', password = 'password' } = {}) => {
+    const closed = new AbortController();
+    const done = service.answer(sentAs(fields), originOf(user, password), sink, closed.signal);
+    return { sink, done, close: () => closed.abort(new Error('gone')) };
+  };
+  /** The answer to a request that ends by itself. */
+  const answerOf = async (fields: object, options: Parameters<typeof ask>[1] = {}) => {
+    const { sink, done } = ask(fields, options);
+    await done;
+    return { text: sink.text, ...sink.answer };
+  };
+  return { service, clock, engine, keyspaces, ask, answerOf };
+}
+
+const sentAs = (fields: object): SentRequest => ({
+  ...{ method: 'POST', search: '', contentType: 'application/json', accept: undefined },
+  body: Buffer.from(JSON.stringify(fields)),
+});
+
+export const originOf = (name: string, password: string): RequestOrigin => ({
+  credentials: name === '' ? { kind: 'none' } : { kind: 'basic', name, password },
+  remoteAddress: '127.0.0.1:1',
+  userAgent: 'test',
+});
