@@ -64,6 +64,7 @@ import type { System } from './nodes/system.ts';
 import { withDescription } from './openapi/openapi.routes.ts';
 import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/password-policy.routes.ts';
 import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
+import { type QuerySettings, querySetting, serviceSettings } from './query-settings/query-settings.ts';
 import { clusterRoutes } from './routes.ts';
 import { type SecurityParts, securityParts } from './security/security.feature.ts';
 import { uiRoutes } from './ui/ui.routes.ts';
@@ -136,6 +137,8 @@ export interface ClusterManager {
   readonly queryTls: ReturnType<SecurityParts['tlsFor']>;
   /** Of this node; null until they are chosen. Known from `open` on. */
   services(): readonly string[] | null;
+  /** Of the query service, by its own names. Known from `open` on. */
+  querySettings(): Record<string, unknown>;
   /** To whom the ports are to be open; known from `open` on. */
   readonly listening: Listening;
   /** Whom connections are taken from; known from `open` on. */
@@ -181,6 +184,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     tls: security.tlsFor('clusterManager'),
     queryTls: security.tlsFor('query'),
     services: () => view.self.services,
+    querySettings: () => serviceSettings(view.setting<QuerySettings>(querySetting, {})),
     listening,
     clients,
     indexes: features.indexes,

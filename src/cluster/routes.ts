@@ -39,6 +39,7 @@ import { NodeSetupService, type NodeSurroundings } from './provisioning/node-set
 import { provisioningRoutes } from './provisioning/provisioning.routes.ts';
 import { type Administrators, ProvisioningService } from './provisioning/provisioning.service.ts';
 import { IndexSettings, StatsSettings } from './provisioning/small-settings.ts';
+import { querySettingsRoutes } from './query-settings/query-settings.routes.ts';
 
 import type { SecurityService } from './security/security.service.ts';
 import { severalNodesRoutes } from './several-nodes/several-nodes.routes.ts';
@@ -91,6 +92,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     }),
     ...collectionRoutes({ ...parts, service: new CollectionsService(parts) }),
     ...alertRoutes(parts.alerts, parts.alertList),
+    ...querySettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
     ...dataSettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
     ...internalSettingsRoutes(new SettingsStore(parts.store), parts.view),
     ...autoCompactionRoutes(new AutoCompactionService(new SettingsStore(parts.store), parts.edition)),

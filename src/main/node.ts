@@ -225,6 +225,7 @@ export class Node {
       ...{ ports: this.ports, clients, tls: this.manager.queryTls.current() },
       plainForThisMachineOnly: desired.plainForThisMachineOnly ?? false,
       version: this.manager.product.version,
+      settings: this.manager.querySettings(),
     });
     return report;
   }

@@ -32,6 +32,7 @@ export interface QueryWorld {
 export interface QueryNode extends QueryWorld {
   readonly ports: NodePorts;
   readonly version: string;
+  readonly settings: Record<string, unknown>;
 }
 
 export class QueryPart {
@@ -70,21 +71,17 @@ export class QueryPart {
 
   /** Resolves when the service knows the buckets and collections that the data service now has. */
   async follow(desired: KvDesired, node: QueryNode): Promise<void> {
-    const { ports, version, tls, plainForThisMachineOnly, clients } = node;
+    const { ports, version, tls, plainForThisMachineOnly, clients, settings } = node;
     const data = await this.given.services.access();
     const { host, localAddress } = data.address;
     const rest = `${host.includes(':') ? `[${host}]` : host}:${ports.mgmt}`;
     await this.worker.follow({
       buckets: desired.buckets.map(bucketState),
-      ...{ tls, plainForThisMachineOnly, clients },
+      ...{ tls, plainForThisMachineOnly, clients, settings },
       data: { address: { ...data.address, localAddress }, account: data.account },
       rest: { host, port: ports.mgmt, localAddress },
       node: { name: rest, host: rest, version, datastoreUrl: `http://${rest}` },
     });
-  }
-
-  change(settings: Record<string, unknown>): Promise<void> {
-    return this.worker.change(settings);
   }
 
   report(): Promise<QueryReport> {

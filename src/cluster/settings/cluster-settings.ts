@@ -4,6 +4,7 @@ import { autoCompaction } from './compaction-settings.ts';
 import { dataParameters } from './data-parameters.ts';
 import { failoverParameters } from './failover-parameters.ts';
 import { internalParameters } from './internal-parameters.ts';
+import { queryParameters } from './query-parameters.ts';
 import { type SettingGroup, setting } from './setting.ts';
 
 const whole = 'provisioning.init_cluster';
@@ -54,6 +55,7 @@ export const clusterSettings: readonly SettingGroup[] = [
   autoCompaction,
   ...internalParameters,
   dataParameters,
+  queryParameters,
   {
     title: 'Administrator',
     routes: ['provisioning.web', whole],

@@ -78,8 +78,6 @@ export class QueryHost {
         return this.open(call.options);
       case 'follow':
         return this.follow(call.state);
-      case 'settings':
-        return changeSettings(this.running.deps.settings, call.settings);
       case 'report':
         return this.report();
       case 'stop':
@@ -121,7 +119,9 @@ export class QueryHost {
   private async makeService(start: QueryStart): Promise<QueryService> {
     const settings = { ...defaultSettings(availableParallelism()), sequentialScans: start.sequentialScans };
     const connected = await this.options.connectIndexes(start);
-    const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), () => settings.tmpSpaceMb << 20);
+    const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), () =>
+      settings.tmpSpaceMb < 0 ? Infinity : settings.tmpSpaceMb * 2 ** 20,
+    );
     const startedMs = realClock.monotonicMs();
     return new QueryService({
       engine: this.options.engine,
@@ -155,6 +155,13 @@ export class QueryHost {
     this.state = state;
     if (JSON.stringify(before?.data) !== JSON.stringify(state.data)) this.useData(state);
     this.followBuckets(state);
+    // What POST /admin/settings changed here holds until the cluster's settings change.
+    if (JSON.stringify(before?.settings) !== JSON.stringify(state.settings))
+      changeSettings(this.running.deps.settings, {
+        ...state.settings,
+        'sequential-scans':
+          state.settings['sequential-scans'] === true && this.start?.sequentialScans === true,
+      });
     this.gate.admitOnly(state.clients);
     if (state.tls !== null && before !== null && before.tls !== state.tls) this.secure?.replaceTls(state.tls);
     await this.followHosts(state);

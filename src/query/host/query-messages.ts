@@ -31,6 +31,8 @@ export interface QueryState {
   readonly tls: TlsSpec | null;
   readonly plainForThisMachineOnly: boolean;
   readonly clients: readonly string[] | null;
+  /** Of the cluster, by the names of the service's own settings. */
+  readonly settings: Record<string, unknown>;
   readonly data: DataAccess;
   readonly rest: { readonly host: string; readonly port: number; readonly localAddress: string | undefined };
   readonly node: {
@@ -57,7 +59,6 @@ export interface QueryReport {
 export type QueryCall =
   | { readonly kind: 'start'; readonly id: number; readonly options: QueryStart }
   | { readonly kind: 'follow'; readonly id: number; readonly state: QueryState }
-  | { readonly kind: 'settings'; readonly id: number; readonly settings: Record<string, unknown> }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'stop'; readonly id: number }
   /** Answers a question of the thread. `watch`: its number in `forget`. */

@@ -53,11 +53,6 @@ export class WorkerQuery {
     return this.call({ kind: 'follow', state });
   }
 
-  /** Of the cluster, by the names of the service's own settings. */
-  change(settings: Record<string, unknown>): Promise<void> {
-    return this.call({ kind: 'settings', settings });
-  }
-
   report(): Promise<QueryReport> {
     return this.call({ kind: 'report' });
   }

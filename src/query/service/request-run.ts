@@ -384,7 +384,7 @@ export class RequestRun {
     const serviceMs = active.servedMs === 0 ? 0 : nowMs - active.servedMs;
     active.rows.count = writer.rows;
     active.rows.bytes = writer.bytes;
-    if (elapsedMs >= settings.completedThresholdMs)
+    if (settings.completedThresholdMs >= 0 && elapsedMs >= settings.completedThresholdMs)
       service.completed.add({ active, elapsedMs, serviceMs }, settings.completedLimit);
     service.counters.completed({
       kind: active.kind,

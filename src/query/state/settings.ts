@@ -77,7 +77,7 @@ type NumberName = Exclude<
   { [K in keyof ServiceSettings]: ServiceSettings[K] extends number ? K : never }[keyof ServiceSettings],
   never
 >;
-type FlagName = 'isPretty' | 'showsControls' | 'autoPrepare';
+type FlagName = 'isPretty' | 'showsControls' | 'autoPrepare' | 'sequentialScans';
 
 const whole = (name: NumberName, least = 0): Field => ({
   read: (settings) => settings[name],
@@ -122,7 +122,7 @@ const fields: Readonly<Record<string, Field>> = {
   servicers: whole('servicers', 1),
   'request-size-cap': whole('requestBytesMax', 1024),
   timeout,
-  'completed-threshold': whole('completedThresholdMs'),
+  'completed-threshold': whole('completedThresholdMs', -1),
   'completed-limit': whole('completedLimit'),
   'prepared-limit': whole('preparedLimit', 1),
   pretty: flag('isPretty'),
@@ -131,6 +131,8 @@ const fields: Readonly<Record<string, Field>> = {
   'auto-prepare': flag('autoPrepare'),
   'memory-quota': whole('memoryQuotaMb'),
   'request-error-limit': whole('errorLimit'),
+  'tmp-space-size': whole('tmpSpaceMb', -1),
+  'sequential-scans': flag('sequentialScans'),
 };
 
 /** As GET /admin/settings answers. */

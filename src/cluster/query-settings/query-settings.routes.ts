@@ -1,0 +1,53 @@
+// From requests about the query service's settings to the keys that hold them. The answer to a change goes out once the service goes
+// by it, in all but rare cases.
+import { refuse } from '#contract/errors.ts';
+import { type BoundRoute, bind, reply } from '#contract/route.ts';
+import type { DataService } from '../config/data-service.ts';
+import type { SettingsStore } from '../config/settings.store.ts';
+import * as contract from './query-settings.contract.ts';
+import {
+  type CurlAllowlist,
+  curlSetting,
+  noCurl,
+  type QuerySettings,
+  queryDefaults,
+  querySetting,
+  readCurlAllowlist,
+  readQueryForm,
+} from './query-settings.ts';
+
+const courtesyMs = 2_000;
+
+export interface QuerySettingsDeps {
+  settings: SettingsStore;
+  data: Pick<DataService, 'settled'>;
+}
+
+export function querySettingsRoutes({ settings, data }: QuerySettingsDeps): BoundRoute[] {
+  const curl = (): Promise<CurlAllowlist> => settings.read<CurlAllowlist>(curlSetting, noCurl);
+  const shown = async () => ({
+    ...queryDefaults,
+    ...(await settings.read<QuerySettings>(querySetting, {})),
+    queryCurlWhitelist: await curl(),
+  });
+  return [
+    bind(contract.GetQuerySettings, async () => reply.json(await shown())),
+    bind(contract.SetQuerySettings, async ({ body }) => {
+      const { changes, problems } = readQueryForm(body);
+      if (Object.keys(problems).length > 0) throw refuse.fields(problems);
+      const revision = await settings.replace<QuerySettings>(querySetting, {}, (before) => ({
+        ...before,
+        ...changes,
+      }));
+      await data.settled(revision, courtesyMs);
+      return reply.json(await shown());
+    }),
+    bind(contract.GetCurlAllowlist, async () => reply.json(await curl())),
+    bind(contract.SetCurlAllowlist, async ({ body }) => {
+      const list = readCurlAllowlist(body);
+      if (typeof list === 'string') throw refuse.fields({ _: list });
+      await settings.replace<CurlAllowlist>(curlSetting, noCurl, () => list);
+      return reply.json(await curl());
+    }),
+  ];
+}

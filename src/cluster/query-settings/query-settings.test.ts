@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aManager } from '../../../test/support/manager.ts';
+import { querySettingNames, readCurlAllowlist, readQueryForm, serviceSettings } from './query-settings.ts';
+
+test('settings are judged by name, and none is taken when one is wrong', () => {
+  const good = readQueryForm({ queryTimeout: '5', queryUseCBO: 'false', queryCleanupWindow: '30s' });
+  assert.deepEqual(good, {
+    changes: { queryTimeout: 5, queryUseCBO: false, queryCleanupWindow: '30s' },
+    problems: {},
+  });
+  const bad = { queryPreparedLimit: '0', queryUseCBO: 'yes', queryLogLevel: 'loud', queryTxTimeout: '5' };
+  const { problems } = readQueryForm({ ...bad, strange: '1' });
+  assert.deepEqual(Object.keys(problems).sort(), [...Object.keys(bad), 'strange'].sort());
+});
+
+test('the allowlist of CURL is an object of two lists', () => {
+  assert.deepEqual(readCurlAllowlist({ all_access: true }), {
+    ...{ all_access: true, allowed_urls: [], disallowed_urls: [] },
+  });
+  for (const wrong of [
+    null,
+    [],
+    {},
+    { all_access: 1 },
+    { all_access: true, allowed_urls: 'x' },
+    { all_access: true, x: 1 },
+  ])
+    assert.equal(typeof readCurlAllowlist(wrong), 'string', JSON.stringify(wrong));
+});
+
+test('the service gets every setting, with bit 0x4000 as a switch', () => {
+  assert.equal(serviceSettings({})['sequential-scans'], true);
+  assert.equal(serviceSettings({ queryN1QLFeatCtrl: 0x4000 })['sequential-scans'], false);
+  assert.equal(Object.keys(serviceSettings({})).length, querySettingNames.length);
+});
+
+test('settings are read, and changed all or none', async () => {
+  const { request } = await aManager();
+  const path = '/settings/querySettings';
+  const shown = await request(path);
+  assert.deepEqual([shown.body.queryTimeout, shown.body.queryCurlWhitelist.all_access], [0, false]);
+  assert.equal((await request(path, { form: { queryTimeout: '7' } })).body.queryTimeout, 7);
+  const refused = await request(path, { form: { queryTimeout: 'soon', queryScanCap: '5' } });
+  assert.equal(refused.status, 400);
+  assert.match(refused.body.errors.queryTimeout, /range/);
+  const { body } = await request(path);
+  assert.deepEqual([body.queryTimeout, body.queryScanCap], [7, 512]);
+});

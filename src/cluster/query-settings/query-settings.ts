@@ -1,0 +1,155 @@
+// Settings of the query service: which there are, what they may be, and how the service knows them. Only those that were set are kept.
+import { integerOf } from '#base/decimal.ts';
+import type { Form } from '#contract/route.ts';
+
+export type QueryValue = number | boolean | string;
+export type QuerySettings = Readonly<Record<string, QueryValue>>;
+
+export interface CurlAllowlist {
+  readonly all_access: boolean;
+  readonly allowed_urls: readonly string[];
+  readonly disallowed_urls: readonly string[];
+}
+
+export const querySetting = 'query';
+export const curlSetting = 'query/curl';
+export const noCurl: CurlAllowlist = { all_access: false, allowed_urls: [], disallowed_urls: [] };
+
+type Rule =
+  | { kind: 'whole'; min: number; max: number; fallback: number }
+  | { kind: 'flag'; fallback: boolean }
+  | { kind: 'word'; words: readonly string[]; fallback: string }
+  | { kind: 'duration'; fallback: string }
+  | { kind: 'text'; fallback: string };
+
+const most = 2 ** 31 - 1;
+const whole = (fallback: number, min = 0, max = most): Rule => ({ kind: 'whole', min, max, fallback });
+const flag = (fallback: boolean): Rule => ({ kind: 'flag', fallback });
+const textMax = 1000;
+
+export const queryRules = {
+  queryTmpSpaceDir: { kind: 'text', fallback: '' },
+  queryTmpSpaceSize: whole(5120, -1),
+  queryPipelineBatch: whole(16, 1),
+  queryPipelineCap: whole(512, 1),
+  queryScanCap: whole(512, -1),
+  queryTimeout: whole(0, -1, Number.MAX_SAFE_INTEGER),
+  queryPreparedLimit: whole(16_384, 1),
+  queryCompletedLimit: whole(4000),
+  queryCompletedThreshold: whole(1000, -1),
+  queryLogLevel: {
+    kind: 'word',
+    words: ['debug', 'trace', 'info', 'warn', 'error', 'severe', 'none'],
+    fallback: 'info',
+  },
+  queryMaxParallelism: whole(1),
+  queryTxTimeout: { kind: 'duration', fallback: '0ms' },
+  queryMemoryQuota: whole(0),
+  queryUseCBO: flag(true),
+  queryCleanupClientAttempts: flag(true),
+  queryCleanupLostAttempts: flag(true),
+  queryCleanupWindow: { kind: 'duration', fallback: '60s' },
+  queryNumAtrs: whole(1024, 1),
+  queryN1QLFeatCtrl: whole(76, 0, Number.MAX_SAFE_INTEGER),
+} as const satisfies Record<string, Rule>;
+
+export type QuerySettingName = keyof typeof queryRules;
+export const querySettingNames = Object.keys(queryRules) as QuerySettingName[];
+
+export const queryDefaults: QuerySettings = Object.fromEntries(
+  querySettingNames.map((name) => [name, queryRules[name].fallback]),
+);
+
+/** What the form sets, and what is wrong with it, by name. */
+export function readQueryForm(form: Form): {
+  changes: Record<string, QueryValue>;
+  problems: Record<string, string>;
+} {
+  const changes: Record<string, QueryValue> = {};
+  const problems: Record<string, string> = {};
+  const unknown = Object.keys(form).find((name) => !Object.hasOwn(queryRules, name));
+  if (unknown !== undefined) problems[unknown] = 'Unsupported key';
+  for (const name of querySettingNames) {
+    const sent = form[name];
+    if (sent === undefined) continue;
+    const read = readValue(sent.trim(), queryRules[name]);
+    if (typeof read === 'object') problems[name] = read.problem;
+    else changes[name] = read;
+  }
+  return { changes, problems };
+}
+
+function readValue(sent: string, rule: Rule): QueryValue | { problem: string } {
+  switch (rule.kind) {
+    case 'whole': {
+      const value = integerOf(sent);
+      const isFine = value !== null && value >= rule.min && value <= rule.max;
+      return isFine ? value : { problem: `The value must be in range from ${rule.min} to ${rule.max}` };
+    }
+    case 'flag':
+      if (sent === 'true' || sent === 'false') return sent === 'true';
+      return { problem: 'The value must be one of the following: [true, false]' };
+    case 'word':
+      if (rule.words.includes(sent)) return sent;
+      return { problem: `The value must be one of the following: [${rule.words.join(', ')}]` };
+    case 'duration':
+      if (/^\d+(\.\d+)?(ns|us|ms|s|m|h)$/.test(sent)) return sent;
+      return { problem: 'The value must be a duration: a number with the unit ns, us, ms, s, m or h' };
+    case 'text':
+      return sent.length <= textMax ? sent : { problem: `The value must have at most ${textMax} characters` };
+  }
+}
+
+/** A problem as a sentence, or the list. */
+export function readCurlAllowlist(body: unknown): CurlAllowlist | string {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    return 'The value must be a JSON object';
+  const {
+    all_access: all,
+    allowed_urls = [],
+    disallowed_urls = [],
+    ...rest
+  } = body as Record<string, unknown>;
+  const [unknown] = Object.keys(rest);
+  if (unknown !== undefined) return `Unsupported key ${unknown}`;
+  if (typeof all !== 'boolean') return 'all_access must be true or false';
+  if (!isUrls(allowed_urls)) return 'allowed_urls must be a list of texts';
+  if (!isUrls(disallowed_urls)) return 'disallowed_urls must be a list of texts';
+  return { all_access: all, allowed_urls, disallowed_urls };
+}
+
+const urlsMax = 1000;
+
+const isUrls = (value: unknown): value is string[] =>
+  Array.isArray(value) &&
+  value.length <= urlsMax &&
+  value.every((url) => typeof url === 'string' && url.length <= textMax);
+
+/** Bit of feature controls: no sequential scans. */
+const noSequentialScans = 0x4000;
+
+/** By the names of the service's own settings. */
+export function serviceSettings(settings: QuerySettings): Record<string, unknown> {
+  const all = { ...queryDefaults, ...settings };
+  return {
+    'tmp-space-size': all['queryTmpSpaceSize'],
+    'pipeline-batch': all['queryPipelineBatch'],
+    'pipeline-cap': all['queryPipelineCap'],
+    'scan-cap': all['queryScanCap'],
+    timeout: all['queryTimeout'],
+    'prepared-limit': all['queryPreparedLimit'],
+    'completed-limit': all['queryCompletedLimit'],
+    'completed-threshold': all['queryCompletedThreshold'],
+    loglevel: all['queryLogLevel'],
+    'max-parallelism': all['queryMaxParallelism'],
+    txtimeout: all['queryTxTimeout'],
+    'memory-quota': all['queryMemoryQuota'],
+    'use-cbo': all['queryUseCBO'],
+    cleanupclientattempts: all['queryCleanupClientAttempts'],
+    cleanuplostattempts: all['queryCleanupLostAttempts'],
+    cleanupwindow: all['queryCleanupWindow'],
+    numatrs: all['queryNumAtrs'],
+    'n1ql-feat-ctrl': all['queryN1QLFeatCtrl'],
+    'sequential-scans': ((all['queryN1QLFeatCtrl'] as number) & noSequentialScans) === 0,
+  };
+}
