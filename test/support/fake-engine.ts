@@ -39,7 +39,7 @@ function prepare(text: string, context: PrepareContext): Prepared {
     indexIds: [],
     explain: { '#operator': 'Fake' },
     parameters: [],
-    ...(verb === 'EXECUTE' && { execute: { name: argument } }),
+    ...(verb === 'EXECUTE' && { execute: { name: argument, using: undefined } }),
     program: { run: () => assertNever(context) },
   };
 }

@@ -20,6 +20,7 @@ import { profileOf } from './profile.ts';
 import { requestDatastore } from './request-datastore.ts';
 import { type Chosen, StatementChoice } from './statement-choice.ts';
 import { untilAborted } from './until-aborted.ts';
+import { parametersOf } from './using.ts';
 
 export interface RunInput {
   readonly sent: SentRequest;
@@ -130,7 +131,8 @@ export class RequestRun {
     const datastore = requestDatastore(service, session);
     const choice = new StatementChoice(service, engine, datastore, request);
     const chosen = choice.choose();
-    const context = this.contextFor(request, session, choice, datastore);
+    const values = parametersOf(request, chosen.using);
+    const context = { ...this.contextFor(request, session, choice, datastore), ...values };
     const isPrepared = request.autoExecute && chosen.prepared.kind === 'PREPARE';
     const run = isPrepared ? await this.prepareNow(engine, session, chosen, context) : chosen;
     await this.runChosen(engine, request, session, run, context);

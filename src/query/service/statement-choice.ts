@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { sqlError } from '../../sqlpp/errors/sql-error.ts';
 import type { Datastore, PrepareCommand, PrepareContext, Prepared } from '../../sqlpp/run/engine.ts';
+import type { Value } from '../../sqlpp/values/value.ts';
 import { parseQueryContext } from '../request/query-context.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { Engine } from '../state/engine-port.ts';
@@ -14,6 +15,8 @@ export interface Chosen {
   readonly entry: PreparedEntry | null;
   /** Name that the answer shows as `prepared`. */
   readonly shownName: string | null;
+  /** Of EXECUTE … USING: instead of the request's parameters. */
+  readonly using?: Value;
 }
 
 const statementBytesMax = 1 << 20;
@@ -41,7 +44,10 @@ export class StatementChoice {
     const isAutomatic = request.autoPrepare ?? service.deps.settings.autoPrepare;
     if (isAutomatic) return { ...this.automatic(text), shownName: null };
     const prepared = this.prepare(text, true);
-    if (prepared.execute !== undefined) return { ...this.byName(prepared.execute.name), shownName: null };
+    if (prepared.execute !== undefined) {
+      const { name, using } = prepared.execute;
+      return { ...this.byName(name), shownName: null, using };
+    }
     return { prepared, entry: null, shownName: null };
   }
 

@@ -1,0 +1,16 @@
+// The values of a statement's parameters: those of the request, or what EXECUTE … USING says in their place.
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { ExecuteContext } from '../../sqlpp/run/engine.ts';
+import { Binary, RawJson, type Value, type ValueObject } from '../../sqlpp/values/value.ts';
+import type { QueryRequest } from '../request/query-request.ts';
+
+export function parametersOf(
+  { positional, named }: QueryRequest,
+  using: Value,
+): Pick<ExecuteContext, 'positional' | 'named'> {
+  if (using === undefined || using === null) return { positional, named };
+  if (Array.isArray(using)) return { positional: using as readonly Value[], named };
+  const isObject = typeof using === 'object' && !(using instanceof Binary) && !(using instanceof RawJson);
+  if (!isObject) throw sqlError(5003, 'USING takes an array of values or an object of named ones');
+  return { positional, named: new Map(Object.entries(using as ValueObject)) };
+}
