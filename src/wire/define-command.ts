@@ -1,6 +1,6 @@
 // What one command of the binary protocol looks like, declared once: the validator, the table of opcodes, the check of
 // session and privilege are derived from it.
-import type { Frame } from './frame.ts';
+import { type Frame, frameBytesMax } from './frame.ts';
 
 /** What must have happened on the connection before. */
 export type SessionNeed = 'none' | 'authenticated' | 'bucket';
@@ -34,6 +34,8 @@ export interface CommandLayout {
   /** `document`: a key of a document with its collection id; `text`: anything, must be there. */
   key?: 'none' | 'document' | 'text' | 'optional';
   value?: 'none' | 'required' | 'optional';
+  /** Values of documents and of parts of them are as long as a frame may be; others by default not. */
+  valueBytesMax?: number;
   cas?: 'none' | 'optional' | 'required';
   /** The value may be compressed or carry extended attributes. */
   typedValue?: boolean;
@@ -61,6 +63,9 @@ export interface CommandSpec {
   doc: string;
 }
 
+/** Of a value that is no document's. */
+const usualValueBytes = 64 * 1024;
+
 const keyRules = { none: 0, document: 1, text: 2, optional: 3 } as const;
 const valueRules = { none: 0, required: 1, optional: 2 } as const;
 const casRules = { none: 0, optional: 1, required: 2 } as const;
@@ -85,6 +90,7 @@ export interface Command {
   readonly extrasMask: number;
   readonly keyRule: number;
   readonly valueRule: number;
+  readonly valueBytesMax: number;
   readonly casRule: number;
 }
 
@@ -108,6 +114,7 @@ export function defineCommand(spec: CommandSpec): Command {
     extrasMask: extras.reduce((mask, bytes) => mask | (bytes > 31 ? 0 : 1 << bytes), 0),
     keyRule: keyRules[key],
     valueRule: valueRules[value],
+    valueBytesMax: request.valueBytesMax ?? (request.typedValue ? frameBytesMax : usualValueBytes),
     casRule: casRules[cas],
   };
 }
@@ -132,6 +139,7 @@ export function layoutProblem(command: Command, frame: Frame): string | null {
   }
   if (command.valueRule === valueRules.none && valueBytes > 0) return 'Request must not include value';
   if (command.valueRule === valueRules.required && valueBytes === 0) return 'Request must include value';
+  if (valueBytes > command.valueBytesMax) return 'Request value is too long';
   const hasCas = frame.casHi !== 0 || frame.casLo !== 0;
   if (command.casRule === casRules.none && hasCas) return 'Request CAS must not be set';
   if (command.casRule === casRules.required && !hasCas) return 'Request CAS must be set';

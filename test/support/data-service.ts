@@ -109,6 +109,8 @@ export async function startService(
     log: silentLog,
     kdf: realKdf,
     disk: disk.engine(),
+    // The machine's own must not decide what a test sees.
+    handles: { data: 65_000, rest: 8_192 },
     ...options,
   });
   const ports = await service.start({

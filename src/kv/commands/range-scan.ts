@@ -14,7 +14,7 @@ const idBytes = 16;
 const planBytesMax = 8 * 1024;
 /** One request to go on gives no more than about this, and takes no longer; the client asks again. */
 const stretchBytes = 2 * 1024 * 1024;
-const stretchMs = 50;
+const stretchMs = 5;
 /** Documents on disk that are asked for together. */
 const readAheadMax = 64;
 

@@ -4,7 +4,8 @@ import type { Documents } from '../data/documents.ts';
 import type { Request } from '../dispatch/request.ts';
 
 /** Names and values of one group. */
-export type Figures = Iterable<readonly [name: string, value: string | number]>;
+export type Figure = readonly [name: string, value: string | number];
+export type Figures = Iterable<Figure>;
 export type Group = (request: Request, argument: string) => Figures | Status;
 
 export function activeVbuckets(documents: Documents | null): number[] {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
 import { Privilege } from '#auth/privileges.ts';
+import { realClock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
@@ -191,4 +192,41 @@ test('tells of a document by the name or the id of its collection, to who may re
   const counter = await service.ready({ user: 'counter' });
   assert.equal((await group(counter, ''))['curr_items'], '1');
   assert.equal(await statusOf(counter, 'key k 0 shop.orders'), Status.noAccess);
+});
+
+test('a long group is told in several turns, and other clients are served between them', async () => {
+  let turns = 0;
+  const clock = {
+    ...realClock,
+    soon: (fire: () => void) => {
+      turns++;
+      realClock.soon(fire);
+    },
+  };
+  await using service = await startService(undefined, { clock });
+  const [client, other] = [await service.ready(), await service.ready()];
+  await client.ask(set('k', '{}', { vb: 5 }));
+  const before = turns;
+  client.send({ opcode: 0x10, key: Buffer.from('vbucket-details'), opaque: 3 }, { opcode: 0x0a, opaque: 4 });
+  other.send({ opcode: 0x0a });
+  assert.equal((await other.next())?.status, Status.success);
+  const names = new Set<string>();
+  for (let reply = await client.next(); reply?.key.length; reply = await client.next()) {
+    assert.deepEqual([reply.opcode, reply.opaque, reply.status], [0x10, 3, 0]);
+    names.add(reply.key.toString());
+  }
+  assert.ok(names.size > 1000 && names.has('vb_5:num_items'), `${names.size} figures`);
+  assert.equal((await client.next())?.opaque, 4, 'the next request is answered after the group');
+  assert.ok(turns - before > names.size / 1000, `${turns - before} turns`);
+});
+
+test('a value that is no document’s has a bound', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const value = Buffer.alloc(64 * 1024 + 1, ' ');
+  for (const opcode of [0x1f, 0x53, 0xbb, 0x10])
+    assert.equal(
+      (await client.ask({ opcode, value, extras: Buffer.alloc(opcode === 0x53 ? 48 : 0) })).status,
+      Status.invalidArguments,
+    );
 });

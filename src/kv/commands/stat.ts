@@ -3,6 +3,7 @@ import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { beginReply } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
+import type { HeldReply } from '../served/held-reply.ts';
 import {
   statConfig,
   statDisk,
@@ -20,7 +21,7 @@ import {
   statScopes,
   statScopesById,
 } from './stat-collections.ts';
-import type { Group } from './stat-figures.ts';
+import type { Figure, Group } from './stat-figures.ts';
 import { statKey, statKeyById } from './stat-key.ts';
 import { statClocks, statConnections, statInfo, statSettings } from './stat-node.ts';
 import { statRangeScans, statStreams, statStreamTotals, statTakeover } from './stat-streams.ts';
@@ -37,11 +38,63 @@ export function stat(request: Request): Status | Outcome {
   if (!group) return Status.keyNotFound;
   const lack = lackingPrivilege(request, name);
   if (lack !== '') return request.refuse(Status.noAccess, `Requires privilege: ${lack}`);
-  const figures = group(request, space < 0 ? '' : text.slice(space + 1));
+  // Figures may be written after this turn, when the request in hand is another one.
+  const own: Request = Object.assign(Object.create(Object.getPrototypeOf(request)), request);
+  own.frame = { ...request.frame };
+  const figures = group(own, space < 0 ? '' : text.slice(space + 1));
   if (typeof figures === 'number') return figures;
-  for (const [figure, value] of figures) replyFigure(request, figure, String(value));
-  replyFigure(request, '', '');
-  return Outcome.replied;
+  const rest = figures[Symbol.iterator]();
+  if (writeSome(own, rest)) {
+    replyFigure(own, ...end);
+    return Outcome.replied;
+  }
+  writeOn(own, rest, request.connection.later(request, true, lastOf(own)));
+  return Outcome.later;
+}
+
+/** Figures that are written in one turn. */
+const figuresMax = 500;
+/** For a client that takes what it was sent. */
+const unsentBytesMax = 1024 * 1024;
+const pauseMs = 10;
+
+/** Writes the next figures; answers whether those were the last. */
+function writeSome(request: Request, rest: Iterator<Figure>): boolean {
+  for (let written = 0; written < figuresMax; written++) {
+    const { done, value } = rest.next();
+    if (done) return true;
+    replyFigure(request, ...(value as Figure));
+  }
+  return false;
+}
+
+const end: Figure = ['', ''];
+
+/** Goes on in turns of its own, as fast as the client takes the figures. The reply that is held is the last of them. */
+function writeOn(request: Request, rest: Iterator<Figure>, last: HeldReply): void {
+  const { connection, environment } = request;
+  const { clock } = environment;
+  const go = (): void => {
+    if (connection.isGone) return;
+    if (connection.unsentBytes > unsentBytesMax) return void clock.after(pauseMs, go);
+    let isOver = false;
+    connection.send(() => {
+      isOver = writeSome(request, rest);
+    });
+    if (isOver) last.settle(Status.success);
+    else clock.soon(go);
+  };
+  clock.soon(go);
+}
+
+/** The packet that closes a group, on its own. */
+function lastOf(request: Request): Buffer {
+  const { output } = request;
+  const from = output.end;
+  replyFigure(request, ...end);
+  const bytes = Buffer.from(output.buffer.subarray(from, output.end));
+  output.end = from;
+  return bytes;
 }
 
 const onKeys = new Set(['key', 'vkey', 'key-byid', 'vkey-byid']);
@@ -64,7 +117,8 @@ function lackingPrivilege({ session }: Request, name: string): string {
   return (held & Privilege.simpleStats) === 0 ? 'SimpleStats' : '';
 }
 
-function replyFigure(request: Request, name: string, value: string): void {
+function replyFigure(request: Request, name: string, figure: string | number): void {
+  const value = String(figure);
   const keyBytes = Buffer.byteLength(name);
   const at = beginReply(request, 0, keyBytes, Buffer.byteLength(value), 0, 0, 0);
   request.output.buffer.write(name, at);

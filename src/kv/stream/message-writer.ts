@@ -3,7 +3,7 @@ import { writeU32 } from '#wire/bytes.ts';
 import { type MarkerVersion, Message } from '#wire/dcp.ts';
 import { headerBytes, Magic } from '#wire/frame.ts';
 import type { Output } from '#wire/output.ts';
-import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
+import { packedBytesMax, snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import { CutBits, type CutItem } from '../data/cut.ts';
@@ -207,7 +207,7 @@ export class MessageWriter {
 
   private compress(): void {
     const bytes = this.valueEnd - this.valueStart;
-    if (bytes === 0 || (this.datatype & Datatype.snappy) !== 0) return;
+    if (bytes === 0 || bytes > packedBytesMax || (this.datatype & Datatype.snappy) !== 0) return;
     const packed = snappyCompress(this.value, this.valueStart, this.valueEnd);
     if (packed.length >= bytes) return;
     this.setValue(packed);

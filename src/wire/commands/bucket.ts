@@ -78,7 +78,8 @@ export const Observe = defineCommand({
   name: 'OBSERVE',
   session: 'bucket',
   privilege: { all: ['read'], anywhere: true },
-  request: { value: 'required' },
+  // Of so many keys as one request may ask about.
+  request: { value: 'required', valueBytesMax: 2 * 1024 * 1024 },
   doc: 'Whether documents are in memory, on disk or gone.',
 });
 

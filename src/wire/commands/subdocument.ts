@@ -1,5 +1,6 @@
 // Commands on parts of a document.
 import { defineCommand } from '../define-command.ts';
+import { frameBytesMax } from '../frame.ts';
 
 const lookupExtras = [3, 4] as const;
 const mutationExtras = [3, 4, 7, 8, 11, 12] as const;
@@ -11,7 +12,7 @@ const lookup = (opcode: number, name: string, doc: string) =>
     session: 'bucket',
     privilege: { all: ['read'] },
     reorderable: true,
-    request: { key: 'document', extras: lookupExtras, value: 'optional' },
+    request: { key: 'document', extras: lookupExtras, value: 'optional', valueBytesMax: frameBytesMax },
     doc,
   });
 
@@ -24,7 +25,13 @@ const mutation = (opcode: number, name: string, doc: string, reads = false) =>
     reorderable: true,
     durability: true,
     preserveTtl: true,
-    request: { key: 'document', extras: mutationExtras, value: 'optional', cas: 'optional' },
+    request: {
+      key: 'document',
+      extras: mutationExtras,
+      value: 'optional',
+      valueBytesMax: frameBytesMax,
+      cas: 'optional',
+    },
     doc,
   });
 
@@ -53,7 +60,7 @@ export const SubdocMultiLookup = defineCommand({
   session: 'bucket',
   privilege: { all: ['read'] },
   reorderable: true,
-  request: { key: 'document', extras: [0, 1], value: 'optional' },
+  request: { key: 'document', extras: [0, 1], value: 'optional', valueBytesMax: frameBytesMax },
   doc: 'Reads up to 16 paths.',
 });
 
@@ -65,6 +72,12 @@ export const SubdocMultiMutation = defineCommand({
   reorderable: true,
   durability: true,
   preserveTtl: true,
-  request: { key: 'document', extras: [0, 1, 4, 5, 8, 9], value: 'optional', cas: 'optional' },
+  request: {
+    key: 'document',
+    extras: [0, 1, 4, 5, 8, 9],
+    value: 'optional',
+    valueBytesMax: frameBytesMax,
+    cas: 'optional',
+  },
   doc: 'Changes up to 16 paths at once, or none.',
 });
