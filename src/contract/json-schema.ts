@@ -11,6 +11,7 @@ export interface JsonSchema {
   readonly items?: JsonSchema;
   readonly enum?: readonly (string | number | boolean | null)[];
   readonly anyOf?: readonly JsonSchema[];
+  readonly minLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly pattern?: string;
@@ -47,7 +48,10 @@ export const shape = {
   nothing: { type: 'null' } as JsonSchema,
   any: {} as JsonSchema,
   time: { type: 'string', format: 'date-time' } as JsonSchema,
-  oneOf: (...values: (string | number | boolean | null)[]): JsonSchema => ({ enum: values }),
+  oneOf: (...values: (string | number | boolean | null)[]): JsonSchema => ({
+    ...(values.every((value) => typeof value === 'string') && { type: 'string' as const }),
+    enum: values,
+  }),
   either: (...schemas: JsonSchema[]): JsonSchema => ({ anyOf: schemas }),
   /** Becomes the component of this name. */
   named: (title: string, schema: JsonSchema): JsonSchema => ({ ...schema, title }),

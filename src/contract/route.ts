@@ -69,8 +69,8 @@ export interface Answer {
   /** The schema of a JSON body; a `stream` sends it again after each change. */
   readonly json?: JsonSchema;
   readonly stream?: boolean;
-  /** The media type of a text body. */
-  readonly text?: 'text/plain' | 'text/html' | 'text/css' | 'text/javascript';
+  /** The media type of a text body; of another form of the answer where there is a JSON body, too. */
+  readonly text?: 'text/plain' | 'text/html' | 'text/css' | 'text/javascript' | 'text/yaml';
 }
 
 /** Declares a route; exists to infer the types of query and body. */

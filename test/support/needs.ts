@@ -4,11 +4,14 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { slapd } from './ldap-server.ts';
+import { installNodeTools, installPythonTools } from './openapi-tools.ts';
 import { postgresPrograms } from './postgres.ts';
 
 export const chromium = '/usr/bin/chromium';
 
 const probes: Record<
+  | 'python'
+  | 'openapi tools'
   | 'mount'
   | 'ipv6'
   | 'compiler'
@@ -59,6 +62,14 @@ const probes: Record<
   postgresql: {
     reason: 'needs a PostgreSQL server as Debian packages it',
     works: () => postgresPrograms() !== null,
+  },
+  python: {
+    reason: 'needs Python 3 with venv, and its package registry on the first run',
+    works: () => installPythonTools(),
+  },
+  'openapi tools': {
+    reason: 'needs the package registry on the first run',
+    works: () => installNodeTools(),
   },
   compiler: {
     reason: 'needs a C compiler (cc) and Linux',

@@ -3,7 +3,7 @@ import { shape } from '#contract/json-schema.ts';
 import { compactionShape } from '../auto-compaction/auto-compaction.shapes.ts';
 import { bucketNodeShape, stillBucketNodeShape, storageTotals } from '../nodes/nodes.shapes.ts';
 
-const { object, each, array, string, integer, number, boolean, oneOf, either, named, described } = shape;
+const { object, each, array, string, integer, number, boolean, either, named, described } = shape;
 
 export const vbucketMap = named(
   'VbucketMap',
@@ -35,7 +35,10 @@ const perhaps = {
   collectionsManifestUid: string,
   ddocs: object({ uri: string }),
   vBucketServerMap: vbucketMap,
-  autoCompactionSettings: either(oneOf(false), compactionShape),
+  autoCompactionSettings: either(
+    described('False: the settings of the cluster hold.', boolean),
+    compactionShape,
+  ),
   purgeInterval: number,
 };
 

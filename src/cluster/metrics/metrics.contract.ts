@@ -1,6 +1,9 @@
 // Routes for programs that collect metrics.
 import { field, form } from '#contract/fields.ts';
+import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
+
+const { array, object, string } = shape;
 
 const exportStats: Access = { kind: 'permission', permission: 'cluster.admin.stats_export!read' };
 
@@ -24,6 +27,6 @@ export const GetTargets = defineRoute({
     network: field.oneOf(['default', 'external']).default('default'),
     disposition: field.oneOf(['attachment', 'inline']).default('inline'),
   }),
-  answer: { text: 'text/plain' },
+  answer: { json: array(object({ targets: array(string) })), text: 'text/yaml' },
   doc: 'The nodes to collect metrics from, for the service discovery of Prometheus (over HTTP, or from a file).',
 });

@@ -38,9 +38,14 @@ export function openApi({ routes, settings, version }: DocumentSource): OpenApiD
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Divan node administration', version, description: about },
+    info: {
+      title: 'Divan node administration',
+      version,
+      description: about,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
     servers: [{ url: '/', description: 'The REST ports of a node, plain and TLS' }],
-    tags: [...new Set(routes.map(tagOf))].sort().map((name) => ({ name })),
+    tags: [...new Set(routes.map(tagOf))].sort().map((name) => ({ name, description: tagText(name) })),
     paths,
     components: {
       securitySchemes: { basic: { type: 'http', scheme: 'basic' } },
@@ -48,6 +53,11 @@ export function openApi({ routes, settings, version }: DocumentSource): OpenApiD
     },
   };
 }
+
+const tagText = (name: string): string => {
+  const words = name.replaceAll('_', ' ');
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+};
 
 export const tagOf = ({ id }: RouteDefinition): string => id.split('.')[0] as string;
 
@@ -112,18 +122,62 @@ function responses(route: RouteDefinition, schemas: Schemas): Operation['respons
   const isTold = access.kind === 'permission' || access.kind === 'roles';
   return {
     ...fine,
-    ...(bodyKind && {
+    ...(route.justValidate === 'own' && {
+      '200': { ...judged, ...fine['200'] },
+      '202': { ...judged, ...fine['202'] },
+    }),
+    ...(takesInput(route) && {
       '400': { description: 'Refused: the body names what is wrong. Nothing was changed.' },
     }),
     '401': { description: 'No credentials, or wrong ones.' },
     ...(isTold && { '403': forbidden }),
     ...(path.includes('/:') && { '404': { description: 'Not there.' } }),
+    ...(bodyKind && { '413': { description: 'The body is too large.' } }),
+    ...(route.method !== 'GET' && {
+      '501': { description: 'Needs what this version does not have; the body says what.' },
+    }),
+    '503': { description: 'For the moment; the body says why.' },
   };
 }
 
-function contentOf({ answer }: RouteDefinition, schemas: Schemas): Pick<ApiResponse, 'content'> {
-  if (answer?.text) return { content: { [answer.text]: { schema: { type: 'string' } } } };
-  return answer?.json ? { content: { 'application/json': { schema: schemas.hoist(answer.json) } } } : {};
+/** With `just_validate`. */
+const orJudged = (schema: unknown) => ({
+  anyOf: [
+    schema,
+    {
+      type: 'object',
+      properties: { errors: { type: 'object', additionalProperties: { type: 'string' } } },
+      required: ['errors'],
+      additionalProperties: false,
+    },
+  ],
+});
+
+/** A body of its own then, none otherwise. */
+const judged: ApiResponse = {
+  description: 'Done; with `just_validate` judged: what is wrong, and what would be so.',
+};
+
+/** A change may be refused for what there is already. */
+const takesInput = ({ method, path, query, bodyKind }: RouteDefinition): boolean =>
+  method !== 'GET' || query !== undefined || bodyKind !== undefined || path.includes('/:');
+
+function contentOf(
+  { answer, justValidate }: RouteDefinition,
+  schemas: Schemas,
+): Pick<ApiResponse, 'content'> {
+  const content = {
+    ...(answer?.json && {
+      'application/json': {
+        schema: justValidate === true ? orJudged(schemas.hoist(answer.json)) : schemas.hoist(answer.json),
+      },
+    }),
+    // What reads YAML finds more than a string in it.
+    ...(answer?.text && {
+      [answer.text]: { schema: answer.text === 'text/yaml' ? {} : { type: 'string' } },
+    }),
+  };
+  return Object.keys(content).length > 0 ? { content } : {};
 }
 
 const forbidden: ApiResponse = {

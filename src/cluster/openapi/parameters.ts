@@ -1,5 +1,18 @@
 // What the parameters of paths stand for.
 
+/** One that works on most nodes. */
+const examples: Record<string, string> = {
+  bucket: 'travel',
+  scope: 'inventory',
+  collection: 'airline',
+  node: '127.0.0.1:8091',
+  user: 'app',
+  domain: 'local',
+  group: 'readers',
+  stat: 'ops',
+  metric: 'kv_curr_items',
+};
+
 const meanings: Record<string, string> = {
   bucket: 'Name of a bucket.',
   scope: 'Name of a scope.',
@@ -20,5 +33,6 @@ export const parameterOf = (name: string) => ({
   in: 'path',
   required: true,
   ...(meanings[name] !== undefined && { description: meanings[name] }),
-  schema: { type: 'string' },
+  ...(examples[name] !== undefined && { example: examples[name] }),
+  schema: { type: 'string', minLength: 1 },
 });

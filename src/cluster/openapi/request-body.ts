@@ -3,6 +3,7 @@ import type { Field, Form } from '#contract/fields.ts';
 import type { JsonSchema } from '#contract/json-schema.ts';
 import type { BodyKind, RouteDefinition } from '#contract/route.ts';
 import type { SettingGroup } from '../settings/setting.ts';
+import { type BodyNotes, bodyNotes } from './bodies.ts';
 import { settingSchema } from './setting-schema.ts';
 
 const mediaTypes: Partial<Record<BodyKind, string>> = {
@@ -15,7 +16,20 @@ export function requestBody(route: RouteDefinition, groups: readonly SettingGrou
   const { bodyKind = 'none' } = route;
   if (bodyKind === 'none') return null;
   const type = mediaTypes[bodyKind] ?? 'application/x-www-form-urlencoded';
-  return { content: { [type]: { schema: bodySchema(route, groups) } } };
+  const { example, ...notes } = bodyNotes[route.id] ?? {};
+  const schema = noted(bodySchema(route, groups), notes);
+  const required = (schema.required?.length ?? 0) > 0;
+  return { ...(required && { required }), content: { [type]: { schema, ...(example && { example }) } } };
+}
+
+function noted(schema: JsonSchema, { required = [], properties = {} }: BodyNotes): JsonSchema {
+  const all = { ...properties, ...schema.properties };
+  const names = [...(schema.required ?? []), ...required];
+  return {
+    ...schema,
+    ...(Object.keys(all).length > 0 && { properties: all }),
+    ...(names.length > 0 && { required: [...new Set(names)] }),
+  };
 }
 
 function bodySchema(route: RouteDefinition, groups: readonly SettingGroup[]): JsonSchema {

@@ -8,10 +8,13 @@ export function settingSchema(setting: Setting): JsonSchema {
   const schema = accepted(setting.range);
   return {
     ...schema,
-    ...(value !== undefined && { default: schema.type === 'integer' ? Number(value) : value }),
+    ...(value !== undefined && { default: isNumber(schema, value) ? Number(value) : value }),
     description: describe(setting),
   };
 }
+
+const isNumber = ({ type, anyOf }: JsonSchema, value: string): boolean =>
+  (type === 'integer' || anyOf?.[0]?.type === 'integer') && /^-?\d+$/.test(value);
 
 /** `0–16`, `256 and up`, or names in backticks. */
 function accepted(range: string): JsonSchema {
@@ -19,8 +22,30 @@ function accepted(range: string): JsonSchema {
   if (between) return { type: 'integer', minimum: Number(between[1]), maximum: Number(between[2]) };
   const from = /^(\d+) and up$/.exec(range);
   if (from) return { type: 'integer', minimum: Number(from[1]) };
-  if (/^`[^`]+`(, `[^`]+`)+$/.test(range)) return { enum: range.split(', ').map((one) => one.slice(1, -1)) };
-  return { type: 'string' };
+  if (/^`[^`]+`(, `[^`]+`)+$/.test(range))
+    return { type: 'string', enum: range.split(', ').map((one) => one.slice(1, -1)) };
+  return mixed(range) ?? number(range) ?? { type: 'string' };
+}
+
+/** Numbers or some words: `0–9, empty`, `` `default`, 1–64 ``. */
+function mixed(range: string): JsonSchema | null {
+  const parts = range.split(', ');
+  const words = parts.filter((part) => part === 'empty' || /^`[^`]+`$/.test(part));
+  if (words.length === 0 || words.length !== parts.length - 1) return null;
+  const rest = parts.filter((part) => !words.includes(part)).map(accepted);
+  if (rest[0]?.type !== 'integer') return null;
+  const texts = words.map((word) => (word === 'empty' ? '' : word.slice(1, -1)));
+  return { anyOf: [rest[0], { type: 'string', enum: texts }] };
+}
+
+/** A number with more words behind it: the words say what the bounds depend on. */
+function number(range: string): JsonSchema | null {
+  if (/^\d+(–\d+)? (bytes|characters|addresses)/.test(range)) return null;
+  const between = /^(\d+)–(\d+)(;| seconds)/.exec(range);
+  if (between) return { type: 'integer', minimum: Number(between[1]), maximum: Number(between[2]) };
+  if (/^\d+, \d+; other numbers/.test(range)) return { type: 'integer' };
+  const from = /^(\d+) (?:\([^)]*\) )?up to /.exec(range);
+  return from ? { type: 'integer', minimum: Number(from[1]) } : null;
 }
 
 function describe({ range, default: fallback, change, effect, note }: Setting): string {

@@ -1,0 +1,96 @@
+// What the settings page cannot say of a body: which fields a request needs, fields that are no settings, and a body that works.
+import { type JsonSchema, shape } from '#contract/json-schema.ts';
+
+export interface BodyNotes {
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly example?: Readonly<Record<string, string | number | boolean>>;
+}
+
+const { string, integer, described } = shape;
+const text = (description: string): JsonSchema => described(description, string);
+
+const roles = text('Roles with commas between, such as `data_reader[travel],ro_admin`.');
+const maxTTL = described('Seconds after which documents expire; 0: never.', {
+  ...integer,
+  minimum: 0,
+  maximum: 2_147_483_647,
+});
+const password = text('At least as long as the password policy asks, 6 characters unless it was changed.');
+
+/** By the id of the route. */
+export const bodyNotes: Readonly<Record<string, BodyNotes>> = {
+  'provisioning.init_cluster': {
+    required: ['username', 'password', 'port'],
+    example: {
+      username: 'Administrator',
+      password: 'password',
+      port: 'SAME',
+      services: 'kv',
+      memoryQuota: 512,
+    },
+  },
+  'provisioning.web': {
+    required: ['username', 'password'],
+    example: { username: 'Administrator', password: 'password', port: 'SAME' },
+  },
+  'provisioning.pool': { example: { memoryQuota: 512 } },
+  'provisioning.rename': { required: ['hostname'], example: { hostname: 'db.example.com' } },
+  'provisioning.services': { required: ['services'], example: { services: 'kv' } },
+  'provisioning.alternate': { required: ['hostname'], example: { hostname: 'db.example.com', mgmt: 8091 } },
+  'buckets.create': {
+    required: ['name', 'ramQuotaMB'],
+    example: { name: 'travel', ramQuotaMB: 100, replicaNumber: 0 },
+  },
+  'buckets.edit': { example: { ramQuotaMB: 200 } },
+  'collections.add_scope': {
+    required: ['name'],
+    properties: { name: text('Letters, digits, `_`, `-` and `%`, not beginning with `_` or `%`.') },
+    example: { name: 'inventory' },
+  },
+  'collections.add': {
+    required: ['name'],
+    properties: { name: text('Letters, digits, `_`, `-` and `%`, not beginning with `_` or `%`.'), maxTTL },
+    example: { name: 'airline', maxTTL: 3600 },
+  },
+  'collections.change': { required: ['maxTTL'], properties: { maxTTL }, example: { maxTTL: 3600 } },
+  'users.put': {
+    properties: {
+      name: text('A name for people.'),
+      password,
+      roles,
+      groups: text('Names of groups with commas between.'),
+    },
+    example: { name: 'The application', password: 'app-password', roles: 'data_reader[travel]' },
+  },
+  'users.change_password': {
+    required: ['password'],
+    properties: { password },
+    example: { password: 'new-password' },
+  },
+  'users.change_own_password': {
+    required: ['password'],
+    properties: { password },
+    example: { password: 'new-password' },
+  },
+  'groups.put': {
+    properties: {
+      description: text('For people.'),
+      roles,
+      ldap_group_ref: text('The group in a directory that it stands for.'),
+    },
+    example: { description: 'Those who read', roles: 'ro_admin' },
+  },
+  'alerts.reset': {
+    required: ['token'],
+    properties: { token: text('Of the reply of `/pools/default`.') },
+    example: { token: '0' },
+  },
+  'auto_compaction.change': {
+    required: ['parallelDBAndViewCompaction'],
+    example: { parallelDBAndViewCompaction: 'false', 'databaseFragmentationThreshold[percentage]': 30 },
+  },
+  'auto_failover.change': { required: ['enabled'], example: { enabled: 'true', timeout: 120 } },
+  'auto_reprovision.change': { required: ['enabled'], example: { enabled: 'true', maxNodes: 1 } },
+  'password_policy.set': { example: { minLength: 8 } },
+};

@@ -1,0 +1,109 @@
+// The description of the REST API against others' tools: validators find nothing, clients that are generated from it work, and
+// requests that Schemathesis makes of it get the answers that it declares.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { promisify } from 'node:util';
+import { needs } from '../support/needs.ts';
+import { administrator, NodeProcess } from '../support/node-process.ts';
+import { definitions, nodeTool, nodeTools, pythonTool } from '../support/openapi-tools.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'divan-openapi-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+const options = { cwd: scratch, maxBuffer: 64 << 20 };
+const run = promisify(execFile);
+
+async function aNode(): Promise<NodeProcess> {
+  const node = await NodeProcess.start({ args: ['--bucket', 'travel', '--memory-quota', '1024'] });
+  writeFileSync(join(scratch, 'openapi.json'), await (await node.request('/openapi.json')).text());
+  return node;
+}
+
+test('a client for TypeScript that is generated compiles and works, and Redocly finds nothing', {
+  skip: needs('openapi tools'),
+}, async () => {
+  await using node = await aNode();
+  await run(
+    nodeTool('redocly'),
+    ['lint', 'openapi.json', '--config', join(definitions, 'redocly.yaml')],
+    options,
+  );
+  await run(nodeTool('openapi-typescript'), ['openapi.json', '-o', 'api.d.ts'], options);
+  copyFileSync(join(definitions, 'use-client.mts'), join(scratch, 'use-client.mts'));
+  symlinkSync(join(nodeTools, 'node_modules'), join(scratch, 'node_modules'));
+  const types = fileTypes();
+  const flags = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--skipLibCheck', 'false'];
+  await run(nodeTool('tsc'), [...flags, '--typeRoots', types, '--types', 'node', 'use-client.mts'], options);
+  const { stdout } = await run(process.execPath, ['use-client.mjs', node.ready.node.rest], options);
+  assert.equal(stdout, 'done\n');
+});
+
+/** Of the project's own Node. */
+const fileTypes = (): string => new URL('../../node_modules/@types', import.meta.url).pathname;
+
+test('a client for Python that is generated works, and the validator for OpenAPI finds nothing', {
+  skip: needs('python'),
+}, async () => {
+  await using node = await aNode();
+  const { stdout } = await run(pythonTool('openapi-spec-validator'), ['openapi.json'], options);
+  assert.match(stdout, /OK/);
+  const flags = ['generate', '--path', 'openapi.json', '--output-path', 'client', '--meta', 'none'];
+  const made = await run(pythonTool('openapi-python-client'), flags, options);
+  // It would like to format what it made; what it cannot make it leaves out, with a warning that names it.
+  assert.doesNotMatch(made.stdout, /will not be generated|Unable to|cannot parse/i);
+  const used = await run(
+    pythonTool('python'),
+    [join(definitions, 'use_client.py'), scratch, node.ready.node.rest],
+    options,
+  );
+  assert.equal(used.stdout, 'done\n');
+});
+
+/** They end what the others need: the login, the ports, the name, the time that a limit leaves; streams have no end. */
+const leftOut = [
+  ...[
+    'provisioning.web',
+    'provisioning.init_cluster',
+    'provisioning.rename',
+    'provisioning.disable_listener',
+  ],
+  ...['provisioning.disable_unused_listeners', 'users.change_own_password', 'security.set'],
+  ...['client_allowlist.change', 'internal_settings.change', 'provisioning.network'],
+  // Refused always, as those of several nodes are.
+  'buckets.start_recovery',
+];
+
+test('requests that Schemathesis makes get the answers that are declared', {
+  skip: needs('python'),
+}, async (t) => {
+  await using node = await aNode();
+  const { rest } = node.ready.node;
+  const seed = process.env['SEED'] ?? '7';
+  const cases = process.env['DIVAN_TEST_CASES'] ?? '4';
+  t.diagnostic(`seed ${seed}`);
+  const report = await run(
+    pythonTool('schemathesis'),
+    [
+      ...['run', `${rest}/openapi.json`, '--url', rest, '--no-color', '--warnings', 'off'],
+      ...['--auth', `${administrator.username}:${administrator.password}`],
+      ...[
+        '--checks',
+        'not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance',
+      ],
+      ...['--exclude-path-regex', 'tream|/bs/|ensureManifest|[tT]estEmail', '--exclude-tag', 'several_nodes'],
+      ...leftOut.flatMap((id) => ['--exclude-operation-id', id]),
+      ...['--phases', 'examples,coverage,fuzzing', '--max-examples', cases, '--seed', seed],
+      ...['--request-timeout', '20', '--generation-database', 'none'],
+    ],
+    options,
+  ).catch((error: Error & { stdout: string; stderr: string }) => error);
+  const { stdout } = report;
+  t.diagnostic(/\d+ generated[^\n]*/.exec(stdout)?.[0] ?? '');
+  assert.ok(!(report instanceof Error), `${stdout.slice(-20_000)}${report.stderr}`);
+  assert.ok(Number(/(\d+) generated/.exec(stdout)?.[1]) > 500, stdout.slice(-2_000));
+  assert.equal(readFileSync(join(scratch, 'openapi.json')).length > 0, true);
+});
