@@ -1,0 +1,72 @@
+// `kill -9` of the process that follows, at any moment of builds and of changes: what the next one makes of the files is right.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { StoreRequest } from '#client/bucket-client.ts';
+import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
+import { startService } from '../../../test/support/data-service.ts';
+import { TestIndexes } from '../../../test/support/index-service.ts';
+import { aDefinition } from '../../../test/support/simple-index-language.ts';
+import { bucketClient } from '../../../test/support/wire-clients.ts';
+
+const orders = 8;
+const kills = Number(process.env.RUNS ?? 5);
+const documents = 20_000;
+
+test('an index whose process is killed again and again equals one that is built anew', async () => {
+  await using service = await startService();
+  await using indexes = new TestIndexes(service.port);
+  const client = await bucketClient(service.port);
+  const store = (from: number, to: number, add: number) =>
+    client.storeMany(
+      orders,
+      Array.from({ length: to - from }, (_, at): StoreRequest => {
+        const n = ((from + at) * 7919 + add) % 1_000;
+        const value = Buffer.from(JSON.stringify({ n, t: [n % 3, n % 5] }));
+        return { kind: 'set', key: `document ${from + at}`, value, cas: 0n, expiry: 0 };
+      }),
+    );
+  for (let from = 0; from < documents; from += 2_000) await store(from, from + 2_000, 0);
+  const definitions = [
+    aDefinition(['`n`']),
+    aDefinition([{ expression: '`t`', array: 'distinct' }]),
+    aDefinition([]),
+  ];
+  for (let kill = 0; kill < kills; kill++) {
+    const child = spawn(process.execPath, [
+      new URL('../../../test/support/index-child.ts', import.meta.url).pathname,
+      String(service.port),
+      indexes.folder,
+      JSON.stringify(definitions),
+    ]);
+    await once(child.stdout, 'data');
+    const changes = store(kill * 1_000, kill * 1_000 + 3_000, kill + 1);
+    await wait(Math.random() * 600);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await changes;
+  }
+  const anew = definitions.map((definition) => ({ ...definition, id: `f${definition.id.slice(1)}` }));
+  await indexes.want(...definitions, ...anew);
+  for (const definition of [...definitions, ...anew]) await indexes.caughtUp(client, definition);
+  for (const [at, definition] of definitions.entries()) {
+    const rows = rowsOf(indexes, definition);
+    assert.ok(rows.length >= documents);
+    assert.deepEqual(rows, rowsOf(indexes, anew[at] as IndexDefinition));
+    assert.equal(indexes.reportOf(definition)?.rows, rows.length);
+  }
+  client.close();
+});
+
+function rowsOf(indexes: TestIndexes, { id, keyspace }: IndexDefinition): string[] {
+  const reader = indexes.readers.open(keyspace.bucketUuid, id);
+  try {
+    const everything = { start: Buffer.alloc(0), end: null, accepts: null };
+    const rows = reader.page(everything, { after: null, isReverse: false, limit: 1_000_000 });
+    return rows.map(({ key, id: of }) => `${key.toString('hex')}=${of}`);
+  } finally {
+    reader.close();
+  }
+}

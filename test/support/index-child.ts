@@ -1,0 +1,30 @@
+// A process with an index service, for tests that kill it: `node index-child.ts PORT FOLDER DEFINITIONS`.
+import { IndexService } from '#index/service/index-service.ts';
+import { IndexFolder } from '#index/store/index-folder.adapter.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
+import { compileSimply } from './simple-index-language.ts';
+import { addressOf, adminAccount } from './wire-clients.ts';
+
+const [port, folder, definitions] = process.argv.slice(2) as [string, string, string];
+const service = new IndexService({
+  address: addressOf(Number(port)),
+  account: adminAccount,
+  store: new IndexFolder(folder, silentLog),
+  compile: compileSimply,
+  clock: realClock,
+  random: realRandom,
+  log: silentLog,
+  changed: () => {},
+});
+await service.apply({
+  indexes: (JSON.parse(definitions) as IndexDefinition[]).map((definition) => ({
+    definition,
+    isBuilt: true,
+  })),
+  // The least that rows of a build are staged in, so that it takes several commits.
+  memoryQuotaBytes: 1,
+});
+process.stdout.write('follows\n');
