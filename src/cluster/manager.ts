@@ -51,6 +51,7 @@ import { WatchedSetting } from './config/watched-setting.ts';
 import { Listening } from './encryption/listening.ts';
 import { createEvents, type Events, type OpenJournal } from './events/events.feature.ts';
 import { firstConfiguration, ownEntry } from './first-configuration.ts';
+import { indexServiceRoutes } from './indexes/index-service.routes.ts';
 import { IndexesService } from './indexes/indexes.service.ts';
 import { noIndexService } from './indexes/no-index-service.ts';
 import { requestThrottles } from './internal-settings/request-throttles.ts';
@@ -122,6 +123,8 @@ export interface ClusterManager {
   readonly routes: readonly BoundRoute[];
   /** For the view ports, which are listeners of their own. */
   readonly capiRoutes: readonly BoundRoute[];
+  /** For the index service's ports, which are listeners of their own. */
+  readonly indexRoutes: readonly BoundRoute[];
   /** The limits on requests in hand: one for all REST ports, one for all view ports. */
   readonly throttles: { readonly rest: Throttle; readonly capi: Throttle };
   readonly authority: Authority;
@@ -170,6 +173,10 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
   return {
     routes: withDescription(restRoutes(options, features), product.version).sort(byPath),
     capiRoutes: capiRoutes({ view, product }),
+    indexRoutes: indexServiceRoutes({
+      ...{ view, indexes: features.indexes, door: options.indexes ?? noIndexService },
+      settings: new SettingsStore(options.store),
+    }),
     throttles: requestThrottles({ ...options, view }),
     authority: users.authenticator,
     promiseTo: ({ username, password }) => users.authenticator.promiseTo(username, password),

@@ -43,6 +43,8 @@ export const nodeOptions = {
   'dist-tls-port': { kind: kinds.port, default: 21150, doc: 'node to node over TLS' },
   'query-port': { kind: kinds.port, default: 8093, doc: 'query service' },
   'query-tls-port': { kind: kinds.port, default: 18093, doc: 'query service over TLS' },
+  'index-port': { kind: kinds.port, default: 9102, doc: 'index service' },
+  'index-tls-port': { kind: kinds.port, default: 19102, doc: 'index service over TLS' },
   'query-sequential-scans': {
     kind: choice('on', 'off'),
     default: 'on',

@@ -110,12 +110,14 @@ export class Node {
     const query = this.startQuery();
     const rest = await this.serve(manager.routes, manager.throttles.rest);
     const capi = await this.serve(manager.capiRoutes, manager.throttles.capi);
+    const indexes = this.runs('index') ? await this.serve(manager.indexRoutes, manager.throttles.rest) : null;
     const dist = this.distPorts();
     ports.mgmt = (await this.listenPlain(rest, 'rest-port')).port;
     ports.capi = (await this.listenPlain(capi, 'capi-port')).port;
+    if (indexes !== null) ports.indexHttp = (await this.listenPlain(indexes, 'index-port')).port;
     ports.distTCP = await this.opening('dist-port', dist.startPlain());
     await manager.certificates.ready;
-    await this.startTls(rest, capi, dist);
+    await this.startTls({ rest, capi, indexes }, dist);
     await query;
     const { port, tlsPort } = await data;
     this.services.dataListens(port);
@@ -230,11 +232,14 @@ export class Node {
     return report;
   }
 
+  private runs(service: string): boolean {
+    return (this.manager.services() ?? this.options.services.split(',')).includes(service);
+  }
+
   /** Beside the rest of the start. Its modules wait for the first statement. */
   private async startQuery(): Promise<void> {
     const { options, manager, log, services } = this;
-    const runs = manager.services() ?? options.services.split(',');
-    if (!runs.includes('n1ql')) return;
+    if (!this.runs('n1ql')) return;
     const query = this.stopping(
       'query service',
       new QueryPart({
@@ -342,7 +347,10 @@ export class Node {
     return this.opening(option, server.listen(where));
   }
 
-  private async startTls(rest: HttpServer, capi: HttpServer, dist: DistPorts): Promise<void> {
+  private async startTls(
+    { rest, capi, indexes }: { rest: HttpServer; capi: HttpServer; indexes: HttpServer | null },
+    dist: DistPorts,
+  ): Promise<void> {
     const following = this.manager.tls;
     const tls = following.current();
     if (tls === null) throw new Error('there is no certificate');
@@ -350,6 +358,11 @@ export class Node {
       await this.listen(rest, 'rest-tls-port', tls),
       await this.listen(capi, 'capi-tls-port', tls),
     ];
+    if (indexes !== null) {
+      const listener = await this.listen(indexes, 'index-tls-port', tls);
+      secure.push(listener);
+      this.ports.indexHttps = listener.port;
+    }
     const distTLS = await this.opening('dist-tls-port', dist.startTls(tls));
     Object.assign(this.ports, { mgmtSSL: secure[0]?.port, capiSSL: secure[1]?.port, distTLS });
     const changes = following.onChange(() => {

@@ -19,6 +19,9 @@ export interface NodeAddresses {
   /** Where the query service runs. */
   query?: string;
   queryTls?: string;
+  /** Where the index service runs. */
+  index?: string;
+  indexTls?: string;
 }
 
 /** What the ready file holds: the parts that were started. */

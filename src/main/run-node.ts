@@ -294,6 +294,10 @@ function readyFile(node: Node, credentials: Credentials | null): ReadyFile & { n
         query: `http://${host}:${ports.n1ql}`,
         queryTls: `https://${host}:${ports.n1qlSSL}`,
       }),
+      ...(ports.indexHttp !== undefined && {
+        index: `http://${host}:${ports.indexHttp}`,
+        indexTls: `https://${host}:${ports.indexHttps}`,
+      }),
     },
     ...credentials,
   };

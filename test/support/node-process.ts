@@ -17,6 +17,8 @@ export interface Ready {
     capiTls: string;
     query?: string;
     queryTls?: string;
+    index?: string;
+    indexTls?: string;
   };
   username?: string;
   password?: string;
@@ -49,6 +51,8 @@ export const portFlags = [
   'dist-tls',
   'query',
   'query-tls',
+  'index',
+  'index-tls',
 ].flatMap((name) => [`--${name}-port`, '0']);
 const startTimeoutMs = 30_000;
 

@@ -118,14 +118,18 @@ function extendedNodes(view: ClusterView) {
 }
 
 export function externalPorts(node: NodeState) {
-  const { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, n1ql, n1qlSSL } = node.ports;
+  const { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, n1ql, n1qlSSL, indexHttp, indexHttps } = node.ports;
   const query = runsQuery(node) ? { n1ql, n1qlSSL } : {};
-  return { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, ...query };
+  const indexes = runsIndexes(node) ? { indexHttp, indexHttps } : {};
+  return { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, ...indexes, ...query };
 }
 
 /** Whether the node was given the query service, and it listens. */
 const runsQuery = ({ services, ports }: NodeState): boolean =>
   (services ?? []).includes('n1ql') && ports.n1ql !== undefined;
+
+const runsIndexes = ({ services, ports }: NodeState): boolean =>
+  (services ?? []).includes('index') && ports.indexHttp !== undefined;
 
 /** What clients may rely on beyond the version. */
 const clusterCapabilities = ({ cluster }: ClusterView): Record<string, readonly string[]> =>

@@ -72,6 +72,9 @@ export interface NodePorts {
   /** Of the query service, where it runs. */
   n1ql?: number;
   n1qlSSL?: number;
+  /** Of the index service, where it runs. */
+  indexHttp?: number;
+  indexHttps?: number;
 }
 
 export interface NodePaths {

@@ -1,0 +1,33 @@
+// Indexes and their node as the routes show them, with what the index service reports now.
+import type { Context } from '#contract/route.ts';
+import type { IndexDoor } from '#index/index.contract.ts';
+import type { ShownIndex, ShownNode } from '#index/rest/index-records.contract.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { SettingsStore } from '../config/settings.store.ts';
+import { nodeAddress } from '../nodes/node-record.ts';
+import type { IndexesService } from './indexes.service.ts';
+
+export interface IndexRoutesParts {
+  readonly indexes: IndexesService;
+  readonly door: IndexDoor;
+  readonly view: ClusterView;
+  readonly settings: SettingsStore;
+}
+
+/** Where nobody chose a storage mode. */
+const defaultStorageMode = 'plasma';
+
+export async function shownIndexes({ indexes, door }: IndexRoutesParts): Promise<ShownIndex[]> {
+  await door.refresh();
+  const reports = new Map(door.reports().map((report) => [report.id, report]));
+  return indexes.all().map((index) => ({ ...index, report: reports.get(index.definition.id) }));
+}
+
+export async function shownNode({ view, settings }: IndexRoutesParts, context: Context): Promise<ShownNode> {
+  const { storageMode } = await settings.read('indexes', { storageMode: '' });
+  return {
+    address: nodeAddress({ node: view.self, localAddress: context.local.address }),
+    uuid: view.self.uuid,
+    storageMode: storageMode || defaultStorageMode,
+  };
+}

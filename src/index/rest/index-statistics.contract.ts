@@ -1,0 +1,56 @@
+// Statistics of indexes under the names that monitoring of the public product reads.
+import type { IndexDefinition } from '../index.contract.ts';
+import type { ShownIndex } from './index-records.contract.ts';
+
+export interface ServiceFigures {
+  readonly memoryQuotaBytes: number;
+  readonly memoryUsedBytes: number;
+}
+
+export type Statistics = Readonly<Record<string, number | string>>;
+
+/** Of the service as a whole. */
+export function serviceStatistics(indexes: readonly ShownIndex[], figures: ServiceFigures): Statistics {
+  const bytes = indexes.reduce((sum, { report }) => sum + (report?.fileBytes ?? 0), 0);
+  return {
+    indexer_state: 'Active',
+    memory_quota: figures.memoryQuotaBytes,
+    memory_used: figures.memoryUsedBytes,
+    memory_total_storage: bytes,
+  };
+}
+
+/** Of one index. A figure that is not measured is not there. */
+export function indexStatistics({ report }: ShownIndex): Statistics {
+  if (report === undefined) return {};
+  const { scans, scannedRows, scanMicros, rows, fileBytes, progress } = report;
+  return {
+    items_count: rows,
+    num_docs_indexed: report.documentsTaken,
+    num_docs_pending: report.documentsWaiting,
+    num_docs_queued: 0,
+    num_items_skipped: report.leftOut,
+    num_requests: scans,
+    num_rows_returned: scannedRows,
+    num_rows_scanned: scannedRows,
+    total_scan_duration: scanMicros * 1_000,
+    avg_scan_latency: scans === 0 ? 0 : Math.round((scanMicros * 1_000) / scans),
+    data_size: fileBytes,
+    disk_size: fileBytes,
+    initial_build_progress: progress,
+    last_known_scan_time: report.lastScanMs * 1e6,
+  };
+}
+
+/** `bucket:scope:collection:index`; the default collection is left out. */
+export function statisticsName({ name, keyspace }: IndexDefinition): string {
+  const { bucket, scope, collection } = keyspace.name;
+  const isDefault = scope === '_default' && collection === '_default';
+  return (isDefault ? [bucket, name] : [bucket, scope, collection, name]).join(':');
+}
+
+/** Whether an index is of `bucket`, `bucket.scope` or `bucket.scope.collection`. */
+export function isOfKeyspace({ keyspace }: IndexDefinition, path: string): boolean {
+  const { bucket, scope, collection } = keyspace.name;
+  return [bucket, `${bucket}.${scope}`, `${bucket}.${scope}.${collection}`].includes(path);
+}
