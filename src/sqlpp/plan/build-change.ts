@@ -69,8 +69,8 @@ export function targetOf(
   target: Target,
   kind: 'insert' | 'upsert' | 'delete' | 'update',
 ): ResolvedTarget {
-  const { path } = target;
-  if (!('parts' in path)) throw sqlError(3100, 'A keyspace to write must be named in the statement.');
+  const path = 'parts' in target.path ? target.path : resolver.namedPath(target.path);
+  if (!path) throw sqlError(3100, 'A keyspace to write must be named in the statement.');
   const scope = new Scope(new Block(), undefined);
   const keyspace = resolver.keyspace(path, kind === 'upsert' ? 'insert' : kind);
   if (kind === 'upsert') resolver.keyspace(path, 'update');

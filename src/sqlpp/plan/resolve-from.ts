@@ -173,6 +173,18 @@ function expressionTerm(
   sources: Source[],
 ): JoinSide {
   const context = near(resolver.text, term.at);
+  if (term.use.keys) {
+    const path = resolver.namedPath(term.expression);
+    const { alias, use, at } = term;
+    if (path)
+      return keyspaceTerm(
+        resolver,
+        { kind: 'keyspace', path, expression: undefined, alias, use, at },
+        scope,
+        sources,
+        'FROM',
+      );
+  }
   const alias = term.alias ?? naturalAlias(term.expression);
   if (alias === undefined) throw sqlError(4010, `FROM expression${context}`);
   const found = scope.find(alias)?.binding;

@@ -30,6 +30,9 @@ export interface Functions {
     | undefined;
 }
 
+/** Value of an expression that reads no row, where it is known. */
+export type ConstantOf = (expression: Expression) => { readonly value: unknown } | undefined;
+
 export interface QueryContext {
   readonly bucket: string;
   readonly scope: string;
@@ -45,6 +48,7 @@ export class Resolver implements Resolving {
   readonly queryContext: QueryContext | undefined;
 
   readonly #functions: Functions | undefined;
+  readonly #constantOf: ConstantOf | undefined;
   readonly #inlined = new Map<string, InlineFunction>();
   readonly #inlining = new Set<string>();
 
@@ -53,9 +57,11 @@ export class Resolver implements Resolving {
     directory: Directory,
     queryContext: QueryContext | undefined,
     functions?: Functions,
+    constantOf?: ConstantOf,
   ) {
     this.text = text;
     this.#functions = functions;
+    this.#constantOf = constantOf;
     this.#directory = directory;
     this.queryContext = queryContext;
   }
@@ -98,6 +104,14 @@ export class Resolver implements Resolving {
       throw sqlError(12003, `${keyspaceText(name)} - cause: No bucket named ${bucket}`);
     if (found === 'no scope') throw sqlError(12021, `default:${bucket}.${scope}`);
     throw sqlError(12003, keyspaceText(name));
+  }
+
+  namedPath(name: Expression): KeyspacePath | undefined {
+    const value = this.#constantOf?.(name)?.value;
+    if (typeof value !== 'string') return undefined;
+    const [, namespace, rest = ''] = /^(?:(\w+):)?(.*)$/s.exec(value) ?? [];
+    const parts = [...rest.matchAll(/`([^`]+)`|([^.`]+)/g)].map((match) => match[1] ?? match[2] ?? '');
+    return { namespace, parts, at: name.at };
   }
 
   inlineFunction({ name, at, arguments: given }: UserCall): InlineFunction | undefined {

@@ -13,6 +13,8 @@ export interface Resolving {
   select(select: Select, scope: Scope): LogicalSelect;
   keyspace(path: KeyspacePath, action?: Privilege['action']): KeyspaceRef;
   keyspaceName(path: KeyspacePath): KeyspaceName;
+  /** The path of a keyspace that a parameter names. */
+  namedPath(name: Expression): KeyspacePath | undefined;
   /** The body of a function that a user defined in SQL++, with its parameters in slots; undefined: it is in another language. */
   inlineFunction(call: UserCall): InlineFunction | undefined;
 }

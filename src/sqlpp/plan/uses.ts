@@ -43,6 +43,7 @@ export function usesOfExpressions(
   const slots = new Set<number>();
   for (const expression of expressions) slotsOf(expression, slots);
   for (const source of body?.sources ?? []) {
+    if (source.metaSlot !== undefined && slots.has(source.metaSlot)) source.usesMeta = true;
     for (const expression of expressions) noteXattrs(expression, source.metaSlot, source.xattrs);
   }
   return { slots, expressions };

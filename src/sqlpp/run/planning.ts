@@ -33,7 +33,7 @@ export function planningOf(text: string, context: PrepareContext): StatementPlan
   };
 }
 
-function constantOf(expression: Expression, context: PrepareContext): { value: Value } | undefined {
+export function constantOf(expression: Expression, context: PrepareContext): { value: Value } | undefined {
   if (expression.kind === 'named parameter') {
     const { named } = context;
     return named?.has(expression.name) ? { value: named.get(expression.name) } : undefined;

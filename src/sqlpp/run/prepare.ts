@@ -10,11 +10,11 @@ import { Resolver } from '../plan/resolver.ts';
 import { signatureOf, signatureOfSelect } from '../plan/signature.ts';
 import { parseStatement } from '../text/parser.ts';
 import type { Delete, Insert, Merge, Update } from '../tree/change.ts';
-import type { Select } from '../tree/query.ts';
+import type { Expression, Select } from '../tree/query.ts';
 import type { PlainStatement, Statement as StatementTree } from '../tree/statement.ts';
 import type { Value } from '../values/value.ts';
 import { CodeBook } from './code.ts';
-import { definitionStatement } from './definitions.ts';
+import { definitionStatement, plainPrepared } from './definitions.ts';
 import type {
   ExecuteContext,
   Execution,
@@ -28,7 +28,7 @@ import { explainChange, explainSelect } from './explaining.ts';
 import { insert } from './inserting.ts';
 import { Instantiation } from './instantiate.ts';
 import { merge } from './merging.ts';
-import { planningOf, type StatementPlanning } from './planning.ts';
+import { constantOf, planningOf, type StatementPlanning } from './planning.ts';
 import { specialStatement } from './specials.ts';
 import { remove, update } from './updating.ts';
 
@@ -37,6 +37,8 @@ export function prepareStatement(text: string, context: PrepareContext): Prepare
 }
 
 export function prepareTree(tree: StatementTree, text: string, context: PrepareContext): Prepared {
+  const isPlain = tree.kind !== 'explain' && tree.kind !== 'advise' && tree.kind !== 'prepare';
+  if (isPlain && namesKeyspaceLater(tree, context)) return prepareLater(tree, text, context);
   switch (tree.kind) {
     case 'select':
       return prepareSelect(tree, text, context);
@@ -59,8 +61,58 @@ export function prepareTree(tree: StatementTree, text: string, context: PrepareC
   }
 }
 
+/** A parameter without a value by now names a keyspace. */
+function namesKeyspaceLater(tree: StatementTree, context: PrepareContext): boolean {
+  const isUnknown = (node: Expression): boolean =>
+    (node.kind === 'named parameter' || node.kind === 'positional parameter') && !constantOf(node, context);
+  const visit = (node: unknown): boolean => {
+    if (typeof node !== 'object' || node === null) return false;
+    const { kind, path, expression, use } = node as Record<string, unknown>;
+    if (kind === undefined && path !== undefined && 'alias' in node && isUnknown(path as Expression))
+      return true;
+    const hasKeys =
+      typeof use === 'object' && use !== null && (use as Record<string, unknown>)['keys'] !== undefined;
+    if (kind === 'expression' && hasKeys && isUnknown(expression as Expression)) return true;
+    return Object.values(node).some(visit);
+  };
+  return visit(tree);
+}
+
+/** Planned when it runs, with the parameters of the run. */
+function prepareLater(tree: StatementTree, text: string, context: PrepareContext): Prepared {
+  const kind = tree.kind.toUpperCase() as StatementKind;
+  return {
+    ...plainPrepared(text, kind, []),
+    isReadonly: tree.kind === 'select',
+    parameters: planningOf(text, context).parameters(tree),
+    program: {
+      run: (_prepared: Prepared, execution: ExecuteContext): Execution => {
+        const { positional, named } = execution;
+        const prepared = prepareTree(tree, text, { ...context, positional, named });
+        const { rows, ...rest } = prepared.program.run(prepared, execution);
+        return { ...rest, rows: authorized(prepared, execution, rows) };
+      },
+    },
+  };
+}
+
+async function* authorized(
+  { privileges }: Prepared,
+  execution: ExecuteContext,
+  rows: Execution['rows'],
+): AsyncGenerator<readonly Value[]> {
+  await execution.authorize(privileges);
+  yield* rows;
+}
+
 function prepareSelect(tree: Select, text: string, context: PrepareContext): Prepared {
-  const resolver = new Resolver(text, context.datastore, context.queryContext, context.userFunctions);
+  const resolver = new Resolver(
+    text,
+    context.datastore,
+    context.queryContext,
+    context.userFunctions,
+    (node) => constantOf(node, context),
+  );
   const planning = planningOf(text, context);
   const logical = resolver.select(tree, undefined);
   const plan = planSelect(planning, logical);
@@ -92,7 +144,13 @@ function prepareChange(
   text: string,
   context: PrepareContext,
 ): Prepared {
-  const resolver = new Resolver(text, context.datastore, context.queryContext, context.userFunctions);
+  const resolver = new Resolver(
+    text,
+    context.datastore,
+    context.queryContext,
+    context.userFunctions,
+    (node) => constantOf(node, context),
+  );
   const planning = planningOf(text, context);
   const plan = planChange(resolver, planning, tree);
   if (plan.returning) resolver.require('select', plan.target.name);

@@ -139,7 +139,10 @@ function rangePlace(
 ): number {
   const value = Number(keys[at]?.[0]);
   const current = keys[at]?.[0];
-  if (typeof current !== 'number' && typeof current !== 'bigint')
+  const isNumber = typeof current === 'number' || typeof current === 'bigint';
+  // Nothing is at a distance from what is no number.
+  if (!isNumber && current !== null && current !== undefined) return side === 'start' ? keys.length : -1;
+  if (!isNumber)
     return side === 'start' ? peers.indexOf(peers[at] as number) : peers.lastIndexOf(peers[at] as number);
   const edge = value + distance;
   const isIn = (key: Value): boolean => {
