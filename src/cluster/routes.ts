@@ -5,6 +5,7 @@ import type { Metrics } from '#metrics/metrics.feature.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
+import { absentRoutes } from './absent/absent.routes.ts';
 import type { AlertList } from './alerts/alert-list.ts';
 import { alertRoutes } from './alerts/alerts.routes.ts';
 import type { AlertsService } from './alerts/alerts.service.ts';
@@ -100,6 +101,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...certificateRoutes(parts),
     ...indexRoutes({ ...parts, door: parts.indexDoor, settings: new SettingsStore(parts.store) }),
     ...severalNodesRoutes(),
+    ...absentRoutes(),
   ];
 }
 

@@ -1,5 +1,5 @@
 // Routes for programs that collect metrics.
-import { field, form } from '#contract/fields.ts';
+import { field, form, openForm } from '#contract/fields.ts';
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 
@@ -29,4 +29,16 @@ export const GetTargets = defineRoute({
   }),
   answer: { json: array(object({ targets: array(string) })), text: 'text/yaml' },
   doc: 'The nodes to collect metrics from, for the service discovery of Prometheus (over HTTP, or from a file).',
+});
+
+export const GetTargetsYaml = defineRoute({
+  ...GetTargets,
+  id: 'metrics.targets_yaml',
+  path: '/prometheus_sd_config.yaml',
+  answer: { text: 'text/yaml' },
+  query: openForm({
+    port: field.oneOf(['insecure', 'secure']).default('secure'),
+    network: field.oneOf(['default', 'external']).default('default'),
+  }),
+  doc: 'The same in YAML, at the path that older configurations name.',
 });

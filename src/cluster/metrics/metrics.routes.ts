@@ -20,6 +20,10 @@ export function metricsRoutes({ registry, view }: MetricsRoutesDeps): BoundRoute
         : [prometheusText(samples), prometheusType];
       return reply.text(text, 200, { 'Content-Type': type });
     }),
+    bind(contract.GetTargetsYaml, ({ query }, { local }) => {
+      const targets = view.cluster.nodes.map((node) => targetOf(node, local.address, query));
+      return reply.text(targetsYaml(targets), 200, { 'Content-Type': 'text/yaml' });
+    }),
     bind(contract.GetTargets, ({ query }, { local }) => {
       const targets = view.cluster.nodes.map((node) => targetOf(node, local.address, query));
       const isJson = query.type === 'json';

@@ -81,7 +81,7 @@ export const bucketParameters: SettingGroup = {
       '`off`, `passive`, `active`',
       'live',
       'acts',
-      '`active` acts as `passive`; enterprise edition only',
+      '`active` keeps what clients sent compressed, as `passive` does, and compresses nothing itself; enterprise edition only',
     ),
     setting(
       'maxTTL',

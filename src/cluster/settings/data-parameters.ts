@@ -32,6 +32,9 @@ const acting: Partial<Record<Name, [Effect, string, Change?]>> = {
     'acts',
     'threads that copy files for compactions, as many at most as compactions that go on at once; `default`: 1',
   ],
+  datatype_snappy: ['kept', 'compressed values are always offered to clients that ask for them'],
+  tracing_enabled: ['kept', 'durations are always sent to clients that ask for them'],
+  dedupe_nmvb_maps: ['kept', 'clients ask for it themselves, each for its connection'],
 };
 
 function rangeOf(name: Name): string {

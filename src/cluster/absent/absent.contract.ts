@@ -1,0 +1,66 @@
+// Calls of published tools for what this version does not have. They are refused by name, so that nobody takes one for a
+// misspelled path. A feature that comes takes its lines out of the table.
+import { defineRoute, type Method } from '#contract/route.ts';
+
+interface Family {
+  readonly id: string;
+  readonly reason: string;
+  readonly calls: readonly (readonly [method: Method, path: string, permission: string])[];
+}
+
+const read = 'cluster.settings!read';
+const write = 'cluster.settings!write';
+const documents = '/pools/default/buckets/:bucket/docs';
+const readDocuments = 'cluster.bucket[{bucket}].data.docs!read';
+const writeDocuments = 'cluster.bucket[{bucket}].data.docs!upsert';
+
+const families: readonly Family[] = [
+  {
+    id: 'analytics_settings',
+    reason: 'The analytics service is not available in this version.',
+    calls: [
+      ['GET', '/settings/analytics', read],
+      ['POST', '/settings/analytics', write],
+    ],
+  },
+  {
+    id: 'saslauthd',
+    reason:
+      'Logins through saslauthd are not available in this version; external users log in through LDAP (/settings/ldap).',
+    calls: [
+      ['GET', '/settings/saslauthdAuth', 'cluster.admin.security!read'],
+      ['POST', '/settings/saslauthdAuth', 'cluster.admin.security.external!write'],
+    ],
+  },
+  {
+    id: 'log_collection',
+    reason:
+      'Collecting logs is not available in this version; the log is on standard error, events are at /events and /logs.',
+    calls: [
+      ['POST', '/controller/startLogsCollection', 'cluster.admin.logs!read'],
+      ['POST', '/controller/cancelLogsCollection', 'cluster.admin.logs!read'],
+    ],
+  },
+  {
+    id: 'documents',
+    reason: 'Documents are not available over REST in this version; use an SDK.',
+    calls: [
+      ['GET', documents, readDocuments],
+      ['GET', `${documents}/:document`, readDocuments],
+      ['POST', `${documents}/:document`, writeDocuments],
+      ['DELETE', `${documents}/:document`, writeDocuments],
+    ],
+  },
+];
+
+export const absentCalls = families.flatMap(({ id, reason, calls }) =>
+  calls.map(([method, path, permission], index) => ({
+    reason,
+    route: defineRoute({
+      ...{ id: `absent.${id}_${index + 1}`, method, path },
+      access: { kind: 'permission', permission },
+      answer: { status: 501, text: 'text/plain' },
+      doc: `Refused with 501: ${reason}`,
+    }),
+  })),
+);
