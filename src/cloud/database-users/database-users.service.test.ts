@@ -161,3 +161,23 @@ test('has a node that stood still know in the end what the store says, whatever 
   );
   assert.deepEqual(await store.selectFrom('user_doubts').selectAll().execute(), []);
 });
+
+test('takes a user away only once its creation is over, so that none is left at the node', async (t) => {
+  const { store, node, cluster, server } = await world(t);
+  const gate = deferred<void>();
+  const begun = deferred<void>();
+  node.before = async (method) => {
+    if (method !== 'PUT') return;
+    begun.resolve();
+    await gate.promise;
+  };
+  const service = server();
+  const made = service.create(cluster, wish);
+  await begun.promise;
+  const gone = service.delete(cluster, wish.username);
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+  gate.resolve();
+  await Promise.all([made, gone]);
+  const rows = await store.selectFrom('database_users').selectAll().execute();
+  assert.deepEqual([rows, [...node.roles.keys()]], [[], []]);
+});

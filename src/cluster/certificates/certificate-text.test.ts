@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { certificateProblem, readCertificates, readKey } from './certificate-text.ts';
+import { certificateProblem, keyProblem, readCertificates, readKey } from './certificate-text.ts';
 
 const fixture = new URL('../../../test/fixtures/issued-certificates.json', import.meta.url);
 const { certificate: chain, key } = JSON.parse(readFileSync(fixture, 'utf8')).node;
@@ -18,6 +18,8 @@ test('finds blocks wherever they stand, and none that has no end', () => {
   // What has no end is passed over.
   assert.equal(count(`-----BEGIN X509 CRL-----\n${certificate}`), 1);
   assert.ok('value' in readKey(`${key}-----BEGIN PRIVATE KEY-----\n`, null));
+  // One within another belongs to it.
+  assert.deepEqual(readKey(`-----BEGIN PRIVATE KEY-----\n${key}`, null), { problem: keyProblem.malformed });
 });
 
 test('reads a text full of beginnings in one pass', () => {

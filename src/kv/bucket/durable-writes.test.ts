@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Status } from '#wire/status.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { DurableWrites } from './durable-writes.ts';
+
+test('answers of the writes of a vbucket those that are on disk, to the seqno, and of no other vbucket', () => {
+  const place = { row: 0, hash: 1 };
+  const vbuckets = {
+    place,
+    pendingAt: () => 16,
+    lookForPending: () => true,
+    commitPending: () => {},
+  } as unknown as Vbuckets;
+  const settled: [number, Status][] = [];
+  const clock = new ManualClock();
+  const writes = new DurableWrites({ vbuckets, clock, settled: (...one) => void settled.push(one) });
+  const tokens = [1, 2, 4].map((seqno) => writes.add(seqno, 0));
+  place.row = 1;
+  const other = writes.add(1, 0);
+  writes.persisted(0, 0);
+  assert.deepEqual(settled, []);
+  writes.persisted(0, 1);
+  assert.deepEqual(settled, [[tokens[0], Status.success]]);
+  assert.equal(writes.firstOpen(0), 2);
+  writes.persisted(0, 3);
+  assert.deepEqual(settled.splice(0).at(-1), [tokens[1], Status.success]);
+  assert.equal(writes.firstOpen(0), 4);
+  writes.persisted(0, 4);
+  writes.persisted(1, 9);
+  assert.deepEqual(settled, [
+    [tokens[2], Status.success],
+    [other, Status.success],
+  ]);
+  assert.equal(writes.firstOpen(0), Infinity);
+  writes.clear();
+});
