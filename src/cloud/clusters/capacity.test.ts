@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aClusterRow } from '../../../test/support/cluster-row.ts';
+import { migrate } from '../store/migrations.ts';
+import { openSqlite } from '../store/sqlite.adapter.ts';
+import { Capacity } from './capacity.ts';
+
+test('gives the nodes of all clusters together no more memory than there is', async (t) => {
+  const { store } = openSqlite(':memory:');
+  t.after(() => store.destroy());
+  await migrate(store);
+  await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
+  const cluster = aClusterRow({});
+  await store.insertInto('clusters').values(cluster).execute();
+  const capacity = new Capacity({ capacityMb: 1_000, sizeScale: 1 / 64 });
+  // 16 GiB are 256 MB here, 32 are 512.
+  const take = (...groups: [number, number][]) =>
+    capacity.take(
+      store,
+      groups.map(([size, memoryGib]) => ({ size, memoryGib, services: [], asked: null })),
+    );
+  const node = { cluster_id: cluster.id, services: '[]', address: '', ports: '{}', home: cluster.home };
+  await take([1, 32], [1, 16]);
+  await assert.rejects(take([2, 32]), /would take 1024 MB and 1000 of 1000 MB are free/);
+  await store
+    .insertInto('nodes')
+    .values({ ...node, id: 'n', position: 0, memory_mb: 488 })
+    .execute();
+  await take([1, 32]);
+  await assert.rejects(take([1, 32], [1, 16]), /would take 768 MB and 512 of 1000 MB are free/);
+  await store
+    .insertInto('nodes')
+    .values({ ...node, id: 'm', position: 1, memory_mb: 1 })
+    .execute();
+  await assert.rejects(take([1, 32]), /would take 512 MB and 511 of 1000 MB are free/);
+});
