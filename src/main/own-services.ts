@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { IndexHost } from '#index/host/index-host.ts';
 import type { UserSpec } from '#kv/admin.ts';
+import { operatorEntry } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -50,7 +51,8 @@ export class OwnServices {
   /** Admitted by the data port whatever the allowlist says. */
   get admitted(): readonly string[] {
     const address = this.localAddress();
-    return [address ?? '::1'];
+    // As an operator is: any user of this machine could come from that address.
+    return [operatorEntry(address ?? '::1')];
   }
 
   dataListens(port: number): void {
