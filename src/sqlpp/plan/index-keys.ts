@@ -1,11 +1,11 @@
 // Keys and conditions of index definitions as expressions over a source's slots.
 import type { IndexDefinition, IndexKey } from '../datastore/indexes.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression, KeyTerm } from '../tree/query.ts';
 import type { Source } from './block.ts';
 import { conjunctsOf } from './conjuncts.ts';
 import type { Planning } from './planning.ts';
 import { aliasOf, slotOf } from './scope.ts';
-import { mapChildren } from './walk.ts';
+import { mapChildren, replace } from './walk.ts';
 
 export interface BoundIndex {
   readonly definition: IndexDefinition;
@@ -17,20 +17,37 @@ export interface BoundKey {
   readonly key: IndexKey;
   /** Of an array key the node `all keys`. */
   readonly expression: Expression;
+  /** Which of the definition's keys it is of: FLATTEN_KEYS makes several of one, all of the same element. */
+  readonly group: number;
 }
 
 export function boundIndex(planning: Planning, definition: IndexDefinition, source: Source): BoundIndex {
   return {
     definition,
-    keys: definition.keys.map((key) => ({
-      key,
-      expression: overSource(planning.parse(key.expression), source),
-    })),
+    keys: definition.keys.flatMap((key, group) =>
+      expanded(key, overSource(planning.parse(key.expression), source)).map((each) => ({ ...each, group })),
+    ),
     condition:
       definition.condition === undefined
         ? []
         : conjunctsOf(overSource(planning.parse(definition.condition), source)),
   };
+}
+
+/** A key for each part of FLATTEN_KEYS, as the index has columns. */
+function expanded(key: IndexKey, expression: Expression): Omit<BoundKey, 'group'>[] {
+  const parts = flattened(expression);
+  if (!parts) return [{ key, expression }];
+  return parts.map((part) => ({
+    key: { ...key, isDescending: part.isDescending, includesMissing: part.includesMissing },
+    expression: replace(expression, (node) => (node.kind === 'flatten keys' ? part.expression : undefined)),
+  }));
+}
+
+function flattened(node: Expression): readonly KeyTerm[] | undefined {
+  if (node.kind === 'flatten keys') return node.keys;
+  if (node.kind === 'all keys') return flattened(node.of);
+  return node.kind === 'comprehension' ? flattened(node.value) : undefined;
 }
 
 /** Bare names are fields of the document, SELF is the document. */

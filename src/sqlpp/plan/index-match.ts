@@ -87,10 +87,11 @@ function matchConjuncts(
 ): IndexMatch | undefined {
   const first = index.keys[0];
   const sargs = index.keys.map((key, at) => {
-    const sarg = keySarg(key, conjuncts, context, unnests);
-    const hasMissing = key.key.array === undefined && (at > 0 || key.key.includesMissing);
+    const sarg = key.key.array === undefined ? scalarSarg(key, conjuncts, context) : undefined;
+    const hasMissing = at > 0 || key.key.includesMissing;
     return sarg && !hasMissing && sarg.ranges.some(admitsMissing) ? undefined : sarg;
   });
+  addArraySargs(index, sargs, conjuncts, context, unnests);
   const isArray = sargs.some((sarg, at) => sarg !== undefined && index.keys[at]?.key.array !== undefined);
   if (first && !sargs[0] && !(first.key.includesMissing && sargs.some((sarg) => sarg !== undefined)))
     return undefined;
@@ -127,29 +128,51 @@ function isPointRange(range: PlanRange): boolean {
   return range.low.inclusive && range.high.inclusive && sameExpression(range.low.value, range.high.value);
 }
 
-function keySarg(
-  { key, expression }: BoundKey,
+function scalarSarg(
+  { expression }: BoundKey,
   conjuncts: readonly Expression[],
   context: SargContext,
-  unnests: readonly UnnestBinding[],
 ): Sarg | undefined {
   let merged: Sarg | undefined;
   for (const conjunct of conjuncts) {
-    const sarg =
-      key.array === undefined
-        ? sargOf(expression, conjunct, context)
-        : arraySarg(expression, conjunct, context);
-    if (!sarg) continue;
-    if (key.array !== undefined) merged = merged && betterOf(merged, sarg) ? merged : sarg;
-    else merged = merged ? intersect(merged, sarg) : sarg;
+    const sarg = sargOf(expression, conjunct, context);
+    if (sarg) merged = merged ? intersect(merged, sarg) : sarg;
   }
-  if (key.array === undefined || merged) return merged;
-  return unnestSarg(expression, conjuncts, context, unnests);
+  return merged;
 }
 
-/** Of an array key two predicates may hold for different elements: only one of them gives the range. */
-function betterOf(a: Sarg, b: Sarg): boolean {
-  return a.ranges.every(isPointRange) || !b.ranges.every(isPointRange);
+/** Two predicates may hold for different elements of an array: all keys of an element take their ranges from one. */
+function addArraySargs(
+  index: BoundIndex,
+  sargs: (Sarg | undefined)[],
+  conjuncts: readonly Expression[],
+  context: SargContext,
+  unnests: readonly UnnestBinding[],
+): void {
+  const groups = new Set(index.keys.filter((key) => key.key.array !== undefined).map((key) => key.group));
+  for (const group of groups) {
+    const keys = index.keys.filter((key) => key.group === group);
+    const candidates = conjuncts.map((conjunct) =>
+      keys.map((key) => noMissing(arraySarg(key.expression, conjunct, context))),
+    );
+    candidates.push(keys.map((key) => noMissing(unnestSarg(key.expression, conjuncts, context, unnests))));
+    const best = candidates.reduce((a, b) => (worth(b) > worth(a) ? b : a));
+    const start = index.keys.findIndex((key) => key.group === group);
+    best.forEach((sarg, at) => {
+      sargs[start + at] = sarg;
+    });
+  }
+}
+
+function noMissing(sarg: Sarg | undefined): Sarg | undefined {
+  return sarg?.ranges.some(admitsMissing) ? undefined : sarg;
+}
+
+/** Bounded keys from the first on, points above ranges. */
+function worth(sargs: readonly (Sarg | undefined)[]): number {
+  const gap = sargs.findIndex((sarg) => !sarg);
+  const leading = sargs.slice(0, gap < 0 ? sargs.length : gap) as Sarg[];
+  return leading.length * 10 + leading.filter((sarg) => sarg.ranges.every(isPointRange)).length;
 }
 
 function unnestSarg(

@@ -20,7 +20,48 @@ export function explainSelect(plan: QueryPlan, subqueries: readonly QueryPlan[])
 }
 
 function explainQuery({ root }: QueryPlan): Value {
-  return sequence(stepsOf(root));
+  const after: Value[] = [];
+  let top = root;
+  const isAfter = (op: Operator['op']): boolean => op === 'order' || op === 'offset' || op === 'limit';
+  // Rows are sorted before they are projected; the published plans show it the other way round.
+  let projected: Value | undefined;
+  if (top.op === 'project' && isAfter(top.input.op)) {
+    projected = projectNode(top.projection);
+    top = top.input;
+  }
+  while (top.op === 'order' || top.op === 'offset' || top.op === 'limit') {
+    after.unshift(...ownSteps(top));
+    top = top.input;
+  }
+  const steps = stepsOf(top);
+  if (projected) steps.push(projected);
+  const select = parallel(steps);
+  return after.length > 0 ? node('Sequence', { '~children': [select, ...after] }) : select;
+}
+
+const scans = new Set([
+  'PrimaryScan3',
+  'IndexScan3',
+  'DistinctScan',
+  'UnionScan',
+  'IntersectScan',
+  'KeyScan',
+  'CountScan',
+  'PrimaryScan',
+  'Fetch',
+  'DummyScan',
+  'ExpressionScan',
+  'ValueScan',
+  'With',
+]);
+
+/** Scans and reads of documents stand alone, what follows them in a `Parallel`. */
+function parallel(steps: readonly Value[]): Value {
+  const nameOf = (step: Value): string => String((step as Record<string, Value>)['#operator']);
+  const first = steps.findIndex((step) => !scans.has(nameOf(step)));
+  if (first < 0) return node('Sequence', { '~children': steps });
+  const inner = node('Parallel', { '~child': node('Sequence', { '~children': steps.slice(first) }) });
+  return node('Sequence', { '~children': [...steps.slice(0, first), inner] });
 }
 
 function node(operator: string, members: Readonly<Record<string, Value>> = {}): Value {
@@ -58,7 +99,7 @@ function stepsOf(operator: Operator): Value[] {
         }),
       ];
     case 'collection scan':
-      return [collectionScan(operator)];
+      return collectionScan(operator);
     case 'catalog scan':
       return [
         node('PrimaryScan', { index: '#primary', ...keyspace(operator.keyspace), using: 'system' }),
@@ -162,13 +203,20 @@ function fetchNode(ref: KeyspaceRef, source: Source): Value {
 }
 
 function indexScan(scan: IndexScan): Value {
+  const keys = scan.index.keys.map((key) => key.expression);
+  const positions = [...scan.covers.map((cover) => cover.position)].sort((a, b) => a - b);
+  const projection = members({
+    entry_keys: positions.length > 0 ? positions : undefined,
+    primary_key: true,
+  });
   const plain = node('IndexScan3', {
     index: scan.index.name,
     index_id: scan.index.id,
     using: 'gsi',
     ...asAlias(scan.keyspace, scan.source),
-    spans: scan.spans.map(spanNode),
-    covers: scan.isCovering ? scan.covers.map((cover) => `cover (${text(cover.expression)})`) : undefined,
+    index_projection: projection,
+    spans: scan.spans.map((span) => spanNode(span, keys)),
+    covers: scan.isCovering ? coverTexts(scan) : undefined,
     limit: scan.limit && text(scan.limit),
     offset: scan.offset && text(scan.offset),
     reverse: scan.isReverse || undefined,
@@ -177,34 +225,49 @@ function indexScan(scan: IndexScan): Value {
   return scan.isDistinct ? node('DistinctScan', { scan: plain }) : plain;
 }
 
-function collectionScan(scan: Extract<Operator, { op: 'collection scan' }>): Value {
+function coverTexts(scan: IndexScan): string[] {
+  const covers = scan.covers.map((cover) => `cover (${text(cover.expression)})`);
+  return [...covers, `cover ((meta(\`${scan.source.alias}\`).\`id\`))`];
+}
+
+function collectionScan(scan: Extract<Operator, { op: 'collection scan' }>): Value[] {
   const ref = asAlias(scan.keyspace, scan.source);
-  const limits = { limit: scan.limit && text(scan.limit), offset: scan.offset && text(scan.offset) };
-  const source = scan.index
-    ? node('PrimaryScan3', { index: scan.index.name, using: 'gsi', ...ref, ...limits })
-    : node('PrimaryScan3', { index: '#sequentialscan', using: 'sequentialscan', ...ref, ...limits });
-  return scan.keysOnly ? source : node('Sequence', { '~children': [source, node('Fetch', ref)] });
+  const source = node('PrimaryScan3', {
+    index: scan.index?.name ?? '#sequentialscan',
+    using: scan.index ? 'gsi' : 'sequentialscan',
+    index_projection: members({ primary_key: true }),
+    ...ref,
+    limit: scan.limit && text(scan.limit),
+    offset: scan.offset && text(scan.offset),
+  });
+  return scan.keysOnly ? [source] : [source, node('Fetch', ref)];
 }
 
-function spanNode(span: PlanSpan): Value {
-  return members({ exact: span.isExact || undefined, range: span.ranges.map(rangeNode) });
+function spanNode(span: PlanSpan, keys: readonly string[]): Value {
+  return members({
+    exact: span.isExact || undefined,
+    range: span.ranges.map((range, at) => rangeNode(range, keys[at])),
+  });
 }
 
-function rangeNode(range: PlanRange): Value {
+function rangeNode(range: PlanRange, key: string | undefined): Value {
+  const shared = { index_key: key };
   if (range.kind === 'each')
     return members({
+      ...shared,
       low: `array_min(${text(range.list)})`,
       high: `array_max(${text(range.list)})`,
       inclusion: 3,
     });
   if (range.kind === 'like')
     return members({
+      ...shared,
       low: `like_prefix(${text(range.pattern)})`,
       high: `like_stop(${text(range.pattern)})`,
       inclusion: 1,
     });
   const inclusion = (range.low?.inclusive ? 1 : 0) + (range.high?.inclusive ? 2 : 0);
-  return members({ low: boundText(range.low), high: boundText(range.high), inclusion });
+  return members({ ...shared, low: boundText(range.low), high: boundText(range.high), inclusion });
 }
 
 function boundText(bound: PlanBound | undefined): Value {
