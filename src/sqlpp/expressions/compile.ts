@@ -159,11 +159,8 @@ class Compiler implements Compiling {
 
   private array(items: readonly Expression[]): Evaluate {
     const list = items.map((item) => this.whole(item));
-    return (row, context) => {
-      const values = evaluateAll(list, row, context);
-      for (let at = 0; at < values.length; at++) if (values[at] === undefined) values[at] = null;
-      return values;
-    };
+    // An item may be MISSING; as text it is null.
+    return (row, context) => evaluateAll(list, row, context);
   }
 
   private subquery(node: Subquery): Evaluate {

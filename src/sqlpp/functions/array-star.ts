@@ -22,6 +22,6 @@ export function arrayStar(value: Value): Value {
   const objects = items.map((object) => new Map(membersOfValue(object)));
   const names = new Set(objects.flatMap((object) => [...object.keys()]));
   const result = newObject();
-  for (const name of names) result[name] = objects.map((object) => object.get(name) ?? null);
+  for (const name of names) result[name] = objects.map((object) => object.get(name));
   return result;
 }

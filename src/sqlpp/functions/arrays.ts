@@ -83,9 +83,10 @@ const repeat: Implementation = ([value, count]) => {
   return new Array<Value>(count).fill(value);
 };
 
-const replace: Implementation = ([items, searched, by]) => {
-  if (!isArray(items) || searched === null) return null;
-  return items.map((item) => (equal(searched, item) === true ? by : item));
+const replace: Implementation = ([items, searched, by, count = Infinity]) => {
+  if (!isArray(items) || searched === null || typeof count !== 'number') return null;
+  let left = count;
+  return items.map((item) => (equal(searched, item) === true && left-- > 0 ? by : item));
 };
 
 const remove = (items: Items, values: Items): Items =>
@@ -230,7 +231,7 @@ export const arrays = new Declarations('array')
     withKnown((items, value) => items.findIndex((item) => equal(value, item) === true)),
     { nulls: 'missing', synonyms: ['array_pos'] },
   )
-  .add('array_prepend', 'value [, value …], array', 'The array with the values before it.', prepend, missing)
+  .add('array_prepend', 'value, array [, array …]', 'The array with the values before it.', prepend, missing)
   .add(
     'array_put',
     'array, value [, value …]',
@@ -243,7 +244,7 @@ export const arrays = new Declarations('array')
   .add('array_repeat', 'value, count', 'An array with the value so many times.', repeat, missing)
   .add(
     'array_replace',
-    'array, searched, by',
+    'array, searched, by [, count]',
     'The array with one value replaced by another.',
     replace,
     missing,

@@ -4,6 +4,7 @@ import { arrays } from './arrays.ts';
 import { bits } from './bits.ts';
 import { comparisons, operators } from './comparisons.ts';
 import { conditional } from './conditional.ts';
+import { dates } from './dates/dates.ts';
 import type { FunctionDeclaration } from './declaration.ts';
 import { json } from './json.ts';
 import { numbers } from './numbers.ts';
@@ -20,6 +21,7 @@ export const declarations: readonly FunctionDeclaration[] = [
   bits,
   comparisons,
   conditional,
+  dates,
   json,
   numbers,
   objects,

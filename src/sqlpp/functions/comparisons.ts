@@ -177,16 +177,10 @@ export const operators = new Declarations('operator')
     ([value]) => !isKnown(value),
     withSynonyms('is_not_valued', 'isnotknown', 'is_not_known', 'isunknown'),
   )
-  .add(
-    'array',
-    ' [value …]',
-    'An array of the arguments.',
-    (values) => values.map((value) => value ?? null),
-    own,
-  )
+  .add('array', ' [value …]', 'An array of the arguments.', (values) => values, own)
   .add('element', 'array, position', 'As `array[position]`.', element, { nulls: 'missing' })
   .add('field', 'object, name', 'As `object.name`.', field, { nulls: 'missing' })
-  .add('slice', 'array, start [, end]', 'As `array[start:end]`.', slice);
+  .add('slice', 'array [, start, end]', 'As `array[start:end]`.', slice);
 
 function element([items, position]: readonly Value[]): Value {
   if (typeof position !== 'number' || !Number.isInteger(position)) return null;
@@ -198,7 +192,7 @@ function field([object, name]: readonly Value[]): Value {
   return isObject(object) ? object[name] : undefined;
 }
 
-function slice([items, start, end]: readonly Value[]): Value {
+function slice([items, start = 0, end]: readonly Value[]): Value {
   if (!isArray(items) || typeof start !== 'number' || !Number.isInteger(start)) return null;
   if (end !== undefined && (typeof end !== 'number' || !Number.isInteger(end))) return null;
   const from = start < 0 ? items.length + start : start;

@@ -53,7 +53,7 @@ function stopOf({ prefix, isWhole }: { readonly prefix: string; readonly isWhole
 
 const ofLike =
   (of: (pattern: string, escape_: string) => Value): Implementation =>
-  ([pattern, escape_]) => {
+  ([pattern, escape_ = '\\']) => {
     if (typeof pattern !== 'string' || typeof escape_ !== 'string') return null;
     if ([...escape_].length !== 1) throw sqlError(5010, 'LIKE: ESCAPE must be a single character');
     return of(pattern, escape_);
@@ -144,19 +144,19 @@ export const patterns = new Declarations('pattern')
   )
   .add(
     'like_prefix',
-    'pattern, escape',
+    'pattern [, escape]',
     'What every match begins with.',
     ofLike((pattern, escape_) => likePrefix(pattern, escape_).prefix),
   )
   .add(
     'like_stop',
-    'pattern, escape',
+    'pattern [, escape]',
     'What stands behind all strings that can match.',
     ofLike((pattern, escape_) => stopOf(likePrefix(pattern, escape_))),
   )
   .add(
     'like_suffix',
-    'pattern, escape',
+    'pattern [, escape]',
     'The first rest of the pattern that begins with plain text.',
     ofLike(likeSuffix),
   );

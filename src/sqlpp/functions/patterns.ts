@@ -136,65 +136,74 @@ function invalid(pattern: string, why: string): Error {
   return sqlError(5010, `regular expression \`${pattern.slice(0, 100)}\`: ${why}`);
 }
 
-/** RE2 to JavaScript: `(?i)` in front, `\A`, `\z`, `\Q…\E`, `(?P<name>`, `[[:alpha:]]`. */
+/** RE2 to JavaScript: `(?i)` in front, `\\A`, `\\z`, `\\Q…\\E`, `(?P<name>`, `[[:alpha:]]`. */
 function translate(pattern: string): { source: string; flags: string } {
   const leading = /^\(\?([imsU]+)\)/.exec(pattern);
   const flags = [...new Set((leading?.[1] ?? '').replace('U', ''))].join('');
+  const isUnicode = /\\[pP]|\\x\{|[\u{10000}-\u{10ffff}]/u.test(pattern);
   let source = '';
-  let isUnicode = /\\[pP]/.test(pattern) || /[\u{10000}-\u{10ffff}]/u.test(pattern);
-  const token =
-    /\\Q[\s\S]*?(?:\\E|$)|\\x\{[0-9a-fA-F]+\}|\\[\s\S]|\(\?P<|\(\?[=!]|\(\?<[=!]|\[\[?\^?\]?|\[:\^?\w+:\]|\][[:]?|[\s\S]/gu;
-  token.lastIndex = leading?.[0].length ?? 0;
-  let isInClass = false;
-  for (let match = token.exec(pattern); match !== null; match = token.exec(pattern)) {
-    const [text] = match;
-    if (/^\(\?(<?[=!])/.test(text) && !isInClass) throw invalid(pattern, 'look-around is not supported');
-    if (/^\\[1-9k]$/.test(text)) throw invalid(pattern, 'references back to groups are not supported');
-    if (!isInClass && text.startsWith('[')) {
-      isInClass = true;
-      // Only what opens the class: `[`, `[^`, and a bracket that stands first.
-      const open = /^\[\^?\]?/.exec(text)?.[0] as string;
-      source += open.endsWith(']') ? `${open.slice(0, -1)}\\]` : open;
-      token.lastIndex -= text.length - open.length;
-      continue;
-    }
-    if (isInClass && text.startsWith(']')) {
-      isInClass = false;
-      source += ']';
-      token.lastIndex -= text.length - 1;
-      continue;
-    }
-    if (isInClass && /^\[:\^?\w+:\]$/.test(text)) source += posixClass(pattern, text);
-    else if (isInClass && text.startsWith('[')) {
-      source += '\\[';
-      token.lastIndex -= text.length - 1;
-    } else if (text.startsWith('\\Q'))
-      source += text
-        .slice(2)
-        .replace(/\\E$/, '')
-        .replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
-    else if (text.startsWith('\\x{')) {
-      source += `\\u{${text.slice(3)}`;
-      isUnicode = true;
-    } else source += translated(text);
+  for (let at = leading?.[0].length ?? 0; at < pattern.length; ) {
+    const [text, length] = pattern[at] === '[' ? classAt(pattern, at) : pieceAt(pattern, at);
+    source += text;
+    at += length;
   }
   return { source, flags: isUnicode ? `${flags}u` : flags };
 }
 
-function translated(text: string): string {
-  switch (text) {
-    case '(?P<':
-      return '(?<';
-    case '\\A':
-      return '(?:^)';
-    case '\\z':
-      return '(?:$)';
-    case '\\a':
-      return '\\x07';
-    case '\\C':
-      return '[\\s\\S]';
-    default:
-      return text;
+type Translated = readonly [text: string, length: number];
+
+/** Outside of classes. */
+function pieceAt(pattern: string, at: number): Translated {
+  if (pattern[at] === '\\') return escapeAt(pattern, at);
+  if (pattern.startsWith('(?P<', at)) return ['(?<', 4];
+  if (/^\(\?<?[=!]/.test(pattern.slice(at, at + 4))) throw invalid(pattern, 'look-around is not supported');
+  return [pattern[at] as string, 1];
+}
+
+function escapeAt(pattern: string, at: number): Translated {
+  const letter = pattern[at + 1] ?? '';
+  if (/[1-9k]/.test(letter)) throw invalid(pattern, 'references back to groups are not supported');
+  if (letter === 'Q') {
+    const end = pattern.indexOf('\\E', at + 2);
+    const text = pattern.slice(at + 2, end < 0 ? undefined : end);
+    return [text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), text.length + (end < 0 ? 2 : 4)];
+  }
+  if (pattern.startsWith('\\x{', at)) return ['\\u', 2];
+  const text = escapes[letter];
+  return [text ?? pattern.slice(at, at + 2), 2];
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  A: '(?:^)',
+  z: '(?:$)',
+  a: '\\x07',
+  C: '[\\s\\S]',
+};
+
+/** From its bracket to the closing one. */
+function classAt(pattern: string, start: number): Translated {
+  let at = start + 1;
+  let source = '[';
+  if (pattern[at] === '^') {
+    source += '^';
+    at++;
+  }
+  for (let isFirst = true; ; isFirst = false) {
+    const character = pattern[at];
+    if (character === undefined) throw invalid(pattern, 'a class is not closed');
+    if (character === ']' && !isFirst) return [`${source}]`, at + 1 - start];
+    const posix = /^\[:\^?\w+:\]/.exec(pattern.slice(at, at + 16))?.[0];
+    if (posix !== undefined) {
+      source += posixClass(pattern, posix);
+      at += posix.length;
+    } else if (character === '\\') {
+      const [text, length] = escapeAt(pattern, at);
+      source += text;
+      at += length;
+    } else {
+      source += character === '[' || character === ']' ? `\\${character}` : character;
+      at++;
+    }
   }
 }
 

@@ -5,8 +5,8 @@ import { byteLength, byteOffset, byteSlice, isAscii } from './bytes.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 import { mask } from './mask.ts';
 
-/** Times that something is repeated. */
-export const repeatMax = 16_777_216;
+/** Times that something is repeated, items of a range. */
+export const repeatMax = 32_767;
 /** Bytes of a string that a function makes. */
 const textMax = 64 * 1024 * 1024;
 

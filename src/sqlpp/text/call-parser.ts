@@ -1,7 +1,7 @@
 // Calls: functions, aggregates with what may stand behind them, functions that users defined.
 import { sqlError } from '../errors/sql-error.ts';
 import { type AggregateRules, aggregateNamed } from '../functions/aggregates.ts';
-import { functionNamed } from '../functions/arity.ts';
+import { functionNamed } from '../functions/catalogue.ts';
 import type { Aggregate, Expression, FunctionName, KeyTerm } from '../tree/query.ts';
 import type { ExpressionGrammar } from './grammar.ts';
 import type { TokenReader } from './token-reader.ts';

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { readDuration, writeDuration } from './durations.ts';
+import { fieldsOf, momentOf, utc, zoneNamed } from './moment.ts';
+import { addToDate, dateDifference, datePart, truncateDate } from './parts.ts';
+import { readDate } from './read.ts';
+import { writeDate } from './write.ts';
+
+const at = (text: string): NonNullable<ReturnType<typeof readDate>> => {
+  const moment = readDate(text, '', utc);
+  assert.ok(moment, text);
+  return moment;
+};
+
+test('texts without a format are read in the known layouts, and nothing else is a date', () => {
+  const cases: [string, string | undefined][] = [
+    ['2026-11-22T12:30:15.250Z', '2026-11-22T12:30:15.250Z'],
+    ['2026-11-22T12:30:15+05:30', '2026-11-22T07:00:15.000Z'],
+    ['2026-11-22 12:30:15.5', '2026-11-22T12:30:15.500Z'],
+    ['2026-11-22', '2026-11-22T00:00:00.000Z'],
+    ['12:30:15', '0000-01-01T12:30:15.000Z'],
+    ['2024-02-29', '2024-02-29T00:00:00.000Z'],
+    ['2023-02-29', undefined],
+    ['2026-13-01', undefined],
+    ['2026-11-22T24:00:00', undefined],
+    ['22.11.2026', undefined],
+    ['', undefined],
+    ['2026-11-22x', undefined],
+  ];
+  for (const [text, expected] of cases) {
+    const moment = readDate(text, '', utc);
+    assert.equal(moment === undefined ? undefined : new Date(moment.ms).toISOString(), expected, text);
+  }
+});
+
+test('the same date is written in all styles of formats', () => {
+  const moment = at('2026-11-22T15:04:05.25Z');
+  const cases: [string, string][] = [
+    ['', '2026-11-22T15:04:05.25Z'],
+    ['1111-11-11', '2026-11-22'],
+    ['1111-11-11T00:00:00+00:00', '2026-11-22T15:04:05Z'],
+    ['Mon Jan _2 15:04:05 2006', 'Sun Nov 22 15:04:05 2026'],
+    ['2006-01-02 03:04PM', '2026-11-22 03:04PM'],
+    ['02 Jan 06 15:04:05.000', '22 Nov 26 15:04:05.250'],
+    ['%Y-%m-%d %H:%M:%S.%n %z', '2026-11-22 15:04:05.250 +0000'],
+    ['%-d%f %B %y, %I %p', '22nd November 26, 03 PM'],
+    ['YYYY-MM-DD hh:mm:ss.s TZD', '2026-11-22 15:04:05.250 Z'],
+    ['%Q', "!(Unknown format: 'Q')"],
+  ];
+  for (const [format, expected] of cases) assert.equal(writeDate(moment, format), expected, format);
+  assert.equal(
+    writeDate({ ms: moment.ms, zone: zoneNamed('America/New_York') ?? utc }, ''),
+    '2026-11-22T10:04:05.25-05:00',
+  );
+});
+
+test('what is written in a format is read in it', () => {
+  const formats = [
+    '',
+    '2006-01-02T15:04:05.000Z07:00',
+    '%Y-%m-%dT%T.%n%z',
+    'YYYY-MM-DD hh:mm:ss.s TZD',
+    '%s',
+  ];
+  fc.assert(
+    fc.property(
+      fc.date({ min: new Date('0001-01-01'), max: new Date('9999-01-01'), noInvalidDate: true }),
+      fc.constantFrom(...formats),
+      (date, format) => {
+        const ms = format === '%s' ? Math.floor(date.getTime() / 1000) * 1000 : date.getTime();
+        if (format === '%s' && ms < 0) return;
+        assert.equal(readDate(writeDate({ ms, zone: utc }, format), format, utc)?.ms, ms, format);
+      },
+    ),
+  );
+});
+
+test('parts of dates', () => {
+  const moment = at('2021-01-03T04:05:06.789Z');
+  const parts: [string, number][] = [
+    ['millennium', 3],
+    ['century', 21],
+    ['decade', 202],
+    ['year', 2021],
+    ['quarter', 1],
+    ['month', 1],
+    ['day', 3],
+    ['hour', 4],
+    ['minute', 5],
+    ['second', 6],
+    ['millisecond', 789],
+    ['week', 1],
+    ['doy', 3],
+    ['dow', 0],
+    ['iso_dow', 7],
+    ['iso_week', 53],
+    ['iso_year', 2020],
+    ['timezone', 0],
+  ];
+  for (const [part, expected] of parts) assert.equal(datePart(moment, part), expected, part);
+  assert.equal(datePart(at('2021-01-03T00:00:00+05:30'), 'timezone_minute'), 30);
+  assert.throws(() => datePart(moment, 'fortnight'), /Unsupported date part fortnight/);
+});
+
+test('adding months goes over into the next, calendar months stop at the last day', () => {
+  const added = (text: string, count: number, part: string): string | undefined => {
+    const result = addToDate(at(text), count, part);
+    return result && new Date(result.ms).toISOString().slice(0, 10);
+  };
+  assert.equal(added('2021-01-31', 1, 'month'), '2021-03-03');
+  assert.equal(added('2021-01-31', 1, 'calendar_month'), '2021-02-28');
+  assert.equal(added('2021-02-28', 1, 'calendar_month'), '2021-03-31');
+  assert.equal(added('2021-01-15', -2, 'calendar_month'), '2020-11-15');
+  assert.equal(added('2021-01-15', 1, 'quarter'), '2021-04-15');
+  assert.equal(added('2021-01-15', -1, 'week'), '2021-01-08');
+  assert.equal(added('2021-01-15', 1e9, 'year'), undefined);
+});
+
+test('cutting and differences', () => {
+  const cut = (part: string): string =>
+    new Date(truncateDate(at('2021-08-18T14:05:06Z'), part).ms).toISOString().slice(0, 16);
+  assert.equal(cut('century'), '2000-01-01T00:00');
+  assert.equal(cut('quarter'), '2021-07-01T00:00');
+  assert.equal(cut('month'), '2021-08-01T00:00');
+  assert.equal(cut('week'), '2021-08-15T00:00');
+  assert.equal(cut('iso_week'), '2021-08-16T00:00');
+  assert.equal(cut('hour'), '2021-08-18T14:00');
+  const difference = (first: string, second: string, part: string): number =>
+    dateDifference(at(first), at(second), part);
+  assert.equal(difference('2021-03-01', '2020-03-01', 'day'), 365);
+  assert.equal(difference('2020-03-01', '2021-03-01', 'day'), -365);
+  assert.equal(difference('2021-03-01', '2020-02-01', 'day'), 394);
+  assert.equal(difference('2021-03-01', '2020-12-31', 'month'), 3);
+  assert.equal(difference('2021-03-01T01:00:00', '2021-02-28T23:00:00', 'hour'), 2);
+});
+
+test('fields and moments are inverse in zones with rules', () => {
+  const zone = zoneNamed('Europe/Berlin') ?? utc;
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 4e12 }), (ms) => {
+      const fields = fieldsOf({ ms, zone });
+      const back = momentOf(fields, zone).ms;
+      // The hour that comes twice is the same fields twice.
+      assert.ok(back === ms || Math.abs(back - ms) === 3_600_000);
+    }),
+  );
+  assert.equal(zoneNamed('Mars/Olympus'), undefined);
+  assert.equal(zoneNamed('+05:00'), undefined);
+});
+
+test('durations', () => {
+  assert.equal(writeDuration(4_530_918_273_645n), '1h15m30.918273645s');
+  assert.equal(writeDuration(0n), '0s');
+  assert.equal(writeDuration(-1500n), '-1.5µs');
+  assert.equal(readDuration('1h15m30.918273645s'), 4_530_918_273_645n);
+  assert.equal(readDuration('1.5'), undefined);
+  assert.equal(readDuration('9999999999h'), undefined);
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }), (ns) => {
+      assert.equal(readDuration(writeDuration(ns)), ns);
+    }),
+  );
+});

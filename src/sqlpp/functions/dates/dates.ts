@@ -1,0 +1,314 @@
+// Functions of dates, as milliseconds since 1970 and as texts. A text that is no date gives NULL.
+import { sqlError } from '../../errors/sql-error.ts';
+import { integerOf, integerValue } from '../../values/arithmetic.ts';
+import { isNumber } from '../../values/types.ts';
+import type { Value } from '../../values/value.ts';
+import type { EvaluationContext } from '../context.ts';
+import { Declarations, type Implementation, type Memo } from '../declaration.ts';
+import { repeatMax } from '../strings.ts';
+import { readDuration, writeDuration } from './durations.ts';
+import { isDate, type Moment, utc, weekdayOf, type Zone, zoneNamed } from './moment.ts';
+import { weekdays } from './names.ts';
+import { addToDate, dateDifference, datePart, truncateDate } from './parts.ts';
+import { readDate, readKnown } from './read.ts';
+import { writeDate, writeLayout } from './write.ts';
+
+/** Looked up once while the name stays the same. */
+function zoneOf(name: string, memo: Memo): Zone | undefined {
+  if (memo.key !== name) {
+    memo.kept = zoneNamed(name);
+    memo.key = name;
+  }
+  return memo.kept as Zone | undefined;
+}
+
+const localZones = new WeakMap<EvaluationContext, Zone>();
+
+function local(context: EvaluationContext): Zone {
+  if (context.timeZone === 'UTC') return utc;
+  const known = localZones.get(context);
+  if (known !== undefined) return known;
+  const zone = zoneNamed(context.timeZone) ?? utc;
+  localZones.set(context, zone);
+  return zone;
+}
+
+function atMillis(value: Value, zone: Zone): Moment | undefined {
+  if (!isNumber(value)) return undefined;
+  const ms = Math.trunc(Number(value));
+  return isDate(ms) ? { ms, zone } : undefined;
+}
+
+type ZoneFrom = (context: EvaluationContext) => Zone;
+const inUtc: ZoneFrom = () => utc;
+
+/** A text in the same style as another, with other digits. */
+function exampleOf(text: string): string {
+  return text.replaceAll(/\d/g, '1');
+}
+
+// ---------- now
+
+const clock = ({ clockMs }: EvaluationContext): number => Math.floor(clockMs());
+const started = ({ startedMs }: EvaluationContext): number => Math.floor(startedMs);
+
+const timeText =
+  (at: (context: EvaluationContext) => number, zone: ZoneFrom): Implementation =>
+  ([format = ''], context) =>
+    typeof format === 'string' ? writeDate({ ms: at(context), zone: zone(context) }, format) : null;
+
+const timeInZone =
+  (at: (context: EvaluationContext) => number): Implementation =>
+  ([name, format = ''], context, memo) => {
+    if (typeof name !== 'string' || typeof format !== 'string') return null;
+    const zone = zoneOf(name, memo);
+    return zone === undefined ? null : writeDate({ ms: at(context), zone }, format);
+  };
+
+// ---------- milliseconds
+
+const millisToText =
+  (zone: ZoneFrom): Implementation =>
+  ([millis, format = ''], context) => {
+    const moment = atMillis(millis, zone(context));
+    return moment === undefined || typeof format !== 'string' ? null : writeDate(moment, format);
+  };
+
+const millisToZone: Implementation = ([millis, name, format = ''], _, memo) => {
+  if (typeof name !== 'string' || typeof format !== 'string') return null;
+  const zone = zoneOf(name, memo);
+  const moment = zone === undefined ? undefined : atMillis(millis, zone);
+  return moment === undefined ? null : writeDate(moment, format);
+};
+
+/** In a zone that the last argument may name. */
+const ofMillis =
+  (of: (moment: Moment, part: string) => Value, hasPart: boolean): Implementation =>
+  (values, context, memo) => {
+    const [part, name] = hasPart ? [values[1], values[2]] : ['', values[1]];
+    const zone =
+      name === undefined ? local(context) : typeof name === 'string' ? zoneOf(name, memo) : undefined;
+    const moment = zone === undefined ? undefined : atMillis(values[0], zone);
+    return moment === undefined || typeof part !== 'string' ? null : of(moment, part);
+  };
+
+const weekday = (moment: Moment): string => weekdays[weekdayOf(moment)] as string;
+
+// ---------- texts
+
+const ofText =
+  (of: (moment: Moment, other: string, text: string) => Value): Implementation =>
+  ([text, other = ''], context) => {
+    if (typeof text !== 'string' || typeof other !== 'string') return null;
+    const moment = readDate(text, '', local(context));
+    return moment === undefined ? null : of(moment, other, text);
+  };
+
+const textToMillis: Implementation = ([text, format = ''], context) => {
+  if (typeof text !== 'string' || typeof format !== 'string') return null;
+  return readDate(text, format, local(context))?.ms ?? null;
+};
+
+function inZone(text: Value, format: Value, zone: Zone, context: EvaluationContext): Value {
+  if (typeof text !== 'string' || (format !== undefined && typeof format !== 'string')) return null;
+  const moment = readDate(text, format ?? '', local(context));
+  return moment === undefined ? null : writeDate({ ms: moment.ms, zone }, format ?? exampleOf(text));
+}
+
+const textToUtc: Implementation = ([text, format], context) => inZone(text, format, utc, context);
+
+const textToZone: Implementation = ([text, name, format], context, memo) => {
+  const zone = typeof name === 'string' ? zoneOf(name, memo) : undefined;
+  return zone === undefined ? null : inZone(text, format, zone, context);
+};
+
+/** The zone of the text is left out and put back. */
+const truncateText: Implementation = ([text, part]) => {
+  if (typeof text !== 'string' || typeof part !== 'string') return null;
+  const found = readKnown(text, utc);
+  const zoneAt = found?.layout.includes('Z')
+    ? Math.max(text.lastIndexOf('Z'), text.lastIndexOf('+'), text.lastIndexOf('-'))
+    : -1;
+  const zone = zoneAt > 0 ? text.slice(zoneAt) : '';
+  const bare = text.slice(0, text.length - zone.length);
+  const moment = readKnown(bare, utc)?.moment;
+  return moment === undefined ? null : writeDate(truncateDate(moment, part), exampleOf(bare)) + zone;
+};
+
+// ---------- adding and differences
+
+const isWhole = (value: Value): value is number => typeof value === 'number' && Number.isInteger(value);
+
+const addToMillis: Implementation = ([millis, count, part], context) => {
+  const moment = atMillis(millis, local(context));
+  if (moment === undefined || !isWhole(count) || typeof part !== 'string') return null;
+  return addToDate(moment, count, part)?.ms ?? null;
+};
+
+const addToText: Implementation = ([text, count, part], context) => {
+  if (typeof text !== 'string' || !isWhole(count) || typeof part !== 'string') return null;
+  const found = readKnown(text, local(context));
+  const added = found && addToDate(found.moment, count, part);
+  return added === undefined ? null : writeLayout(added, found?.layout ?? '');
+};
+
+type MomentFrom = (value: Value, context: EvaluationContext) => Moment | undefined;
+const fromMillis: MomentFrom = (value, context) => atMillis(value, local(context));
+const fromText: MomentFrom = (value, context) =>
+  typeof value === 'string' ? readKnown(value, local(context))?.moment : undefined;
+
+const difference =
+  (from: MomentFrom, isAbsolute: boolean): Implementation =>
+  ([first, second, part], context) => {
+    const [a, b] = [from(first, context), from(second, context)];
+    if (a === undefined || b === undefined || typeof part !== 'string') return null;
+    const found = dateDifference(a, b, part);
+    return isAbsolute ? Math.abs(found) : found;
+  };
+
+/** Dates from the first to before the second, so many parts apart. */
+function range(
+  name: string,
+  from: MomentFrom,
+  show: (moment: Moment, first: Value, context: EvaluationContext) => Value,
+): Implementation {
+  return ([first, second, part, step = 1], context) => {
+    const [start, end] = [from(first, context), from(second, context)];
+    if (start === undefined || end === undefined || typeof part !== 'string' || !isWhole(step)) return null;
+    if (start.ms === end.ms || start.ms > end.ms !== step < 0) return [];
+    if (Math.abs(dateDifference(start, end, part)) > repeatMax) throw sqlError(5035, `${name}()`);
+    const items: Value[] = [];
+    const isCalendar = part.toLowerCase() === 'calendar_month';
+    for (
+      let at: Moment | undefined = start;
+      at !== undefined && step !== 0 && (step > 0 ? at.ms < end.ms : at.ms > end.ms);
+    ) {
+      items.push(show(at, first, context));
+      if (items.length > repeatMax) throw sqlError(5035, `${name}()`);
+      at = isCalendar ? addToDate(start, step * items.length, part) : addToDate(at, step, part);
+    }
+    return items;
+  };
+}
+
+const showLike = (moment: Moment, first: Value, context: EvaluationContext): Value =>
+  writeLayout(moment, readKnown(first as string, local(context))?.layout ?? '');
+
+// ---------- durations
+
+const durationToText: Implementation = ([ns]) => {
+  if (!isNumber(ns) || (typeof ns === 'number' && !Number.isFinite(ns))) return null;
+  return writeDuration(integerOf(typeof ns === 'number' ? Math.trunc(ns) : ns) ?? 0n);
+};
+
+const textToDuration: Implementation = ([text]) => {
+  const ns = typeof text === 'string' ? readDuration(text) : undefined;
+  return ns === undefined ? null : integerValue(ns);
+};
+
+const volatile = { isVolatile: true } as const;
+const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
+
+export const dates = new Declarations('date')
+  .add('clock_millis', '', 'Milliseconds since 1970 now.', (_, context) => context.clockMs(), volatile)
+  .add('clock_str', ' [format]', 'The time now.', timeText(clock, local), {
+    isVolatile: true,
+    synonyms: ['clock_local'],
+  })
+  .add('clock_tz', 'zone [, format]', 'The time now in a zone.', timeInZone(clock), volatile)
+  .add('clock_utc', ' [format]', 'The time now in UTC.', timeText(clock, inUtc), volatile)
+  .add('now_millis', '', 'Milliseconds since 1970 when the request came.', (_, context) => context.startedMs)
+  .add(
+    'now_str',
+    ' [format]',
+    'The time when the request came.',
+    timeText(started, local),
+    synonyms('now_local'),
+  )
+  .add('now_tz', 'zone [, format]', 'The time when the request came, in a zone.', timeInZone(started))
+  .add('now_utc', ' [format]', 'The time when the request came, in UTC.', timeText(started, inUtc))
+  .add('date_add_millis', 'millis, count, part', 'The date so many parts later.', addToMillis)
+  .add('date_add_str', 'date, count, part', 'The date so many parts later.', addToText)
+  .add(
+    'date_diff_millis',
+    'millis, millis, part',
+    'How many parts the first date is later than the second.',
+    difference(fromMillis, false),
+  )
+  .add(
+    'date_diff_str',
+    'date, date, part',
+    'How many parts the first date is later than the second.',
+    difference(fromText, false),
+  )
+  .add(
+    'date_diff_abs_millis',
+    'millis, millis, part',
+    'How many parts two dates are apart.',
+    difference(fromMillis, true),
+  )
+  .add(
+    'date_diff_abs_str',
+    'date, date, part',
+    'How many parts two dates are apart.',
+    difference(fromText, true),
+  )
+  .add(
+    'date_format_str',
+    'date, format',
+    'The date in another format.',
+    ofText((moment, format) => writeDate(moment, format)),
+  )
+  .add(
+    'date_part_millis',
+    'millis, part [, zone]',
+    'A part of the date as a number.',
+    ofMillis(datePart, true),
+  )
+  .add(
+    'date_part_str',
+    'date, part',
+    'A part of the date as a number.',
+    ofText((moment, part) => datePart(moment, part)),
+  )
+  .add(
+    'date_range_millis',
+    'millis, end, part [, step]',
+    'The dates from the first to before the end.',
+    range('DATE_RANGE_MILLIS', fromMillis, ({ ms }) => ms),
+  )
+  .add(
+    'date_range_str',
+    'date, end, part [, step]',
+    'The dates from the first to before the end.',
+    range('DATE_RANGE_STR', fromText, showLike),
+  )
+  .add(
+    'date_trunc_millis',
+    'millis, part',
+    'The date cut behind a part.',
+    ofMillis((moment, part) => truncateDate(moment, part).ms, true),
+  )
+  .add('date_trunc_str', 'date, part', 'The date cut behind a part.', truncateText)
+  .add(
+    'millis_to_str',
+    'millis [, format]',
+    'The date as text.',
+    millisToText(local),
+    synonyms('millis_to_local'),
+  )
+  .add('millis_to_utc', 'millis [, format]', 'The date as text in UTC.', millisToText(inUtc))
+  .add(
+    'millis_to_tz',
+    'millis, zone [, format]',
+    'The date as text in a zone.',
+    millisToZone,
+    synonyms('millis_to_zone_name'),
+  )
+  .add('str_to_millis', 'date [, format]', 'Milliseconds since 1970.', textToMillis, synonyms('millis'))
+  .add('str_to_utc', 'date [, format]', 'The date in UTC.', textToUtc)
+  .add('str_to_tz', 'date, zone [, format]', 'The date in a zone.', textToZone, synonyms('str_to_zone_name'))
+  .add('weekday_millis', 'millis [, zone]', 'The name of the day of the week.', ofMillis(weekday, false))
+  .add('weekday_str', 'date', 'The name of the day of the week.', ofText(weekday))
+  .add('duration_to_str', 'nanoseconds', 'The duration as text: `1h15m0s`.', durationToText)
+  .add('str_to_duration', 'duration', 'The nanoseconds of a duration.', textToDuration);

@@ -1,0 +1,129 @@
+// Points in time with the zone that they are shown in.
+
+/** A fixed distance from UTC, or rules that change it over the year. */
+export type Zone =
+  | { readonly kind: 'fixed'; readonly minutes: number; readonly label: string }
+  | { readonly kind: 'named'; readonly name: string; readonly format: Intl.DateTimeFormat };
+
+export const utc: Zone = { kind: 'fixed', minutes: 0, label: 'UTC' };
+
+export interface Moment {
+  /** Whole milliseconds since 1970. */
+  readonly ms: number;
+  readonly zone: Zone;
+}
+
+export interface Fields {
+  readonly year: number;
+  /** 1 to 12. */
+  readonly month: number;
+  readonly day: number;
+  readonly hour: number;
+  readonly minute: number;
+  readonly second: number;
+  readonly millisecond: number;
+}
+
+export const dayMs = 86_400_000;
+
+/** Milliseconds since 1970 that a date can be; beyond them results are NULL. */
+const msMax = 8.64e15;
+
+export function isDate(ms: number): boolean {
+  return Math.abs(ms) <= msMax - dayMs;
+}
+
+export function fixedZone(minutes: number): Zone {
+  const sign = minutes < 0 ? '-' : '+';
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return { kind: 'fixed', minutes, label: `${sign}${twoDigits(hours)}${twoDigits(rest)}` };
+}
+
+export function twoDigits(value: number): string {
+  return String(value).padStart(2, '0');
+}
+
+/** By its IANA name; undefined: there is none such. */
+export function zoneNamed(name: string): Zone | undefined {
+  if (name === 'UTC' || name === '') return utc;
+  // Offsets are no names here.
+  if (!/^[A-Za-z][\w+/-]*$/.test(name)) return undefined;
+  try {
+    const format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
+    return { kind: 'named', name, format };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Minutes that the zone is ahead of UTC at this time. */
+export function offsetMinutes(zone: Zone, ms: number): number {
+  if (zone.kind === 'fixed') return zone.minutes;
+  const text = zone.format.formatToParts(ms).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  const match = /([+-])(\d\d):(\d\d)/.exec(text);
+  if (match === null) return 0;
+  const minutes = Number(match[2]) * 60 + Number(match[3]);
+  return match[1] === '-' ? -minutes : minutes;
+}
+
+/** The abbreviation that stands for the zone: `UTC`, `PST`, `+0530`. */
+export function zoneLabel({ zone, ms }: Moment): string {
+  if (zone.kind === 'fixed') return zone.label;
+  const short = new Intl.DateTimeFormat('en-US', { timeZone: zone.name, timeZoneName: 'short' });
+  const label = short.formatToParts(ms).find(({ type }) => type === 'timeZoneName')?.value ?? zone.name;
+  return label.startsWith('GMT') && label !== 'GMT' ? fixedZoneLabel(offsetMinutes(zone, ms)) : label;
+}
+
+function fixedZoneLabel(minutes: number): string {
+  const zone = fixedZone(minutes);
+  return zone.kind === 'fixed' ? zone.label.replace(/00$/, '') : '';
+}
+
+export function fieldsOf({ ms, zone }: Moment): Fields {
+  const local = new Date(ms + offsetMinutes(zone, ms) * 60_000);
+  return {
+    year: local.getUTCFullYear(),
+    month: local.getUTCMonth() + 1,
+    day: local.getUTCDate(),
+    hour: local.getUTCHours(),
+    minute: local.getUTCMinutes(),
+    second: local.getUTCSeconds(),
+    millisecond: local.getUTCMilliseconds(),
+  };
+}
+
+/** Fields beyond their ranges go over into the next: 31 February is 3 March. */
+export function momentOf(fields: Fields, zone: Zone): Moment {
+  const { year, month, day, hour, minute, second, millisecond } = fields;
+  // Date.UTC takes years below 100 for others.
+  const local = new Date(Date.UTC(2000, month - 1, day, hour, minute, second, millisecond));
+  const shift = local.getTime() - Date.UTC(2000, 0, 1);
+  const start = new Date(0);
+  start.setUTCFullYear(year, month - 1, day);
+  start.setUTCHours(hour, minute, second, millisecond);
+  const localMs = Number.isNaN(start.getTime()) ? shift : start.getTime();
+  const guess = localMs - offsetMinutes(zone, localMs) * 60_000;
+  return { ms: localMs - offsetMinutes(zone, guess) * 60_000, zone };
+}
+
+/** 0: Sunday. */
+export function weekdayOf({ ms, zone }: Moment): number {
+  return new Date(ms + offsetMinutes(zone, ms) * 60_000).getUTCDay();
+}
+
+/** 1: the first of January. */
+export function dayOfYear(moment: Moment): number {
+  const { year, month, day } = fieldsOf(moment);
+  const at = (of: number, ofMonth: number, ofDay: number): number =>
+    momentOf({ year: of, month: ofMonth, day: ofDay, hour: 0, minute: 0, second: 0, millisecond: 0 }, utc).ms;
+  return (at(year, month, day) - at(year, 1, 1)) / dayMs + 1;
+}
+
+export function isLeapYear(year: number): boolean {
+  return year % 400 === 0 || (year % 4 === 0 && year % 100 !== 0);
+}
+
+export function daysInMonth(year: number, month: number): number {
+  if (month === 2) return isLeapYear(year) ? 29 : 28;
+  return [4, 6, 9, 11].includes(month) ? 30 : 31;
+}

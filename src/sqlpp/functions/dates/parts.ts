@@ -1,0 +1,230 @@
+// Parts of dates: reading them, adding to them, cutting behind them, and differences.
+import { sqlError } from '../../errors/sql-error.ts';
+import {
+  dayMs,
+  dayOfYear,
+  daysInMonth,
+  fieldsOf,
+  isDate,
+  type Moment,
+  momentOf,
+  offsetMinutes,
+  weekdayOf,
+} from './moment.ts';
+
+function unsupported(what: string, part: string): Error {
+  return sqlError(5010, `expression: Unsupported date ${what}part ${part}.`);
+}
+
+export function datePart(moment: Moment, part: string): number {
+  const fields = fieldsOf(moment);
+  switch (part.toLowerCase()) {
+    case 'millennium':
+      return Math.trunc(fields.year / 1000) + 1;
+    case 'century':
+      return Math.trunc(fields.year / 100) + 1;
+    case 'decade':
+      return Math.trunc(fields.year / 10);
+    case 'year':
+      return fields.year;
+    case 'quarter':
+      return quarterOf(fields.month);
+    case 'calendar_month':
+    case 'month':
+      return fields.month;
+    case 'day':
+      return fields.day;
+    case 'hour':
+      return fields.hour;
+    case 'minute':
+      return fields.minute;
+    case 'second':
+      return fields.second;
+    case 'millisecond':
+      return fields.millisecond;
+    default:
+      return rarePart(moment, part);
+  }
+}
+
+function rarePart(moment: Moment, part: string): number {
+  switch (part.toLowerCase()) {
+    case 'week':
+      return Math.ceil(dayOfYear(moment) / 7);
+    case 'day_of_year':
+    case 'doy':
+      return dayOfYear(moment);
+    case 'day_of_week':
+    case 'dow':
+      return weekdayOf(moment);
+    case 'iso_dow':
+      return isoWeekday(moment);
+    case 'iso_week':
+      return isoWeek(moment).week;
+    case 'iso_year':
+      return isoWeek(moment).year;
+    case 'timezone':
+      return offsetMinutes(moment.zone, moment.ms) * 60;
+    case 'timezone_hour':
+      return Math.trunc(offsetMinutes(moment.zone, moment.ms) / 60);
+    case 'timezone_minute':
+      return offsetMinutes(moment.zone, moment.ms) % 60;
+    default:
+      throw unsupported('', part);
+  }
+}
+
+function quarterOf(month: number): number {
+  return Math.trunc((month + 2) / 3);
+}
+
+function isoWeekday(moment: Moment): number {
+  return weekdayOf(moment) || 7;
+}
+
+/** The week of the year that holds its Thursday. */
+function isoWeek(moment: Moment): { week: number; year: number } {
+  const thursday = { ms: moment.ms + (4 - isoWeekday(moment)) * dayMs, zone: moment.zone };
+  return { week: Math.trunc((dayOfYear(thursday) - 1) / 7) + 1, year: fieldsOf(thursday).year };
+}
+
+const monthsOf: Readonly<Record<string, number>> = {
+  millennium: 12_000,
+  century: 1200,
+  decade: 120,
+  year: 12,
+  quarter: 3,
+  month: 1,
+};
+
+const msOf: Readonly<Record<string, number>> = {
+  hour: 3_600_000,
+  minute: 60_000,
+  second: 1000,
+  millisecond: 1,
+};
+
+/** undefined: beyond what dates can be. */
+export function addToDate(moment: Moment, count: number, part: string): Moment | undefined {
+  const name = part.toLowerCase();
+  const months = monthsOf[name];
+  const ms = msOf[name];
+  const added =
+    months !== undefined
+      ? addDays(moment, count * months, 0)
+      : ms !== undefined
+        ? { ms: moment.ms + count * ms, zone: moment.zone }
+        : name === 'week' || name === 'day'
+          ? addDays(moment, 0, name === 'week' ? count * 7 : count)
+          : name === 'calendar_month'
+            ? addCalendarMonths(moment, count)
+            : undefined;
+  if (added === undefined) throw unsupported('add ', part);
+  return isDate(added.ms) ? added : undefined;
+}
+
+function addDays(moment: Moment, months: number, days: number): Moment {
+  const fields = fieldsOf(moment);
+  return momentOf({ ...fields, month: fields.month + months, day: fields.day + days }, moment.zone);
+}
+
+/** The last day of a month leads to the last day of another, no other beyond it. */
+function addCalendarMonths(moment: Moment, count: number): Moment {
+  if (count === 0) return moment;
+  const fields = fieldsOf(moment);
+  const total = fields.year * 12 + fields.month - 1 + count;
+  const [year, month] = [Math.floor(total / 12), (((total % 12) + 12) % 12) + 1];
+  const isLast = fields.day === daysInMonth(fields.year, fields.month);
+  const last = daysInMonth(year, month);
+  return momentOf({ ...fields, year, month, day: isLast ? last : Math.min(fields.day, last) }, moment.zone);
+}
+
+export function truncateDate(moment: Moment, part: string): Moment {
+  const name = part.toLowerCase();
+  const day = cut(moment, dayMs);
+  const { year, month, day: dayOfMonth } = fieldsOf(day);
+  const toMonth = (months: number): Moment => addDays(day, -months, 1 - dayOfMonth);
+  switch (name) {
+    case 'millennium':
+      return toMonth((year % 1000) * 12 + month - 1);
+    case 'century':
+      return toMonth((year % 100) * 12 + month - 1);
+    case 'decade':
+      return toMonth((year % 10) * 12 + month - 1);
+    case 'year':
+      return toMonth(month - 1);
+    case 'quarter':
+      return toMonth((month - 1) % 3);
+    case 'calendar_month':
+    case 'month':
+      return toMonth(0);
+    case 'week':
+      return addDays(day, 0, -weekdayOf(day));
+    case 'iso_week':
+      return addDays(day, 0, 1 - isoWeekday(day));
+    case 'day':
+      return day;
+  }
+  const ms = msOf[name];
+  if (ms === undefined) throw unsupported('trunc ', part);
+  return cut(moment, ms);
+}
+
+function cut({ ms, zone }: Moment, unit: number): Moment {
+  return { ms: Math.floor(ms / unit) * unit, zone };
+}
+
+/** How much later the first is than the second. */
+export function dateDifference(first: Moment, second: Moment, part: string): number {
+  const sign = first.ms < second.ms ? -1 : 1;
+  const [later, earlier] = sign < 0 ? [second, first] : [first, second];
+  const difference = partsBetween(later, earlier, part) * sign;
+  return difference === 0 ? 0 : difference;
+}
+
+function partsBetween(later: Moment, earlier: Moment, part: string): number {
+  const [a, b] = [fieldsOf(later), fieldsOf(earlier)];
+  const years = a.year - b.year;
+  const days = (): number =>
+    years * 365 +
+    dayOfYear(later) -
+    dayOfYear(earlier) +
+    (years === 0 ? 0 : leapYearsBefore(a.year) - leapYearsBefore(b.year));
+  const hours = (): number => days() * 24 + a.hour - b.hour;
+  const minutes = (): number => hours() * 60 + a.minute - b.minute;
+  const seconds = (): number => minutes() * 60 + a.second - b.second;
+  switch (part.toLowerCase()) {
+    case 'millisecond':
+      return seconds() * 1000 + a.millisecond - b.millisecond;
+    case 'second':
+      return seconds();
+    case 'minute':
+      return minutes();
+    case 'hour':
+      return hours();
+    case 'day':
+      return days();
+    case 'week':
+      return Math.trunc(days() / 7);
+    case 'calendar_month':
+    case 'month':
+      return Math.abs(years * 12 + a.month - b.month);
+    case 'quarter':
+      return Math.abs(years * 4 + quarterOf(a.month) - quarterOf(b.month));
+    case 'year':
+      return years;
+    case 'decade':
+      return Math.trunc(years / 10);
+    case 'century':
+      return Math.trunc(years / 100);
+    case 'millennium':
+      return Math.trunc(years / 1000);
+    default:
+      throw unsupported('diff ', part);
+  }
+}
+
+function leapYearsBefore(year: number): number {
+  const before = year > 0 ? year - 1 : year + 1;
+  return Math.trunc(before / 4) - Math.trunc(before / 100) + Math.trunc(before / 400);
+}

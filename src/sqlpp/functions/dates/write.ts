@@ -1,0 +1,123 @@
+// Dates to texts.
+import {
+  defaultLayout,
+  type Element,
+  type FractionElement,
+  layout,
+  letterFormat,
+  type NumberElement,
+  percentFormat,
+  styleOf,
+  type ZoneElement,
+} from './layout.ts';
+import {
+  type Fields,
+  fieldsOf,
+  type Moment,
+  offsetMinutes,
+  twoDigits,
+  utc,
+  weekdayOf,
+  zoneLabel,
+} from './moment.ts';
+import { months, weekdays } from './names.ts';
+import { readClosest } from './read.ts';
+
+/** An empty format is the default one; an example that is no date too. */
+export function writeDate(moment: Moment, format: string): string {
+  return write(moment, elementsOf(format));
+}
+
+function elementsOf(format: string): Element[] {
+  switch (styleOf(format)) {
+    case 'default':
+      return layout(defaultLayout);
+    case 'percent':
+      return percentFormat(format);
+    case 'letters':
+      return letterFormat(format);
+    case 'layout':
+      return layout(format);
+    case 'example':
+      return layout(readClosest(format, utc) ?? defaultLayout);
+  }
+}
+
+export function writeLayout(moment: Moment, known: string): string {
+  return write(moment, layout(known));
+}
+
+function write(moment: Moment, elements: readonly Element[]): string {
+  const fields = fieldsOf(moment);
+  return elements.map((element) => elementText(element, moment, fields)).join('');
+}
+
+function elementText(element: Element, moment: Moment, fields: Fields): string {
+  switch (element.kind) {
+    case 'text':
+    case 'unknown':
+      return element.text;
+    case 'space':
+      return ' ';
+    case 'number':
+      return numberText(element, numberAt(element.of, moment, fields));
+    case 'name': {
+      const name = (
+        element.of === 'month' ? months[fields.month - 1] : weekdays[weekdayOf(moment)]
+      ) as string;
+      const part = element.isShort ? name.slice(0, 3) : name;
+      return element.isUpper ? part.toUpperCase() : part;
+    }
+    case 'ordinal': {
+      const suffix = { 1: 'st', 2: 'nd', 3: 'rd' }[fields.day % 10] ?? 'th';
+      const text = fields.day >= 10 && fields.day <= 20 ? 'th' : fields.day === 31 ? 'th' : suffix;
+      return element.isUpper ? text.toUpperCase() : text;
+    }
+    case 'half': {
+      const text = fields.hour < 12 ? 'am' : 'pm';
+      return element.isUpper ? text.toUpperCase() : text;
+    }
+    case 'fraction':
+      return fractionText(element, fields.millisecond);
+    case 'zone':
+      return zoneText(element, moment);
+  }
+}
+
+function numberAt(of: NumberElement['of'], { ms }: Moment, fields: Fields): number {
+  switch (of) {
+    case 'century':
+      return Math.trunc(fields.year / 100);
+    case 'short year':
+      return fields.year % 100;
+    case 'hour of half':
+      return fields.hour % 12 === 0 ? 12 : fields.hour % 12;
+    case 'epoch':
+      return Math.floor(ms / 1000);
+    default:
+      return fields[of];
+  }
+}
+
+function numberText({ width, pad }: NumberElement, value: number): string {
+  const sign = value < 0 ? '-' : '';
+  const digits = String(Math.abs(value));
+  if (pad === 'none') return sign + digits;
+  return pad === 'space' ? (sign + digits).padStart(width, ' ') : sign + digits.padStart(width, '0');
+}
+
+function fractionText({ digits, isTrimmed, hasPoint }: FractionElement, millisecond: number): string {
+  const all = String(millisecond).padStart(3, '0').padEnd(digits, '0').slice(0, digits);
+  const shown = isTrimmed ? all.replace(/0+$/, '') : all;
+  return hasPoint ? (shown === '' ? '' : `.${shown}`) : shown;
+}
+
+function zoneText({ style, hasColon, isZulu }: ZoneElement, moment: Moment): string {
+  if (style === 'name') return zoneLabel(moment);
+  const minutes = offsetMinutes(moment.zone, moment.ms);
+  if (isZulu && minutes === 0) return 'Z';
+  const sign = minutes < 0 ? '-' : '+';
+  const hours = twoDigits(Math.floor(Math.abs(minutes) / 60));
+  if (style === 'hours') return sign + hours;
+  return `${sign}${hours}${hasColon ? ':' : ''}${twoDigits(Math.abs(minutes) % 60)}`;
+}

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { SqlError } from '../errors/sql-error.ts';
+import { Binary, newObject, type Value } from '../values/value.ts';
+import { aggregateNames } from './aggregates.ts';
+import { declarations, functionNamed } from './catalogue.ts';
+import type { EvaluationContext } from './context.ts';
+import type { FunctionDeclaration } from './declaration.ts';
+import { compileRegularExpression } from './patterns.ts';
+
+const context: EvaluationContext = {
+  positional: [],
+  named: new Map(),
+  startedMs: Date.UTC(2026, 10, 22, 12, 30, 15, 250),
+  clockMs: () => Date.UTC(2026, 10, 22, 12, 30, 16, 500),
+  random: () => 0.5,
+  uuid: () => '00000000-0000-4000-8000-000000000000',
+  timeZone: 'UTC',
+  subquery: () => [],
+  userCall: () => null,
+  special: () => null,
+};
+
+const plain = declarations.filter(({ isSpecial }) => !isSpecial);
+
+/** As a call in a statement: NULL and MISSING are decided by the rule of the declaration. */
+function call(declaration: FunctionDeclaration, values: readonly Value[]): Value {
+  const { nulls } = declaration;
+  if (nulls !== 'own' && values.includes(undefined)) return undefined;
+  if (nulls === 'propagate' && values.includes(null)) return null;
+  return declaration.run(values, context, {});
+}
+
+const samples: readonly Value[] = [
+  true,
+  0,
+  -1,
+  1.5,
+  2n ** 60n + 1n,
+  Number.NaN,
+  '',
+  'text',
+  '2026-11-22T12:30:15Z',
+  [],
+  [1, 'two', null, [3]],
+  newObject(),
+  Object.assign(newObject(), { a: 1, b: ['x'] }),
+  new Binary(new Uint8Array([1, 2])),
+];
+
+test('names and synonyms are unique, and none is an aggregate', () => {
+  const names = declarations.flatMap(({ name, synonyms }) => [name, ...synonyms]);
+  assert.equal(new Set(names).size, names.length);
+  assert.deepEqual(
+    names.filter((name) => aggregateNames().includes(name)),
+    [],
+  );
+  assert.deepEqual(
+    names.filter((name) => name !== name.toLowerCase()),
+    [],
+  );
+  assert.equal(functionNamed('coalesce'), functionNamed('ifmissingornull'));
+  assert.ok(names.length >= 345, String(names.length));
+});
+
+test('arguments are counted from the signature', () => {
+  const counts = (name: string): readonly (number | undefined)[] => [
+    functionNamed(name)?.minimum,
+    functionNamed(name)?.maximum,
+  ];
+  assert.deepEqual(counts('pi'), [0, 0]);
+  assert.deepEqual(counts('lower'), [1, 1]);
+  assert.deepEqual(counts('random'), [0, 1]);
+  assert.deepEqual(counts('array_insert'), [3, 32_767]);
+  assert.deepEqual(counts('decode'), [3, 32_767]);
+  assert.deepEqual(counts('slice'), [1, 3]);
+});
+
+for (const declaration of plain) {
+  const { name, minimum, maximum, nulls } = declaration;
+  const most = Math.min(maximum, minimum + 2);
+  if (most === 0) continue;
+  test(`${name.toUpperCase()} takes NULL, MISSING and every type as declared`, () => {
+    for (let count = Math.max(1, minimum); count <= most; count++) {
+      for (const sample of samples) {
+        for (let at = 0; at < count; at++) {
+          for (const odd of [undefined, null, ...samples]) {
+            const values = new Array<Value>(count).fill(sample).with(at, odd);
+            let result: Value;
+            try {
+              result = call(declaration, values);
+            } catch (error) {
+              assert.ok(error instanceof SqlError, `${name}: ${String(error)}`);
+              continue;
+            }
+            if (odd === undefined && nulls !== 'own') assert.equal(result, undefined);
+            if (odd === null && nulls === 'propagate') assert.equal(result, null);
+            assertValue(result);
+          }
+        }
+      }
+    }
+  });
+}
+
+/** Nothing but values of the language comes out. */
+function assertValue(value: Value): void {
+  if (Array.isArray(value)) for (const item of value) assertValue(item);
+  else if (typeof value === 'object' && value !== null && !(value instanceof Binary)) {
+    assert.equal(Object.getPrototypeOf(Object.getPrototypeOf(value)), null, 'an object inherits nothing');
+    for (const member of Object.values(value)) assertValue(member);
+  } else
+    assert.ok(
+      value === null ||
+        ['undefined', 'boolean', 'number', 'bigint', 'string', 'object'].includes(typeof value),
+    );
+}
+
+test('no function fails but with an error of the language, whatever it is given', () => {
+  const value = fc.letrec<{ value: Value }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 2 },
+      fc.constantFrom(...samples),
+      fc.string(),
+      fc.integer({ min: -50, max: 50 }),
+      fc.double(),
+      fc.constantFrom(
+        'year',
+        'month',
+        'UTC',
+        'Europe/Berlin',
+        '%Y-%m',
+        'YYYY',
+        '(a|b)*',
+        '[[:alpha:]]+',
+        '1111-11-11',
+      ),
+      fc.array(tie('value'), { maxLength: 3 }),
+    ),
+  })).value;
+  fc.assert(
+    fc.property(fc.constantFrom(...plain), fc.array(value, { maxLength: 4 }), (declaration, values) => {
+      const count = Math.min(Math.max(values.length, declaration.minimum), declaration.maximum);
+      const list = Array.from({ length: count }, (_, at) => values[at % Math.max(1, values.length)]);
+      try {
+        assertValue(call(declaration, list));
+      } catch (error) {
+        assert.ok(
+          error instanceof SqlError,
+          `${declaration.name}(${JSON.stringify(list, (_, member) => (typeof member === 'bigint' ? `${member}n` : member))}): ${String(error)}`,
+        );
+      }
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+test('sizes that a function makes have a bound', () => {
+  const refused = (name: string, ...values: Value[]): void => {
+    assert.throws(
+      () => call(functionNamed(name) as FunctionDeclaration, values),
+      (error) => error instanceof SqlError && error.code === 5035,
+      name,
+    );
+  };
+  refused('repeat', 'a', 10_000_000_000);
+  refused('array_repeat', 'a', 10_000_000_000);
+  refused('array_range', 0, 10_000_000_000);
+  refused('array_range', 0, Infinity);
+  refused('lpad', 'a', 10_000_000_000);
+  refused('date_range_millis', 0, 1e15, 'millisecond');
+  refused('date_range_str', '1980-01-01', '9999-12-31', 'day');
+});
+
+test('regular expressions are those of RE2', () => {
+  const matches = (pattern: string, text: string): boolean =>
+    text.search(compileRegularExpression(pattern)) >= 0;
+  assert.ok(matches('(?i)ABC', 'xabc'));
+  assert.ok(matches('^[[:alpha:]_]+$', 'ab_c'));
+  assert.ok(!matches('^[[:digit:]]+$', 'a'));
+  assert.ok(matches('\\Qa.b\\E', 'a.b'));
+  assert.ok(!matches('\\Qa.b\\E', 'axb'));
+  assert.ok(matches('(?P<name>a)b', 'ab'));
+  assert.ok(matches('\\Aab\\z', 'ab'));
+  assert.ok(matches('[]a]', ']'));
+  assert.ok(matches('[^]a]', 'b'));
+  assert.ok(matches('\\p{L}+', 'ä'));
+  assert.ok(matches('[[]', '['));
+  for (const pattern of ['(a)\\1', '(?=a)', '(?!a)', '(?<=a)b', '(?<!a)b', '(', '[a', 'a**']) {
+    assert.throws(() => compileRegularExpression(pattern), SqlError, pattern);
+  }
+  assert.throws(() => compileRegularExpression('a'.repeat(20_000)), /at most/);
+});
