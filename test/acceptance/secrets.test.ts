@@ -67,6 +67,19 @@ const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
       assert.match(refused.text, /Invalid login/);
     }
   },
+  async 'the passwords of LDAP'(watched) {
+    const bindPass = watched.secret('LDAP bind', aSecret('bind'));
+    const authPass = watched.secret('LDAP login', aSecret('ldap login'));
+    // Nobody listens there: the answers are errors.
+    const form = { hosts: '127.0.0.1', port: '1', bindDN: 'cn=x', bindPass };
+    assert.equal((await watched.call('/settings/ldap', { form })).status, 200);
+    await watched.call('/settings/ldap', { form: { ...form, port: 'x' } });
+    await watched.call('/settings/ldap/validate/connectivity', { form });
+    const login = await watched.call('/settings/ldap/validate/authentication', {
+      form: { ...form, authUser: 'u', authPass },
+    });
+    assert.match(login.text, /ECONNREFUSED/);
+  },
   async 'credentials that are wrong'(watched) {
     const wrong = watched.secret('wrong password', aSecret('wrong'));
     const asName = watched.secret('password in place of the name', aSecret('name').replaceAll(':', ''));
