@@ -97,11 +97,13 @@ export class QueryPart {
 const bucketState = ({
   name,
   uuid,
+  incarnation,
   type,
   manifest,
 }: KvDesired['buckets'][number]): QueryState['buckets'][number] => ({
   name,
   uuid,
+  incarnation,
   type,
   scopes: manifest.scopes,
 });

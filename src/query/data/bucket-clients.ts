@@ -11,6 +11,8 @@ const bucketsMax = 256;
 
 export class BucketClients {
   private readonly clients = new Map<string, Promise<BucketClient>>();
+  /** By connection: vbuckets get another history with a flush or a restart of the data service, and both end it. */
+  private readonly histories = new WeakMap<BucketClient, Promise<BigUint64Array>>();
   private access: DataAccess | null = null;
 
   /** Where the data service is; connections from before are closed. */
@@ -29,7 +31,18 @@ export class BucketClients {
     return await this.open(bucket);
   }
 
-  /** After a bucket of this name was deleted or made anew. */
+  /** The newest uuid of every vbucket. */
+  async uuidsOf(bucket: string): Promise<BigUint64Array> {
+    const client = await this.of(bucket);
+    const known = this.histories.get(client);
+    if (known !== undefined) return await known;
+    const asked = client.uuids();
+    this.histories.set(client, asked);
+    asked.catch(() => this.histories.delete(client));
+    return await asked;
+  }
+
+  /** After a bucket of this name was flushed, deleted or made anew. */
   forget(bucket: string): void {
     const client = this.clients.get(bucket);
     this.clients.delete(bucket);

@@ -33,28 +33,38 @@ export class RequestConsistency {
   private async find(keyspace: Keyspace): Promise<Consistency> {
     try {
       if (this.wanted.consistency === 'at_plus') return await this.fromVector(keyspace);
-      const client = await this.clients.of(keyspace.name.bucket);
-      const seqnos = await client.highSeqnos(keyspace.collectionId);
-      const vector = new Map<number, { seqno: number; uuid: bigint }>();
-      for (const [vb, seqno] of seqnos.entries()) if (seqno > 0) vector.set(vb, { seqno, uuid: 0n });
-      return { kind: 'at', vector };
+      return { kind: 'at', vector: await this.newest(keyspace) };
     } catch (error) {
       throw dataFailure(error, keyspace);
     }
+  }
+
+  /** With the history of each vbucket: after a flush an index has larger seqnos of the one before. */
+  private async newest({ name, collectionId }: Keyspace): Promise<ScanVector> {
+    const client = await this.clients.of(name.bucket);
+    const [uuids, seqnos] = await Promise.all([
+      this.clients.uuidsOf(name.bucket),
+      client.highSeqnos(collectionId),
+    ]);
+    const vector = new Map<number, { seqno: number; uuid: bigint }>();
+    for (const [vb, seqno] of seqnos.entries()) vector.set(vb, { seqno, uuid: uuids[vb] ?? 0n });
+    return vector;
   }
 
   private async fromVector(keyspace: Keyspace): Promise<Consistency> {
     const vector = this.vectorOf(keyspace);
     if (vector === undefined) return { kind: 'not_bounded' };
     const client = await this.clients.of(keyspace.name.bucket);
-    for (const [vb, { uuid }] of vector) {
-      if (uuid === 0n) continue;
-      const log = await client.failoverLog(vb);
-      if (log.some((entry) => entry.uuid === uuid)) continue;
-      const text = `rollback: vbucket ${vb} of ${keyspaceText(keyspace.name)} no longer has the history of the scan vector`;
-      throw sqlErrorWith(5000, { isRetryable: false }, text);
+    const current = new Map<number, { seqno: number; uuid: bigint }>();
+    for (const [vb, { seqno, uuid }] of vector) {
+      const log = uuid === 0n ? [] : await client.failoverLog(vb);
+      const place = log.findIndex((entry) => entry.uuid === uuid);
+      const next = log[place - 1];
+      const isThere = uuid === 0n || (place >= 0 && (next === undefined || seqno <= next.seqno));
+      if (!isThere) throw historyGone(vb, keyspace);
+      current.set(vb, { seqno, uuid: log[0]?.uuid ?? 0n });
     }
-    return { kind: 'at', vector };
+    return { kind: 'at', vector: current };
   }
 
   private vectorOf(keyspace: Keyspace): ScanVector | undefined {
@@ -70,6 +80,11 @@ export class RequestConsistency {
     }
     return undefined;
   }
+}
+
+function historyGone(vb: number, { name }: Keyspace): Error {
+  const text = `rollback: vbucket ${vb} of ${keyspaceText(name)} no longer has the history of the scan vector`;
+  return sqlErrorWith(5000, { isRetryable: false }, text);
 }
 
 /** One vector cannot be that of two keyspaces. */

@@ -4,6 +4,8 @@ import type { Keyspace, KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
 export interface BucketState {
   readonly name: string;
   readonly uuid: string;
+  /** Rises with every flush. */
+  readonly incarnation: number;
   readonly type: string;
   readonly scopes: readonly {
     readonly name: string;

@@ -172,8 +172,10 @@ export class QueryHost {
   }
 
   private followBuckets({ buckets }: QueryState): void {
-    for (const { name, uuid } of this.keyspaces.all())
-      if (buckets.find((bucket) => bucket.name === name)?.uuid !== uuid) this.clients.forget(name);
+    for (const { name, uuid, incarnation } of this.keyspaces.all()) {
+      const now = buckets.find((bucket) => bucket.name === name);
+      if (now?.uuid !== uuid || now.incarnation !== incarnation) this.clients.forget(name);
+    }
     if (JSON.stringify(this.keyspaces.all()) !== JSON.stringify(buckets)) this.keyspaces.set(buckets);
   }
 
