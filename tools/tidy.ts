@@ -82,6 +82,11 @@ const longFiles: Record<string, string> = {
 const problems: string[] = [];
 /** What each file of src imports, types too. */
 const imports = new Map<string, string[]>();
+/** Randomness in tests that no seed, or one by another name, repeats. */
+const ownSeed = /Math\.random\(|process\.env(\.|\[')(DIVAN_TEST_)?SEED\b|process\.hrtime\(\)\[1\]/;
+const isTest = (file: string): boolean =>
+  (file.startsWith('test/') || file.endsWith('.test.ts')) && file !== 'test/support/seed.ts';
+
 const sources = globSync('{src,test,tools,bench}/**/*.ts').sort();
 for (const file of sources) checkFile(file);
 for (const file of Object.keys(longFiles)) {
@@ -180,6 +185,10 @@ function checkBans(file: string, text: string): void {
     ) {
       problems.push(`${file}:${index + 1}: a pure folder has no promises`);
     }
+    if (isTest(file) && ownSeed.test(code))
+      problems.push(
+        `${file}:${index + 1}: use printedSeed of test/support/seed.ts, so that DIVAN_SEED repeats the run`,
+      );
     if (outsideWorld.test(file)) return;
     for (const ban of bans) {
       if (ban.pattern.test(code)) problems.push(`${file}:${index + 1}: use ${ban.use}`);

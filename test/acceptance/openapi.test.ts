@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { needs } from '../support/needs.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
 import { definitions, nodeTool, nodeTools, pythonTool } from '../support/openapi-tools.ts';
+import { printedSeed } from '../support/seed.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'divan-openapi-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -82,9 +83,8 @@ test('requests that Schemathesis makes get the answers that are declared', {
 }, async (t) => {
   await using node = await aNode();
   const { rest } = node.ready.node;
-  const seed = process.env['SEED'] ?? '7';
+  const seed = String(printedSeed(t, 7));
   const cases = process.env['DIVAN_TEST_CASES'] ?? '4';
-  t.diagnostic(`seed ${seed}`);
   const report = await run(
     pythonTool('schemathesis'),
     [

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { printedSeed, seedOf } from './seed.ts';
 
@@ -10,19 +9,4 @@ test('takes a seed by its one name, prints it so that it can be set, and refuses
   const lines: string[] = [];
   const seed = printedSeed((line) => lines.push(line));
   assert.deepEqual(lines, [`DIVAN_SEED=${seed}`]);
-});
-
-test('is what every randomised test goes by', () => {
-  const own = ['test/support/seed.ts', 'test/support/seed.test.ts'];
-  const files = [...globSync('src/**/*.test.ts'), ...globSync('test/**/*.ts')].filter(
-    (path) => !own.includes(path.replaceAll('\\', '/')),
-  );
-  assert.ok(files.length > 300, `${files.length} files`);
-  const random = /Math\.random\(|process\.env(\.|\[')(DIVAN_TEST_)?SEED\b|process\.hrtime\(\)\[1\]/;
-  const property = /\bfc\.assert\(/;
-  for (const path of files) {
-    const text = readFileSync(path, 'utf8');
-    assert.doesNotMatch(text, random, path);
-    if (property.test(text)) assert.match(text, /\bseed\b/i, `${path}: properties without a printed seed`);
-  }
 });

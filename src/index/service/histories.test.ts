@@ -6,6 +6,7 @@ import type { StoreRequest } from '#client/bucket-client.ts';
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
 import { TestIndexes } from '../../../test/support/index-service.ts';
+import { printedSeed } from '../../../test/support/seed.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
 
@@ -61,8 +62,7 @@ const newDefinitions = (): IndexDefinition[] => [
 ];
 
 test('an index after any history equals one that is built anew', async () => {
-  const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
-  console.log(`seed ${seed}`);
+  const seed = printedSeed(console.log);
   await fc.assert(
     fc.asyncProperty(steps, (history) => run(history)),
     { numRuns: runs, seed, endOnFailure: true },

@@ -8,6 +8,7 @@ import type { StoreRequest } from '#client/bucket-client.ts';
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { TestIndexes } from '../../../test/support/index-service.ts';
+import { aSeed } from '../../../test/support/random.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
 
@@ -15,7 +16,8 @@ const orders = 8;
 const kills = Number(process.env.RUNS ?? 5);
 const documents = 20_000;
 
-test('an index whose process is killed again and again equals one that is built anew', async () => {
+test('an index whose process is killed again and again equals one that is built anew', async (t) => {
+  const random = aSeed(t);
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);
@@ -43,7 +45,7 @@ test('an index whose process is killed again and again equals one that is built 
     ]);
     await once(child.stdout, 'data');
     const changes = store(kill * 1_000, kill * 1_000 + 3_000, kill + 1);
-    await wait(Math.random() * 600);
+    await wait(random(600));
     child.kill('SIGKILL');
     await once(child, 'exit');
     await changes;

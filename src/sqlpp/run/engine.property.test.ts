@@ -4,11 +4,12 @@ import { test } from 'node:test';
 import { prepareOn, query, runPrepared } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 import { randomFrom } from '../../../test/support/random.ts';
+import { printedSeed } from '../../../test/support/seed.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 
 type Random = () => number;
 
-const seed = Number(process.env['DIVAN_TEST_SEED'] ?? process.hrtime()[1]);
+const seed = printedSeed(console.log);
 
 function pick<T>(random: Random, items: readonly T[]): T {
   return items[Math.floor(random() * items.length)] as T;
