@@ -200,6 +200,7 @@ const source: Source = {
   kind: 'keyspace',
   xattrs: new Set(),
   usesMeta: true,
+  usesExpiration: true,
 };
 
 const evaluation = { positional: [], named: new Map(), special: () => null } as unknown as EvaluationContext;

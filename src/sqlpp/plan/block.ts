@@ -56,4 +56,6 @@ export interface Source {
   readonly xattrs: Set<string>;
   /** META() is used for more than the key. */
   usesMeta: boolean;
+  /** The expiry is read: the data service tells it only when it is asked. */
+  usesExpiration: boolean;
 }

@@ -4,7 +4,7 @@ import { accessTo } from './access.ts';
 import type { Access } from './access-state.ts';
 import type { Block, Source } from './block.ts';
 import { allOf, conjunctsOf, isVolatile, readsOnly } from './conjuncts.ts';
-import { joinPlan } from './joins.ts';
+import { joinPlan, subqueryPlan } from './joins.ts';
 import type {
   LogicalFrom,
   LogicalSelect,
@@ -189,7 +189,7 @@ function termPlan(
       return { op: 'expression scan', source: from.source, expression: from.expression };
     case 'subquery':
       bindSlots(from.source, available);
-      return { op: 'subquery scan', source: from.source, plan: planSelect(access.planning, from.select) };
+      return subqueryPlan(access, from, planSelect);
     case 'unnest': {
       const input = fromPlan(access, from.left, pending, available);
       bindSlots(from.source, available);

@@ -138,11 +138,25 @@ function sidePlan(
   }
   if (side.kind === 'subquery') {
     const readsLeft = side.select.block.captures.some((capture) => readsAny(capture.outer, left));
-    const plan = planSelect(access.planning, side.select);
-    return { plan: { op: 'subquery scan', source: side.source, plan }, readsLeft, isLookup: false };
+    return { plan: subqueryPlan(access, side, planSelect), readsLeft, isLookup: false };
   }
   const plan = accessTo(access, side, [...conjuncts], available, 'inner');
   return { plan, readsLeft: operatorReads(plan, left), isLookup: isKeyScan(plan) };
+}
+
+export function subqueryPlan(
+  access: Access,
+  from: Extract<LogicalFrom, { kind: 'subquery' }>,
+  planSelect: SelectPlan,
+): Operator {
+  const { source } = from;
+  const { slots } = access.uses;
+  const isRead =
+    source.usesMeta || [source.idSlot, source.metaSlot].some((slot) => slot !== undefined && slots.has(slot));
+  // What reads it may be no expression of a SELECT: MERGE has its own.
+  const origin = isRead || !access.body ? from.origin : undefined;
+  if (origin) origin.usesMeta = true;
+  return { op: 'subquery scan', source, plan: planSelect(access.planning, from.select), origin };
 }
 
 function isKeyScan(plan: Operator): boolean {

@@ -106,7 +106,13 @@ export type LogicalFrom =
       readonly expression: Expression;
       readonly use: Use;
     }
-  | { readonly kind: 'subquery'; readonly source: Source; readonly select: LogicalSelect; readonly use: Use }
+  | {
+      readonly kind: 'subquery';
+      readonly source: Source;
+      readonly select: LogicalSelect;
+      readonly use: Use /** Of the subquery: whose META() its rows have. */;
+      readonly origin: Source | undefined;
+    }
   | JoinFrom
   | NestFrom
   | UnnestFrom;

@@ -25,7 +25,12 @@ export type Operator =
   | CountScan
   | Fetch
   | { readonly op: 'expression scan'; readonly source: Source; readonly expression: Expression }
-  | { readonly op: 'subquery scan'; readonly source: Source; readonly plan: QueryPlan }
+  | {
+      readonly op: 'subquery scan';
+      readonly source: Source;
+      readonly plan: QueryPlan /** Whose META() the rows bring. */;
+      readonly origin: Source | undefined;
+    }
   | { readonly op: 'filter'; readonly input: Operator; readonly condition: Expression }
   | { readonly op: 'let'; readonly input: Operator; readonly bindings: readonly SlotBinding[] }
   | Join

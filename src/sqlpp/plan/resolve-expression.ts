@@ -1,7 +1,7 @@
 // Replaces names in expressions by slots. A bare name is an alias or a variable in scope, else a field of the only source.
 
 import { sqlError } from '../errors/sql-error.ts';
-import type { Call, Expression, Identifier, RangeBinding, Subquery, UserCall } from '../tree/query.ts';
+import type { Call, Expression, Field, Identifier, RangeBinding, Subquery, UserCall } from '../tree/query.ts';
 import type { Source } from './block.ts';
 import { type InlineCall, near, type ResolvedSubquery, type Resolving } from './resolving.ts';
 import { aliasOf, type Scope, slotOf } from './scope.ts';
@@ -17,7 +17,7 @@ export function resolveExpression(resolver: Resolving, node: Expression, scope: 
     case 'call':
       return resolveCall(resolver, node, scope);
     case 'field':
-      return metaField(mapChildren(node, resolve), scope);
+      return resolveField(resolver, node, scope);
     case 'quantified':
     case 'comprehension':
       return resolveRange(resolver, node, scope);
@@ -56,24 +56,39 @@ function resolveCall(resolver: Resolving, node: Call, scope: Scope): Expression 
   return mapChildren(node, (child) => resolveExpression(resolver, child, scope));
 }
 
+const plainMeta = new Set<unknown>(['id', 'cas', 'flags', 'type', 'xattrs']);
+
+function resolveField(resolver: Resolving, node: Field, scope: Scope): Expression {
+  const { of, name } = node;
+  if (of.kind !== 'call' || of.name !== 'meta' || name.kind !== 'constant')
+    return metaField(
+      mapChildren(node, (child) => resolveExpression(resolver, child, scope)),
+      scope,
+    );
+  const isPlain = plainMeta.has(name.value);
+  return metaField({ ...node, of: resolveMeta(resolver, of, scope, isPlain) }, scope);
+}
+
 /** META() of an alias reads the slot beside the document's. */
-function resolveMeta(resolver: Resolving, node: Call, scope: Scope): Expression {
+function resolveMeta(resolver: Resolving, node: Call, scope: Scope, isPlain = false): Expression {
   const [argument] = node.arguments;
   if (!argument) {
     const source = scope.defaultSource;
     if (!source) throw sqlError(4310, node.name.toUpperCase(), near(resolver.text, node.at));
-    return metaOf(source, { ...node, arguments: [aliasOf(source)] }, scope, scope);
+    return metaOf(source, { ...node, arguments: [aliasOf(source)] }, scope, scope, isPlain);
   }
   if (argument.kind === 'identifier') {
     const found = scope.find(argument.name);
-    if (found?.binding.kind === 'source') return metaOf(found.binding.source, node, scope, found.scope);
+    if (found?.binding.kind === 'source')
+      return metaOf(found.binding.source, node, scope, found.scope, isPlain);
   }
   return mapChildren(node, (child) => resolveExpression(resolver, child, scope));
 }
 
-function metaOf(source: Source, node: Call, scope: Scope, owner: Scope): Expression {
+function metaOf(source: Source, node: Call, scope: Scope, owner: Scope, isPlain: boolean): Expression {
   if (source.metaSlot === undefined) return { kind: 'constant', value: null, at: node.at };
   if (owner.block !== scope.block) source.usesMeta = true;
+  if (!isPlain) source.usesExpiration = true;
   return scope.bring(slotOf(source.metaSlot, node), owner);
 }
 

@@ -10,7 +10,7 @@ import type {
   Unnest,
 } from '../tree/query.ts';
 import type { Source } from './block.ts';
-import type { JoinOn, JoinSide, LogicalFrom } from './logical.ts';
+import type { JoinOn, JoinSide, LogicalFrom, LogicalSelect } from './logical.ts';
 import { naturalAlias } from './names.ts';
 import { near, type Resolving } from './resolving.ts';
 import type { Scope } from './scope.ts';
@@ -155,8 +155,9 @@ function simpleTerm(
   if (term.kind === 'subquery term') {
     if (scope.find(term.alias)) throw sqlError(4020, 'subquery', term.alias);
     const select = resolver.select(term.select, scope);
-    const source = addSource(scope, sources, term.alias, true, 'subquery');
-    return { kind: 'subquery', source, select, use: term.use };
+    const origin = originOf(select);
+    const source = addSource(scope, sources, term.alias, true, 'subquery', origin !== undefined);
+    return { kind: 'subquery', source, select, use: term.use, origin };
   }
   if (term.kind === 'expression') return expressionTerm(resolver, term, scope, sources);
   if (term.expression && scope.isAlias(term.path.parts[0] as string)) {
@@ -164,6 +165,13 @@ function simpleTerm(
     return expressionTerm(resolver, { kind: 'expression', expression, alias, use, at }, scope, sources);
   }
   return keyspaceTerm(resolver, term, scope, sources, role);
+}
+
+/** META() of a subquery's rows is that of the documents that they come from. */
+function originOf({ body }: LogicalSelect): Source | undefined {
+  if (body.kind !== 'subselect' || body.group) return undefined;
+  const [first] = body.sources;
+  return first?.metaSlot === undefined ? undefined : first;
 }
 
 function expressionTerm(
@@ -218,6 +226,7 @@ export function addSource(
   alias: string,
   isExplicit: boolean,
   kind: Source['kind'],
+  hasMeta = kind === 'keyspace',
 ): Source {
   const { block } = scope;
   const source: Source = {
@@ -225,11 +234,12 @@ export function addSource(
     isExplicit,
     kind,
     slot: block.allocate(),
-    idSlot: kind === 'keyspace' ? block.allocate() : undefined,
-    metaSlot: kind === 'keyspace' ? block.allocate() : undefined,
+    idSlot: hasMeta ? block.allocate() : undefined,
+    metaSlot: hasMeta ? block.allocate() : undefined,
     positionSlot: kind === 'unnest' ? block.allocate() : undefined,
     xattrs: new Set(),
     usesMeta: false,
+    usesExpiration: false,
   };
   sources.push(source);
   scope.bindSource(source);

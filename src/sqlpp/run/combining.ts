@@ -1,6 +1,6 @@
 // Set operations and WITH.
 import { sqlError } from '../errors/sql-error.ts';
-import type { Block } from '../plan/block.ts';
+import type { Block, Source } from '../plan/block.ts';
 import type { SetOperator, WithPlan } from '../plan/operators.ts';
 import type { Value, ValueObject } from '../values/value.ts';
 import type { Code, CodeBook } from './code.ts';
@@ -17,19 +17,26 @@ export interface Part {
   readonly resultSlot: number;
 }
 
-export async function* resultsOf(run: Run, part: Part, row: Row): AsyncGenerator<Value[]> {
+async function* rowsOfPart(run: Run, part: Part, row: Row): AsyncGenerator<Row[]> {
   const values: Value[] = [];
   for (const capture of part.captures) values.push(await run.value(() => capture.run(row, run.evaluation)));
-  const seed = firstRow(part.block, values);
-  for await (const rows of part.pull(run, seed)) yield rows.map((each) => each[part.resultSlot]);
+  yield* part.pull(run, firstRow(part.block, values));
 }
 
-export function subqueryScan(part: Part, slot: number): Pull {
+export async function* resultsOf(run: Run, part: Part, row: Row): AsyncGenerator<Value[]> {
+  for await (const rows of rowsOfPart(run, part, row)) yield rows.map((each) => each[part.resultSlot]);
+}
+
+export function subqueryScan(part: Part, source: Source, origin: Source | undefined): Pull {
   return async function* pullSubquery(run, seed) {
-    for await (const values of resultsOf(run, part, seed)) {
-      yield values.map((value) => {
+    for await (const rows of rowsOfPart(run, part, seed)) {
+      yield rows.map((inner) => {
         const row = seed.slice();
-        row[slot] = value;
+        row[source.slot] = inner[part.resultSlot];
+        if (origin) {
+          row[source.idSlot as number] = inner[origin.idSlot as number];
+          row[source.metaSlot as number] = inner[origin.metaSlot as number];
+        }
         return row;
       });
       await run.breathe();

@@ -23,8 +23,12 @@ export class DocumentReader {
 
   options(run: Run): ReadOptions {
     const { signal } = run.context;
-    const { xattrs } = this.source;
-    return xattrs.size > 0 ? { signal, xattrs: [...xattrs] } : { signal };
+    const { xattrs, usesExpiration } = this.source;
+    return {
+      signal,
+      ...(xattrs.size > 0 && { xattrs: [...xattrs] }),
+      ...(usesExpiration && { expiration: true }),
+    };
   }
 
   row(seed: Row, document: StoredDocument): Row {

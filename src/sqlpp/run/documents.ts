@@ -1,27 +1,6 @@
 // Documents in rows: the body unparsed, the key, and META() where the query reads it.
-import type { ReadOptions, StoredDocument } from '../datastore/documents.ts';
-import type { Source } from '../plan/block.ts';
+import type { StoredDocument } from '../datastore/documents.ts';
 import { Binary, newObject, RawJson, setMember, type Value } from '../values/value.ts';
-import type { Row } from './row.ts';
-import type { Run } from './run.ts';
-
-/** Which of a source's slots somebody reads. */
-export interface DocumentNeeds {
-  readonly body: boolean;
-  readonly meta: boolean;
-}
-
-export function readOptions(run: Run, source: Source, needs: DocumentNeeds): ReadOptions {
-  const { signal } = run.context;
-  if (!needs.meta || source.xattrs.size === 0) return { signal };
-  return { signal, xattrs: [...source.xattrs] };
-}
-
-export function setDocument(row: Row, source: Source, document: StoredDocument, needs: DocumentNeeds): void {
-  if (needs.body) row[source.slot] = bodyOf(document);
-  if (source.idSlot !== undefined) row[source.idSlot] = document.id;
-  if (needs.meta && source.metaSlot !== undefined) row[source.metaSlot] = metaOf(document);
-}
 
 export function bodyOf({ bytes, isJson }: StoredDocument): Value {
   if (!isJson) return new Binary(bytes);

@@ -91,7 +91,7 @@ export class Instantiation {
       case 'expression scan':
         return expressionScan(book, node.source, book.code(node.expression));
       case 'subquery scan':
-        return subqueryScan(this.part(book, node.plan), node.source.slot);
+        return subqueryScan(this.part(book, node.plan), node.source, node.origin);
       case 'set operation':
         return setOperation(node, this.part(book, node.left), node.right && this.part(book, node.right));
       default:

@@ -27,17 +27,30 @@ export function merge(book: CodeBook, plan: MergePlan, found: Pull): Statement {
     for await (const rows of found(run, emptyRow(plan.block.size))) {
       const matched = reader && key ? await lookUp(run, rows, reader, keyspace, key) : rows;
       const writes: RowWrite[] = [];
-      await run.each(matched, (row) => {
-        if (left <= 0) return;
-        const added = actions(run, row, state);
-        writes.push(...added);
-        left -= added.length;
-      });
+      const failure = await failureOf(
+        run.each(matched, (row) => {
+          if (left <= 0) return;
+          const added = actions(run, row, state);
+          writes.push(...added);
+          left -= added.length;
+        }),
+      );
       yield await writer.write(run, writes);
+      if (failure) throw failure;
       if (left <= 0) return;
       await run.breathe();
     }
   };
+}
+
+/** What rows before the one that failed do is done. */
+async function failureOf(work: Promise<void>): Promise<unknown> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    return error ?? new Error('a row failed');
+  }
 }
 
 /** The target's documents by the keys of ON KEY. */
