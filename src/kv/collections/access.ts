@@ -1,4 +1,4 @@
-// What one user may do in one bucket: bits per collection, worked out once and kept until users or manifest change.
+// What one user may do in one bucket: privilege bits per collection, computed once and cached until users or manifest change.
 import { type BucketGrant, type Grants, Privilege } from '../admin.ts';
 import type { CollectionEntry, Collections, ScopeEntry } from './collections.ts';
 
@@ -20,14 +20,14 @@ export class BucketAccess {
     this.anywhere = this.grants.reduce((bits, grant) => bits | unionOf(grant), 0);
   }
 
-  /** Privileges in a collection, 0 when it is not there or not for this user to see. */
+  /** Privileges in a collection; 0 when it does not exist or the user may not see it. */
   of(id: number): number {
     if (id === this.lastId) return this.lastBits;
     let bits = this.bits.get(id);
     if (bits === undefined) {
       const entry = this.collections.get(id);
       bits = entry === undefined ? 0 : seen(this.resolve(entry));
-      // Unknown ids are a client's to choose: remembering them would let it fill our memory.
+      // Clients choose unknown ids: caching them would let a client fill memory.
       if (entry !== undefined) this.bits.set(id, bits);
     }
     this.lastId = id;
@@ -35,7 +35,7 @@ export class BucketAccess {
     return bits;
   }
 
-  /** Privileges in all of a scope, whatever collections it gets; 0 when it has none for this user. */
+  /** Privileges in a whole scope, whatever collections are added to it; 0 when the user has none there. */
   ofScope(scope: ScopeEntry): number {
     const id = scope.id.toString(16);
     const bits = this.grants.reduce((sum, grant) => sum | (grant.scopes?.[id]?.privileges ?? 0), this.wide);
@@ -55,8 +55,8 @@ export class BucketAccess {
 }
 
 /**
- * What shows a collection. To open a connection of change streams is a privilege in the bucket, and the others that are left
- * out add to what the user may do where something shows already.
+ * Privileges that make a collection visible. Those left out here (opening a DCP connection is a privilege of the bucket)
+ * only add to what the user may do where another privilege already makes something visible.
  */
 const visible =
   Privilege.read |
@@ -73,7 +73,7 @@ const seen = (bits: number): number => ((bits & visible) === 0 ? 0 : bits);
 const readers = Privilege.read | Privilege.rangeScan | Privilege.dcpStream;
 const writers = Privilege.insert | Privilege.upsert | Privilege.delete | Privilege.metaWrite;
 
-/** In a system collection, reading and writing each take a privilege more. */
+/** In a system collection, reading and writing each require one more privilege. */
 function systemBits(bits: number): number {
   let kept = bits;
   if (!(bits & Privilege.systemCollectionLookup)) kept &= ~readers;

@@ -1,11 +1,11 @@
-// The collections of a bucket by id and by name, as its manifest has them.
+// The collections of a bucket by id and by name, as listed in its manifest.
 import type { Manifest } from '../admin.ts';
 
 export interface CollectionEntry {
   id: number;
   name: string;
   scope: ScopeEntry;
-  /** Belongs to the product (its name begins with `_`, and it is not the default collection). */
+  /** A system collection (its name begins with `_`, and it is not the default collection). */
   system: boolean;
   maxTtl: number | undefined;
 }

@@ -1,15 +1,15 @@
-// What clients did in a bucket, counted once: by collection. The bucket's own figures are the sums.
+// Counts client operations in a bucket by collection. The bucket's own figures are the sums.
 import { addCounts, type DocumentCounts, noCounts } from '../activity.ts';
 import type { Collections } from './collections.ts';
 
 export class Tally {
-  /** What was done in collections that are gone: sums never fall. */
+  /** Operations in collections that were dropped: sums never fall. */
   private readonly rest = noCounts();
   private readonly byCollection = new Map<number, DocumentCounts>();
   private lastId = -1;
   private last = this.rest;
 
-  /** Where to count what is done in a collection, which must be there. */
+  /** The counters of a collection, which must exist. */
   of(collection: number): DocumentCounts {
     if (collection === this.lastId) return this.last;
     let counts = this.byCollection.get(collection);
@@ -22,7 +22,7 @@ export class Tally {
     return counts;
   }
 
-  /** Those that are not among the collections any more count as the rest. */
+  /** Adds the counts of collections that no longer exist to the rest. */
   keepOnly(collections: Collections): void {
     for (const [id, counts] of this.byCollection) {
       if (collections.get(id)) continue;

@@ -11,7 +11,7 @@ import { readU32, readU48, writeU32, writeU48 } from '#wire/bytes.ts';
 
 const cutHeaderBytes = 60;
 export const cutItemBytes = 36;
-/** `valueAway`: the item has a value that was left out. */
+/** `valueAway`: the item's value was left out. */
 export const CutBits = { deleted: 1, expired: 2, valueAway: 4 } as const;
 
 /** State of a vbucket at the end of a cut. */
@@ -48,7 +48,7 @@ export interface CutItem {
 
 export const isDeleted = ({ bits }: CutItem): boolean => (bits & CutBits.deleted) !== 0;
 
-/** A document that has run out and is not deleted yet. */
+/** A live document past its expiry, not yet deleted. */
 export const isExpired = (item: CutItem, nowSeconds: number): boolean =>
   !isDeleted(item) && item.expiry !== 0 && item.expiry <= nowSeconds;
 
@@ -68,7 +68,7 @@ export const emptyCutItem = (buffer: Buffer = Buffer.alloc(0)): CutItem => ({
   bits: 0,
 });
 
-/** For cuts that only carry items of a vbucket, and nothing of its state. */
+/** For cuts that carry only items of a vbucket, without its state. */
 export const stateOfVbucket = (vb: number): CutState => ({
   vb,
   startSeqno: 0,
@@ -84,7 +84,7 @@ export const stateOfVbucket = (vb: number): CutState => ({
 });
 const noFailover = new Uint8Array(0);
 
-/** Appends cuts to a buffer that grows; `take` hands the bytes over and starts anew. */
+/** Appends cuts to a growing buffer; `take` hands over the bytes and starts with an empty buffer. */
 export class CutWriter {
   private buffer: Buffer;
   private end = 0;
@@ -114,14 +114,14 @@ export class CutWriter {
     const valueBytes = item.valueEnd - item.valueStart;
     this.itemHeader(item, keyBytes, valueBytes);
     const { buffer, keyEnd, valueStart, valueEnd } = item;
-    // In memory and in cuts the value follows the key: one copy then does for both.
+    // In memory and in cuts the value follows the key, so that one copy does for both.
     const isJoined = keyEnd === valueStart;
     buffer.copy(this.buffer, this.end, item.keyStart, isJoined ? valueEnd : keyEnd);
     if (!isJoined) buffer.copy(this.buffer, this.end + keyBytes, valueStart, valueEnd);
     this.end += keyBytes + valueBytes;
   }
 
-  /** As `item`, with key and value from memory of their own. */
+  /** As `item`, with key and value in separate buffers. */
   itemOf(item: CutItem, key: Uint8Array, value: Uint8Array): void {
     this.itemHeader(item, key.length, value.length);
     this.buffer.set(key, this.end);
@@ -129,7 +129,7 @@ export class CutWriter {
     this.end += key.length + value.length;
   }
 
-  /** Takes an item that is encoded already. */
+  /** Appends an item that is already encoded. */
   encodedItem(encoded: Uint8Array): void {
     this.reserve(encoded.length);
     this.buffer.set(encoded, this.end);
@@ -138,7 +138,7 @@ export class CutWriter {
     this.count++;
   }
 
-  /** Takes the value of the item written last out again. */
+  /** Removes the value of the item written last. */
   dropValue(): void {
     const { buffer, itemStart } = this;
     this.end -= buffer.readUInt32BE(itemStart + 32);
@@ -172,14 +172,14 @@ export class CutWriter {
     this.cutStart = -1;
   }
 
-  /** Takes the open cut back. */
+  /** Discards the open cut. */
   abandon(): void {
     assert(this.cutStart >= 0, 'no cut is open');
     this.end = this.cutStart;
     this.cutStart = -1;
   }
 
-  /** The encoded cuts, in memory of their own that may be transferred to another thread. */
+  /** The encoded cuts, in a buffer of their own that may be transferred to another thread. */
   take(): Uint8Array<ArrayBuffer> {
     assert(this.cutStart < 0, 'a cut is open');
     const taken = new Uint8Array(this.end);

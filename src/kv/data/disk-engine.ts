@@ -1,4 +1,4 @@
-// What the data service asks of its disk. A bucket has a fixed number of files; vbucket `vb` lives in file
+// The interface of the disk engine. A bucket has a fixed number of files; vbucket `vb` is stored in file
 // `(vb % 64) % fileCount` (a shard is the vbuckets with one remainder modulo 64, and lives wholly in one file).
 // One implementation writes SQLite files in a worker thread, one keeps everything in memory and models what is
 // committed and what is synced; one test suite runs over both.
@@ -6,7 +6,7 @@
 import type { OpenPlace } from '#ports/file-place.ts';
 import type { Want } from './wants.ts';
 
-/** Where a bucket's files are and which life of the bucket they belong to. */
+/** Where a bucket's files are and which incarnation of the bucket they belong to. */
 export interface BucketFiles {
   /** Folder of the bucket, made when absent. */
   folder: string;
@@ -14,9 +14,9 @@ export interface BucketFiles {
   /** Raised by flush: files of an older incarnation are dropped at open. */
   incarnation: number;
   fileCount: number;
-  /** They were made before: when they are not there, they are lost, and are not made anew. */
+  /** The files existed before: missing files are reported as damaged, not created again. */
   wasMade?: boolean;
-  /** The lock of the data folder: nothing is committed once another file is in its place. */
+  /** The lock of the data folder: commits are refused once another file has replaced it. */
   lock?: OpenPlace;
 }
 
@@ -27,7 +27,7 @@ export interface VbucketRecord {
   /** Highest CAS ever given out, 8 bytes big-endian. */
   maxCas: Uint8Array;
   purgeSeqno: number;
-  /** Highest revision of any deleted document: a re-created one starts above it. */
+  /** Highest revision of any deleted document: a document created again starts above it. */
   maxDeletedRev: number;
   /** 16 bytes an entry: uuid, seqno (both big-endian), newest first, at most 25. */
   failover: Uint8Array;
@@ -38,7 +38,7 @@ export interface VbucketRecord {
 
 export interface OpenedFile {
   file: number;
-  /** Last stop was clean: nothing that a client saw can be missing. */
+  /** The last stop was clean: no acknowledged change can be missing. */
   clean: boolean;
   vbuckets: VbucketRecord[];
 }
@@ -50,7 +50,7 @@ export interface DamagedFile {
   reason: string;
 }
 
-/** Rejection of `load`: the file is not what was written. It is left as it is. */
+/** `load` rejects with this when the file's contents are not what was written. The file is left unchanged. */
 export class DamagedFileError extends Error implements DamagedFile {
   override readonly name = 'DamagedFileError';
   readonly file: number;
@@ -66,12 +66,12 @@ export class DamagedFileError extends Error implements DamagedFile {
 }
 
 /**
- * Rejection of `commit` when there is no space left: nothing of it was written, the file is as it was, and the same
- * cuts may be committed again. No other failure may be tried again.
+ * `commit` rejects with this when the disk is full: nothing was written, the file is unchanged, and the same cuts may be
+ * committed again. No other failure may be retried.
  */
 export class DiskFullError extends Error {
   override readonly name = 'DiskFullError';
-  /** What was to be committed: its memory was handed over with the call. */
+  /** The cuts of the failed commit: their memory was transferred with the call. */
   readonly cuts: CutBuffer;
 
   constructor(cuts: CutBuffer, reason: string, options?: ErrorOptions) {
@@ -85,7 +85,7 @@ export interface OpenResult {
   damaged: DamagedFile[];
 }
 
-/** What of the values a load brings: all, those that lie in their rows, or none. */
+/** Which values a load returns: all, those stored in their rows, or none. */
 export type LoadedValues = 'all' | 'small' | 'none';
 
 export interface LargeItems {
@@ -95,21 +95,21 @@ export interface LargeItems {
   next: number | null;
 }
 
-/** Part of a vbucket's rows, as one moment of the file had them. */
+/** Part of a vbucket's rows, in the state of one read transaction. */
 export interface BackfillPage {
   /** One cut with the rows in seqno order, or nothing when there are none. */
   batch: CutBuffer;
-  /** All rows after the given seqno up to here are in the page. */
+  /** The page holds all rows after the requested seqno up to here. */
   toSeqno: number;
-  /** High seqno of the vbucket at that moment: when `toSeqno` gets there, nothing is missing. */
+  /** High seqno of the vbucket in that transaction: when `toSeqno` reaches it, nothing is missing. */
   endSeqno: number;
-  /** Up to here tombstones have been purged. */
+  /** Tombstones up to this seqno have been purged. */
   purgeSeqno: number;
 }
 
 /**
- * Encoded by `cut.ts`: one cut or several, each a vbucket's dirty keys with the newest version of each, with the
- * vbucket's state at the end of the cut. A commit is one transaction and one fsync.
+ * Encoded by `cut.ts`: one cut or several, each with the newest version of a vbucket's dirty keys and the vbucket's state at
+ * the end of the cut. A commit is one transaction and one fsync.
  */
 export type CutBuffer = Uint8Array;
 
@@ -123,7 +123,7 @@ export interface CollectionKeysOrder {
 export interface Fetched {
   /** The items found, tombstones included, as cuts that carry no state of their vbuckets. */
   batch: CutBuffer;
-  /** Places in the request of keys whose item is not what was written. */
+  /** Positions in the request of keys whose stored item is damaged. */
   failed: number[];
 }
 
@@ -135,16 +135,15 @@ export interface DiskThreads {
 }
 
 export interface DiskEngine {
-  /** For engines with threads. Those that write hold for buckets that are opened afterwards, the others at once. */
+  /** Sets the number of threads: those that write for buckets opened afterwards, the others at once. */
   setThreads?(threads: DiskThreads): void;
   open(files: BucketFiles): Promise<OpenResult>;
   /**
-   * All rows of one file in batches of encoded cuts, in the order of their keys within a vbucket: a key keeps its place
-   * there, so that none is left out when commits come in between. `consume` is awaited: its promise is the back-pressure.
-   * A cut of a batch carries the vbucket's final state. `values` is asked at each batch; values that are left out are
-   * marked so, and large ones that are left out are not compared with their checksum.
-   * Rejects with DamagedFileError when a row cannot be read as it was written; the file then takes no commits, and
-   * what was consumed before stands.
+   * Reads all rows of one file in batches of encoded cuts, in key order within a vbucket: keys do not move in that order, so
+   * commits in between cause no gaps. `consume` is awaited: its promise is the back-pressure. A cut of a batch carries the
+   * vbucket's final state. `values` is called for each batch; values that are left out are marked so, and large ones that are
+   * left out are not compared with their checksum.
+   * @throws DamagedFileError when a row fails its check; the file then takes no commits, and batches consumed before remain valid.
    */
   load(
     bucketUuid: string,
@@ -152,48 +151,48 @@ export interface DiskEngine {
     consume: (batch: CutBuffer) => void | Promise<void>,
     values?: () => LoadedValues,
   ): Promise<void>;
-  /** Items whose value is large, some at a time: `after` is 0 and then `next` of the page before. */
+  /** Items with large values, a page at a time: `after` is 0, then `next` of the previous page. */
   largeItems(bucketUuid: string, file: number, after: number): Promise<LargeItems>;
   /**
-   * Resolves after the fsynced commit. Rejects on any error; the file then takes no further commits until reopened,
-   * unless the error is a DiskFullError.
-   * Takes over the memory of `cuts` when it is a whole buffer (it may be transferred to another thread).
+   * Resolves after the fsynced commit. Transfers the memory of `cuts` to another thread when it is a whole buffer.
+   * @throws DiskFullError when nothing was written and the commit may be retried; after any other error the file takes no
+   * further commits until it is reopened.
    */
   commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<void>;
   /**
-   * The items of these keys as the last commit left them, read beside commits that are under way. Rejects when
-   * nothing could be read.
+   * Returns the items of these keys as of the last commit, reading concurrently with commits. Rejects when nothing could be
+   * read.
    */
   fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched>;
-  /** Keys of live documents that have expired at this time (seconds since 1970), the longest expired first. */
+  /** Keys of live documents that have expired at this time (seconds since 1970), earliest expiry first. */
   expiredKeys(bucketUuid: string, file: number, atSeconds: number, limit: number): Promise<Want[]>;
-  /** Keys of live documents of one collection, in the order of vbuckets and keys, from the first after `after` on. */
+  /** Keys of live documents of one collection, ordered by vbucket and key, after `after`. */
   collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<Want[]>;
   /**
-   * The rows of one vbucket after a seqno, as many as make a page, read in one short transaction of a connection of
-   * its own. Rejects with DamagedFileError when a row is not as it was written.
+   * Returns one page of a vbucket's rows after a seqno, read in one short transaction of a separate connection.
+   * @throws DamagedFileError when a row fails its check.
    */
   backfill(bucketUuid: string, file: number, vb: number, afterSeqno: number): Promise<BackfillPage>;
   /**
-   * Removes every row (flush of the bucket), raising the incarnation, in one atomic step. Mends damaged files.
-   * Commits and loads that have not ended when it is called may reject.
+   * Removes every row (flush of the bucket) and raises the incarnation, in one atomic step. Replaces damaged files. Commits and
+   * loads under way when it is called may reject.
    */
   reset(bucketUuid: string, incarnation: number): Promise<void>;
   sizes(bucketUuid: string): Promise<DiskSizes>;
   /**
-   * Rewrites one file without its free space and without old tombstones, while commits to it go on. Rejects, leaving
-   * the file as it is, when called off, when there is no room for the copy, or when the file is compacted already.
-   * `close`, `reset`, `destroy` and `stop` call it off.
+   * Rewrites one file without its free space and without old tombstones, concurrently with commits. Rejects, leaving the file
+   * as it is, when it is cancelled, when the disk has no room for the copy, or when a compaction of the file is under way.
+   * `close`, `reset`, `destroy` and `stop` cancel it.
    */
   compact(bucketUuid: string, file: number, options: CompactOptions): Promise<CompactResult>;
   /**
-   * Sets the clean flag after the last commit and closes the files. A file that failed stays marked unclean; all do when
-   * not `clean`: what an unclean stop asks for is still to be done.
+   * Sets the clean flag after the last commit and closes the files. A failed file stays marked unclean; all files do unless
+   * `clean`, which says that recovery from an unclean stop is complete.
    */
   close(bucketUuid: string, clean?: boolean): Promise<void>;
   /** Closes and deletes the folder. */
   destroy(files: BucketFiles): Promise<void>;
-  /** Ends the engine. Buckets that were not closed count as not stopped cleanly. */
+  /** Stops the engine. Buckets that were not closed count as not stopped cleanly. */
   stop(): Promise<void>;
 }
 
@@ -201,7 +200,7 @@ export interface DiskEngine {
 export interface DiskSizes {
   fileBytes: number;
   dataBytes: number;
-  /** What compaction gives back. */
+  /** Bytes that compaction would free. */
   freeBytes: number;
 }
 
@@ -225,7 +224,7 @@ export interface CompactOptions {
   signal?: AbortSignal;
 }
 
-/** Later than any deletion. */
+/** A time after any deletion. */
 export const everyTombstone = 2 ** 33;
 
 export interface CompactResult {
@@ -237,11 +236,11 @@ export interface CompactResult {
 /** Tombstones of one vbucket that compaction has dropped. */
 export interface PurgedVbucket {
   vb: number;
-  /** Tombstones above this seqno were all kept. */
+  /** All tombstones above this seqno were kept. */
   upToSeqno: number;
-  /** Highest seqno that was dropped. */
+  /** Highest seqno of a dropped tombstone. */
   purgeSeqno: number;
-  /** Of documents: those of system events count nowhere. */
+  /** Dropped tombstones of documents; system events are not counted. */
   tombstones: number;
 }
 

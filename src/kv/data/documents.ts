@@ -1,6 +1,6 @@
-// The documents of one bucket as commands see them: find, store, remove, lock. Synchronous and without
+// The documents of one bucket as commands use them: find, store, remove, lock. Synchronous and without
 // allocation: inputs are ranges of buffers, results are written into reused views. A view, like every memory
-// address, is valid only until the next call into Documents or the end of the synchronous stretch.
+// address, is valid only until the next call into Documents and until the caller yields.
 //
 // Keys are always in canonical wire form with the LEB128 collection id in front (default collection: one zero
 // byte). 64-bit CAS values and uuids are two 32-bit words; seqnos (below 2^43) and revisions are numbers.
@@ -24,32 +24,35 @@ export interface ItemView {
   seqno: number;
   rev: number;
   deleted: boolean;
-  /** Locked now. Readers who may not see the lock's CAS are given all ones by the command. */
+  /** Currently locked. Commands show all ones in place of the CAS to readers that may not see the lock's CAS. */
   locked: boolean;
 }
 
-/** A document as it lies on disk. */
+/** A document as stored on disk. */
 export type StoredDocument = Omit<ItemView, 'deleted' | 'locked'>;
 
-/** What the disk has of a key that a call lacked. */
+/** The result of a disk read for a key that a call did not find in memory. */
 export interface FetchedDocument {
   readonly vb: number;
   readonly key: Buffer;
-  /** Null where the disk has none; tombstones included. */
+  /** Null when the disk has no such key; may be a tombstone. */
   readonly item: CutItem | null;
-  /** Memory had no room for it: only who reads can go on. */
+  /** Memory had no room for it: only reads can be answered from this result. */
   readonly stayedOut: boolean;
 }
 
-/** Told what was fetched, or why it was not. */
+/** Called with the fetched document, or with the status to answer. */
 export type WhenFetched = (fetched: FetchedDocument | Status) => void;
 
-/** How a store treats what is there. */
+/** How a store treats an existing document. */
 export const StoreMode = {
   set: 0,
   add: 1,
   replace: 2,
-  /** Writes a tombstone that keeps `value` (system xattrs). The document must exist; with `overTombstone` it may be a tombstone, or absent when no CAS is expected. */
+  /**
+   * Writes a tombstone that keeps `value` (system xattrs). The document must exist; with `overTombstone` it may be a tombstone,
+   * or absent when no CAS is expected.
+   */
   remove: 3,
 } as const;
 export type StoreMode = (typeof StoreMode)[keyof typeof StoreMode];
@@ -63,8 +66,8 @@ export const DurabilityLevel = {
 export type DurabilityLevel = (typeof DurabilityLevel)[keyof typeof DurabilityLevel];
 
 /**
- * What a call answers when the disk must be asked first; never sent to a client. `awaitDisk`, called in the same
- * stretch, calls back when the same call makes sense again, or with the status to answer.
+ * The result of a call that needs a read from disk first; never sent to a client. `awaitDisk`, called before the caller
+ * yields, calls back when the same call can be repeated, or with the status to answer.
  */
 export const notResident = 0x10000 as Status;
 
@@ -92,71 +95,74 @@ export interface MutationRequest {
   /** Keep the stored document's xattr section in front of `value` (plain SET and REPLACE over a document with xattrs). */
   keepXattrs: boolean;
   durability: DurabilityLevel;
-  /** Milliseconds a durable write may take, 0 = the default of 30 s. */
+  /** Timeout of a durable write in milliseconds, 0 = the default of 30 s. */
   durabilityTimeoutMs: number;
 }
 
-/** Where a version comes from that was made elsewhere: what it keeps, and how it is weighed against the stored one. */
+/** Metadata of a version made on another cluster: what it keeps, and how conflicts with the stored version are resolved. */
 export interface IncomingVersion {
   casHi: number;
   casLo: number;
-  /** Below 2^48. */
+  /** Revision, below 2^48. */
   rev: number;
   isDeletion: boolean;
   /** The deletion was an expiry. */
   isExpiration: boolean;
   /** A live document in its place refuses it. */
   mustBeNew: boolean;
-  /** How the winner is found; null when the incoming version wins in any case. */
+  /** How the winner is found; null when the incoming version always wins. */
   rule: 'seqno' | 'lww' | null;
   /** The version gets a CAS of this node instead of its own. */
   regeneratesCas: boolean;
 }
 
-/** What a mutation gave. */
+/** The result of a mutation. */
 export interface MutationResult {
   casHi: number;
   casLo: number;
   seqno: number;
-  /** Above 0: the write is durable and not settled; `Documents.onSettled` will name this token with a status. */
+  /** Above 0: the token of an unresolved durable write; `Documents.onResolved` is called with it and a status. */
   pending: number;
 }
 
 /**
- * Every call answers a wire status. Preconditions are checked in the protocol's order: vbucket is active here,
+ * Every call returns a wire status. Preconditions are checked in the protocol's order: vbucket is active here,
  * durable write in progress on the key (0xa2, writers only), existence, lock (0x09), CAS (0x02), quota (0x86), size (0x03).
  */
 export interface Documents {
   readonly vbucketCount: number;
-  /** True when this node may serve the vbucket as active. */
+  /** True when this node serves the vbucket as active. */
   isActive(vb: number): boolean;
 
-  /** The committed live document; expired ones are turned into tombstones on the way (lazy expiry). */
+  /** Finds the committed live document; turns an expired one into a tombstone first (lazy expiry). */
   find(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
-  /** As `find`, but a tombstone is found too (`view.deleted`). */
+  /** As `find`, but also finds a tombstone (`view.deleted`). */
   findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
-  /** As `findAny`, for all but the value, which may be missing from `view`. */
+  /** As `findAny`, for everything but the value, which may be missing from `view`. */
   findMeta(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
   awaitDisk(done: WhenFetched): void;
-  /** Until null is lent, reads take the document from here where memory lacks it, whatever has become of it there. */
+  /** Until called with null, reads use this fetched document where memory does not hold it. */
   lend(fetched: FetchedDocument | null): void;
   /**
-   * In place of `awaitDisk`: reads the document that the call lacked past memory, so that who reads everything pushes
-   * out nothing. Null when there is none any more; what is told is good until the call returns.
+   * Instead of `awaitDisk`: reads the document that the last call did not find, without loading it into memory, so that scans
+   * evict nothing. Null when it no longer exists; the result is valid until the callback returns.
    */
   readStored(done: (found: StoredDocument | null | Status) => void): void;
-  /** Stores a document; applies collection and bucket maximum TTL, dedupes nothing, marks the item dirty. */
+  /** Stores a document; applies the maximum TTL of collection and bucket, and marks the item dirty. */
   store(request: MutationRequest, result: MutationResult): Status;
-  /** Deletes to a tombstone. User xattrs go, system xattrs (`_` prefix) stay. Uses vb, key, cas, durability of the request. */
+  /**
+   * Turns the document into a tombstone: user xattrs are dropped, system xattrs (`_` prefix) stay. Uses vb, key, CAS and
+   * durability of the request.
+   */
   remove(request: MutationRequest, result: MutationResult): Status;
   /**
-   * Stores a version that was made elsewhere as it is: CAS, revision, flags and expiry (absolute), or a deletion
-   * that keeps `value`. keyExists when the stored version wins. Durability of request and bucket does not apply.
+   * Stores a version made on another cluster unchanged: CAS, revision, flags and expiry (absolute), or a deletion that keeps
+   * `value`. Returns keyExists when the stored version wins. Durability of request and bucket does not apply.
    */
   storeIncoming(request: MutationRequest, incoming: IncomingVersion, result: MutationResult): Status;
   /** Sets a new expiry (a mutation). The item is in `view` afterwards. Uses vb, key, expiry, durability. */
   touch(request: MutationRequest, result: MutationResult, view: ItemView): Status;
-  /** Locks for `seconds` (0 or above 30: 15); `result` has the lock's CAS, `view` the item. */
+  /** Locks for `seconds` (0 or above 30: 15); `result` gets the lock's CAS, `view` the item. */
   lock(
     vb: number,
     key: Buffer,
@@ -168,19 +174,19 @@ export interface Documents {
   ): Status;
   unlock(vb: number, key: Buffer, keyStart: number, keyEnd: number, casHi: number, casLo: number): Status;
 
-  /** The CAS and seqno that the next `store` or `remove` in this vbucket and synchronous stretch will get. */
+  /** The CAS and seqno that the next `store` or `remove` in this vbucket will get, if the caller does not yield before. */
   peekNext(vb: number, result: MutationResult): void;
 
   highSeqno(vb: number): number;
-  /** Of the latest change of a collection; 0 where there is none, or it was purged before the start. */
+  /** Seqno of the latest change of a collection; 0 when there is none, or it was purged before the start. */
   collectionSeqno(vb: number, collection: number): number;
   persistedSeqno(vb: number): number;
   /** Failover log, newest first. */
   failoverLog(vb: number): readonly FailoverEntry[];
 
-  /** Called when a durable write settles: status success, or syncWriteAmbiguous on time-out or lost persistence. */
+  /** Called when a durable write is resolved: status success, or syncWriteAmbiguous on time-out or lost persistence. */
   onSettled: (token: number, status: Status) => void;
-  /** As `persistedSeqno`, for a client that will ask again until it has risen: what is missing is written soon. */
+  /** As `persistedSeqno`, for a client that polls until it has risen: the flusher writes the vbucket soon. */
   watchPersisted(vb: number): number;
   /** Calls back once `seqno` of `vb` is persisted (at once if it is), or with false after `timeoutMs`. */
   whenPersisted(vb: number, seqno: number, timeoutMs: number, done: (persisted: boolean) => void): void;

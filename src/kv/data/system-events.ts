@@ -1,5 +1,5 @@
-// System events: scopes and collections that come, go or change, as rows of a vbucket like its documents. Their keys
-// lie in collection 1, which no manifest can name, so that seqno order, cuts, files and streams take them as they are.
+// System events: scopes and collections that are created, changed or dropped, stored as rows of a vbucket like documents. Their
+// keys are in collection 1, which no manifest can name, so that seqno order, cuts, files and streams need no special case.
 //
 //   key:   1, group (0 begin and end of a collection, 1 of a scope, 2 changes of a collection), u32 id
 //   value: u8 kind, u8 0, u48 manifest uid, u32 scope id, u32 collection id, i32 maximum time to live, name
@@ -11,7 +11,7 @@ export interface SystemEvent {
   scopeId: number;
   /** 0 for scopes. */
   collectionId: number;
-  /** Seconds, 0 = none of its own, -1 = documents live for ever. */
+  /** Seconds, 0 = none of its own, -1 = documents never expire. */
   maxTtl: number;
   name: string;
 }
@@ -19,7 +19,7 @@ export interface SystemEvent {
 const reservedCollection = 1;
 const headBytes = 20;
 
-/** Whether a key with the collection id in front is that of a system event. */
+/** Whether a key with the collection id in front belongs to a system event. */
 export const isEventKey = (buffer: Uint8Array, start: number): boolean =>
   buffer[start] === reservedCollection;
 
@@ -29,7 +29,7 @@ export const isScopeEvent = (kind: EventKind): boolean =>
 export const isDrop = (kind: EventKind): boolean =>
   kind === EventKind.dropCollection || kind === EventKind.dropScope;
 
-/** The end of a collection has the key of its beginning, and so takes its place. */
+/** The end of a collection has the key of its beginning, and so replaces it. */
 export function eventKey({ kind, scopeId, collectionId }: SystemEvent): Buffer {
   const key = Buffer.alloc(6);
   key[0] = reservedCollection;

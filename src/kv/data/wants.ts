@@ -1,5 +1,5 @@
-// The keys of a fetch in one buffer, so that they cross to a disk thread in one piece: for each u16 vb, u16 key
-// length, key.
+// The keys of a fetch in one buffer, so that they are sent to a disk thread in one piece: for each u16 vb, u16 key length,
+// key.
 
 const headBytes = 4;
 
@@ -33,7 +33,7 @@ export function decodeWants(encoded: Uint8Array): Want[] {
   return wants;
 }
 
-/** The lowest key above all that begin so. The last byte of a collection's id is below 0x80. */
+/** A key above all keys with this prefix. The last byte of a collection's id is below 0x80. */
 export function endOfPrefix(prefix: Uint8Array): Buffer {
   const end = Buffer.from(prefix);
   end[end.length - 1] = (end.at(-1) as number) + 1;

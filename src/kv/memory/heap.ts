@@ -1,7 +1,7 @@
-// Memory for the items of one bucket, off the JavaScript heap: shared 1 MiB pages, each dealt out in chunks of one
-// size class. An address is a page number (high half) and an offset in units of 16 bytes; 0 is no address. A page
-// whose last chunk is freed comes back. Larger pieces get a buffer of their own under one page number. A free chunk
-// is told from a live one by the word of the state, so that pages can be walked item by item.
+// Slab allocator for the items of one bucket, off the JavaScript heap: shared 1 MiB pages, each divided into chunks of one
+// size class. An address is a page number (high half) and an offset in units of 16 bytes; 0 is no address. A page whose last
+// chunk is freed is released. Larger items get a buffer of their own under one page number. The state word tells free chunks
+// from live ones, so that pages can be walked item by item.
 import { headerBytes, Word } from './layout.ts';
 import {
   classCount,
@@ -14,19 +14,19 @@ import {
 } from './size-classes.ts';
 
 const pageLimit = 65536;
-/** Class number of a page that is one large piece. */
+/** Class number of a page that is one large item. */
 const large = 255;
 const largeStep = 256;
-/** Empty pages kept for the next need: so many, or this share of all. More are left to the collector, which is slow. */
+/** Empty pages kept for reuse: this many, or this share of all. The garbage collector frees the others, slowly. */
 const spareMin = 8;
 const spareShare = 1 / 8;
 
-/** What is known of a page that was looked through for values: nothing, nothing against it so far, that it has none. */
+/** What a scan for values knows of a page: nothing, no value found so far, no values. */
 const Plain = { unknown: 0, soFar: 1, sure: 2 } as const;
 
 const Total = { touched: 0, allocated: 1, used: 2 } as const;
 
-/** Deals typed arrays out of one large buffer: the system backs only those of its pages that are written to. */
+/** Allocates typed arrays from one large buffer: the system backs only those of its pages that are written to. */
 class Rows {
   private readonly memory = new SharedArrayBuffer(2 ** 21);
   private end = 0;
@@ -53,7 +53,7 @@ export class Heap {
   private readonly pageLive = this.rows.take(Uint32Array, pageLimit);
   private readonly pageCarved = this.rows.take(Uint32Array, pageLimit);
   private readonly pageFree = this.rows.take(Uint32Array, pageLimit);
-  /** 1 for a page that is being emptied: nothing new is put there. */
+  /** 1 for a page that is being emptied: nothing is allocated there. */
   private readonly pageLeaving = this.rows.take(Uint8Array, pageLimit);
   /** A `Plain` for each page. */
   private readonly pagePlain = this.rows.take(Uint8Array, pageLimit);
@@ -63,10 +63,10 @@ export class Heap {
   private readonly classHead = this.rows.take(Uint32Array, classCount);
   private readonly freeNumbers: number[] = [];
   private readonly spares: SharedArrayBuffer[] = [];
-  /** The `Plain` of a page before its last chunk was dealt out. */
+  /** The `Plain` of a page before its last chunk was allocated. */
   private plainBefore = 0;
 
-  /** Bytes dealt out at least once and not given back with their page: what really occupies memory. */
+  /** Bytes allocated at least once and not released with their page: what the process really occupies. */
   get touchedBytes(): number {
     return this.totals[Total.touched] as number;
   }
@@ -81,7 +81,7 @@ export class Heap {
     return this.totals[Total.used] as number;
   }
 
-  /** The address of a chunk of at least `bytes`, or 0 when there is no more memory. */
+  /** Allocates at least `bytes`; returns the chunk's address, or 0 when there is no more memory. */
   allocate(bytes: number): number {
     const units = (bytes + unitBytes - 1) >>> 4;
     if (units > maxClassUnits) return this.allocateLarge(units);
@@ -90,7 +90,7 @@ export class Heap {
     return page === 0 ? 0 : this.takeChunk(page, unitsOf(sizeClass));
   }
 
-  /** As `allocate`, for a key alone: a page without values stays known as one. */
+  /** As `allocate`, for a key alone: the page keeps its mark of having no values. */
   allocatePlain(bytes: number): number {
     const address = this.allocate(bytes);
     this.pagePlain[address >>> 16] = this.plainBefore;
@@ -117,7 +117,7 @@ export class Heap {
     else if (isUnlinked && this.pageLeaving[page] === 0) this.link(page, sizeClass);
   }
 
-  /** True when a piece of `bytes` would get a chunk of the very size this one has. */
+  /** True when an allocation of `bytes` would use a chunk of exactly this one's size. */
   fits(address: number, bytes: number): boolean {
     const page = address >>> 16;
     const sizeClass = this.pageClass[page] as number;
@@ -126,7 +126,7 @@ export class Heap {
     return units > maxClassUnits && largeUnits(units) === this.pageCarved[page];
   }
 
-  /** Bytes that become touched when a piece of `bytes` is allocated. */
+  /** Bytes that become touched when `bytes` are allocated. */
   growth(bytes: number): number {
     const units = (bytes + unitBytes - 1) >>> 4;
     if (units > maxClassUnits) return largeUnits(units) * unitBytes;
@@ -135,7 +135,7 @@ export class Heap {
     return this.pageFree[page] === 0 ? unitsOf(sizeClass) * unitBytes : 0;
   }
 
-  /** Gives everything back at once. */
+  /** Releases all pages at once. */
   clear(): void {
     for (const rows of [this.pageLive, this.pageCarved, this.pageFree, this.pageLeaving, this.pagePlain])
       rows.fill(0, 0, this.bytes.length);
@@ -161,14 +161,14 @@ export class Heap {
     return ((page << 16) | (chunk * this.chunkUnits(page))) >>> 0;
   }
 
-  /** Whether less than this share of a page is alive, so that its items had better lie elsewhere. */
+  /** Whether less than this share of a page is alive, so that its items should be moved. */
   isSparse(page: number, share: number): boolean {
     const carved = this.pageCarved[page] as number;
     if (carved === 0 || this.pageClass[page] === large) return false;
     return (this.pageLive[page] as number) * this.chunkUnits(page) < carved * share;
   }
 
-  /** Nothing is put into the page any more; it comes back once its last item has moved away. */
+  /** Stops allocation from the page; it is released once its last item has moved away. */
   leave(page: number): void {
     if (this.pageLeaving[page] === 1) return;
     if (!this.isFull(page, this.chunkUnits(page))) this.unlink(page, this.pageClass[page] as number);
@@ -179,22 +179,22 @@ export class Heap {
     return this.pageLeaving[page] === 1;
   }
 
-  /** Whether no item of the page has a value that could leave it, as a look through it has shown. */
+  /** Whether no item of the page has a value that could be evicted, as the last scan has shown. */
   isPlain(page: number): boolean {
     return this.pagePlain[page] === Plain.sure;
   }
 
-  /** A look through the page begins. What is put there from now on counts against it. */
+  /** Begins a scan of the page for values. Allocations from now on count as values found. */
   beginLook(page: number): void {
     this.pagePlain[page] = Plain.soFar;
   }
 
-  /** The look has met a value. */
+  /** The scan has found a value. */
   noteValue(page: number): void {
     this.pagePlain[page] = Plain.unknown;
   }
 
-  /** The look through the page is over. */
+  /** Ends the scan of the page. */
   endLook(page: number): void {
     if (this.pagePlain[page] === Plain.soFar) this.pagePlain[page] = Plain.sure;
   }
@@ -302,8 +302,8 @@ export class Heap {
 const largeUnits = (units: number): number => Math.ceil(units / largeStep) * largeStep;
 
 /**
- * Growable memory comes from the system itself and goes back to it. What cannot grow comes from the process's allocator, which
- * hands pieces of this size on and keeps them for good. The system may refuse: that is a full bucket, not a bug.
+ * Growable memory comes from the operating system and returns to it. Memory that cannot grow comes from the process's
+ * allocator, which keeps freed buffers of this size for good. The system may refuse: then the bucket is full, no error is raised.
  */
 function newMemory(bytes: number): SharedArrayBuffer | null {
   try {

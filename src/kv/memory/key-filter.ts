@@ -1,6 +1,6 @@
-// For each row (vbucket) the keys that lie on disk only, told by their hash: a key that is not found in memory is
-// asked for on disk only when the filter holds it. Bloom filters in layers: a full one stays and one twice as large
-// is put on top, since the keys to fill it anew are not in memory any more.
+// A layered Bloom filter per row (vbucket) of the hashes of keys that are on disk only: a key that is not in memory is read
+// from disk only when the filter may hold it. A full layer stays and one twice as large is added, since the keys to rebuild it
+// are no longer in memory.
 
 const firstBits = 1024;
 const largestBits = 2 ** 30;
@@ -9,7 +9,7 @@ const probes = 7;
 
 interface Layer {
   words: Uint32Array;
-  /** Keys it still takes. */
+  /** Keys it can still take. */
   room: number;
 }
 

@@ -1,22 +1,22 @@
 // One hash table per row (vbucket): open addressing with linear probing, a slot being the key's 31-bit hash and the
-// item's 32-bit address. Deletion shifts later entries back, so there are no tombstones to clean. A table starts
-// with nothing and doubles; memory-wise a thousand empty rows cost a thousand references. A large table does not move
-// at once, which would stall the thread: for a while a row has two, and each insertion takes some entries along. Slots
-// of the one that is left are numbered from `leavingBase` on.
+// item's 32-bit address. Deletion shifts later entries back, so there are no tombstones to clean. A table starts empty and
+// doubles; a thousand empty rows cost a thousand references. A large table is rehashed incrementally, since doing so at once
+// would stall the thread: meanwhile a row has two tables, and each insertion moves some entries. Slots of the old table are
+// numbered from `leavingBase` on.
 import type { Heap } from './heap.ts';
 import { headerBytes, Word } from './layout.ts';
 
 const noTable = new Uint32Array(new SharedArrayBuffer(8));
 const firstSlots = 8;
-/** Tables of more words are left entry by entry. */
+/** Larger tables (in words) are rehashed incrementally. */
 const movedAtOnce = 2 ** 14;
-/** Slots of the table that is left which each insertion looks at; it is empty long before the new one is full. */
+/** Slots of the old table that each insertion visits; it is empty long before the new one is full. */
 const slotsPerInsertion = 16;
 const leavingBase = 2 ** 30;
 
 export class KeyIndex {
   private readonly tables: Uint32Array[];
-  /** By row the table that is being left, and how far that is. */
+  /** By row: the old table during a rehash, and how far the rehash is. */
   private readonly leaving = new Map<number, { table: Uint32Array; next: number }>();
   private readonly counts: Uint32Array;
   private readonly totals = new Float64Array(new SharedArrayBuffer(8));
@@ -36,7 +36,7 @@ export class KeyIndex {
     return this.counts[row] as number;
   }
 
-  /** Makes room in an empty row for so many keys at once. */
+  /** Reserves room in an empty row for this many keys. */
   reserve(row: number, count: number): void {
     if (count === 0 || this.tables[row] !== noTable) return;
     let length = firstSlots * 2;
@@ -71,7 +71,7 @@ export class KeyIndex {
     return this.locateWhere(row, hash, (found) => found === address);
   }
 
-  /** The first slot with this hash whose item `isIt`, or -1. */
+  /** The first slot with this hash for whose item `isIt` returns true, or -1. */
   locateWhere(row: number, hash: number, isIt: (address: number) => boolean): number {
     const slot = slotWhere(this.tables[row] as Uint32Array, hash, isIt);
     if (slot >= 0 || this.leaving.size === 0) return slot;
@@ -89,11 +89,11 @@ export class KeyIndex {
     this.tableOf(row, slot)[(slot & ~leavingBase) + 1] = address;
   }
 
-  /** Adds a key that is not there. */
+  /** Adds a key that is not in the index. */
   insert(row: number, hash: number, address: number): void {
     const count = ((this.counts[row] as number) += 1);
     let table = this.tables[row] as Uint32Array;
-    // Thirteen sixteenths full is as far as linear probing stays short.
+    // Up to thirteen sixteenths full, linear probing sequences stay short.
     if (count * 32 > table.length * 13) table = this.grow(row);
     put(table, hash, address);
     if (this.leaving.size > 0) this.moveSome(row, slotsPerInsertion);
@@ -108,7 +108,7 @@ export class KeyIndex {
     return this.tableOf(row, slot)[slot & ~leavingBase] as number;
   }
 
-  /** Goes on with leaving a table, for walks that are interrupted; answers whether there was one to leave. */
+  /** Continues a rehash, for walks that were interrupted; returns whether one was under way. */
   moveOn(row: number): boolean {
     if (!this.leaving.has(row)) return false;
     this.moveSome(row, slotsPerInsertion);
@@ -126,7 +126,7 @@ export class KeyIndex {
     return place < left ? place + leavingBase : place - left;
   }
 
-  /** Forgets every key of a row; the items are the caller's. */
+  /** Removes every key of a row; the caller frees the items. */
   clear(row: number): void {
     const table = this.tables[row] as Uint32Array;
     if (table !== noTable) this.totals[0] = this.bytes - table.byteLength;
@@ -177,7 +177,7 @@ export class KeyIndex {
     if (old !== noTable) this.totals[0] = this.bytes - old.byteLength;
   }
 
-  /** Takes entries out of the table that is left, in the order of its slots, until these are behind. */
+  /** Moves entries out of the old table, in the order of its slots, up to these. */
   private moveSome(row: number, slots: number): void {
     const left = this.leaving.get(row);
     if (!left) return;
@@ -185,7 +185,7 @@ export class KeyIndex {
     const table = this.tables[row] as Uint32Array;
     const end = Math.min(left.next + 2 * slots, old.length);
     for (; left.next < end; left.next += 2) {
-      // What filled the hole comes next.
+      // Visit the hole's new entry next.
       for (let address = 0; (address = old[left.next + 1] as number) !== 0; ) {
         put(table, old[left.next] as number, address);
         removeFrom(old, left.next);
@@ -215,7 +215,7 @@ function removeFrom(table: Uint32Array, slot: number): void {
   let hole = slot;
   for (let at = (hole + 2) & mask; table[at + 1] !== 0; at = (at + 2) & mask) {
     const home = ((table[at] as number) << 1) & mask;
-    // An entry may fill the hole unless its home lies between the hole and itself.
+    // An entry may fill the hole unless its home slot is between the hole and itself.
     if (((at - home) & mask) < ((at - hole) & mask)) continue;
     table[hole] = table[at] as number;
     table[hole + 1] = table[at + 1] as number;

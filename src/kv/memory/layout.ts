@@ -1,4 +1,4 @@
-// Where an item's fields lie in its memory: twelve 32-bit words in the machine's byte order, then key, then value.
+// Layout of an item in memory: twelve 32-bit words in the machine's byte order, then key, then value.
 
 const headerWords = 12;
 export const headerBytes = headerWords * 4;
@@ -23,25 +23,25 @@ export const Word = {
   lockOrPending: 11,
 } as const;
 
-/** State bits as they lie in the word. */
+/** State bits at their position in the word. */
 export const Bit = {
   deleted: 1 << 21,
   expired: 1 << 22,
   dirty: 1 << 23,
   locked: 1 << 24,
-  /** A durable write waits beside this committed version. */
+  /** A durable write is pending beside this committed version. */
   hasPending: 1 << 25,
-  /** This is a durable write that nobody may see yet. */
+  /** A pending durable write, not yet visible. */
   pending: 1 << 26,
   /** The value is on disk only. */
   valueAway: 1 << 27,
-  /** Asked for since the evictor last came by. */
+  /** Accessed since the evictor last visited it (CLOCK reference bit). */
   used: 1 << 28,
-  /** A lock gave it a CAS that no disk knows. */
+  /** Its CAS was given by a lock and is not on disk. */
   casUnstored: 1 << 29,
 } as const;
 
-/** The numbers beside the bits in the word of the state. */
+/** The numbers beside the bits in the state word. */
 export const keyBytesIn = (state: number): number => state & 0xff;
 export const datatypeIn = (state: number): number => (state >>> 8) & 0x7;
 export const rowIn = (state: number): number => (state >>> 11) & 0x3ff;

@@ -1,9 +1,9 @@
-// A hand that goes round the pages and stops at each item. It may be left at any place for any time: items that come
-// and go, and pages that are given back and dealt out anew, do not disturb it.
+// A circular walk over the pages and their items: the pointer of CLOCK eviction. It may pause anywhere for any time: items that
+// are added or removed, and pages that are released and allocated again, do not disturb it.
 import type { Heap } from './heap.ts';
 
 export class PageWalk {
-  /** Times the hand has come round. */
+  /** Completed rounds. */
   rounds = 0;
   private readonly heap: Heap;
   private page = 1;
@@ -13,7 +13,7 @@ export class PageWalk {
     this.heap = heap;
   }
 
-  /** To the first page again. */
+  /** Returns to the first page. */
   restart(): void {
     this.rounds = 0;
     this.page = 1;
@@ -21,8 +21,8 @@ export class PageWalk {
   }
 
   /**
-   * Goes on by up to `steps` items and at most one round; `enters` decides about each page, `leaves` is told when
-   * its last item has been seen.
+   * Advances by up to `steps` items and at most one round; `enters` decides about each page, `leaves` is called after its last
+   * item.
    */
   go(
     steps: number,

@@ -1,10 +1,10 @@
-// Sizes in which memory is dealt out, in units of 16 bytes: exact up to 32 units, then 16 steps to each doubling,
+// Allocation sizes, in units of 16 bytes: exact up to 32 units, then 16 steps to each doubling,
 // so that rounding up wastes at most a sixteenth.
 
 export const unitBytes = 16;
 export const pageUnits = 65536;
 export const pageBytes = pageUnits * unitBytes;
-/** Anything larger gets memory of its own. */
+/** Larger items get a buffer of their own. */
 export const maxClassUnits = pageUnits / 2;
 export const classCount = 193;
 

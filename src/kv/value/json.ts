@@ -9,17 +9,17 @@ export function isJson(bytes: Uint8Array, start: number, end: number): boolean {
   return jsonDepth(bytes, start, end) >= 0;
 }
 
-/** 0x20 for each open container that is an object, else 0; a call ends in its synchronous stretch, so one serves all. */
+/** 0x20 for each open container that is an object, else 0. A call never yields, so one array serves all. */
 const objects = new Uint8Array(jsonDepthLimit + 1);
 
-/** How deep the containers of a JSON text nest (a scalar: 0), or -1 when the range is not JSON. */
+/** Nesting depth of the containers of a JSON text (a scalar: 0), or -1 when the range is not JSON. */
 export function jsonDepth(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   let depth = 0;
   let deepest = 0;
   let inObject = 0;
   for (;;) {
-    // Most texts have no white space here: the look before the call is a tenth of the time.
+    // Most texts have no white space here: checking before the call takes a tenth of the time.
     if (at < end && (bytes[at] as number) <= 0x20) at = spaceEnd(bytes, at, end);
     if (inObject !== 0) at = nameEnd(bytes, at, end);
     if (at < 0 || at >= end) return -1;
@@ -79,7 +79,7 @@ export function stringEnd(bytes: Uint8Array, at: number, end: number): number {
   return -1;
 }
 
-/** The rest of `stringEnd` from the first escape or character beyond ASCII, apart to keep the common loop small. */
+/** The slow path of `stringEnd`, from the first escape or non-ASCII character: separate to keep the common loop small. */
 function oddStringEnd(bytes: Uint8Array, at: number, end: number): number {
   let next = at;
   while (next < end) {

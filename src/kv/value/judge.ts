@@ -1,5 +1,5 @@
-// What must be known of a value that a client sends before it can be stored: inflated, with its attributes looked at, JSON or
-// not. Pure, and linear in the bytes.
+// Checks a client's value before it is stored: inflates it, checks its xattrs, finds out whether it is JSON. Pure, and linear
+// in the number of bytes.
 import { snappyInflate, snappyLength } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
@@ -8,23 +8,23 @@ import { bodyBytesLimit, isXattrs, systemXattrBytes, xattrBytesLimit } from './x
 
 export const valueBytesMax = bodyBytesLimit + xattrBytesLimit;
 
-/** Why a value cannot be stored, whoever sends it. */
+/** Why a value cannot be stored, whichever command sends it. */
 export type ValueFault = 'too big' | 'not inflatable' | 'bad attributes';
 
 export interface Judgement {
   fault: ValueFault | null;
-  /** What a compressed value holds, else null. */
+  /** The inflated value of a compressed one, else null. */
   plain: Buffer | null;
   isJson: boolean;
-  /** Of system attributes. */
+  /** Bytes of system xattrs. */
   systemBytes: number;
 }
 
-/** `typed` are the bits of the datatype that say how to read the bytes. */
+/** `typed` are the bits of the datatype that say how the bytes are encoded. */
 export function judgeValue(bytes: Buffer, start: number, end: number, typed: number): Judgement {
   const judgement: Judgement = { fault: null, plain: null, isJson: false, systemBytes: 0 };
   if ((typed & Datatype.snappy) === 0) return judgePlain(bytes, start, end, typed, judgement);
-  // The size that it claims is looked at first.
+  // Check the size that the block claims first.
   const claimed = snappyLength(bytes, start, end);
   if (claimed > valueBytesMax) return { ...judgement, fault: 'too big' };
   const plain = claimed < 0 ? null : snappyInflate(bytes, start, end, valueBytesMax);

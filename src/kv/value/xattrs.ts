@@ -9,9 +9,9 @@ import { isJson, isUtf8Range } from './json.ts';
 /** Keys of xattrs are shorter than this. */
 export const xattrKeyLimit = 16;
 
-/** The most that the xattr section of a value may take. */
+/** Upper limit for the xattr section of a value. */
 export const xattrBytesLimit = 1024 * 1024;
-/** Of a document's body, uncompressed. */
+/** Upper limit for a document's body, uncompressed. */
 export const bodyBytesLimit = 20 << 20;
 
 const noSection = Buffer.alloc(0);
@@ -63,10 +63,10 @@ function isControlOrPunctuation(byte: number): boolean {
   );
 }
 
-/** One walk for all calls below: none outlives its synchronous stretch. */
+/** One walk for all calls below: none is in use after its call returns. */
 const walk = new XattrWalk();
 
-/** A section with the key set: in its place when it is there, else at the end. */
+/** A section with the key set: replaced when it exists, else appended. */
 export function setXattr(section: Buffer, key: Uint8Array, value: Uint8Array): Buffer {
   const pair = Buffer.allocUnsafe(4 + key.length + value.length + 2);
   pair.writeUInt32BE(pair.length - 4);
@@ -104,7 +104,7 @@ export function systemXattrBytes(bytes: Uint8Array, start: number, end: number):
   return total;
 }
 
-/** A section of the `_` pairs alone: what a deleted document keeps. Empty when there are none. */
+/** A section of the `_` pairs alone, which a tombstone keeps. Empty when there are none. */
 export function systemXattrs(bytes: Buffer, start: number, end: number): Buffer {
   const total = systemXattrBytes(bytes, start, end);
   if (total === 0) return noSection;
