@@ -14,7 +14,7 @@ test('reads back what it writes, in the shortest form', () => {
   }
 });
 
-test('refuses longer forms, unfinished ids and ids above 32 bits', () => {
+test('refuses longer forms, truncated ids and ids above 32 bits', () => {
   for (const bytes of [
     [0x80, 0],
     [0x81, 0x80, 0],

@@ -1,6 +1,6 @@
 // Collection ids in front of keys: unsigned LEB128, shortest form only, at most 32 bits.
 
-/** The id at `at`, or -1 when it is unfinished, too long, not in its shortest form, or above 32 bits. */
+/** The id at `at`, or -1 if it is truncated, too long, not in its shortest form, or above 32 bits. */
 export function readCollectionId(buffer: Buffer, at: number, end: number): number {
   if (at >= end) return -1;
   const first = buffer[at] as number;
@@ -17,7 +17,7 @@ export function readCollectionId(buffer: Buffer, at: number, end: number): numbe
   return -1;
 }
 
-/** Bytes that an id takes. */
+/** Encoded size of an id. */
 export function collectionIdBytes(id: number): number {
   if (id < 0x80) return 1;
   if (id < 0x4000) return 2;
@@ -25,7 +25,7 @@ export function collectionIdBytes(id: number): number {
   return id < 0x10000000 ? 4 : 5;
 }
 
-/** Writes an id; answers where the key begins. */
+/** Writes an id; returns the position after it, where the key starts. */
 export function writeCollectionId(buffer: Buffer, at: number, id: number): number {
   let rest = id;
   let to = at;
@@ -37,8 +37,8 @@ export function writeCollectionId(buffer: Buffer, at: number, id: number): numbe
   return to;
 }
 
-/** Ids below 8 are kept for the product; 0 is the default collection. */
+/** Ids 1 to 7 are reserved for the server; 0 is the default collection. */
 export const isReservedCollectionId = (id: number): boolean => id > 0 && id < 8;
 
-/** Bytes of a key without its collection id. */
+/** Longest keys, without their collection id: in the default collection, and in all others. */
 export const keyBytesMax = { inDefault: 250, inOthers: 246 } as const;

@@ -15,7 +15,7 @@ const problem = (parts: RequestParts): string | null => {
 };
 const key = Buffer.from('\0k');
 
-test('every command accepts its own layout and refuses each part it does not take', () => {
+test('every command accepts its own layout and refuses each part that it does not declare', () => {
   assert.ok(commands.length > 60);
   for (const command of commands) {
     const { opcode } = command;
@@ -37,7 +37,7 @@ test('every command accepts its own layout and refuses each part it does not tak
   }
 });
 
-test('commands that may be durable or preserve expiry are the ones of the public table', () => {
+test('the commands that may be durable or preserve the expiry are those of the published table', () => {
   const names = (flag: 'durability' | 'preserveTtl') =>
     commands
       .filter((command) => command[flag] && !command.name.startsWith('SUBDOC') && !command.name.endsWith('Q'))
@@ -57,14 +57,14 @@ test('commands that may be durable or preserve expiry are the ones of the public
   assert.deepEqual(names('preserveTtl').sort(), ['APPEND', 'DECR', 'INCR', 'PREPEND', 'REPLACE', 'SET']);
 });
 
-test('grants what it knows, in order, once', () => {
+test('grants each known feature once, in the requested order', () => {
   assert.deepEqual(grantFeatures([0x12, 0x99, 0x03, 0x12]), [0x12, 0x03]);
   assert.equal(grantFeatures([0x0d]), null);
   assert.deepEqual(grantFeatures([0x0d, 0x0c]), [0x0d, 0x0c]);
   assert.equal(grantFeatures([0x15]), null);
 });
 
-test('the error map has the keys that clients require, in the format they know', () => {
+test('the error map has the keys that clients require, in the requested format', () => {
   const map = JSON.parse(errorMapJson(7)) as {
     version: number;
     revision: number;

@@ -1,5 +1,4 @@
-// Opcodes, flags and reasons of the change stream as they are on the wire (public document: kv_engine
-// docs/dcp/documentation).
+// Opcodes, flags and end reasons of the change stream protocol, DCP (public document: kv_engine docs/dcp/documentation).
 
 export const Message = {
   streamEnd: 0x55,
@@ -53,7 +52,7 @@ export type EndReason = (typeof EndReason)[keyof typeof EndReason];
 /** Version of the snapshot marker that a client understands. */
 export type MarkerVersion = 1 | 2 | 2.2;
 
-/** What a system event says of a scope or a collection. */
+/** Type of a system event: what happened to a scope or a collection. */
 export const EventKind = {
   createCollection: 0,
   dropCollection: 1,

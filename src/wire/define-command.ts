@@ -1,8 +1,8 @@
-// What one command of the binary protocol looks like, declared once: the validator, the table of opcodes, the check of
-// session and privilege are derived from it.
+// The declaration of one command of the binary protocol. The request validator, the opcode table, the checks of session and
+// privileges, the reference page and the tests of layouts and privileges are derived from it.
 import { type Frame, frameBytesMax } from './frame.ts';
 
-/** What must have happened on the connection before. */
+/** State of the session that a command requires. */
 export type SessionNeed = 'none' | 'authenticated' | 'bucket';
 
 /** Names of privileges (public document: kv_engine docs/rbac.md). */
@@ -19,51 +19,58 @@ export type PrivilegeName =
   | 'systemSettings'
   | 'administrator';
 
-/** Held in the collection of the key; without a key in the bucket as a whole; without a bucket on the node. */
+/**
+ * Privileges that a command requires: in the collection of its key; if it has no key, in the whole bucket; if it needs no bucket,
+ * on the node.
+ */
 export interface PrivilegeNeed {
   all?: readonly PrivilegeName[];
-  /** One of these is enough. */
+  /** At least one of these. */
   any?: readonly PrivilegeName[];
-  /** One collection is enough to ask; the command checks those that it names, or answers nothing of others. */
+  /** The privileges in any one collection suffice; the command itself checks the collections that it reads. */
   anywhere?: true;
 }
 
 export interface CommandLayout {
-  /** Allowed numbers of bytes; none when left out. */
+  /** Allowed sizes in bytes; no extras by default. */
   extras?: readonly number[];
-  /** `document`: a key of a document with its collection id; `text`: anything, must be there. */
+  /** `document`: a document key with its collection id; `text`: any bytes, at least one. */
   key?: 'none' | 'document' | 'text' | 'optional';
   value?: 'none' | 'required' | 'optional';
-  /** Values of documents and of parts of them are as long as a frame may be; others by default not. */
+  /** 64 KiB by default; with `typedValue` the largest frame. */
   valueBytesMax?: number;
   cas?: 'none' | 'optional' | 'required';
   /** The value may be compressed or carry extended attributes. */
   typedValue?: boolean;
 }
 
+/** Input of `defineCommand`. */
 export interface CommandSpec {
   opcode: number;
   name: string;
   session: SessionNeed;
-  /** Checked before the command runs. */
+  /** The dispatcher checks it before the command runs. */
   privilege?: PrivilegeNeed;
   request?: CommandLayout;
-  /** No answer on success, or on a miss. */
+  /** No reply is sent in case of success, or of a missing key. */
   quiet?: 'success' | 'miss' | null;
+  /** Accepts the durability framing extra. */
   durability?: boolean;
+  /** Accepts the framing extra that preserves the expiry. */
   preserveTtl?: boolean;
-  /** May name one of several streams of its vbucket. */
+  /** Accepts the framing extra that names one of several streams of the vbucket. */
   streamId?: boolean;
-  /** May be answered out of order once the client allows it. */
+  /** May be answered out of order if the client negotiated unordered execution. */
   reorderable?: boolean;
-  /** Runs without a bucket too, and asks about it itself. */
+  /** Runs without a selected bucket too; the command checks whether there is one. */
   withoutBucket?: boolean;
-  /** Runs on a bucket whose documents are still being loaded. */
+  /** Runs while the bucket is warming up. */
   duringWarmup?: boolean;
+  /** One sentence for the reference page. */
   doc: string;
 }
 
-/** Of a value that is no document's. */
+/** Default limit of values that are not documents. */
 const usualValueBytes = 64 * 1024;
 
 const keyRules = { none: 0, document: 1, text: 2, optional: 3 } as const;
@@ -71,7 +78,10 @@ const valueRules = { none: 0, required: 1, optional: 2 } as const;
 const casRules = { none: 0, optional: 1, required: 2 } as const;
 export const KeyRule = keyRules;
 
-/** A declared command, with its layout in the form the validator reads. All have one shape: the data path reads them. */
+/**
+ * A declared command; the layout is compiled to numbers. All commands have the same object shape, so that property access
+ * on the data path stays monomorphic.
+ */
 export interface Command {
   readonly opcode: number;
   readonly name: string;
@@ -86,7 +96,7 @@ export interface Command {
   readonly withoutBucket: boolean;
   readonly duringWarmup: boolean;
   readonly doc: string;
-  /** Bit n: extras of n bytes are allowed, for n up to 31; longer ones are looked up. */
+  /** Bit n is set if extras of n bytes are allowed, for n up to 31; longer ones are looked up in `request.extras`. */
   readonly extrasMask: number;
   readonly keyRule: number;
   readonly valueRule: number;
@@ -94,6 +104,20 @@ export interface Command {
   readonly casRule: number;
 }
 
+/**
+ * Declares a command; everything left out of `spec` is forbidden or false. Sizes are in bytes.
+ *
+ *     export const Touch = defineCommand({
+ *       opcode: 0x1c,
+ *       name: 'TOUCH',
+ *       session: 'bucket',
+ *       privilege: { all: ['upsert'] },
+ *       request: { key: 'document', extras: [4] },
+ *       doc: 'Sets the expiry of a document.',
+ *     });
+ *
+ * Does not throw. A command takes effect once it is in `wire/commands/index.ts` and has a handler in `kv/commands/index.ts`.
+ */
 export function defineCommand(spec: CommandSpec): Command {
   const { request = {} } = spec;
   const { extras = [0], key = 'none', value = 'none', cas = 'none' } = request;
@@ -119,7 +143,7 @@ export function defineCommand(spec: CommandSpec): Command {
   };
 }
 
-/** Why a request does not have its command's layout, or null when it has. */
+/** The first way in which a request violates its command's layout, or null. Published clients compare these texts. */
 export function layoutProblem(command: Command, frame: Frame): string | null {
   const extrasBytes = frame.keyStart - frame.extrasStart;
   const keyBytes = frame.valueStart - frame.keyStart;

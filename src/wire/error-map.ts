@@ -1,4 +1,4 @@
-// The error map: what a client may do about each status, so that it copes with ones it does not know by name
+// The error map: attributes of each status, from which clients derive how to handle statuses that they do not know
 // (public document: kv_engine docs/ErrorMap.md).
 
 type Entry = readonly [code: number, name: string, description: string, ...attributes: string[]];
@@ -22,7 +22,7 @@ const entries: readonly Entry[] = [
   [0x0f, 'CAS_VALUE_INVALID', 'The CAS value is invalid', 'item-only'],
   [0x1f, 'AUTH_STALE', 'Authentication is out of date', 'conn-state-invalidated', 'auth'],
   [0x20, 'AUTH_ERROR', 'Authentication failed', 'conn-state-invalidated', 'auth'],
-  [0x21, 'AUTH_CONTINUE', 'Authentication goes on', 'special-handling'],
+  [0x21, 'AUTH_CONTINUE', 'Authentication continues', 'special-handling'],
   [0x22, 'ERANGE', 'Outside the legal range', 'invalid-input'],
   [0x23, 'ROLLBACK', 'The stream must roll back', 'dcp', 'special-handling'],
   [0x24, 'EACCESS', 'Not allowed', 'support'],
@@ -41,17 +41,17 @@ const entries: readonly Entry[] = [
   [0xa0, 'DURABILITY_INVALID_LEVEL', 'Invalid durability level', 'invalid-input'],
   [0xa1, 'DURABILITY_IMPOSSIBLE', 'Durability cannot be reached', 'item-only', 'invalid-input'],
   [0xa2, 'SYNC_WRITE_IN_PROGRESS', 'A durable write is in progress', 'item-only', 'retry-later'],
-  [0xa3, 'SYNC_WRITE_AMBIGUOUS', 'The outcome of a durable write is not known', 'item-only'],
+  [0xa3, 'SYNC_WRITE_AMBIGUOUS', 'The outcome of a durable write is unknown', 'item-only'],
   [
     0xa4,
     'SYNC_WRITE_RE_COMMIT_IN_PROGRESS',
-    'A durable write is committed again',
+    'A durable write is being committed again',
     'item-only',
     'retry-later',
   ],
   [0xa8, 'VB_UUID_NOT_EQUAL', 'The vbucket has another uuid', 'invalid-input'],
   [0xc0, 'SUBDOC_PATH_ENOENT', 'Path not found', 'item-only'],
-  [0xc1, 'SUBDOC_PATH_MISMATCH', 'The path meets a value of another kind', 'item-only'],
+  [0xc1, 'SUBDOC_PATH_MISMATCH', 'The path leads through a value of another type', 'item-only'],
   [0xc2, 'SUBDOC_PATH_EINVAL', 'Invalid path', 'subdoc', 'invalid-input'],
   [0xc3, 'SUBDOC_PATH_E2BIG', 'Path too long', 'subdoc', 'invalid-input'],
   [0xc4, 'SUBDOC_DOC_E2DEEP', 'Document too deep', 'subdoc', 'invalid-input'],
@@ -84,10 +84,10 @@ const entries: readonly Entry[] = [
   [0xd8, 'XATTR_NOT_BINARY_VALUE', 'Not a binary value', 'item-only'],
 ];
 
-/** Attributes that came with format 2; a client of format 1 may refuse ones it has never heard of. */
+/** Attributes introduced by format 2; clients of format 1 may reject unknown attributes. */
 const newInFormat2 = new Set(['rate-limit', 'item-deleted', 'system-constraint']);
 
-/** The map as JSON in the newest format that the client knows. */
+/** The map as JSON in the newest format that the client supports. */
 export function errorMapJson(formatMax: number): string {
   const version = Math.min(formatMax, 2);
   const errors: Record<string, { name: string; desc: string; attrs: string[] }> = {};

@@ -1,4 +1,4 @@
-// Features that a connection asks for with HELLO (public document: kv_engine docs/BinaryProtocol.md, "Hello").
+// Features that a client negotiates with HELLO (public document: kv_engine docs/BinaryProtocol.md, "Hello").
 
 export const Feature = {
   tcpNoDelay: 0x03,
@@ -30,10 +30,10 @@ export const Feature = {
 export type Feature = (typeof Feature)[keyof typeof Feature];
 
 const known = new Set<number>(Object.values(Feature));
-/** Codes are below this. */
+/** All feature codes are below this number. */
 export const featureCodeMax = 64;
 
-/** A feature that is only granted together with another. */
+/** Pairs: the first feature is only granted together with the second. */
 const needs: readonly (readonly [Feature, Feature])[] = [
   [Feature.clustermapPush, Feature.duplex],
   [Feature.clustermapPushBrief, Feature.duplex],
@@ -41,7 +41,7 @@ const needs: readonly (readonly [Feature, Feature])[] = [
   [Feature.documentMacro, Feature.xattr],
 ];
 
-/** The features to grant, in the order they were asked for, or null when one was asked for without what it needs. */
+/** The features to grant, in the requested order, or null if one was requested without the feature that it depends on. */
 export function grantFeatures(asked: readonly number[]): number[] | null {
   const granted = [...new Set(asked)].filter((code) => known.has(code));
   const complete = needs.every(([feature, base]) => !granted.includes(feature) || granted.includes(base));

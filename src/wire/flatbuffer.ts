@@ -1,12 +1,12 @@
-// Writes a value in the FlatBuffers form (public document: https://flatbuffers.dev/internals): one table of numbers,
-// flags and at most one text, which is all that system events need.
+// Encodes one FlatBuffers table (public document: https://flatbuffers.dev/internals) of numbers, booleans and at most one
+// string, which is all that system events need.
 
-/** A field of the table, in the order of the schema. */
+/** One field of the table; fields are given in the order of the schema. */
 export type Field = { u64: number } | { u32: number } | { bool: boolean } | { text: string };
 
 const rootBytes = 4;
 
-/** Offset of the table, its vtable before it, fields, then the text. */
+/** Layout of the result: offset of the table, vtable, table with its fields, string. */
 export function encodeTable(fields: readonly Field[]): Buffer {
   const vtableBytes = 4 + 2 * fields.length;
   const tableAt = aligned(rootBytes + vtableBytes, 4);

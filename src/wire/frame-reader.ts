@@ -1,17 +1,17 @@
-// Finds the frames in the chunks of one connection. Chunks are read in place; only what is left of a chunk (a frame
-// that ends in a later one, or frames that must wait) is copied into memory of its own.
+// Splits the byte chunks of one connection into frames. Chunks are read in place; only the rest of a chunk (a frame that ends
+// in a later chunk, or frames that must wait) is copied into the reader's own memory.
 import { type Frame, FrameResult, headerBytes, readFrame } from './frame.ts';
 
 const emptyBuffer = Buffer.alloc(0);
-/** Own memory up to this size is kept for the next leftover. */
+/** Own memory up to this size is kept for the rest of the next chunk. */
 const keptBytes = 4096;
-/** Frames so large may be worked on by another thread. */
+/** Frames of this size and above are read into shared memory, because a worker thread may process them. */
 const sharedFrom = 64 * 1024;
 
 const isShared = (bytes: Buffer): boolean => bytes.buffer instanceof SharedArrayBuffer;
 
 export class FrameReader {
-  /** Frames with more bytes than this are refused. */
+  /** Longer frames are refused. */
   bytesMax: number;
   private input: Buffer = emptyBuffer;
   private at = 0;
@@ -24,14 +24,14 @@ export class FrameReader {
     this.bytesMax = bytesMax;
   }
 
-  /** Takes a chunk to read from; the one before must have been used up or kept. */
+  /** Sets the chunk to read from; the previous one must be consumed or kept. */
   feed(chunk: Buffer, start: number, end: number): void {
     this.input = chunk;
     this.at = start;
     this.end = end;
   }
 
-  /** The next frame, valid until the next call into this reader. */
+  /** Reads the next frame into `frame`; its bytes are valid until the next call of this reader. */
   next(frame: Frame): FrameResult {
     while (this.ownAt < this.ownEnd) {
       const result = readFrame(this.own, this.ownAt, this.ownEnd, frame, this.bytesMax);
@@ -48,8 +48,8 @@ export class FrameReader {
   }
 
   /**
-   * The frame just read in memory of its own, which other threads can read: the reader's, where that holds nothing else, else
-   * a copy.
+   * The bytes of the frame just read in memory that the caller owns and other threads can read. The reader hands over its own
+   * memory if it contains only this frame; else the bytes are a copy.
    */
   take(frame: Frame): Buffer {
     const isAlone = frame.buffer === this.own && frame.end === this.ownEnd && isShared(this.own);
@@ -64,13 +64,13 @@ export class FrameReader {
     return bytes;
   }
 
-  /** Puts the frame just read back, to be read again. */
+  /** Puts the frame just read back, so that `next` reads it again. */
   unread(frame: Frame): void {
     if (frame.buffer === this.own && this.ownAt === frame.end) this.ownAt = frame.start;
     else this.at = frame.start;
   }
 
-  /** Moves what is left of the chunk into own memory, so that the chunk's memory may be used again. */
+  /** Copies the unread rest of the chunk into own memory, so that the caller can reuse the chunk's memory. */
   keep(): void {
     if (this.at < this.end) this.append(this.end - this.at);
     else if (this.ownAt === this.ownEnd) this.release();
@@ -79,7 +79,7 @@ export class FrameReader {
     this.end = 0;
   }
 
-  /** Bytes that wait in own memory. */
+  /** Unread bytes in own memory. */
   get keptBytes(): number {
     return this.ownEnd - this.ownAt;
   }
@@ -94,7 +94,7 @@ export class FrameReader {
   private reserve(bytes: number): void {
     const held = this.ownEnd - this.ownAt;
     if (this.ownEnd + bytes <= this.own.length) return;
-    // Grown with the bytes that have really come, never to a length that a header merely claims.
+    // Memory grows with the bytes received, never to the length that a header claims.
     const size =
       held + bytes <= this.own.length ? this.own.length : Math.max(held * 2, held + bytes, headerBytes);
     const grown = size < sharedFrom ? Buffer.allocUnsafeSlow(size) : Buffer.from(new SharedArrayBuffer(size));

@@ -42,7 +42,7 @@ const describe = (frame: Frame) => ({
   value: frame.buffer.toString('latin1', frame.valueStart, frame.end),
 });
 
-/** Reads the chunks as they would arrive, in one memory that is overwritten by each. */
+/** Feeds the chunks to a reader through one buffer that each chunk overwrites, as a socket does. */
 function readAll(chunks: Buffer[], bytesMax = frameBytesMax) {
   const reader = new FrameReader(bytesMax);
   const shared = Buffer.alloc(Math.max(1, ...chunks.map((chunk) => chunk.length)));
@@ -105,7 +105,7 @@ test('waits for the rest of every truncation', () => {
   }
 });
 
-test('never reads beyond its input, whatever the bytes', () => {
+test('never reads beyond its input, for random bytes', () => {
   let seed = 12345;
   const random = () => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) / 2 ** 32;
   for (let round = 0; round < 3000; round++) {
@@ -122,7 +122,7 @@ test('never reads beyond its input, whatever the bytes', () => {
   }
 });
 
-test('refuses a frame above the limit as soon as its header is there', () => {
+test('refuses a frame above the limit once its header has arrived', () => {
   const header = encodeRequest({ opcode: 1, opaque: 9 });
   header.writeUInt32BE(frameBytesMax - 23, 8);
   const { result } = readAll([header]);
@@ -131,7 +131,7 @@ test('refuses a frame above the limit as soon as its header is there', () => {
   assert.equal(readAll([header]).result, FrameResult.needMore);
 });
 
-test('refuses lengths that do not add up and magics that no peer sends, with the header read', () => {
+test('refuses inconsistent lengths and unknown magics, with the header fields set', () => {
   const frame = emptyFrame();
   const bad = encodeRequest({ opcode: 4, opaque: 77 });
   bad.writeUInt16BE(5, 2);
@@ -141,7 +141,7 @@ test('refuses lengths that do not add up and magics that no peer sends, with the
   assert.equal(readFrame(text, 0, text.length, frame, frameBytesMax), FrameResult.malformed);
 });
 
-test('a frame that was put back is read again', () => {
+test('reads a frame again that was put back', () => {
   const reader = new FrameReader(frameBytesMax);
   const frame = emptyFrame();
   const seen: number[] = [];
@@ -156,7 +156,7 @@ test('a frame that was put back is read again', () => {
   assert.deepEqual(seen, [1, 1, 2, 2, 3, 3, 0xffffffff, 0xffffffff]);
 });
 
-test('takes memory for bytes that came, not for bytes that a header claims', () => {
+test('allocates memory for received bytes, not for bytes that a header claims', () => {
   const reader = new FrameReader(frameBytesMax);
   const claim = encodeRequest({ opcode: 1 });
   claim.writeUInt32BE(20_000_000, 8);
@@ -166,7 +166,7 @@ test('takes memory for bytes that came, not for bytes that a header claims', () 
   assert.equal(reader.keptBytes, 24);
 });
 
-test('encodes replies that read back, with and without the duration frame', () => {
+test('reads back the replies that it encodes, with and without the duration frame', () => {
   const output = new Output(32);
   for (const duration of [-1, 513]) {
     output.clear(false);

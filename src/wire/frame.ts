@@ -1,23 +1,23 @@
-// Frames of the binary protocol (public document: kv_engine docs/BinaryProtocol.md): where one begins and ends in a
-// buffer, and the offsets of its parts. Pure; nothing is copied.
+// Frames of the binary protocol (public document: kv_engine docs/BinaryProtocol.md): finds start, end and the offsets of the
+// parts of a frame in a buffer, without copying.
 
 import { readU32 } from './bytes.ts';
 
 export const headerBytes = 24;
-/** A frame with more is a reason to hang up. */
+/** The connection is closed on a longer frame. */
 export const frameBytesMax = 30 * 1024 * 1024;
 
 export const Magic = {
   request: 0x80,
   response: 0x81,
-  /** Request and response with framing extras. */
+  /** Request with framing extras; `altResponse` is the response. */
   altRequest: 0x08,
   altResponse: 0x18,
   serverRequest: 0x82,
   clientResponse: 0x83,
 } as const;
 
-/** One frame as offsets into `buffer`; filled again for each frame. */
+/** One frame as offsets into `buffer`. The object is reused: `readFrame` overwrites every field. */
 export interface Frame {
   buffer: Buffer;
   start: number;
@@ -25,7 +25,7 @@ export interface Frame {
   magic: number;
   opcode: number;
   datatype: number;
-  /** The vbucket of a request, the status of a response. */
+  /** The vbucket id of a request, the status of a response. */
   vb: number;
   opaque: number;
   casHi: number;
@@ -33,9 +33,9 @@ export interface Frame {
   framingStart: number;
   extrasStart: number;
   keyStart: number;
-  /** The value begins where the key ends and goes on to `end`. */
+  /** End of the key and start of the value, which ends at `end`. */
   valueStart: number;
-  /** Bytes the frame has in all, once its header is known; else the header's. */
+  /** Size of the whole frame once its header has arrived; before that the size of a header. */
   needed: number;
 }
 
@@ -57,11 +57,11 @@ export const emptyFrame = (): Frame => ({
   needed: headerBytes,
 });
 
-/** What reading a frame gave, where it is not the frame. */
+/** Result of `readFrame`: a whole frame, more bytes needed, or an error. */
 export const FrameResult = { whole: 1, needMore: 0, malformed: -1, tooLarge: -2 } as const;
 export type FrameResult = (typeof FrameResult)[keyof typeof FrameResult];
 
-/** Reads the frame at `at`. A malformed one has its header fields filled in, so that it can be answered. */
+/** Reads the frame at `at`. Of a malformed frame the header fields are set, so that the server can answer it. */
 export function readFrame(
   buffer: Buffer,
   at: number,

@@ -23,7 +23,7 @@ test('reads several frames, and ids and lengths in their long form', () => {
   assert.equal(read(0xf0, 0).status, Status.unknownFrameInfo);
 });
 
-test('refuses bad levels, time-outs, sizes, unknown ids and every truncation', () => {
+test('refuses invalid levels, time-outs and sizes, unknown ids and every truncation', () => {
   assert.equal(read(0x11, 4).status, Status.durabilityInvalidLevel);
   assert.equal(read(0x11, 0).status, Status.durabilityInvalidLevel);
   assert.equal(read(0x13, 1, 0, 0).status, Status.invalidArguments);
@@ -36,7 +36,7 @@ test('refuses bad levels, time-outs, sizes, unknown ids and every truncation', (
   }
 });
 
-test('encodes durations so that they decode to about the same', () => {
+test('encodes durations that decode to about the same value', () => {
   for (const microseconds of [1, 10, 1000, 123_456, 5_000_000]) {
     const decoded = encodeDuration(microseconds) ** 1.74 / 2;
     assert.ok(Math.abs(decoded - microseconds) <= microseconds * 0.5 + 1, `${microseconds} gave ${decoded}`);

@@ -1,4 +1,4 @@
-// Framing extras: options of a request and notes on a response that ride in front of the extras.
+// Framing extras: optional fields of requests and responses between the header and the extras.
 import { Status } from './status.ts';
 
 export const RequestFrame = {
@@ -11,14 +11,14 @@ export const RequestFrame = {
   impersonateToken: 7,
 } as const;
 
-/** What the framing extras of one request say; filled again for each request. */
+/** The decoded framing extras of one request. The object is reused for each request. */
 export interface Framing {
   barrier: boolean;
   durabilityLevel: number;
-  /** Milliseconds, 0 when not given. */
+  /** 0 if absent. */
   durabilityTimeoutMs: number;
   preserveTtl: boolean;
-  /** The stream the request is about, 0 when it names none. */
+  /** The id of the stream that the request names, 0 if absent. */
   streamId: number;
   impersonates: boolean;
 }
@@ -41,7 +41,7 @@ export function clearFraming(framing: Framing): void {
   framing.impersonates = false;
 }
 
-/** Reads all framing extras of a request. */
+/** Decodes all framing extras of a request into `framing`. */
 export function readFraming(buffer: Buffer, start: number, end: number, framing: Framing): Status {
   clearFraming(framing);
   let at = start;
@@ -100,10 +100,10 @@ function readDurability(buffer: Buffer, at: number, length: number, framing: Fra
   return timeoutMs === 0 || timeoutMs === 0xffff ? Status.invalidArguments : Status.success;
 }
 
-/** Bytes of the duration frame, the only framing extra that responses carry. */
+/** Size of the duration frame, the only framing extra of responses. */
 export const durationFrameBytes = 3;
 
-/** The server's duration on its curved scale: fine for microseconds, up to two minutes in 16 bits. */
+/** Encodes the server duration in 16 bits on the protocol's power scale: up to two minutes, precise for short durations. */
 export function encodeDuration(microseconds: number): number {
   if (microseconds <= 0) return 0;
   return Math.min(0xffff, Math.round((microseconds * 2) ** (1 / 1.74)));

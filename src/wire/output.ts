@@ -1,4 +1,4 @@
-// Gathers the replies of one stretch in one growing buffer, so that they leave in one write.
+// Collects replies in one growing buffer, so that the connection sends them with one write.
 import { writeU32 } from './bytes.ts';
 import { headerBytes, Magic } from './frame.ts';
 import { durationFrameBytes } from './framing.ts';
@@ -13,15 +13,15 @@ export class Output {
     this.buffer = Buffer.allocUnsafeSlow(initialBytes);
   }
 
-  /** Makes room and answers where the room begins; the caller moves `end` or writes through `reply`. */
+  /** Ensures room for `bytes` and returns its start. The caller advances `end` by what it wrote. */
   reserve(bytes: number): number {
     if (this.end + bytes > this.buffer.length) this.grow(bytes);
     return this.end;
   }
 
   /**
-   * Writes the head of a reply and makes room for its body; answers where the extras begin (then key, then value).
-   * `duration` below zero leaves the duration frame out.
+   * Writes the header of a reply and reserves its body; returns the start of the extras, which key and value follow.
+   * A negative `duration` omits the duration frame.
    */
   reply(
     opcode: number,
@@ -63,7 +63,7 @@ export class Output {
     return at + headerBytes + framingBytes;
   }
 
-  /** Starts anew. A buffer that is still being sent, or has grown large, is left to whoever holds it. */
+  /** Empties the buffer. One that is still being sent, or has grown large, is replaced. */
   clear(stillInUse: boolean): void {
     this.end = 0;
     if (stillInUse || this.buffer.length > this.initialBytes * 16) {
@@ -78,7 +78,7 @@ export class Output {
   }
 }
 
-/** A request as a client or a test sends it. */
+/** Fields of a request frame; omitted fields are zero or empty. */
 export interface RequestParts {
   opcode: number;
   opaque?: number;
@@ -95,7 +95,7 @@ export interface RequestParts {
 
 const nothing = new Uint8Array(0);
 
-/** Encodes a request frame (not for the hot path). */
+/** Encodes a request frame. It allocates: for clients and tests, not for the data path. */
 export function encodeRequest(parts: RequestParts): Buffer {
   const { framing = nothing, extras = nothing, key = nothing, value = nothing } = parts;
   const head = Buffer.alloc(headerBytes);

@@ -36,7 +36,7 @@ test('inflates each kind of element as the format describes it', () => {
   }
 });
 
-test('refuses blocks that lie about a length, an offset or their end', () => {
+test('refuses blocks with a wrong length, offset or end', () => {
   const broken = {
     'no bytes': '',
     'endless preamble': 'ffffffffffff',
@@ -58,7 +58,7 @@ test('refuses blocks that lie about a length, an offset or their end', () => {
   for (const [name, hex] of Object.entries(broken)) assert.equal(inflate(hex), undefined, name);
 });
 
-test('refuses a claim above the limit, or that its input cannot meet, before taking memory', () => {
+test('refuses a claimed size above the limit, or above what its input can produce, before allocating memory', () => {
   const packed = snappyCompress(Buffer.alloc(1000, 'a'), 0, 1000);
   assert.equal(snappyInflate(packed, 0, packed.length, 999), null);
   assert.ok(snappyInflate(packed, 0, packed.length, 1000));
@@ -81,7 +81,7 @@ function aMixture(random: Random, parts: number): Buffer {
   return Buffer.concat(chunks);
 }
 
-test('gives back what it compressed: random mixtures, every small length, several blocks', (t) => {
+test('inflates what it compressed: random mixtures, every small length, several blocks', (t) => {
   const random = aSeed(t);
   for (let length = 0; length < 200; length++) roundTrip(Buffer.alloc(length, 'ab'));
   for (let length = 0; length < 70; length++) roundTrip(randomBytes(random, length));
@@ -93,7 +93,7 @@ test('gives back what it compressed: random mixtures, every small length, severa
   }
 });
 
-test('compresses a range in place of a whole buffer and inflates into the middle of one', () => {
+test('compresses part of a buffer and inflates into the middle of another', () => {
   const bytes = Buffer.from('xxaaaaaaaaaaaaaaaaaaaaaaaayy');
   const packed = snappyCompress(bytes, 2, 26);
   const out = Buffer.alloc(30, '.');
@@ -103,7 +103,7 @@ test('compresses a range in place of a whole buffer and inflates into the middle
   assert.equal(snappyInflateInto(Buffer.from('05080102', 'hex'), 0, 4, out, 0), -1);
 });
 
-test('refuses every truncation and lives through every changed byte and random input', (t) => {
+test('refuses every truncation, and does not throw for any changed byte or random input', (t) => {
   const random = aSeed(t);
   const bytes = aMixture(random, 12);
   const packed = snappyCompress(bytes, 0, bytes.length);

@@ -1,10 +1,10 @@
-// The snappy block format (public document: google/snappy format_description.txt). Input comes from clients:
-// every length is checked before a byte is read or written, and the claimed size before memory is taken for it.
+// The snappy block format (public document: google/snappy format_description.txt). Input comes from clients: every length is
+// checked before a byte is read or written, and the claimed size before memory is allocated.
 
-/** The uncompressed size that a block claims, or -1 when its preamble is broken. */
-/** Values that hold more are stored uncompressed: each reader that wants them so would take too long to inflate them. */
+/** Larger values are stored uncompressed: inflating them for each reader would take too long. */
 export const packedBytesMax = 512 * 1024;
 
+/** The uncompressed size that a block claims, or -1 if its preamble is malformed. */
 export function snappyLength(bytes: Uint8Array, start: number, end: number): number {
   let value = 0;
   for (let i = 0; i < 5 && start + i < end; i++) {
@@ -15,17 +15,17 @@ export function snappyLength(bytes: Uint8Array, start: number, end: number): num
   return -1;
 }
 
-/** Inflates a block, or answers null when it is broken or claims more than `limit` bytes. */
+/** Inflates a block; returns null if it is malformed or claims more than `limit` bytes. */
 export function snappyInflate(bytes: Buffer, start: number, end: number, limit: number): Buffer | null {
   const length = snappyLength(bytes, start, end);
   if (length < 0 || length > limit) return null;
-  // A copy element of 3 bytes gives at most 64: a larger claim can't be met, and must not cost the memory.
+  // A 3-byte copy element produces at most 64 bytes, so a larger claim is false; it must not allocate memory.
   if (length > (end - start) * 22) return null;
   const out = Buffer.allocUnsafe(length);
   return snappyInflateInto(bytes, start, end, out, 0) === length ? out : null;
 }
 
-/** Inflates a block to `out` at `outStart`; answers the position after it, or -1 when broken or out of room. */
+/** Inflates a block to `out` at `outStart`; returns the position after it, or -1 if it is malformed or does not fit. */
 export function snappyInflateInto(
   bytes: Buffer,
   start: number,
@@ -82,17 +82,17 @@ export function snappyInflateInto(
   return to === outEnd ? to : -1;
 }
 
-/** The largest size that compressing `length` bytes can give. */
+/** Upper bound of the compressed size of `length` bytes. */
 export function snappyBound(length: number): number {
   return 32 + length + Math.ceil(length / 6);
 }
 
 const blockBytes = 65536;
 const hashBits = 13;
-/** Where in the block a hash was last seen; filled anew for each block. */
+/** Hash table of the compressor: the last position of each hash in the current block. */
 const seen = new Uint16Array(1 << hashBits);
 
-/** Compresses a range into a buffer of its own. */
+/** Compresses a range into a new buffer. */
 export function snappyCompress(bytes: Buffer, start: number, end: number): Buffer {
   const out = Buffer.allocUnsafe(snappyBound(end - start));
   let to = writeLength(out, end - start);
@@ -125,7 +125,7 @@ function compressBlock(bytes: Buffer, start: number, end: number, out: Buffer, o
     const match = start + (seen[slot] as number);
     seen[slot] = at - start;
     if (match >= at || bytes.readUInt32LE(match) !== word) {
-      // Bytes that do not repeat are skipped faster and faster.
+      // The step grows with the number of misses, so that incompressible data is skipped quickly.
       at += 1 + (misses++ >> 5);
       continue;
     }
@@ -161,7 +161,7 @@ function writeCopy(out: Buffer, outAt: number, offset: number, length: number): 
   let to = outAt;
   let rest = length;
   while (rest > 0) {
-    // A rest below 4 has no short form: leave enough for the last element.
+    // Copies below 4 bytes have no short form: leave at least 4 bytes for the last element.
     const size = rest > 64 ? (rest < 68 ? 60 : 64) : rest;
     if (size >= 4 && size < 12 && offset < 2048) {
       out[to++] = 1 | ((size - 4) << 2) | ((offset >> 8) << 5);

@@ -1,4 +1,4 @@
-// What each sub-document operation is and allows: the table that the decoder and the executor go by
+// Opcodes, flags and traits of the sub-document operations: the table that the request decoder and the executor use
 // (public document: kv_engine docs/BinaryProtocol.md, "Sub-document").
 
 export const SubdocOpcode = {
@@ -33,14 +33,14 @@ export const DocFlag = {
   replicaRead: 0x20,
 } as const;
 
-/** What one operation takes. */
+/** What a request with this operation may contain. */
 export interface OperationTraits {
   mutates: boolean;
-  /** Works on the whole body: no path, only inside a multi request. */
+  /** Acts on the whole body: has no path, and is allowed only in a multi-path request. */
   wholeDoc: boolean;
   takesValue: boolean;
   emptyPath: boolean;
-  /** Path flags it may carry. */
+  /** Allowed path flags. */
   flags: number;
 }
 
@@ -78,7 +78,7 @@ const table = new Map<number, OperationTraits>([
   [op.replaceBodyWithXattr, { ...mutation(xattr | binary), takesValue: false }],
 ]);
 
-/** The traits of an operation inside a multi request (or of a single-path request), undefined when there is none. */
+/** The traits of an operation of a single-path or multi-path request, undefined for an unknown opcode. */
 export function operationTraits(opcode: number): OperationTraits | undefined {
   return table.get(opcode);
 }

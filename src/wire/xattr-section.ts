@@ -1,19 +1,19 @@
-// The xattr section in front of a value's body (datatype bit 4), for readers. Layout, integers big-endian:
-//   u32 bytes of all pairs; each pair: u32 bytes of the rest of it, key, 0x00, JSON value, 0x00; then the body.
-// A section in hand is a Buffer with its u32 in front; an empty Buffer stands for no xattrs at all.
+// Reads the xattr section in front of a value's body (datatype bit 4). Layout, integers big-endian:
+//   u32 size of all pairs; each pair: u32 size of the rest of the pair, key, 0x00, JSON value, 0x00; then the body.
+// A Buffer that contains a section begins with its u32; an empty Buffer represents no xattrs.
 import { assert } from '#base/assert.ts';
 import { readU32 } from './bytes.ts';
 
 const noSection = Buffer.alloc(0);
 
-/** Where the body starts in a value that begins with an xattr section, or -1 when the section runs over the end. */
+/** Start of the body in a value that begins with an xattr section, or -1 if the section exceeds the value. */
 export function bodyStart(bytes: Uint8Array, start: number, end: number): number {
   if (end - start < 4) return -1;
   const body = start + 4 + readU32(bytes, start);
   return body > end ? -1 : body;
 }
 
-/** Walks the pairs of a good section; the fields hold the ranges of the pair that `next` found. */
+/** Iterates over the pairs of a validated section; the fields are the ranges of the current pair. */
 export class XattrWalk {
   pairStart = 0;
   keyStart = 0;
@@ -24,7 +24,7 @@ export class XattrWalk {
   private at = 0;
   private end = 0;
 
-  /** Sets out on the section that begins at `start`; a `start` at `end` is a value without one. */
+  /** Starts at the section at `start`; if `start` equals `end` the value has no section. */
   begin(bytes: Uint8Array, start: number, end: number): void {
     this.bytes = bytes;
     this.at = start + 4;
@@ -44,7 +44,7 @@ export class XattrWalk {
     return true;
   }
 
-  /** True for `_` keys, which belong to the system: they outlive the document and need privileges of their own. */
+  /** True for keys with a leading `_`, system xattrs: they survive deletion and require separate privileges. */
   get isSystem(): boolean {
     return this.bytes[this.keyStart] === 0x5f;
   }
@@ -55,13 +55,13 @@ export class XattrWalk {
     return true;
   }
 
-  /** Where the walk stands: the end of the pair that `next` found. */
+  /** End of the current pair. */
   get pairEnd(): number {
     return this.at;
   }
 }
 
-/** One walk for all calls: none outlives its synchronous stretch. */
+/** Shared by all calls: each finishes synchronously. */
 const walk = new XattrWalk();
 
 /** The JSON value of a key (a view, not a copy), or null. */

@@ -8,7 +8,7 @@ export const Stat = defineCommand({
   request: { key: 'optional', value: 'optional' },
   duringWarmup: true,
   withoutBucket: true,
-  doc: 'Statistics of a group, one packet each, closed by an empty one. Groups of the bucket take simpleStats in all of it, those of collections in what they show; those of a key read, those of the node an administrator.',
+  doc: 'Statistics of a group, one packet each; an empty packet ends the list. Groups about the bucket require simpleStats in the whole bucket, groups about collections in the collections that they show, groups about a key read, groups about the node an administrator.',
 });
 
 export const GetManifest = defineCommand({
@@ -42,7 +42,7 @@ export const GetFailoverLog = defineCommand({
   name: 'GET_FAILOVER_LOG',
   session: 'bucket',
   privilege: { all: ['read'] },
-  doc: 'History of a vbucket: uuid and first seqno, newest first.',
+  doc: 'The failover log of a vbucket: uuid and first seqno of each entry, newest first.',
 });
 
 export const GetAllVbSeqnos = defineCommand({
@@ -52,7 +52,7 @@ export const GetAllVbSeqnos = defineCommand({
   privilege: { all: ['read'], anywhere: true },
   request: { extras: [0, 4, 8] },
   reorderable: true,
-  doc: 'The latest seqno of every vbucket in a state, or that of a collection in it.',
+  doc: 'The highest seqno of every vbucket in a given state, or of one collection in each of them.',
 });
 
 export const SeqnoPersistence = defineCommand({
@@ -61,7 +61,7 @@ export const SeqnoPersistence = defineCommand({
   session: 'bucket',
   privilege: { all: ['read'], anywhere: true },
   request: { extras: [8] },
-  doc: 'Answers once a seqno is on disk.',
+  doc: 'Replies once a seqno of the vbucket is persisted.',
 });
 
 export const ObserveSeqno = defineCommand({
@@ -78,9 +78,9 @@ export const Observe = defineCommand({
   name: 'OBSERVE',
   session: 'bucket',
   privilege: { all: ['read'], anywhere: true },
-  // Of so many keys as one request may ask about.
+  // Room for the largest number of keys that one request may name.
   request: { value: 'required', valueBytesMax: 2 * 1024 * 1024 },
-  doc: 'Whether documents are in memory, on disk or gone.',
+  doc: 'For each named key, whether the document is in memory, persisted or not found.',
 });
 
 export const GetVbucket = defineCommand({
@@ -96,7 +96,7 @@ export const GetKeys = defineCommand({
   session: 'bucket',
   privilege: { all: ['read'] },
   request: { key: 'document', extras: [0, 4] },
-  doc: 'Keys of a collection in a vbucket, in order from a key on.',
+  doc: 'Keys of a collection in a vbucket in key order, from a start key.',
 });
 
 export const EvictKey = defineCommand({
@@ -105,7 +105,7 @@ export const EvictKey = defineCommand({
   session: 'bucket',
   privilege: { all: ['read'] },
   request: { key: 'document' },
-  doc: 'Lets a document leave memory that is on disk, for administrators.',
+  doc: 'Evicts a persisted document from memory; for administrators.',
 });
 
 export const GetRandomKey = defineCommand({
@@ -114,7 +114,7 @@ export const GetRandomKey = defineCommand({
   session: 'bucket',
   privilege: { all: ['read'], anywhere: true },
   request: { extras: [0, 4, 5] },
-  doc: 'Any document of a collection.',
+  doc: 'A random document of a collection.',
 });
 
 const scanning = {
@@ -128,7 +128,7 @@ export const RangeScanCreate = defineCommand({
   opcode: 0xda,
   name: 'RANGE_SCAN_CREATE',
   request: { value: 'required' },
-  doc: 'Lists the keys of a collection in a vbucket, between two keys or a sample, and answers an id to go on with.',
+  doc: 'Starts a scan of a collection in a vbucket, over a key range or a sample; the reply is the scan id.',
 });
 
 export const RangeScanContinue = defineCommand({
@@ -136,7 +136,7 @@ export const RangeScanContinue = defineCommand({
   opcode: 0xdb,
   name: 'RANGE_SCAN_CONTINUE',
   request: { extras: [28] },
-  doc: 'The next documents of a scan, or their keys.',
+  doc: 'The next documents or keys of a scan.',
 });
 
 export const RangeScanCancel = defineCommand({
@@ -144,5 +144,5 @@ export const RangeScanCancel = defineCommand({
   opcode: 0xdc,
   name: 'RANGE_SCAN_CANCEL',
   request: { extras: [16] },
-  doc: 'Ends a scan.',
+  doc: 'Cancels a scan.',
 });

@@ -11,7 +11,7 @@ export const Get = get(0x00, 'GET');
 export const GetQuietly = get(0x09, 'GETQ', { quiet: 'miss' });
 export const GetWithKey = get(0x0c, 'GETK');
 export const GetWithKeyQuietly = get(0x0d, 'GETKQ', { quiet: 'miss' });
-export const GetReplica = get(0x83, 'GET_REPLICA', { doc: 'Reads a document of a replica vbucket.' });
+export const GetReplica = get(0x83, 'GET_REPLICA', { doc: 'Reads a document from a replica vbucket.' });
 
 const getAndTouch = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =>
   defineCommand({
@@ -32,7 +32,7 @@ export const GetAndLock = defineCommand({
   opcode: 0x94,
   name: 'GETL',
   request: { key: 'document', extras: [0, 4] },
-  doc: 'Reads a document and locks it for some seconds.',
+  doc: 'Reads a document and locks it for the given seconds.',
 });
 
 export const Unlock = defineCommand({
@@ -40,7 +40,7 @@ export const Unlock = defineCommand({
   opcode: 0x95,
   name: 'UNLOCK',
   request: { key: 'document', cas: 'required' },
-  doc: 'Gives a lock back.',
+  doc: 'Unlocks a document.',
 });
 
 export const GetMeta = defineCommand({
@@ -71,9 +71,9 @@ const adding = {
   privilege: { any: ['insert', 'upsert'] },
   request: { key: 'document', extras: [8], value: 'optional', cas: 'none', typedValue: true },
   preserveTtl: false,
-  doc: 'Stores a document that must not be there yet.',
+  doc: 'Stores a document that must not exist yet.',
 } as const;
-const replacing = { doc: 'Stores a document that must be there already.' } as const;
+const replacing = { doc: 'Stores a document that must exist already.' } as const;
 
 export const SetDocument = store(0x01, 'SET');
 export const SetQuietly = store(0x11, 'SETQ', { quiet: 'success' });
@@ -103,7 +103,7 @@ const counter = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) 
     privilege: { all: ['read', 'upsert'] },
     request: { key: 'document', extras: [20] },
     preserveTtl: true,
-    doc: 'Adds to or takes from a decimal number.',
+    doc: 'Adds to or subtracts from a decimal counter.',
     ...rest,
   });
 export const Increment = counter(0x05, 'INCR');
@@ -119,7 +119,7 @@ const concat = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =
     privilege: { all: ['upsert'] },
     request: { key: 'document', value: 'optional', cas: 'optional', typedValue: true },
     preserveTtl: true,
-    doc: 'Puts bytes behind or before a document’s value.',
+    doc: 'Appends or prepends bytes to a document’s value.',
     ...rest,
   });
 export const Append = concat(0x0e, 'APPEND');
@@ -149,11 +149,13 @@ const withMeta = (opcode: number, name: string, rest: Partial<CommandSpec> = {})
       cas: 'optional',
       typedValue: true,
     },
-    doc: 'Stores a version made elsewhere with its metadata, if it wins over the one that is there.',
+    doc: 'Stores a version from another cluster with its metadata, if it wins conflict resolution against the stored one.',
     ...rest,
   });
-const addingWithMeta = { doc: 'As SET_WITH_META, for a document that must not be there yet.' } as const;
-const deletingWithMeta = { doc: 'As SET_WITH_META, for a deletion; the value may be attributes.' } as const;
+const addingWithMeta = { doc: 'As SET_WITH_META, for a document that must not exist yet.' } as const;
+const deletingWithMeta = {
+  doc: 'As SET_WITH_META, for a deletion; the value may contain extended attributes.',
+} as const;
 
 export const SetWithMeta = withMeta(0xa2, 'SET_WITH_META');
 export const SetWithMetaQuietly = withMeta(0xa3, 'SETQ_WITH_META', { quiet: 'success' });

@@ -1,4 +1,4 @@
-// The table of opcodes: every command that is declared, found by its opcode.
+// The opcode table: every declared command by its opcode.
 import { assert } from '#base/assert.ts';
 import type { Command } from '../define-command.ts';
 import * as bucket from './bucket.ts';
@@ -11,7 +11,7 @@ export const commands: readonly Command[] = [session, bucket, documents, stream,
   (group) => Object.values(group),
 );
 
-/** By opcode; absent ones are unknown commands. */
+/** Indexed by opcode; undefined entries are unknown commands. */
 export const commandTable: readonly (Command | undefined)[] = tableOf(commands);
 
 function tableOf(all: readonly Command[]): (Command | undefined)[] {

@@ -1,4 +1,4 @@
-// Commands that set a connection up, or ask for nothing of a bucket.
+// Commands that set up a connection or do not concern a bucket.
 import { defineCommand } from '../define-command.ts';
 
 export const Hello = defineCommand({
@@ -6,7 +6,7 @@ export const Hello = defineCommand({
   name: 'HELLO',
   session: 'none',
   request: { key: 'optional', value: 'optional' },
-  doc: 'Names the client and asks for features; the answer lists those granted, replacing what was granted before.',
+  doc: 'Names the client and requests features; the reply lists those granted, which replace all granted before.',
 });
 
 export const SaslListMechanisms = defineCommand({
@@ -21,7 +21,7 @@ export const SaslAuth = defineCommand({
   name: 'SASL_AUTH',
   session: 'none',
   request: { key: 'text', value: 'optional' },
-  doc: 'Begins an authentication; the one before is forgotten and the bucket deselected.',
+  doc: 'Starts an authentication; resets the authenticated user and the selected bucket.',
 });
 
 export const SaslStep = defineCommand({
@@ -29,7 +29,7 @@ export const SaslStep = defineCommand({
   name: 'SASL_STEP',
   session: 'none',
   request: { key: 'text', value: 'optional' },
-  doc: 'Goes on with an authentication.',
+  doc: 'Continues an authentication.',
 });
 
 export const SelectBucket = defineCommand({
@@ -37,7 +37,7 @@ export const SelectBucket = defineCommand({
   name: 'SELECT_BUCKET',
   session: 'authenticated',
   request: { key: 'optional' },
-  doc: 'Chooses the bucket that the following commands are about.',
+  doc: 'Selects the bucket of the following commands.',
 });
 
 export const GetClusterConfig = defineCommand({
@@ -47,7 +47,7 @@ export const GetClusterConfig = defineCommand({
   request: { extras: [0, 16] },
   reorderable: true,
   duringWarmup: true,
-  doc: 'The configuration of the selected bucket, or of the cluster when none is.',
+  doc: 'The configuration of the selected bucket, or of the cluster if none is selected.',
 });
 
 export const GetErrorMap = defineCommand({
@@ -55,10 +55,10 @@ export const GetErrorMap = defineCommand({
   name: 'GET_ERROR_MAP',
   session: 'none',
   request: { value: 'required' },
-  doc: 'What a client may do about each status.',
+  doc: 'The error map: attributes of each status.',
 });
 
-export const Noop = defineCommand({ opcode: 0x0a, name: 'NOOP', session: 'none', doc: 'Nothing.' });
+export const Noop = defineCommand({ opcode: 0x0a, name: 'NOOP', session: 'none', doc: 'Does nothing.' });
 
 export const Version = defineCommand({
   opcode: 0x0b,
@@ -71,14 +71,14 @@ export const Quit = defineCommand({
   opcode: 0x07,
   name: 'QUIT',
   session: 'none',
-  doc: 'Answers, then closes the connection.',
+  doc: 'Replies, then closes the connection.',
 });
 
 export const QuitQuietly = defineCommand({
   opcode: 0x17,
   name: 'QUITQ',
   session: 'none',
-  doc: 'Closes the connection without an answer.',
+  doc: 'Closes the connection without a reply.',
 });
 
 export const Verbosity = defineCommand({
@@ -87,12 +87,12 @@ export const Verbosity = defineCommand({
   session: 'authenticated',
   privilege: { all: ['administrator'] },
   request: { extras: [4] },
-  doc: 'Accepted and ignored: the log level is the node’s.',
+  doc: 'Accepted and ignored: the log level is a setting of the node.',
 });
 
 export const ListBuckets = defineCommand({
   opcode: 0x87,
   name: 'LIST_BUCKETS',
   session: 'authenticated',
-  doc: 'Names of the buckets the user may enter.',
+  doc: 'Names of the buckets that the user may select.',
 });

@@ -1,4 +1,4 @@
-// Commands of the change stream that clients send (public document: kv_engine docs/dcp/documentation).
+// Commands of the change stream protocol that clients send (public document: kv_engine docs/dcp/documentation).
 import { defineCommand } from '../define-command.ts';
 
 const reads = { any: ['dcpProducer', 'dcpStream'], anywhere: true } as const;
@@ -9,7 +9,7 @@ export const DcpOpen = defineCommand({
   session: 'bucket',
   privilege: { all: ['dcpProducer'] },
   request: { extras: [8], key: 'text', value: 'optional' },
-  doc: 'Makes the connection one of change streams. An older one of the same name is closed.',
+  doc: 'Turns the connection into a change stream connection. An older one of the same name is closed.',
 });
 
 export const DcpCloseStream = defineCommand({
@@ -27,7 +27,7 @@ export const DcpStreamRequest = defineCommand({
   session: 'bucket',
   privilege: { all: ['dcpStream'], anywhere: true },
   request: { extras: [48], value: 'optional' },
-  doc: 'Begins to send the changes of a vbucket from a seqno on, or tells how far the client must roll back. Without a filter it takes dcpStream in the whole bucket, else in each collection that the filter names.',
+  doc: 'Starts a stream of the changes of a vbucket from a seqno, or replies with the seqno to which the client must roll back. Without a filter it requires dcpStream in the whole bucket, with one in each collection that the filter names.',
 });
 
 export const DcpGetFailoverLog = defineCommand({
@@ -35,14 +35,14 @@ export const DcpGetFailoverLog = defineCommand({
   name: 'DCP_GET_FAILOVER_LOG',
   session: 'bucket',
   privilege: reads,
-  doc: 'History of a vbucket: uuid and first seqno, newest first.',
+  doc: 'The failover log of a vbucket: uuid and first seqno of each entry, newest first.',
 });
 
 export const DcpNoop = defineCommand({
   opcode: 0x5c,
   name: 'DCP_NOOP',
   session: 'bucket',
-  doc: 'Nothing: shows that the other side is there.',
+  doc: 'Does nothing: shows that the peer is alive.',
 });
 
 export const DcpBufferAck = defineCommand({
@@ -50,7 +50,7 @@ export const DcpBufferAck = defineCommand({
   name: 'DCP_BUFFER_ACKNOWLEDGEMENT',
   session: 'bucket',
   request: { extras: [4] },
-  doc: 'So many bytes of messages are worked off and may be sent anew. Not answered.',
+  doc: 'Reports how many bytes of messages the client has processed; the server may send as many more. There is no reply.',
 });
 
 export const DcpControl = defineCommand({

@@ -36,22 +36,26 @@ const mutation = (opcode: number, name: string, doc: string, reads = false) =>
   });
 
 export const SubdocGet = lookup(0xc5, 'SUBDOC_GET', 'Reads a path.');
-export const SubdocExists = lookup(0xc6, 'SUBDOC_EXISTS', 'Tells whether a path is there.');
+export const SubdocExists = lookup(0xc6, 'SUBDOC_EXISTS', 'Reports whether a path exists.');
 export const SubdocGetCount = lookup(0xd2, 'SUBDOC_GET_COUNT', 'Counts the members of an object or array.');
 
-export const SubdocDictAdd = mutation(0xc7, 'SUBDOC_DICT_ADD', 'Adds a member that must not be there.');
+export const SubdocDictAdd = mutation(0xc7, 'SUBDOC_DICT_ADD', 'Adds a member that must not exist yet.');
 export const SubdocDictUpsert = mutation(0xc8, 'SUBDOC_DICT_UPSERT', 'Sets a member.');
 export const SubdocDelete = mutation(0xc9, 'SUBDOC_DELETE', 'Removes a path.');
-export const SubdocReplace = mutation(0xca, 'SUBDOC_REPLACE', 'Replaces what is at a path.');
+export const SubdocReplace = mutation(0xca, 'SUBDOC_REPLACE', 'Replaces the value at a path.');
 export const SubdocPushLast = mutation(0xcb, 'SUBDOC_ARRAY_PUSH_LAST', 'Appends to an array.');
 export const SubdocPushFirst = mutation(0xcc, 'SUBDOC_ARRAY_PUSH_FIRST', 'Prepends to an array.');
 export const SubdocArrayInsert = mutation(0xcd, 'SUBDOC_ARRAY_INSERT', 'Inserts into an array.');
-export const SubdocAddUnique = mutation(0xce, 'SUBDOC_ARRAY_ADD_UNIQUE', 'Adds to an array what it lacks.');
+export const SubdocAddUnique = mutation(
+  0xce,
+  'SUBDOC_ARRAY_ADD_UNIQUE',
+  'Adds a value to an array that does not contain it yet.',
+);
 export const SubdocCounter = mutation(0xcf, 'SUBDOC_COUNTER', 'Adds to a number.', true);
 export const SubdocReplaceBody = mutation(
   0xd3,
   'SUBDOC_REPLACE_BODY_WITH_XATTR',
-  'Makes an attribute’s value the body.',
+  'Replaces the body by the value of an attribute.',
 );
 
 export const SubdocMultiLookup = defineCommand({
@@ -79,5 +83,5 @@ export const SubdocMultiMutation = defineCommand({
     valueBytesMax: frameBytesMax,
     cas: 'optional',
   },
-  doc: 'Changes up to 16 paths at once, or none.',
+  doc: 'Changes up to 16 paths atomically.',
 });
