@@ -279,14 +279,19 @@ function createFeatures(options: ClusterManagerOptions) {
       events.log.record('alert_raised', { kind, text });
     },
   });
+  const door = options.indexes ?? noIndexService;
+  const indexes = new IndexesService({ ...options, view, door });
   return {
     ...{ view, policy, users, ldap, security, clients, listening, data },
     ...{ events, alerts, alertList, alertWatch, auditSettings, auditLog, isUser },
     certificates: { ...certificates, ready: readiness() },
-    indexes: new IndexesService({ ...options, view, door: options.indexes ?? noIndexService }),
+    indexes,
     product: productOf(options.release, options.edition),
     compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),
-    metrics: managerMetrics({ ...options, registry: options.metrics.registry, view, data }),
+    metrics: managerMetrics({
+      ...{ ...options, view, data, indexes, indexDoor: door },
+      registry: options.metrics.registry,
+    }),
   };
 }
 

@@ -116,7 +116,25 @@ const machine = {
   sysproc_start_time: gauge('Start of the process in seconds since 1970'),
 };
 
-export const metrics = { ...documents, ...memory, ...disk, ...dataPort, ...manager, ...machine };
+const indexes = {
+  index_items_count: gauge('Rows of an index'),
+  index_num_docs_indexed: counter('Changes of documents that an index has taken'),
+  index_num_docs_pending: gauge('Changes of documents that are not in the index file yet'),
+  index_num_items_skipped: counter('Documents left out of an index, because their keys are above a limit'),
+  index_num_requests: counter('Scans of an index'),
+  index_num_rows_returned: counter('Rows that scans of an index answered'),
+  index_total_scan_duration: counter('Nanoseconds that scans of an index took'),
+  index_disk_size: gauge('Bytes of the index file'),
+  index_data_size: gauge('Bytes of the index file'),
+  index_initial_build_progress: gauge('Percentage of the build of an index'),
+  index_memory_quota: gauge('Memory that the index service may use'),
+  index_num_indexes: gauge('Indexes of the node'),
+};
+
+export const metrics = {
+  ...{ ...documents, ...memory, ...disk, ...dataPort, ...manager, ...machine },
+  ...indexes,
+};
 
 export type MetricName = keyof typeof metrics;
 

@@ -75,6 +75,8 @@ test('statements use an index as soon as its creation answers', async () => {
   >;
   assert.equal(statistics['travel:by_n']?.['items_count'], 990);
   assert.ok((statistics['travel:by_n']?.['num_requests'] ?? 0) > 0);
+  const metrics = await (await fetch(`${node.rest}/metrics`, { headers: { authorization } })).text();
+  assert.match(metrics, /^index_items_count\{bucket="travel",.*index="by_n".*\} 990$/m);
 });
 
 test('request_plus sees what was written before it, also after flushes and drops', async () => {

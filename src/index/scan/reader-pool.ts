@@ -1,7 +1,7 @@
 // Open readers of index files, kept for the next scan: opening one takes longer than most scans.
 import type { IndexReader, IndexReaders } from '../store/index-store.ts';
 
-const idleMax = 64;
+const idleMax = 32;
 
 interface Idle {
   readonly key: string;

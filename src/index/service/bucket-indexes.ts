@@ -12,6 +12,7 @@ import type { IndexReport } from '../index.contract.ts';
 import { type IndexProgress, noScans } from '../shared/index-progress.ts';
 import type { FileIdentity, IndexStore } from '../store/index-store.ts';
 import { fingerprintOf } from './fingerprint.ts';
+import type { MemoryShares } from './memory-shares.ts';
 
 export interface BucketIndexesOptions {
   readonly address: WireAddress;
@@ -19,7 +20,7 @@ export interface BucketIndexesOptions {
   readonly bucket: { readonly name: string; readonly uuid: string };
   readonly store: IndexStore;
   readonly compile: (definition: IndexDefinition) => CompiledDefinition;
-  readonly stageBytesMax: () => number;
+  readonly shares: () => MemoryShares;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -61,6 +62,12 @@ export class BucketIndexes {
     for (const index of this.members.values()) index.close();
     this.members.clear();
     this.groups = [];
+  }
+
+  /** Other indexes came or went: each has another share of the memory. */
+  limitCaches(): void {
+    const { cacheBytes } = this.options.shares();
+    for (const { file } of this.members.values()) file.limitCache(cacheBytes);
   }
 
   /** Replaces the file of an index that a reader found unusable. */
@@ -188,7 +195,8 @@ export class BucketIndexes {
       const file = this.options.store.open(this.identityOf(definition));
       this.generations.set(id, (this.generations.get(id) ?? 0) + 1);
       const progress = this.kept.get(id);
-      const stageBytesMax = this.options.stageBytesMax();
+      const { stageBytes: stageBytesMax, cacheBytes } = this.options.shares();
+      file.limitCache(cacheBytes);
       this.members.set(
         id,
         new FollowedIndex({ definition, compiled, file, stageBytesMax, ...(progress && { progress }) }),

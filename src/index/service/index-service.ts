@@ -9,6 +9,7 @@ import type { IndexReport, WantedIndexes } from '../index.contract.ts';
 import { noScans } from '../shared/index-progress.ts';
 import type { IndexStore } from '../store/index-store.ts';
 import { BucketIndexes } from './bucket-indexes.ts';
+import { type MemoryShares, memoryShares } from './memory-shares.ts';
 
 export interface IndexServiceOptions {
   readonly address: WireAddress;
@@ -21,10 +22,6 @@ export interface IndexServiceOptions {
   /** A report would say something else now. */
   readonly changed: () => void;
 }
-
-/** Rows of a build that are held in memory: a share of the quota, and never more than helps. */
-const stageShare = 1 / 16;
-const stageBytes = { least: 1 << 20, most: 16 << 20 } as const;
 
 export class IndexService {
   private readonly options: IndexServiceOptions;
@@ -48,6 +45,7 @@ export class IndexService {
     }
     const gone = [...this.buckets.keys()].filter((uuid) => !byBucket.has(uuid));
     await Promise.all(gone.map((uuid) => this.leave(uuid)));
+    for (const bucket of this.buckets.values()) bucket.limitCaches();
     await Promise.all(
       [...byBucket].map(([uuid, definitions]) => this.bucketOf(uuid, definitions).want(definitions)),
     );
@@ -82,16 +80,18 @@ export class IndexService {
       bucket = new BucketIndexes({
         ...this.options,
         bucket: { name, uuid },
-        stageBytesMax: () => this.stageBytesMax(),
+        shares: () => this.shares(),
       });
       this.buckets.set(uuid, bucket);
     }
     return bucket;
   }
 
-  private stageBytesMax(): number {
-    const share = Math.floor(this.wanted.memoryQuotaBytes * stageShare);
-    return Math.min(Math.max(share, stageBytes.least), stageBytes.most);
+  /** Of the moment: it changes with every index and every build. */
+  private shares(): MemoryShares {
+    const files = this.wanted.indexes.filter(({ isBuilt }) => isBuilt).length;
+    const built = this.report().filter(({ state }) => state === 'online').length;
+    return memoryShares(this.wanted.memoryQuotaBytes, { files, builds: files - built });
   }
 
   /** Files whose definition went while the service did not run. */

@@ -5,9 +5,9 @@ export const applicationId = 0x44495649; // "DIVI"
 export const schemaVersion = 1;
 
 export const pageBytes = 4096;
-/** Page cache of a writer. */
-export const writerCacheKib = 8 * 1024;
-export const readerCacheKib = 2 * 1024;
+/** Page cache of a writer, until its share of the memory quota is known. */
+export const writerCacheKib = 1024;
+export const readerCacheKib = 512;
 /** Pages in the write-ahead log from which a commit copies them into the file. */
 export const checkpointPages = 2_000;
 

@@ -114,6 +114,12 @@ export class SqliteIndexFile implements IndexFile {
     this.endStaging();
     this.statement(sql.putMeta).run('built', 1);
     this.built = true;
+    // A build needs more than what comes after it.
+    this.db.exec('pragma shrink_memory');
+  }
+
+  limitCache(bytes: number): void {
+    this.db.exec(`pragma cache_size = -${Math.floor(bytes / 1024)}`);
   }
 
   bytes(): number {

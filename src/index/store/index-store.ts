@@ -46,6 +46,8 @@ export interface IndexFile {
   /** Removes the rows and positions of some vbuckets; null: of all. What was staged is forgotten, and the index is built no more. */
   remove(vbuckets: ReadonlySet<number> | null): void;
   markBuilt(): void;
+  /** How much of the file is kept in memory. */
+  limitCache(bytes: number): void;
   /** File with its log. */
   bytes(): number;
   close(): void;

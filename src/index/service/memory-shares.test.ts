@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { memoryShares } from './memory-shares.ts';
+
+const mib = 1024 * 1024;
+
+test('many files and builds share the quota', () => {
+  assert.deepEqual(memoryShares(512 * mib, { files: 1, builds: 0 }), {
+    cacheBytes: 8 * mib,
+    stageBytes: 16 * mib,
+  });
+  const { cacheBytes, stageBytes } = memoryShares(512 * mib, { files: 100, builds: 50 });
+  assert.ok(100 * cacheBytes + 50 * stageBytes <= 512 * mib);
+});
+
+test('a file and a build have the least that they work with, however small the quota', () => {
+  assert.deepEqual(memoryShares(0, { files: 1_000, builds: 10 }), { cacheBytes: mib / 4, stageBytes: mib });
+});
