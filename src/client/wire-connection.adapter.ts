@@ -232,7 +232,7 @@ export class WireConnection {
 }
 
 /** Copies a reply out of the buffer that it was received in. */
-export function replyOf(frame: Frame): WireReply {
+function replyOf(frame: Frame): WireReply {
   const { extrasStart, keyStart, valueStart, end } = frame;
   const body = Buffer.from(frame.buffer.subarray(extrasStart, end));
   return {

@@ -29,7 +29,7 @@ export interface StoreRow {
 export const entryChecksum = ({ key, value, revision }: Omit<EntryRow, 'checksum'>): number =>
   crc32(JSON.stringify([key, revision, value]));
 
-export const storeChecksum = ({ revision, sum, in_use }: StoreRow): number =>
+const storeChecksum = ({ revision, sum, in_use }: StoreRow): number =>
   crc32(JSON.stringify([revision, sum, in_use]));
 
 export const addChecksum = (sum: number, change: number): number => (sum + change) >>> 0;

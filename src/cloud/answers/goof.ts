@@ -1,7 +1,7 @@
 // Every refusal of the API: a status, a kind and a sentence that says what would be right.
 
 /** The kinds, each with its status. */
-export const goofs = {
+const goofs = {
   BadRequest: 400,
   Unauthorized: 401,
   AccessForbidden: 403,

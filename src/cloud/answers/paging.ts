@@ -1,8 +1,8 @@
 // Pages of a list: how they are asked for, and the cursor that leads to the others.
 import { z } from 'zod';
 
-export const perPageDefault = 10;
-export const perPageMax = 100;
+const perPageDefault = 10;
+const perPageMax = 100;
 const pageMax = 1_000_000;
 
 const positive = (max: number) =>

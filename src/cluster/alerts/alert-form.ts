@@ -4,7 +4,7 @@ import type { Form } from '#contract/route.ts';
 import { Problems } from '../forms/problems.ts';
 import { type AlertKind, type AlertSettings, alertKinds, freshAlertSettings } from './alert-settings.ts';
 
-export const settingNames = [
+const settingNames = [
   'enabled',
   'recipients',
   'alerts',

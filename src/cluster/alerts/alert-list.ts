@@ -3,7 +3,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { MeasuredKind } from './alert-settings.ts';
 
-export const listedMax = 100;
+const listedMax = 100;
 /** The same key is raised at most once in this time; that of a disk less often, since disks fill slowly. */
 export const quietMs = 10 * 60_000;
 export const diskQuietMs = 12 * 3_600_000;

@@ -1,7 +1,7 @@
 // Which events are alerts, who gets which of them by mail, and through which mail server.
 
 /** What auto-failover raises: nothing on one node. */
-export const failoverKinds = [
+const failoverKinds = [
   'auto_failover_node',
   'auto_failover_maximum_reached',
   'auto_failover_other_nodes_down',

@@ -101,7 +101,7 @@ export class AlertsService implements AlertSink {
   }
 }
 
-export const alertMail = ({ sender, recipients }: AlertSettings, { kind, text }: AlertEvent): Mail => ({
+const alertMail = ({ sender, recipients }: AlertSettings, { kind, text }: AlertEvent): Mail => ({
   ...{ sender, recipients, text },
   // Mails of auto-failover name the kind itself, as published.
   subject: `Divan alert: ${(measuredKinds as Record<string, string>)[kind] ?? kind}`,

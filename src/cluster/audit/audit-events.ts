@@ -26,7 +26,7 @@ export const permissionRefused = event(
 );
 export const alertMailed = optional(8257, 'alert email sent', 'An alert was sent by mail');
 /** Changes that published servers have no number for. */
-export const otherChange = event(8209, 'change cluster settings', 'A setting of the cluster was changed');
+const otherChange = event(8209, 'change cluster settings', 'A setting of the cluster was changed');
 
 const changes: readonly AuditEvent[] = [
   event(8194, 'delete user', 'A user was deleted', 'users.delete'),

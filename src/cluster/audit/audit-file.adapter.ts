@@ -14,7 +14,7 @@ import { isAbsolute, join } from 'node:path';
 import type { AuditFile } from './audit-file.ts';
 
 /** Older ones are removed. */
-export const oldFilesMax = 100;
+const oldFilesMax = 100;
 const current = 'audit.log';
 const oldName = /^audit-\d{4}-\d\d-\d\dT[\d.-]+Z\.log$/;
 

@@ -38,7 +38,7 @@ export interface TimeOfDay {
  * What is smaller is left alone: what it could give back is not worth the work. Servers with a file for each vbucket
  * have a far higher limit; here a bucket has a few files, however small.
  */
-export const leastBytes = 4 * 1024 * 1024;
+const leastBytes = 4 * 1024 * 1024;
 
 export type Verdict = 'compact' | 'wait' | 'stop';
 

@@ -117,7 +117,7 @@ function extendedNodes(view: ClusterView) {
   }));
 }
 
-export function externalPorts(node: NodeState) {
+function externalPorts(node: NodeState) {
   const { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, n1ql, n1qlSSL, indexHttp, indexHttps } = node.ports;
   const query = runsQuery(node) ? { n1ql, n1qlSSL } : {};
   const indexes = runsIndexes(node) ? { indexHttp, indexHttps } : {};

@@ -29,7 +29,7 @@ const timeoutMsDefault = 5_000;
 const timeoutMsMax = 60_000;
 const name = 'privateKeyPassphrase';
 
-export const noPassphrase: Passphrase = { text: async () => null, shown: {} };
+const noPassphrase: Passphrase = { text: async () => null, shown: {} };
 
 /** The body of a reload: nothing, or an object that tells how the key's passphrase is found. */
 export async function readPassphrase(body: string, sources: PassphraseSources): Promise<Passphrase> {

@@ -13,7 +13,7 @@ export interface Warning {
 
 const dayMs = 24 * 3_600_000;
 /** From here on a certificate will expire soon. */
-export const expirySoonMs = 30 * dayMs;
+const expirySoonMs = 30 * dayMs;
 
 const texts: Record<WarningName, { message: string; severity: number; severityName: string }> = {
   self_signed: {

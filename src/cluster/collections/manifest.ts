@@ -14,7 +14,7 @@ export interface WantedScope {
 
 const generalRefusal = (text: string, status = 400): AppError => refuse.fields({ _: text }, status);
 
-export const scopeMissing = (scope: string) => generalRefusal(`Scope with name "${scope}" is not found`, 404);
+const scopeMissing = (scope: string) => generalRefusal(`Scope with name "${scope}" is not found`, 404);
 const collectionMissing = (scope: string, collection: string) =>
   generalRefusal(`Collection with name "${collection}" in scope "${scope}" is not found`, 404);
 

@@ -22,8 +22,8 @@ import {
 } from './indexes-state.ts';
 
 /** Of a node. */
-export const indexCountMax = 1_000;
-export const indexNameMax = 220;
+const indexCountMax = 1_000;
+const indexNameMax = 220;
 const idBytes = 8;
 const mib = 1024 * 1024;
 

@@ -42,7 +42,7 @@ interface Credentials {
   password: string;
 }
 
-export const initPaths = {
+const initPaths = {
   data: 'dataPath',
   index: 'indexPath',
   analytics: 'analyticsPath',

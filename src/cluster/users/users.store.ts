@@ -3,7 +3,7 @@ import type { StoredPassword } from '#auth/passwords.ts';
 import type { GrantedRole } from '#auth/role-rules.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 
-export const usersKey = 'users';
+const usersKey = 'users';
 
 export interface UsersState {
   readonly administrator: StoredCredentials | null;

@@ -6,7 +6,7 @@ import type { Plan, WindowFunction } from './plan.ts';
 import { type Computed, compute, type Window } from './window-functions.ts';
 
 /** A sample older than this is stale and gives no value (as in Prometheus). */
-export const lookbackMs = 5 * 60_000;
+const lookbackMs = 5 * 60_000;
 
 /** Computed in a few milliseconds. */
 const sliceSteps = 50_000;

@@ -22,7 +22,7 @@ export interface Plan {
 }
 
 /** Bounds the work of one query; no useful query has more. */
-export const functionsLimit = 10;
+const functionsLimit = 10;
 
 /** Returns the plan, or the problem with the chain. */
 export function planOf(names: readonly string[]): Plan | { readonly problem: string } {

@@ -61,7 +61,7 @@ export function* replay(bytes: Buffer, head: Head): Generator<Replayed> {
   }
 }
 
-export class DamagedRecord extends Error {
+class DamagedRecord extends Error {
   override name = 'DamagedRecord';
 
   constructor(at: number) {

@@ -26,7 +26,7 @@ export const fineBounds = {
   seriesLimit,
   samplesLimit,
 };
-export const coarseBounds = {
+const coarseBounds = {
   spanMs: 2 * dayMs,
   retention: { ageMs: 2 * 365 * dayMs, bytes: 512 * mib },
   seriesLimit,
