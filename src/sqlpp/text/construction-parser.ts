@@ -15,22 +15,22 @@ export class ConstructionParser {
 
   array(): Expression {
     const { tokens } = this;
-    const { at } = tokens;
     tokens.next();
     const items = tokens.kind === ']' ? [] : this.expressions.expressions();
+    const { at } = tokens;
     tokens.expect(']');
     return { kind: 'array', items, at };
   }
 
   object(): Expression {
     const { tokens } = this;
-    const { at } = tokens;
     tokens.expect('{');
     const members: { name: Expression; value: Expression }[] = [];
     if (tokens.kind !== '}') {
       do members.push(this.member());
       while (tokens.take(','));
     }
+    const { at } = tokens;
     tokens.expect('}');
     return { kind: 'object', members, at };
   }

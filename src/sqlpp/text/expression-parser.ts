@@ -390,22 +390,21 @@ export class ExpressionParser {
   /** `( … )`: an expression, a query, or `ALL …` of an array index. */
   brackets(): Expression {
     const { tokens } = this;
-    const { at } = tokens;
     tokens.next();
     tokens.enter();
-    const inner = this.bracketed(at);
+    const inner = this.bracketed();
     tokens.leave();
     tokens.expect(')');
     return inner;
   }
 
-  private bracketed(at: number): Expression {
+  private bracketed(): Expression {
     const { tokens } = this;
     switch (tokens.kind) {
       case 'select':
       case 'from':
       case 'with':
-        return { kind: 'subquery', select: this.queries.select(), at };
+        return this.subquery(this.queries.select());
       case 'all':
       case 'each':
       case 'distinct':
@@ -414,7 +413,12 @@ export class ExpressionParser {
     const inner = this.expression();
     const isSetOperation = tokens.kind === 'union' || tokens.kind === 'intersect' || tokens.kind === 'except';
     if (inner.kind !== 'subquery' || !isSetOperation) return inner;
-    return { kind: 'subquery', select: this.queries.setOperation(inner.select, at), at };
+    return this.subquery(this.queries.setOperation(inner.select, inner.at));
+  }
+
+  /** Named by the place of its closing bracket. */
+  private subquery(select: Select): Expression {
+    return { kind: 'subquery', select, at: this.tokens.at };
   }
 
   /** `ALL x`, `EACH x`, `DISTINCT x`, `ALL DISTINCT x`, or a plain expression. */

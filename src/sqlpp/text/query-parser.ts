@@ -66,11 +66,11 @@ export class QueryParser {
 
   private withTerm(): WithTerm {
     const { tokens } = this;
-    const { at } = tokens;
     const alias = tokens.name();
     tokens.expect('as');
     if (tokens.kind !== '(') throw tokens.unexpected('an expression or a query in brackets');
-    return { alias, expression: this.expressions.brackets(), at };
+    const expression = this.expressions.brackets();
+    return { alias, expression, at: expression.at };
   }
 
   private firstBody(): SelectBody {
@@ -163,10 +163,10 @@ export class QueryParser {
   }
 
   private binding(): Binding {
-    const { at } = this.tokens;
     const name = this.tokens.name();
     this.tokens.expect('=');
-    return { name, expression: this.expressions.expression(), at };
+    const expression = this.expressions.expression();
+    return { name, expression, at: expression.at };
   }
 
   private group(): Group | undefined {

@@ -9,7 +9,7 @@ export function aliasOf(expression: Expression): string | undefined {
     case 'field':
       return expression.name.kind === 'constant' && typeof expression.name.value === 'string'
         ? expression.name.value
-        : undefined;
+        : aliasOf(expression.name);
     case 'all keys':
       return aliasOf(expression.of);
     case 'slot':
