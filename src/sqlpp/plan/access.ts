@@ -9,7 +9,7 @@ import { conjunctsOf, disjunctsOf, isVolatile, readsAny, readsOnly } from './con
 import { coverage } from './covering.ts';
 import { type BoundIndex, boundIndex } from './index-keys.ts';
 import { type IndexMatch, matchIndex, type UnnestBinding } from './index-match.ts';
-import type { KeyspaceFrom, LogicalFrom } from './logical.ts';
+import type { KeyspaceFrom, LogicalFrom, OrderTerm } from './logical.ts';
 import type { IndexScan, Operator } from './operators.ts';
 import { pushDown } from './pushdown.ts';
 import type { SargContext } from './sarg.ts';
@@ -310,6 +310,7 @@ function wholeAccess(
   if (index) access.planning.used.set(index.id, index);
   const isLimited = role === 'first' && conjuncts.length === 0 && canLimit(access, from);
   if (isLimited) access.isLimited = true;
+  if (isLimited && index) return fetched(access, from, firstKeys(access, from, index));
   return {
     op: 'collection scan',
     source,
@@ -321,11 +322,42 @@ function wholeAccess(
   };
 }
 
+/** The first keys in their order, of the primary index. */
+function firstKeys(access: Access, from: KeyspaceFrom, index: IndexDefinition): Operator {
+  const { limit, offset, order } = access.select as NonNullable<Access['select']>;
+  if (order.length > 0) access.isOrdered = true;
+  return {
+    op: 'index scan',
+    source: from.source,
+    keyspace: from.keyspace,
+    index,
+    spans: [],
+    isReverse: order[0]?.isDescending === true,
+    isDistinct: false,
+    covers: [],
+    isCovering: false,
+    limit,
+    offset,
+    isOrdered: order.length > 0,
+  };
+}
+
+/** ORDER BY META().id, which is the order of a primary index. */
+function isKeyOrder(order: readonly OrderTerm[], source: Source): boolean {
+  const [first] = order;
+  if (order.length !== 1 || !first || typeof first.isDescending !== 'boolean' || first.nulls) return false;
+  return first.expression.kind === 'slot' && first.expression.slot === source.idSlot;
+}
+
 function canLimit(access: Access, from: KeyspaceFrom): boolean {
   const { select, body } = access;
   if (!select || !body || body.from !== from || body.where || body.group || body.windows.length > 0)
     return false;
-  return !body.projection.isDistinct && select.order.length === 0 && select.limit !== undefined;
+  if (body.projection.isDistinct || select.limit === undefined) return false;
+  return (
+    select.order.length === 0 ||
+    (isKeyOrder(select.order, from.source) && primaryOf(access, from) !== undefined)
+  );
 }
 
 export function needsDocument(access: Access, source: Source): boolean {

@@ -48,7 +48,8 @@ export function planMerge(resolver: Resolving, planning: Planning, node: Merge):
   const insert = node.insert && {
     values: {
       ...(node.insert.key && { key: resolver.expression(node.insert.key, insertScope) }),
-      ...(node.insert.value && { value: resolver.expression(node.insert.value, insertScope) }),
+      // Without VALUE the source's row becomes the document.
+      value: resolver.expression(node.insert.value ?? { kind: 'self', at: -1 }, insertScope),
       ...(node.insert.options && { options: resolver.expression(node.insert.options, insertScope) }),
     },
     where: node.insert.where && resolver.expression(node.insert.where, insertScope),

@@ -67,6 +67,7 @@ export function loopJoin(book: CodeBook, input: Pull, right: Pull, join: Join): 
           } else for (const row of kept) matches.push(row);
           await run.breathe();
         }
+        await run.breathe();
         if (join.nestSlot === undefined && matches.length > 0) continue;
         for (const row of emit(left, matches)) {
           const full = batcher.add(row);

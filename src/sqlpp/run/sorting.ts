@@ -5,7 +5,7 @@ import type { Order } from '../plan/operators.ts';
 import { collate } from '../values/collation.ts';
 import type { Value } from '../values/value.ts';
 import type { CodeBook } from './code.ts';
-import { batchRows, type Row } from './row.ts';
+import type { Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 import { sizeOf, sizeOfRow } from './size.ts';
 import type { SortedRow } from './sorting-types.ts';
@@ -92,18 +92,26 @@ export function comparator(rules: readonly TermRules[]): CompareKeys {
   };
 }
 
+/** Rows that are sorted at once: a few milliseconds of work. */
+const chunkRows = 2048;
+/** Up to this many first rows the others are dropped while rows come in. */
+const mostKept = 20_000;
+
 class Sorter {
   readonly #run: Run;
   readonly #compare: (a: SortedRow, b: SortedRow) => number;
   readonly #most: number;
   readonly #spilled: SpilledRuns;
-  #rows: SortedRow[] = [];
+  /** Sorted, in memory. */
+  #runs: SortedRow[][] = [];
+  #chunk: SortedRow[] = [];
+  #kept = 0;
   #bytes = 0;
 
   constructor(run: Run, compare: CompareKeys, most: number) {
     this.#run = run;
     this.#compare = (a, b) => compare(a.keys, b.keys);
-    this.#most = most;
+    this.#most = most <= mostKept ? most : Number.POSITIVE_INFINITY;
     this.#spilled = new SpilledRuns(run, this.#compare);
   }
 
@@ -111,15 +119,23 @@ class Sorter {
     this.#run.outcome.sorted += rows.length;
     let added = 0;
     for (const row of rows) {
-      this.#rows.push(row);
+      this.#chunk.push(row);
       added += rowBytes(row);
     }
+    this.#kept += rows.length;
     this.#hold(added);
-    if (this.#rows.length > 2 * this.#most + batchRows) this.#truncate();
+    if (this.#chunk.length >= chunkRows) this.#closeChunk();
+    if (this.#kept > 2 * this.#most + chunkRows) this.#truncate();
     if (this.#bytes <= this.#run.context.spillBytes) return;
-    await this.#spilled.add(this.#rows.sort(this.#compare));
-    this.#rows = [];
-    this.#hold(-this.#bytes);
+    this.#closeChunk();
+    for (const each of this.#runs) await this.#spilled.add(each);
+    this.#drop();
+  }
+
+  #closeChunk(): void {
+    if (this.#chunk.length === 0) return;
+    this.#runs.push(this.#chunk.sort(this.#compare));
+    this.#chunk = [];
   }
 
   #hold(bytes: number): void {
@@ -129,27 +145,30 @@ class Sorter {
   }
 
   #truncate(): void {
-    this.#rows.sort(this.#compare).length = this.#most;
+    this.#closeChunk();
+    const first = this.#runs.flat().sort(this.#compare).slice(0, this.#most);
+    this.#drop();
     let bytes = 0;
-    for (const row of this.#rows) bytes += rowBytes(row);
-    this.#hold(bytes - this.#bytes);
+    for (const row of first) bytes += rowBytes(row);
+    this.#hold(bytes);
+    this.#runs = [first];
+    this.#kept = first.length;
   }
 
-  async *rows(): AsyncGenerator<Row[]> {
-    this.#rows.sort(this.#compare);
-    if (this.#spilled.isEmpty) {
-      for (let at = 0; at < this.#rows.length; at += batchRows) {
-        yield this.#rows.slice(at, at + batchRows).map(({ row }) => row);
-        await this.#run.breathe();
-      }
-      return;
-    }
-    yield* this.#spilled.merge(this.#rows);
+  #drop(): void {
+    this.#runs = [];
+    this.#chunk = [];
+    this.#kept = 0;
+    this.#hold(-this.#bytes);
+  }
+
+  rows(): AsyncGenerator<Row[]> {
+    this.#closeChunk();
+    return this.#spilled.merge(this.#runs);
   }
 
   async close(): Promise<void> {
-    this.#hold(-this.#bytes);
-    this.#rows = [];
+    this.#drop();
     await this.#spilled.close();
   }
 }

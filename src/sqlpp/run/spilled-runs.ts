@@ -21,10 +21,6 @@ export class SpilledRuns {
     this.#compare = compare;
   }
 
-  get isEmpty(): boolean {
-    return this.#runs.length === 0;
-  }
-
   async add(rows: readonly SortedRow[]): Promise<void> {
     this.#file ??= await this.#run.context.scratch();
     const places: Place[] = [];
@@ -36,18 +32,21 @@ export class SpilledRuns {
     this.#runs.push(places);
   }
 
-  /** All runs and these sorted rows, in order. */
-  async *merge(rest: readonly SortedRow[]): AsyncGenerator<Row[]> {
+  /** All runs and these sorted ones, in order. */
+  async *merge(inMemory: readonly (readonly SortedRow[])[]): AsyncGenerator<Row[]> {
     const heads: RunHead[] = this.#runs.map((places) => new RunHead(this.#file as ScratchFile, places));
-    if (rest.length > 0) heads.push(new RunHead(undefined, [], rest));
+    for (const rows of inMemory) heads.push(new RunHead(undefined, [], rows));
     for (const head of heads) await head.fill();
+    const heap = new HeadHeap(
+      heads.filter((head) => head.current),
+      this.#compare,
+    );
     let out: Row[] = [];
-    for (;;) {
-      const least = this.#least(heads);
-      if (!least) break;
+    for (let least = heap.least; least; least = heap.least) {
       out.push((least.current as SortedRow).row);
       least.advance();
       if (!least.current) await least.fill();
+      heap.moveLeast();
       if (out.length < batchRows) continue;
       yield out;
       out = [];
@@ -56,18 +55,50 @@ export class SpilledRuns {
     if (out.length > 0) yield out;
   }
 
-  #least(heads: readonly RunHead[]): RunHead | undefined {
-    let least: RunHead | undefined;
-    for (const head of heads) {
-      if (!head.current) continue;
-      if (!least || this.#compare(head.current, least.current as SortedRow) < 0) least = head;
-    }
-    return least;
-  }
-
   async close(): Promise<void> {
     await this.#file?.close();
     this.#file = undefined;
+  }
+}
+
+/** Runs by their next rows, the least one first: a binary heap. */
+class HeadHeap {
+  readonly #heads: RunHead[];
+  readonly #compare: (a: SortedRow, b: SortedRow) => number;
+
+  constructor(heads: readonly RunHead[], compare: (a: SortedRow, b: SortedRow) => number) {
+    this.#compare = compare;
+    this.#heads = [...heads].sort((a, b) => compare(a.current as SortedRow, b.current as SortedRow));
+  }
+
+  get least(): RunHead | undefined {
+    return this.#heads[0];
+  }
+
+  /** The least run went on: puts it where it belongs by now, or takes it out at its end. */
+  moveLeast(): void {
+    const heads = this.#heads;
+    const last = heads.length - 1;
+    if (!(heads[0] as RunHead).current) {
+      const moved = heads.pop() as RunHead;
+      if (last === 0) return;
+      heads[0] = moved;
+    }
+    let at = 0;
+    for (;;) {
+      let least = at;
+      for (const child of [2 * at + 1, 2 * at + 2]) {
+        if (child < heads.length && this.#isBefore(child, least)) least = child;
+      }
+      if (least === at) return;
+      [heads[at], heads[least]] = [heads[least] as RunHead, heads[at] as RunHead];
+      at = least;
+    }
+  }
+
+  #isBefore(a: number, b: number): boolean {
+    const [left, right] = [this.#heads[a] as RunHead, this.#heads[b] as RunHead];
+    return this.#compare(left.current as SortedRow, right.current as SortedRow) < 0;
   }
 }
 

@@ -1,6 +1,7 @@
 // Frames: which rows of a partition a row's window function sees.
 import { sqlError } from '../errors/sql-error.ts';
 import type { FrameBound, WindowFrame, WindowSpecification } from '../tree/query.ts';
+import { collate } from '../values/collation.ts';
 import type { Value } from '../values/value.ts';
 import type { Code, CodeBook } from './code.ts';
 import type { Row } from './row.ts';
@@ -145,11 +146,10 @@ function rangePlace(
   if (!isNumber)
     return side === 'start' ? peers.indexOf(peers[at] as number) : peers.lastIndexOf(peers[at] as number);
   const edge = value + distance;
+  // Values of other types stand before or behind all numbers.
   const isIn = (key: Value): boolean => {
-    if (typeof key !== 'number' && typeof key !== 'bigint') return false;
-    const isAbove = Number(key) >= edge;
-    const isBelow = Number(key) <= edge;
-    return (side === 'start') !== isDescending ? isAbove : isBelow;
+    const order = collate(key, edge);
+    return (side === 'start') !== isDescending ? order >= 0 : order <= 0;
   };
   if (side === 'start') {
     const place = keys.findIndex((key) => isIn(key[0]));

@@ -1,0 +1,205 @@
+// Statements over a datastore in memory: what they answer, change and refuse.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { contextOf, prepareOn, query, runPrepared } from '../../../test/support/engine-run.ts';
+import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+
+function aStore(): MemoryDatastore {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  const u = datastore.add('u');
+  for (let at = 0; at < 5; at++)
+    datastore.put(t, `t${at}`, { a: at, b: at % 2, tags: ['x', `y${at}`], n: { m: at * 10 } });
+  for (let at = 0; at < 3; at++) datastore.put(u, `u${at}`, { ref: `t${at}`, v: at });
+  return datastore;
+}
+
+async function answers(statement: string, rows: unknown[], datastore = aStore()): Promise<void> {
+  assert.deepEqual(await query(datastore, statement), rows, statement);
+}
+
+async function refuses(statement: string, code: number, datastore = aStore()): Promise<void> {
+  await assert.rejects(
+    query(datastore, statement),
+    (error: { code?: number }) => error.code === code,
+    statement,
+  );
+}
+
+test('a query names, filters, sorts and limits', async () => {
+  await answers('SELECT 1 AS x, "y"', [{ x: 1, $1: 'y' }]);
+  await answers('SELECT * FROM t USE KEYS "t1"', [{ t: { a: 1, b: 1, tags: ['x', 'y1'], n: { m: 10 } } }]);
+  await answers('SELECT META().id, n.m FROM t WHERE a > 2 ORDER BY a DESC', [
+    { id: 't4', m: 40 },
+    { id: 't3', m: 30 },
+  ]);
+  await answers('SELECT RAW a FROM t ORDER BY a LIMIT 2 OFFSET 1', [1, 2]);
+  await answers('SELECT t.* FROM t LET z = a * 2 WHERE z = 4', [
+    { a: 2, b: 0, tags: ['x', 'y2'], n: { m: 20 } },
+  ]);
+  await answers('SELECT DISTINCT RAW b FROM t ORDER BY b', [0, 1]);
+});
+
+test('groups, aggregates and window functions', async () => {
+  await answers('SELECT b, COUNT(*) AS c, SUM(a) AS s FROM t GROUP BY b HAVING COUNT(*) > 2', [
+    { b: 0, c: 3, s: 6 },
+  ]);
+  await answers('SELECT COUNT(*) AS n, MAX(a) AS m FROM t WHERE a > 100', [{ n: 0, m: null }]);
+  await answers('SELECT a, RANK() OVER (PARTITION BY b ORDER BY a DESC) AS r FROM t WHERE b = 1 ORDER BY a', [
+    { a: 1, r: 2 },
+    { a: 3, r: 1 },
+  ]);
+  await answers(
+    'SELECT RAW SUM(a) OVER (ORDER BY a ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t ORDER BY a',
+    [0, 1, 3, 5, 7],
+  );
+  await refuses('SELECT a, COUNT(*) FROM t GROUP BY b', 4210);
+});
+
+test('joins, nests and unnests', async () => {
+  const pairs = [
+    { a: 0, v: 0 },
+    { a: 1, v: 1 },
+    { a: 2, v: 2 },
+  ];
+  await answers('SELECT t.a, u.v FROM t JOIN u ON u.ref = META(t).id ORDER BY t.a', pairs);
+  await answers('SELECT t.a, u.v FROM u JOIN t ON KEYS u.ref ORDER BY u.v', pairs);
+  await answers('SELECT t.a, u.v FROM t LEFT JOIN u ON u.ref = META(t).id WHERE t.a > 1 ORDER BY t.a', [
+    { a: 2, v: 2 },
+    { a: 3 },
+    { a: 4 },
+  ]);
+  await answers('SELECT t.a, u.v FROM u RIGHT JOIN t ON u.ref = META(t).id WHERE t.a > 1 ORDER BY t.a', [
+    { a: 2, v: 2 },
+    { a: 3 },
+    { a: 4 },
+  ]);
+  await answers('SELECT t.a, us FROM t NEST u us ON us.ref = META(t).id WHERE t.a = 1', [
+    { a: 1, us: [{ ref: 't1', v: 1 }] },
+  ]);
+  await answers('SELECT g FROM t UNNEST t.tags AS g WHERE t.a = 3 ORDER BY g', [{ g: 'x' }, { g: 'y3' }]);
+  await refuses('SELECT b FROM t, u', 3080);
+  await refuses('SELECT 1 FROM t AS x, u AS x', 4020);
+});
+
+test('subqueries, set operations and WITH', async () => {
+  await answers(
+    'SELECT RAW (SELECT RAW u.v FROM u WHERE u.ref = META(t).id)[0] FROM t WHERE a < 2 ORDER BY a',
+    [0, 1],
+  );
+  await answers('SELECT RAW a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.v = t.a) ORDER BY a', [0, 1, 2]);
+  await answers('SELECT RAW a FROM t EXCEPT SELECT RAW v FROM u', [3, 4]);
+  await answers('SELECT RAW a FROM t INTERSECT SELECT RAW v FROM u', [0, 1, 2]);
+  await answers('WITH w AS (SELECT a FROM t WHERE a < 2) SELECT RAW w.a FROM w', [0, 1]);
+  await answers(
+    'WITH RECURSIVE r AS (SELECT 1 AS n UNION SELECT r.n + 1 AS n FROM r WHERE r.n < 3) SELECT RAW r.n FROM r',
+    [1, 2, 3],
+  );
+});
+
+test('changes answer the documents as they are then', async () => {
+  const datastore = aStore();
+  await answers(
+    'INSERT INTO t (KEY, VALUE) VALUES ("k", {"a": 100}) RETURNING META().id, a',
+    [{ id: 'k', a: 100 }],
+    datastore,
+  );
+  await answers(
+    'UPDATE t SET a = a + 1, n = {"q": 5} UNSET b WHERE a >= 100 RETURNING a, n.q',
+    [{ a: 101, q: 5 }],
+    datastore,
+  );
+  await answers('UPDATE t SET x.k = 1 FOR x IN arr END WHERE a = 1 RETURNING arr', [{}], datastore);
+  await answers('DELETE FROM t WHERE a >= 100 RETURNING META().id', [{ id: 'k' }], datastore);
+  await answers(
+    'UPSERT INTO u (KEY k, VALUE v) SELECT META().id AS k, {"c": a} AS v FROM t WHERE a = 1 RETURNING u.c',
+    [{ c: 1 }],
+    datastore,
+  );
+  await answers(
+    'MERGE INTO t USING u ON KEY u.ref WHEN MATCHED THEN UPDATE SET t.u = u.v RETURNING t.u',
+    [{ u: 0 }, { u: 1 }, { u: 2 }],
+    datastore,
+  );
+});
+
+test('a row that fails is noted, and the others go on', async () => {
+  const errors: Error[] = [];
+  const statement = 'INSERT INTO t (KEY, VALUE) VALUES ("t1", {}), ("new", {}) RETURNING RAW META().id';
+  assert.deepEqual(await query(aStore(), statement, { errors }), ['new']);
+  assert.equal(errors.length, 1);
+  assert.match((errors[0] as Error).message, /Duplicate Key: t1/);
+});
+
+test('a MERGE refuses to change a document twice', async () => {
+  const datastore = aStore();
+  await query(datastore, 'UPDATE u SET ref = "t0"');
+  await refuses(
+    'MERGE INTO t USING u ON META(t).id = u.ref WHEN MATCHED THEN UPDATE SET t.u = 1',
+    5320,
+    datastore,
+  );
+});
+
+test('plans use indexes, cover and push limits down', async () => {
+  const datastore = aStore();
+  await query(datastore, 'CREATE INDEX ia ON t(a)');
+  const explain = (statement: string): string => JSON.stringify(prepareOn(datastore, statement).explain);
+  assert.match(
+    explain('SELECT RAW a FROM t WHERE a > 1 ORDER BY a DESC LIMIT 2'),
+    /"covers".*"limit":"2".*"reverse":true/,
+  );
+  assert.match(explain('SELECT b FROM t WHERE a = 1'), /"index":"ia".*"Fetch"/);
+  assert.match(explain('SELECT b FROM t WHERE b = 1'), /#sequentialscan/);
+  assert.deepEqual(prepareOn(datastore, 'SELECT b FROM t WHERE a = 1').indexIds, ['0000000000000001']);
+});
+
+test('without sequential scans a keyspace needs an index', () => {
+  assert.throws(
+    () => prepareOn(aStore(), 'SELECT * FROM t', { sequentialScans: false }),
+    /No index available/,
+  );
+});
+
+test('FLATTEN_KEYS ranges come from one element', async () => {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  datastore.put(t, 'both', { items: [{ k: 1, n: 'a' }] });
+  datastore.put(t, 'apart', {
+    items: [
+      { k: 1, n: 'b' },
+      { k: 2, n: 'a' },
+    ],
+  });
+  const where = 'ANY i IN items SATISFIES i.k = 1 END AND ANY i IN items SATISFIES i.n = "a" END';
+  const statement = `SELECT RAW META().id FROM t WHERE ${where} ORDER BY META().id`;
+  assert.deepEqual(await query(datastore, statement), ['apart', 'both']);
+  const same = 'SELECT RAW META().id FROM t WHERE ANY i IN items SATISFIES i.k = 1 AND i.n = "a" END';
+  assert.deepEqual(await query(datastore, same), ['both']);
+});
+
+test('parameters can name a keyspace when the statement runs', async () => {
+  const datastore = aStore();
+  const prepared = prepareOn(datastore, 'SELECT d.a FROM $1 AS d USE KEYS $2');
+  assert.deepEqual(await runPrepared(datastore, prepared, { positional: ['default:t', 't3'] }), [{ a: 3 }]);
+});
+
+test('a statement ends with its signal, and over its memory quota', async () => {
+  const datastore = aStore();
+  const aborted = AbortSignal.abort(new Error('cancelled'));
+  await assert.rejects(query(datastore, 'SELECT * FROM t', { signal: aborted }), /cancelled/);
+  await assert.rejects(
+    query(datastore, 'SELECT * FROM t ORDER BY b', { memoryQuotaBytes: 100 }),
+    /memory quota/,
+  );
+});
+
+test('leaving the loop early ends the operators below', async () => {
+  const datastore = aStore();
+  const prepared = prepareOn(datastore, 'SELECT t.a FROM t UNNEST ARRAY_RANGE(0, 10000) AS x');
+  const execution = prepared.program.run(prepared, contextOf(datastore));
+  for await (const rows of execution.rows) {
+    assert.equal(rows.length, 256);
+    break;
+  }
+});
