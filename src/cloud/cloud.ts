@@ -5,7 +5,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { SpareRoom } from '#ports/spare-room.ts';
-import { Authenticator } from './access/authenticator.ts';
+import { TokenAuthenticator } from './access/authenticator.ts';
 import { RateLimit } from './access/rate-limit.ts';
 import { timestampHeader } from './access/signature.ts';
 import { findSubject } from './access/subjects.ts';
@@ -25,7 +25,7 @@ import { v2ClusterOperations } from './clusters/v2.routes.ts';
 import { v3ClusterOperations } from './clusters/v3.routes.ts';
 import { databaseUserOperations } from './database-users/database-users.routes.ts';
 import { DatabaseUsersService } from './database-users/database-users.service.ts';
-import { UserDoubts } from './database-users/user-doubts.ts';
+import { UnconfirmedUserChanges } from './database-users/unconfirmed-user-changes.ts';
 import { healthOperations } from './health/health.routes.ts';
 import { createApi } from './http/api.ts';
 import { createCluster } from './lifecycle/create-cluster.ts';
@@ -40,7 +40,7 @@ import { ProjectsService } from './projects/projects.service.ts';
 import type { Provisioner } from './provisioner/provisioner.ts';
 import { statusOperations } from './status/status.routes.ts';
 import { firstFacts } from './store/first-facts.ts';
-import { Moments, type StoreState } from './store/state.ts';
+import { StoreSnapshots, type StoreState } from './store/state.ts';
 import type { Store } from './store/tables.ts';
 
 export interface CloudOptions {
@@ -90,13 +90,13 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const clusters = new ClustersService(options);
   const capacity = new Capacity(options);
   const life = new ClusterLifeService({ ...options, operations, nodes, capacity, wake: () => worker.wake() });
-  const doubts = new UserDoubts(options);
-  const databaseUsers = new DatabaseUsersService({ ...options, doubts });
+  const unconfirmed = new UnconfirmedUserChanges(options);
+  const databaseUsers = new DatabaseUsersService({ ...options, unconfirmed });
   const ready = new ReadyClusters({ nodes, operations });
   const uses = new TokenUses({ ...options, tokens });
   const limit = new RateLimit(options.requestsPerSecond, options.clock);
-  const moments = new Moments(options.state);
-  const authenticator = new Authenticator({ ...options, tokens, uses, limit, moments });
+  const snapshots = new StoreSnapshots(options.state);
+  const authenticator = new TokenAuthenticator({ ...options, tokens, uses, limit, snapshots });
   const api = createApi({
     ...options,
     authenticate: ({ headers, method, url }) =>
@@ -125,7 +125,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   await resumeNodes({ ...options, nodes });
   await worker.start();
   allowlist.start();
-  doubts.start(async (row, username) =>
+  unconfirmed.start(async (row, username) =>
     databaseUsers.settle({ row, client: await nodes.client(row) }, username),
   );
   const origin = `start:${options.home}`;
@@ -146,7 +146,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       patience.cancel();
       await worker.stop();
       await allowlist.stop();
-      await doubts.stop();
+      await unconfirmed.stop();
       await uses.stop();
       await provisioner.close();
       await store.destroy();

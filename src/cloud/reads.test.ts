@@ -68,7 +68,7 @@ test('gives every caller its own answer, and links to itself by no name but its 
   }
 });
 
-test('refuses a token from the moment it runs out, is revoked or loses its project', async (t) => {
+test('refuses a token from the snapshot it runs out, is revoked or loses its project', async (t) => {
   const { project, issue, get, clock, tokens, store } = await aPlace(t);
   await project(uuid(1));
   const { token: short } = await issue({ expiresAt: clock.wallMs() + 1_000 });

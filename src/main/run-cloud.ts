@@ -2,7 +2,7 @@
 import { flushCompileCache } from 'node:module';
 import { totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
-import { Goof } from '#cloud/answers/goof.ts';
+import { ApiError } from '#cloud/answers/api-error.ts';
 import { type Cloud, startCloud } from '#cloud/cloud.ts';
 import { LocalProvisioner, operatorAddressHere } from '#cloud/provisioner/local/local-provisioner.host.ts';
 import { homeOfAll } from '#cloud/provisioner/local/owner.host.ts';
@@ -113,7 +113,7 @@ async function assemble(
 
 /** What the cloud has words for needs no stack. */
 function explain(error: unknown): never {
-  throw error instanceof Goof ? new StartError(error.message, { cause: error }) : error;
+  throw error instanceof ApiError ? new StartError(error.message, { cause: error }) : error;
 }
 
 const credentials = ({ startToken: { token, accessKey, secretKey } }: Cloud) => ({

@@ -27,7 +27,7 @@ export class CloudDescription {
     if (declared === undefined) {
       assert.ok(operation === undefined || anywhere.includes(answer.status), `undeclared status: ${what}`);
       assert.ok(answer.status >= 400, what);
-      this.checkGoof(what, answer);
+      this.checkErrorBody(what, answer);
       return;
     }
     for (const name of Object.keys(declared.headers ?? {}))
@@ -35,10 +35,10 @@ export class CloudDescription {
     const schema = declared.content?.['application/json']?.schema as JsonSchema | undefined;
     if (schema === undefined) assert.equal(answer.body, undefined, what);
     else assert.deepEqual(misfits(answer.body, this.resolved(schema)), [], what);
-    if (answer.status >= 400) this.checkGoof(what, answer);
+    if (answer.status >= 400) this.checkErrorBody(what, answer);
   }
 
-  private checkGoof(what: string, { body }: Answer): void {
+  private checkErrorBody(what: string, { body }: Answer): void {
     assert.deepEqual(Object.keys(body ?? {}).sort(), ['errorType', 'message'], what);
     // Texts of the schema library, which tell nobody what would be right.
     assert.doesNotMatch(body.message, /Invalid (input|option|string)|Too (big|small)|Unrecognized/, what);

@@ -1,9 +1,9 @@
 // From the headers of a request to a caller. A refusal says which part of the credentials failed: whoever has an access key
 // learns nothing from it, and whoever debugs a client everything.
 import type { Clock } from '#ports/clock.ts';
-import { forbidden, Goof } from '../answers/goof.ts';
-import { Kept } from '../store/kept.ts';
-import { Moment, type Moments } from '../store/state.ts';
+import { ApiError, forbidden } from '../answers/api-error.ts';
+import { SnapshotCache } from '../store/snapshot-cache.ts';
+import { StoreSnapshot, type StoreSnapshots } from '../store/state.ts';
 import { Caller, type Role } from './caller.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { isSignature, timestampProblem } from './signature.ts';
@@ -22,11 +22,11 @@ export interface Presented {
 /** Who asks, and the time of the store that this is of. */
 export interface Authenticated {
   readonly caller: Caller;
-  readonly moment: Moment;
+  readonly snapshot: StoreSnapshot;
 }
 
 export interface AuthenticatorOptions {
-  moments: Moments;
+  snapshots: StoreSnapshots;
   tokens: TokenStore;
   uses: TokenUses;
   limit: RateLimit;
@@ -40,9 +40,9 @@ interface Identity extends KnownToken {
 const identitiesMax = 10_000;
 const identityBytes = 2_000;
 
-export class Authenticator {
+export class TokenAuthenticator {
   private readonly options: AuthenticatorOptions;
-  private readonly identities = new Kept<Identity>({
+  private readonly identities = new SnapshotCache<Identity>({
     entriesMax: identitiesMax,
     bytesMax: identitiesMax * identityBytes,
     bytesOf: () => identityBytes,
@@ -57,22 +57,22 @@ export class Authenticator {
    * only for what has to be looked up.
    */
   async authenticate(presented: Presented): Promise<Authenticated> {
-    const { moments, uses, limit } = this.options;
+    const { snapshots, uses, limit } = this.options;
     const credentials = credentialsOf(presented);
-    const present = moments.present();
-    const moment = present instanceof Moment ? present : await present;
+    const present = snapshots.present();
+    const snapshot = present instanceof StoreSnapshot ? present : await present;
     const identity =
-      this.identities.find(moment, credentials.key) ?? (await this.lookUp(moment, credentials));
+      this.identities.find(snapshot, credentials.key) ?? (await this.lookUp(snapshot, credentials));
     this.refuseInvalid(identity, credentials, presented);
     const { row, hasItsProject, caller } = identity;
     uses.note(row);
     if (!hasItsProject) throw forbidden(`the project of this token, ${row.project_id}, is deleted`);
     limit.take(row.id);
-    return { caller, moment };
+    return { caller, snapshot };
   }
 
-  private lookUp(moment: Moment, credentials: Credentials): Promise<Identity> {
-    return this.identities.of(moment, credentials.key, async () => {
+  private lookUp(snapshot: StoreSnapshot, credentials: Credentials): Promise<Identity> {
+    return this.identities.of(snapshot, credentials.key, async () => {
       const { tokens } = this.options;
       const { name, signature } = credentials;
       const known = await (signature === undefined ? tokens.byToken(name) : tokens.byAccessKey(name));
@@ -114,10 +114,10 @@ function credentialsOf({ authorization }: Presented): Credentials {
   return { key: signature === undefined ? hashOf(name) : `access key ${name}`, name, signature };
 }
 
-const unknown = ({ signature }: Credentials): Goof =>
+const unknown = ({ signature }: Credentials): ApiError =>
   unauthorized(`this ${signature === undefined ? 'token' : 'access key'} is unknown, revoked or has expired`);
 
 const forms = 'Bearer <ACCESS_TOKEN>, or Bearer <ACCESS_KEY>:<SIGNATURE> with Couchbase-Timestamp';
 
-const unauthorized = (message: string): Goof =>
-  new Goof('Unauthorized', message, { 'www-authenticate': 'Bearer' });
+const unauthorized = (message: string): ApiError =>
+  new ApiError('Unauthorized', message, { 'www-authenticate': 'Bearer' });

@@ -1,5 +1,5 @@
 // Who calls, and what the role of its token permits.
-import { forbidden } from '../answers/goof.ts';
+import { forbidden } from '../answers/api-error.ts';
 
 export const roles = ['organizationOwner', 'projectOwner', 'projectViewer', 'reader'] as const;
 export type Role = (typeof roles)[number];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import type { Goof } from '../answers/goof.ts';
+import type { ApiError } from '../answers/api-error.ts';
 import { RateLimit } from './rate-limit.ts';
 
 test('lets five seconds’ worth through at once, then as many as refill', () => {
@@ -10,7 +10,7 @@ test('lets five seconds’ worth through at once, then as many as refill', () =>
   for (let i = 0; i < 10; i++) limit.take('a');
   assert.throws(
     () => limit.take('a'),
-    (goof: Goof) => goof.status === 429 && goof.headers['retry-after'] === '1',
+    (apiError: ApiError) => apiError.status === 429 && apiError.headers['retry-after'] === '1',
   );
   limit.take('b');
   clock.advance(500);

@@ -1,6 +1,6 @@
 // How often a token may be used: a bucket of requests that refills by the second. Kept in memory, for each API server.
 import type { Clock } from '#ports/clock.ts';
-import { Goof } from '../answers/goof.ts';
+import { ApiError } from '../answers/api-error.ts';
 
 const bucketsKept = 10_000;
 const burstSeconds = 5;
@@ -23,7 +23,7 @@ export class RateLimit {
     const refilled = Math.min(burst, left + ((now - atMs) / 1000) * this.perSecond);
     if (refilled < 1) {
       const seconds = Math.ceil((1 - refilled) / this.perSecond);
-      throw new Goof(
+      throw new ApiError(
         'TooManyRequests',
         `this token may send ${this.perSecond} requests a second; wait ${seconds} s`,
         {

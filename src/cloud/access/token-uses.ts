@@ -1,4 +1,4 @@
-// When tokens were last used: noted here, and written now and then for all together, since each write ends a moment of the store.
+// When tokens were last used: noted here, and written now and then for all together, since each write ends a snapshot of the store.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { TokenRow } from '../store/tables.ts';

@@ -1,7 +1,7 @@
 // Allowlists: kept here, enforced by every listener of every node. Entries that run out are taken back on time.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import { notFound } from '../answers/goof.ts';
+import { notFound } from '../answers/api-error.ts';
 import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
 import { MergedRuns } from '../merged-runs.ts';
 import { Rounds } from '../rounds.ts';

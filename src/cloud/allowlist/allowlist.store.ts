@@ -2,7 +2,7 @@
 // is to go and they still admit.
 import type { ExpressionBuilder } from 'kysely';
 import type { Clock } from '#ports/clock.ts';
-import { invalid, notFound } from '../answers/goof.ts';
+import { invalid, notFound } from '../answers/api-error.ts';
 import { hold } from '../store/hold.ts';
 import type { AllowlistRow, ClusterRow, Store, Tables } from '../store/tables.ts';
 import { type EntryWish, entriesMax } from './allowlist.contract.ts';

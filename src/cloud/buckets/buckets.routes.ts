@@ -1,6 +1,6 @@
 // Requests about buckets.
 
-import { notFound } from '../answers/goof.ts';
+import { notFound } from '../answers/api-error.ts';
 import type { ReadyClusters } from '../clusters/ready-cluster.ts';
 import type { DatabaseUsersService } from '../database-users/database-users.service.ts';
 import type { BoundOperation } from '../http/operation.ts';

@@ -63,7 +63,7 @@ test('changes none of several buckets when the node says before that it would re
   };
   await assert.rejects(
     updateBuckets(client(node), wishes),
-    /^Goof: memoryQuota: bucket "b": RAM quota cannot be set below current usage\.$/,
+    /^ApiError: memoryQuota: bucket "b": RAM quota cannot be set below current usage\.$/,
   );
   assert.deepEqual(seen, []);
 });

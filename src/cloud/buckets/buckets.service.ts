@@ -1,6 +1,6 @@
 // Buckets live in the node; nothing of them is kept here.
 import type { RestReply } from '#client/rest.adapter.ts';
-import { type Goof, invalid, notFound } from '../answers/goof.ts';
+import { type ApiError, invalid, notFound } from '../answers/api-error.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import { accepted, problemsOf } from '../node-client/refusals.ts';
 import {
@@ -161,7 +161,7 @@ const fieldsOf = ({ memoryQuota, replicas }: Change): { ramQuotaMB?: number; rep
   ...(replicas !== undefined && { replicaNumber: replicas }),
 });
 
-const unknown = (name: string): Goof => notFound(`there is no bucket "${name}"`);
+const unknown = (name: string): ApiError => notFound(`there is no bucket "${name}"`);
 const pathOf = (name: string): string => `/pools/default/buckets/${encodeURIComponent(name)}`;
 
 const itemOf = (bucket: NodeBucket): BucketItem => ({

@@ -1,5 +1,5 @@
 // Requests about clouds: every role reads them, since whoever makes clusters needs their ids.
-import { notFound } from '../answers/goof.ts';
+import { notFound } from '../answers/api-error.ts';
 import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
 import { pageOf } from '../store/page-of.ts';

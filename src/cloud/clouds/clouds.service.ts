@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
+import { invalid } from '../answers/api-error.ts';
 import { oneOf, text } from '../answers/component.ts';
-import { invalid } from '../answers/goof.ts';
 import type { CloudRow, Store } from '../store/tables.ts';
 
 const awsRegions = [

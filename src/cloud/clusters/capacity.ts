@@ -1,5 +1,5 @@
 // The memory of this machine that nodes may have: how much of it a node takes, and that all together stay within it.
-import { invalid } from '../answers/goof.ts';
+import { invalid } from '../answers/api-error.ts';
 import type { Store } from '../store/tables.ts';
 import type { ServerGroup } from './cluster-spec.ts';
 import { scaledMemoryMb } from './instances.ts';

@@ -2,7 +2,7 @@
 // here touches a node.
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
-import { invalid, notFound } from '../answers/goof.ts';
+import { invalid, notFound } from '../answers/api-error.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';
 import { hold } from '../store/hold.ts';
 import type { ClusterRow, Store } from '../store/tables.ts';

@@ -1,5 +1,5 @@
 // What was asked for, in one form for both API versions, and how much of this machine that takes.
-import { invalid } from '../answers/goof.ts';
+import { invalid } from '../answers/api-error.ts';
 
 /** `vpc`: in a customer's cloud. */
 export type Environment = 'vpc' | 'hosted';

@@ -1,7 +1,7 @@
 // Clusters as they were asked for: what of that can be read and changed without touching a node.
 import type { Clock } from '#ports/clock.ts';
 import type { Caller } from '../access/caller.ts';
-import { notFound } from '../answers/goof.ts';
+import { notFound } from '../answers/api-error.ts';
 import type { Page, Sort } from '../answers/paging.ts';
 import { hold } from '../store/hold.ts';
 import { pageOf } from '../store/page-of.ts';

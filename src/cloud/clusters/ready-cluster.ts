@@ -1,5 +1,5 @@
 // What is in a cluster can be asked for once it is ready; before, the refusal says what is in the way.
-import { type Goof, invalid } from '../answers/goof.ts';
+import { type ApiError, invalid } from '../answers/api-error.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';
 import type { ClusterRow } from '../store/tables.ts';
@@ -27,7 +27,7 @@ export class ReadyClusters {
     return { row, client: await this.options.nodes.client(row) };
   }
 
-  private async notReady(row: ClusterRow): Promise<Goof> {
+  private async notReady(row: ClusterRow): Promise<ApiError> {
     const operation = await this.options.operations.latestOf(row.id);
     const reason = operation?.last_error == null ? '' : `; last error: ${operation.last_error}`;
     return invalid(

@@ -1,5 +1,5 @@
 // Requests about clusters of both kinds; those that are made here are hosted.
-import { invalid } from '../answers/goof.ts';
+import { invalid } from '../answers/api-error.ts';
 import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
 import type { ClusterRow } from '../store/tables.ts';

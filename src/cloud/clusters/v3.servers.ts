@@ -1,5 +1,5 @@
 // Groups of servers in v3's words: as they are asked for, as they are shown, and what of them can change.
-import { invalid } from '../answers/goof.ts';
+import { invalid } from '../answers/api-error.ts';
 import { refuseUnoffered, type ServerGroup } from './cluster-spec.ts';
 import { awsInstances, azureInstances, gcpInstances } from './instances.ts';
 import type { V3Server } from './v3.contract.ts';

@@ -10,7 +10,7 @@ import type { ReadyCluster } from '../clusters/ready-cluster.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
 import { DatabaseUsersService, usersMax } from './database-users.service.ts';
-import { UserDoubts } from './user-doubts.ts';
+import { UnconfirmedUserChanges } from './unconfirmed-user-changes.ts';
 
 const minuteMs = 60_000;
 const wish = { username: 'u', password: 'p', access: [] };
@@ -40,9 +40,9 @@ async function world(t: TestContext) {
   const node = new FakeNode();
   const cluster = { row, client: node } as unknown as ReadyCluster;
   const clock = new ManualClock();
-  const doubts = new UserDoubts({ store, home: row.home, clock, log: silentLog });
-  const server = () => new DatabaseUsersService({ store, doubts, clock, random: realRandom });
-  return { store, node, cluster, clock, doubts, server };
+  const unconfirmed = new UnconfirmedUserChanges({ store, home: row.home, clock, log: silentLog });
+  const server = () => new DatabaseUsersService({ store, unconfirmed, clock, random: realRandom });
+  return { store, node, cluster, clock, unconfirmed, server };
 }
 
 test('makes a user once, also when two servers are asked at the same time', async (t) => {
@@ -123,7 +123,7 @@ test('ends with the same access at the node and in the list, in whatever order t
 });
 
 test('has a node that stood still know in the end what the store says, whatever it hears late', async (t) => {
-  const { store, node, cluster, clock, doubts, server } = await world(t);
+  const { store, node, cluster, clock, unconfirmed, server } = await world(t);
   const users = server();
   const reader = [{ bucketName: 'b', bucketAccess: ['data_reader' as const] }];
   const writer = [{ bucketName: 'b', bucketAccess: ['data_writer' as const] }];
@@ -136,8 +136,8 @@ test('has a node that stood still know in the end what the store says, whatever 
     users.delete(cluster, 'deleted'),
   ]);
   assert.deepEqual([...new Set(answers.map(({ status }) => status))], ['rejected']);
-  doubts.start((_row, username) => users.settle(cluster, username));
-  t.after(() => doubts.stop());
+  unconfirmed.start((_row, username) => users.settle(cluster, username));
+  t.after(() => unconfirmed.stop());
   const pass = async (ms: number): Promise<void> => {
     for (let past = 0; past < ms; past += 1_000) {
       clock.advance(1_000);

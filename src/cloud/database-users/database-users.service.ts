@@ -5,12 +5,12 @@ import type { RestFields, RestReply } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
 import { InTurn } from '#ports/in-turn.ts';
 import type { Random } from '#ports/random.ts';
-import { invalid, notFound } from '../answers/goof.ts';
+import { invalid, notFound } from '../answers/api-error.ts';
 import type { ReadyCluster } from '../clusters/ready-cluster.ts';
 import { accepted } from '../node-client/refusals.ts';
 import type { DatabaseUserRow, Store } from '../store/tables.ts';
 import type { Access, UserItem } from './database-users.contract.ts';
-import type { UserDoubts } from './user-doubts.ts';
+import type { UnconfirmedUserChanges } from './unconfirmed-user-changes.ts';
 
 const names = { name: 'username', roles: 'buckets', _: 'username' };
 const all = '*';
@@ -34,7 +34,7 @@ export interface UserChange {
 
 export interface DatabaseUsersOptions {
   store: Store;
-  doubts: Pick<UserDoubts, 'note'>;
+  unconfirmed: Pick<UnconfirmedUserChanges, 'note'>;
   clock: Clock;
   random: Random;
 }
@@ -193,7 +193,7 @@ export class DatabaseUsersService {
     try {
       return await client.request(method, pathOf(username), fields);
     } catch (error) {
-      await this.options.doubts.note(row.id, username);
+      await this.options.unconfirmed.note(row.id, username);
       throw error;
     }
   }

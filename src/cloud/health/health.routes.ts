@@ -1,6 +1,6 @@
 // Requests about health and certificates.
 
-import { notFound } from '../answers/goof.ts';
+import { notFound } from '../answers/api-error.ts';
 import { type ClusterNodes, endpointOf } from '../clusters/cluster-nodes.ts';
 import { type Phase, v2Status, v3Status } from '../clusters/phase.ts';
 import type { BoundOperation } from '../http/operation.ts';

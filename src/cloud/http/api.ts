@@ -1,5 +1,5 @@
 // The HTTP side of the cloud: one pipeline for all operations. Credentials first, then what the path names and whether the caller
-// may, then the query and the body; whatever is refused is a goof.
+// may, then the query and the body; whatever is refused is an ApiError.
 import { hostname } from 'node:os';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
@@ -13,11 +13,11 @@ import { isKnown, Strangers } from '#ports/strangers.ts';
 import type { Authenticated } from '../access/authenticator.ts';
 import type { Caller } from '../access/caller.ts';
 import type { Subject, SubjectKind } from '../access/subjects.ts';
-import { Goof, invalid, notFound } from '../answers/goof.ts';
+import { ApiError, invalid, notFound } from '../answers/api-error.ts';
 import { inSpareRoom } from '../store/in-spare-room.ts';
+import { AnswerCache, type Question } from './answer-cache.ts';
 import { jsonType, takeJsonOnly } from './json-body.ts';
-import { KeptAnswers, type Question } from './kept-answers.ts';
-import { needHost, Refusals, refuseExpectations } from './malformed.ts';
+import { MalformedRequests, needHost, refuseExpectations } from './malformed.ts';
 import type { BoundOperation, Operation, Reply, Request } from './operation.ts';
 import { needNamedProject, needRole, needSubject } from './permission.ts';
 import { problemsOf } from './problems.ts';
@@ -35,7 +35,7 @@ const strangers = new Strangers(() => ({ perSource: 512, total: restMax / 2 }));
 
 export interface ApiOptions {
   operations: readonly BoundOperation[];
-  /** Throws a goof when the request bears no valid credentials. */
+  /** Throws an ApiError when the request bears no valid credentials. */
   authenticate(request: FastifyRequest): Promise<Authenticated>;
   /** What an id in a path names. */
   find(kind: SubjectKind, id: string): Promise<Subject | undefined>;
@@ -49,7 +49,7 @@ export interface ApiOptions {
 
 export function createApi(options: ApiOptions): FastifyInstance {
   const patienceMs = options.requestTimeoutMs ?? requestTimeoutMs;
-  const refusals = new Refusals();
+  const refusals = new MalformedRequests();
   const app = Fastify({
     bodyLimit: bodyLimitBytes,
     requestTimeout: patienceMs,
@@ -73,11 +73,11 @@ export function createApi(options: ApiOptions): FastifyInstance {
     done();
   });
   takeJsonOnly(app);
-  app.setErrorHandler((error, _request, reply) => refuse(reply, goofOf(error as Error, options.log)));
+  app.setErrorHandler((error, _request, reply) => refuse(reply, apiErrorOf(error as Error, options.log)));
   app.setNotFoundHandler((request, reply) => refuse(reply, unrouted(request, options.operations)));
   app.decorateRequest('by', null);
   app.decorateRequest('subject', undefined);
-  const kept = new KeptAnswers();
+  const kept = new AnswerCache();
   for (const bound of options.operations) addRoute(app, bound, { ...options, kept });
   addDescription(
     app,
@@ -102,7 +102,7 @@ function addDescription(app: FastifyInstance, operations: readonly Operation[]):
 function addRoute(
   app: FastifyInstance,
   { operation, handle }: BoundOperation,
-  { authenticate, find, kept, spareRoom, publicUrl }: ApiOptions & { kept: KeptAnswers },
+  { authenticate, find, kept, spareRoom, publicUrl }: ApiOptions & { kept: AnswerCache },
 ): void {
   const answer = (request: FastifyRequest): Promise<Reply> => {
     const act = async (): Promise<Reply> => handle(readRequest(operation, request, publicUrl));
@@ -186,7 +186,7 @@ function urlOf({ url, protocol, host, raw }: FastifyRequest, publicUrl: string |
   return new URL(target, `${protocol}://${isOwn ? host : reached}`);
 }
 
-function malformedId(operation: Operation, id: string): Goof {
+function malformedId(operation: Operation, id: string): ApiError {
   if (operation.malformedId === 422) return invalid(`id: "${id}" is not a uuid`);
   return notFound(`there is no such resource: "${id}" is not a uuid`);
 }
@@ -198,10 +198,10 @@ function parse(schema: z.ZodType, value: unknown, kind: string): unknown {
   throw invalid(problemsOf(parsed.error.issues, value, kind));
 }
 
-function goofOf(error: Error & { code?: string; statusCode?: number }, log: Log): Goof {
-  if (error instanceof Goof) return error;
+function apiErrorOf(error: Error & { code?: string; statusCode?: number }, log: Log): ApiError {
+  if (error instanceof ApiError) return error;
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new Goof('PayloadTooLarge', `a body holds at most ${bodyLimitBytes} bytes`, {
+    return new ApiError('PayloadTooLarge', `a body holds at most ${bodyLimitBytes} bytes`, {
       connection: 'close',
     });
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
@@ -209,13 +209,13 @@ function goofOf(error: Error & { code?: string; statusCode?: number }, log: Log)
   if (error.statusCode !== undefined && error.statusCode < 500) return invalid(`body: ${error.message}`);
   // What is wrong with the disk is for the caller to know: a change may work again later, or elsewhere.
   if (error instanceof UnwritableError)
-    return new Goof('InternalServerError', `nothing was changed: ${error.message}`);
+    return new ApiError('InternalServerError', `nothing was changed: ${error.message}`);
   log.error('request.failed', { reason: error.message, stack: error.stack });
-  return new Goof('InternalServerError', 'the request failed; the log of the cloud says why');
+  return new ApiError('InternalServerError', 'the request failed; the log of the cloud says why');
 }
 
-const refuse = (reply: FastifyReply, goof: Goof): FastifyReply =>
-  sendJson(reply.code(goof.status).headers(goof.headers), JSON.stringify(goof.body));
+const refuse = (reply: FastifyReply, apiError: ApiError): FastifyReply =>
+  sendJson(reply.code(apiError.status).headers(apiError.headers), JSON.stringify(apiError.body));
 
 /** Past the framework, which would add a charset; as a text, since bytes would be written apart from the headers. */
 const sendJson = (reply: FastifyReply, text: string): FastifyReply =>
@@ -224,16 +224,18 @@ const sendJson = (reply: FastifyReply, text: string): FastifyReply =>
 const asItIs = (text: string): string => text;
 
 /** A path that exists for other methods is 405 with those; any other 404. */
-function unrouted(request: FastifyRequest, operations: readonly BoundOperation[]): Goof {
+function unrouted(request: FastifyRequest, operations: readonly BoundOperation[]): ApiError {
   const path = request.url.split('?')[0] as string;
   const methods = operations
     .filter(({ operation }) => matches(operation.path, path))
     .map(({ operation }) => operation.method);
   if (methods.length === 0) return nowhere(path);
-  return new Goof('MethodNotAllowed', `${path} takes ${methods.join(', ')}`, { allow: methods.join(', ') });
+  return new ApiError('MethodNotAllowed', `${path} takes ${methods.join(', ')}`, {
+    allow: methods.join(', '),
+  });
 }
 
-const nowhere = (path: string): Goof =>
+const nowhere = (path: string): ApiError =>
   notFound(`there is no ${path.split('?')[0]}; see /docs/api for what there is`);
 
 function matches(pattern: string, path: string): boolean {

@@ -1,7 +1,7 @@
 // Bodies: JSON in UTF-8 and nothing else. Clients that name a content type on every request send none with a DELETE: an empty
 // body is no body.
 import type { FastifyInstance } from 'fastify';
-import { invalid } from '../answers/goof.ts';
+import { invalid } from '../answers/api-error.ts';
 
 /** Without a charset: a published client compares it whole. */
 export const jsonType = 'application/json';

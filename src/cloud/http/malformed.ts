@@ -2,22 +2,22 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { repeatsHost } from '#contract/host-header.ts';
-import { Goof } from '../answers/goof.ts';
+import { ApiError } from '../answers/api-error.ts';
 import { jsonType } from './json-body.ts';
 
-const goofsByCode: Readonly<Record<string, Goof>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: new Goof('RequestTimeout', 'the request took too long to arrive'),
-  HPE_HEADER_OVERFLOW: new Goof('HeadersTooLarge', 'the headers of a request hold at most 16 KiB'),
+const errorsByCode: Readonly<Record<string, ApiError>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: new ApiError('RequestTimeout', 'the request took too long to arrive'),
+  HPE_HEADER_OVERFLOW: new ApiError('HeadersTooLarge', 'the headers of a request hold at most 16 KiB'),
 };
-const malformed = new Goof('BadRequest', 'this is not an HTTP request');
-const expectations = new Goof('ExpectationFailed', 'expect: must be 100-continue, or be left out');
+const malformed = new ApiError('BadRequest', 'this is not an HTTP request');
+const expectations = new ApiError('ExpectationFailed', 'expect: must be 100-continue, or be left out');
 
 /** Throws what HTTP/1.1 itself asks of a request. */
 export function needHost({ headers, httpVersion, rawHeaders }: IncomingMessage): void {
   if (repeatsHost(rawHeaders))
-    throw new Goof('BadRequest', 'host: is given more than once', { connection: 'close' });
+    throw new ApiError('BadRequest', 'host: is given more than once', { connection: 'close' });
   if (headers.host === undefined && httpVersion === '1.1')
-    throw new Goof('BadRequest', 'host: is missing: HTTP/1.1 asks for it', { connection: 'close' });
+    throw new ApiError('BadRequest', 'host: is missing: HTTP/1.1 asks for it', { connection: 'close' });
 }
 
 export function refuseExpectations(server: Server): void {
@@ -28,7 +28,7 @@ export function refuseExpectations(server: Server): void {
 }
 
 /** Answers what came before on the same connection are sent first. */
-export class Refusals {
+export class MalformedRequests {
   private readonly latest = new WeakMap<Socket, ServerResponse>();
   private readonly refused = new WeakSet<Socket>();
 
@@ -44,22 +44,22 @@ export class Refusals {
     // Whatever still arrives is malformed again.
     if (this.refused.has(socket)) return;
     this.refused.add(socket);
-    const goof = goofsByCode[error.code ?? ''] ?? malformed;
+    const apiError = errorsByCode[error.code ?? ''] ?? malformed;
     const before = this.latest.get(socket);
-    if (before === undefined || before.writableFinished || !before.req.complete) end(socket, goof);
-    else before.once('close', () => end(socket, goof));
+    if (before === undefined || before.writableFinished || !before.req.complete) end(socket, apiError);
+    else before.once('close', () => end(socket, apiError));
   };
 }
 
-function end(socket: Socket, goof: Goof): void {
+function end(socket: Socket, apiError: ApiError): void {
   if (!socket.writable) return;
-  const body = bodyOf(goof);
+  const body = bodyOf(apiError);
   const headers = Object.entries(headersOf(body)).map(([name, value]) => `${name}: ${value}`);
-  const head = [`HTTP/1.1 ${goof.status} ${goof.errorType}`, ...headers];
+  const head = [`HTTP/1.1 ${apiError.status} ${apiError.errorType}`, ...headers];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-const bodyOf = (goof: Goof): string => JSON.stringify(goof.body);
+const bodyOf = (apiError: ApiError): string => JSON.stringify(apiError.body);
 const headersOf = (body: string) => ({
   'content-type': jsonType,
   'content-length': Buffer.byteLength(body),

@@ -1,7 +1,7 @@
 // The API description, from the operations: OpenAPI 3.1 with the published names of the schemas.
 import { z } from 'zod';
 import type { ApiDocument, ApiOperation, ApiResponse } from '#contract/api-document.ts';
-import { goofSchema } from '../answers/goof.contract.ts';
+import { apiErrorSchema } from '../answers/api-error.contract.ts';
 import { type Operation, type ReplySpec, refusalsOf, rolesFor } from './operation.ts';
 
 type Json = Record<string, unknown>;
@@ -132,7 +132,7 @@ function componentsOf(operations: readonly Operation[]): Record<string, Json> {
     for (const [name, definition] of Object.entries($defs)) components[name] ??= named(definition);
     if (typeof whole['id'] === 'string') components[whole['id']] ??= named(whole);
   };
-  collect(goofSchema, 'output');
+  collect(apiErrorSchema, 'output');
   for (const { body, replies } of operations) {
     if (body !== undefined) collect(body, 'input');
     for (const { body: reply } of Object.values(replies)) if (reply !== undefined) collect(reply, 'output');

@@ -3,7 +3,7 @@
 
 import type { Caller } from '../access/caller.ts';
 import { projectOf, type Subject } from '../access/subjects.ts';
-import { forbidden, notFound } from '../answers/goof.ts';
+import { forbidden, notFound } from '../answers/api-error.ts';
 import { needOf, type Operation, rolesFor } from './operation.ts';
 
 /** Throws unless the role of the caller is one that may, wherever. */

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
+import { invalid, notFound } from '../answers/api-error.ts';
 import { text } from '../answers/component.ts';
-import { invalid, notFound } from '../answers/goof.ts';
 import type { Store, Tables } from '../store/tables.ts';
 
 export const newMember = z.strictObject({

@@ -1,6 +1,6 @@
 // What a node refuses becomes a refusal of the cloud, in the words of the cloud's own fields.
 import { type RestReply, refusedFields } from '#client/rest.adapter.ts';
-import { Goof, invalid } from '../answers/goof.ts';
+import { ApiError, invalid } from '../answers/api-error.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -19,7 +19,7 @@ export const problemsOf = ({ body }: RestReply): Record<string, string> =>
   Object.fromEntries(Object.entries(refusedFields(body)).filter(([, text]) => !text.startsWith('Warning:')));
 
 /** The node is not there, or says nothing. */
-export class SilentNode extends Goof {
+export class SilentNode extends ApiError {
   constructor(reason: string) {
     super('ValidationError', `the cluster’s node does not answer: ${reason}`);
   }

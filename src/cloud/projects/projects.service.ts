@@ -2,7 +2,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { Caller } from '../access/caller.ts';
-import { invalid, notFound } from '../answers/goof.ts';
+import { invalid, notFound } from '../answers/api-error.ts';
 import type { Page, Sort } from '../answers/paging.ts';
 import { hold } from '../store/hold.ts';
 import { pageOf } from '../store/page-of.ts';

@@ -1,4 +1,4 @@
-// Whether anything in the store has changed: what was found out in a moment holds until there is another one.
+// Whether anything in the store has changed: what was found out in a snapshot holds until there is another one.
 import type { Store } from './tables.ts';
 
 export interface StoreState {
@@ -25,7 +25,7 @@ export interface StoreSeals {
 }
 
 /** The time from one change of the store to the next. */
-export class Moment {
+export class StoreSnapshot {
   private readonly state: string;
 
   constructor(state: string) {
@@ -37,22 +37,22 @@ export class Moment {
   }
 }
 
-export class Moments {
+export class StoreSnapshots {
   private readonly state: StoreState;
-  private newest = new Moment('');
+  private newest = new StoreSnapshot('');
 
   constructor(state: StoreState) {
     this.state = state;
   }
 
   /** The one that lasts, or begins, after the call. */
-  present(): Moment | Promise<Moment> {
+  present(): StoreSnapshot | Promise<StoreSnapshot> {
     const state = this.state.read();
     return typeof state === 'string' ? this.at(state) : state.then((later) => this.at(later));
   }
 
-  private at(state: string): Moment {
-    if (!this.newest.is(state)) this.newest = new Moment(state);
+  private at(state: string): StoreSnapshot {
+    if (!this.newest.is(state)) this.newest = new StoreSnapshot(state);
     return this.newest;
   }
 }

@@ -13,7 +13,7 @@ export interface Tables {
   nodes: NodeRow;
   operations: OperationRow;
   database_users: DatabaseUserRow;
-  user_doubts: UserDoubtRow;
+  user_doubts: UnconfirmedUserChangeRow;
   allowlist: AllowlistRow;
 }
 
@@ -114,7 +114,7 @@ export interface DatabaseUserRow {
 }
 
 /** A node was told something of a user and did not answer: it may have heard it, or hear it yet. */
-export interface UserDoubtRow {
+export interface UnconfirmedUserChangeRow {
   cluster_id: string;
   username: string;
   /** When the node was first told again what is so; null: not yet. */

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { isProjectRole, roles } from '#cloud/access/caller.ts';
 import { findSubject } from '#cloud/access/subjects.ts';
 import { TokenStore } from '#cloud/access/tokens.store.ts';
-import { Goof } from '#cloud/answers/goof.ts';
+import { ApiError } from '#cloud/answers/api-error.ts';
 import { CloudsService, newCloud } from '#cloud/clouds/clouds.service.ts';
 import { MembersService, newMember } from '#cloud/members/members.service.ts';
 import { realClock } from '#ports/clock.ts';
@@ -237,7 +237,7 @@ export async function runOperatorCommand(args: readonly string[]): Promise<strin
     const { value, lines } = await found.run(at, options as OptionValues<OptionSpecs>, names);
     return options.json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join('');
   } catch (error) {
-    if (error instanceof Goof) throw new StartError(error.message, { cause: error });
+    if (error instanceof ApiError) throw new StartError(error.message, { cause: error });
     throw error;
   } finally {
     await at.store.destroy();

@@ -3,12 +3,12 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { Rounds } from '../rounds.ts';
-import type { ClusterRow, Store, UserDoubtRow } from '../store/tables.ts';
+import type { ClusterRow, Store, UnconfirmedUserChangeRow } from '../store/tables.ts';
 
 const lookMs = 2_000;
 const againMs = 30_000;
 
-export interface UserDoubtsOptions {
+export interface UnconfirmedUserChangesOptions {
   store: Store;
   home: string;
   clock: Clock;
@@ -18,11 +18,11 @@ export interface UserDoubtsOptions {
 /** Makes the node know of a user what the store says; throws while it does not answer. */
 export type Settle = (cluster: ClusterRow, username: string) => Promise<void>;
 
-export class UserDoubts {
-  private readonly options: UserDoubtsOptions;
+export class UnconfirmedUserChanges {
+  private readonly options: UnconfirmedUserChangesOptions;
   private readonly rounds: Rounds;
 
-  constructor(options: UserDoubtsOptions) {
+  constructor(options: UnconfirmedUserChangesOptions) {
     this.options = options;
     const { clock, log } = options;
     const onError = ({ message }: Error) => log.error('users.unreadable', { reason: message });
@@ -61,7 +61,7 @@ export class UserDoubts {
     await Promise.all(due.map((doubt) => this.settleOne(doubt, settle)));
   }
 
-  private async settleOne(doubt: UserDoubtRow, settle: Settle): Promise<void> {
+  private async settleOne(doubt: UnconfirmedUserChangeRow, settle: Settle): Promise<void> {
     const { store, clock, log } = this.options;
     const { cluster_id, username, told_at } = doubt;
     const cluster = await store

@@ -1,21 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Kept } from './kept.ts';
-import { Moments } from './state.ts';
+import { SnapshotCache } from './snapshot-cache.ts';
+import { StoreSnapshots } from './state.ts';
 
 const entryBytes = 201;
 const aKept = (change: object = {}) =>
-  new Kept<string>({ entriesMax: 100, bytesMax: 1_000_000, bytesOf: ({ length }) => length, ...change });
+  new SnapshotCache<string>({
+    entriesMax: 100,
+    bytesMax: 1_000_000,
+    bytesOf: ({ length }) => length,
+    ...change,
+  });
 
 function aStore() {
   const store = { state: 'a' };
-  const moments = new Moments({ read: () => store.state });
-  return { store, now: async () => moments.present() };
+  const snapshots = new StoreSnapshots({ read: () => store.state });
+  return { store, now: async () => snapshots.present() };
 }
 
 const say = (text: string) => async () => text;
 
-test('finds a value out once in a moment, and anew in the next', async () => {
+test('finds a value out once in a snapshot, and anew in the next', async () => {
   const kept = aKept();
   const { store, now } = aStore();
   assert.equal(await kept.of(await now(), 'k', say('first')), 'first');
@@ -30,7 +35,7 @@ test('finds a value out once in a moment, and anew in the next', async () => {
   assert.equal(kept.find(await now(), 'k'), 'second');
 });
 
-test('keeps what was found out too late to the moment in which it was asked', async () => {
+test('keeps what was found out too late to the snapshot in which it was asked', async () => {
   const kept = aKept();
   const { store, now } = aStore();
   const late = Promise.withResolvers<string>();
@@ -45,11 +50,11 @@ test('keeps what was found out too late to the moment in which it was asked', as
 test('finds out once for all who ask meanwhile, and keeps no failure', async () => {
   const kept = aKept();
   const { now } = aStore();
-  const moment = await now();
+  const snapshot = await now();
   const result = Promise.withResolvers<string>();
   let asked = 0;
   const all = [1, 2, 3].map(() =>
-    kept.of(moment, 'k', () => {
+    kept.of(snapshot, 'k', () => {
       asked++;
       return result.promise;
     }),
@@ -57,21 +62,21 @@ test('finds out once for all who ask meanwhile, and keeps no failure', async () 
   result.reject(new Error('not now'));
   for (const one of all) await assert.rejects(one, /not now/);
   assert.equal(asked, 1);
-  assert.equal(await kept.of(moment, 'k', say('now')), 'now');
+  assert.equal(await kept.of(snapshot, 'k', say('now')), 'now');
 });
 
 test('holds so many entries and bytes, the newest, and nothing that is too large', async () => {
   const { now } = aStore();
-  const moment = await now();
+  const snapshot = await now();
   const few = aKept({ entriesMax: 3 });
   const small = aKept({ bytesMax: 20 * entryBytes });
   for (const kept of [few, small])
-    for (let i = 0; i < 30; i++) await kept.of(moment, String.fromCharCode(65 + i), say(''));
-  const held = (kept: Kept<string>) =>
-    Array.from({ length: 30 }, (_, i) => kept.find(moment, String.fromCharCode(65 + i)) !== undefined);
+    for (let i = 0; i < 30; i++) await kept.of(snapshot, String.fromCharCode(65 + i), say(''));
+  const held = (kept: SnapshotCache<string>) =>
+    Array.from({ length: 30 }, (_, i) => kept.find(snapshot, String.fromCharCode(65 + i)) !== undefined);
   assert.deepEqual(held(few), [...Array(27).fill(false), ...Array(3).fill(true)]);
   assert.deepEqual(held(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
-  await small.of(moment, 'large', say('x'.repeat(2 * entryBytes)));
-  assert.equal(small.find(moment, 'large'), undefined);
+  await small.of(snapshot, 'large', say('x'.repeat(2 * entryBytes)));
+  assert.equal(small.find(snapshot, 'large'), undefined);
   assert.deepEqual(held(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
 });

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { silentLog } from '#ports/log.ts';
 import { Caller } from '../access/caller.ts';
-import { invalid } from '../answers/goof.ts';
-import { Moments } from '../store/state.ts';
+import { invalid } from '../answers/api-error.ts';
+import { StoreSnapshots } from '../store/state.ts';
 import { createApi } from './api.ts';
 import { bind, defineOperation } from './operation.ts';
 
@@ -13,7 +13,7 @@ const common = { method: 'GET', doc: 'Counts.', access: 'token', replies } as co
 
 function anApi() {
   const world = { state: 'a', asked: 0, fails: false };
-  const moments = new Moments({ read: () => world.state });
+  const snapshots = new StoreSnapshots({ read: () => world.state });
   const caller = new Caller({ tokenId: 't', role: 'reader', projectId: null });
   const answer = async () => {
     if (world.fails) throw invalid('not now');
@@ -25,14 +25,14 @@ function anApi() {
       bind(defineOperation({ ...common, id: 'fresh', path: '/fresh' }), answer),
     ],
     find: () => Promise.resolve(undefined),
-    authenticate: async () => ({ caller, moment: await moments.present() }),
+    authenticate: async () => ({ caller, snapshot: await snapshots.present() }),
     log: silentLog,
   });
   const get = async (url: string) => (await api.inject({ url })).json();
   return { world, api, get };
 }
 
-test('answers from the store once for each moment of it, and all else each time', async () => {
+test('answers from the store once for each snapshot of it, and all else each time', async () => {
   const { world, get } = anApi();
   assert.deepEqual([await get('/fresh'), await get('/fresh')], [1, 2]);
   assert.deepEqual([await get('/kept'), await get('/kept')], [3, 3]);

@@ -1,7 +1,7 @@
 // Every refusal of the API: a status, a kind and a sentence that says what would be right.
 
 /** The kinds, each with its status. */
-const goofs = {
+const statusByType = {
   BadRequest: 400,
   Unauthorized: 401,
   AccessForbidden: 403,
@@ -16,29 +16,29 @@ const goofs = {
   InternalServerError: 500,
 } as const;
 
-export type GoofType = keyof typeof goofs;
+export type ErrorType = keyof typeof statusByType;
 
 /** Thrown by services and handlers; the body is `{errorType, message}`. */
-export class Goof extends Error {
-  override readonly name = 'Goof';
-  readonly errorType: GoofType;
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly errorType: ErrorType;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(errorType: GoofType, message: string, headers: Record<string, string> = {}) {
+  constructor(errorType: ErrorType, message: string, headers: Record<string, string> = {}) {
     super(message);
     this.errorType = errorType;
     this.headers = headers;
   }
 
   get status(): number {
-    return goofs[this.errorType];
+    return statusByType[this.errorType];
   }
 
-  get body(): { errorType: GoofType; message: string } {
+  get body(): { errorType: ErrorType; message: string } {
     return { errorType: this.errorType, message: this.message };
   }
 }
 
-export const invalid = (message: string): Goof => new Goof('ValidationError', message);
-export const notFound = (message: string): Goof => new Goof('NotFound', message);
-export const forbidden = (message: string): Goof => new Goof('AccessForbidden', message);
+export const invalid = (message: string): ApiError => new ApiError('ValidationError', message);
+export const notFound = (message: string): ApiError => new ApiError('NotFound', message);
+export const forbidden = (message: string): ApiError => new ApiError('AccessForbidden', message);
