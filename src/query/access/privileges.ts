@@ -97,7 +97,8 @@ export function checkPrivileges(callers: Callers, privileges: readonly Privilege
   for (const privilege of privileges) {
     if (isHeld(callers, privilege)) continue;
     const { keyspace } = privilege;
-    const rule = rules[privilege.action];
+    const rule =
+      keyspace?.namespace === 'system' ? ruleOfCatalog(keyspace.collection) : rules[privilege.action];
     const target = keyspace === undefined ? '' : targetText(keyspace);
     throw sqlError(
       13014,
@@ -115,11 +116,13 @@ export function isHeld(callers: Callers, { action, keyspace }: Privilege): boole
 function mayReadCatalog(callers: Callers, collection: string, action: Privilege['action']): boolean {
   const isReading = action === 'select' || action === 'catalog';
   if (isReading && openKeyspaces.has(collection)) return callers.length > 0;
-  const rule = securityKeyspaces.has(collection)
-    ? { ...rules.grant, operation: 'read' }
-    : { ...rules.catalog, operation: 'read' };
-  return permits(callers, permissionOf(rule, undefined));
+  return permits(callers, permissionOf(ruleOfCatalog(collection), undefined));
 }
+
+const ruleOfCatalog = (collection: string): Rule =>
+  securityKeyspaces.has(collection)
+    ? { ...rules.grant, operation: 'read', what: () => 'queries accessing user information' }
+    : rules.catalog;
 
 const permits = (callers: Callers, permission: Permission): boolean =>
   callers.some((caller) => caller.permits(permission));
