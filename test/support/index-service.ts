@@ -7,6 +7,7 @@ import type { IndexReport, WantedIndex } from '#index/index.contract.ts';
 import { IndexService } from '#index/service/index-service.ts';
 import { IndexProgress } from '#index/shared/index-progress.ts';
 import { IndexFolder, IndexFolderReaders } from '#index/store/index-folder.adapter.ts';
+import type { IndexStore } from '#index/store/index-store.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -20,10 +21,13 @@ export class TestIndexes implements AsyncDisposable {
   readers = new IndexFolderReaders(this.folder);
   private wanted: readonly WantedIndex[] = [];
   private readonly port: number;
+  private readonly around: (store: IndexStore) => IndexStore;
   service: IndexService;
 
-  constructor(port: number) {
+  /** `around`: a store with faults. */
+  constructor(port: number, around: (store: IndexStore) => IndexStore = (store) => store) {
     this.port = port;
+    this.around = around;
     this.service = this.made();
   }
 
@@ -93,7 +97,7 @@ export class TestIndexes implements AsyncDisposable {
     return new IndexService({
       address: addressOf(this.port),
       account: adminAccount,
-      store: new IndexFolder(this.folder, silentLog),
+      store: this.around(new IndexFolder(this.folder, silentLog)),
       compile: compileSimply,
       clock: realClock,
       random: realRandom,

@@ -16,6 +16,8 @@ export interface IndexHostOptions {
   readonly log: Log;
 }
 
+/** Keys of a build are short-lived objects by the thousand: a small space for the young ones is collected all the time. */
+const resourceLimits = { maxYoungGenerationSizeMb: 16 };
 const restartMs = { first: 100, most: 10_000 } as const;
 const reportMs = 2_000;
 const stopMs = 10_000;
@@ -100,6 +102,7 @@ export class IndexHost implements IndexDoor {
     const worker = startWorker(new URL('./index-thread', import.meta.url), import.meta.url, {
       name: 'index service',
       workerData,
+      resourceLimits,
     });
     worker.on('message', (message: IndexThreadMessage) => this.receive(message));
     worker.on('error', (error) => this.options.log.error('index.thread_failed', { reason: error.stack }));

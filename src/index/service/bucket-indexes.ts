@@ -8,7 +8,7 @@ import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import type { CompiledDefinition } from '../entries/compiled-definition.ts';
 import { FollowedIndex } from '../follow/followed-index.ts';
 import { IndexGroup } from '../follow/index-group.ts';
-import type { IndexReport } from '../index.contract.ts';
+import type { IndexReport, IndexState } from '../index.contract.ts';
 import { type IndexProgress, noScans } from '../shared/index-progress.ts';
 import type { FileIdentity, IndexStore } from '../store/index-store.ts';
 import { fingerprintOf } from './fingerprint.ts';
@@ -80,13 +80,17 @@ export class BucketIndexes {
     return this.wanted.map((definition) => this.reportOf(definition));
   }
 
+  private stateOf(id: string, index: FollowedIndex | undefined): IndexState {
+    if (index === undefined) return this.failures.has(id) ? 'offline' : 'building';
+    return index.isBuilt && !this.damaged.has(id) ? 'online' : 'building';
+  }
+
   private reportOf({ id }: IndexDefinition): IndexReport {
     const index = this.members.get(id);
     const failure = this.failures.get(id) ?? this.groupOf(index)?.problem ?? undefined;
     return {
       id,
-      state:
-        failure !== undefined && index === undefined ? 'offline' : index?.isBuilt ? 'online' : 'building',
+      state: this.stateOf(id, index),
       progress: Math.floor(100 * (index?.built ?? 0)),
       ...messageOf(failure, index?.leftOut ?? 0),
       documentsTaken: index?.changes ?? 0,

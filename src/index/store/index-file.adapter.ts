@@ -226,7 +226,8 @@ export class SqliteIndexFile implements IndexFile {
     if (waiting.length === 0) return;
     // Begun without a lock: the stage is no table of the file.
     if (!this.db.isTransaction) this.db.exec('begin');
-    this.statement(insertStage(waiting.length / 2)).run(...waiting);
+    const insert = waiting.length === 2 * stageRows ? insertFullStage : insertStage(waiting.length / 2);
+    this.statement(insert).run(...waiting);
     this.waiting = [];
   }
 
@@ -250,6 +251,8 @@ export class SqliteIndexFile implements IndexFile {
     return statement;
   }
 }
+
+const insertFullStage = insertStage(stageRows);
 
 /** Arrays have up to thousands of keys, most documents one. */
 const fewKeys = 8;

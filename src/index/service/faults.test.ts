@@ -1,0 +1,105 @@
+// Files that refuse: a full disk, damage that shows while the service runs. And documents that go by themselves.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { StoreRequest } from '#client/bucket-client.ts';
+import { startService } from '../../../test/support/data-service.ts';
+import { TestIndexes } from '../../../test/support/index-service.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import { aDefinition } from '../../../test/support/simple-index-language.ts';
+import { bucketClient } from '../../../test/support/wire-clients.ts';
+import type { IndexFile, IndexStore } from '../store/index-store.ts';
+
+const orders = 8;
+const diskFull = 13;
+const corrupt = 11;
+
+/** Files whose commits throw while there is a fault. */
+class Faults {
+  errcode: number | null = null;
+  thrown = 0;
+
+  around(store: IndexStore): IndexStore {
+    return {
+      open: (identity) => this.aroundFile(store.open(identity)),
+      remove: (bucketUuid, indexId) => store.remove(bucketUuid, indexId),
+      list: () => store.list(),
+    };
+  }
+
+  private aroundFile(file: IndexFile): IndexFile {
+    const commit = file.commit.bind(file);
+    file.commit = (documents, positions) => {
+      if (this.errcode === null) return commit(documents, positions);
+      this.thrown++;
+      const { errcode } = this;
+      if (errcode === corrupt) this.errcode = null;
+      throw Object.assign(new Error(`fault ${errcode}`), { errcode });
+    };
+    return file;
+  }
+}
+
+const writing = (key: string, n: number, expiry = 0): StoreRequest => ({
+  ...{ kind: 'set', key, value: Buffer.from(JSON.stringify({ n })), cas: 0n, expiry },
+});
+
+test('on a full disk an index says so, and has everything once there is space', async () => {
+  await using service = await startService();
+  const faults = new Faults();
+  await using indexes = new TestIndexes(service.port, (store) => faults.around(store));
+  const client = await bucketClient(service.port);
+  const byN = aDefinition(['`n`']);
+  await indexes.want(byN);
+  await indexes.online(byN);
+  faults.errcode = diskFull;
+  await client.storeMany(orders, [writing('a', 1)]);
+  await eventually(() => assert.match(indexes.reportOf(byN)?.message ?? '', /fault 13/));
+  await client.storeMany(
+    orders,
+    Array.from({ length: 500 }, (_, n) => writing(`d${n}`, n)),
+  );
+  // Other work goes on, and what was written is not lost.
+  assert.equal(indexes.reportOf(byN)?.state, 'online');
+  faults.errcode = null;
+  await indexes.caughtUp(client, byN);
+  assert.equal(indexes.reportOf(byN)?.rows, 501);
+  assert.equal(indexes.reportOf(byN)?.message, undefined);
+  client.close();
+});
+
+test('a file that turns out to be damaged is built anew', async () => {
+  await using service = await startService();
+  const faults = new Faults();
+  await using indexes = new TestIndexes(service.port, (store) => faults.around(store));
+  const client = await bucketClient(service.port);
+  const byN = aDefinition(['`n`']);
+  await client.storeMany(
+    orders,
+    Array.from({ length: 300 }, (_, n) => writing(`d${n}`, n)),
+  );
+  await indexes.want(byN);
+  await indexes.online(byN);
+  faults.errcode = corrupt;
+  await client.storeMany(orders, [writing('last', 1)]);
+  await eventually(() => assert.equal(indexes.reportOf(byN)?.generation, 2));
+  await indexes.caughtUp(client, byN);
+  assert.deepEqual([faults.thrown, indexes.reportOf(byN)?.rows], [1, 301]);
+  client.close();
+});
+
+test('documents that expire leave the index', async () => {
+  await using service = await startService();
+  await using indexes = new TestIndexes(service.port);
+  const client = await bucketClient(service.port);
+  const byN = aDefinition(['`n`']);
+  await indexes.want(byN);
+  await client.storeMany(orders, [writing('stays', 1), writing('goes', 2, 1)]);
+  await indexes.online(byN);
+  await eventually(() => assert.equal(indexes.reportOf(byN)?.rows, 2));
+  await eventually(async () => {
+    // Reading an expired document makes its deletion.
+    await client.getMany(orders, ['goes']);
+    assert.equal(indexes.reportOf(byN)?.rows, 1);
+  });
+  client.close();
+});
