@@ -51,7 +51,7 @@ const storageModes: Record<Edition, readonly string[]> = {
 };
 const intervalMax = 2 ** 31 - 1;
 
-/** Waits for the index service. */
+/** Kept and read back; `storageMode` shows as the type of indexes, which are all kept in files. */
 export class IndexSettings {
   readonly #store: SettingsStore;
   readonly #edition: Edition;

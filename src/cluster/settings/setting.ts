@@ -6,7 +6,7 @@ export const lacking = {
   views: 'views',
   replicas: 'more than one node',
   replication: 'replication between clusters',
-  index: 'the index service',
+  index: 'tuning of the index service',
   search: 'the search service',
   analytics: 'the analytics service',
   eventing: 'the eventing service',
