@@ -1,6 +1,5 @@
-// What a call lacks in memory, how the disk is asked for it, and what it said: that is at hand while a frame that waited
-// for it runs again, since memory may have had no room for it, or let it go before its turn came. It answers reads only;
-// what memory itself knows comes first.
+// Documents that a call did not find in memory: requests the read from disk and holds what was read while the waiting frame runs
+// again, since memory may have had no room for it or have evicted it by then. Only reads use it; memory's own version has priority.
 import { Status } from '#wire/status.ts';
 import { type CutItem, isDeleted, isExpired } from '../data/cut.ts';
 import {
@@ -13,7 +12,7 @@ import {
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { Lacking } from './background-fetches.ts';
 
-/** Brings what is lacking back into memory, or reads it past memory; null where nothing is on disk only. */
+/** Loads a document into memory, or reads it without loading it; null in buckets without a disk. */
 export interface DiskReads {
   add(lacking: Lacking, done: WhenFetched): void;
   read(lacking: Lacking, done: WhenFetched): void;
@@ -22,7 +21,7 @@ export interface DiskReads {
 export class AwayDocuments {
   private readonly vbuckets: Vbuckets;
   private readonly reads: DiskReads | null;
-  /** What the last call lacked. */
+  /** The read that the last call requested. */
   private lacking: Lacking = { vb: 0, key: Buffer.alloc(0), seqno: 0 };
   private lent: FetchedDocument | null = null;
 
@@ -31,7 +30,7 @@ export class AwayDocuments {
     this.reads = reads;
   }
 
-  /** Notes that the key, looked up just now, or its value is not in memory. */
+  /** Records that the key, looked up just now, or its value is not in memory. */
   lack(key: Buffer, keyStart: number, keyEnd: number): Status {
     const { items, place } = this.vbuckets;
     const seqno = place.address === 0 ? 0 : items.seqno(place.address);
@@ -39,7 +38,7 @@ export class AwayDocuments {
     return notResident;
   }
 
-  /** Asks for what the last call lacked. */
+  /** Starts the read that the last call requested, loading the document into memory. */
   bringBack(done: WhenFetched): void {
     this.reads?.add(this.lacking, done);
   }
@@ -59,7 +58,7 @@ export class AwayDocuments {
     this.lent = fetched;
   }
 
-  /** Shows the document that was lacking just now, of which memory has nothing; `notResident` unless it is lent. */
+  /** Shows the requested document, of which memory holds nothing; `notResident` unless it was provided. */
   show(view: ItemView): Status {
     const lent = this.lentNow();
     if (lent === null) return notResident;
@@ -68,7 +67,7 @@ export class AwayDocuments {
     return Status.success;
   }
 
-  /** Shows the item at `place` of which the value was lacking just now. */
+  /** Shows the item at `place`, whose value was requested. */
   showWithValue(view: ItemView): Status {
     const item = this.lentVersion();
     if (item === null) return notResident;
@@ -77,7 +76,7 @@ export class AwayDocuments {
     return Status.success;
   }
 
-  /** Whether the version that was lacking just now is lent. */
+  /** Whether the requested version was provided. */
   hasVersion(): boolean {
     return this.lentVersion() !== null;
   }

@@ -1,5 +1,5 @@
-// Reads from disk what clients ask for and memory does not hold: per file one batch at a time, of what has gathered
-// meanwhile; one read for all who wait for a key. What was read is told to them, whether or not memory has room for it.
+// Reads documents from disk for clients: per file one batch at a time, of the requests that arrived meanwhile; one read for all
+// that wait for a key. Every waiting call gets the document, whether or not memory has room for it.
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import { type CutItem, CutReader } from '../data/cut.ts';
@@ -7,15 +7,15 @@ import { type DiskEngine, type Fetched, fileOf } from '../data/disk-engine.ts';
 import type { FetchedDocument, WhenFetched } from '../data/documents.ts';
 import type { Timings } from './timings.ts';
 
-/** Keys that are waited for; more are told to come back later. */
+/** Keys being fetched; further requests fail with a temporary failure. */
 const fetchLimit = 16_384;
 const batchLimit = 1024;
 
-/** What a call lacks. */
+/** One document to read. */
 export interface Lacking {
   vb: number;
   key: Buffer;
-  /** Of the version of which memory lacks the value only; 0 where it lacks the item. */
+  /** Seqno of the version whose value is on disk only; 0 when the whole item is. */
   seqno: number;
 }
 
@@ -26,17 +26,17 @@ export interface BackgroundFetchesOptions {
   clock: Clock;
   timings: Timings;
   tick: () => void;
-  /** Takes an item in; false when there is no memory for it. */
+  /** Stores an item in memory; false when there is no room for it. */
   take: (lacking: Lacking, item: CutItem) => boolean;
-  /** The disk has no such key. */
+  /** Called when the disk has no such key. */
   noteAbsent: (row: number, key: Buffer) => void;
-  /** The disk has something else than what was written. */
+  /** Called when a row fails its check. */
   noteDamaged: (row: number) => void;
 }
 
 interface Waiting extends Lacking {
   sinceMs: number;
-  /** Somebody wants it back in memory. */
+  /** At least one waiting call needs it in memory. */
   enters: boolean;
   done: WhenFetched[];
 }
@@ -53,7 +53,7 @@ export class BackgroundFetches {
   private readonly options: BackgroundFetchesOptions;
   private readonly files: FileQueue[];
   private count = 0;
-  /** Raised when all who wait are sent away: answers that come later are for nobody. */
+  /** Raised when all waiting calls are failed: later results of the disk are ignored. */
   private life = 0;
 
   constructor(options: BackgroundFetchesOptions) {
@@ -61,7 +61,7 @@ export class BackgroundFetches {
     this.files = Array.from({ length: options.fileCount }, emptyQueue);
   }
 
-  /** Brings the item back into memory. */
+  /** Reads the item and loads it into memory. */
   add(lacking: Lacking, done: WhenFetched): void {
     const waiting = this.waitFor(lacking);
     if (!waiting) {
@@ -72,19 +72,19 @@ export class BackgroundFetches {
     waiting.done.push(done);
   }
 
-  /** Reads the item past memory. */
+  /** Reads the item without loading it into memory. */
   read(lacking: Lacking, done: WhenFetched): void {
     const waiting = this.waitFor(lacking);
     if (waiting) waiting.done.push(done);
     else done(Status.temporaryFailure);
   }
 
-  /** Null when too many keys are waited for. */
+  /** Null when too many keys are being fetched. */
   private waitFor(lacking: Lacking): Waiting | null {
     const file = this.files[fileOf(lacking.vb, this.files.length)] as FileQueue;
     const name = nameOf(lacking);
     const reading = file.reading.get(name);
-    // A read of an older version may have passed the row before the newer one came.
+    // A read of an older version may have read the row before the newer version was written.
     if (reading?.seqno === lacking.seqno) return reading;
     const present = file.waiting.get(name);
     if (present) return Object.assign(present, { seqno: lacking.seqno });
@@ -96,7 +96,7 @@ export class BackgroundFetches {
     return waiting;
   }
 
-  /** Sends all who wait away. */
+  /** Fails all waiting calls. */
   clear(): void {
     this.life++;
     const all = this.files.flatMap((file) => [...file.waiting.values(), ...file.reading.values()]);
@@ -140,7 +140,7 @@ export class BackgroundFetches {
     }
   }
 
-  /** Items come in the order of the batch; what is left out is not there. */
+  /** Items come in the order of the batch; keys that are left out do not exist. */
   private deliver(batch: readonly Waiting[], { batch: cuts, failed }: Fetched): void {
     const lost = new Set(failed);
     let next = 0;
@@ -164,7 +164,7 @@ export class BackgroundFetches {
   private passOver(waiting: Waiting, isLost: boolean): void {
     if (!isLost) this.options.noteAbsent(waiting.vb, waiting.key);
     else this.options.noteDamaged(waiting.vb);
-    // Clients repeat what fails for the moment only: this would fail again.
+    // Not a temporary failure, since a retry would fail again.
     tellAll(waiting, isLost ? Status.internalError : fetchedOf(waiting, null, false));
   }
 }

@@ -1,5 +1,4 @@
-// What goes on in a bucket that nobody waits for: what dropped collections left behind is freed, expired documents are
-// removed, files are compacted.
+// Background tasks of a bucket: freeing documents of dropped collections, expiring documents, compacting files.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { EvictionPolicy } from '../admin.ts';
@@ -23,9 +22,9 @@ export interface BackgroundWorkOptions {
   expiryPagerSeconds: number | undefined;
   clock: Clock;
   log: Log;
-  /** Reads the clock for what is done next. */
+  /** Reads the clock before a slice of work. */
   tick: () => void;
-  /** Whether what is changed will come to disk. */
+  /** Whether changes will be persisted. */
   isPersistent: () => boolean;
   isServed: () => boolean;
   onDirty: (row: number) => void;
@@ -38,7 +37,7 @@ export class BackgroundWork {
 
   constructor(options: BackgroundWorkOptions) {
     const { policy, storage } = options;
-    // Only then whole documents are on disk alone.
+    // Only under this policy are whole documents on disk only.
     const departed = policy === 'fullEviction' ? storage : undefined;
     this.compaction = compactionOf(options);
     this.sweep = sweepOf(options, departed);
@@ -49,18 +48,18 @@ export class BackgroundWork {
     this.expiryPager.start();
   }
 
-  /** Compaction goes on until it is stopped. */
+  /** Pauses all but compaction, which runs until it is stopped. */
   pause(): void {
     this.expiryPager.stop();
     this.sweep.stop();
   }
 
-  /** Frees what there is of these collections. */
+  /** Frees the documents of these collections. */
   free(gone: readonly number[]): void {
     if (gone.length > 0) this.sweep.begin(gone);
   }
 
-  /** How often documents that nobody asks for are looked through for expired ones. */
+  /** Sets the interval of the expiry pager. */
   expireEvery(seconds: number): void {
     this.expiryPager.every(seconds);
   }

@@ -27,19 +27,19 @@ export class BucketKeys {
     this.options = options;
   }
 
-  /** The sorted keys of live documents, now or once the disk has been asked. */
+  /** Lists the sorted keys of live documents, at once or after reading the disk. */
   list(wish: KeyWish, done: WhenListed): void {
     listKeys(this.options.vbuckets, this.options.readRows, wish, done);
   }
 
-  /** The key of some live document of a collection, now or later. */
+  /** Finds the key of some live document of a collection, at once or after reading the disk. */
   findRandom(collectionId: number, done: WhenFound): void {
     const { collections } = this.options;
     if ((collections.itemCounts().get(collectionId) ?? 0) === 0) done(Status.keyNotFound);
     else findRandomKey(this.options, collectionId, done);
   }
 
-  /** Lets a document's value, or all of it, leave memory as the bucket's policy has it. */
+  /** Evicts a document's value, or all of it, as the bucket's policy says. */
   evict(vb: number, key: Buffer): Status {
     return evictKey(this.options.vbuckets, this.options.residency, vb, key);
   }

@@ -21,7 +21,7 @@ export interface BucketStats {
   collectionItems: Record<string, number>;
 }
 
-/** Until the keys are read there are at least as many items as the files say. */
+/** Before all keys are loaded, the files' own count is the lower limit. */
 export function countsOf(
   rows: VbucketRows,
   collections: Collections,
@@ -69,7 +69,7 @@ function memoryOf(
   };
 }
 
-/** Asked of every bucket for every report: the array's own `reduce` takes five times as long. */
+/** Called for every bucket at every report: the array's own `reduce` takes five times as long. */
 function sum(column: Uint32Array | Float64Array): number {
   let total = 0;
   for (let i = 0; i < column.length; i++) total += column[i] as number;

@@ -1,5 +1,5 @@
-// One bucket's life: start (warm-up), changes of its rules and collections, flush, stop. Its documents are answered
-// by `documents`; connections and their counters are not its business.
+// One bucket's life cycle: start (warm-up), changes of its rules and collections, flush, stop. `documents` serves its documents;
+// connections and their counters are elsewhere.
 import { assert } from '#base/assert.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -41,15 +41,15 @@ export interface BucketOptions {
   rules: BucketRules;
   /** Without it `valueOnly` where there is a disk, else `noEviction`. */
   evictionPolicy?: EvictionPolicy;
-  /** Of its share of the disk, where buckets compete. */
+  /** Priority of the bucket's commits on a disk shared by buckets. */
   priority?: 'low' | 'high';
   expiryPagerSeconds?: number;
-  /** The collections at start; without it the default collection alone. */
+  /** The collections at start; without it only the default collection. */
   manifest?: Manifest;
   /** Native buckets only. */
   storage?: Storage;
   vbucketCount?: number;
-  /** Shared by all buckets of a thread; the host sets it before it hands over input. */
+  /** Shared by all buckets of a thread; the host sets it before it passes input on. */
   now: Now;
   clock: Clock;
   random: Random;
@@ -64,7 +64,7 @@ export class Bucket {
   readonly keys: BucketKeys;
   state: 'warmup' | 'ready' | 'failed' = 'warmup';
   damaged: DamagedFile[] = [];
-  /** Why the bucket takes no writes, when it does not. */
+  /** Why the bucket refuses writes; null when it accepts them. */
   writeFailure: string | null = null;
   private failedCommits = 0;
   private readonly filesWithDamagedRows = new Set<number>();
@@ -85,7 +85,7 @@ export class Bucket {
   private files: BucketFiles | null;
   private isOpen = false;
   private isServing = false;
-  /** What the files tell of an unclean stop is written to them: they may be closed as clean ones. */
+  /** Recovery from an unclean stop is written to the files: they may be closed as clean. */
   private isSettled = false;
   private isDiskLost = false;
   private readable: number[] = [];
@@ -131,7 +131,7 @@ export class Bucket {
     this.takeManifest(options.manifest ?? defaultManifest);
   }
 
-  /** Reads the keys of what is stored and begins to serve. Ends early, without serving, when the bucket is stopped. */
+  /** Loads the stored keys and begins to serve. Returns early, without serving, when the bucket is stopped. */
   start(): Promise<void> {
     const started = this.begin();
     this.starting = started.catch(() => {});
@@ -142,12 +142,12 @@ export class Bucket {
     return this.background.compaction;
   }
 
-  /** How far the start is; null without a disk. */
+  /** Progress of the warm-up; null without a disk. */
   get warmUpReport(): WarmUpReport | null {
     return this.warmUp?.report() ?? null;
   }
 
-  /** Writes everything and closes the files; the bucket answers nothing any more. */
+  /** Writes everything and closes the files; the bucket answers no calls afterwards. */
   async stop(): Promise<void> {
     await this.halt();
     await this.flusher?.drain();
@@ -156,7 +156,7 @@ export class Bucket {
       await this.options.storage?.disk.close(this.files.bucketUuid, this.isSettled);
   }
 
-  /** Stops without saving and deletes the files. */
+  /** Stops without writing, and deletes the files. */
   async destroy(): Promise<void> {
     await this.halt();
     this.abandonWaiters();
@@ -164,7 +164,7 @@ export class Bucket {
     if (this.files) await this.options.storage?.disk.destroy(this.files);
   }
 
-  /** Forgets every document, in memory and on disk. */
+  /** Removes every document, in memory and on disk. */
   async flush(incarnation: number): Promise<void> {
     await this.halt();
     this.abandonWaiters();
@@ -177,28 +177,28 @@ export class Bucket {
     this.serve();
   }
 
-  /** New rules hold from the next operation on. */
+  /** Changes rules from the next operation on. */
   setRules(rules: Partial<BucketRules>): void {
     Object.assign(this.rules, rules);
     this.keeper.press();
   }
 
-  /** Only for a bucket without a disk; another one has to be started anew. */
+  /** Changes the policy of a bucket without a disk; any other bucket must be restarted for it. */
   setEvictionPolicy(policy: EvictionPolicy): void {
     assert(this.options.type !== 'native', 'the policy of a bucket on disk is fixed');
     this.keeper.follow(policy);
   }
 
-  /** How often documents that nobody asks for are looked through for expired ones. */
+  /** Sets the interval of the expiry pager. */
   expireEvery(seconds: number): void {
     this.background.expireEvery(seconds);
   }
 
-  /** Items of collections that are gone are freed in the background. */
+  /** Changes the collections; documents of dropped ones are freed in the background. */
   applyManifest(manifest: Manifest): void {
     const gone = this.takeManifest(manifest);
     if (this.isServing) this.tellManifest();
-    // While keys are read, what is still to come of them is met when all is there.
+    // During warm-up, documents of dropped collections are freed once all keys are loaded.
     if (this.state === 'warmup') for (const id of gone) this.warmUp?.gone.add(id);
     else this.background.free(gone);
   }
@@ -249,7 +249,7 @@ export class Bucket {
     warmUp?.readValues();
   }
 
-  /** Nothing goes on from then on but what others wait for. */
+  /** Ends all work except commits and reads under way, for which it waits. */
   private async halt(): Promise<void> {
     this.refuseAll();
     await this.warmUp?.stop();
@@ -272,7 +272,7 @@ export class Bucket {
     return Array.from({ length: this.vbuckets.rows.count }, (_, row) => row);
   }
 
-  /** New files mend what was wrong with the old ones. */
+  /** Replaces the files by new ones, which also repairs damage. */
   private async resetFiles(incarnation: number): Promise<void> {
     if (!this.files) return;
     await this.options.storage?.disk.reset(this.files.bucketUuid, incarnation);
@@ -381,7 +381,7 @@ export class Bucket {
     });
   }
 
-  /** Reported once a file: whoever reads on finds more of them. */
+  /** Reported once a file: further reads would find more damaged rows in it. */
   private noteDamagedRow({ bucketUuid }: BucketFiles, file: number): void {
     if (this.filesWithDamagedRows.has(file)) return;
     this.filesWithDamagedRows.add(file);
@@ -418,7 +418,7 @@ export class Bucket {
     return new ChangeFeed({ vbuckets, durableWrites, clock, backfill });
   }
 
-  /** Writers are told to come back; what was acknowledged is kept in memory until there is space. */
+  /** Refuses writes with a temporary failure until there is space; acknowledged changes stay in memory. */
   private noteFull(reason: string | null): void {
     if (this.isDiskLost) return;
     if (reason !== null) this.failedCommits++;
@@ -426,7 +426,7 @@ export class Bucket {
     this.documents.writeRefusal = reason === null ? Status.success : Status.temporaryFailure;
   }
 
-  /** What was acknowledged stays readable; nothing more is promised. */
+  /** Refuses writes: acknowledged changes stay readable, but nothing more is persisted. */
   private loseDisk(reason: string): void {
     if (!this.isDiskLost) this.writeFailure = reason;
     this.failedCommits++;
@@ -436,7 +436,7 @@ export class Bucket {
     this.waits.abandon();
   }
 
-  /** Caches keep no history. */
+  /** Records the manifest's changes as system events. Caches keep no history. */
   private tellManifest(): void {
     if (this.options.type !== 'cache') this.events.tell(this.readable, manifestState(this.manifest));
   }

@@ -1,5 +1,5 @@
-// A bucket's changes in the order of their seqnos, for streams: the latest from memory, older ones from disk, or from
-// memory too where there is no disk. Writers only note which key got a seqno; all else happens when a stream reads.
+// A bucket's changes in the order of their seqnos, for streams: recent ones from memory, older ones from disk, or from
+// memory where there is no disk. A write only records which key got a seqno; the rest happens when a stream reads.
 
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
@@ -31,11 +31,11 @@ export class ChangeFeed implements ChangeSource {
   constructor(options: ChangeFeedOptions) {
     this.options = options;
     this.vbuckets = options.vbuckets;
-    // Once the input at hand is worked off: what came together shares a snapshot, and nobody waits for a timer.
+    // Runs after the current input is processed: its changes share a snapshot, and no timer delays them.
     this.vbuckets.recent.onChange = () => options.clock.soon(() => this.tell());
   }
 
-  /** Bytes that remembering takes. */
+  /** Bytes used to remember recent changes. */
   get bytes(): number {
     return this.vbuckets.recent.bytes;
   }
@@ -82,7 +82,7 @@ export class ChangeFeed implements ChangeSource {
     this.vbuckets.recent.unfollow(vb);
   }
 
-  /** Durable writes were settled, or rows written: who waited for that goes on. */
+  /** Notifies followers that durable writes were resolved or rows persisted. */
   settled(vb: number): void {
     this.vbuckets.recent.touch(vb);
   }
@@ -94,7 +94,7 @@ export class ChangeFeed implements ChangeSource {
   wholeEnd(vb: number, afterSeqno: number): number {
     const visible = this.visibleSeqno(vb);
     if (visible === this.highSeqno(vb)) return visible;
-    // An open write may have replaced a version that a snapshot ending here would need.
+    // A pending write may have replaced a version that a snapshot ending here would need.
     for (let seqno = afterSeqno + 1; seqno <= visible; seqno++) {
       if (this.addressOf(vb, seqno) === 0) return seqno - 1;
     }
@@ -136,7 +136,7 @@ export class ChangeFeed implements ChangeSource {
     return slot < 0 ? 0 : index.address(row, slot);
   }
 
-  /** A page of all that memory holds of a vbucket, in one stretch. */
+  /** A page of what memory holds of a vbucket, built without yielding. */
   private walk(row: number, afterSeqno: number): BackfillPage {
     const addresses = this.addressesAfter(row, afterSeqno);
     const seqnos = Float64Array.from(addresses.keys()).sort();

@@ -9,16 +9,16 @@ import type { Sweeper } from '../vbucket/sweeper.ts';
 /** A few milliseconds of work: clients are served in between. */
 const slots = 4000;
 const pauseMs = 1;
-/** Time for the disk to take what a sweep has left for it. */
+/** Time for the flusher to write tombstones that a sweep has made. */
 const againMs = 100;
-/** Keys taken from a file at once, and the pause after them, which leaves most of the disk to clients. */
+/** Keys read from a file at once, and the pause after them, which leaves most of the disk to clients. */
 const sweptKeysLimit = 2000;
 const diskPauseMs = 40;
 
 export interface CollectionSweepOptions {
   sweeper: Sweeper;
   clock: Clock;
-  /** Reads the clock for what is done next. */
+  /** Reads the clock before a slice of work. */
   tick: () => void;
   /** Null where every document is in memory. */
   disk: { fileCount: number; keys: (file: number, order: CollectionKeysOrder) => Promise<Want[]> } | null;
@@ -27,16 +27,16 @@ export interface CollectionSweepOptions {
 export class CollectionSweep {
   private readonly options: CollectionSweepOptions;
   private timer: Timer | null = null;
-  /** Dropped collections of which the disk may have documents that memory has not. */
+  /** Dropped collections that may have documents on disk only. */
   private readonly onDisk = new Set<number>();
-  /** Rises when something begins anew or ends: what comes from the disk for an earlier one is not wanted. */
+  /** Raised at each start and stop: results of reads for an earlier run are ignored. */
   private run = 0;
 
   constructor(options: CollectionSweepOptions) {
     this.options = options;
   }
 
-  /** Starts over: these collections have gone, or some of which only memory has documents. */
+  /** Starts over for these dropped collections; without ids, for documents in memory only. */
   begin(gone: readonly number[]): void {
     for (const id of gone) this.onDisk.add(id);
     this.run++;
@@ -58,7 +58,7 @@ export class CollectionSweep {
     else if (this.options.disk && this.onDisk.size > 0) void this.sweepDisk(this.run);
   }
 
-  /** A disk that cannot be read is swept at the next start. What this leaves in memory is swept at the end. */
+  /** A file that cannot be read is swept at the next start. Tombstones left in memory are swept at the end. */
   private async sweepDisk(run: number): Promise<void> {
     const { disk } = this.options;
     for (const id of this.onDisk) {
@@ -79,7 +79,7 @@ export class CollectionSweep {
       tick();
       const isDone = wants.every((want) => sweeper.buryStored(want.vb, want.key));
       if (isDone && wants.length < sweptKeysLimit) return;
-      // Without memory for a tombstone the same keys come again.
+      // When memory had no room for a tombstone, the same keys are read again.
       if (isDone) after = wants.at(-1) as Want;
       await new Promise<void>((resolve) => this.later(diskPauseMs, resolve));
       if (run !== this.run) return;

@@ -1,5 +1,5 @@
-// Compaction of one bucket: its files one after the other, so that no more than one copy takes extra disk, and then
-// memory, which forgets the tombstones that the files no longer hold.
+// Compaction of one bucket: one file at a time, so that only one copy takes extra disk, and then memory, which drops the
+// tombstones that the files no longer hold.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { CompactionReport, CompactOrder } from '../admin.ts';
@@ -12,12 +12,12 @@ import {
 import { oldTombstones, purgeTombstones } from '../vbucket/tombstone-purge.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 
-/** Vbuckets whose tombstones are looked through in one synchronous stretch. */
+/** Vbuckets whose tombstones are scanned before clients are served again. */
 const vbucketsAtOnce = 8;
 
 export interface CompactionOptions {
   vbuckets: Vbuckets;
-  /** Null where there is no disk: then only tombstones go. */
+  /** Null where there is no disk: then only tombstones are dropped. */
   storage: { disk: DiskEngine; bucketUuid: string; fileCount: number } | null;
   isServed: () => boolean;
   clock: Clock;
@@ -29,19 +29,19 @@ export class Compaction {
   private report: CompactionReport | null = null;
   private callOff = new AbortController();
   private running: Promise<void> = Promise.resolve();
-  /** Asked for while another one was under way that does less. */
+  /** Requested while a compaction that does less was running. */
   private following: CompactOrder | null = null;
 
   constructor(options: CompactionOptions) {
     this.options = options;
   }
 
-  /** What is under way. */
+  /** Progress of the compaction under way, or null. */
   get progress(): CompactionReport | null {
     return this.report && { ...this.report };
   }
 
-  /** Begins, unless one is under way; a purge of every tombstone then follows it. */
+  /** Starts a compaction unless one is running; a purge of every tombstone then follows it. */
   begin(order: CompactOrder): void {
     if (!this.options.isServed()) return;
     if (this.report !== null) {
@@ -55,7 +55,7 @@ export class Compaction {
     this.running = this.run(order);
   }
 
-  /** Calls off what was begun by this origin; without one, whatever it is. */
+  /** Cancels the compaction requested by this origin; without one, any. */
   cancel(origin?: string): void {
     if (this.following && (!origin || this.following.origin === origin)) this.following = null;
     if (this.report && (!origin || this.report.origin === origin)) {
@@ -63,7 +63,7 @@ export class Compaction {
     }
   }
 
-  /** Resolves when nothing of it goes on any more. */
+  /** Cancels, and resolves when the compaction has ended. */
   async stop(): Promise<void> {
     this.cancel();
     await this.running;
@@ -132,7 +132,7 @@ export class Compaction {
     return { bytesBefore: 0, bytesAfter: 0, purged };
   }
 
-  /** A bucket that is emptied or stopped meanwhile has nothing to forget; what memory still holds is harmless. */
+  /** A bucket that was emptied or stopped meanwhile needs no purge of memory; tombstones left there are harmless. */
   private async forget(purged: readonly PurgedVbucket[], beforeSeconds: number): Promise<void> {
     let count = 0;
     for (const entry of purged) {

@@ -1,4 +1,4 @@
-// Durable writes that wait for the disk. Each is in memory and in the dirty list already, unseen; it becomes the
+// Durable writes that wait for the disk. Each is in memory and in the dirty list already, but not visible; it becomes the
 // committed version when its seqno is persisted, whether or not its client still waits.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
@@ -11,9 +11,9 @@ const checkEveryMs = 50;
 interface DurableWrite {
   seqno: number;
   hash: number;
-  /** Of the pending version, which does not move. */
+  /** Address of the pending version, which does not move. */
   address: number;
-  /** 0 once the client has been told that the outcome is open. */
+  /** 0 once the client was answered that the outcome is ambiguous. */
   token: number;
   deadlineMs: number;
 }
@@ -41,7 +41,7 @@ export class DurableWrites {
     return this.count >= durableWriteLimit;
   }
 
-  /** Notes the pending version just written at `place`; answers the token it will be settled under. */
+  /** Adds the pending version just written at `place`; returns the token with which it will be resolved. */
   add(seqno: number, timeoutMs: number): number {
     const { row, hash } = this.vbuckets.place;
     const address = this.vbuckets.pendingAt();
@@ -56,12 +56,12 @@ export class DurableWrites {
     return token;
   }
 
-  /** Seqno of the row's first write that is not settled; Infinity when there is none. */
+  /** Seqno of the row's first unresolved write; Infinity when there is none. */
   firstOpen(row: number): number {
     return this.byRow.get(row)?.[0]?.seqno ?? Infinity;
   }
 
-  /** All of the row's writes up to `seqno` are on disk. */
+  /** Commits the row's writes up to `seqno`, which are on disk now. */
   persisted(row: number, seqno: number): void {
     const queue = this.byRow.get(row);
     if (!queue) return;
@@ -72,12 +72,12 @@ export class DurableWrites {
     for (const write of done) this.commit(row, write);
   }
 
-  /** The disk is lost: nobody can say any more. What is still on its way becomes visible when it arrives. */
+  /** Answers all clients as ambiguous, since the disk is lost. A write whose commit still completes becomes visible then. */
   giveUp(): void {
     for (const write of [...this.byRow.values()].flat()) this.tell(write, Status.syncWriteAmbiguous);
   }
 
-  /** The bucket is being emptied. */
+  /** Discards all writes, since the bucket is being emptied. */
   clear(): void {
     this.giveUp();
     this.byRow.clear();

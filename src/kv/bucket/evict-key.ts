@@ -1,10 +1,10 @@
-// Lets one document leave memory because an administrator wants it to, to see how it comes back.
+// Evicts one document at an administrator's request, for tests of how it is loaded again.
 import { Status } from '#wire/status.ts';
 import { Bit } from '../memory/layout.ts';
 import type { Residency } from '../vbucket/residency.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 
-/** keyExists: the document has to stay for now, since it is not on disk yet or somebody holds on to it. */
+/** Returns keyExists when the document cannot be evicted now: it is not on disk yet, locked, or has a pending write. */
 export function evictKey(vbuckets: Vbuckets, residency: Residency, vb: number, key: Buffer): Status {
   const { items } = vbuckets;
   const address = vbuckets.look(vb, vbuckets.hash(key, 0, key.length), key, 0, key.length);

@@ -1,5 +1,5 @@
-// Expires documents that nobody asks for: from time to time all of memory is walked in slices, and where documents
-// may be on disk only, the disk is asked which of its own have expired.
+// Expires documents that no client accesses: at an interval it walks all of memory in slices, and where documents may be
+// on disk only, asks the disk for expired ones.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { Want } from '../data/wants.ts';
@@ -7,10 +7,10 @@ import type { Expirer } from '../vbucket/expirer.ts';
 
 export const expiryPagerSecondsDefault = 600;
 
-/** Items a slice looks at, and the pause after it. */
+/** Items visited in a slice, and the pause after it. */
 const sliceSteps = 2000;
 const slicePauseMs = 1;
-/** Keys taken from a file at once, and the time for the disk to learn that they are gone. */
+/** Keys read from a file at once, and the time for the disk to remove them. */
 const expiredKeysLimit = 2000;
 const diskPauseMs = 500;
 
@@ -18,13 +18,13 @@ export interface ExpiryPagerOptions {
   clock: Clock;
   expirer: Expirer;
   seconds: number;
-  /** Reads the clock for what is done next. */
+  /** Reads the clock before a slice of work. */
   tick: () => void;
-  /** Looks the document up, which expires it, once it is in memory; calls back when that is over. */
+  /** Looks the document up, which expires it, once it is in memory; calls back afterwards. */
   visit: (row: number, key: Buffer, done: (status: Status) => void) => void;
-  /** An item of memory by its address, as `visit` takes it. */
+  /** The key of an item in memory by its address, as `visit` takes it. */
   keyAt: (address: number) => Want;
-  /** Expired documents on disk, file by file; none where every document is in memory. */
+  /** Expired documents on disk, file by file; null where every document is in memory. */
   disk: { fileCount: number; expiredKeys: (file: number, limit: number) => Promise<Want[]> } | null;
 }
 
@@ -49,7 +49,7 @@ export class ExpiryPager {
     this.timer?.cancel();
   }
 
-  /** Holds from now on: the next walk begins that long from here. */
+  /** Sets the interval; the next walk begins one interval from now. */
   every(seconds: number): void {
     if (seconds === this.seconds) return;
     this.seconds = seconds;
@@ -85,7 +85,7 @@ export class ExpiryPager {
     return new Promise((resolve) => this.options.visit(vb, Buffer.from(key), resolve));
   }
 
-  /** A file that still has as many as were asked for has its turn again once these are written. */
+  /** Repeats a file that returned a full page, after these keys are written. */
   private async pageDisk(file: number): Promise<void> {
     const { disk } = this.options;
     if (disk === null || file === disk.fileCount) {

@@ -1,4 +1,4 @@
-// Takes documents that were read for a client back into memory, if there is room and memory has not moved on.
+// Stores documents that were read for a client in memory, if there is room and no newer version can exist.
 import type { CutItem } from '../data/cut.ts';
 import type { Collections } from '../vbucket/collections.ts';
 import type { Residency } from '../vbucket/residency.ts';
@@ -14,8 +14,8 @@ export interface FetchIntakeOptions {
 }
 
 /**
- * False when there is no room. An item whose collection was dropped while the disk was read stays there, for the sweep;
- * so does one of which only the value was asked for and that has left meanwhile: a newer version may have left, too.
+ * False when there is no room. Two items stay on disk: one whose collection was dropped during the read, for the sweep; and one
+ * of which only the value was requested but which was evicted meanwhile, since a newer version may have been evicted, too.
  */
 export function takeFetched(options: FetchIntakeOptions, { vb, seqno }: Lacking, item: CutItem): boolean {
   const { collections, keeper, residency, vbuckets } = options;

@@ -1,6 +1,6 @@
-// Brings a bucket's changes to disk: per file at most one commit under way, the next one of what has gathered
-// meanwhile. A commit that fails is never tried again, its file is lost to us until it is opened anew; only one that
-// found no space is, with the same cuts.
+// Writes a bucket's changes to disk: per file at most one commit at a time, each with the changes that accumulated during the one
+// before. After a failed commit the file takes no writes until it is opened again; only a commit that found the disk full is
+// retried, with the same cuts.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { CutWriter } from '../data/cut.ts';
@@ -9,22 +9,22 @@ import type { Cutter } from '../vbucket/cutter.ts';
 import type { VbucketRows } from '../vbucket/rows.ts';
 import type { Timings } from './timings.ts';
 
-/** Wait this long for more changes of the same keys when nobody waits for the disk. */
+/** Delay for collecting more changes of the same keys when no client waits for the disk. */
 const lingerMs = { low: 20, high: 5 } as const;
 /**
- * So many times in a row while there is less than a batch: many changes of one vbucket cost little more on disk than
+ * The delay is repeated this often while there is less than a batch: many changes of one vbucket cost little more on disk than
  * one, and a key that was changed again is written once.
  */
 const lingersMax = { low: 4, high: 1 } as const;
-/** And while what waits, which can't leave memory, is less than this share of the room that is left there. */
+/** And while dirty items, which cannot be evicted, take less than this share of the free memory. */
 const lingeringShare = 1 / 8;
 /** Commits of all buckets take turns on the disk: longer ones are a larger share of it. */
 const targetCommitMs = { low: 50, high: 100 } as const;
-/** A full disk is tried again this often. */
+/** Interval of retries while the disk is full. */
 const fullRetryMs = 500;
 const smallestBatch = 64 * 1024;
 const largestBatch = 4 * 1024 * 1024;
-/** Bytes of cuts that are encoded before clients are served again: about a millisecond. */
+/** Bytes of cuts encoded before clients are served again: about a millisecond. */
 const sliceBytes = 256 * 1024;
 
 export interface FlusherOptions {
@@ -37,16 +37,16 @@ export interface FlusherOptions {
   log: Log;
   timings: Timings;
   priority: 'low' | 'high';
-  /** Bytes of memory that may be taken before anything has to leave. */
+  /** Bytes that can be allocated before anything must be evicted. */
   roomBytes: () => number;
-  /** Everything of the vbucket up to `seqno` survives from now on. */
+  /** Called when everything of the vbucket up to `seqno` is persisted. */
   onPersisted: (row: number, seqno: number) => void;
   onFailure: (file: number, reason: string) => void;
-  /** There is no space, or, with null, there is some again. */
+  /** Called with a reason when the disk is full, and with null when it has space again. */
   onFull: (reason: string | null) => void;
 }
 
-/** Cuts, and what is persisted with them. */
+/** Encoded cuts, and the seqnos that are persisted with them. */
 interface Batch {
   cuts: CutBuffer;
   taken: { row: number; seqno: number }[];
@@ -55,7 +55,7 @@ interface Batch {
 interface FileState {
   readonly rows: number[];
   readonly writer: CutWriter;
-  /** Where the next batch begins, so that a busy vbucket starves no other. */
+  /** Vbucket at which the next batch begins, so that a busy vbucket does not starve others. */
   cursor: number;
   batchBytes: number;
   timer: Timer | null;
@@ -63,7 +63,7 @@ interface FileState {
   isUrgent: boolean;
   running: Promise<void> | null;
   failure: string | null;
-  /** Found no space and is tried again; nothing is written before it. */
+  /** The batch that found the disk full; it is retried before anything else is written. */
   unwritten: Batch | null;
 }
 
@@ -91,7 +91,7 @@ export class Flusher {
     }));
   }
 
-  /** Bytes of cuts that are on their way to disk. */
+  /** Bytes of cuts not yet committed. */
   get bytes(): number {
     return this.files.reduce((sum, { writer }) => sum + writer.bytes, this.inFlightBytes);
   }
@@ -104,7 +104,7 @@ export class Flusher {
     else if (file.timer === null && file.running === null) this.linger(file);
   }
 
-  /** A client looks how far this vbucket is on disk: it waits for that, whatever its way. */
+  /** Called when a client polls how far this vbucket is persisted: the vbucket is written at once. */
   hurryFor(row: number): void {
     const file = this.files[fileOf(row, this.files.length)] as FileState;
     if (!file.isUrgent && this.options.cutter.isNeeded(row)) this.hurry(file);
@@ -115,14 +115,14 @@ export class Flusher {
     for (const file of this.files) if (this.hasWork(file)) this.linger(file);
   }
 
-  /** Lets no new commit begin, and waits for those under way. */
+  /** Prevents new commits, and waits for those under way. */
   async pause(): Promise<void> {
     this.paused = true;
     for (const file of this.files) this.stopTimer(file);
     await Promise.all(this.files.map((file) => file.running));
   }
 
-  /** The files are new ones. */
+  /** Called when the files were replaced by new ones. */
   forgetFailures(): void {
     for (const file of this.files) {
       file.failure = null;
@@ -131,7 +131,7 @@ export class Flusher {
     }
   }
 
-  /** Writes everything that is dirty in the files that still take it. Used while paused. */
+  /** Writes all dirty items of the files that take commits. Used while paused. */
   async drain(): Promise<void> {
     await Promise.all(this.files.map((file) => this.drainFile(file)));
   }
@@ -172,7 +172,7 @@ export class Flusher {
     return bytes < file.batchBytes && bytes * this.files.length < roomBytes() * lingeringShare;
   }
 
-  /** A client waits: begin once the input at hand has been worked off, so that its writes share one commit. */
+  /** A client waits: commit after the current input is processed, so that its writes share one commit. */
   private hurry(file: FileState): void {
     file.isUrgent = true;
     if (this.paused || file.running !== null || file.unwritten !== null) return;
@@ -209,7 +209,7 @@ export class Flusher {
     else await this.write(file, unwritten);
   }
 
-  /** Slice by slice: each cut is of one moment, a batch need not be. */
+  /** Encodes in slices: each cut is of one instant, a batch need not be. */
   private async takeBatch(file: FileState): Promise<Batch['taken']> {
     const { writer } = file;
     const taken: Batch['taken'] = [];
@@ -221,7 +221,7 @@ export class Flusher {
     }
   }
 
-  /** Goes on until the batch has `limitBytes`, or `left` vbuckets have been looked at. Answers how many are left. */
+  /** Encodes until the batch has `limitBytes` or `left` vbuckets were visited. Returns how many are left. */
   private takeSlice(file: FileState, taken: Batch['taken'], left: number, limitBytes: number): number {
     const { cutter } = this.options;
     const { rows, writer } = file;
@@ -229,7 +229,7 @@ export class Flusher {
     while (still > 0 && writer.bytes < limitBytes) {
       const row = rows[file.cursor] as number;
       if (cutter.isNeeded(row)) taken.push({ row, seqno: cutter.take(row, writer, limitBytes) });
-      // A vbucket that was cut short goes on in the next slice, or batch.
+      // A vbucket that was cut short continues in the next slice, or batch.
       if (cutter.isNeeded(row) && writer.bytes >= limitBytes) break;
       file.cursor = (file.cursor + 1) % rows.length;
       still--;
@@ -321,7 +321,7 @@ function rowsOfFile(file: number, fileCount: number, rowCount: number): number[]
   return Array.from({ length: rowCount }, (_, row) => row).filter((row) => fileOf(row, fileCount) === file);
 }
 
-/** Steers the size of batches towards commits of the target time. */
+/** Adapts the batch size towards commits of the target time. */
 function adapt(file: FileState, bytes: number, tookMs: number, targetMs: number): void {
   if (tookMs > targetMs) file.batchBytes = Math.max(smallestBatch, (file.batchBytes * targetMs) / tookMs);
   else if (bytes >= file.batchBytes) file.batchBytes = Math.min(largestBatch, file.batchBytes * 1.5);

@@ -1,19 +1,19 @@
-// The keys of one collection in one vbucket at one moment, for scans: from memory, and from disk as well where whole
-// documents may have left memory.
+// The keys of one collection in one vbucket, for scans: from memory, and from disk as well where whole documents may have
+// been evicted.
 import { Status } from '#wire/status.ts';
 import { CutBits, CutReader } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import { collectionIdOf } from '../vbucket/collections.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 
-/** Which keys are wanted. `accepts` gets the key with the collection id in front. */
+/** Which keys to list. `accepts` gets the key with the collection id in front. */
 export interface KeyWish {
   vb: number;
   collection: number;
   accepts(buffer: Buffer, start: number, end: number): boolean;
-  /** A change that must be the latest of its document still; 0 for none. */
+  /** A change that must still be the latest of its document; 0 for none. */
   seqno: number;
-  /** More bytes than this are refused. */
+  /** Lists with more bytes than this are refused. */
   bytesMax: number;
 }
 
@@ -21,7 +21,7 @@ export type WhenListed = (keys: Buffer[] | Status) => void;
 
 export type ReadRows = (vb: number, afterSeqno: number) => Promise<BackfillPage>;
 
-/** Lists the keys, sorted; calls back in the same stretch where memory knows them all. */
+/** Lists the keys, sorted; calls back before it returns when memory holds all keys. */
 export function listKeys(
   vbuckets: Vbuckets,
   readRows: ReadRows | null,

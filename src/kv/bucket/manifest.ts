@@ -1,4 +1,4 @@
-// What the engine takes from a collection manifest.
+// The parts of a collection manifest that the engine uses.
 import type { Manifest } from '../admin.ts';
 import type { CollectionSpec } from '../vbucket/collections.ts';
 import type { ManifestState } from '../vbucket/manifest-state.ts';
@@ -11,7 +11,7 @@ export const collectionSpecs = (manifest: Manifest): CollectionSpec[] =>
 
 export const manifestUid = (manifest: Manifest): number => Number.parseInt(manifest.uid, 16);
 
-/** The manifest as the history of a vbucket tells it. */
+/** The manifest's state as system events describe it. */
 export const manifestState = ({ uid, scopes }: Manifest): ManifestState => ({
   uid: Number.parseInt(uid, 16),
   scopes: new Map(scopes.map((scope) => [Number.parseInt(scope.uid, 16), scope.name])),

@@ -1,4 +1,4 @@
-// The documents of a bucket, answered from memory: decides whether a change may be made and makes it.
+// The documents of a bucket, answered from memory: decides whether a change is permitted and makes it.
 import { Datatype, Status } from '#wire/status.ts';
 import type { BucketType } from '../admin.ts';
 import {
@@ -34,7 +34,7 @@ import type { PersistenceWaits } from './persistence-waits.ts';
 import { type BucketRules, checkDurability } from './rules.ts';
 import { WriteRoom } from './write-room.ts';
 
-/** An item that was asked for before has the first of these and not the second. */
+/** An item that was accessed before has the first of these and not the second. */
 const seekBits = Bit.used | Bit.pending;
 
 export interface MemoryDocumentsOptions {
@@ -47,11 +47,11 @@ export interface MemoryDocumentsOptions {
   residency: Residency;
   keeper: MemoryKeeper;
   expirer: Expirer;
-  /** Null where nothing is on disk only. */
+  /** Null in buckets without a disk. */
   reads: DiskReads | null;
-  /** Something in this vbucket waits to be written; `isUrgent` when a client waits for that. */
+  /** Called when a vbucket has a change to write; `isUrgent` when a client waits for it. */
   onDirty: (row: number, isUrgent: boolean) => void;
-  /** Somebody looks how far this vbucket is on disk. */
+  /** Called when a client polls how far this vbucket is persisted. */
   onWatched: (row: number) => void;
 }
 
@@ -75,7 +75,7 @@ export class MemoryDocuments implements Documents {
   private readonly onWatched: (row: number) => void;
   private readonly draft = emptyDraft();
   private readonly visited = emptyItemView();
-  /** A cache spreads keys by their hash, whatever vbucket a client names. */
+  /** A cache distributes keys by their hash, whichever vbucket a client names. */
   private readonly anyVbucket: boolean;
 
   constructor(options: MemoryDocumentsOptions) {
@@ -100,7 +100,7 @@ export class MemoryDocuments implements Documents {
     return this.keeper.usedBytes;
   }
 
-  /** Writes that found no room. */
+  /** Writes refused for lack of memory. */
   get memoryRefusals(): number {
     return this.room.refusals;
   }
@@ -134,7 +134,7 @@ export class MemoryDocuments implements Documents {
     this.away.read(done);
   }
 
-  /** Looks a document up for nobody, so that it expires if it has to; reads it first where it is on disk only. */
+  /** Looks a document up so that it expires if due; reads it first where it is on disk only. */
   visit(row: number, key: Buffer, done: (status: Status) => void): void {
     const look = (): Status => this.findMeta(row, key, 0, key.length, this.visited);
     const status = look();
@@ -310,13 +310,13 @@ export class MemoryDocuments implements Documents {
     return Status.success;
   }
 
-  /** Shows the item at `place`, of which the value is on disk, once that was read. */
+  /** Shows the item at `place`, whose value is on disk, if that was read. */
   private showAway(key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
     this.away.lack(key, keyStart, keyEnd);
     return this.away.showWithValue(view);
   }
 
-  /** The item at `place` expires with a part of its value; who reads need not wait until memory has room for that. */
+  /** The tombstone of the item at `place` keeps a part of its value; a read need not wait until memory has room for that. */
   private lacksToExpire(key: Buffer, keyStart: number, keyEnd: number): Status {
     this.away.lack(key, keyStart, keyEnd);
     return this.away.hasVersion() ? Status.keyNotFound : notResident;
@@ -326,7 +326,7 @@ export class MemoryDocuments implements Documents {
     return (this.vbuckets.rows.refusal[this.anyVbucket ? 0 : vb] ?? Status.notMyVbucket) as Status;
   }
 
-  /** Finds the key, or answers why this vbucket can't be asked. */
+  /** Finds the key, or returns why this vbucket does not answer. */
   private look(vb: number, key: Buffer, keyStart: number, keyEnd: number): Status {
     const refusal = this.refusal(vb);
     if (refusal !== Status.success) return refusal;
@@ -344,7 +344,7 @@ export class MemoryDocuments implements Documents {
     return (items.state(place.address) & Bit.valueAway) !== 0;
   }
 
-  /** Whether attributes that outlive a deletion are. */
+  /** Whether xattrs that outlive a deletion are on disk only. */
   private lacksXattrs(): boolean {
     const { address } = this.vbuckets.place;
     return address !== 0 && this.expirer.needsValue(address);
@@ -354,7 +354,7 @@ export class MemoryDocuments implements Documents {
     return this.away.lack(key, keyStart, keyEnd);
   }
 
-  /** As `reach`, for changes by clients: the level must be one this node can give. */
+  /** As `reach`, for changes by clients: the level must be one this node can meet. */
   private admit(request: MutationRequest): Status {
     const refusal = this.reach(request);
     return refusal !== Status.success
@@ -362,10 +362,10 @@ export class MemoryDocuments implements Documents {
       : checkDurability(this.levelOf(request), this.type, this.rules);
   }
 
-  /** As `look`, for changes: the bucket must take them. */
+  /** As `look`, for changes: the bucket must accept writes. */
   private reach(request: MutationRequest): Status {
     const { keyStart, keyEnd } = request;
-    // First, since room is made by moving items that the look would find.
+    // First, since eviction moves items that the look-up would find.
     this.room.prepare();
     const refusal = this.look(request.vb, request.key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
@@ -393,7 +393,7 @@ export class MemoryDocuments implements Documents {
     this.draft.expiry = this.vbuckets.now.seconds;
   }
 
-  /** What a stored document takes over from the one that is there. */
+  /** Adds what a stored document takes over from the existing one. */
   private completeStore(request: MutationRequest): void {
     const { draft } = this;
     const { items, now, place } = this.vbuckets;
@@ -405,7 +405,7 @@ export class MemoryDocuments implements Documents {
       request.preserveExpiry && isThere ? items.word(address, Word.expiry) : this.expiryOf(request);
   }
 
-  /** Writes the draft at once, or as a pending version when the level asks for the disk. */
+  /** Writes the draft at once, or as a pending version when the level requires persistence. */
   private change(request: MutationRequest, result: MutationResult): Status {
     const { draft, vbuckets } = this;
     const status = this.room.check(draft);
@@ -441,7 +441,7 @@ export class MemoryDocuments implements Documents {
     return status;
   }
 
-  /** Turns the expired item at `place` into a tombstone; false when that can't be done now. */
+  /** Turns the expired item at `place` into a tombstone; false when that is not possible now. */
   private expire(): boolean {
     return this.writeRefusal === Status.success && this.expirer.expire();
   }

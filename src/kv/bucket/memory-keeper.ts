@@ -1,6 +1,5 @@
-// Keeps a bucket inside its quota: above the high watermark it lets values, items or documents go until memory is down
-// at the low one, in slices of well under a millisecond between which clients are served. It also gives back memory
-// that sparse pages hold.
+// Keeps a bucket inside its quota: above the high watermark it evicts values, items or documents until memory is below
+// the low one, in slices of well under a millisecond between which clients are served. It also compacts sparse pages.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { highShare, lowShare } from '../activity.ts';
 import type { BucketType, EvictionPolicy } from '../admin.ts';
@@ -10,22 +9,22 @@ import type { Residency } from '../vbucket/residency.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { BucketRules } from './rules.ts';
 
-/** Share of the quota from which on writes make room themselves. */
+/** From this share of the quota on, writes evict items themselves. */
 const tightShare = 0.95;
-/** Items a slice looks at. */
+/** Items visited in a slice. */
 const sliceSteps = 1000;
-/** What a write that finds the bucket full may do for itself. */
+/** Limits of the eviction done inside a write to a full bucket. */
 const urgentSteps = 256;
 const urgentSlices = 4;
-/** Nothing could go: what is unwritten now may be written then. */
+/** Retry delay when nothing could be evicted: dirty items may be written by then. */
 const retryMs = 20;
 const idleCheckMs = 10_000;
-/** Sparse pages are emptied from these shares of memory on: under pressure, and without. */
+/** Sparse pages are compacted from these shares of memory on: under pressure, and without. */
 const sparseShareUnderPressure = 1 / 16;
 const sparseShareAtRest = 1 / 4;
-/** A round that leaves more than this share of the sparse bytes was not worth it. */
+/** A round that leaves more than this share of the sparse bytes is not repeated. */
 const worthwhileShare = 15 / 16;
-/** Less is not worth a walk. */
+/** Fewer sparse bytes are not worth a walk. */
 const sparseShareOfQuota = 1 / 32;
 
 export interface MemoryKeeperOptions {
@@ -35,7 +34,7 @@ export interface MemoryKeeperOptions {
   vbuckets: Vbuckets;
   residency: Residency;
   clock: Clock;
-  /** Reads the clock for what is done next. */
+  /** Reads the clock before a slice of work. */
   tick: () => void;
   /** Bytes of memory the bucket uses beside items and indexes. */
   otherBytes: () => number;
@@ -50,9 +49,9 @@ export class MemoryKeeper {
   private isWorking = false;
   private isMoving = false;
   private sparseBefore = 0;
-  /** What a round of moving left sparse all the same: another one for no more than that would not end. */
+  /** Sparse bytes left by the last round: another round starts only when there are more. */
   private futileBytes = 0;
-  /** That round also emptied pages with few holes: there is nothing more to win. */
+  /** That round also emptied pages with few holes: no further memory can be won. */
   private isThorough = false;
   private isStopped = true;
 
@@ -63,12 +62,12 @@ export class MemoryKeeper {
     this.defragmenter = new Defragmenter(options.vbuckets, options.residency);
   }
 
-  /** Values, items or documents that were let go since start. */
+  /** Values, items or documents evicted since start. */
   get evictions(): number {
     return this.evictor.evicted;
   }
 
-  /** What the bucket really occupies. */
+  /** Memory that the bucket really occupies. */
   get usedBytes(): number {
     return this.vbuckets.heap.touchedBytes + this.restBytes;
   }
@@ -92,25 +91,25 @@ export class MemoryKeeper {
     this.idleTimer = null;
   }
 
-  /** For a bucket without a disk, whose policy can change under way. */
+  /** Changes the policy of a bucket without a disk, which may happen while it runs. */
   follow(policy: EvictionPolicy): void {
     this.evictor.follow(this.options.type, policy);
     this.press();
   }
 
-  /** What waited for the disk has come there: it may be moved from now on, and a round that had to leave it is worth repeating. */
+  /** Called when items were persisted: they can be moved now, so a round that had to skip them is worth repeating. */
   noteWritten(): void {
     if (this.defragmenter.stayed > 0 && this.usedBytes > this.highBytes) this.restIsOver();
   }
 
-  /** Memory has grown, or its quota shrunk. */
+  /** Starts eviction when memory has grown, or its quota shrunk, above the high watermark. */
   press(): void {
     if (this.isWorking || this.isStopped || this.usedBytes <= this.highBytes) return;
     this.evictor.hope();
     this.work();
   }
 
-  /** Before a write or a value that comes back: some room at once where little is left, if it is easily had. */
+  /** Evicts within narrow limits before a write or the load of a value, when little room is left. */
   makeRoom(): void {
     const limit = this.options.rules.quotaBytes * tightShare;
     for (let i = 0; i < urgentSlices && this.liveBytes > limit; i++) {
@@ -119,8 +118,8 @@ export class MemoryKeeper {
   }
 
   /**
-   * Whether a value may come back from disk: reads go a little beyond the quota, since they are what clients wait for.
-   * Cuts on their way to disk are no reason to refuse them: they are few, and gone with the commit.
+   * Whether a value may be loaded from disk: reads may exceed the quota a little, since clients wait for them. Uncommitted cuts
+   * do not count here: they are few, and freed by the commit.
    */
   get admitsValues(): boolean {
     const { away, heap, index } = this.vbuckets;
@@ -142,7 +141,7 @@ export class MemoryKeeper {
     return heap.touchedBytes - heap.usedBytes;
   }
 
-  /** From time to time, whether or not anything is written. */
+  /** Runs periodically, whether or not anything is written. */
   private look(): void {
     this.idleTimer = this.options.clock.after(idleCheckMs, () => this.look());
     this.restIsOver();
@@ -171,12 +170,12 @@ export class MemoryKeeper {
     });
   }
 
-  /** Counts what is alive: chunks between live ones win nothing until they are brought together. */
+  /** Compares live bytes: free chunks between live ones win nothing until they are compacted. */
   private evicts(): boolean {
     return this.liveBytes > this.lowBytes && this.evictor.slice(sliceSteps);
   }
 
-  /** Nothing is left to be brought together, and nothing waits for the disk: only what leaves makes room. */
+  /** Evicts beyond the low watermark when nothing is left to compact and nothing waits for the disk. */
   private evictsMore(): boolean {
     const isNeeded = this.usedBytes > this.highBytes && this.defragmenter.stayed === 0;
     return isNeeded && this.evictor.slice(sliceSteps);
@@ -209,7 +208,7 @@ export class MemoryKeeper {
     return this.sparseBytes > Math.max(worth, this.vbuckets.heap.touchedBytes * share, futile);
   }
 
-  /** Items that have to stay where they are, or new holes, may eat up what a round wins. */
+  /** Items that cannot be moved, or new holes, may offset what a round wins. */
   private noteRound(): void {
     const { sparseBefore, sparseBytes } = this;
     this.futileBytes = sparseBytes < sparseBefore * worthwhileShare ? 0 : sparseBytes * (2 - worthwhileShare);

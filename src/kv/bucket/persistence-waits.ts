@@ -1,4 +1,4 @@
-// Callers who wait until a seqno of a vbucket is on disk.
+// Calls that wait until a seqno of a vbucket is on disk.
 import type { Clock, Timer } from '#ports/clock.ts';
 
 export const persistenceWaitLimit = 65_536;

@@ -1,5 +1,5 @@
-// Looks for some live document of a collection, from a random place on: in memory by stretches that keep nobody waiting,
-// then among what is on disk only.
+// Finds some live document of a collection, from a random start: first in memory, in slices between which clients are served,
+// then on disk.
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
@@ -11,27 +11,27 @@ import type { ReadRows } from './key-scan.ts';
 
 export interface FoundKey {
   vb: number;
-  /** With the collection id in front. */
+  /** The key, with the collection id in front. */
   key: Buffer;
 }
 
-/** Told a key, or the status to answer. */
+/** Called with a key, or with the status to answer. */
 export type WhenFound = (found: FoundKey | Status) => void;
 
 export interface RandomSearchOptions {
   vbuckets: Vbuckets;
-  /** Null where nothing is on disk only. */
+  /** Null in buckets without a disk. */
   readRows: ReadRows | null;
   random: Random;
   clock: Clock;
   tick: () => void;
 }
 
-/** Places of the index that are looked at in one stretch. */
+/** Places of the index that are visited in one slice. */
 const stretchPlaces = 20_000;
 const timeoutMs = 5_000;
 
-/** Calls back in the same stretch where the first places have one. */
+/** Calls back before it returns when the first places have one. */
 export function findRandomKey(options: RandomSearchOptions, collection: number, done: WhenFound): void {
   const search = new RandomSearch(options, collection);
   const walk = (): void => {
@@ -59,12 +59,12 @@ class RandomSearch {
     this.untilMs = clock.monotonicMs() + timeoutMs;
   }
 
-  /** Memory has been looked through. */
+  /** All of memory was searched. */
   get isThrough(): boolean {
     return this.rowsDone >= this.options.vbuckets.rows.count;
   }
 
-  /** Looks at the next places in memory. */
+  /** Visits the next places in memory. */
   next(): FoundKey | null {
     this.options.tick();
     const { index } = this.options.vbuckets;
@@ -82,7 +82,7 @@ class RandomSearch {
     return null;
   }
 
-  /** Looks through what is on disk only. */
+  /** Searches the documents that are on disk only. */
   async onDisk(): Promise<FoundKey | Status> {
     const { clock, readRows, vbuckets } = this.options;
     for (let i = 0; readRows !== null && i < vbuckets.rows.count; i++) {

@@ -1,4 +1,4 @@
-// What is asked of a bucket's files beside single documents.
+// Reads ranges of rows from a bucket's files; single documents are fetched elsewhere.
 import {
   type BackfillPage,
   type BucketFiles,
@@ -13,7 +13,7 @@ export interface Storage {
   files: BucketFiles;
 }
 
-/** Reads the rows of a vbucket by the page. */
+/** Reads the rows of a vbucket in pages. */
 export function readerOf({
   disk,
   files,

@@ -1,17 +1,17 @@
-// What an administrator decides for a bucket and may change while it runs.
+// Settings of a bucket that an administrator may change while it runs.
 import { Status } from '#wire/status.ts';
 import type { BucketType } from '../admin.ts';
 import { DurabilityLevel } from '../data/documents.ts';
 
 export interface BucketRules {
   quotaBytes: number;
-  /** Seconds, 0 = none. */
+  /** Maximum time to live in seconds, 0 = none. */
   maxTtl: number;
   durabilityMinLevel: DurabilityLevel;
   replicaNumber: number;
 }
 
-/** Whether this one node can give a level. With replicas asked for there is no majority of one. */
+/** Whether this node alone can meet a durability level. With replicas configured, one node is no majority. */
 export function checkDurability(level: DurabilityLevel, type: BucketType, rules: BucketRules): Status {
   if (level === DurabilityLevel.none) return Status.success;
   if (type !== 'native' && level !== DurabilityLevel.majority) return Status.durabilityInvalidLevel;

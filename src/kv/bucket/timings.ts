@@ -1,10 +1,10 @@
-// How long a bucket's waits for its disk take, since it was started.
+// Durations of a bucket's disk operations since it was started.
 import { Histogram } from '#base/histogram.ts';
 
 export class Timings {
-  /** From handing cuts over until they survive. */
+  /** From passing cuts to the disk until they are persisted. */
   readonly commit = new Histogram();
-  /** From a document's being asked for until its read begins, and the read of its batch. */
+  /** From the request for a document until its read begins, and the read of its batch. */
   readonly fetchWait = new Histogram();
   readonly fetch = new Histogram();
 }

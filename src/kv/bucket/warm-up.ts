@@ -1,5 +1,5 @@
-// Fills a bucket's memory from its files and gives its vbuckets their history. A file that can't be read to its end
-// is not served, the others are.
+// Loads a bucket's memory from its files and restores the failover logs of its vbuckets. A file that cannot be read to its
+// end is not served, the others are.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -23,7 +23,7 @@ import { Loader } from '../vbucket/loader.ts';
 import type { Residency } from '../vbucket/residency.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 
-/** After a crash CAS values may have been given out that no file tells of: stay above any of them. */
+/** After a crash, CAS values may have been given out that no file records: new values start above them. */
 const casJumpAfterCrash = 2 ** 24;
 
 export interface WarmUpOptions {
@@ -36,21 +36,21 @@ export interface WarmUpOptions {
   random: Random;
   clock: Clock;
   log: Log;
-  /** Memory holds as much as it should of what nobody asked for. */
+  /** Memory is above the low watermark: values that no client requested stay on disk. */
   isFull: () => boolean;
 }
 
 export interface WarmUpResult {
   damaged: DamagedFile[];
-  /** Vbuckets whose file is good. */
+  /** Vbuckets whose file is readable. */
   readable: number[];
-  /** Those that went on after a crash, in a new life that their file must tell of before they are served. */
+  /** Vbuckets with a new failover entry after a crash, which must be written to their file before they are served. */
   changed: number[];
 }
 
 /**
- * First every key with its metadata, and the value where it lies beside them; then the bucket can be served. Large
- * values come after that, as long as there is room; who asks earlier has them read one by one.
+ * Loads every key with its metadata first, with the value where it is stored in the row; then the bucket is served. Large
+ * values follow while memory has room; a client that reads one earlier has it fetched.
  */
 export class WarmUp {
   state: WarmUpReport['state'] = 'opening';
@@ -59,7 +59,7 @@ export class WarmUp {
   private readonly startedMs: number;
   private keysMs: number | null = null;
   private doneMs: number | null = null;
-  /** Live documents that the files say they hold. */
+  /** Live documents in the files, by the files' own counts. */
   expectedItems = 0;
   private expectedKeys = 0;
   private readonly stopping = new AbortController();
@@ -71,7 +71,7 @@ export class WarmUp {
     this.startedMs = options.clock.monotonicMs();
   }
 
-  /** Ids of dropped collections of which there may be documents. */
+  /** Ids of dropped collections that may still have documents. */
   get gone(): Set<number> {
     return this.loader.gone;
   }
@@ -94,7 +94,7 @@ export class WarmUp {
     };
   }
 
-  /** Ends it before its time: what is under way comes to its end first. */
+  /** Stops the warm-up; resolves when reads under way have ended. */
   async stop(): Promise<void> {
     this.stopping.abort(new Error('the bucket stops'));
     await this.running;
@@ -104,7 +104,7 @@ export class WarmUp {
     return this.options.disk.open(this.options.files);
   }
 
-  /** All keys. Throws when it is stopped meanwhile. */
+  /** Loads all keys. Throws when stopped meanwhile. */
   readKeys({ opened, damaged }: OpenResult): Promise<WarmUpResult> {
     const records = opened.flatMap((file) => file.vbuckets);
     this.state = 'keys';
@@ -119,7 +119,7 @@ export class WarmUp {
     return read;
   }
 
-  /** What `readKeys` left on disk because it is large. A file that cannot be read is told of, and the next one begun. */
+  /** Loads the large values that `readKeys` left on disk. A file that cannot be read is logged, and the next one is read. */
   readValues(): void {
     this.state = 'values';
     this.running = this.loader.left > 0 ? this.readAllValues() : this.end();
@@ -184,8 +184,8 @@ export class WarmUp {
 }
 
 /**
- * Answers whether the file must learn of a new life. That of a vbucket without a record needs no writing down: its
- * first cut carries it, and before that nothing happened that a client could hold against us.
+ * Returns whether a new failover entry must be written to the file. For a vbucket without a record it need not be: its first
+ * cut carries it, and before that no client can hold a seqno of it.
  */
 function restoreState(
   options: Pick<WarmUpOptions, 'random' | 'vbuckets'>,
@@ -201,7 +201,7 @@ function restoreState(
   return !isNew;
 }
 
-/** A new entry in the failover log, at the vbucket's high seqno. */
+/** Adds an entry to the failover log, at the vbucket's high seqno. */
 export function beginLife(vbuckets: Vbuckets, row: number, random: Random): void {
   const uuid = random.bytes(8);
   const seqno = vbuckets.rows.highSeqno[row] as number;

@@ -1,4 +1,4 @@
-// Whether memory has room for one version more. Close to the quota a write makes some itself.
+// Whether memory has room for another version. Close to the quota a write evicts items itself.
 import { Status } from '#wire/status.ts';
 import { Bit } from '../memory/layout.ts';
 import { checkSize } from '../vbucket/drafts.ts';
@@ -7,7 +7,7 @@ import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { MemoryKeeper } from './memory-keeper.ts';
 import type { BucketRules } from './rules.ts';
 
-/** A vbucket with this much unwritten is one that the disk can't follow: writes wait their turn. */
+/** Above this many dirty bytes in a vbucket, the disk is too slow for its writes: they get a temporary failure. */
 const maxDirtyBytesPerVbucket = 64 * 1024 * 1024;
 
 export interface WriteRoomOptions {
@@ -17,7 +17,7 @@ export interface WriteRoomOptions {
 }
 
 export class WriteRoom {
-  /** Writes that found none. */
+  /** Writes refused for lack of memory. */
   refusals = 0;
   private readonly rules: BucketRules;
   private readonly vbuckets: Vbuckets;
@@ -31,12 +31,12 @@ export class WriteRoom {
     this.keeper = keeper;
   }
 
-  /** Before a write looks its key up: items move when room is made. */
+  /** Called before a write looks its key up, since eviction moves items. */
   prepare(): void {
     if (this.isTight) this.keeper.makeRoom();
   }
 
-  /** Whether the draft, whose key was looked up, is small enough and fits; deletions need no room. */
+  /** Checks that the draft, whose key was looked up, is small enough and fits; deletions need no room. */
   check(draft: Draft): Status {
     const isUpdate = (draft.bits & Bit.deleted) === 0;
     if (!isUpdate || !this.lacks(draft)) return checkSize(draft);
@@ -44,7 +44,7 @@ export class WriteRoom {
     return Status.temporaryFailure;
   }
 
-  /** Whether there is none for the draft. */
+  /** Whether memory has no room for the draft. */
   lacks(draft: Draft): boolean {
     const { rows, place } = this.vbuckets;
     if ((rows.dirtyBytes[place.row] as number) > maxDirtyBytesPerVbucket) return true;

@@ -16,7 +16,7 @@ export function nextCas(rows: VbucketRows, row: number, now: Now, next: CasWords
   next.casLo = isAhead ? now.casLo : (low + 1) >>> 0;
 }
 
-/** Moves the vbucket's clock on; its new value is in `rows.casHi` and `rows.casLo`. */
+/** Advances the vbucket's clock; its new value is in `rows.casHi` and `rows.casLo`. */
 export function advanceCas(rows: VbucketRows, row: number, now: Now): void {
   const { casHi, casLo } = rows;
   const high = casHi[row] as number;
@@ -30,7 +30,7 @@ export function advanceCas(rows: VbucketRows, row: number, now: Now): void {
   if (low === 0xffffffff) casHi[row] = high + 1;
 }
 
-/** Lifts the clock to at least a value seen elsewhere (`extra` above it). */
+/** Raises the clock to at least a value seen elsewhere (`extra` above it). */
 export function raiseCas(
   rows: VbucketRows,
   row: number,

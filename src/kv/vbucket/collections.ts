@@ -1,4 +1,4 @@
-// What a bucket knows of its collections: which ids live, their maximum times to live, how many items each holds.
+// The live collections of a bucket: their ids, maximum times to live and numbers of items.
 // Counts are rows of shared arrays; an id is looked up in a small table, or a map when it is large.
 
 import { maxRows } from '../memory/layout.ts';
@@ -17,13 +17,13 @@ export class Collections {
   private readonly large = new Map<number, number>();
   private readonly maxTtls = new Int32Array(new SharedArrayBuffer(4 * slotLimit));
   private readonly counts = new Float64Array(new SharedArrayBuffer(8 * slotLimit));
-  /** By slot: the latest seqno in each vbucket; none until something is written. */
+  /** By slot: the latest seqno in each vbucket; empty until the first write. */
   private readonly highSeqnos: (Float64Array | undefined)[] = [];
   private readonly freeSlots: number[] = [];
   private usedSlots = 0;
   private readonly slots = new Map<number, number>();
 
-  /** Row of the collection whose id leads the key, or -1 when there is none such. */
+  /** Row of the collection whose id precedes the key, or -1 when there is no such collection. */
   slotOf(key: Buffer, start: number): number {
     const first = key[start] as number;
     return first < 0x80 ? (this.small[first] as number) : this.slotOfId(collectionIdOf(key, start));
@@ -42,7 +42,7 @@ export class Collections {
     if (slot >= 0) (this.counts[slot] as number) += count;
   }
 
-  /** A change of the collection whose id leads the key got this seqno. */
+  /** Records the seqno of a change in the collection whose id precedes the key. */
   noteSeqno(key: Buffer, keyStart: number, row: number, seqno: number): void {
     const slot = this.slotOf(key, keyStart);
     if (slot < 0) return;
@@ -50,7 +50,7 @@ export class Collections {
     if (seqno > (seqnos[row] as number)) seqnos[row] = seqno;
   }
 
-  /** Of the latest change of the collection in a vbucket, 0 where there is none known. */
+  /** Seqno of the latest change of the collection in a vbucket, 0 when none is known. */
   highSeqno(id: number, row: number): number {
     return this.highSeqnos[this.slotOfId(id)]?.[row] ?? 0;
   }
@@ -59,7 +59,7 @@ export class Collections {
     for (const seqnos of this.highSeqnos) if (seqnos) seqnos[row] = 0;
   }
 
-  /** Makes the live ids exactly these; answers the ids that are gone. */
+  /** Replaces the set of live ids; returns the ids that were dropped. */
   apply(specs: readonly CollectionSpec[]): number[] {
     const wanted = new Set(specs.map((spec) => spec.id));
     const gone = [...this.slots.keys()].filter((id) => !wanted.has(id));

@@ -1,5 +1,5 @@
-// Which of two versions of a document wins, when one was made elsewhere: the rule that makes all clusters that
-// replicate to each other end with the same one.
+// Conflict resolution between two versions of a document, one of which was made on another cluster: clusters that replicate to
+// each other end with the same version.
 import { Datatype, Status } from '#wire/status.ts';
 import type { IncomingVersion, MutationRequest } from '../data/documents.ts';
 import { Bit, Word } from '../memory/layout.ts';
@@ -7,10 +7,10 @@ import type { Items } from './items.ts';
 import type { Now } from './now.ts';
 import { isInFlight } from './preconditions.ts';
 
-/** `seqno`: the version changed more often wins; `lww`: the one changed last. */
+/** `seqno`: the version with the higher revision wins; `lww`: the one changed last. */
 export type ConflictRule = 'seqno' | 'lww';
 
-/** What is compared of a version. */
+/** The fields of a version that are compared. */
 export interface Version {
   casHi: number;
   casLo: number;
@@ -35,7 +35,7 @@ export function incomingWins(
   return rest !== 0 ? rest > 0 : incoming.hasXattrs && !stored.hasXattrs;
 }
 
-/** Whether a version made elsewhere may be written over the item at `address`, 0 when there is none. */
+/** Whether a version made elsewhere may replace the item at `address`, 0 when there is none. */
 export function checkIncoming(
   request: MutationRequest,
   incoming: IncomingVersion,
@@ -71,7 +71,7 @@ const stored = (items: Items, address: number): Version => ({
   casHi: items.word(address, Word.casHi),
   casLo: items.word(address, Word.casLo),
   rev: items.rev(address),
-  // What a tombstone keeps there is the time of its deletion.
+  // A tombstone holds the time of its deletion in this field.
   expiry: (items.state(address) & Bit.deleted) === 0 ? items.word(address, Word.expiry) : 0,
   flags: items.word(address, Word.flags),
   hasXattrs: (items.datatype(address) & Datatype.xattr) !== 0,

@@ -1,9 +1,9 @@
-// An item of memory as cuts and streams carry it.
+// Conversion of an item in memory to the form that cuts and streams carry.
 import { CutBits, type CutItem } from '../data/cut.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import type { Items } from './items.ts';
 
-/** Key and value stay where they are: `item` names their ranges of the page. */
+/** Does not copy key and value: `item` refers to their ranges of the page. */
 export function fillCutItem(items: Items, address: number, item: CutItem): void {
   const state = items.state(address);
   item.buffer = items.page(address);

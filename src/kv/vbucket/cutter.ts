@@ -1,4 +1,4 @@
-// Takes the dirty items of a vbucket as a cut: newest version of each key, in seqno order, whole up to its end.
+// Takes a vbucket's dirty items as a cut: the newest version of each key, in seqno order, complete up to its end seqno.
 
 import { type CutItem, type CutState, type CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
 import { fillCutItem } from './cut-item.ts';
@@ -23,9 +23,9 @@ export class Cutter {
   }
 
   /**
-   * Writes one cut and answers its end seqno. It may end early once `writer` holds `limitBytes`, though only where
-   * no version before the end has been replaced by one after it: such a cut would lack what it claims to hold.
-   * With nothing dirty it carries the vbucket's state alone.
+   * Writes one cut and returns its end seqno. It may end early once `writer` holds `limitBytes`, though only where no version
+   * before the end has been replaced by one after it: such a cut would miss a change that it claims to hold. Without dirty items
+   * it carries only the vbucket's state.
    */
   take(row: number, writer: CutWriter, limitBytes: number): number {
     const { rows } = this.vbuckets;

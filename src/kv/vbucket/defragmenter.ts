@@ -1,19 +1,19 @@
-// Gives memory back that is held by pages of which little is alive: their items move together.
+// Releases memory held by sparse pages: moves their items together.
 import { PageWalk } from '../memory/page-walk.ts';
 import type { Residency } from './residency.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
-/** A slice ends after so many bytes, looked at from time to time. */
+/** A slice ends after this many bytes, checked now and then. */
 const sliceBytes = 2 ** 20;
 const stepsAtOnce = 16;
 
-/** A page with less of it alive is worth emptying, or with less than the second if memory is needed badly. */
+/** Pages with less than the first share alive are emptied; with less than the second if memory is short. */
 const sparseShare = 0.75;
 const thoroughShare = 15 / 16;
 
 export class Defragmenter {
   moved = 0;
-  /** Items of this round that could not be moved: the disk does not have them yet. */
+  /** Items of this round that could not be moved: they are not on disk yet. */
   stayed = 0;
   private readonly vbuckets: Vbuckets;
   private readonly residency: Residency;
@@ -27,14 +27,14 @@ export class Defragmenter {
     this.walk = new PageWalk(vbuckets.heap);
   }
 
-  /** From the first page again. */
+  /** Starts again at the first page. */
   begin(isThorough: boolean): void {
     this.walk.restart();
     this.stayed = 0;
     this.share = isThorough ? thoroughShare : sparseShare;
   }
 
-  /** Goes on by so many items; false once all pages have been seen. */
+  /** Visits this many items; false once all pages were visited. */
   slice(steps: number): boolean {
     if (this.walk.rounds > 0) return false;
     this.movedBytes = 0;

@@ -1,4 +1,4 @@
-// The items of a vbucket that no cut holds yet: a list through their headers, in the order of their seqnos.
+// The dirty items of a vbucket, which no cut holds yet: a list through their headers, in the order of their seqnos.
 import { Bit, Word } from '../memory/layout.ts';
 import type { Items } from './items.ts';
 import type { VbucketRows } from './rows.ts';
@@ -16,7 +16,7 @@ export function appendDirty(rows: VbucketRows, items: Items, row: number, addres
   (rows.dirtyBytes[row] as number) += items.bytes(address);
 }
 
-/** Takes an item out, wherever it stands. */
+/** Removes an item from anywhere in the list. */
 export function unlinkDirty(rows: VbucketRows, items: Items, row: number, address: number): void {
   const next = items.word(address, Word.next);
   const previous = items.word(address, Word.previous);
@@ -29,7 +29,7 @@ export function unlinkDirty(rows: VbucketRows, items: Items, row: number, addres
   (rows.dirtyBytes[row] as number) -= items.bytes(address);
 }
 
-/** Takes out a version that a newer one (with `seqno`) replaces, and notes that no cut may end between the two. */
+/** Removes a version that a newer one (with `seqno`) replaces, and records that no cut may end between the two. */
 export function supersedeDirty(
   rows: VbucketRows,
   items: Items,

@@ -15,7 +15,7 @@ export const maxSystemXattrBytes = mebibyte;
 const inflateLimit = maxBodyBytes + maxSystemXattrBytes;
 const empty = Buffer.alloc(0);
 
-/** Key and value of the request; the rest is the caller's. */
+/** Takes key and value of the request; the caller sets the rest. */
 export function draftOf(request: MutationRequest, draft: Draft): void {
   draft.key = request.key;
   draft.keyStart = request.keyStart;
@@ -32,7 +32,7 @@ export function draftOf(request: MutationRequest, draft: Draft): void {
   draft.bits = 0;
 }
 
-/** The version that was stored, as cuts bring it. */
+/** Fills the draft with a stored version, read from a cut. */
 export function draftOfStored(item: CutItem, draft: Draft): void {
   draft.key = draft.value = item.buffer;
   draft.keyStart = item.keyStart;
@@ -66,7 +66,7 @@ export function keepXattrs(draft: Draft, items: Items, address: number): void {
   draft.datatype |= Datatype.xattr;
 }
 
-/** A compressed block is one whole: to join a section and a body, both are inflated. */
+/** A compressed block cannot be extended: to join a section and a body, both are inflated. */
 function keepInflated(draft: Draft, stored: Buffer): void {
   const section = stored.subarray(0, bodyStart(stored, 0, stored.length));
   const isCompressed = (draft.datatype & Datatype.snappy) !== 0;
@@ -77,7 +77,7 @@ function keepInflated(draft: Draft, stored: Buffer): void {
   draft.datatype = (draft.datatype & ~Datatype.snappy) | Datatype.xattr;
 }
 
-/** A tombstone of the stored item with nothing in it. */
+/** Fills the draft with a tombstone of the stored item, without a value. */
 export function draftTombstone(draft: Draft, items: Items, address: number, nowSeconds: number): void {
   draft.key = items.page(address);
   draft.keyStart = items.keyStart(address);
@@ -90,7 +90,7 @@ export function draftTombstone(draft: Draft, items: Items, address: number, nowS
   draft.bits = Bit.deleted;
 }
 
-/** A tombstone, with nothing in it, of an item that is not in memory. */
+/** Fills the draft with a tombstone, without a value, of an item that is not in memory. */
 export function draftStoredTombstone(draft: Draft, key: Buffer, nowSeconds: number): void {
   draft.key = key;
   draft.keyStart = 0;
@@ -103,7 +103,7 @@ export function draftStoredTombstone(draft: Draft, key: Buffer, nowSeconds: numb
   draft.bits = Bit.deleted;
 }
 
-/** Makes the draft a tombstone of the stored item: only its system xattrs stay. */
+/** Fills the draft with a tombstone of the stored item: only its system xattrs stay. */
 export function keepSystemXattrs(draft: Draft, items: Items, address: number): void {
   const datatype = items.datatype(address);
   draft.datatype = Datatype.raw;
@@ -117,7 +117,7 @@ export function keepSystemXattrs(draft: Draft, items: Items, address: number): v
   draft.datatype = Datatype.xattr;
 }
 
-/** Makes the draft the stored version itself. */
+/** Fills the draft with the stored version itself. */
 export function keepAll(draft: Draft, items: Items, address: number): void {
   draft.value = items.page(address);
   draft.valueStart = items.valueStart(address);
@@ -127,7 +127,7 @@ export function keepAll(draft: Draft, items: Items, address: number): void {
   draft.bits = items.state(address) & Bit.deleted;
 }
 
-/** The body may take 20 MiB, system xattrs 1 MiB more. Compressed values are judged by what is stored. */
+/** The body may take 20 MiB, system xattrs 1 MiB more. Of compressed values the stored size counts. */
 export function checkSize(draft: Draft): Status {
   const headBytes = draft.headEnd - draft.headStart;
   const bytes = headBytes + draft.valueEnd - draft.valueStart;
@@ -147,6 +147,6 @@ function setValue(draft: Draft, value: Buffer): void {
   draft.valueEnd = value.length;
 }
 
-/** Values were checked when they came in; one that is broken all the same counts as empty. */
+/** Values were checked when they were stored; a malformed one counts as empty. */
 const inflate = (bytes: Buffer, start: number, end: number): Buffer =>
   snappyInflate(bytes, start, end, inflateLimit) ?? empty;

@@ -1,5 +1,5 @@
-// Writes the system events of all vbuckets: when the manifest changes, and at start for what a vbucket's history does
-// not tell yet. Where there is a disk they leave memory as soon as they are on it; streams then read them there.
+// Records the system events of all vbuckets: when the manifest changes, and at start those missing in a vbucket's history.
+// Where there is a disk they leave memory as soon as they are persisted; streams then read them from disk.
 import type { CutItem } from '../data/cut.ts';
 import { decodeEvent, encodeEvent, eventKey, isDrop, type SystemEvent } from '../data/system-events.ts';
 import { Bit } from '../memory/layout.ts';
@@ -10,17 +10,17 @@ import type { Vbuckets } from './vbuckets.ts';
 
 export interface EventRecorderOptions {
   vbuckets: Vbuckets;
-  /** Events go to a disk. */
+  /** Events are written to a disk. */
   persistent: boolean;
   onDirty: (row: number) => void;
 }
 
 export class EventRecorder {
   private readonly options: EventRecorderOptions;
-  /** What the history of every vbucket tells; null until `tell` has made it so. */
+  /** The manifest's state as the history of every vbucket records it; null until `record` was called. */
   private told: ManifestState | null = null;
   private stored: StoredManifests | null = null;
-  /** By row: events that are in memory until they are on disk. */
+  /** By row: events that are in memory until they are persisted. */
   private readonly unwritten = new Map<number, { hash: number; seqno: number }[]>();
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
@@ -29,13 +29,13 @@ export class EventRecorder {
     this.options = options;
   }
 
-  /** An event that a file holds, met at warm-up. */
+  /** Adds an event that a file holds, read at warm-up. */
   noteStored(row: number, item: CutItem): void {
     this.stored ??= new StoredManifests(this.options.vbuckets.rows.count);
     this.stored.note(row, decodeEvent(item.buffer, item.valueStart, item.valueEnd));
   }
 
-  /** Has the history of these vbuckets tell what the manifest says. */
+  /** Records the events that lead the history of these vbuckets to the manifest's state. */
   tell(rows: readonly number[], state: ManifestState): void {
     const { told, stored } = this;
     const common = told ?? (stored === null ? firstState : null);
@@ -48,7 +48,7 @@ export class EventRecorder {
     this.stored = null;
   }
 
-  /** The vbucket's changes up to `seqno` are on disk. */
+  /** Called when the vbucket's changes up to `seqno` are persisted. */
   persisted(row: number, seqno: number): void {
     const unwritten = this.unwritten.get(row);
     if (unwritten === undefined) return;
@@ -58,7 +58,7 @@ export class EventRecorder {
     else this.unwritten.set(row, left);
   }
 
-  /** The vbuckets are empty again. */
+  /** Called when the vbuckets were emptied. */
   clear(): void {
     this.told = null;
     this.stored = null;

@@ -1,5 +1,5 @@
-// Makes room: a hand goes round the items, spares each that was asked for since it last came by, and lets the others
-// go in the way of the bucket's policy. Approximately the least recently used leave first, at the price of one bit.
+// CLOCK (second-chance) eviction: a circular walk over the items clears the access bit of each item that has it set, and evicts
+// the others as the bucket's policy says. It approximates least recently used with one bit per item.
 
 import type { BucketType, EvictionPolicy } from '../admin.ts';
 import { isEventKey } from '../data/system-events.ts';
@@ -19,7 +19,7 @@ export interface EvictorOptions {
 }
 
 export class Evictor {
-  /** Values, items or documents that left since start. */
+  /** Values, items or documents evicted since start. */
   evicted = 0;
   private readonly vbuckets: Vbuckets;
   private readonly residency: Residency;
@@ -28,7 +28,7 @@ export class Evictor {
   private readonly seeksValues: boolean;
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
-  /** Where the count stood when the hand last came round. */
+  /** `evicted` at the end of the last round. */
   private evictedBefore = -1;
   private fruitless = 0;
 
@@ -40,7 +40,7 @@ export class Evictor {
     this.seeksValues = options.type === 'native' && options.policy === 'valueOnly';
   }
 
-  /** Goes on by so many items. False when two rounds have found nothing that may go. */
+  /** Visits this many items. False when two rounds have evicted nothing. */
   slice(steps: number): boolean {
     const { evict, walk } = this;
     if (evict === null || this.fruitless >= 2) return false;
@@ -60,13 +60,13 @@ export class Evictor {
     return this.fruitless < 2;
   }
 
-  /** From here on another policy decides; what it may let go is looked for anew. */
+  /** Changes the policy, and retries what the earlier policy could not evict. */
   follow(type: BucketType, policy: EvictionPolicy): void {
     this.evict = this.actOf({ type, policy });
     this.hope();
   }
 
-  /** Something may have changed: two more rounds are worth it. */
+  /** Allows two more rounds, since items may have become evictable. */
   hope(): void {
     this.fruitless = 0;
   }
@@ -76,7 +76,7 @@ export class Evictor {
     this.evictedBefore = this.evicted;
   }
 
-  /** Where values are most of what there was, most pages hold keys alone: looking for the last values passes them by. */
+  /** Skips pages that hold keys alone: when few values are left in memory, most pages are such. */
   private enters(page: number): boolean {
     const { heap } = this.vbuckets;
     if (heap.isPlain(page)) return false;
@@ -109,7 +109,7 @@ export class Evictor {
     else this.vbuckets.heap.noteValue(address >>> 16);
   }
 
-  /** A CAS that was given out with a lock must not turn back into the one before. */
+  /** A CAS given by a lock must not revert to the one before. */
   private dropItem(address: number): void {
     if ((this.vbuckets.items.state(address) & Bit.casUnstored) !== 0) {
       this.dropValue(address);
@@ -120,7 +120,7 @@ export class Evictor {
     this.evicted++;
   }
 
-  /** A deletion like any other. What is only a tombstone is forgotten: nothing else would ever make room for more. */
+  /** Deletes as a client would. A tombstone is removed without a trace: otherwise tombstones alone could fill the memory. */
   private remove(address: number): void {
     const { vbuckets, draft } = this;
     const { items, now } = vbuckets;

@@ -1,4 +1,4 @@
-// Turns expired documents into tombstones: one that somebody asks for, or all that a walk through memory meets.
+// Turns expired documents into tombstones: one that a client accesses, or all that a walk through memory meets.
 import { Datatype } from '#wire/status.ts';
 import { Bit } from '../memory/layout.ts';
 import { PageWalk } from '../memory/page-walk.ts';
@@ -28,7 +28,7 @@ export class Expirer {
     return (items.state(address) & Bit.valueAway) !== 0 && (items.datatype(address) & Datatype.xattr) !== 0;
   }
 
-  /** Expires the document at `place`; false when that can't be done now. */
+  /** Expires the document at `place`; false when that is not possible now. */
   expire(): boolean {
     const { draft, vbuckets } = this;
     const { items, now, place } = vbuckets;
@@ -48,7 +48,7 @@ export class Expirer {
     this.walk.restart();
   }
 
-  /** Goes on by so many items, hands those that lack their value to `lacking`; false once all have been seen. */
+  /** Visits this many items and calls `needsFetch` for those whose value must be read first; false once all were visited. */
   slice(steps: number, lacking: (address: number) => void): boolean {
     if (this.walk.rounds > 0) return false;
     this.walk.go(steps, (address) => this.visit(address, lacking));

@@ -1,6 +1,6 @@
-// Expiry times: as clients send them, and as they are kept.
+// Expiry times: conversion from the clients' form to the stored form.
 
-/** Up to this many seconds a time is counted from now, above it from 1970. */
+/** Up to this many seconds a time is relative to now, above it counted from 1970. */
 const relativeLimit = 30 * 24 * 3600;
 const latestTime = 0xffffffff;
 
@@ -12,7 +12,7 @@ export function absoluteExpiry(expiry: number, nowSeconds: number): number {
   return expiry === 0 || expiry > relativeLimit ? expiry : nowSeconds + expiry;
 }
 
-/** An expiry no later than a maximum time to live allows; 0 = no maximum. */
+/** Limits an expiry to a maximum time to live; 0 = no maximum. */
 export function capExpiry(expiry: number, maxTtl: number, nowSeconds: number): number {
   if (maxTtl === 0) return expiry;
   const latest = Math.min(nowSeconds + maxTtl, latestTime);

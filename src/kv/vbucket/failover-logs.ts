@@ -1,4 +1,4 @@
-// The history of each vbucket: which uuid it has borne since which seqno, newest first. Laid out entry by entry
+// The failover log of each vbucket: its uuids and the seqno from which each holds, newest first. Stored entry by entry
 // over all vbuckets, because nearly all have one entry only.
 import { assert } from '#base/assert.ts';
 import type { FailoverEntry } from '../data/documents.ts';
@@ -18,7 +18,7 @@ export class FailoverLogs {
     this.words = new Uint32Array(new SharedArrayBuffer(vbucketCount * failoverLimit * entryBytes));
   }
 
-  /** Begins a new life of the vbucket at `seqno`; entries at or above it are history that never was. */
+  /** Adds an entry at `seqno`; entries at or above it are dropped, since their history was lost. */
   push(row: number, entry: FailoverEntry): void {
     const older = this.entries(row).filter((old) => old.seqno < entry.seqno);
     this.put(row, [entry, ...older].slice(0, failoverLimit));
@@ -39,7 +39,7 @@ export class FailoverLogs {
     return this.words[row * 4 + 1] as number;
   }
 
-  /** As kept on disk: big-endian uuid and seqno of each entry. */
+  /** The stored form: big-endian uuid and seqno of each entry. */
   encode(row: number): Uint8Array {
     const encoded = Buffer.alloc((this.lengths[row] as number) * entryBytes);
     for (let word = 0; word < encoded.length / 4; word++) {

@@ -1,14 +1,14 @@
-// What is known of one vbucket, for who looks after a bucket.
+// Statistics of one vbucket, for administrators.
 import type { VbucketRows } from './rows.ts';
 
 export interface VbucketFigures {
   items: number;
   tombstones: number;
   nonResident: number;
-  /** Not on disk yet. */
+  /** Dirty items, not on disk yet. */
   dirtyItems: number;
   dirtyBytes: number;
-  /** What is known of deletions up to here may be gone. */
+  /** Tombstones up to this seqno may have been purged. */
   purgeSeqno: number;
   /** The highest CAS ever given out. */
   maxCas: bigint;

@@ -1,4 +1,4 @@
-// Items as they lie in memory: reading and writing their fields by address.
+// Access to the fields of items in memory, by address.
 import type { ItemView } from '../data/documents.ts';
 import type { Heap } from '../memory/heap.ts';
 import { Bit, datatypeIn, headerBytes, keyBytesIn, rowIn, stateOf, Word } from '../memory/layout.ts';
@@ -89,7 +89,7 @@ export class Items {
     return headerBytes + keyBytesIn(this.state(address)) + this.word(address, Word.valueBytes);
   }
 
-  /** Where the key begins in the item's page. */
+  /** Offset of the key in the item's page. */
   keyStart(address: number): number {
     return ((address & 0xffff) << 4) + headerBytes;
   }
@@ -106,7 +106,7 @@ export class Items {
     return datatypeIn(this.state(address));
   }
 
-  /** The vbucket it belongs to. */
+  /** Row of the item's vbucket. */
   row(address: number): number {
     return rowIn(this.state(address));
   }
@@ -150,8 +150,8 @@ export class Items {
   }
 
   /**
-   * Writes flags, expiry, sizes and state, the value, and the key when the memory is new to it. CAS, seqno and
-   * revision are the caller's next step.
+   * Writes flags, expiry, sizes and state, the value, and the key when the memory is newly allocated. The caller sets CAS,
+   * seqno and revision next.
    */
   write(address: number, row: number, draft: Draft, isNew: boolean): void {
     const words = this.heap.words[address >>> 16] as Uint32Array;
@@ -167,7 +167,7 @@ export class Items {
     const page = this.heap.bytes[address >>> 16] as Buffer;
     const keyAt = (at << 2) + headerBytes;
     const { key, keyStart } = draft;
-    // Keys are short: a loop beats the call of a native copy.
+    // Keys are short: a loop is faster than a call of a native copy.
     if (isNew) for (let i = 0; i < keyBytes; i++) page[keyAt + i] = key[keyStart + i] as number;
     if (headLength > 0) draft.head.copy(page, keyAt + keyBytes, draft.headStart, draft.headEnd);
     if (valueLength > 0) {

@@ -1,4 +1,4 @@
-// Brings stored items back into memory, from the cuts that disk sends at warm-up.
+// Loads stored items into memory at warm-up, from the cuts that the disk sends.
 import { CutBits, type CutItem, CutReader } from '../data/cut.ts';
 import type { CutBuffer } from '../data/disk-engine.ts';
 import { isEventKey } from '../data/system-events.ts';
@@ -14,17 +14,17 @@ export interface LoaderOptions {
   collections: Collections;
   residency: Residency;
   events: EventRecorder;
-  /** What is loaded from then on leaves its value, or all of itself, on disk. */
+  /** When true, further items leave their value, or all of themselves, on disk. */
   isFull: () => boolean;
 }
 
-/** Memory is looked at from time to time only. */
+/** Items between two checks of the memory. */
 const itemsPerLook = 64;
 
 export class Loader {
-  /** Ids of dropped collections of which documents came: there is something to sweep. */
+  /** Ids of dropped collections whose documents were read: they must be swept. */
   readonly gone = new Set<number>();
-  /** Documents and tombstones seen so far, and how many of them came with their value. */
+  /** Documents and tombstones read so far, and how many of them came with their value. */
   keys = 0;
   values = 0;
   /** Values that are on disk only. */
@@ -44,7 +44,7 @@ export class Loader {
     this.isFull = options.isFull;
   }
 
-  /** Before the items of a row come, told by its file to be so many. */
+  /** Reserves room for the items of a row, by the count in its file. */
   expect(row: number, count: number): void {
     if (this.residency.policy !== 'fullEviction') this.vbuckets.index.reserve(row, count);
   }
@@ -60,7 +60,7 @@ export class Loader {
     }
   }
 
-  /** Values that warm-up left on disk because they are large. */
+  /** Loads values that warm-up left on disk because they are large. */
   loadValues(batch: CutBuffer): void {
     const reader = new CutReader(batch);
     while (reader.nextCut()) {

@@ -1,4 +1,4 @@
-// Which scopes and collections a vbucket's history has told of, and the events that lead from one such state to another.
+// The scopes and collections that a vbucket's history records, and the events that lead from one such state to another.
 import { EventKind } from '#wire/dcp.ts';
 import type { SystemEvent } from '../data/system-events.ts';
 
@@ -17,7 +17,7 @@ export interface ManifestState {
 
 const defaultName = '_default';
 
-/** What is there from the first, without an event. */
+/** The state of an empty history. */
 export const firstState: ManifestState = {
   uid: 0,
   scopes: new Map([[0, defaultName]]),
@@ -25,8 +25,8 @@ export const firstState: ManifestState = {
 };
 
 /**
- * In an order in which every collection lies within the life of its scope. Only the last event carries the new
- * manifest's uid: whoever has seen less has not seen that manifest.
+ * Ordered so that the life of every collection is within the life of its scope. Only the last event carries the new manifest's
+ * uid: a client that has seen less has not seen that manifest.
  */
 export function eventsBetween(before: ManifestState, after: ManifestState): SystemEvent[] {
   const events = [

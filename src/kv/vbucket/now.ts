@@ -1,13 +1,13 @@
-// The time of this socket callback: read once by the host, then used by every operation of the callback.
+// The time of the current socket callback: read once by the host, then used by every operation of the callback.
 
 const Slot = { casHi: 0, casLo: 1, seconds: 2, lockTicks: 3, lockTicksUp: 4 } as const;
-/** Coarse, so that a lock's 32-bit end wraps after eight years only. */
+/** Coarse, so that a lock's 32-bit end wraps only after eight years. */
 const ticksPerSecond = 16;
 
 export class Now {
   private readonly words = new Uint32Array(new SharedArrayBuffer(20));
 
-  /** The host calls this before it hands over input, and from timers. */
+  /** The host calls this before it passes input on, and from timers. */
   set(wallMs: number, monotonicMs: number): void {
     // Nanoseconds with the low 16 bits clear; above 2^53 a double is still exact in steps of 256.
     const nanoseconds = wallMs * 1e6;
@@ -20,7 +20,7 @@ export class Now {
     this.words[Slot.lockTicksUp] = Math.ceil(ticks);
   }
 
-  /** High and low word of the CAS that this moment stands for. */
+  /** High and low word of the CAS for this time. */
   get casHi(): number {
     return this.words[Slot.casHi] as number;
   }
@@ -33,12 +33,12 @@ export class Now {
     return this.words[Slot.seconds] as number;
   }
 
-  /** When a lock taken now for `seconds` ends; never early. */
+  /** End of a lock of `seconds` taken now, rounded up to a tick. */
   lockEnd(seconds: number): number {
     return ((this.words[Slot.lockTicksUp] as number) + seconds * ticksPerSecond) >>> 0;
   }
 
-  /** Ticks wrap after years; the difference tells before from after. */
+  /** Ticks wrap after years; the sign of the difference orders them. */
   isBefore(lockEnd: number): boolean {
     return ((lockEnd - (this.words[Slot.lockTicks] as number)) | 0) > 0;
   }

@@ -1,23 +1,23 @@
-// Whether a client may make a change, asked in the protocol's order: durable write in progress, existence, lock, CAS.
+// Whether a client may make a change, checked in the protocol's order: durable write in progress, existence, lock, CAS.
 import { Status } from '#wire/status.ts';
 import { type MutationRequest, StoreMode } from '../data/documents.ts';
 import { Bit } from '../memory/layout.ts';
 import type { Items } from './items.ts';
 import type { Now } from './now.ts';
 
-/** For `store`: `address` is the item that is there, or 0. */
+/** For `store`: `address` is the existing item, or 0. */
 export function checkStore(request: MutationRequest, items: Items, address: number, now: Now): Status {
   if (isInFlight(items, address)) return Status.syncWriteInProgress;
   const exists = address !== 0 && (request.overTombstone || items.isLive(address, now.seconds));
   if (request.mode === StoreMode.add) return exists ? Status.keyExists : Status.success;
   const hasCas = (request.casHi | request.casLo) !== 0;
   if (exists) return checkLockAndCas(request, items, address, now);
-  // A tombstone may be written where nothing is: a document that is created as deleted.
+  // A tombstone may be created where nothing exists: a document that is created as deleted.
   if (request.mode === StoreMode.remove && request.overTombstone && !hasCas) return Status.success;
   return hasCas || request.mode !== StoreMode.set ? Status.keyNotFound : Status.success;
 }
 
-/** For changes of a document that must be there. */
+/** For changes of an existing document. */
 export function checkExisting(request: MutationRequest, items: Items, address: number, now: Now): Status {
   if (isInFlight(items, address)) return Status.syncWriteInProgress;
   const exists = address !== 0 && (request.overTombstone || items.isLive(address, now.seconds));

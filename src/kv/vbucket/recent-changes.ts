@@ -1,20 +1,20 @@
-// The latest changes of the vbuckets that somebody follows: which key, by its hash, each of the last seqnos went to.
+// The latest changes of the followed vbuckets: for each of the last seqnos the hash of the key that got it.
 // A key that was changed again since is found under its newest seqno only.
 import type { VbucketRows } from './rows.ts';
 
 const firstLength = 16;
-/** Whoever is further behind than this reads from disk. */
+/** A stream further behind than this reads from disk. */
 const recentLengthMax = 16_384;
 
 const noRing = new Uint32Array(0);
 
 export class RecentChanges {
-  /** Told once when vbuckets begin to have changes that were not taken. */
+  /** Called once when vbuckets begin to have changes that were not taken. */
   onChange: () => void = () => {};
   private readonly rings: Uint32Array[];
   private readonly first: Float64Array;
   private readonly last: Float64Array;
-  /** What nobody has read yet begins here: it is kept as long as the longest ring allows. */
+  /** The first seqno not read by all: kept up to the length of the longest ring. */
   private readonly wanted: Float64Array;
   private readonly isChanged: Uint8Array;
   private changed: number[] = [];
@@ -30,7 +30,7 @@ export class RecentChanges {
     this.isChanged = new Uint8Array(new SharedArrayBuffer(rows.count));
   }
 
-  /** Bytes that remembering takes. */
+  /** Bytes of the rings. */
   get bytes(): number {
     return this.totalBytes;
   }
@@ -47,7 +47,7 @@ export class RecentChanges {
     this.put(row, noRing);
   }
 
-  /** What comes before `seqno` is read by all. */
+  /** All followers have read what comes before `seqno`. */
   release(row: number, seqno: number): void {
     this.wanted[row] = seqno;
   }
@@ -63,7 +63,7 @@ export class RecentChanges {
     this.touch(row);
   }
 
-  /** The row is to be looked at, though no seqno was given out. */
+  /** Reports the row as changed, though no seqno was given out. */
   touch(row: number): void {
     if (this.rings[row] === noRing || this.isChanged[row] === 1) return;
     this.isChanged[row] = 1;
@@ -71,7 +71,7 @@ export class RecentChanges {
     if (this.changed.length === 1) this.onChange();
   }
 
-  /** The item of this seqno leaves memory: up to it nobody can read any more. */
+  /** The item of this seqno leaves memory: followers must read from disk up to it. */
   lose(row: number, seqno: number): void {
     if (this.rings[row] !== noRing && seqno >= (this.first[row] as number)) this.first[row] = seqno + 1;
   }
@@ -83,13 +83,13 @@ export class RecentChanges {
     return taken;
   }
 
-  /** Whether every seqno after this one is remembered. */
+  /** Whether the ring holds every seqno after this one. */
   covers(row: number, afterSeqno: number): boolean {
     if (this.rings[row] === noRing || this.last[row] !== this.rows.highSeqno[row]) return false;
     return afterSeqno + 1 >= (this.first[row] as number);
   }
 
-  /** The hash of the key that got this seqno, which must be covered. */
+  /** The hash of the key that got this seqno, which the ring must hold. */
   hash(row: number, seqno: number): number {
     const ring = this.rings[row] as Uint32Array;
     return ring[seqno & (ring.length - 1)] as number;

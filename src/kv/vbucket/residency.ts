@@ -1,5 +1,5 @@
-// What of an item is in memory and what on disk only: values, or whole items, leave and come back. None of it is a
-// change that anyone sees. Only what the disk holds for certain may leave.
+// Residency of items: values, or whole items, are evicted from memory and loaded again. Clients see no change from it. Only
+// persisted data may be evicted.
 
 import type { EvictionPolicy } from '../admin.ts';
 import { CutBits, type CutItem } from '../data/cut.ts';
@@ -9,14 +9,14 @@ import { type Draft, emptyDraft } from './items.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
 const busyBits = Bit.dirty | Bit.hasPending | Bit.pending;
-/** Keys of which is known for a while that the disk does not have them. */
+/** Limit of keys cached as absent on disk. */
 const absentLimit = 10_000;
 
 export class Residency {
   readonly policy: EvictionPolicy;
   private readonly vbuckets: Vbuckets;
   private readonly draft = emptyDraft();
-  /** The vbucket's departures when the disk was found not to have the key. */
+  /** The vbucket's count of evictions when the disk was found not to have the key. */
   private readonly absent = new Map<string, number>();
 
   constructor(vbuckets: Vbuckets, policy: EvictionPolicy) {
@@ -34,7 +34,7 @@ export class Residency {
     return count;
   }
 
-  /** Whether an item may leave memory: written for certain, and nobody holds on to it. */
+  /** Whether an item may be evicted: persisted, not locked, without a pending write. */
   mayLeave(address: number): boolean {
     const { items, now, rows } = this.vbuckets;
     if ((items.state(address) & busyBits) !== 0 || items.isLocked(address, now)) return false;
@@ -48,7 +48,7 @@ export class Residency {
     return !heap.fits(address, headerBytes + keyBytesIn(items.state(address)));
   }
 
-  /** Lets the value go; false when that would win nothing. */
+  /** Evicts the value; false when that would free nothing. */
   dropValue(address: number): boolean {
     const { heap, items, rows } = this.vbuckets;
     const bytes = headerBytes + keyBytesIn(items.state(address));
@@ -63,7 +63,7 @@ export class Residency {
     return true;
   }
 
-  /** Lets the whole item go. */
+  /** Evicts the whole item. */
   dropItem(address: number): void {
     const { away, heap, index, items, place, recent, rows } = this.vbuckets;
     this.vbuckets.lookAt(address);
@@ -77,7 +77,7 @@ export class Residency {
     heap.free(address);
   }
 
-  /** Puts the item into another chunk, away from its page; false when it has to stay for now. */
+  /** Moves the item to another chunk outside its page; false when it cannot be moved now. */
   move(address: number): boolean {
     const { heap, items } = this.vbuckets;
     if ((items.state(address) & busyBits) !== 0) return false;
@@ -88,20 +88,20 @@ export class Residency {
     return true;
   }
 
-  /** Whether the key, which is not in memory, has to be asked for on disk. */
+  /** Whether the key, which is not in memory, must be looked up on disk. */
   mayBeAway(row: number, hash: number, key: Buffer, start: number, end: number): boolean {
     const { away, rows } = this.vbuckets;
     if (!away.mayHold(row, hash)) return false;
     return this.absent.get(nameOf(row, key, start, end)) !== rows.departures[row];
   }
 
-  /** The disk has no such key. That holds until an item of the vbucket leaves memory, since it may be this one. */
+  /** Caches that the disk has no such key. Valid until an item of the vbucket is evicted, since it may be this one. */
   noteAbsent(row: number, key: Buffer): void {
     if (this.absent.size >= absentLimit) this.absent.clear();
     this.absent.set(nameOf(row, key, 0, key.length), this.vbuckets.rows.departures[row] as number);
   }
 
-  /** Takes in what was read from disk, unless memory has moved on. False when there is no memory for it. */
+  /** Loads an item read from disk, unless memory has a newer version. False when there is no memory for it. */
   comeBack(row: number, stored: CutItem): boolean {
     const { buffer, keyStart, keyEnd } = stored;
     const { items } = this.vbuckets;
@@ -112,7 +112,7 @@ export class Residency {
     return !isWanted || this.takeValue(address, stored);
   }
 
-  /** Takes in the value only, if it is of the version in memory and still away. Answers whether it did. */
+  /** Loads the value only, if it belongs to the version in memory and is still missing. Returns whether it did. */
   bringValue(row: number, stored: CutItem): boolean {
     const { buffer, keyStart, keyEnd } = stored;
     const { items } = this.vbuckets;
@@ -129,7 +129,7 @@ export class Residency {
     away.add(place.row, hash);
   }
 
-  /** At warm-up, when memory is full: only the key comes in. `place` was looked up for it. */
+  /** At warm-up, when memory is full: only the key is loaded. `place` was looked up for it. */
   keepKey(draft: Draft, stored: CutItem): void {
     const hasValue = draft.valueEnd > draft.valueStart || (stored.bits & CutBits.valueAway) !== 0;
     draft.valueEnd = draft.valueStart;

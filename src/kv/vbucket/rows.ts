@@ -1,4 +1,4 @@
-// The state of every vbucket of a bucket: one row each in typed arrays over shared memory. Nothing else holds any.
+// The state of every vbucket of a bucket: one row each in typed arrays over shared memory, and nowhere else.
 import { Status } from '#wire/status.ts';
 
 const floats = (count: number): Float64Array => new Float64Array(new SharedArrayBuffer(8 * count));
@@ -6,10 +6,10 @@ const words = (count: number): Uint32Array => new Uint32Array(new SharedArrayBuf
 
 export class VbucketRows {
   readonly count: number;
-  /** 0 when the vbucket is served as active, else the status that every operation on it answers. */
+  /** 0 when the vbucket is served as active, else the status that answers every operation on it. */
   readonly refusal: Uint8Array;
   readonly highSeqno: Float64Array;
-  /** End of the last cut that was taken. */
+  /** End seqno of the last cut. */
   readonly cutSeqno: Float64Array;
   readonly persistedSeqno: Float64Array;
   readonly purgeSeqno: Float64Array;
@@ -19,17 +19,17 @@ export class VbucketRows {
   readonly casLo: Uint32Array;
   readonly items: Uint32Array;
   readonly tombstones: Uint32Array;
-  /** Items in memory whose value is on disk only; live items of which nothing is in memory. */
+  /** Items in memory whose value is on disk only; live items wholly on disk. */
   readonly valuesAway: Uint32Array;
   readonly itemsAway: Uint32Array;
-  /** Rises with each item that left memory wholly. */
+  /** Raised with each item evicted wholly. */
   readonly departures: Uint32Array;
   /** Items that no cut holds yet, linked through their headers in the order of their seqnos. */
   readonly dirtyHead: Uint32Array;
   readonly dirtyTail: Uint32Array;
   readonly dirtyCount: Uint32Array;
   readonly dirtyBytes: Float64Array;
-  /** Oldest seqno that a newer version of its key pushed out of the dirty list, and that of the newest such version. */
+  /** Oldest seqno whose version was replaced while dirty, and the seqno of the newest version that replaced one. */
   readonly dedupeFloor: Float64Array;
   readonly dedupeCeiling: Float64Array;
 
@@ -56,7 +56,7 @@ export class VbucketRows {
     this.dedupeCeiling = floats(count);
   }
 
-  /** As if nothing had ever been written, but for the CAS clock. */
+  /** Resets all rows to the state of an empty bucket, except the CAS clock. */
   clear(row: number): void {
     for (const column of [
       this.highSeqno,

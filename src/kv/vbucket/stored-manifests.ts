@@ -1,4 +1,4 @@
-// What the files told of the scopes and collections of each vbucket, gathered at warm-up from its system events. One
+// The scopes and collections of each vbucket according to its file, collected at warm-up from its system events. One
 // column for each scope and collection, since there may be a thousand of them in each of a thousand vbuckets.
 
 import { EventKind } from '#wire/dcp.ts';
@@ -33,7 +33,7 @@ export class StoredManifests {
     const column = isScope
       ? this.column(this.scopes, event.scopeId, event)
       : this.column(this.collections, event.collectionId, event);
-    // The row of its creation is gone from the file once a collection is dropped; that of a change may be there.
+    // The row of its creation is removed from the file when a collection is dropped; that of a change may remain.
     const isStray = event.kind === EventKind.modifyCollection && column[row] === absent;
     if (!isStray) column[row] = isDrop(event.kind) ? absent : event.maxTtl;
     this.uids[row] = Math.max(this.uids[row] as number, event.manifestUid);

@@ -1,5 +1,5 @@
-// Removes the items of dropped collections, a slice of the indexes at a time. Where there is a disk they become
-// empty tombstones first, so that the disk gives their values up too, and leave memory once those are written.
+// Removes the items of dropped collections, a slice of the indexes at a time. Where there is a disk it first turns them into
+// empty tombstones, so that the disk frees their values too, and removes them from memory once those are written.
 
 import { isEventKey } from '../data/system-events.ts';
 import { Bit } from '../memory/layout.ts';
@@ -23,7 +23,7 @@ export class Sweeper {
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   private row = 0;
   private slot = 0;
-  /** Length of the row's table when the walk entered it: when it grew, the row is walked again. */
+  /** Length of the row's table when the walk entered it: if it has grown, the row is walked again. */
   private end = 0;
   private hasSkipped = false;
 
@@ -31,13 +31,13 @@ export class Sweeper {
     this.options = options;
   }
 
-  /** Starts over: collections have gone. */
+  /** Starts over, since collections were dropped. */
   begin(): void {
     this.hasSkipped = false;
     this.enter(0);
   }
 
-  /** Looks at up to `slots` slots. `again`: the walk is over but something could not be freed yet. */
+  /** Visits up to `slots` slots. `again`: the walk is over but some items could not be freed yet. */
   slice(slots: number): 'more' | 'again' | 'done' {
     for (let left = slots; left > 0; left--) {
       if (this.row === this.options.vbuckets.rows.count) return this.hasSkipped ? 'again' : 'done';
@@ -81,20 +81,20 @@ export class Sweeper {
     vbuckets.place.address = address;
     const state = vbuckets.items.state(address);
     const isWritten = (state & Bit.deleted) !== 0 && this.isOnDisk(address, state);
-    // Removal shifts a later entry into this slot, so the walk stays.
+    // Removal shifts a later entry into this slot, so the walk does not advance.
     if (isWritten || !isPersistent()) vbuckets.forget();
     else this.bury(address, state);
   }
 
   /**
-   * Makes a tombstone of a live document that the disk has. False when there is no memory for it now. Until the tombstone
-   * is on disk it stays in memory, so that a document which is met twice is counted once.
+   * Makes a tombstone of a live document that the disk has. False when there is no memory for it now. The tombstone stays in
+   * memory until it is written, so that a document that is met twice is counted once.
    */
   buryStored(row: number, key: Buffer): boolean {
     const { vbuckets, isPersistent, onDirty } = this.options;
     if (!isPersistent()) return true;
     const address = vbuckets.look(row, vbuckets.hash(key, 0, key.length), key, 0, key.length);
-    // What came into memory again is buried by the walk there.
+    // The walk through memory removes a document that was loaded again.
     if (address !== 0) return true;
     draftStoredTombstone(this.draft, key, vbuckets.now.seconds);
     if (!vbuckets.write(this.draft, this.result)) return false;

@@ -1,4 +1,4 @@
-// Lets memory forget the tombstones of a vbucket that compaction has dropped from its file.
+// Removes from memory the tombstones that compaction has dropped from a vbucket's file.
 import type { PurgedVbucket } from '../data/disk-engine.ts';
 import { isEventKey } from '../data/system-events.ts';
 import type { KeyIndex } from '../memory/key-index.ts';
@@ -7,24 +7,24 @@ import type { Items } from './items.ts';
 import { isInFlight } from './preconditions.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
-/** A key that was written anew since has another seqno, or waits to be written, and stays. */
+/** A key that was written again since has another seqno, or is dirty, and stays. */
 export function purgeTombstones(vbuckets: Vbuckets, purged: PurgedVbucket, beforeSeconds: number): void {
   const { rows } = vbuckets;
   const { vb } = purged;
   const keep = (rows.tombstones[vb] as number) - purged.tombstones;
   rows.purgeSeqno[vb] = Math.max(rows.purgeSeqno[vb] as number, purged.purgeSeqno);
   const left = forgetPurged(vbuckets, purged, beforeSeconds);
-  // Those that memory had let go before are counted all the same; those of dropped collections no longer are.
+  // Tombstones already evicted are counted all the same; those of dropped collections no longer are.
   rows.tombstones[vb] = Math.max(left, Math.min(rows.tombstones[vb] as number, keep));
 }
 
-/** Answers how many tombstones stay in memory. */
+/** Returns how many tombstones stay in memory. */
 function forgetPurged(vbuckets: Vbuckets, { vb, purgeSeqno }: PurgedVbucket, beforeSeconds: number): number {
   const { index, items, place } = vbuckets;
   const mask = settledEnd(index, vb) - 2;
   const empty = emptySlot(index, vb);
   let left = 0;
-  // From behind an empty slot round to it: a removal shifts later entries back, but none over an empty slot, so
+  // Walks from behind an empty slot round to it: a removal shifts later entries back, but none over an empty slot, so
   // each is met once.
   for (let slot = (empty + 2) & mask; slot !== empty; ) {
     const address = index.address(vb, slot);
@@ -36,13 +36,13 @@ function forgetPurged(vbuckets: Vbuckets, { vb, purgeSeqno }: PurgedVbucket, bef
     place.row = vb;
     place.slot = slot;
     place.address = address;
-    // Another entry may come to this slot, so the walk stays.
+    // Another entry may move to this slot, so the walk does not advance.
     vbuckets.forget();
   }
   return left;
 }
 
-/** Where the vbucket's table ends, once it is one: a walk over two would miss entries that move between them. */
+/** End of the vbucket's table after any rehash is completed: a walk over two tables would miss entries that move between them. */
 function settledEnd(index: KeyIndex, vb: number): number {
   while (index.moveOn(vb));
   return index.end(vb);

@@ -1,5 +1,5 @@
-// All vbuckets of a bucket: finding a key, and the few ways in which a document's version can change. Who may change
-// what is the caller's question; here every change gets its seqno, CAS and revision, and counts and lists stay right.
+// All vbuckets of a bucket: looking up a key, and the few ways in which a document's version changes. The caller checks whether
+// a change is permitted; here it gets its seqno, CAS and revision, and counts and lists are updated.
 import { assert } from '#base/assert.ts';
 import type { IncomingVersion, ItemView, MutationResult } from '../data/documents.ts';
 import { isEventKey } from '../data/system-events.ts';
@@ -22,11 +22,11 @@ export interface VbucketsOptions {
   now: Now;
   collections: Collections;
   hashSeed: number;
-  /** Items go through cuts to a disk (or log); without one no list of dirty items is kept. */
+  /** Items are written to a disk through cuts; without a disk there is no list of dirty items. */
   persistent: boolean;
 }
 
-/** Where a key is: filled by `look`, good until the next change. `address` is 0 when there is nothing. */
+/** Position of a key: filled by `look`, valid until the next change. `address` is 0 when the key is not in memory. */
 export interface Place {
   row: number;
   hash: number;
@@ -34,7 +34,7 @@ export interface Place {
   address: number;
 }
 
-/** What is known of a key. */
+/** The state of a key. */
 const Kind = { none: 0, live: 1, tombstone: 2 } as const;
 type Kind = (typeof Kind)[keyof typeof Kind];
 
@@ -47,7 +47,7 @@ export class Vbuckets {
   readonly now: Now;
   readonly place: Place = { row: 0, hash: 0, slot: -1, address: 0 };
   readonly index: KeyIndex;
-  /** Keys that are not in memory though they may be on disk. */
+  /** Keys that may be on disk though they are not in memory. */
   readonly away: KeyFilter;
   private readonly collections: Collections;
   private readonly hashSeed: number;
@@ -70,7 +70,7 @@ export class Vbuckets {
     return hashKey(key, start, end, this.hashSeed);
   }
 
-  /** Finds a key; answers its item's address, or 0. */
+  /** Looks up a key; returns its item's address, or 0. */
   look(row: number, hash: number, key: Buffer, start: number, end: number): number {
     const { index, place } = this;
     const slot = index.locate(row, hash, key, start, end);
@@ -80,7 +80,7 @@ export class Vbuckets {
     return (place.address = slot < 0 ? 0 : index.address(row, slot));
   }
 
-  /** Points `place` at the key whose pending version lies at `pending`; false when there is none. */
+  /** Points `place` at the key whose pending version is at `pending`; false when there is none. */
   lookForPending(row: number, hash: number, pending: number): boolean {
     const { index, items, place } = this;
     const slot = index.locateWhere(row, hash, (address) => {
@@ -92,7 +92,7 @@ export class Vbuckets {
     return slot >= 0;
   }
 
-  /** Points `place` at an item that was met in memory. */
+  /** Points `place` at an item found by a walk through memory. */
   lookAt(address: number): void {
     const { index, items, place } = this;
     const row = items.row(address);
@@ -136,7 +136,7 @@ export class Vbuckets {
     return true;
   }
 
-  /** As `write`, for a version that has its CAS and revision from elsewhere. */
+  /** As `write`, for a version whose CAS and revision were made elsewhere. */
   writeIncoming(draft: Draft, incoming: IncomingVersion, result: MutationResult): boolean {
     if (!this.write(draft, result)) return false;
     const { items, place, rows } = this;
@@ -152,7 +152,7 @@ export class Vbuckets {
     return true;
   }
 
-  /** Gives the item at `place` a new expiry; nothing moves. */
+  /** Gives the item at `place` a new expiry; the item does not move. */
   changeExpiry(expiry: number, result: MutationResult): void {
     const { row, address } = this.place;
     supersedeDirty(this.rows, this.items, row, address, (this.rows.highSeqno[row] as number) + 1);
@@ -172,7 +172,7 @@ export class Vbuckets {
     items.write(target, row, draft, true);
     items.setBits(target, Bit.pending);
     this.stamp(row, target, rev, result);
-    // Now, since the cut that brings it to disk carries the highest such revision.
+    // Now, since the cut that writes it carries the highest such revision.
     if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(row, rev);
     if (old === 0) place.address = this.put(target);
     else this.pair(old, target);
@@ -204,7 +204,7 @@ export class Vbuckets {
     place.address = pending;
   }
 
-  /** Removes the item at `place` without a trace: its collection is gone. */
+  /** Removes the item at `place` without a tombstone: its collection was dropped. */
   forget(): void {
     const { items, place, rows } = this;
     const { row, address } = place;
@@ -218,7 +218,7 @@ export class Vbuckets {
     this.heap.free(address);
   }
 
-  /** As `forget`, for an item of a collection that lives on. */
+  /** As `forget`, for an item of a live collection. */
   forgetCounted(): void {
     const { address } = this.place;
     const page = this.items.page(address);
@@ -228,7 +228,7 @@ export class Vbuckets {
     this.forget();
   }
 
-  /** Puts in an item as it was stored; `place` was looked up for its key. False when there is no memory. */
+  /** Inserts a stored item; `place` was looked up for its key. False when there is no memory. */
   restore(draft: Draft, stored: { casHi: number; casLo: number; seqno: number; rev: number }): boolean {
     const { items, place } = this;
     const { row } = place;
@@ -244,18 +244,18 @@ export class Vbuckets {
     return true;
   }
 
-  /** Counts an item that is on disk, before it is put in or left out. `place` was looked up for its key. */
+  /** Counts an item that is on disk, before it is loaded or left there. `place` was looked up for its key. */
   countStored(draft: Draft): void {
     this.count(this.kind(this.place.address), draft.bits, draft.key, draft.keyStart);
   }
 
-  /** Forgets all documents and history; CAS clocks go on, so that no value is given out twice. */
+  /** Removes all documents and history; CAS clocks continue, so that no value is given out twice. */
   clear(): void {
     this.heap.clear();
     for (let row = 0; row < this.rows.count; row++) this.clearRow(row);
   }
 
-  /** Frees every item of a row: its file turned out to be unreadable. */
+  /** Frees every item of a row, whose file turned out to be unreadable. */
   drop(row: number): void {
     const { index } = this;
     for (let place = 0; place < index.end(row); place += 2) {
@@ -309,7 +309,7 @@ export class Vbuckets {
     result.pending = 0;
   }
 
-  /** Whoever walks over slots has no hash in `place`; whoever adds a key has no slot yet. */
+  /** A caller that walks slots has no hash in `place`; a caller that adds a key has no slot yet. */
   private hashAtPlace(): number {
     const { row, slot, hash, address } = this.place;
     return address === 0 ? hash : this.index.hash(row, slot);
