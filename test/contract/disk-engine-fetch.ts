@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { CutBits, CutReader } from '#kv/data/cut.ts';
 import type { Fetched } from '#kv/data/disk-engine.ts';
-import type { Want } from '#kv/data/wants.ts';
+import type { DocumentKey } from '#kv/data/document-keys.ts';
 import { cutsOf } from '../support/cuts.ts';
 import { aBucket, type DiskUnderTest, titled } from './disk-engine.ts';
 
@@ -98,12 +98,12 @@ export function describeFetching(name: string, make: () => Promise<DiskUnderTest
     ];
     await engine.commit(files.bucketUuid, 0, cutsOf(docs));
     const pages: string[][] = [];
-    for (let after: Want | null = null; ; ) {
+    for (let after: DocumentKey | null = null; ; ) {
       const order = { prefix: Uint8Array.of(8), after, limit: 2 };
-      const page: Want[] = await engine.collectionKeys(files.bucketUuid, 0, order);
+      const page: DocumentKey[] = await engine.collectionKeys(files.bucketUuid, 0, order);
       pages.push(page.map(({ vb, key }) => `${vb} ${key.toString('hex')}`));
       if (page.length < 2) break;
-      after = page.at(-1) as Want;
+      after = page.at(-1) as DocumentKey;
     }
     assert.deepEqual(pages, [['0 0861', '0 087a7a'], ['2 0861']]);
     await engine.stop();

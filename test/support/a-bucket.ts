@@ -24,7 +24,7 @@ export class BucketUnderTest {
   readonly bucket: Bucket;
   readonly view: ItemView = emptyItemView();
   readonly result: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
-  readonly settled = new Map<number, Status>();
+  readonly resolved = new Map<number, Status>();
 
   constructor(options: Partial<BucketOptions> & { clock?: ManualClock } = {}) {
     this.clock = options.clock ?? new ManualClock();
@@ -39,7 +39,7 @@ export class BucketUnderTest {
       clock: this.clock,
     });
     this.tick(0);
-    this.bucket.documents.onSettled = (token, status) => this.settled.set(token, status);
+    this.bucket.documents.onResolved = (token, status) => this.resolved.set(token, status);
   }
 
   async start(): Promise<this> {

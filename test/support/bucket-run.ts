@@ -261,7 +261,7 @@ export class BucketRun extends ComparedBucket {
     this.noteCompaction();
     this.life++;
     this.tokens.clear();
-    this.b.bucket.documents.onSettled = () => {};
+    this.b.bucket.documents.onResolved = () => {};
     this.countUp();
     // A dead process does not go on looking for memory.
     this.b.bucket.setRules({ quotaBytes: quotaAmple });

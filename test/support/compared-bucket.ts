@@ -102,7 +102,7 @@ export class ComparedBucket {
       vbucketCount,
       clock,
     });
-    b.bucket.documents.onSettled = (token, status) => this.note(() => this.settled(token, status));
+    b.bucket.documents.onResolved = (token, status) => this.note(() => this.settled(token, status));
     return b;
   }
 
@@ -148,11 +148,11 @@ export class ComparedBucket {
   private lending(lent: FetchedDocument | null, act: () => Status): Status {
     const { documents } = this.b.bucket;
     this.isLent = lent !== null && lent.item !== null;
-    documents.lend(lent);
+    documents.provideFetched(lent);
     try {
       return act();
     } finally {
-      documents.lend(null);
+      documents.provideFetched(null);
     }
   }
 

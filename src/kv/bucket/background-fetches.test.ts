@@ -6,7 +6,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
 import type { FetchedDocument } from '../data/documents.ts';
 import { MemoryDisk, type MemoryDiskOptions } from '../disk/memory-engine.ts';
-import { BackgroundFetches, type BackgroundFetchesOptions, type Lacking } from './background-fetches.ts';
+import { BackgroundFetches, type BackgroundFetchesOptions, type FetchRequest } from './background-fetches.ts';
 import { Timings } from './timings.ts';
 
 /** Reads of a file that has one document. */
@@ -30,10 +30,10 @@ async function fetchesOf({
   return { disk, clock, fetches: new BackgroundFetches({ disk, clock, timings, ...rest, ...options }) };
 }
 
-const lacking = (key: string, seqno = 0): Lacking => ({ vb: 0, key: Buffer.from(key), seqno });
+const request = (key: string, seqno = 0): FetchRequest => ({ vb: 0, key: Buffer.from(key), seqno });
 
 const fetch = (fetches: BackgroundFetches, seqno = 0) =>
-  new Promise<FetchedDocument | Status>((resolve) => fetches.add(lacking('\0k', seqno), resolve));
+  new Promise<FetchedDocument | Status>((resolve) => fetches.load(request('\0k', seqno), resolve));
 
 const statusOf = (answer: FetchedDocument | Status): Status =>
   typeof answer === 'number' ? answer : Status.success;
@@ -44,7 +44,7 @@ const valueIn = ({ buffer, valueStart, valueEnd }: CutItem) =>
 test('whoever is sent away before the read begins is answered once', async () => {
   const { fetches } = await fetchesOf({ take: () => true });
   const answers: Status[] = [];
-  fetches.add(lacking('\0k'), (answer) => answers.push(statusOf(answer)));
+  fetches.load(request('\0k'), (answer) => answers.push(statusOf(answer)));
   fetches.clear();
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(answers, [Status.temporaryFailure]);
@@ -56,7 +56,7 @@ test('what is read past memory stays out of it, unless others ask for it as well
   const { disk, fetches } = await fetchesOf({ take: (_, item) => taken.push(valueIn(item)) > 0 });
   const read = (key: string) =>
     new Promise<string | Status | null>((resolve) =>
-      fetches.read(lacking(key), (found) =>
+      fetches.read(request(key), (found) =>
         resolve(typeof found === 'number' ? found : found.item && valueIn(found.item)),
       ),
     );

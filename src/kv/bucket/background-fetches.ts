@@ -12,7 +12,7 @@ const fetchLimit = 16_384;
 const batchLimit = 1024;
 
 /** One document to read. */
-export interface Lacking {
+export interface FetchRequest {
   vb: number;
   key: Buffer;
   /** Seqno of the version whose value is on disk only; 0 when the whole item is. */
@@ -27,23 +27,23 @@ export interface BackgroundFetchesOptions {
   timings: Timings;
   tick: () => void;
   /** Stores an item in memory; false when there is no room for it. */
-  take: (lacking: Lacking, item: CutItem) => boolean;
+  take: (request: FetchRequest, item: CutItem) => boolean;
   /** Called when the disk has no such key. */
   noteAbsent: (row: number, key: Buffer) => void;
   /** Called when a row fails its check. */
   noteDamaged: (row: number) => void;
 }
 
-interface Waiting extends Lacking {
+interface PendingFetch extends FetchRequest {
   sinceMs: number;
   /** At least one waiting call needs it in memory. */
-  enters: boolean;
+  loads: boolean;
   done: WhenFetched[];
 }
 
 interface FileQueue {
-  waiting: Map<string, Waiting>;
-  reading: Map<string, Waiting>;
+  waiting: Map<string, PendingFetch>;
+  reading: Map<string, PendingFetch>;
   isBusy: boolean;
 }
 
@@ -54,7 +54,7 @@ export class BackgroundFetches {
   private readonly files: FileQueue[];
   private count = 0;
   /** Raised when all waiting calls are failed: later results of the disk are ignored. */
-  private life = 0;
+  private epoch = 0;
 
   constructor(options: BackgroundFetchesOptions) {
     this.options = options;
@@ -62,35 +62,35 @@ export class BackgroundFetches {
   }
 
   /** Reads the item and loads it into memory. */
-  add(lacking: Lacking, done: WhenFetched): void {
-    const waiting = this.waitFor(lacking);
+  load(request: FetchRequest, done: WhenFetched): void {
+    const waiting = this.enqueue(request);
     if (!waiting) {
       done(Status.temporaryFailure);
       return;
     }
-    waiting.enters = true;
+    waiting.loads = true;
     waiting.done.push(done);
   }
 
   /** Reads the item without loading it into memory. */
-  read(lacking: Lacking, done: WhenFetched): void {
-    const waiting = this.waitFor(lacking);
+  read(request: FetchRequest, done: WhenFetched): void {
+    const waiting = this.enqueue(request);
     if (waiting) waiting.done.push(done);
     else done(Status.temporaryFailure);
   }
 
   /** Null when too many keys are being fetched. */
-  private waitFor(lacking: Lacking): Waiting | null {
-    const file = this.files[fileOf(lacking.vb, this.files.length)] as FileQueue;
-    const name = nameOf(lacking);
+  private enqueue(request: FetchRequest): PendingFetch | null {
+    const file = this.files[fileOf(request.vb, this.files.length)] as FileQueue;
+    const name = nameOf(request);
     const reading = file.reading.get(name);
     // A read of an older version may have read the row before the newer version was written.
-    if (reading?.seqno === lacking.seqno) return reading;
+    if (reading?.seqno === request.seqno) return reading;
     const present = file.waiting.get(name);
-    if (present) return Object.assign(present, { seqno: lacking.seqno });
+    if (present) return Object.assign(present, { seqno: request.seqno });
     if (this.count >= fetchLimit) return null;
     this.count++;
-    const waiting = { ...lacking, sinceMs: this.options.clock.monotonicMs(), enters: false, done: [] };
+    const waiting = { ...request, sinceMs: this.options.clock.monotonicMs(), loads: false, done: [] };
     file.waiting.set(name, waiting);
     this.begin(file);
     return waiting;
@@ -98,36 +98,36 @@ export class BackgroundFetches {
 
   /** Fails all waiting calls. */
   clear(): void {
-    this.life++;
+    this.epoch++;
     const all = this.files.flatMap((file) => [...file.waiting.values(), ...file.reading.values()]);
     this.files.splice(0, Infinity, ...this.files.map(emptyQueue));
     this.count = 0;
-    for (const { done } of all) for (const tell of done) tell(Status.temporaryFailure);
+    for (const { done } of all) for (const answer of done) answer(Status.temporaryFailure);
   }
 
   private begin(file: FileQueue): void {
     if (file.isBusy) return;
     file.isBusy = true;
-    const { life } = this;
-    this.options.clock.soon(() => void this.work(file, life));
+    const { epoch } = this;
+    this.options.clock.soon(() => void this.work(file, epoch));
   }
 
-  private async work(file: FileQueue, life: number): Promise<void> {
-    while (life === this.life && file.waiting.size > 0) {
+  private async work(file: FileQueue, epoch: number): Promise<void> {
+    while (epoch === this.epoch && file.waiting.size > 0) {
       const batch = takeBatch(file);
-      const fetched = await this.ask(file, batch);
-      if (life !== this.life) return;
+      const fetched = await this.fetchBatch(file, batch);
+      if (epoch !== this.epoch) return;
       this.options.tick();
       file.reading.clear();
       this.count -= batch.length;
       this.fetched += batch.length;
       if (fetched) this.deliver(batch, fetched);
-      else for (const waiting of batch) tellAll(waiting, Status.temporaryFailure);
+      else for (const waiting of batch) answerAll(waiting, Status.temporaryFailure);
     }
     file.isBusy = false;
   }
 
-  private async ask(file: FileQueue, batch: readonly Waiting[]): Promise<Fetched | null> {
+  private async fetchBatch(file: FileQueue, batch: readonly PendingFetch[]): Promise<Fetched | null> {
     const { bucketUuid, clock, disk, timings } = this.options;
     const startedMs = clock.monotonicMs();
     for (const { sinceMs } of batch) timings.fetchWait.add(startedMs - sinceMs);
@@ -141,50 +141,50 @@ export class BackgroundFetches {
   }
 
   /** Items come in the order of the batch; keys that are left out do not exist. */
-  private deliver(batch: readonly Waiting[], { batch: cuts, failed }: Fetched): void {
+  private deliver(batch: readonly PendingFetch[], { batch: cuts, failed }: Fetched): void {
     const lost = new Set(failed);
     let next = 0;
-    const pass = (): void => this.passOver(batch[next] as Waiting, lost.has(next++));
+    const pass = (): void => this.deliverNone(batch[next] as PendingFetch, lost.has(next++));
     const reader = new CutReader(cuts);
     while (reader.nextCut()) {
       while (reader.nextItem()) {
         const { item, state } = reader;
-        while (!isFor(batch[next] as Waiting, state.vb, item)) pass();
-        this.give(batch[next++] as Waiting, { ...item });
+        while (!isFor(batch[next] as PendingFetch, state.vb, item)) pass();
+        this.give(batch[next++] as PendingFetch, { ...item });
       }
     }
     while (next < batch.length) pass();
   }
 
-  private give(waiting: Waiting, item: CutItem): void {
-    const stayedOut = waiting.enters && !this.options.take(waiting, item);
-    tellAll(waiting, fetchedOf(waiting, item, stayedOut));
+  private give(waiting: PendingFetch, item: CutItem): void {
+    const stayedOut = waiting.loads && !this.options.take(waiting, item);
+    answerAll(waiting, fetchedOf(waiting, item, stayedOut));
   }
 
-  private passOver(waiting: Waiting, isLost: boolean): void {
+  private deliverNone(waiting: PendingFetch, isLost: boolean): void {
     if (!isLost) this.options.noteAbsent(waiting.vb, waiting.key);
     else this.options.noteDamaged(waiting.vb);
     // Not a temporary failure, since a retry would fail again.
-    tellAll(waiting, isLost ? Status.internalError : fetchedOf(waiting, null, false));
+    answerAll(waiting, isLost ? Status.internalError : fetchedOf(waiting, null, false));
   }
 }
 
-const fetchedOf = ({ vb, key }: Lacking, item: CutItem | null, stayedOut: boolean): FetchedDocument => ({
+const fetchedOf = ({ vb, key }: FetchRequest, item: CutItem | null, stayedOut: boolean): FetchedDocument => ({
   vb,
   key,
   item,
   stayedOut,
 });
 
-function tellAll({ done }: Waiting, fetched: FetchedDocument | Status): void {
-  for (const tell of done) tell(fetched);
+function answerAll({ done }: PendingFetch, fetched: FetchedDocument | Status): void {
+  for (const answer of done) answer(fetched);
 }
 
-const nameOf = ({ vb, key }: Lacking): string => `${vb} ${key.toString('latin1')}`;
+const nameOf = ({ vb, key }: FetchRequest): string => `${vb} ${key.toString('latin1')}`;
 
 const emptyQueue = (): FileQueue => ({ waiting: new Map(), reading: new Map(), isBusy: false });
 
-function takeBatch(file: FileQueue): Waiting[] {
+function takeBatch(file: FileQueue): PendingFetch[] {
   for (const [name, waiting] of file.waiting) {
     file.waiting.delete(name);
     file.reading.set(name, waiting);
@@ -193,5 +193,5 @@ function takeBatch(file: FileQueue): Waiting[] {
   return [...file.reading.values()];
 }
 
-const isFor = ({ vb, key }: Waiting, itemVb: number, item: CutItem): boolean =>
+const isFor = ({ vb, key }: PendingFetch, itemVb: number, item: CutItem): boolean =>
   vb === itemVb && key.compare(item.buffer, item.keyStart, item.keyEnd) === 0;

@@ -2,8 +2,8 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { EvictionPolicy } from '../admin.ts';
-import type { Collections } from '../vbucket/collections.ts';
 import type { Expirer } from '../vbucket/expirer.ts';
+import type { LiveCollections } from '../vbucket/live-collections.ts';
 import { Sweeper } from '../vbucket/sweeper.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import { CollectionSweep } from './collection-sweep.ts';
@@ -14,7 +14,7 @@ import { collectionKeysOf, expiredKeysOf, type Storage } from './read-rows.ts';
 
 export interface BackgroundWorkOptions {
   vbuckets: Vbuckets;
-  collections: Collections;
+  collections: LiveCollections;
   documents: MemoryDocuments;
   expirer: Expirer;
   policy: EvictionPolicy;

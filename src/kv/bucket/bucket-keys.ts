@@ -2,17 +2,17 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
-import type { Collections } from '../vbucket/collections.ts';
+import type { LiveCollections } from '../vbucket/live-collections.ts';
 import type { Residency } from '../vbucket/residency.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import { evictKey } from './evict-key.ts';
-import { type KeyWish, listKeys, type ReadRows, type WhenListed } from './key-scan.ts';
+import { type KeyQuery, listKeys, type ReadRows, type WhenListed } from './key-scan.ts';
 import { findRandomKey, type WhenFound } from './random-search.ts';
 
 export interface BucketKeysOptions {
   vbuckets: Vbuckets;
   residency: Residency;
-  collections: Collections;
+  collections: LiveCollections;
   /** Null where there is no disk. */
   readRows: ReadRows | null;
   random: Random;
@@ -28,8 +28,8 @@ export class BucketKeys {
   }
 
   /** Lists the sorted keys of live documents, at once or after reading the disk. */
-  list(wish: KeyWish, done: WhenListed): void {
-    listKeys(this.options.vbuckets, this.options.readRows, wish, done);
+  list(query: KeyQuery, done: WhenListed): void {
+    listKeys(this.options.vbuckets, this.options.readRows, query, done);
   }
 
   /** Finds the key of some live document of a collection, at once or after reading the disk. */

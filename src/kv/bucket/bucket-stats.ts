@@ -1,7 +1,7 @@
 // What a bucket's engine counts.
 import type { EngineActivity, MemoryFigures } from '../activity.ts';
 import { headerBytes } from '../memory/layout.ts';
-import type { Collections } from '../vbucket/collections.ts';
+import type { LiveCollections } from '../vbucket/live-collections.ts';
 import type { VbucketRows } from '../vbucket/rows.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { Timings } from './timings.ts';
@@ -24,7 +24,7 @@ export interface BucketStats {
 /** Before all keys are loaded, the files' own count is the lower limit. */
 export function countsOf(
   rows: VbucketRows,
-  collections: Collections,
+  collections: LiveCollections,
   expectedItems: number,
 ): Pick<BucketStats, 'items' | 'tombstones' | 'dirtyItems' | 'collectionItems'> {
   const counts = [...collections.itemCounts()].map(([id, count]) => [id.toString(16), count] as const);

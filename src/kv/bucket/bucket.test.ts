@@ -124,11 +124,11 @@ test('a durable write is seen and answered once it is on disk, and keeps others 
   assert.equal(b.find('fresh'), Status.keyNotFound);
   const others = [b.store('k'), b.remove('k'), b.touch('k'), b.lock('k'), b.store('fresh'), b.lock('fresh')];
   assert.deepEqual(others, Array(6).fill(Status.syncWriteInProgress));
-  assert.equal(b.settled.size, 0);
+  assert.equal(b.resolved.size, 0);
   release();
   await work(b);
   assert.deepEqual(
-    [...b.settled],
+    [...b.resolved],
     [
       [token, Status.success],
       [fresh, Status.success],
@@ -152,7 +152,7 @@ test('durable deletions and touches wait for the disk as well', async () => {
     if (step === 'lock') continue;
     assert.ok(b.result.pending > 0, `${step} is raised to the bucket's level`);
     await work(b);
-    assert.equal(b.settled.get(b.result.pending), Status.success);
+    assert.equal(b.resolved.get(b.result.pending), Status.success);
   }
   assert.equal(b.find('k'), Status.keyNotFound);
   assert.deepEqual([b.findAny('k'), b.view.rev, b.view.deleted], [Status.success, 3, true]);
@@ -166,15 +166,15 @@ test('a durable write that takes too long is ambiguous to its client and settles
   b.store('k', { durability: persistToMajority, durabilityTimeoutMs: 500 });
   const token = b.result.pending;
   b.tick(400);
-  assert.equal(b.settled.size, 0);
+  assert.equal(b.resolved.size, 0);
   b.tick(200);
-  assert.deepEqual([...b.settled], [[token, Status.syncWriteAmbiguous]]);
+  assert.deepEqual([...b.resolved], [[token, Status.syncWriteAmbiguous]]);
   assert.equal(b.find('k'), Status.keyNotFound);
   await work(b);
   release();
   await work(b);
   assert.equal(b.find('k'), Status.success);
-  assert.equal(b.settled.size, 1);
+  assert.equal(b.resolved.size, 1);
 });
 
 test('after a failed commit nothing more is promised, reads go on and other files are still written', async () => {
@@ -189,7 +189,7 @@ test('after a failed commit nothing more is promised, reads go on and other file
   disk.failNextCommit('disk full');
   await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => setImmediate(resolve));
-  assert.deepEqual([...b.settled], [[token, Status.syncWriteAmbiguous]]);
+  assert.deepEqual([...b.resolved], [[token, Status.syncWriteAmbiguous]]);
   assert.equal(persisted, false);
   assert.deepEqual(
     [b.store('k', { vb: 1 }), b.remove('k'), b.touch('k')],
@@ -210,7 +210,7 @@ test('writes acknowledged before a commit failed elsewhere are saved', async () 
   disk.failNextCommit('broken');
   await new Promise((resolve) => setImmediate(resolve));
   await work(b);
-  assert.equal(b.settled.size, 1);
+  assert.equal(b.resolved.size, 1);
   assert.equal(b.bucket.documents.persistedSeqno(1), 1);
   await b.bucket.stop();
   const after = await onDisk(disk, { clock: b.clock });
@@ -258,8 +258,8 @@ test('bounds what may wait for the disk', async () => {
   }
   assert.equal(b.store('more', { durability: persistToMajority }), Status.temporaryFailure);
   release();
-  for (let i = 0; i < 40 && b.settled.size < durableWriteLimit; i++) await work(b);
-  assert.deepEqual([b.settled.size, waits], [durableWriteLimit, persistenceWaitLimit + 1]);
+  for (let i = 0; i < 40 && b.resolved.size < durableWriteLimit; i++) await work(b);
+  assert.deepEqual([b.resolved.size, waits], [durableWriteLimit, persistenceWaitLimit + 1]);
 });
 
 test('a vbucket that the disk cannot follow takes no more until it can', async () => {
@@ -361,7 +361,7 @@ test('a dropped collection leaves memory and disk, a durable write of it once it
     { items, tombstones, collectionItems },
     { items: 1, tombstones: 0, collectionItems: { 8: 1 } },
   );
-  assert.equal(b.settled.get(1), Status.success);
+  assert.equal(b.resolved.get(1), Status.success);
   assert.ok((await b.bucket.diskSizes()).dataBytes < before.dataBytes / 5);
   assert.equal(b.find('8:kept'), Status.success);
   assert.equal(b.clock.pending, timersAtRest, 'no walk goes on');

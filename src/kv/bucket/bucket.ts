@@ -8,11 +8,11 @@ import { Status } from '#wire/status.ts';
 import type { EngineActivity } from '../activity.ts';
 import type { BucketType, EvictionPolicy, Manifest, WarmUpReport } from '../admin.ts';
 import { type BucketFiles, type DamagedFile, type DiskSizes, fileOf, noSizes } from '../data/disk-engine.ts';
-import { Collections } from '../vbucket/collections.ts';
 import { Cutter } from '../vbucket/cutter.ts';
 import { EventRecorder } from '../vbucket/event-recorder.ts';
 import { Expirer } from '../vbucket/expirer.ts';
 import { figuresOf, type VbucketFigures } from '../vbucket/figures.ts';
+import { LiveCollections } from '../vbucket/live-collections.ts';
 import type { Now } from '../vbucket/now.ts';
 import { Residency } from '../vbucket/residency.ts';
 import { Vbuckets } from '../vbucket/vbuckets.ts';
@@ -32,7 +32,7 @@ import { PersistenceWaits } from './persistence-waits.ts';
 import { readerOf, type Storage } from './read-rows.ts';
 import type { BucketRules } from './rules.ts';
 import { Timings } from './timings.ts';
-import { beginLife, WarmUp } from './warm-up.ts';
+import { addFailoverEntry, WarmUp } from './warm-up.ts';
 
 const vbucketCountDefault = 1024;
 
@@ -70,7 +70,7 @@ export class Bucket {
   private readonly filesWithDamagedRows = new Set<number>();
   private readonly options: BucketOptions;
   private readonly vbuckets: Vbuckets;
-  private readonly collections = new Collections();
+  private readonly collections = new LiveCollections();
   private readonly cutter: Cutter;
   private readonly events: EventRecorder;
   private readonly durableWrites: DurableWrites;
@@ -86,7 +86,7 @@ export class Bucket {
   private isOpen = false;
   private isServing = false;
   /** Recovery from an unclean stop is written to the files: they may be closed as clean. */
-  private isSettled = false;
+  private isRecovered = false;
   private isDiskLost = false;
   private readable: number[] = [];
   private manifest: Manifest = defaultManifest;
@@ -109,26 +109,26 @@ export class Bucket {
     this.events = new EventRecorder({
       vbuckets: this.vbuckets,
       persistent: type === 'native',
-      onDirty: (row) => this.flusher?.dirtied(row, false),
+      onDirty: (row) => this.flusher?.noteDirty(row, false),
     });
     this.waits = new PersistenceWaits(clock);
     this.durableWrites = new DurableWrites({
       vbuckets: this.vbuckets,
       clock,
-      settled: (token, status) => this.documents.onSettled(token, status),
+      resolved: (token, status) => this.documents.onResolved(token, status),
     });
     this.flusher = storage ? this.makeFlusher(storage) : null;
     const policy = options.evictionPolicy ?? (storage ? 'valueOnly' : 'noEviction');
     this.residency = new Residency(this.vbuckets, policy);
     this.changes = this.makeChanges();
     this.keeper = this.makeKeeper(policy);
-    this.expirer = new Expirer(this.vbuckets, (row) => this.flusher?.dirtied(row, false));
+    this.expirer = new Expirer(this.vbuckets, (row) => this.flusher?.noteDirty(row, false));
     this.fetches = storage ? this.makeFetches(storage) : null;
     this.warmUp = storage ? this.makeWarmUp(storage) : null;
     this.documents = this.makeDocuments();
     this.background = this.makeBackground(policy);
     this.keys = this.makeKeys();
-    this.takeManifest(options.manifest ?? defaultManifest);
+    this.adoptManifest(options.manifest ?? defaultManifest);
   }
 
   /** Loads the stored keys and begins to serve. Returns early, without serving, when the bucket is stopped. */
@@ -151,15 +151,15 @@ export class Bucket {
   async stop(): Promise<void> {
     await this.halt();
     await this.flusher?.drain();
-    this.abandonWaiters();
+    this.failWaiters();
     if (this.files && this.isOpen)
-      await this.options.storage?.disk.close(this.files.bucketUuid, this.isSettled);
+      await this.options.storage?.disk.close(this.files.bucketUuid, this.isRecovered);
   }
 
   /** Stops without writing, and deletes the files. */
   async destroy(): Promise<void> {
     await this.halt();
-    this.abandonWaiters();
+    this.failWaiters();
     this.vbuckets.clear();
     if (this.files) await this.options.storage?.disk.destroy(this.files);
   }
@@ -167,20 +167,20 @@ export class Bucket {
   /** Removes every document, in memory and on disk. */
   async flush(incarnation: number): Promise<void> {
     await this.halt();
-    this.abandonWaiters();
+    this.failWaiters();
     this.vbuckets.clear();
     this.events.clear();
     this.collections.clearCounts();
     await this.resetFiles(incarnation);
     this.readable = this.allRows();
-    for (const row of this.readable) beginLife(this.vbuckets, row, this.options.random);
+    for (const row of this.readable) addFailoverEntry(this.vbuckets, row, this.options.random);
     this.serve();
   }
 
   /** Changes rules from the next operation on. */
   setRules(rules: Partial<BucketRules>): void {
     Object.assign(this.rules, rules);
-    this.keeper.press();
+    this.keeper.relievePressure();
   }
 
   /** Changes the policy of a bucket without a disk; any other bucket must be restarted for it. */
@@ -196,8 +196,8 @@ export class Bucket {
 
   /** Changes the collections; documents of dropped ones are freed in the background. */
   applyManifest(manifest: Manifest): void {
-    const gone = this.takeManifest(manifest);
-    if (this.isServing) this.tellManifest();
+    const gone = this.adoptManifest(manifest);
+    if (this.isServing) this.recordManifest();
     // During warm-up, documents of dropped collections are freed once all keys are loaded.
     if (this.state === 'warmup') for (const id of gone) this.warmUp?.gone.add(id);
     else this.background.free(gone);
@@ -240,7 +240,7 @@ export class Bucket {
       if (warmUp) await this.readFiles(warmUp);
       else
         for (const row of (this.readable = this.allRows()))
-          beginLife(this.vbuckets, row, this.options.random);
+          addFailoverEntry(this.vbuckets, row, this.options.random);
     } catch (error) {
       if (!warmUp?.isStopped) throw error;
     }
@@ -259,7 +259,7 @@ export class Bucket {
   }
 
   private serve(): void {
-    this.tellManifest();
+    this.recordManifest();
     for (const row of this.readable) this.vbuckets.rows.refusal[row] = Status.success;
     this.flusher?.resume();
     this.keeper.start();
@@ -277,7 +277,7 @@ export class Bucket {
     if (!this.files) return;
     await this.options.storage?.disk.reset(this.files.bucketUuid, incarnation);
     this.files = { ...this.files, incarnation };
-    this.isSettled = true;
+    this.isRecovered = true;
     this.flusher?.forgetFailures();
     this.damaged = [];
     this.isDiskLost = false;
@@ -288,12 +288,12 @@ export class Bucket {
   private async readFiles(warmUp: WarmUp): Promise<void> {
     const found = await warmUp.open();
     this.isOpen = true;
-    this.isSettled = found.opened.every(({ clean }) => clean);
+    this.isRecovered = found.opened.every(({ clean }) => clean);
     const { changed, damaged, readable } = await warmUp.readKeys(found);
     this.damaged = damaged;
     this.readable = readable;
     await this.flusher?.writeStates(changed);
-    this.isSettled = true;
+    this.isRecovered = true;
     this.background.free([...warmUp.gone]);
   }
 
@@ -324,7 +324,7 @@ export class Bucket {
         this.events.persisted(row, seqno);
         this.durableWrites.persisted(row, seqno);
         this.waits.persisted(row, seqno);
-        this.changes.settled(row);
+        this.changes.wake(row);
       },
       onFailure: (file, reason) => this.loseDisk(`file ${file}: ${reason}`),
       onFull: (reason) => this.noteFull(reason),
@@ -347,7 +347,7 @@ export class Bucket {
       tick: () => this.tick(),
       isPersistent: () => this.flusher !== null && !this.isDiskLost,
       isServed: () => this.isServing,
-      onDirty: (row) => this.flusher?.dirtied(row, false),
+      onDirty: (row) => this.flusher?.noteDirty(row, false),
     });
   }
 
@@ -375,7 +375,7 @@ export class Bucket {
       clock: this.options.clock,
       timings: this.timings,
       tick: () => this.tick(),
-      take: (lacking, item) => takeFetched(intake, lacking, item),
+      take: (request, item) => takeFetched(intake, request, item),
       noteAbsent: (row, key) => residency.noteAbsent(row, key),
       noteDamaged: (row) => this.noteDamagedRow(files, fileOf(row, files.fileCount)),
     });
@@ -406,8 +406,8 @@ export class Bucket {
       collections: this.collections,
       durableWrites: this.durableWrites,
       waits: this.waits,
-      onDirty: (row, isUrgent) => flusher?.dirtied(row, isUrgent),
-      onWatched: (row) => flusher?.hurryFor(row),
+      onDirty: (row, isUrgent) => flusher?.noteDirty(row, isUrgent),
+      onWatched: (row) => flusher?.writeSoon(row),
     });
   }
 
@@ -432,16 +432,16 @@ export class Bucket {
     this.failedCommits++;
     this.isDiskLost = true;
     this.documents.writeRefusal = Status.temporaryFailure;
-    this.durableWrites.giveUp();
+    this.durableWrites.resolveAmbiguous();
     this.waits.abandon();
   }
 
   /** Records the manifest's changes as system events. Caches keep no history. */
-  private tellManifest(): void {
-    if (this.options.type !== 'cache') this.events.tell(this.readable, manifestState(this.manifest));
+  private recordManifest(): void {
+    if (this.options.type !== 'cache') this.events.record(this.readable, manifestState(this.manifest));
   }
 
-  private takeManifest(manifest: Manifest): number[] {
+  private adoptManifest(manifest: Manifest): number[] {
     this.manifest = manifest;
     this.cutter.manifestUid = manifestUid(manifest);
     return this.collections.apply(collectionSpecs(manifest));
@@ -454,7 +454,7 @@ export class Bucket {
     this.vbuckets.rows.refusal.fill(Status.temporaryFailure);
   }
 
-  private abandonWaiters(): void {
+  private failWaiters(): void {
     this.durableWrites.clear();
     this.waits.abandon();
     this.fetches?.clear();

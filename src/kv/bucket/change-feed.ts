@@ -26,13 +26,13 @@ export class ChangeFeed implements ChangeSource {
   private readonly options: ChangeFeedOptions;
   private readonly vbuckets: Vbuckets;
   private readonly followers = new Map<number, Set<Follower>>();
-  private readonly walked = emptyCutItem();
+  private readonly walkedItem = emptyCutItem();
 
   constructor(options: ChangeFeedOptions) {
     this.options = options;
     this.vbuckets = options.vbuckets;
     // Runs after the current input is processed: its changes share a snapshot, and no timer delays them.
-    this.vbuckets.recent.onChange = () => options.clock.soon(() => this.tell());
+    this.vbuckets.recent.onChange = () => options.clock.soon(() => this.notify());
   }
 
   /** Bytes used to remember recent changes. */
@@ -49,7 +49,7 @@ export class ChangeFeed implements ChangeSource {
   }
 
   visibleSeqno(vb: number): number {
-    return Math.min(this.highSeqno(vb), this.options.durableWrites.firstOpen(vb) - 1);
+    return Math.min(this.highSeqno(vb), this.options.durableWrites.firstUnresolved(vb) - 1);
   }
 
   storedSeqno(vb: number): number {
@@ -83,7 +83,7 @@ export class ChangeFeed implements ChangeSource {
   }
 
   /** Notifies followers that durable writes were resolved or rows persisted. */
-  settled(vb: number): void {
+  wake(vb: number): void {
     this.vbuckets.recent.touch(vb);
   }
 
@@ -117,7 +117,7 @@ export class ChangeFeed implements ChangeSource {
     return backfill ? backfill(vb, afterSeqno) : Promise.resolve(this.walk(vb, afterSeqno));
   }
 
-  private tell(): void {
+  private notify(): void {
     for (const row of this.vbuckets.recent.takeChanged()) {
       const followers = this.followers.get(row);
       if (followers === undefined) continue;
@@ -147,8 +147,8 @@ export class ChangeFeed implements ChangeSource {
     let count = 0;
     for (; count < seqnos.length && writer.bytes < pageTargetBytes; count++) {
       toSeqno = seqnos[count] as number;
-      fillCutItem(this.vbuckets.items, addresses.get(toSeqno) as number, this.walked);
-      writer.item(this.walked);
+      fillCutItem(this.vbuckets.items, addresses.get(toSeqno) as number, this.walkedItem);
+      writer.item(this.walkedItem);
     }
     if (count === seqnos.length) toSeqno = endSeqno;
     writer.finish(stateOfVbucket(row));

@@ -3,7 +3,7 @@
 import type { Clock, Timer } from '#ports/clock.ts';
 import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
 import type { CollectionKeysOrder } from '../data/disk-engine.ts';
-import type { Want } from '../data/wants.ts';
+import type { DocumentKey } from '../data/document-keys.ts';
 import type { Sweeper } from '../vbucket/sweeper.ts';
 
 /** A few milliseconds of work: clients are served in between. */
@@ -21,7 +21,10 @@ export interface CollectionSweepOptions {
   /** Reads the clock before a slice of work. */
   tick: () => void;
   /** Null where every document is in memory. */
-  disk: { fileCount: number; keys: (file: number, order: CollectionKeysOrder) => Promise<Want[]> } | null;
+  disk: {
+    fileCount: number;
+    keys: (file: number, order: CollectionKeysOrder) => Promise<DocumentKey[]>;
+  } | null;
 }
 
 export class CollectionSweep {
@@ -73,14 +76,18 @@ export class CollectionSweep {
 
   private async sweepFile(run: number, file: number, id: number): Promise<void> {
     const { disk, sweeper, tick } = this.options;
-    for (let after: Want | null = null; disk !== null; ) {
-      const wants: Want[] = await disk.keys(file, { prefix: prefixOf(id), after, limit: sweptKeysLimit });
+    for (let after: DocumentKey | null = null; disk !== null; ) {
+      const keys: DocumentKey[] = await disk.keys(file, {
+        prefix: prefixOf(id),
+        after,
+        limit: sweptKeysLimit,
+      });
       if (run !== this.run) return;
       tick();
-      const isDone = wants.every((want) => sweeper.buryStored(want.vb, want.key));
-      if (isDone && wants.length < sweptKeysLimit) return;
+      const isDone = keys.every((one) => sweeper.deleteStored(one.vb, one.key));
+      if (isDone && keys.length < sweptKeysLimit) return;
       // When memory had no room for a tombstone, the same keys are read again.
-      if (isDone) after = wants.at(-1) as Want;
+      if (isDone) after = keys.at(-1) as DocumentKey;
       await new Promise<void>((resolve) => this.later(diskPauseMs, resolve));
       if (run !== this.run) return;
     }

@@ -27,7 +27,7 @@ export interface CompactionOptions {
 export class Compaction {
   private readonly options: CompactionOptions;
   private report: CompactionReport | null = null;
-  private callOff = new AbortController();
+  private cancellation = new AbortController();
   private running: Promise<void> = Promise.resolve();
   /** Requested while a compaction that does less was running. */
   private following: CompactOrder | null = null;
@@ -51,7 +51,7 @@ export class Compaction {
     const { rows } = this.options.vbuckets;
     const total = rows.items.reduce((sum, count, row) => sum + count + (rows.tombstones[row] as number), 0);
     this.report = { origin: order.origin, done: 0, total };
-    this.callOff = new AbortController();
+    this.cancellation = new AbortController();
     this.running = this.run(order);
   }
 
@@ -59,7 +59,7 @@ export class Compaction {
   cancel(origin?: string): void {
     if (this.following && (!origin || this.following.origin === origin)) this.following = null;
     if (this.report && (!origin || this.report.origin === origin)) {
-      this.callOff.abort(new Error('it was called off'));
+      this.cancellation.abort(new Error('the compaction was cancelled'));
     }
   }
 
@@ -76,7 +76,7 @@ export class Compaction {
       log.info('bucket.compaction.done', { origin, ...(await this.compact(order)) });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (this.callOff.signal.aborted) log.info('bucket.compaction.cancelled', { origin });
+      if (this.cancellation.signal.aborted) log.info('bucket.compaction.cancelled', { origin });
       else log.warn('bucket.compaction.failed', { origin, reason });
     }
     this.report = null;
@@ -104,7 +104,7 @@ export class Compaction {
     purgeBeforeSeconds: number,
   ): Promise<CompactResult[]> {
     const results: CompactResult[] = [];
-    const { signal } = this.callOff;
+    const { signal } = this.cancellation;
     let earlier = 0;
     for (let file = 0; file < fileCount; file++) {
       let ownDone = 0;
@@ -137,7 +137,7 @@ export class Compaction {
     let count = 0;
     for (const entry of purged) {
       if (++count % vbucketsAtOnce === 0) await this.turn();
-      this.callOff.signal.throwIfAborted();
+      this.cancellation.signal.throwIfAborted();
       purgeTombstones(this.options.vbuckets, entry, beforeSeconds);
     }
   }

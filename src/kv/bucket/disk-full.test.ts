@@ -30,11 +30,11 @@ test('a full disk refuses writes for a while, loses nothing, and is written to a
   assert.equal(b.remove('before'), Status.temporaryFailure);
   for (let vb = 0; vb < 8; vb++) assert.equal(b.find(`k${vb}`, vb), Status.success);
   assert.equal(b.bucket.documents.persistedSeqno(3), 0);
-  assert.equal(b.settled.has(token), false);
+  assert.equal(b.resolved.has(token), false);
   disk.isFull = false;
   await work(b, 600);
   assert.equal(b.bucket.writeFailure, null);
-  assert.equal(b.settled.get(token), Status.success);
+  assert.equal(b.resolved.get(token), Status.success);
   assert.equal(b.store('new'), Status.success);
   await b.bucket.stop();
   const second = await start(disk);

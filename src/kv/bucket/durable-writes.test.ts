@@ -13,26 +13,26 @@ test('answers of the writes of a vbucket those that are on disk, to the seqno, a
     lookForPending: () => true,
     commitPending: () => {},
   } as unknown as Vbuckets;
-  const settled: [number, Status][] = [];
+  const resolved: [number, Status][] = [];
   const clock = new ManualClock();
-  const writes = new DurableWrites({ vbuckets, clock, settled: (...one) => void settled.push(one) });
+  const writes = new DurableWrites({ vbuckets, clock, resolved: (...one) => void resolved.push(one) });
   const tokens = [1, 2, 4].map((seqno) => writes.add(seqno, 0));
   place.row = 1;
   const other = writes.add(1, 0);
   writes.persisted(0, 0);
-  assert.deepEqual(settled, []);
+  assert.deepEqual(resolved, []);
   writes.persisted(0, 1);
-  assert.deepEqual(settled, [[tokens[0], Status.success]]);
-  assert.equal(writes.firstOpen(0), 2);
+  assert.deepEqual(resolved, [[tokens[0], Status.success]]);
+  assert.equal(writes.firstUnresolved(0), 2);
   writes.persisted(0, 3);
-  assert.deepEqual(settled.splice(0).at(-1), [tokens[1], Status.success]);
-  assert.equal(writes.firstOpen(0), 4);
+  assert.deepEqual(resolved.splice(0).at(-1), [tokens[1], Status.success]);
+  assert.equal(writes.firstUnresolved(0), 4);
   writes.persisted(0, 4);
   writes.persisted(1, 9);
-  assert.deepEqual(settled, [
+  assert.deepEqual(resolved, [
     [tokens[2], Status.success],
     [other, Status.success],
   ]);
-  assert.equal(writes.firstOpen(0), Infinity);
+  assert.equal(writes.firstUnresolved(0), Infinity);
   writes.clear();
 });

@@ -22,7 +22,7 @@ export class DurableWrites {
   private readonly byRow = new Map<number, DurableWrite[]>();
   private readonly vbuckets: Vbuckets;
   private readonly clock: Clock;
-  private readonly settled: (token: number, status: Status) => void;
+  private readonly resolved: (token: number, status: Status) => void;
   private lastToken = 0;
   private count = 0;
   private timer: Timer | null = null;
@@ -30,11 +30,11 @@ export class DurableWrites {
   constructor(options: {
     vbuckets: Vbuckets;
     clock: Clock;
-    settled: (token: number, status: Status) => void;
+    resolved: (token: number, status: Status) => void;
   }) {
     this.vbuckets = options.vbuckets;
     this.clock = options.clock;
-    this.settled = options.settled;
+    this.resolved = options.resolved;
   }
 
   get isFull(): boolean {
@@ -57,7 +57,7 @@ export class DurableWrites {
   }
 
   /** Seqno of the row's first unresolved write; Infinity when there is none. */
-  firstOpen(row: number): number {
+  firstUnresolved(row: number): number {
     return this.byRow.get(row)?.[0]?.seqno ?? Infinity;
   }
 
@@ -73,13 +73,13 @@ export class DurableWrites {
   }
 
   /** Answers all clients as ambiguous, since the disk is lost. A write whose commit still completes becomes visible then. */
-  giveUp(): void {
-    for (const write of [...this.byRow.values()].flat()) this.tell(write, Status.syncWriteAmbiguous);
+  resolveAmbiguous(): void {
+    for (const write of [...this.byRow.values()].flat()) this.resolve(write, Status.syncWriteAmbiguous);
   }
 
   /** Discards all writes, since the bucket is being emptied. */
   clear(): void {
-    this.giveUp();
+    this.resolveAmbiguous();
     this.byRow.clear();
     this.count = 0;
     this.timer?.cancel();
@@ -88,13 +88,13 @@ export class DurableWrites {
 
   private commit(row: number, write: DurableWrite): void {
     if (this.vbuckets.lookForPending(row, write.hash, write.address)) this.vbuckets.commitPending();
-    this.tell(write, Status.success);
+    this.resolve(write, Status.success);
   }
 
-  private tell(write: DurableWrite, status: Status): void {
+  private resolve(write: DurableWrite, status: Status): void {
     const { token } = write;
     write.token = 0;
-    if (token !== 0) this.settled(token, status);
+    if (token !== 0) this.resolved(token, status);
   }
 
   private checkDeadlines(): void {
@@ -103,7 +103,7 @@ export class DurableWrites {
     const late = [...this.byRow.values()]
       .flat()
       .filter((write) => write.token !== 0 && write.deadlineMs <= now);
-    for (const write of late) this.tell(write, Status.syncWriteAmbiguous);
+    for (const write of late) this.resolve(write, Status.syncWriteAmbiguous);
     if (this.count > 0) this.timer ??= this.clock.after(checkEveryMs, () => this.checkDeadlines());
   }
 }

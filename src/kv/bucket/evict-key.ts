@@ -9,7 +9,7 @@ export function evictKey(vbuckets: Vbuckets, residency: Residency, vb: number, k
   const { items } = vbuckets;
   const address = vbuckets.look(vb, vbuckets.hash(key, 0, key.length), key, 0, key.length);
   if (address === 0) return Status.keyNotFound;
-  if (!residency.mayLeave(address)) return Status.keyExists;
+  if (!residency.isEvictable(address)) return Status.keyExists;
   const leavesWhole = residency.policy === 'fullEviction' && (items.state(address) & Bit.casUnstored) === 0;
   if (leavesWhole) residency.dropItem(address);
   else if ((items.state(address) & Bit.valueAway) === 0) residency.dropValue(address);

@@ -2,7 +2,7 @@
 // on disk only, asks the disk for expired ones.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
-import type { Want } from '../data/wants.ts';
+import type { DocumentKey } from '../data/document-keys.ts';
 import type { Expirer } from '../vbucket/expirer.ts';
 
 export const expiryPagerSecondsDefault = 600;
@@ -23,9 +23,9 @@ export interface ExpiryPagerOptions {
   /** Looks the document up, which expires it, once it is in memory; calls back afterwards. */
   visit: (row: number, key: Buffer, done: (status: Status) => void) => void;
   /** The key of an item in memory by its address, as `visit` takes it. */
-  keyAt: (address: number) => Want;
+  keyAt: (address: number) => DocumentKey;
   /** Expired documents on disk, file by file; null where every document is in memory. */
-  disk: { fileCount: number; expiredKeys: (file: number, limit: number) => Promise<Want[]> } | null;
+  disk: { fileCount: number; expiredKeys: (file: number, limit: number) => Promise<DocumentKey[]> } | null;
 }
 
 export class ExpiryPager {
@@ -74,14 +74,14 @@ export class ExpiryPager {
 
   private slice(): void {
     const { expirer, keyAt } = this.options;
-    const lacking: Want[] = [];
-    const isMore = expirer.slice(sliceSteps, (address) => void lacking.push(keyAt(address)));
-    for (const want of lacking) void this.visit(want);
+    const valuesAway: DocumentKey[] = [];
+    const isMore = expirer.slice(sliceSteps, (address) => void valuesAway.push(keyAt(address)));
+    for (const one of valuesAway) void this.visit(one);
     if (isMore) this.later(slicePauseMs, () => this.slice());
     else void this.pageDisk(0);
   }
 
-  private visit({ vb, key }: Want): Promise<Status> {
+  private visit({ vb, key }: DocumentKey): Promise<Status> {
     return new Promise((resolve) => this.options.visit(vb, Buffer.from(key), resolve));
   }
 
@@ -92,13 +92,13 @@ export class ExpiryPager {
       this.rest();
       return;
     }
-    const wants = await disk.expiredKeys(file, expiredKeysLimit).catch(() => []);
+    const keys = await disk.expiredKeys(file, expiredKeysLimit).catch(() => []);
     if (this.isStopped) return;
     this.options.tick();
-    const statuses = await Promise.all(wants.map((want) => this.visit(want)));
+    const statuses = await Promise.all(keys.map((one) => this.visit(one)));
     const isProgress = statuses.some((status) => status === Status.success || status === Status.keyNotFound);
     if (this.isStopped) return;
-    const next = wants.length === expiredKeysLimit && isProgress ? file : file + 1;
+    const next = keys.length === expiredKeysLimit && isProgress ? file : file + 1;
     this.later(diskPauseMs, () => void this.pageDisk(next));
   }
 }

@@ -1,14 +1,14 @@
 // Stores documents that were read for a client in memory, if there is room and no newer version can exist.
 import type { CutItem } from '../data/cut.ts';
-import type { Collections } from '../vbucket/collections.ts';
+import type { LiveCollections } from '../vbucket/live-collections.ts';
 import type { Residency } from '../vbucket/residency.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import type { Lacking } from './background-fetches.ts';
+import type { FetchRequest } from './background-fetches.ts';
 import type { MemoryKeeper } from './memory-keeper.ts';
 
 export interface FetchIntakeOptions {
   vbuckets: Vbuckets;
-  collections: Collections;
+  collections: LiveCollections;
   residency: Residency;
   keeper: MemoryKeeper;
 }
@@ -17,7 +17,11 @@ export interface FetchIntakeOptions {
  * False when there is no room. Two items stay on disk: one whose collection was dropped during the read, for the sweep; and one
  * of which only the value was requested but which was evicted meanwhile, since a newer version may have been evicted, too.
  */
-export function takeFetched(options: FetchIntakeOptions, { vb, seqno }: Lacking, item: CutItem): boolean {
+export function takeFetched(
+  options: FetchIntakeOptions,
+  { vb, seqno }: FetchRequest,
+  item: CutItem,
+): boolean {
   const { collections, keeper, residency, vbuckets } = options;
   const { buffer, keyStart, keyEnd } = item;
   const hash = vbuckets.hash(buffer, keyStart, keyEnd);
@@ -28,6 +32,6 @@ export function takeFetched(options: FetchIntakeOptions, { vb, seqno }: Lacking,
     return true;
   }
   keeper.makeRoom();
-  keeper.press();
-  return keeper.admitsValues && residency.comeBack(vb, item);
+  keeper.relievePressure();
+  return keeper.admitsValues && residency.restore(vb, item);
 }

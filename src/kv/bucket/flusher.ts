@@ -97,17 +97,17 @@ export class Flusher {
   }
 
   /** Called at every change. */
-  dirtied(row: number, isUrgent: boolean): void {
+  noteDirty(row: number, isUrgent: boolean): void {
     this.queued++;
     const file = this.files[fileOf(row, this.files.length)] as FileState;
-    if (isUrgent && !file.isUrgent) this.hurry(file);
+    if (isUrgent && !file.isUrgent) this.commitSoon(file);
     else if (file.timer === null && file.running === null) this.linger(file);
   }
 
   /** Called when a client polls how far this vbucket is persisted: the vbucket is written at once. */
-  hurryFor(row: number): void {
+  writeSoon(row: number): void {
     const file = this.files[fileOf(row, this.files.length)] as FileState;
-    if (!file.isUrgent && this.options.cutter.isNeeded(row)) this.hurry(file);
+    if (!file.isUrgent && this.options.cutter.isNeeded(row)) this.commitSoon(file);
   }
 
   resume(): void {
@@ -173,7 +173,7 @@ export class Flusher {
   }
 
   /** A client waits: commit after the current input is processed, so that its writes share one commit. */
-  private hurry(file: FileState): void {
+  private commitSoon(file: FileState): void {
     file.isUrgent = true;
     if (this.paused || file.running !== null || file.unwritten !== null) return;
     this.stopTimer(file);

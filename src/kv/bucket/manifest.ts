@@ -1,6 +1,6 @@
 // The parts of a collection manifest that the engine uses.
 import type { Manifest } from '../admin.ts';
-import type { CollectionSpec } from '../vbucket/collections.ts';
+import type { CollectionSpec } from '../vbucket/live-collections.ts';
 import type { ManifestState } from '../vbucket/manifest-state.ts';
 
 /** The live collections; uids are hex on the wire. */

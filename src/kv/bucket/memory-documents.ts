@@ -18,17 +18,17 @@ import {
 } from '../data/documents.ts';
 import { Bit, maxKeyBytes, Word } from '../memory/layout.ts';
 import { advanceCas, nextCas } from '../vbucket/cas-clock.ts';
-import type { Collections } from '../vbucket/collections.ts';
 import { checkIncoming } from '../vbucket/conflict.ts';
 import { draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../vbucket/drafts.ts';
 import type { Expirer } from '../vbucket/expirer.ts';
 import { absoluteExpiry, capExpiry, lockSecondsDefault, lockSecondsMax } from '../vbucket/expiry.ts';
 import { emptyDraft } from '../vbucket/items.ts';
+import type { LiveCollections } from '../vbucket/live-collections.ts';
 import { checkExisting, checkStore, isInFlight } from '../vbucket/preconditions.ts';
 import type { Residency } from '../vbucket/residency.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import { AwayDocuments, type DiskReads } from './away-documents.ts';
 import type { DurableWrites } from './durable-writes.ts';
+import { type DiskReads, FetchedDocuments } from './fetched-documents.ts';
 import type { MemoryKeeper } from './memory-keeper.ts';
 import type { PersistenceWaits } from './persistence-waits.ts';
 import { type BucketRules, checkDurability } from './rules.ts';
@@ -41,7 +41,7 @@ export interface MemoryDocumentsOptions {
   type: BucketType;
   rules: BucketRules;
   vbuckets: Vbuckets;
-  collections: Collections;
+  collections: LiveCollections;
   durableWrites: DurableWrites;
   waits: PersistenceWaits;
   residency: Residency;
@@ -57,19 +57,19 @@ export interface MemoryDocumentsOptions {
 
 export class MemoryDocuments implements Documents {
   readonly vbucketCount: number;
-  onSettled: (token: number, status: Status) => void = () => {};
+  onResolved: (token: number, status: Status) => void = () => {};
   /** Answered to every change while not success: persistence is lost. */
   writeRefusal: Status = Status.success;
   private readonly type: BucketType;
   private readonly rules: BucketRules;
   private readonly vbuckets: Vbuckets;
-  private readonly collections: Collections;
+  private readonly collections: LiveCollections;
   private readonly durableWrites: DurableWrites;
   private readonly waits: PersistenceWaits;
   private readonly residency: Residency;
   private readonly keeper: MemoryKeeper;
   private readonly expirer: Expirer;
-  private readonly away: AwayDocuments;
+  private readonly fetched: FetchedDocuments;
   private readonly room: WriteRoom;
   private readonly onDirty: (row: number, isUrgent: boolean) => void;
   private readonly onWatched: (row: number) => void;
@@ -88,7 +88,7 @@ export class MemoryDocuments implements Documents {
     this.residency = options.residency;
     this.keeper = options.keeper;
     this.expirer = options.expirer;
-    this.away = new AwayDocuments(options.vbuckets, options.reads);
+    this.fetched = new FetchedDocuments(options.vbuckets, options.reads);
     this.room = new WriteRoom(options);
     this.onDirty = options.onDirty;
     this.onWatched = options.onWatched;
@@ -123,15 +123,15 @@ export class MemoryDocuments implements Documents {
   }
 
   awaitDisk(done: WhenFetched): void {
-    this.away.bringBack(done);
+    this.fetched.load(done);
   }
 
-  lend(fetched: FetchedDocument | null): void {
-    this.away.lend(fetched);
+  provideFetched(fetched: FetchedDocument | null): void {
+    this.fetched.provideFetched(fetched);
   }
 
   readStored(done: (found: StoredDocument | null | Status) => void): void {
-    this.away.read(done);
+    this.fetched.read(done);
   }
 
   /** Looks a document up so that it expires if due; reads it first where it is on disk only. */
@@ -148,7 +148,7 @@ export class MemoryDocuments implements Documents {
     const { items, now, place } = this.vbuckets;
     const status = checkStore(request, items, place.address, now);
     if (status !== Status.success) return status;
-    if (request.keepXattrs && this.lacksXattrs()) return this.missingOf(request);
+    if (request.keepXattrs && this.areXattrsAway()) return this.requestFetchOf(request);
     const { draft } = this;
     draftOf(request, draft);
     if (request.mode === StoreMode.remove) this.markDeleted();
@@ -162,7 +162,7 @@ export class MemoryDocuments implements Documents {
     const { items, now, place } = this.vbuckets;
     const status = checkExisting(request, items, place.address, now);
     if (status !== Status.success) return status;
-    if (this.lacksXattrs()) return this.missingOf(request);
+    if (this.areXattrsAway()) return this.requestFetchOf(request);
     draftOf(request, this.draft);
     keepSystemXattrs(this.draft, items, place.address);
     this.markDeleted();
@@ -194,7 +194,7 @@ export class MemoryDocuments implements Documents {
     const { items, now, place } = vbuckets;
     const status = checkExisting(request, items, place.address, now);
     if (status !== Status.success) return status;
-    if (this.lacksValue()) return this.missingOf(request);
+    if (this.isValueAway()) return this.requestFetchOf(request);
     const expiry = this.expiryOf(request);
     if (this.levelOf(request) > DurabilityLevel.majority)
       return this.touchDurably(request, expiry, result, view);
@@ -220,7 +220,7 @@ export class MemoryDocuments implements Documents {
     if (isInFlight(items, address)) return Status.syncWriteInProgress;
     if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
     if (items.isLocked(address, now)) return Status.locked;
-    if (this.lacksValue()) return this.away.lack(key, keyStart, keyEnd);
+    if (this.isValueAway()) return this.fetched.requestFetch(key, keyStart, keyEnd);
     const isGiven = seconds > 0 && seconds <= lockSecondsMax;
     advanceCas(rows, row, now);
     result.casHi = rows.casHi[row] as number;
@@ -294,7 +294,7 @@ export class MemoryDocuments implements Documents {
   ): Status {
     const refusal = this.look(vb, key, keyStart, keyEnd);
     const { items, now, place } = this.vbuckets;
-    if (refusal !== Status.success) return refusal === notResident ? this.away.show(view) : refusal;
+    if (refusal !== Status.success) return refusal === notResident ? this.fetched.show(view) : refusal;
     const { address } = place;
     if (address === 0) return Status.keyNotFound;
     const state = items.state(address);
@@ -303,7 +303,7 @@ export class MemoryDocuments implements Documents {
       items.setBits(address, Bit.used);
     }
     if ((state & Bit.deleted) === 0 && items.isExpired(address, now.seconds)) {
-      if (this.expirer.needsValue(address)) return this.lacksToExpire(key, keyStart, keyEnd);
+      if (this.expirer.needsValue(address)) return this.fetchToExpire(key, keyStart, keyEnd);
       if (!this.expire()) return Status.keyNotFound;
     } else if (needsValue && (state & Bit.valueAway) !== 0) return this.showAway(key, keyStart, keyEnd, view);
     this.vbuckets.show(place.address, view);
@@ -312,14 +312,14 @@ export class MemoryDocuments implements Documents {
 
   /** Shows the item at `place`, whose value is on disk, if that was read. */
   private showAway(key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
-    this.away.lack(key, keyStart, keyEnd);
-    return this.away.showWithValue(view);
+    this.fetched.requestFetch(key, keyStart, keyEnd);
+    return this.fetched.showWithValue(view);
   }
 
   /** The tombstone of the item at `place` keeps a part of its value; a read need not wait until memory has room for that. */
-  private lacksToExpire(key: Buffer, keyStart: number, keyEnd: number): Status {
-    this.away.lack(key, keyStart, keyEnd);
-    return this.away.hasVersion() ? Status.keyNotFound : notResident;
+  private fetchToExpire(key: Buffer, keyStart: number, keyEnd: number): Status {
+    this.fetched.requestFetch(key, keyStart, keyEnd);
+    return this.fetched.hasVersion() ? Status.keyNotFound : notResident;
   }
 
   private refusal(vb: number): Status {
@@ -335,23 +335,23 @@ export class MemoryDocuments implements Documents {
     const row = this.anyVbucket ? (hash >>> 16) % this.vbucketCount : vb;
     if (vbuckets.look(row, hash, key, keyStart, keyEnd) !== 0) return Status.success;
     if (!this.residency.mayBeAway(row, hash, key, keyStart, keyEnd)) return Status.success;
-    return this.away.lack(key, keyStart, keyEnd);
+    return this.fetched.requestFetch(key, keyStart, keyEnd);
   }
 
   /** Whether the value of the item at `place` is on disk only. */
-  private lacksValue(): boolean {
+  private isValueAway(): boolean {
     const { items, place } = this.vbuckets;
     return (items.state(place.address) & Bit.valueAway) !== 0;
   }
 
   /** Whether xattrs that outlive a deletion are on disk only. */
-  private lacksXattrs(): boolean {
+  private areXattrsAway(): boolean {
     const { address } = this.vbuckets.place;
     return address !== 0 && this.expirer.needsValue(address);
   }
 
-  private missingOf({ key, keyStart, keyEnd }: MutationRequest): Status {
-    return this.away.lack(key, keyStart, keyEnd);
+  private requestFetchOf({ key, keyStart, keyEnd }: MutationRequest): Status {
+    return this.fetched.requestFetch(key, keyStart, keyEnd);
   }
 
   /** As `reach`, for changes by clients: the level must be one this node can meet. */
@@ -435,7 +435,7 @@ export class MemoryDocuments implements Documents {
     draftOf(request, draft);
     keepAll(draft, vbuckets.items, address);
     draft.expiry = expiry;
-    if (this.room.lacks(draft)) return Status.temporaryFailure;
+    if (this.room.isExceededBy(draft)) return Status.temporaryFailure;
     const status = this.changeDurably(request, result);
     if (status === Status.success) vbuckets.show(address, view);
     return status;

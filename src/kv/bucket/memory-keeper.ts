@@ -10,12 +10,12 @@ import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { BucketRules } from './rules.ts';
 
 /** From this share of the quota on, writes evict items themselves. */
-const tightShare = 0.95;
+const nearQuotaShare = 0.95;
 /** Items visited in a slice. */
 const sliceSteps = 1000;
 /** Limits of the eviction done inside a write to a full bucket. */
-const urgentSteps = 256;
-const urgentSlices = 4;
+const inlineSteps = 256;
+const inlineSlices = 4;
 /** Retry delay when nothing could be evicted: dirty items may be written by then. */
 const retryMs = 20;
 const idleCheckMs = 10_000;
@@ -47,10 +47,10 @@ export class MemoryKeeper {
   private readonly defragmenter: Defragmenter;
   private idleTimer: Timer | null = null;
   private isWorking = false;
-  private isMoving = false;
+  private isCompacting = false;
   private sparseBefore = 0;
   /** Sparse bytes left by the last round: another round starts only when there are more. */
-  private futileBytes = 0;
+  private unreclaimableBytes = 0;
   /** That round also emptied pages with few holes: no further memory can be won. */
   private isThorough = false;
   private isStopped = true;
@@ -82,7 +82,7 @@ export class MemoryKeeper {
 
   start(): void {
     this.isStopped = false;
-    this.look();
+    this.checkPeriodically();
   }
 
   stop(): void {
@@ -94,26 +94,26 @@ export class MemoryKeeper {
   /** Changes the policy of a bucket without a disk, which may happen while it runs. */
   follow(policy: EvictionPolicy): void {
     this.evictor.follow(this.options.type, policy);
-    this.press();
+    this.relievePressure();
   }
 
   /** Called when items were persisted: they can be moved now, so a round that had to skip them is worth repeating. */
   noteWritten(): void {
-    if (this.defragmenter.stayed > 0 && this.usedBytes > this.highBytes) this.restIsOver();
+    if (this.defragmenter.stayed > 0 && this.usedBytes > this.highBytes) this.allowRound();
   }
 
   /** Starts eviction when memory has grown, or its quota shrunk, above the high watermark. */
-  press(): void {
+  relievePressure(): void {
     if (this.isWorking || this.isStopped || this.usedBytes <= this.highBytes) return;
-    this.evictor.hope();
+    this.evictor.retry();
     this.work();
   }
 
   /** Evicts within narrow limits before a write or the load of a value, when little room is left. */
   makeRoom(): void {
-    const limit = this.options.rules.quotaBytes * tightShare;
-    for (let i = 0; i < urgentSlices && this.liveBytes > limit; i++) {
-      if (!this.evictor.slice(urgentSteps)) return;
+    const limit = this.options.rules.quotaBytes * nearQuotaShare;
+    for (let i = 0; i < inlineSlices && this.liveBytes > limit; i++) {
+      if (!this.evictor.slice(inlineSteps)) return;
     }
   }
 
@@ -124,7 +124,7 @@ export class MemoryKeeper {
   get admitsValues(): boolean {
     const { away, heap, index } = this.vbuckets;
     const keptBytes = heap.touchedBytes + index.bytes + away.bytes;
-    return keptBytes <= this.options.rules.quotaBytes * (2 - tightShare);
+    return keptBytes <= this.options.rules.quotaBytes * (2 - nearQuotaShare);
   }
 
   private get liveBytes(): number {
@@ -142,10 +142,10 @@ export class MemoryKeeper {
   }
 
   /** Runs periodically, whether or not anything is written. */
-  private look(): void {
-    this.idleTimer = this.options.clock.after(idleCheckMs, () => this.look());
-    this.restIsOver();
-    this.press();
+  private checkPeriodically(): void {
+    this.idleTimer = this.options.clock.after(idleCheckMs, () => this.checkPeriodically());
+    this.allowRound();
+    this.relievePressure();
     if (!this.isWorking && this.isSparse(sparseShareAtRest)) this.work();
   }
 
@@ -158,59 +158,60 @@ export class MemoryKeeper {
     this.isWorking = false;
     if (this.isStopped) return;
     this.options.tick();
-    if (this.evicts() || this.moves() || this.evictsMore()) this.work();
+    if (this.evictSlice() || this.compactSlice() || this.evictMore()) this.work();
     else if (this.usedBytes > this.highBytes) this.retryLater();
   }
 
   private retryLater(): void {
     this.isWorking = true;
     this.options.clock.after(retryMs, () => {
-      this.evictor.hope();
+      this.evictor.retry();
       this.slice();
     });
   }
 
   /** Compares live bytes: free chunks between live ones win nothing until they are compacted. */
-  private evicts(): boolean {
+  private evictSlice(): boolean {
     return this.liveBytes > this.lowBytes && this.evictor.slice(sliceSteps);
   }
 
   /** Evicts beyond the low watermark when nothing is left to compact and nothing waits for the disk. */
-  private evictsMore(): boolean {
+  private evictMore(): boolean {
     const isNeeded = this.usedBytes > this.highBytes && this.defragmenter.stayed === 0;
     return isNeeded && this.evictor.slice(sliceSteps);
   }
 
-  private moves(): boolean {
-    if (this.isMoving) {
-      this.isMoving = this.defragmenter.slice(sliceSteps);
-      if (!this.isMoving) this.noteRound();
+  private compactSlice(): boolean {
+    if (this.isCompacting) {
+      this.isCompacting = this.defragmenter.slice(sliceSteps);
+      if (!this.isCompacting) this.noteRound();
       return true;
     }
     const isPressed = this.usedBytes > this.lowBytes;
     if (!this.isSparse(isPressed ? sparseShareUnderPressure : sparseShareAtRest)) return false;
-    this.isThorough = this.futileBytes > 0 && this.usedBytes > this.highBytes;
+    this.isThorough = this.unreclaimableBytes > 0 && this.usedBytes > this.highBytes;
     this.defragmenter.begin(this.isThorough);
     this.sparseBefore = this.sparseBytes;
-    this.isMoving = true;
+    this.isCompacting = true;
     return true;
   }
 
-  private restIsOver(): void {
-    this.futileBytes = 0;
+  private allowRound(): void {
+    this.unreclaimableBytes = 0;
     this.isThorough = false;
   }
 
   private isSparse(share: number): boolean {
     const worth = this.options.rules.quotaBytes * sparseShareOfQuota;
     const isLastResort = this.usedBytes > this.highBytes && !this.isThorough;
-    const futile = isLastResort ? 0 : this.futileBytes;
-    return this.sparseBytes > Math.max(worth, this.vbuckets.heap.touchedBytes * share, futile);
+    const unreclaimable = isLastResort ? 0 : this.unreclaimableBytes;
+    return this.sparseBytes > Math.max(worth, this.vbuckets.heap.touchedBytes * share, unreclaimable);
   }
 
   /** Items that cannot be moved, or new holes, may offset what a round wins. */
   private noteRound(): void {
     const { sparseBefore, sparseBytes } = this;
-    this.futileBytes = sparseBytes < sparseBefore * worthwhileShare ? 0 : sparseBytes * (2 - worthwhileShare);
+    this.unreclaimableBytes =
+      sparseBytes < sparseBefore * worthwhileShare ? 0 : sparseBytes * (2 - worthwhileShare);
   }
 }

@@ -5,7 +5,7 @@ import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
 import { CutReader, isDeleted, isExpired } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
-import { collectionIdOf } from '../vbucket/collections.ts';
+import { collectionIdOf } from '../vbucket/live-collections.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { ReadRows } from './key-scan.ts';
 

@@ -17,8 +17,8 @@ import {
   type VbucketRecord,
 } from '../data/disk-engine.ts';
 import { raiseCas } from '../vbucket/cas-clock.ts';
-import type { Collections } from '../vbucket/collections.ts';
 import type { EventRecorder } from '../vbucket/event-recorder.ts';
+import type { LiveCollections } from '../vbucket/live-collections.ts';
 import { Loader } from '../vbucket/loader.ts';
 import type { Residency } from '../vbucket/residency.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
@@ -30,7 +30,7 @@ export interface WarmUpOptions {
   disk: DiskEngine;
   files: BucketFiles;
   vbuckets: Vbuckets;
-  collections: Collections;
+  collections: LiveCollections;
   residency: Residency;
   events: EventRecorder;
   random: Random;
@@ -197,12 +197,12 @@ function restoreState(
   if (record) restoreRecord(vbuckets, record, isClean ? 0 : casJumpAfterCrash);
   const isNew = !record || record.failover.length === 0;
   if (!isNew && isClean) return false;
-  beginLife(vbuckets, row, random);
+  addFailoverEntry(vbuckets, row, random);
   return !isNew;
 }
 
 /** Adds an entry to the failover log, at the vbucket's high seqno. */
-export function beginLife(vbuckets: Vbuckets, row: number, random: Random): void {
+export function addFailoverEntry(vbuckets: Vbuckets, row: number, random: Random): void {
   const uuid = random.bytes(8);
   const seqno = vbuckets.rows.highSeqno[row] as number;
   vbuckets.failovers.push(row, { uuidHi: uuid.readUInt32BE(0), uuidLo: uuid.readUInt32BE(4), seqno });

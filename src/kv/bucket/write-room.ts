@@ -23,7 +23,7 @@ export class WriteRoom {
   private readonly vbuckets: Vbuckets;
   private readonly keeper: MemoryKeeper;
   /** The last write found memory above the high watermark. */
-  private isTight = false;
+  private isNearQuota = false;
 
   constructor({ rules, vbuckets, keeper }: WriteRoomOptions) {
     this.rules = rules;
@@ -33,24 +33,24 @@ export class WriteRoom {
 
   /** Called before a write looks its key up, since eviction moves items. */
   prepare(): void {
-    if (this.isTight) this.keeper.makeRoom();
+    if (this.isNearQuota) this.keeper.makeRoom();
   }
 
   /** Checks that the draft, whose key was looked up, is small enough and fits; deletions need no room. */
   check(draft: Draft): Status {
     const isUpdate = (draft.bits & Bit.deleted) === 0;
-    if (!isUpdate || !this.lacks(draft)) return checkSize(draft);
+    if (!isUpdate || !this.isExceededBy(draft)) return checkSize(draft);
     this.refusals++;
     return Status.temporaryFailure;
   }
 
   /** Whether memory has no room for the draft. */
-  lacks(draft: Draft): boolean {
+  isExceededBy(draft: Draft): boolean {
     const { rows, place } = this.vbuckets;
     if ((rows.dirtyBytes[place.row] as number) > maxDirtyBytesPerVbucket) return true;
     const used = this.keeper.usedBytes + this.vbuckets.growth(draft);
-    this.isTight = used > this.keeper.highBytes;
-    if (this.isTight) this.keeper.press();
+    this.isNearQuota = used > this.keeper.highBytes;
+    if (this.isNearQuota) this.keeper.relievePressure();
     return used > this.rules.quotaBytes;
   }
 }

@@ -4,7 +4,7 @@
 // committed and what is synced; one test suite runs over both.
 
 import type { OpenPlace } from '#ports/file-place.ts';
-import type { Want } from './wants.ts';
+import type { DocumentKey } from './document-keys.ts';
 
 /** Where a bucket's files are and which incarnation of the bucket they belong to. */
 export interface BucketFiles {
@@ -116,7 +116,7 @@ export type CutBuffer = Uint8Array;
 export interface CollectionKeysOrder {
   /** The collection's id as it leads its keys. */
   prefix: Uint8Array;
-  after: Want | null;
+  after: DocumentKey | null;
   limit: number;
 }
 
@@ -163,11 +163,11 @@ export interface DiskEngine {
    * Returns the items of these keys as of the last commit, reading concurrently with commits. Rejects when nothing could be
    * read.
    */
-  fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched>;
+  fetchItems(bucketUuid: string, file: number, keys: readonly DocumentKey[]): Promise<Fetched>;
   /** Keys of live documents that have expired at this time (seconds since 1970), earliest expiry first. */
-  expiredKeys(bucketUuid: string, file: number, atSeconds: number, limit: number): Promise<Want[]>;
+  expiredKeys(bucketUuid: string, file: number, atSeconds: number, limit: number): Promise<DocumentKey[]>;
   /** Keys of live documents of one collection, ordered by vbucket and key, after `after`. */
-  collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<Want[]>;
+  collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<DocumentKey[]>;
   /**
    * Returns one page of a vbucket's rows after a seqno, read in one short transaction of a separate connection.
    * @throws DamagedFileError when a row fails its check.

@@ -142,7 +142,7 @@ export interface Documents {
   findMeta(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
   awaitDisk(done: WhenFetched): void;
   /** Until called with null, reads use this fetched document where memory does not hold it. */
-  lend(fetched: FetchedDocument | null): void;
+  provideFetched(fetched: FetchedDocument | null): void;
   /**
    * Instead of `awaitDisk`: reads the document that the last call did not find, without loading it into memory, so that scans
    * evict nothing. Null when it no longer exists; the result is valid until the callback returns.
@@ -185,7 +185,7 @@ export interface Documents {
   failoverLog(vb: number): readonly FailoverEntry[];
 
   /** Called when a durable write is resolved: status success, or syncWriteAmbiguous on time-out or lost persistence. */
-  onSettled: (token: number, status: Status) => void;
+  onResolved: (token: number, status: Status) => void;
   /** As `persistedSeqno`, for a client that polls until it has risen: the flusher writes the vbucket soon. */
   watchPersisted(vb: number): number;
   /** Calls back once `seqno` of `vb` is persisted (at once if it is), or with false after `timeoutMs`. */

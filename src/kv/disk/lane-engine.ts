@@ -19,7 +19,7 @@ import {
   type LoadedValues,
   type OpenResult,
 } from '../data/disk-engine.ts';
-import { decodeWants, encodeWants, type Want } from '../data/wants.ts';
+import { type DocumentKey, decodeKeys, encodeKeys } from '../data/document-keys.ts';
 import type { DataFileSpec } from './adapters/file-format.ts';
 import { firstPage } from './adapters/page-reader.ts';
 import type { Lane } from './lane.ts';
@@ -95,26 +95,24 @@ export class LaneEngine implements DiskEngine {
     await this.laneOf(bucketUuid, file).call('commit', bucketUuid, file, cuts);
   }
 
-  async expiredKeys(bucketUuid: string, file: number, before: number, limit: number): Promise<Want[]> {
+  async expiredKeys(bucketUuid: string, file: number, before: number, limit: number): Promise<DocumentKey[]> {
     const found = await this.read(bucketUuid, file, (lane, spec) =>
       lane.call('expiredKeys', spec, before, limit),
     );
-    return decodeWants(found);
+    return decodeKeys(found);
   }
 
-  async collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<Want[]> {
+  async collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<DocumentKey[]> {
     const { prefix, after, limit } = order;
-    const place = encodeWants([after ?? { vb: 0, key: noKey }]);
+    const place = encodeKeys([after ?? { vb: 0, key: noKey }]);
     const found = await this.read(bucketUuid, file, (lane, spec) =>
       lane.call('collectionKeys', spec, prefix, place, limit),
     );
-    return decodeWants(found);
+    return decodeKeys(found);
   }
 
-  async fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched> {
-    return await this.read(bucketUuid, file, (lane, spec) =>
-      lane.call('fetchItems', spec, encodeWants(wants)),
-    );
+  async fetchItems(bucketUuid: string, file: number, keys: readonly DocumentKey[]): Promise<Fetched> {
+    return await this.read(bucketUuid, file, (lane, spec) => lane.call('fetchItems', spec, encodeKeys(keys)));
   }
 
   async largeItems(bucketUuid: string, file: number, after: number): Promise<LargeItems> {

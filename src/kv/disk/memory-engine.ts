@@ -18,7 +18,7 @@ import {
   type OpenResult,
   type PurgedVbucket,
 } from '../data/disk-engine.ts';
-import type { Want } from '../data/wants.ts';
+import type { DocumentKey } from '../data/document-keys.ts';
 import { MemoryFile } from './memory-file.ts';
 
 interface StoredBucket {
@@ -156,11 +156,16 @@ class MemoryEngine implements DiskEngine {
     await written;
   }
 
-  async expiredKeys(bucketUuid: string, file: number, atSeconds: number, limit: number): Promise<Want[]> {
+  async expiredKeys(
+    bucketUuid: string,
+    file: number,
+    atSeconds: number,
+    limit: number,
+  ): Promise<DocumentKey[]> {
     return this.usable(bucketUuid, file).stored.expiredKeys(atSeconds, limit);
   }
 
-  async collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<Want[]> {
+  async collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<DocumentKey[]> {
     const { stored } = this.usable(bucketUuid, file);
     await this.disk.read();
     this.refuseWhenDead();
@@ -168,14 +173,14 @@ class MemoryEngine implements DiskEngine {
   }
 
   /** A file that takes no more commits can still be read. */
-  async fetchItems(bucketUuid: string, file: number, wants: readonly Want[]): Promise<Fetched> {
+  async fetchItems(bucketUuid: string, file: number, keys: readonly DocumentKey[]): Promise<Fetched> {
     this.refuseWhenDead();
     const { stored } = this.find(bucketUuid).handles.get(file) ?? {};
     if (stored === undefined) throw new Error(`file ${file} of bucket ${bucketUuid} is not open`);
     await this.disk.read();
     this.refuseWhenDead();
     if (stored.damage !== null) throw new Error(stored.damage);
-    return { batch: stored.fetchItems(wants), failed: [] };
+    return { batch: stored.fetchItems(keys), failed: [] };
   }
 
   async backfill(bucketUuid: string, file: number, vb: number, afterSeqno: number): Promise<BackfillPage> {

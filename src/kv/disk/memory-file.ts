@@ -20,7 +20,7 @@ import {
   purgedRecord,
   type VbucketRecord,
 } from '../data/disk-engine.ts';
-import type { Want } from '../data/wants.ts';
+import type { DocumentKey } from '../data/document-keys.ts';
 import { smallValueMax } from './schema.ts';
 import { recordOf, stateOf } from './vb-row.ts';
 
@@ -60,9 +60,9 @@ export class MemoryFile {
   }
 
   /** The newest items of these keys, each in a cut of its own. */
-  fetchItems(wants: readonly Want[]): CutBuffer {
+  fetchItems(keys: readonly DocumentKey[]): CutBuffer {
     const writer = new CutWriter();
-    for (const { vb, key } of wants) {
+    for (const { vb, key } of keys) {
       const found = this.vbuckets.get(vb)?.byKey.get(key.toString('latin1'));
       if (found === undefined) continue;
       writer.begin(0);
@@ -72,8 +72,8 @@ export class MemoryFile {
     return writer.take();
   }
 
-  expiredKeys(atSeconds: number, limit: number): Want[] {
-    const found: (Want & { expiry: number })[] = [];
+  expiredKeys(atSeconds: number, limit: number): DocumentKey[] {
+    const found: (DocumentKey & { expiry: number })[] = [];
     for (const batch of this.batches()) {
       const reader = new CutReader(batch);
       while (reader.nextCut()) {
@@ -88,16 +88,16 @@ export class MemoryFile {
     return found.slice(0, limit).map(({ vb, key }) => ({ vb, key }));
   }
 
-  collectionKeys({ prefix, after, limit }: CollectionKeysOrder): Want[] {
-    const wants = this.sorted().flatMap(({ record, byKey }) => {
+  collectionKeys({ prefix, after, limit }: CollectionKeysOrder): DocumentKey[] {
+    const keys = this.sorted().flatMap(({ record, byKey }) => {
       const live = [...byKey].filter(([, { encoded }]) => !isDeleted(encoded));
       return live.map(([key]) => ({ vb: record.vb, key: Buffer.from(key, 'latin1') }));
     });
-    const own = wants.filter(({ key }) => Buffer.compare(key.subarray(0, prefix.length), prefix) === 0);
-    const isLater = (want: Want, than: Want): boolean =>
-      want.vb > than.vb || (want.vb === than.vb && Buffer.compare(want.key, than.key) > 0);
+    const own = keys.filter(({ key }) => Buffer.compare(key.subarray(0, prefix.length), prefix) === 0);
+    const isLater = (one: DocumentKey, than: DocumentKey): boolean =>
+      one.vb > than.vb || (one.vb === than.vb && Buffer.compare(one.key, than.key) > 0);
     own.sort((a, b) => (isLater(a, b) ? 1 : -1));
-    return own.filter((want) => after === null || isLater(want, after)).slice(0, limit);
+    return own.filter((one) => after === null || isLater(one, after)).slice(0, limit);
   }
 
   *batches(values: () => LoadedValues = () => 'all'): Generator<CutBuffer> {

@@ -76,11 +76,11 @@ export class Dispatcher {
     this.request.again = held;
     this.request.found = held.found;
     this.request.heavy = held.heavy;
-    held.documents?.lend(held.fetched);
+    held.documents?.provideFetched(held.fetched);
     try {
       return this.run(connection, this.heldFrame);
     } finally {
-      held.documents?.lend(null);
+      held.documents?.provideFetched(null);
       this.request.again = null;
       this.request.found = null;
       this.request.heavy = null;

@@ -64,12 +64,12 @@ test('knows a page without values as one until something with a value is put the
   const pageOf = (address: number): number => address >>> 16;
   const page = pageOf(heap.allocate(64));
   const look = (meanwhile: () => void = () => {}): boolean => {
-    heap.beginLook(page);
+    heap.beginValueScan(page);
     meanwhile();
-    heap.endLook(page);
-    return heap.isPlain(page);
+    heap.endValueScan(page);
+    return heap.isValueFree(page);
   };
-  assert.equal(heap.isPlain(page), false);
+  assert.equal(heap.isValueFree(page), false);
   assert.equal(
     look(() => heap.noteValue(page)),
     false,
@@ -79,16 +79,16 @@ test('knows a page without values as one until something with a value is put the
     false,
   );
   assert.equal(
-    look(() => heap.allocatePlain(64)),
+    look(() => heap.allocateKeyOnly(64)),
     true,
   );
-  assert.equal(pageOf(heap.allocatePlain(64)), page);
-  assert.equal(heap.isPlain(page), true);
+  assert.equal(pageOf(heap.allocateKeyOnly(64)), page);
+  assert.equal(heap.isValueFree(page), true);
   assert.equal(pageOf(heap.allocate(64)), page);
-  assert.equal(heap.isPlain(page), false);
+  assert.equal(heap.isValueFree(page), false);
   look();
-  heap.allocatePlain(2 ** 21);
-  assert.equal(heap.isPlain(page), true);
+  heap.allocateKeyOnly(2 ** 21);
+  assert.equal(heap.isValueFree(page), true);
 });
 
 test('gives memory back to the system, also from between pages that stay', async () => {

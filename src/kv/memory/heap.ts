@@ -22,7 +22,7 @@ const spareMin = 8;
 const spareShare = 1 / 8;
 
 /** What a scan for values knows of a page: nothing, no value found so far, no values. */
-const Plain = { unknown: 0, soFar: 1, sure: 2 } as const;
+const ValueScan = { unknown: 0, noneSoFar: 1, none: 2 } as const;
 
 const Total = { touched: 0, allocated: 1, used: 2 } as const;
 
@@ -55,16 +55,16 @@ export class Heap {
   private readonly pageFree = this.rows.take(Uint32Array, pageLimit);
   /** 1 for a page that is being emptied: nothing is allocated there. */
   private readonly pageLeaving = this.rows.take(Uint8Array, pageLimit);
-  /** A `Plain` for each page. */
-  private readonly pagePlain = this.rows.take(Uint8Array, pageLimit);
+  /** A `ValueScan` for each page. */
+  private readonly pageValueScan = this.rows.take(Uint8Array, pageLimit);
   private readonly pageNext = this.rows.take(Uint16Array, pageLimit);
   private readonly pagePrevious = this.rows.take(Uint16Array, pageLimit);
   /** For each class the first of its pages with room. */
   private readonly classHead = this.rows.take(Uint32Array, classCount);
   private readonly freeNumbers: number[] = [];
   private readonly spares: SharedArrayBuffer[] = [];
-  /** The `Plain` of a page before its last chunk was allocated. */
-  private plainBefore = 0;
+  /** The `ValueScan` of a page before its last chunk was allocated. */
+  private valueScanBefore = 0;
 
   /** Bytes allocated at least once and not released with their page: what the process really occupies. */
   get touchedBytes(): number {
@@ -91,9 +91,9 @@ export class Heap {
   }
 
   /** As `allocate`, for a key alone: the page keeps its mark of having no values. */
-  allocatePlain(bytes: number): number {
+  allocateKeyOnly(bytes: number): number {
     const address = this.allocate(bytes);
-    this.pagePlain[address >>> 16] = this.plainBefore;
+    this.pageValueScan[address >>> 16] = this.valueScanBefore;
     return address;
   }
 
@@ -137,7 +137,7 @@ export class Heap {
 
   /** Releases all pages at once. */
   clear(): void {
-    for (const rows of [this.pageLive, this.pageCarved, this.pageFree, this.pageLeaving, this.pagePlain])
+    for (const rows of [this.pageLive, this.pageCarved, this.pageFree, this.pageLeaving, this.pageValueScan])
       rows.fill(0, 0, this.bytes.length);
     this.totals.fill(0);
     this.classHead.fill(0);
@@ -180,23 +180,23 @@ export class Heap {
   }
 
   /** Whether no item of the page has a value that could be evicted, as the last scan has shown. */
-  isPlain(page: number): boolean {
-    return this.pagePlain[page] === Plain.sure;
+  isValueFree(page: number): boolean {
+    return this.pageValueScan[page] === ValueScan.none;
   }
 
   /** Begins a scan of the page for values. Allocations from now on count as values found. */
-  beginLook(page: number): void {
-    this.pagePlain[page] = Plain.soFar;
+  beginValueScan(page: number): void {
+    this.pageValueScan[page] = ValueScan.noneSoFar;
   }
 
   /** The scan has found a value. */
   noteValue(page: number): void {
-    this.pagePlain[page] = Plain.unknown;
+    this.pageValueScan[page] = ValueScan.unknown;
   }
 
   /** Ends the scan of the page. */
-  endLook(page: number): void {
-    if (this.pagePlain[page] === Plain.soFar) this.pagePlain[page] = Plain.sure;
+  endValueScan(page: number): void {
+    if (this.pageValueScan[page] === ValueScan.noneSoFar) this.pageValueScan[page] = ValueScan.none;
   }
 
   private chunkUnits(page: number): number {
@@ -214,8 +214,8 @@ export class Heap {
       this.pageCarved[page] = offset + size;
       (this.totals[Total.touched] as number) += size * unitBytes;
     }
-    this.plainBefore = this.pagePlain[page] as number;
-    this.pagePlain[page] = Plain.unknown;
+    this.valueScanBefore = this.pageValueScan[page] as number;
+    this.pageValueScan[page] = ValueScan.unknown;
     (this.pageLive[page] as number)++;
     (this.totals[Total.used] as number) += size * unitBytes;
     if (this.isFull(page, size)) this.unlink(page, this.pageClass[page] as number);
@@ -246,7 +246,7 @@ export class Heap {
     const size = largeUnits(units);
     const page = this.takeNumber(newMemory(size * unitBytes));
     if (page === 0) return 0;
-    this.plainBefore = Plain.unknown;
+    this.valueScanBefore = ValueScan.unknown;
     this.pageClass[page] = large;
     this.pageCarved[page] = size;
     (this.totals[Total.touched] as number) += size * unitBytes;
@@ -277,7 +277,7 @@ export class Heap {
     this.pageFree[page] = 0;
     this.pageCarved[page] = 0;
     this.pageLeaving[page] = 0;
-    this.pagePlain[page] = Plain.unknown;
+    this.pageValueScan[page] = ValueScan.unknown;
     this.freeNumbers.push(page);
     (this.totals[Total.allocated] as number) -= bytes;
   }

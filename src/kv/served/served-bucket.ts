@@ -115,7 +115,7 @@ export class ServedBucket {
     this.engine = engine;
     this.documents = engine.documents;
     this.uuids = new Uint32Array(2 * engine.documents.vbucketCount);
-    engine.documents.onSettled = (token, status) => this.settle(token, status);
+    engine.documents.onResolved = (token, status) => this.settle(token, status);
   }
 
   /** The documents cannot be read any more; who waits is told that the outcome is open. */

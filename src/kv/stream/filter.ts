@@ -6,7 +6,7 @@ import { Privilege } from '../admin.ts';
 import type { BucketAccess } from '../collections/access.ts';
 import type { Collections } from '../collections/collections.ts';
 import { isScopeEvent, type SystemEvent } from '../data/system-events.ts';
-import { collectionIdOf } from '../vbucket/collections.ts';
+import { collectionIdOf } from '../vbucket/live-collections.ts';
 
 export type Filter =
   | { kind: 'bucket' }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aSeed } from '../../../test/support/random.ts';
 import { type CutItem, CutReader, CutWriter } from '../data/cut.ts';
-import { Collections } from './collections.ts';
 import { Cutter } from './cutter.ts';
 import { emptyDraft } from './items.ts';
+import { LiveCollections } from './live-collections.ts';
 import { Now } from './now.ts';
 import { Vbuckets } from './vbuckets.ts';
 
@@ -16,7 +16,7 @@ interface Cut {
 
 /** One vbucket, and a writer of keys into it. */
 function aVbucket(): { write: (key: string, bytes?: number) => number; cut: (limit: number) => Cut } {
-  const collections = new Collections();
+  const collections = new LiveCollections();
   collections.apply([{ id: 0, maxTtl: 0 }]);
   const vbuckets = new Vbuckets({ count: 1, now: new Now(), collections, hashSeed: 1, persistent: true });
   const cutter = new Cutter(vbuckets);

@@ -18,7 +18,7 @@ export interface EventRecorderOptions {
 export class EventRecorder {
   private readonly options: EventRecorderOptions;
   /** The manifest's state as the history of every vbucket records it; null until `record` was called. */
-  private told: ManifestState | null = null;
+  private recorded: ManifestState | null = null;
   private stored: StoredManifests | null = null;
   /** By row: events that are in memory until they are persisted. */
   private readonly unwritten = new Map<number, { hash: number; seqno: number }[]>();
@@ -36,15 +36,15 @@ export class EventRecorder {
   }
 
   /** Records the events that lead the history of these vbuckets to the manifest's state. */
-  tell(rows: readonly number[], state: ManifestState): void {
-    const { told, stored } = this;
-    const common = told ?? (stored === null ? firstState : null);
+  record(rows: readonly number[], state: ManifestState): void {
+    const { recorded, stored } = this;
+    const common = recorded ?? (stored === null ? firstState : null);
     const events = common && encoded(eventsBetween(common, state));
     for (const row of rows) {
       const own = events ?? encoded(eventsBetween((stored as StoredManifests).stateOf(row), state));
       for (const event of own) this.write(row, event);
     }
-    this.told = state;
+    this.recorded = state;
     this.stored = null;
   }
 
@@ -53,14 +53,14 @@ export class EventRecorder {
     const unwritten = this.unwritten.get(row);
     if (unwritten === undefined) return;
     const left = unwritten.filter((event) => event.seqno > seqno);
-    for (const event of unwritten) if (event.seqno <= seqno) this.letGo(row, event);
+    for (const event of unwritten) if (event.seqno <= seqno) this.removeWritten(row, event);
     if (left.length === 0) this.unwritten.delete(row);
     else this.unwritten.set(row, left);
   }
 
   /** Called when the vbuckets were emptied. */
   clear(): void {
-    this.told = null;
+    this.recorded = null;
     this.stored = null;
     this.unwritten.clear();
   }
@@ -84,7 +84,7 @@ export class EventRecorder {
     onDirty(row);
   }
 
-  private letGo(row: number, { hash, seqno }: { hash: number; seqno: number }): void {
+  private removeWritten(row: number, { hash, seqno }: { hash: number; seqno: number }): void {
     const { index, items, place } = this.options.vbuckets;
     const slot = index.locateWhere(row, hash, (address) => items.seqno(address) === seqno);
     if (slot < 0) return;

@@ -25,62 +25,62 @@ export class Evictor {
   private readonly residency: Residency;
   private readonly walk: PageWalk;
   private evict: ((address: number) => void) | null;
-  private readonly seeksValues: boolean;
+  private readonly skipsValueFreePages: boolean;
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   /** `evicted` at the end of the last round. */
   private evictedBefore = -1;
-  private fruitless = 0;
+  private idleRounds = 0;
 
   constructor(options: EvictorOptions) {
     this.vbuckets = options.vbuckets;
     this.residency = options.residency;
     this.walk = new PageWalk(options.vbuckets.heap);
-    this.evict = this.actOf(options);
-    this.seeksValues = options.type === 'native' && options.policy === 'valueOnly';
+    this.evict = this.actionOf(options);
+    this.skipsValueFreePages = options.type === 'native' && options.policy === 'valueOnly';
   }
 
   /** Visits this many items. False when two rounds have evicted nothing. */
   slice(steps: number): boolean {
     const { evict, walk } = this;
-    if (evict === null || this.fruitless >= 2) return false;
+    if (evict === null || this.idleRounds >= 2) return false;
     const { rounds } = walk;
     const { heap } = this.vbuckets;
     const visit = (address: number): void => this.visit(address, evict);
-    if (!this.seeksValues) walk.go(steps, visit);
+    if (!this.skipsValueFreePages) walk.go(steps, visit);
     else {
       walk.go(
         steps,
         visit,
         (page) => this.enters(page),
-        (page) => heap.endLook(page),
+        (page) => heap.endValueScan(page),
       );
     }
     if (walk.rounds !== rounds) this.noteRound();
-    return this.fruitless < 2;
+    return this.idleRounds < 2;
   }
 
   /** Changes the policy, and retries what the earlier policy could not evict. */
   follow(type: BucketType, policy: EvictionPolicy): void {
-    this.evict = this.actOf({ type, policy });
-    this.hope();
+    this.evict = this.actionOf({ type, policy });
+    this.retry();
   }
 
   /** Allows two more rounds, since items may have become evictable. */
-  hope(): void {
-    this.fruitless = 0;
+  retry(): void {
+    this.idleRounds = 0;
   }
 
   private noteRound(): void {
-    this.fruitless = this.evicted === this.evictedBefore ? this.fruitless + 1 : 0;
+    this.idleRounds = this.evicted === this.evictedBefore ? this.idleRounds + 1 : 0;
     this.evictedBefore = this.evicted;
   }
 
   /** Skips pages that hold keys alone: when few values are left in memory, most pages are such. */
   private enters(page: number): boolean {
     const { heap } = this.vbuckets;
-    if (heap.isPlain(page)) return false;
-    heap.beginLook(page);
+    if (heap.isValueFree(page)) return false;
+    heap.beginValueScan(page);
     return true;
   }
 
@@ -92,7 +92,7 @@ export class Evictor {
     } else if (!isEventKey(items.page(address), items.keyStart(address))) evict(address);
   }
 
-  private actOf({
+  private actionOf({
     type,
     policy,
   }: Pick<EvictorOptions, 'type' | 'policy'>): ((address: number) => void) | null {
@@ -104,8 +104,8 @@ export class Evictor {
 
   private dropValue(address: number): void {
     const { residency } = this;
-    if (!residency.hasRoomToGive(address)) return;
-    if (residency.mayLeave(address) && residency.dropValue(address)) this.evicted++;
+    if (!residency.wouldFreeMemory(address)) return;
+    if (residency.isEvictable(address) && residency.dropValue(address)) this.evicted++;
     else this.vbuckets.heap.noteValue(address >>> 16);
   }
 
@@ -115,7 +115,7 @@ export class Evictor {
       this.dropValue(address);
       return;
     }
-    if (!this.residency.mayLeave(address)) return;
+    if (!this.residency.isEvictable(address)) return;
     this.residency.dropItem(address);
     this.evicted++;
   }

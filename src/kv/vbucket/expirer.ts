@@ -49,17 +49,17 @@ export class Expirer {
   }
 
   /** Visits this many items and calls `needsFetch` for those whose value must be read first; false once all were visited. */
-  slice(steps: number, lacking: (address: number) => void): boolean {
+  slice(steps: number, needsFetch: (address: number) => void): boolean {
     if (this.walk.rounds > 0) return false;
-    this.walk.go(steps, (address) => this.visit(address, lacking));
+    this.walk.go(steps, (address) => this.visit(address, needsFetch));
     return this.walk.rounds === 0;
   }
 
-  private visit(address: number, lacking: (address: number) => void): void {
+  private visit(address: number, needsFetch: (address: number) => void): void {
     const { items, now } = this.vbuckets;
     if ((items.state(address) & Bit.deleted) !== 0 || !items.isExpired(address, now.seconds)) return;
     if (this.needsValue(address)) {
-      lacking(address);
+      needsFetch(address);
       return;
     }
     if (isInFlight(items, address)) return;

@@ -2,7 +2,7 @@
 import type { ItemView } from '../data/documents.ts';
 import type { Heap } from '../memory/heap.ts';
 import { Bit, datatypeIn, headerBytes, keyBytesIn, rowIn, stateOf, Word } from '../memory/layout.ts';
-import { collectionIdOf } from './collections.ts';
+import { collectionIdOf } from './live-collections.ts';
 import type { Now } from './now.ts';
 
 const two32 = 2 ** 32;

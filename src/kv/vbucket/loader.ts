@@ -2,16 +2,16 @@
 import { CutBits, type CutItem, CutReader } from '../data/cut.ts';
 import type { CutBuffer } from '../data/disk-engine.ts';
 import { isEventKey } from '../data/system-events.ts';
-import { type Collections, collectionIdOf } from './collections.ts';
 import { draftOfStored } from './drafts.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import { type Draft, emptyDraft } from './items.ts';
+import { collectionIdOf, type LiveCollections } from './live-collections.ts';
 import type { Residency } from './residency.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
 export interface LoaderOptions {
   vbuckets: Vbuckets;
-  collections: Collections;
+  collections: LiveCollections;
   residency: Residency;
   events: EventRecorder;
   /** When true, further items leave their value, or all of themselves, on disk. */
@@ -30,7 +30,7 @@ export class Loader {
   /** Values that are on disk only. */
   left = 0;
   private readonly vbuckets: Vbuckets;
-  private readonly collections: Collections;
+  private readonly collections: LiveCollections;
   private readonly residency: Residency;
   private readonly events: EventRecorder;
   private readonly isFull: () => boolean;

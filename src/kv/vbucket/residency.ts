@@ -35,14 +35,14 @@ export class Residency {
   }
 
   /** Whether an item may be evicted: persisted, not locked, without a pending write. */
-  mayLeave(address: number): boolean {
+  isEvictable(address: number): boolean {
     const { items, now, rows } = this.vbuckets;
     if ((items.state(address) & busyBits) !== 0 || items.isLocked(address, now)) return false;
     return items.seqno(address) <= (rows.persistedSeqno[items.row(address)] as number);
   }
 
   /** Whether the item would take less memory without its value. */
-  hasRoomToGive(address: number): boolean {
+  wouldFreeMemory(address: number): boolean {
     const { heap, items } = this.vbuckets;
     if (items.word(address, Word.valueBytes) === 0) return false;
     return !heap.fits(address, headerBytes + keyBytesIn(items.state(address)));
@@ -52,8 +52,8 @@ export class Residency {
   dropValue(address: number): boolean {
     const { heap, items, rows } = this.vbuckets;
     const bytes = headerBytes + keyBytesIn(items.state(address));
-    if (!this.hasRoomToGive(address)) return false;
-    const target = heap.allocatePlain(bytes);
+    if (!this.wouldFreeMemory(address)) return false;
+    const target = heap.allocateKeyOnly(bytes);
     if (target === 0) return false;
     items.copy(address, target, false);
     items.setWord(target, Word.valueBytes, 0);
@@ -102,7 +102,7 @@ export class Residency {
   }
 
   /** Loads an item read from disk, unless memory has a newer version. False when there is no memory for it. */
-  comeBack(row: number, stored: CutItem): boolean {
+  restore(row: number, stored: CutItem): boolean {
     const { buffer, keyStart, keyEnd } = stored;
     const { items } = this.vbuckets;
     const hash = this.vbuckets.hash(buffer, keyStart, keyEnd);

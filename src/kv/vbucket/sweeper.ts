@@ -3,15 +3,15 @@
 
 import { isEventKey } from '../data/system-events.ts';
 import { Bit } from '../memory/layout.ts';
-import type { Collections } from './collections.ts';
 import { draftStoredTombstone, draftTombstone } from './drafts.ts';
 import { emptyDraft } from './items.ts';
+import type { LiveCollections } from './live-collections.ts';
 import { isInFlight } from './preconditions.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
 export interface SweeperOptions {
   vbuckets: Vbuckets;
-  collections: Collections;
+  collections: LiveCollections;
   /** Whether tombstones can be written now. */
   isPersistent: () => boolean;
   onDirty: (row: number) => void;
@@ -90,7 +90,7 @@ export class Sweeper {
    * Makes a tombstone of a live document that the disk has. False when there is no memory for it now. The tombstone stays in
    * memory until it is written, so that a document that is met twice is counted once.
    */
-  buryStored(row: number, key: Buffer): boolean {
+  deleteStored(row: number, key: Buffer): boolean {
     const { vbuckets, isPersistent, onDirty } = this.options;
     if (!isPersistent()) return true;
     const address = vbuckets.look(row, vbuckets.hash(key, 0, key.length), key, 0, key.length);

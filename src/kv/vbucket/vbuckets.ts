@@ -9,10 +9,10 @@ import { KeyFilter } from '../memory/key-filter.ts';
 import { KeyIndex } from '../memory/key-index.ts';
 import { Bit, maxRows, Word } from '../memory/layout.ts';
 import { advanceCas, raiseCas } from './cas-clock.ts';
-import type { Collections } from './collections.ts';
 import { appendDirty, supersedeDirty, unlinkDirty } from './dirty-list.ts';
 import { FailoverLogs } from './failover-logs.ts';
 import { type Draft, draftBytes, Items } from './items.ts';
+import type { LiveCollections } from './live-collections.ts';
 import type { Now } from './now.ts';
 import { RecentChanges } from './recent-changes.ts';
 import { VbucketRows } from './rows.ts';
@@ -20,7 +20,7 @@ import { VbucketRows } from './rows.ts';
 export interface VbucketsOptions {
   count: number;
   now: Now;
-  collections: Collections;
+  collections: LiveCollections;
   hashSeed: number;
   /** Items are written to a disk through cuts; without a disk there is no list of dirty items. */
   persistent: boolean;
@@ -49,7 +49,7 @@ export class Vbuckets {
   readonly index: KeyIndex;
   /** Keys that may be on disk though they are not in memory. */
   readonly away: KeyFilter;
-  private readonly collections: Collections;
+  private readonly collections: LiveCollections;
   private readonly hashSeed: number;
   private readonly persistent: boolean;
 

@@ -3,7 +3,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CutWriter, stateOfVbucket } from '#kv/data/cut.ts';
 import type { Fetched, LargeItems } from '../../data/disk-engine.ts';
-import { decodeWants, encodeWants, endOfPrefix, type Want } from '../../data/wants.ts';
+import { type DocumentKey, decodeKeys, encodeKeys, endOfPrefix } from '../../data/document-keys.ts';
 import { readerSql, sql } from '../schema.ts';
 import { arraysOf, type DocRow, RowReader } from './row-reader.ts';
 
@@ -34,30 +34,30 @@ export class Fetcher {
   }
 
   fetchItems(encoded: Uint8Array): Fetched {
-    const wants = decodeWants(encoded);
+    const keys = decodeKeys(encoded);
     const writer = new CutWriter();
     const failed: number[] = [];
-    for (let from = 0; from < wants.length; from += keysPerRead) {
-      this.read(wants, from, writer, failed);
+    for (let from = 0; from < keys.length; from += keysPerRead) {
+      this.read(keys, from, writer, failed);
     }
     return { batch: writer.take(), failed };
   }
 
   expiredKeys(atSeconds: number, limit: number): Uint8Array {
     const rows = this.expired.all(atSeconds, limit) as unknown as [number, Uint8Array][];
-    return encodeWants(rows.map(([vb, key]) => ({ vb, key: Buffer.from(key) })));
+    return encodeKeys(rows.map(([vb, key]) => ({ vb, key: Buffer.from(key) })));
   }
 
   collectionKeys(prefix: Uint8Array, encodedAfter: Uint8Array, limit: number): Uint8Array {
-    const [after] = decodeWants(encodedAfter) as [Want];
-    const found: Want[] = [];
+    const [after] = decodeKeys(encodedAfter) as [DocumentKey];
+    const found: DocumentKey[] = [];
     for (const [vb] of this.vbucketIds.all(after.vb) as unknown as [number][]) {
       const from = vb === after.vb && after.key.length > 0 ? after.key : prefix;
       const rows = this.keys.all(vb, from, endOfPrefix(prefix), limit - found.length);
       for (const [key] of rows as unknown as [Uint8Array][]) found.push({ vb, key: Buffer.from(key) });
       if (found.length >= limit) break;
     }
-    return encodeWants(found);
+    return encodeKeys(found);
   }
 
   /** Throws when a row is not what was written. */
@@ -80,18 +80,18 @@ export class Fetcher {
   }
 
   /** Row and large value must be of one moment: a commit in between removes the old value. */
-  private read(wants: readonly Want[], from: number, writer: CutWriter, failed: number[]): void {
+  private read(keys: readonly DocumentKey[], from: number, writer: CutWriter, failed: number[]): void {
     this.db.exec('begin');
     try {
-      const to = Math.min(from + keysPerRead, wants.length);
-      for (let i = from; i < to; i++) if (!this.readOne(wants[i] as Want, writer)) failed.push(i);
+      const to = Math.min(from + keysPerRead, keys.length);
+      for (let i = from; i < to; i++) if (!this.readOne(keys[i] as DocumentKey, writer)) failed.push(i);
     } finally {
       this.db.exec('rollback');
     }
   }
 
   /** False when there is a row that is not what was written. */
-  private readOne({ vb, key }: Want, writer: CutWriter): boolean {
+  private readOne({ vb, key }: DocumentKey, writer: CutWriter): boolean {
     let row: DocRow | undefined;
     try {
       row = this.row.get(vb, key) as unknown as DocRow | undefined;

@@ -96,8 +96,8 @@ export class SqliteLane {
   }
 
   /** Over a connection that only reads, opened when it is first needed. The file is written by another lane or this. */
-  fetchItems(spec: DataFileSpec, wants: Uint8Array): Fetched {
-    return this.fetcherOf(spec).fetchItems(wants);
+  fetchItems(spec: DataFileSpec, keys: Uint8Array): Fetched {
+    return this.fetcherOf(spec).fetchItems(keys);
   }
 
   /** Over the connection of `fetchItems`. */

@@ -3,17 +3,17 @@
 
 const headBytes = 4;
 
-export interface Want {
+export interface DocumentKey {
   vb: number;
   key: Buffer;
 }
 
-export function encodeWants(wants: readonly Want[]): Uint8Array<ArrayBuffer> {
-  const bytes = wants.reduce((sum, { key }) => sum + headBytes + key.length, 0);
+export function encodeKeys(keys: readonly DocumentKey[]): Uint8Array<ArrayBuffer> {
+  const bytes = keys.reduce((sum, { key }) => sum + headBytes + key.length, 0);
   const encoded = new Uint8Array(bytes);
   const buffer = Buffer.from(encoded.buffer);
   let at = 0;
-  for (const { vb, key } of wants) {
+  for (const { vb, key } of keys) {
     buffer.writeUInt16BE(vb, at);
     buffer.writeUInt16BE(key.length, at + 2);
     buffer.set(key, at + headBytes);
@@ -22,15 +22,15 @@ export function encodeWants(wants: readonly Want[]): Uint8Array<ArrayBuffer> {
   return encoded;
 }
 
-export function decodeWants(encoded: Uint8Array): Want[] {
+export function decodeKeys(encoded: Uint8Array): DocumentKey[] {
   const buffer = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength);
-  const wants: Want[] = [];
+  const keys: DocumentKey[] = [];
   for (let at = 0; at < buffer.length; ) {
     const end = at + headBytes + buffer.readUInt16BE(at + 2);
-    wants.push({ vb: buffer.readUInt16BE(at), key: buffer.subarray(at + headBytes, end) });
+    keys.push({ vb: buffer.readUInt16BE(at), key: buffer.subarray(at + headBytes, end) });
     at = end;
   }
-  return wants;
+  return keys;
 }
 
 /** A key above all keys with this prefix. The last byte of a collection's id is below 0x80. */

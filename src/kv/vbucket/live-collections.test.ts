@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Collections, collectionIdOf } from './collections.ts';
+import { collectionIdOf, LiveCollections } from './live-collections.ts';
 
 const ids: [number, string][] = [
   [0, '00'],
@@ -12,7 +12,7 @@ const ids: [number, string][] = [
 ];
 
 test('finds collections by the id in front of a key, whatever its length', () => {
-  const collections = new Collections();
+  const collections = new LiveCollections();
   collections.apply(ids.map(([id]) => ({ id, maxTtl: 0 })));
   const slots = ids.map(([id, hex]) => {
     const key = Buffer.from(`aa${hex}6b`, 'hex');
@@ -26,7 +26,7 @@ test('finds collections by the id in front of a key, whatever its length', () =>
 });
 
 test('tells which collections are gone, and gives a new one no count of an old one', () => {
-  const collections = new Collections();
+  const collections = new LiveCollections();
   collections.apply([8, 9, 2000].map((id) => ({ id, maxTtl: 0 })));
   const slot = collections.slotOf(Buffer.from([9]), 0);
   collections.addItems(slot, 5);
@@ -44,7 +44,7 @@ test('tells which collections are gone, and gives a new one no count of an old o
 });
 
 test('takes 2,048 collections, again and again, and no more', () => {
-  const collections = new Collections();
+  const collections = new LiveCollections();
   const some = (first: number, count: number) =>
     Array.from({ length: count }, (_, i) => ({ id: first + i, maxTtl: 0 }));
   for (let round = 0; round < 3; round++) collections.apply(some(8 + round * 5000, 2048));

@@ -12,7 +12,7 @@ export interface CollectionSpec {
   maxTtl: number;
 }
 
-export class Collections {
+export class LiveCollections {
   private readonly small = new Int16Array(new SharedArrayBuffer(2 * smallIds)).fill(-1);
   private readonly large = new Map<number, number>();
   private readonly maxTtls = new Int32Array(new SharedArrayBuffer(4 * slotLimit));

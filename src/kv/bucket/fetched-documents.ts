@@ -10,20 +10,20 @@ import {
   type WhenFetched,
 } from '../data/documents.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import type { Lacking } from './background-fetches.ts';
+import type { FetchRequest } from './background-fetches.ts';
 
 /** Loads a document into memory, or reads it without loading it; null in buckets without a disk. */
 export interface DiskReads {
-  add(lacking: Lacking, done: WhenFetched): void;
-  read(lacking: Lacking, done: WhenFetched): void;
+  load(request: FetchRequest, done: WhenFetched): void;
+  read(request: FetchRequest, done: WhenFetched): void;
 }
 
-export class AwayDocuments {
+export class FetchedDocuments {
   private readonly vbuckets: Vbuckets;
   private readonly reads: DiskReads | null;
   /** The read that the last call requested. */
-  private lacking: Lacking = { vb: 0, key: Buffer.alloc(0), seqno: 0 };
-  private lent: FetchedDocument | null = null;
+  private requested: FetchRequest = { vb: 0, key: Buffer.alloc(0), seqno: 0 };
+  private provided: FetchedDocument | null = null;
 
   constructor(vbuckets: Vbuckets, reads: DiskReads | null) {
     this.vbuckets = vbuckets;
@@ -31,21 +31,21 @@ export class AwayDocuments {
   }
 
   /** Records that the key, looked up just now, or its value is not in memory. */
-  lack(key: Buffer, keyStart: number, keyEnd: number): Status {
+  requestFetch(key: Buffer, keyStart: number, keyEnd: number): Status {
     const { items, place } = this.vbuckets;
     const seqno = place.address === 0 ? 0 : items.seqno(place.address);
-    this.lacking = { vb: place.row, key: Buffer.from(key.subarray(keyStart, keyEnd)), seqno };
+    this.requested = { vb: place.row, key: Buffer.from(key.subarray(keyStart, keyEnd)), seqno };
     return notResident;
   }
 
   /** Starts the read that the last call requested, loading the document into memory. */
-  bringBack(done: WhenFetched): void {
-    this.reads?.add(this.lacking, done);
+  load(done: WhenFetched): void {
+    this.reads?.load(this.requested, done);
   }
 
   read(done: (found: StoredDocument | null | Status) => void): void {
     const { now } = this.vbuckets;
-    this.reads?.read(this.lacking, (fetched) => {
+    this.reads?.read(this.requested, (fetched) => {
       if (typeof fetched === 'number') done(fetched);
       else {
         const { item } = fetched;
@@ -54,22 +54,23 @@ export class AwayDocuments {
     });
   }
 
-  lend(fetched: FetchedDocument | null): void {
-    this.lent = fetched;
+  provideFetched(fetched: FetchedDocument | null): void {
+    this.provided = fetched;
   }
 
   /** Shows the requested document, of which memory holds nothing; `notResident` unless it was provided. */
   show(view: ItemView): Status {
-    const lent = this.lentNow();
-    if (lent === null) return notResident;
-    if (lent.item === null || isExpired(lent.item, this.vbuckets.now.seconds)) return Status.keyNotFound;
-    showItem(lent.item, view);
+    const provided = this.providedNow();
+    if (provided === null) return notResident;
+    if (provided.item === null || isExpired(provided.item, this.vbuckets.now.seconds))
+      return Status.keyNotFound;
+    showItem(provided.item, view);
     return Status.success;
   }
 
   /** Shows the item at `place`, whose value was requested. */
   showWithValue(view: ItemView): Status {
-    const item = this.lentVersion();
+    const item = this.providedVersion();
     if (item === null) return notResident;
     this.vbuckets.show(this.vbuckets.place.address, view);
     showParts(item, view);
@@ -78,17 +79,19 @@ export class AwayDocuments {
 
   /** Whether the requested version was provided. */
   hasVersion(): boolean {
-    return this.lentVersion() !== null;
+    return this.providedVersion() !== null;
   }
 
-  private lentVersion(): CutItem | null {
-    const item = this.lentNow()?.item ?? null;
-    return item?.seqno === this.lacking.seqno ? item : null;
+  private providedVersion(): CutItem | null {
+    const item = this.providedNow()?.item ?? null;
+    return item?.seqno === this.requested.seqno ? item : null;
   }
 
-  private lentNow(): FetchedDocument | null {
-    const { lacking, lent } = this;
-    return lent !== null && lent.vb === lacking.vb && lent.key.equals(lacking.key) ? lent : null;
+  private providedNow(): FetchedDocument | null {
+    const { requested, provided } = this;
+    return provided !== null && provided.vb === requested.vb && provided.key.equals(requested.key)
+      ? provided
+      : null;
   }
 }
 
