@@ -12,6 +12,7 @@ import { operatorCommands } from '../src/main/operator/commands.ts';
 import { defaultText, environmentName, type OptionSpecs } from '../src/main/options.ts';
 import { resetPasswordOptions } from '../src/main/reset-password-options.ts';
 import { upOptions } from '../src/main/up-options.ts';
+import { functionsPage } from './docs-functions.ts';
 import { hostedApi } from './docs-hosted-api.ts';
 
 /** The cloud's are another API, with a page of its own. */
@@ -25,6 +26,7 @@ const pages: Record<string, () => string | Promise<string>> = {
   'docs/reference/hosted-api.md': hostedApi,
   'docs/reference/data-port.md': dataPort,
   'docs/reference/settings.md': settingsPage,
+  'docs/reference/functions.md': functionsPage,
 };
 
 function read(path: string): string | null {

@@ -231,7 +231,7 @@ export const arrays = new Declarations('array')
     withKnown((items, value) => items.findIndex((item) => equal(value, item) === true)),
     { nulls: 'missing', synonyms: ['array_pos'] },
   )
-  .add('array_prepend', 'value, array [, array …]', 'The array with the values before it.', prepend, missing)
+  .add('array_prepend', 'value [, value …], array', 'The array with the values before it.', prepend, missing)
   .add(
     'array_put',
     'array, value [, value …]',

@@ -88,9 +88,9 @@ export class Declarations {
 }
 
 function countsOf(signature: string): { minimum: number; maximum: number } {
-  const [required = '', ...optional] = signature.split('[');
   const count = (text: string): number => text.split(',').filter((part) => /[a-z]/.test(part)).length;
-  const minimum = count(required);
+  const optional = signature.match(/\[[^\]]*\]/g) ?? [];
+  const minimum = count(signature.replaceAll(/\[[^\]]*\]/g, ''));
   const hasMore = optional.some((part) => part.includes('…'));
   return {
     minimum,

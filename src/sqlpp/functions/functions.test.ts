@@ -7,6 +7,7 @@ import { aggregateNames } from './aggregates.ts';
 import { declarations, functionNamed } from './catalogue.ts';
 import type { EvaluationContext } from './context.ts';
 import type { FunctionDeclaration } from './declaration.ts';
+import { examples } from './examples.ts';
 import { compileRegularExpression } from './patterns.ts';
 
 const context: EvaluationContext = {
@@ -191,4 +192,11 @@ test('regular expressions are those of RE2', () => {
     assert.throws(() => compileRegularExpression(pattern), SqlError, pattern);
   }
   assert.throws(() => compileRegularExpression('a'.repeat(20_000)), /at most/);
+});
+
+test('every function has an example, and no other name', () => {
+  const shown = plain
+    .filter(({ name }) => name !== 'uuid' && !/^(?:clock|now)_/.test(name))
+    .map(({ name }) => name);
+  assert.deepEqual(Object.keys(examples).sort(), shown.sort());
 });
