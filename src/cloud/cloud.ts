@@ -1,4 +1,4 @@
-// The hosted management API put together: store, access, services, operations, provisioner, HTTP.
+// Composes the hosted management API: store, access, services, operations, provisioner, HTTP.
 import type { FastifyInstance } from 'fastify';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -44,25 +44,25 @@ import { StoreSnapshots, type StoreState } from './store/state.ts';
 import type { Store } from './store/tables.ts';
 
 export interface CloudOptions {
-  /** Migrated. */
+  /** The database after migrations. */
   store: Store;
   state: StoreState;
   secrets: SecretBox;
   provisioner: Provisioner;
-  /** Names this process's nodes in the store. */
+  /** Identifies the nodes of this process in the store. */
   home: string;
   operatorAddress: string | undefined;
   capacityMb: number;
   sizeScale: number;
-  /** Of each token. */
+  /** Requests per second per token. */
   requestsPerSecond: number;
-  /** What paging links begin with; undefined: the address that was reached. */
+  /** The base URL of paging links; undefined: the address of the request. */
   publicUrl?: string | undefined;
   version: string;
   clock: Clock;
   random: Random;
   log: Log;
-  /** On the disk of the data folder. */
+  /** Disk space reserved for deletions. */
   spareRoom?: SpareRoom;
 }
 
@@ -140,7 +140,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     api,
     startToken,
     async stop() {
-      // Requests in hand get a while to end: one that never arrives whole would keep everything running.
+      // Give requests in progress a limited time: one that never arrives completely would block the stop.
       const patience = options.clock.after(stopPatienceMs, () => api.server.closeAllConnections());
       await api.close();
       patience.cancel();

@@ -1,7 +1,7 @@
-// Work of which one run serves all who asked before it began: of each key one run is under way and at most one more waits.
+// Coalesces requests for the same work: per key one run is in progress and at most one is queued, which serves all later requests.
 interface Runs {
   current: Promise<void>;
-  /** Begins when the current one is over. */
+  /** Starts when the current run ends. */
   next: Promise<void> | null;
 }
 

@@ -1,10 +1,10 @@
-// Work that is done again and again: each round begins some time after the one before is over.
+// Runs work periodically: each round starts some time after the previous one ended.
 import type { Clock, Timer } from '#ports/clock.ts';
 
 export interface RoundsOptions {
   readonly everyMs: number;
   readonly clock: Clock;
-  /** A round failed; the next one comes all the same. */
+  /** Called when a round fails; the next round runs anyway. */
   readonly onError: (error: Error) => void;
 }
 
@@ -29,7 +29,7 @@ export class Rounds {
     });
   }
 
-  /** Resolves once the round under way is over. */
+  /** Resolves once the current round has ended. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.timer?.cancel();

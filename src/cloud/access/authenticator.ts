@@ -1,5 +1,5 @@
-// From the headers of a request to a caller. A refusal says which part of the credentials failed: whoever has an access key
-// learns nothing from it, and whoever debugs a client everything.
+// Authenticates a request from its headers. A refusal names the part of the credentials that failed: that helps to debug a client
+// and tells an attacker nothing, since access keys are not secret.
 import type { Clock } from '#ports/clock.ts';
 import { ApiError, forbidden } from '../answers/api-error.ts';
 import { SnapshotCache } from '../store/snapshot-cache.ts';
@@ -10,7 +10,7 @@ import { isSignature, timestampProblem } from './signature.ts';
 import type { TokenUses } from './token-uses.ts';
 import { hashOf, type KnownToken, type TokenStore } from './tokens.store.ts';
 
-/** What of a request credentials are checked against. */
+/** The parts of a request that credentials are checked against. */
 export interface Presented {
   readonly authorization: string | undefined;
   readonly timestamp: string | undefined;
@@ -19,7 +19,7 @@ export interface Presented {
   readonly host: string | undefined;
 }
 
-/** Who asks, and the time of the store that this is of. */
+/** The caller, and the store snapshot in which it was looked up. */
 export interface Authenticated {
   readonly caller: Caller;
   readonly snapshot: StoreSnapshot;
@@ -53,8 +53,8 @@ export class TokenAuthenticator {
   }
 
   /**
-   * Of a token only who has it is remembered: whether it is valid now, and may be used again already, is asked each time. Waits
-   * only for what has to be looked up.
+   * Only the identity of a token is cached: expiry and rate limit are checked for every request. Returns without a promise if nothing
+   * must be looked up.
    */
   async authenticate(presented: Presented): Promise<Authenticated> {
     const { snapshots, uses, limit } = this.options;
@@ -98,9 +98,9 @@ export class TokenAuthenticator {
   }
 }
 
-/** What a caller sent: a token, or an access key and what was signed with its secret. */
+/** Credentials as sent: a token, or an access key with a signature. */
 interface Credentials {
-  /** Under which the identity is remembered; tokens themselves are kept nowhere. */
+  /** The cache key of the identity: a digest, so that tokens are not stored. */
   readonly key: string;
   readonly name: string;
   readonly signature: string | undefined;

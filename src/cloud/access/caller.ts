@@ -1,10 +1,10 @@
-// Who calls, and what the role of its token permits.
+// The caller of an operation and the permissions of its role.
 import { forbidden } from '../answers/api-error.ts';
 
 export const roles = ['organizationOwner', 'projectOwner', 'projectViewer', 'reader'] as const;
 export type Role = (typeof roles)[number];
 
-/** The role is one in a project, which has to be named with it. */
+/** True for roles that apply to one project, which must be named. */
 export const isProjectRole = (role: Role): boolean => role === 'projectOwner' || role === 'projectViewer';
 
 export interface TokenIdentity {
@@ -20,7 +20,7 @@ export interface TokenIdentity {
  */
 export class Caller {
   readonly identity: TokenIdentity;
-  /** Callers with the same may do and see the same. */
+  /** Callers with an equal value have the same permissions and see the same objects. */
   readonly view: string;
 
   constructor(identity: TokenIdentity) {
@@ -36,7 +36,7 @@ export class Caller {
     return this.ownsOrganization || this.identity.role === 'reader';
   }
 
-  /** The one project whose things this caller sees; null: all. */
+  /** The only project that this caller sees; null: all. */
   get onlyProject(): string | null {
     return this.readsAll ? null : this.identity.projectId;
   }

@@ -1,4 +1,4 @@
-// How often a token may be used: a bucket of requests that refills by the second. Kept in memory, for each API server.
+// Rate limit per token: a token bucket in the memory of each API server.
 import type { Clock } from '#ports/clock.ts';
 import { ApiError } from '../answers/api-error.ts';
 
@@ -34,7 +34,7 @@ export class RateLimit {
     this.keep(tokenId, { left: refilled - 1, atMs: now });
   }
 
-  /** The longest unused is forgotten first; it would be full by then. */
+  /** Evicts the least recently used entry, which has refilled by then. */
   private keep(tokenId: string, bucket: { left: number; atMs: number }): void {
     this.buckets.delete(tokenId);
     this.buckets.set(tokenId, bucket);

@@ -1,4 +1,4 @@
-// Secrets that several servers of one database open: all of them need the same key.
+// Secrets that several API servers of one database decrypt: all servers need the same key file.
 import type { SecretBox } from '#auth/secret-box.ts';
 import { ApiError } from '../answers/api-error.ts';
 

@@ -4,15 +4,15 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export const timestampHeader = 'couchbase-timestamp';
 const windowMs = 5 * 60 * 1000;
-/** Up to here a number can only be seconds: in milliseconds it would be April 1970. */
+/** Numbers up to this are seconds: as milliseconds they would be in April 1970. */
 const secondsMax = 10_000_000_000;
 
-/** What of a request was signed. */
+/** The signed parts of a request. */
 export interface Signed {
   readonly method: string;
   /** Path and query as sent. */
   readonly target: string;
-  /** `Host` header: one client signs the whole URL when it is not at home. */
+  /** `Host` header: one published client signs the whole URL if the host is not the default one. */
   readonly host: string | undefined;
   readonly timestamp: string;
 }
@@ -21,7 +21,7 @@ export function signatureOf(secretKey: string, method: string, target: string, t
   return createHmac('sha256', secretKey).update(`${method}\n${target}\n${timestamp}`).digest('base64');
 }
 
-/** Null when the time is right; else what is wrong with it. Seconds and milliseconds are both in use. */
+/** The problem with the timestamp, or null. Clients send seconds or milliseconds. */
 export function timestampProblem(timestamp: string | undefined, nowMs: number): string | null {
   if (timestamp === undefined) return 'a signed request needs the header Couchbase-Timestamp';
   if (!/^\d{1,15}$/.test(timestamp))
@@ -38,7 +38,7 @@ export function isSignature(signature: string, secretKey: string, signed: Signed
     target,
     ...(host === undefined ? [] : [`http://${host}${target}`, `https://${host}${target}`]),
   ];
-  // All forms are computed, whichever fits: the time tells nothing.
+  // Compute all forms, so that the duration does not reveal which one matches.
   const fits = targets.map((each) => isSame(signature, signatureOf(secretKey, method, each, timestamp)));
   return fits.includes(true);
 }

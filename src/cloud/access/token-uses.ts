@@ -1,4 +1,4 @@
-// When tokens were last used: noted here, and written now and then for all together, since each write ends a snapshot of the store.
+// Records the last use of tokens in memory and writes all together now and then, since each write invalidates cached answers.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { TokenRow } from '../store/tables.ts';
@@ -35,7 +35,7 @@ export class TokenUses {
     this.timer ??= this.options.clock.after(writeEveryMs, () => this.write());
   }
 
-  /** Writes what was noted so far. */
+  /** Writes the uses recorded so far. */
   async stop(): Promise<void> {
     this.timer?.cancel();
     this.write();

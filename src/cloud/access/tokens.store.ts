@@ -1,4 +1,4 @@
-// Tokens as they are kept: hashes of what callers present, and signing secrets encrypted under the key file.
+// Stores tokens as hashes, and signing secrets encrypted under the key file.
 import { hash } from 'node:crypto';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -27,7 +27,7 @@ export interface TokenWish {
   readonly expiresAt: number | null;
 }
 
-/** Those that are absent are made. */
+/** Absent parts are generated. */
 export interface GivenSecrets {
   readonly token?: string | undefined;
   readonly accessKey?: string | undefined;
@@ -36,7 +36,7 @@ export interface GivenSecrets {
 
 export interface KnownToken {
   readonly row: TokenRow;
-  /** A token of a project that was deleted is valid and has no role anywhere. */
+  /** A token of a deleted project stays valid but has no permissions. */
   readonly hasItsProject: boolean;
 }
 
@@ -54,7 +54,7 @@ export class TokenStore {
     this.options = options;
   }
 
-  /** With secrets of its own, or with those that the operator gave. */
+  /** Generates the secrets unless the operator supplies them. */
   async issue(wish: TokenWish, given: GivenSecrets = {}): Promise<NewToken> {
     const { store, secrets, clock, random } = this.options;
     const text = (bytes: number): string => random.bytes(bytes).toString('base64url');
@@ -106,7 +106,7 @@ export class TokenStore {
     return openSealed(this.options.secrets, purpose, row.secret_sealed);
   }
 
-  /** The last use of all of these. */
+  /** Writes the last use of these tokens. */
   async markUsed(ids: readonly string[], atMs: number): Promise<void> {
     await this.options.store
       .updateTable('tokens')
@@ -150,5 +150,5 @@ export class TokenStore {
   }
 }
 
-/** Tokens have 256 random bits: nobody finds one from its hash, however fast the hash is. */
+/** Tokens have 256 random bits, so a fast hash cannot be reversed. */
 export const hashOf = (token: string): string => hash('sha256', token);

@@ -1,4 +1,4 @@
-// From where a cluster takes connections.
+// The allowlist of a cluster: the addresses from which it accepts connections.
 import { z } from 'zod';
 import { isAddressRange } from '#ports/client-gate.ts';
 import { component, dateOf, dateTime, oneOf, text } from '../answers/component.ts';
@@ -36,7 +36,7 @@ export const appendAllowListRequest = component('AppendAllowListRequest', { ...r
   durationRule,
 );
 
-/** What a list shows may be sent back: times and states are taken and not kept. */
+/** A list may be sent back as it was read: times and states are accepted and ignored. */
 const replacement = z
   .strictObject({
     ...rules,

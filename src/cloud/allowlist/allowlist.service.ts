@@ -1,4 +1,4 @@
-// Allowlists: kept here, enforced by every listener of every node. Entries that run out are taken back on time.
+// Allowlists: stored here, enforced by every listener of every node. Expired entries are removed on time.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { notFound } from '../answers/api-error.ts';
@@ -18,7 +18,7 @@ export interface AllowlistOptions {
   entries: AllowlistStore;
   nodes: ClusterNodes;
   home: string;
-  /** Where the cloud itself comes from; where it has no address of its own it must be on every list. */
+  /** The address of the cloud's own connections. Without an address of its own it must be on every list. */
   operatorAddress: string | undefined;
   clock: Clock;
   log: Log;
@@ -26,7 +26,7 @@ export interface AllowlistOptions {
 
 export class AllowlistService {
   private readonly options: AllowlistOptions;
-  /** Clusters whose nodes could not be told, as has been said. */
+  /** Clusters whose nodes could not be updated, so that each failure is logged once. */
   private readonly untold = new Set<string>();
   private readonly rounds: Rounds;
   private readonly telling = new MergedRuns();
@@ -68,12 +68,12 @@ export class AllowlistService {
     await this.tryToTell(cluster);
   }
 
-  /** Tells the nodes, or throws. Changes at the same time share a round: two hundred of them take no longer than two. */
+  /** Updates the nodes, or throws. Concurrent changes share a round: two hundred take no longer than two. */
   tell(cluster: ClusterRow): Promise<void> {
     return this.telling.run(cluster.id, () => this.tellNow(cluster));
   }
 
-  /** Again when the list has changed meanwhile, so that whoever writes last is heard. */
+  /** Repeats if the list has changed meanwhile, so that the last write reaches the nodes. */
   private async tellNow(cluster: ClusterRow): Promise<void> {
     const { entries, clock } = this.options;
     for (let round = 0; round < roundsMax; round++) {
@@ -100,7 +100,7 @@ export class AllowlistService {
     );
   }
 
-  /** What fails is tried until the nodes are told, and said once. */
+  /** Retries failed updates until the nodes answer; logs each failure once. */
   private async tryToTell(cluster: ClusterRow): Promise<void> {
     const { id } = cluster;
     try {
@@ -113,7 +113,7 @@ export class AllowlistService {
     }
   }
 
-  /** All at once: a node that says nothing keeps no other cluster waiting. */
+  /** In parallel, so that an unresponsive node does not delay other clusters. */
   private async catchUp(): Promise<void> {
     const behind = await this.options.entries.behind(this.options.home);
     const ids = new Set(behind.map(({ id }) => id));
@@ -122,7 +122,7 @@ export class AllowlistService {
   }
 }
 
-/** Null: no more kept. */
+/** Null: the entry is deleted. */
 function stateOnceTold(row: AllowlistRow, now: number): string | null {
   if (row.state === 'removed') return null;
   return hasExpired(row, now) ? 'expired' : 'active';

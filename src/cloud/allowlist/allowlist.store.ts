@@ -1,5 +1,5 @@
-// The entries of allowlists as they are kept. A state is what the nodes were last told: `pending` until then, and `removed` for what
-// is to go and they still admit.
+// Stores allowlist entries. The state is what the nodes last applied: `pending` before that, and `removed` for entries that are deleted
+// but that a node may still admit.
 import type { ExpressionBuilder } from 'kysely';
 import type { Clock } from '#ports/clock.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
@@ -21,7 +21,7 @@ export class AllowlistStore {
     return (await this.withRemoved(clusterId)).filter(({ state }) => state !== 'removed');
   }
 
-  /** Also what was removed and nodes were not told of yet. */
+  /** Includes removed entries that a node may still admit. */
   withRemoved(clusterId: string, store: Store = this.store): Promise<AllowlistRow[]> {
     return store
       .selectFrom('allowlist')
@@ -32,7 +32,7 @@ export class AllowlistStore {
       .execute();
   }
 
-  /** Throws when there is an entry of this block, unless that has expired, or as many entries as there can be. */
+  /** Throws if the block has an unexpired entry or the list is full. */
   async add(clusterId: string, wish: EntryWish): Promise<void> {
     const row = this.rowOf(clusterId, wish, this.clock.wallMs());
     await this.change(clusterId, (present) => {
@@ -49,8 +49,8 @@ export class AllowlistStore {
   }
 
   /**
-   * Whoever reads the list, changes an entry and sends all back changes that entry alone: the time of one with the same duration goes
-   * on, and one that has run out stays so.
+   * A client may read the list, change one entry and send everything back: other entries with the same duration keep their expiry
+   * time, and expired ones stay expired.
    */
   async replace(clusterId: string, wishes: readonly EntryWish[]): Promise<void> {
     const now = this.clock.wallMs();
@@ -65,7 +65,7 @@ export class AllowlistStore {
     });
   }
 
-  /** The whole list at once; what is no more on it is kept until the nodes are told so. */
+  /** Replaces the list. Entries that are no longer on it are kept as `removed` until the nodes have applied that. */
   private async change(
     clusterId: string,
     to: (present: AllowlistRow[]) => readonly AllowlistRow[],
@@ -87,7 +87,7 @@ export class AllowlistStore {
     });
   }
 
-  /** False when there is none. */
+  /** False if there is no such entry. */
   async remove(clusterId: string, cidr: string): Promise<boolean> {
     const { numUpdatedRows } = await this.store
       .updateTable('allowlist')
@@ -99,13 +99,13 @@ export class AllowlistStore {
     return numUpdatedRows === 1n;
   }
 
-  /** What these are since the nodes were told, or could not be; those changed meanwhile stay as they are. */
+  /** Sets the states of these entries after an update of the nodes; entries changed meanwhile are left alone. */
   async settle(rows: readonly AllowlistRow[], stateOf: (row: AllowlistRow) => string | null): Promise<void> {
     const changes = rows.map((row) => ({ row, to: stateOf(row) })).filter(({ row, to }) => to !== row.state);
     const clusterId = changes[0]?.row.cluster_id;
     if (clusterId === undefined) return;
     await this.store.transaction().execute(async (transaction) => {
-      // As whoever changes the list does: else each of two can hold an entry that the other waits for.
+      // Lock the cluster row first, as every change of the list does: otherwise two transactions can deadlock.
       if (!(await hold(transaction, 'clusters', clusterId))) return;
       for (const { row, to } of changes) {
         if (to === null) await transaction.deleteFrom('allowlist').where(unchanged(row)).execute();
@@ -114,7 +114,7 @@ export class AllowlistStore {
     });
   }
 
-  /** Ready clusters of a home whose nodes have to be told something. */
+  /** Ready clusters of a home whose nodes have pending updates. */
   async behind(home: string): Promise<ClusterRow[]> {
     const due = this.store
       .selectFrom('allowlist')
@@ -150,7 +150,7 @@ export class AllowlistStore {
   }
 }
 
-/** What becomes of a listed entry that is asked for again. */
+/** The new row of a listed entry that is requested again. */
 function staying(listed: AllowlistRow | undefined, wanted: AllowlistRow): AllowlistRow {
   if (listed === undefined) return wanted;
   if (listed.duration === wanted.duration && listed.comment === wanted.comment) return listed;
@@ -163,7 +163,7 @@ function staying(listed: AllowlistRow | undefined, wanted: AllowlistRow): Allowl
 const lasting = ({ duration }: AllowlistRow): number | null =>
   duration === null ? null : durationMs(duration);
 
-/** For good, also when the clock is set back. */
+/** Final, even if the clock is set back. */
 export const hasExpired = ({ state, expires_at }: AllowlistRow, now: number): boolean =>
   state === 'expired' || (expires_at !== null && expires_at <= now);
 

@@ -1,6 +1,6 @@
-// Every refusal of the API: a status, a kind and a sentence that says what would be right.
+// Errors of the API: a status, a type and a sentence that says what would be right. The published schema is called `goof`.
 
-/** The kinds, each with its status. */
+/** The HTTP status of each type. */
 const statusByType = {
   BadRequest: 400,
   Unauthorized: 401,

@@ -2,14 +2,14 @@
 // says what would be right, after the name of the field.
 import { z } from 'zod';
 
-/** An object that is known by name in the API description and takes no unknown fields. */
+/** An object with a published schema name that accepts no unknown fields. */
 export const component = <S extends z.ZodRawShape>(id: string, shape: S) =>
   z.strictObject(shape).meta({ id });
 
-/** Capital letters are the same as small ones, which is how all are kept. */
+/** Case-insensitive; stored in lower case. */
 export const uuidField = () => z.guid('must be a uuid').toLowerCase();
 
-/** What both databases keep as it is: neither null characters nor halves of characters. */
+/** Text that both databases store unchanged: no null characters, no lone surrogates. */
 const keepable = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
 
 export const text = (min: number, max: number) =>
@@ -20,7 +20,7 @@ export const text = (min: number, max: number) =>
     .refine(keepable, 'must be without null characters and halves of characters');
 export const oneOf = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` });
-/** A choice that is known by name in the API description. */
+/** A choice with a published schema name. */
 export const choice = <const T extends readonly string[]>(id: string, values: T) =>
   oneOf(values).meta({ id });
 export const integer = (min: number, max?: number) => {

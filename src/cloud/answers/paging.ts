@@ -1,4 +1,4 @@
-// Pages of a list: how they are asked for, and the cursor that leads to the others.
+// Paging of lists: query parameters, and links to the other pages.
 import { z } from 'zod';
 
 const perPageDefault = 10;
@@ -71,7 +71,7 @@ export const cursorSchema = z
   })
   .meta({ id: 'cursor' });
 
-/** Pages of an empty list: one, without items. */
+/** An empty list has one page without items. */
 export function cursorOf(
   { page, perPage }: Page,
   totalItems: number,

@@ -18,7 +18,7 @@ export const bucketSpec = component('BucketSpec', {
 });
 export type BucketSpec = z.output<typeof bucketSpec>;
 
-/** In an edit, what is left out stays as it is. */
+/** In an edit, omitted fields stay unchanged. */
 const bucketEdit = z.strictObject({
   name: bucketName(),
   memoryQuota: memoryQuota(),
@@ -124,7 +124,7 @@ export const DeleteSingleBucket = defineOperation({
 /** URL-safe base64 of the name. */
 export const bucketIdOf = (name: string): string => Buffer.from(name).toString('base64url');
 
-/** Null for what is no bucket's id. */
+/** Null if the text is not a bucket id. */
 export function bucketNameOf(id: string): string | null {
   const name = Buffer.from(id, 'base64url').toString();
   return name !== '' && bucketIdOf(name) === id.replace(/=+$/, '') ? name : null;

@@ -1,4 +1,4 @@
-// Buckets live in the node; nothing of them is kept here.
+// Rules of buckets. The node stores them; the cloud stores nothing about them.
 import type { RestReply } from '#client/rest.adapter.ts';
 import { type ApiError, invalid, notFound } from '../answers/api-error.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
@@ -12,7 +12,7 @@ import {
 } from './buckets.contract.ts';
 import { quotaOf, tellFree } from './quota.ts';
 
-/** The node's names of our fields. */
+/** The names of our fields in the node's API. */
 const names = {
   ramQuotaMB: 'memoryQuota',
   replicaNumber: 'replicas',
@@ -53,8 +53,8 @@ export async function createBucket(client: NodeClient, spec: BucketSpec): Promis
 }
 
 /**
- * All or none: each is judged before the first is changed, and what the node refuses all the same undoes those before. Those that
- * shrink are changed first, to make room for the others. Answers the first that is named.
+ * Changes all buckets or none: all changes are checked before the first is applied, and if the node refuses one, earlier ones are
+ * undone. Shrinking buckets come first, to make room for the others. Resolves with the first bucket of the request.
  */
 export async function updateBuckets(client: NodeClient, edits: readonly BucketEdit[]): Promise<BucketSpec> {
   const present = new Map((await listBuckets(client)).map((bucket) => [bucket.name, bucket]));
@@ -72,7 +72,7 @@ export async function updateBuckets(client: NodeClient, edits: readonly BucketEd
   return specOf(of(first), first);
 }
 
-/** Room for one that grows was looked for already, together with what others leave. */
+/** The room for growing buckets has already been checked, including what others free. */
 async function judgeEdit(client: NodeClient, edit: BucketEdit, grows: boolean): Promise<void> {
   const fields = fieldsOf(edit);
   if (grows) delete fields.ramQuotaMB;
@@ -100,7 +100,7 @@ async function allOrNone(
   }
 }
 
-/** The last first: whatever had made room for another gets it back. */
+/** In reverse order, so that buckets that had made room get it back. */
 async function undo(client: NodeClient, changed: readonly BucketItem[], reason: Error): Promise<void> {
   const left = [...changed];
   try {
@@ -122,7 +122,7 @@ export async function updateBucket(client: NodeClient, name: string, change: Cha
   await acceptedBucket(client, answer, { name, memoryQuota: change.memoryQuota });
 }
 
-/** The node answers an error when the deletion takes long: it is accepted all the same. */
+/** The node answers with an error if the deletion takes long, but it has accepted the deletion. */
 export async function deleteBucket(client: NodeClient, name: string): Promise<void> {
   const answer = await client.request('DELETE', pathOf(name));
   if (answer.status === 404) throw unknown(name);
@@ -130,7 +130,7 @@ export async function deleteBucket(client: NodeClient, name: string): Promise<vo
   accepted(answer, names);
 }
 
-/** Says of a quota that does not fit what would. */
+/** Refuses a quota that does not fit and names one that would. */
 async function acceptedBucket(
   client: NodeClient,
   answer: RestReply,

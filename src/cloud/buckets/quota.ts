@@ -1,4 +1,4 @@
-// The memory that a cluster has for buckets, on each node, and how a refusal tells of it.
+// The memory for buckets on each node of a cluster, and the error text when it does not suffice.
 import type { NodeClient } from '../node-client/node-client.ts';
 
 const mb = 1024 * 1024;
@@ -16,6 +16,6 @@ export async function quotaOf(client: NodeClient): Promise<Quota> {
   return { totalMb: total / mb, freeMb: (total - used) / mb };
 }
 
-/** What is free and what would be right, `instead` first. */
+/** The free memory and valid values; `instead` comes first. */
 export const tellFree = ({ totalMb, freeMb }: Quota, instead = ''): string =>
   `${freeMb} of the ${totalMb} MB of the cluster are free: ${instead}shrink or delete other buckets`;

@@ -1,4 +1,4 @@
-// Clouds: the providers' networks that v2 clusters live in. The operator adds them; the API lists them.
+// Clouds: provider networks that contain v2 clusters. The operator adds them; the API lists them.
 import { z } from 'zod';
 import { choice, component, dateOf, dateTime, uuidField } from '../answers/component.ts';
 import { cursorSchema, pageQuery, sortBy } from '../answers/paging.ts';
@@ -23,7 +23,7 @@ const cloudStatus = choice('cloudStatus', [
   'upgrading',
 ]);
 const provider = choice('provider', ['aws', 'gcp', 'azure']);
-/** Of aws and azure one of those published; of gcp, which has none, whatever the operator named. */
+/** For aws and azure a published region; for gcp, which has no published list, any name from the operator. */
 const regions = z.string().meta({ id: 'Regions' });
 
 const cloudProviderSettings = z

@@ -1,4 +1,4 @@
-// Requests about clouds: every role reads them, since whoever makes clusters needs their ids.
+// Handlers for clouds. Every role may read them, because creating a cluster requires a cloud id.
 import { notFound } from '../answers/api-error.ts';
 import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';

@@ -1,4 +1,4 @@
-// Adding clouds: the operator's side; the API only lists them.
+// Rules for adding clouds, an operator's command; the API only lists them.
 import { z } from 'zod';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
@@ -62,7 +62,7 @@ export class CloudsService {
     this.options = options;
   }
 
-  /** Throws when the name is taken. */
+  /** Throws if the name exists. */
   async add(cloud: NewCloud): Promise<CloudRow> {
     const { store, clock, random } = this.options;
     const row = { ...cloud, id: random.uuid(), status: 'ready', created_at: clock.wallMs() };

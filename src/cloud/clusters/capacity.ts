@@ -1,4 +1,4 @@
-// The memory of this machine that nodes may have: how much of it a node takes, and that all together stay within it.
+// Memory capacity of this machine for nodes: computes the share of a node and refuses clusters beyond the total.
 import { invalid } from '../answers/api-error.ts';
 import type { Store } from '../store/tables.ts';
 import type { ServerGroup } from './cluster-spec.ts';
@@ -18,7 +18,7 @@ export class Capacity {
     return scaledMemoryMb(instanceGib, this.sizeScale);
   }
 
-  /** Writing the row first makes creations wait for each other, so that two cannot take the same last memory. */
+  /** Writes the row first, which serializes creations, so that two cannot take the same remaining memory. */
   async take(transaction: Store, servers: readonly ServerGroup[]): Promise<void> {
     await transaction
       .insertInto('facts')

@@ -1,5 +1,5 @@
-// The beginning and the end of clusters. Writing what is wanted and adding the operation that makes it so is one transaction; nothing
-// here touches a node.
+// Creates and deletes clusters: one transaction writes the wanted state and adds the operation that reaches it. Nothing here talks to
+// a node.
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
@@ -36,7 +36,7 @@ export interface ClusterLifeOptions {
   nodes: ClusterNodes;
   capacity: Capacity;
   home: string;
-  /** New operations wait. */
+  /** Called when a new operation is due. */
   wake: () => void;
   clock: Clock;
   random: Random;
@@ -93,11 +93,11 @@ export class ClusterLifeService {
     return { clusterId: row.id, operationId };
   }
 
-  /** Asked for again it is the same deletion. The work is that of the process that runs the cluster's nodes. */
+  /** A repeated request returns the same deletion. The process that runs the cluster's nodes does the work. */
   async delete({ id, project_id, home }: ClusterRow): Promise<Accepted> {
     const { store, operations, clock } = this.options;
     const operationId = await store.transaction().execute(async (transaction) => {
-      // Written first: whoever deletes the same cluster at the same time waits here.
+      // Written first, so that concurrent deletions of the cluster wait here.
       const { numUpdatedRows } = await transaction
         .updateTable('clusters')
         .set({ phase: 'destroying', updated_at: clock.wallMs() })
@@ -121,7 +121,7 @@ export class ClusterLifeService {
   }
 
   private async refuseUnknown(transaction: Store, { projectId, cloudId, spec }: ClusterWish): Promise<void> {
-    // Held, so that it is not deleted until its cluster is there.
+    // Lock the project, so that it cannot be deleted before its cluster exists.
     if (!(await hold(transaction, 'projects', projectId)))
       throw invalid(`projectId: there is no project ${projectId}`);
     if (cloudId === null) return;

@@ -1,4 +1,4 @@
-// The nodes of a cluster: their rows, their specifications, a client of the first one.
+// The nodes of a cluster: rows, specifications, and a client of the first node.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import { openSealed } from '../access/sealed.ts';
@@ -20,10 +20,10 @@ export interface ClusterNodesOptions {
   store: Store;
   secrets: SecretBox;
   clock: Clock;
-  /** Nodes of this home are kept here. */
+  /** The home whose nodes this process runs. */
   provisioner: Pick<Provisioner, 'trouble'>;
   home: string;
-  /** Where the cloud's own requests come from; see the provisioner. */
+  /** The local address of the cloud's own requests; see the provisioner. */
   operatorAddress: string | undefined;
 }
 
@@ -79,7 +79,7 @@ export class ClusterNodes {
     return `it is kept by the server whose data folder has ${home} in its file folder.id: see that this server runs`;
   }
 
-  /** A cluster is healthy while each of its nodes says something. */
+  /** Requires that every node of the cluster answers. */
   async v3Status(cluster: ClusterRow): Promise<V3Status> {
     if (cluster.phase !== 'ready') return v3Status[cluster.phase as Phase];
     const clients = await this.clients(cluster);
@@ -110,7 +110,7 @@ export const placementOf = (node: NodeRow): Placement => ({
   ports: JSON.parse(node.ports) as NodePorts,
 });
 
-/** What clients write after `couchbase://`. */
+/** The host list of a connection string, without `couchbase://`. */
 export function endpointOf(node: NodeRow): string {
   const { address, ports } = placementOf(node);
   return ports.kv === standardKvPort ? address : `${address}:${ports.kv}`;

@@ -1,4 +1,4 @@
-// What was asked for, in one form for both API versions, and how much of this machine that takes.
+// The requested cluster in one form for both API versions, and the memory it takes on this machine.
 import { invalid } from '../answers/api-error.ts';
 
 /** `vpc`: in a customer's cloud. */
@@ -12,7 +12,7 @@ export interface ServerGroup {
   readonly memoryGib: number;
   /** v2: whose instance it is; absent when the group names none. */
   readonly provider?: string | undefined;
-  /** The group as it was written, which reads give back. */
+  /** The server group as sent; reads return it. */
   readonly asked: unknown;
 }
 
@@ -23,10 +23,10 @@ export interface ClusterSpec {
   readonly place?: unknown;
 }
 
-/** What nodes offer so far. */
+/** The services that nodes offer. */
 const offered = ['data'];
 
-/** A wish that this version cannot fulfil is refused by name, rather than fulfilled in part. */
+/** Refuses what this version cannot provide, naming it, instead of providing a part. */
 export function refuseUnoffered(servers: readonly Pick<ServerGroup, 'size' | 'services'>[]): void {
   const missing = servers.flatMap(({ services }) => services).find((service) => !offered.includes(service));
   if (missing !== undefined)
@@ -37,7 +37,7 @@ export function refuseUnoffered(servers: readonly Pick<ServerGroup, 'size' | 'se
     );
 }
 
-/** An instance is of the provider whose cloud it runs in. */
+/** The instance type must belong to the provider of the cloud. */
 export function refuseOtherProviders(
   servers: readonly ServerGroup[],
   cloud: { readonly id: string; readonly provider: string },

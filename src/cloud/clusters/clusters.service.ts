@@ -1,4 +1,4 @@
-// Clusters as they were asked for: what of that can be read and changed without touching a node.
+// Reads and changes clusters as far as no node is involved.
 import type { Clock } from '#ports/clock.ts';
 import type { Caller } from '../access/caller.ts';
 import { notFound } from '../answers/api-error.ts';
@@ -62,12 +62,12 @@ export class ClustersService {
       .execute();
   }
 
-  /** What is left out stays. */
+  /** Omitted fields stay unchanged. */
   async changeSupport(cluster: ClusterRow, change: object): Promise<void> {
     await this.changeSpec(cluster, (spec) => ({ ...spec, support: { ...(spec.support ?? {}), ...change } }));
   }
 
-  /** `change` throws what cannot change. */
+  /** `change` throws for a change that is not possible. */
   async changeServers(
     cluster: ClusterRow,
     change: (present: readonly ServerGroup[]) => readonly ServerGroup[],

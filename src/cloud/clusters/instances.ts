@@ -54,7 +54,7 @@ export const azureInstances: Readonly<Record<string, number>> = {
   Standard_GS5: 448,
 };
 
-/** GiB of the machine types that hosted clusters on Google's cloud are made of. */
+/** GiB of the machine types of hosted clusters on Google's cloud. */
 export const gcpInstances: Readonly<Record<string, number>> = {
   'n2-standard-2': 8,
   'n2-standard-4': 16,
@@ -72,6 +72,6 @@ export const gcpInstances: Readonly<Record<string, number>> = {
 
 const nodeMinMb = 256;
 
-/** What a node may use of the machine, for an instance of so many GiB: its share, in MB. */
+/** The memory of a node in MB for a requested instance of so many GiB. */
 export const scaledMemoryMb = (instanceGib: number, scale: number): number =>
   Math.max(nodeMinMb, Math.floor(instanceGib * 1024 * scale));

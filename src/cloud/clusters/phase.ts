@@ -1,4 +1,4 @@
-// Where a cluster stands, and how the two API versions call that. Health decides between a v3 cluster's last two.
+// The phases of a cluster and their names in both API versions. Health decides between the last two of v3.
 import type { z } from 'zod';
 import { choice } from '../answers/component.ts';
 

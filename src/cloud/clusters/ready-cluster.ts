@@ -1,4 +1,4 @@
-// What is in a cluster can be asked for once it is ready; before, the refusal says what is in the way.
+// Requires a ready cluster for operations on its contents; the error says why it is not ready.
 import { type ApiError, invalid } from '../answers/api-error.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';

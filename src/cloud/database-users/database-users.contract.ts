@@ -1,4 +1,4 @@
-// Database users of a cluster: whom applications sign in as.
+// Database users of a cluster, with which applications log in.
 import { z } from 'zod';
 import { choice, component, text, uuidField } from '../answers/component.ts';
 import { defineOperation } from '../http/operation.ts';
@@ -10,11 +10,11 @@ const bucketsRight = 'must be a list of buckets with roles';
 const username = () => text(1, 128);
 const password = () => text(1, 1024);
 
-/** Names go into the node's list of roles as they are: what would end one there, and begin another role, is in none. */
+/** Names become part of the node's role list, so they must not contain its separators: that could smuggle in another role. */
 const bucketName = () => text(1, 100).regex(/^(\*|[\w.%-]+)$/, 'must be the name of a bucket, or * for all');
 const scopeName = () => text(1, 251).regex(/^(\*|[\w%-]+)$/, 'must be the name of a scope, or * for all');
 
-/** The node's roles have no scope of all buckets: it would be every scope of them. */
+/** The node's roles cannot name a scope of all buckets. */
 const isInOneBucket = ({ bucket, scope = '*' }: { bucket: string; scope?: string | undefined }): boolean =>
   bucket !== '*' || scope === '*';
 const scopeRule = { path: ['scope'], error: 'must be * where the bucket is *' };

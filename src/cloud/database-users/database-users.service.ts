@@ -1,5 +1,5 @@
-// Database users: users of the node with exactly the roles asked for. The store keeps their ids, order and access as it was
-// written; passwords go to the node and are kept nowhere here.
+// Database users: users of the node with exactly the requested roles. The store has their ids, order and access as requested;
+// passwords are passed to the node and never stored here.
 
 import type { RestFields, RestReply } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -15,7 +15,7 @@ import type { UnconfirmedUserChanges } from './unconfirmed-user-changes.ts';
 const names = { name: 'username', roles: 'buckets', _: 'username' };
 const all = '*';
 export const usersMax = 1_000;
-/** Older than any creation that is still under way. */
+/** An older creation has ended. */
 const leftoverMs = 60_000;
 
 export interface UserWish {
@@ -41,7 +41,7 @@ export interface DatabaseUsersOptions {
 
 export class DatabaseUsersService {
   private readonly options: DatabaseUsersOptions;
-  /** By user: what the store says last is what the node was told last. */
+  /** One change per user at a time, so that the node's last state equals the store's. */
   private readonly turns = new InTurn();
 
   constructor(options: DatabaseUsersOptions) {
@@ -69,7 +69,7 @@ export class DatabaseUsersService {
     return this.inTurn(cluster, username, () => this.deleteNow(cluster, username));
   }
 
-  /** Of a bucket that is gone nobody keeps access, nor gets any back with another of that name. */
+  /** Removes access to a deleted bucket, so that a later bucket of the same name does not inherit it. */
   async forgetBucket(cluster: ReadyCluster, bucketName: string): Promise<void> {
     const rows = await this.rows(cluster.row.id).execute();
     for (const { username } of rows.filter((user) =>
@@ -78,13 +78,13 @@ export class DatabaseUsersService {
       await this.inTurn(cluster, username, () => this.takeAway(cluster, username, bucketName));
   }
 
-  /** Makes the node know of a user what the store says. */
+  /** Makes the node's user equal to the store's. */
   settle(cluster: ReadyCluster, username: string): Promise<void> {
     return this.inTurn(cluster, username, async () => {
       const user = await this.find(cluster.row.id, username);
       const { status } = await cluster.client.request(user ? 'GET' : 'DELETE', pathOf(username));
       if (user === undefined) return;
-      // A deletion that was not answered took effect; a creation may still be under way at another server.
+      // An unanswered deletion took effect; a creation may still be in progress at another server.
       const wasDeleted = status === 404 && user.created_at < this.options.clock.wallMs() - leftoverMs;
       if (wasDeleted) await this.forget(cluster, username);
       else await this.putToNode(cluster, username, { access: accessIn(user) });
@@ -95,7 +95,7 @@ export class DatabaseUsersService {
     return this.turns.run(`${cluster.row.id} ${username}`, work);
   }
 
-  /** The row comes first: of several requests for one name, at whatever server, one gets to the node. */
+  /** Writes the row first, so that of concurrent requests for one name, at any server, only one reaches the node. */
   private async createNow(cluster: ReadyCluster, wish: UserWish): Promise<void> {
     const user = {
       cluster_id: cluster.row.id,
@@ -133,7 +133,7 @@ export class DatabaseUsersService {
     return numInsertedOrUpdatedRows === 1n;
   }
 
-  /** A creation that was cut short by a kill left a row of a user whom the node does not know. */
+  /** A creation interrupted by a kill leaves a row without a user on the node. */
   private async takeOver({ row, client }: ReadyCluster, user: DatabaseUserRow): Promise<boolean> {
     const before = user.created_at - leftoverMs;
     const left = await this.find(row.id, user.username);
@@ -183,7 +183,7 @@ export class DatabaseUsersService {
     accepted(await this.tell(cluster, username, 'PUT', fields), names);
   }
 
-  /** A node that does not answer may have heard, or hear it once it goes on. */
+  /** A node that did not answer may still apply the change later. */
   private async tell(
     { row, client }: ReadyCluster,
     username: string,

@@ -1,5 +1,5 @@
-// What nodes may not have heard of their users, or may hear yet: a request that nobody answered can take effect once a node that
-// stood still goes on. Then the node is told again what the store says, twice, since the late request may be under way the first time.
+// User changes that a node did not confirm. An unanswered request may take effect later, when a stalled node continues. So the state
+// of the store is applied to the node twice, since the late request may still be in progress the first time.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { Rounds } from '../rounds.ts';
@@ -15,7 +15,7 @@ export interface UnconfirmedUserChangesOptions {
   log: Log;
 }
 
-/** Makes the node know of a user what the store says; throws while it does not answer. */
+/** Makes the node's user equal to the store's; throws while the node does not answer. */
 export type Settle = (cluster: ClusterRow, username: string) => Promise<void>;
 
 export class UnconfirmedUserChanges {
@@ -53,7 +53,7 @@ export class UnconfirmedUserChanges {
       .selectFrom('user_doubts')
       .selectAll()
       .where('cluster_id', 'in', clusters.where('phase', '=', 'ready'))
-      // A time to come was written before the clock was set back.
+      // A time in the future was written before the clock was set back.
       .where((e) =>
         e.or([e('told_at', 'is', null), e('told_at', '<=', now - againMs), e('told_at', '>', now)]),
       )

@@ -1,4 +1,4 @@
-// The health of a cluster from what its nodes say when asked; a node that does not answer is unhealthy.
+// Computes the health of a cluster from its nodes' answers; a node that does not answer is unhealthy.
 import type { NodeClient } from '../node-client/node-client.ts';
 import { SilentNode } from '../node-client/refusals.ts';
 import type { ClusterHealth } from './health.contract.ts';

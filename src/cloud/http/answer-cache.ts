@@ -1,5 +1,5 @@
-// Answers of operations that the store alone decides, ready to be sent, to whoever sees the same and asks the same. They are text:
-// the server writes that together with the headers, bytes by themselves.
+// Caches the encoded answers of operations that depend on the store alone, for callers with the same view and the same URL. They are
+// strings, because the server writes a string together with the headers and bytes separately.
 import type { Authenticated } from '../access/authenticator.ts';
 import { SnapshotCache } from '../store/snapshot-cache.ts';
 import type { Reply } from './operation.ts';
@@ -7,11 +7,11 @@ import type { Reply } from './operation.ts';
 const entriesMax = 5_000;
 const bytesMax = 32 * 1024 * 1024;
 
-/** What decides an answer within a snapshot. */
+/** What determines an answer within a snapshot. */
 export interface Question extends Authenticated {
-  /** It is in the links to other pages. */
+  /** Part of paging links. */
   readonly host: string;
-  /** As it was sent. */
+  /** As received. */
   readonly url: string;
 }
 
@@ -33,5 +33,5 @@ export class AnswerCache {
   }
 }
 
-/** None of these holds a line's end. */
+/** None of these contains a newline. */
 const keyOf = ({ caller, host, url }: Question): string => `${caller.view}\n${host}\n${url}`;

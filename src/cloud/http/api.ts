@@ -1,5 +1,5 @@
 // The HTTP side of the cloud: one pipeline for all operations. Credentials first, then what the path names and whether the caller
-// may, then the query and the body; whatever is refused is an ApiError.
+// may, then the query and the body. Every refusal is an ApiError.
 import { hostname } from 'node:os';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
@@ -35,15 +35,15 @@ const strangers = new Strangers(() => ({ perSource: 512, total: restMax / 2 }));
 
 export interface ApiOptions {
   operations: readonly BoundOperation[];
-  /** Throws an ApiError when the request bears no valid credentials. */
+  /** Throws an ApiError if the request has no valid credentials. */
   authenticate(request: FastifyRequest): Promise<Authenticated>;
-  /** What an id in a path names. */
+  /** Finds the object that an id in a path names. */
   find(kind: SubjectKind, id: string): Promise<Subject | undefined>;
   log: Log;
   spareRoom?: SpareRoom;
-  /** What clients reach this API by; else links begin with the address that a connection arrived at. */
+  /** The base URL for clients; absent: links use the local address of the connection. */
   publicUrl?: string | undefined;
-  /** For a whole request to arrive. */
+  /** Time limit for receiving a request. */
   requestTimeoutMs?: number;
 }
 
@@ -86,7 +86,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   return app;
 }
 
-/** Made when somebody first asks. */
+/** Built on first use. */
 function addDescription(app: FastifyInstance, operations: readonly Operation[]): void {
   let made: Promise<ApiDocument> | null = null;
   const document = (): Promise<ApiDocument> =>
@@ -108,7 +108,7 @@ function addRoute(
     const act = async (): Promise<Reply> => handle(readRequest(operation, request, publicUrl));
     return operation.method === 'DELETE' ? inSpareRoom(spareRoom, act) : act();
   };
-  // What is kept was answered to somebody who may do and see the same.
+  // A cached answer was made for a caller with the same permissions and view.
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     request.by = await authenticate(request);
     isKnown(request.raw.socket);
@@ -121,7 +121,7 @@ function addRoute(
   app.route({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    // Before the body is read: who may not sends nothing.
+    // Before the body is read, so that a caller without permission need not send it.
     ...(operation.access === 'token' && { onRequest: admit }),
     handler: operation.fromStore
       ? async (request, reply) => sendJson(reply, await kept.of(questionOf(request), () => answer(request)))
@@ -174,7 +174,7 @@ function readRequest(operation: Operation, request: FastifyRequest, publicUrl: s
   };
 }
 
-/** A Host header can hold anything: it is believed only where it names this machine by the port that was reached. */
+/** The Host header is not trusted, unless it names this machine with the port of the connection. */
 function urlOf({ url, protocol, host, raw }: FastifyRequest, publicUrl: string | undefined): URL {
   const target = url.replace(/^[a-z]+:\/\/[^/]*/i, '');
   if (publicUrl !== undefined) return new URL(`${publicUrl.replace(/\/+$/, '')}${target}`);
@@ -191,7 +191,7 @@ function malformedId(operation: Operation, id: string): ApiError {
   return notFound(`there is no such resource: "${id}" is not a uuid`);
 }
 
-/** All that is wrong, in one sentence for each field. */
+/** All problems, one sentence per field. */
 function parse(schema: z.ZodType, value: unknown, kind: string): unknown {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -207,7 +207,7 @@ function apiErrorOf(error: Error & { code?: string; statusCode?: number }, log: 
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return invalid('content-type: must be application/json');
   if (error.statusCode !== undefined && error.statusCode < 500) return invalid(`body: ${error.message}`);
-  // What is wrong with the disk is for the caller to know: a change may work again later, or elsewhere.
+  // Disk problems are shown to the caller: the change may succeed later.
   if (error instanceof UnwritableError)
     return new ApiError('InternalServerError', `nothing was changed: ${error.message}`);
   log.error('request.failed', { reason: error.message, stack: error.stack });

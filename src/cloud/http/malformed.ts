@@ -1,4 +1,4 @@
-// Answers to what is no HTTP request, or not one that can be served: in the words of the API, and the connection is closed.
+// Answers malformed HTTP requests with an API error and closes the connection.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { repeatsHost } from '#contract/host-header.ts';
@@ -12,7 +12,7 @@ const errorsByCode: Readonly<Record<string, ApiError>> = {
 const malformed = new ApiError('BadRequest', 'this is not an HTTP request');
 const expectations = new ApiError('ExpectationFailed', 'expect: must be 100-continue, or be left out');
 
-/** Throws what HTTP/1.1 itself asks of a request. */
+/** Checks what HTTP/1.1 requires of every request. */
 export function needHost({ headers, httpVersion, rawHeaders }: IncomingMessage): void {
   if (repeatsHost(rawHeaders))
     throw new ApiError('BadRequest', 'host: is given more than once', { connection: 'close' });
@@ -27,7 +27,7 @@ export function refuseExpectations(server: Server): void {
   });
 }
 
-/** Answers what came before on the same connection are sent first. */
+/** Responses to earlier requests of the connection are sent first. */
 export class MalformedRequests {
   private readonly latest = new WeakMap<Socket, ServerResponse>();
   private readonly refused = new WeakSet<Socket>();
@@ -41,7 +41,7 @@ export class MalformedRequests {
       socket.destroy();
       return;
     }
-    // Whatever still arrives is malformed again.
+    // Ignore further errors of this connection.
     if (this.refused.has(socket)) return;
     this.refused.add(socket);
     const apiError = errorsByCode[error.code ?? ''] ?? malformed;

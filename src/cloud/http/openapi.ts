@@ -8,7 +8,7 @@ type Json = Record<string, unknown>;
 
 const version = '2.0.0';
 
-/** What an operation may be refused with, beside what its declaration says. */
+/** Errors that every operation may answer with. */
 const refusals: Readonly<Record<number, string>> = {
   401: 'No valid credentials',
   403: 'The token’s role does not permit it',
@@ -96,7 +96,7 @@ function describeRefusals(operation: Operation): Record<string, ApiResponse> {
   );
 }
 
-/** Named schemas are told once, below `components`, and referred to. */
+/** Named schemas are defined once under `components` and referenced. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   return withoutDefinitions(
     z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline', ...references }) as Json,

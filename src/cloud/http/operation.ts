@@ -19,11 +19,11 @@ export interface Operation<Query extends z.ZodType = z.ZodType, Body extends z.Z
   readonly doc: string;
   /** `open` needs no credentials. */
   readonly access: 'open' | 'token';
-  /** What the caller must be permitted; decided before the form is judged. Absent: reads need `read`, all else `write`. */
+  /** The required permission, checked before validation. Default: `read` for reads, `write` for the rest. */
   readonly needs?: Need;
-  /** What `{id}` names, and handlers get. `read` and `write` are asked of its project; absent: of the body's `projectId`. */
+  /** The object that `{id}` names, passed to the handler. Its project decides permissions; absent: the body's `projectId` does. */
   readonly subject?: SubjectKind;
-  /** What an `{id}` that is no uuid is answered with: 422 where the published table lists it, else 404. */
+  /** The status for an `{id}` that is not a uuid: 422 where the published table lists it, else 404. */
   readonly malformedId?: 422 | 404;
   /**
    * A read that is answered from the store alone, with 200 and no headers: neither the time nor a node decides, so that the
@@ -51,13 +51,13 @@ const rolesThat: Readonly<Record<Need, readonly Role[]>> = {
 
 export const needOf = ({ needs, method }: Operation): Need => needs ?? (method === 'GET' ? 'read' : 'write');
 
-/** Roles that may; those of a project in it only. None: no credentials are needed. */
+/** The permitted roles; project roles only within their project. Empty: no credentials needed. */
 export const rolesFor = (operation: Operation): readonly Role[] =>
   operation.access === 'open' ? [] : rolesThat[needOf(operation)];
 
-/** The statuses of refusals that an operation declares, beside 500. */
+/** The error statuses that an operation declares, besides 500. */
 export function refusalsOf({ access, method, path, query, body, malformedId, subject }: Operation): number[] {
-  // A cluster that is not ready, or whose node is away, takes no changes.
+  // A cluster that is not ready or whose node does not answer accepts no changes.
   const isChange = subject === 'cluster' && method !== 'GET';
   return [
     ...(access === 'open' ? [] : [401, 403]),
@@ -75,9 +75,9 @@ export interface Request<Query = unknown, Body = unknown, Subject = unknown> {
   readonly query: Query;
   readonly body: Body;
   readonly caller: Caller;
-  /** What the path names. */
+  /** The object that the path names. */
   readonly subject: Subject;
-  /** As the caller wrote it, for links to other pages. */
+  /** As received, for paging links. */
   readonly url: URL;
 }
 
@@ -92,7 +92,7 @@ type SubjectOf<Kind> = Kind extends SubjectKind ? Subjects[Kind] : undefined;
 export type RequestOf<O extends Operation> = Request<Of<O['query']>, Of<O['body']>, SubjectOf<O['subject']>>;
 export type Handler<O extends Operation> = (request: RequestOf<O>) => Promise<Reply>;
 
-/** An operation with the code that serves it. */
+/** An operation with its handler. */
 export interface BoundOperation {
   readonly operation: Operation;
   readonly handle: (request: Request) => Promise<Reply>;

@@ -1,32 +1,32 @@
-// Whether a caller may do what it asks for: decided from the declaration of the operation alone, before the form of the request
-// is judged. Whoever sees one project learns nothing of what exists beside it.
+// Authorizes a request from the declaration of its operation, before validation. A caller of one project cannot find out what other
+// projects contain.
 
 import type { Caller } from '../access/caller.ts';
 import { projectOf, type Subject } from '../access/subjects.ts';
 import { forbidden, notFound } from '../answers/api-error.ts';
 import { needOf, type Operation, rolesFor } from './operation.ts';
 
-/** Throws unless the role of the caller is one that may, wherever. */
+/** Throws unless the caller's role permits the operation in some project. */
 export function needRole(operation: Operation, { identity: { role } }: Caller): void {
   const roles = rolesFor(operation);
   if (!roles.includes(role))
     throw forbidden(`this needs the role ${roles.join(' or ')}; this token has ${role}`);
 }
 
-/** Throws unless the caller may in the project that a body names; who may not in any has been refused before. */
+/** Throws unless the caller has the permission in the project that the body names. */
 export function needNamedProject(operation: Operation, caller: Caller, body: unknown): void {
   const { projectId } = (body ?? {}) as { projectId?: unknown };
   if (operation.subject === undefined && typeof projectId === 'string')
     needProject(operation, caller, projectId.toLowerCase());
 }
 
-/** Throws unless the caller may in this project. */
+/** Throws unless the caller has the permission in this project. */
 function needProject(operation: Operation, caller: Caller, projectId: string): void {
   if (needOf(operation) === 'write') caller.needWrite(projectId);
   else caller.needRead(projectId);
 }
 
-/** Throws unless the subject is there and the caller may. */
+/** Throws unless the subject exists and the caller has the permission. */
 export function needSubject(
   operation: Operation,
   caller: Caller,
@@ -37,7 +37,7 @@ export function needSubject(
     throw caller.readsAll ? notFound(`there is no ${name}`) : forbidden(`this token has no role for ${name}`);
   }
   needProject(operation, caller, projectOf(subject));
-  // Hosted clusters are none of v2's.
+  // v2 does not show hosted clusters.
   if (operation.path.startsWith('/v2/') && 'environment' in subject && subject.environment === 'hosted')
     throw notFound(`${name} is a hosted one: use /v3/clusters/${subject.id}`);
 }

@@ -1,19 +1,19 @@
-// What is wrong with a body or a query, in one clause for each field: where, and what would be right.
+// Renders validation problems of a body or query: one clause per field with its place and what would be right.
 import type { z } from 'zod';
 
 type Issue = z.core.$ZodIssue;
 
-/** `given` is what was validated: it tells a missing field from a wrong one. */
+/** `given` is the validated value; it distinguishes a missing field from a wrong one. */
 export const problemsOf = (issues: readonly Issue[], given: unknown, kind: string): string =>
   issues
     .flatMap(leavesOf)
     .map((issue) => describe(issue, given, kind))
     .join('; ');
 
-/** Farther from a form than any number of wrong fields: what is no object where the form is one, or no list. */
+/** Worse than any number of wrong fields: not an object (or list) at all. */
 const otherKind = 1_000_000;
 
-/** Of a union, the form that was most nearly met. */
+/** Of a union, the alternative with the fewest problems. */
 function leavesOf(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];
   const forms = issue.errors.map((form) => form.map((inner) => within(issue.path, inner)).flatMap(leavesOf));
@@ -26,7 +26,7 @@ const within = (path: readonly PropertyKey[], issue: Issue): Issue => ({
   path: [...path, ...issue.path],
 });
 
-/** `depth`: where the form begins. */
+/** `depth`: path length of the form. */
 const distanceOf = (issues: readonly Issue[], depth: number): number =>
   issues.reduce((sum, issue) => {
     if (issue.code === 'unrecognized_keys') return sum + issue.keys.length;
@@ -41,7 +41,7 @@ function describe(issue: Issue, given: unknown, kind: string): string {
   return `${path === '' ? 'body' : path}: ${missing}${right(issue)}`;
 }
 
-/** A rule's own message, or one for the forms that have none. */
+/** The message of the rule, or a default one for its kind. */
 function right(issue: Issue): string {
   if (issue.code !== 'invalid_type' || !issue.message.startsWith('Invalid input')) return issue.message;
   return `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`;

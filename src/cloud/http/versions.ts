@@ -1,5 +1,5 @@
-// What is in a cluster is served under both versions of the API: published under v2, and under v3 for the hosted clusters that
-// v2 does not know.
+// Operations on the contents of clusters are served under both versions: under v2 as published, and under v3 for hosted clusters, which
+// v2 does not show.
 import type { BoundOperation, Operation, Reply, RequestOf } from './operation.ts';
 
 export type Version = 'v2' | 'v3';

@@ -1,4 +1,4 @@
-// The creation of a cluster, step by step. It is ready when a document went through the address that clients are told.
+// The steps of creating a cluster. It is ready once a document was written and read through the address for clients.
 import type { Clock } from '#ports/clock.ts';
 import { type ClusterNodes, placementOf } from '../clusters/cluster-nodes.ts';
 import type { Phase } from '../clusters/phase.ts';
@@ -10,7 +10,7 @@ export interface PlanParts {
   store: Store;
   nodes: ClusterNodes;
   provisioner: Provisioner;
-  /** Tells nodes whom to take connections from: nobody at first. */
+  /** Applies the allowlist to the nodes; it is empty at first. */
   allowlist: { tell(cluster: ClusterRow): Promise<void> };
   clock: Clock;
 }
@@ -27,7 +27,7 @@ export const createCluster = (parts: PlanParts): Plan => ({
       run: (cluster) => change(parts, cluster.id, { phase: 'ready', deployed_at: parts.clock.wallMs() }),
     },
   ],
-  // Nodes end with a cloud that is stopped, and may have died while none ran.
+  // Nodes stop with the cloud, and may have died while it was not running.
   backTo: 'start',
   failed: (transaction, id) => change({ ...parts, store: transaction }, id, { phase: 'deploy_failed' }),
 });
@@ -37,7 +37,7 @@ async function place(parts: PlanParts, cluster: ClusterRow): Promise<void> {
   await placeNodes(parts, cluster);
 }
 
-/** An address is written down before anything listens on it. */
+/** Stores an address before a node listens on it. */
 async function placeNodes({ store, provisioner, nodes }: PlanParts, cluster: ClusterRow): Promise<void> {
   for (const node of await nodes.of(cluster.id)) {
     if (node.address !== '') continue;
@@ -47,14 +47,14 @@ async function placeNodes({ store, provisioner, nodes }: PlanParts, cluster: Clu
   }
 }
 
-/** Places anew what an earlier try found taken. */
+/** Chooses another address if an earlier attempt found it in use. */
 async function start(parts: PlanParts, cluster: ClusterRow, givenUp: AbortSignal): Promise<void> {
   await placeNodes(parts, cluster);
   const rows = await parts.nodes.of(cluster.id);
   await Promise.all(rows.map((node: NodeRow) => startNode(parts, cluster, node, givenUp)));
 }
 
-/** A node that was not ready yet has nothing to lose: with another place it begins from nothing. */
+/** A node that was never ready has no data: with another address it starts from scratch. */
 async function startNode(
   { store, provisioner, nodes }: PlanParts,
   cluster: ClusterRow,
@@ -85,7 +85,7 @@ async function keepCertificate(parts: PlanParts, cluster: ClusterRow): Promise<v
   await change(parts, cluster.id, { certificate: await client.certificate() });
 }
 
-/** A cluster that is being deleted keeps that phase whatever an older operation still does. */
+/** A cluster being deleted keeps that phase, even if an older operation is still running. */
 async function change(
   { store, clock }: PlanParts,
   clusterId: string,

@@ -1,4 +1,4 @@
-// The deletion of a cluster: its nodes end and their data goes before the rows that lead to them.
+// The steps of deleting a cluster: first its nodes and their data, then the rows that refer to them.
 
 import type { Plan } from '../operations/step.ts';
 import { hold } from '../store/hold.ts';

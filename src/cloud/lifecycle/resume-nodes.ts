@@ -1,5 +1,4 @@
-// What a start of the cloud does about nodes that were made before: those of ready clusters run again, or still; what is left
-// of clusters that were deleted goes.
+// At the start of the cloud: starts the nodes of ready clusters unless they still run, and removes remnants of deleted clusters.
 import type { Log } from '#ports/log.ts';
 import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
 import type { NodeSpec, Provisioner } from '../provisioner/provisioner.ts';
@@ -15,7 +14,7 @@ export interface ResumeParts {
   log: Log;
 }
 
-/** Resolves when each was tried once: whoever sees the cloud up sees its clusters as they are. */
+/** Resolves after one attempt for each node, so that a started cloud reports the real state of its clusters. */
 export async function resumeNodes(parts: ResumeParts): Promise<void> {
   await removeLeftovers(parts);
   const specs = await specsOf(parts);
@@ -38,7 +37,7 @@ async function specsOf({ store, nodes, home }: ResumeParts): Promise<NodeSpec[]>
   return (await Promise.all(specs)).flat();
 }
 
-/** Only of a cluster that this very database knows to be deleted: it may be another one, or one of last week. */
+/** Only for clusters that this database records as deleted: after a restore of the database others may exist. */
 async function removeLeftovers({ store, provisioner, log }: ResumeParts): Promise<void> {
   const known = new Set((await store.selectFrom('nodes').select('id').execute()).map(({ id }) => id));
   for (const { id, clusterId } of await provisioner.kept()) {

@@ -1,4 +1,4 @@
-// What the cloud asks of a node, through the node's own REST API and data port.
+// The cloud's client of a node's REST API and data port.
 import { KvClient } from '#client/kv.adapter.ts';
 import { type RestContent, type RestReply, type RestTarget, refusal, rest } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -7,7 +7,7 @@ import { SilentNode } from './refusals.ts';
 
 const kvTimeoutMs = 5_000;
 const answerTimeoutMs = 30_000;
-/** Whoever asks how a node is does not wait long for one that says nothing. */
+/** Health requests have a short time limit. */
 const healthTimeoutMs = 3_000;
 const bucketPatienceMs = 10_000;
 const probeBucket = 'divan-probe';
@@ -33,7 +33,7 @@ export class NodeClient {
     this.whyDown = whyDown;
   }
 
-  /** The answer whatever its status; throws SilentNode when there is none. */
+  /** Resolves with the response of any status; throws SilentNode if there is none. */
   async request(
     method: string,
     path: string,
@@ -48,14 +48,14 @@ export class NodeClient {
     }
   }
 
-  /** Throws what the node refused. */
+  /** Throws if the node refuses the request. */
   async ask(method: string, path: string, content?: RestContent, timeoutMs?: number): Promise<string> {
     const answer = await this.request(method, path, content, timeoutMs);
     if (answer.status < 300) return answer.body;
     throw refusal(method, path, answer);
   }
 
-  /** What the node says about its health; one that does not say so soon, or cannot, is as good as silent. */
+  /** Health of the node; throws SilentNode if it does not answer in time or fails. */
   async askHealth(path: string): Promise<string> {
     const answer = await this.request('GET', path, undefined, healthTimeoutMs);
     if (answer.status < 300) return answer.body;
@@ -71,7 +71,7 @@ export class NodeClient {
     return this.ask('GET', '/pools/default/certificate');
   }
 
-  /** Writes and reads a document through the advertised address, in a bucket that is gone afterwards. */
+  /** Writes and reads a document through the advertised address, in a temporary bucket. */
   async probeDocument(): Promise<void> {
     const made = await this.request('POST', '/pools/default/buckets', {
       name: probeBucket,

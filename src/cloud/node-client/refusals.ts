@@ -1,10 +1,10 @@
-// What a node refuses becomes a refusal of the cloud, in the words of the cloud's own fields.
+// Translates errors of a node into API errors with the cloud's field names.
 import { type RestReply, refusedFields } from '#client/rest.adapter.ts';
 import { ApiError, invalid } from '../answers/api-error.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Throws unless the node accepted. `names` are the cloud's names of the node's fields; `texts` say more of some than the node. */
+/** Throws unless the node accepted. `names` maps the node's fields to the cloud's; `texts` replaces texts of some fields. */
 export function accepted(answer: RestReply, names: Texts, texts: Texts = {}): void {
   if (answer.status < 300) return;
   const problems = Object.entries({ ...problemsOf(answer), ...texts });
@@ -14,11 +14,11 @@ export function accepted(answer: RestReply, names: Texts, texts: Texts = {}): vo
   throw invalid(problems.map(([field, text]) => `${names[field] ?? field}: ${text}`).join('; '));
 }
 
-/** What the node says of each of its fields, without what it would only warn of. */
+/** The node's errors by field, without warnings. */
 export const problemsOf = ({ body }: RestReply): Record<string, string> =>
   Object.fromEntries(Object.entries(refusedFields(body)).filter(([, text]) => !text.startsWith('Warning:')));
 
-/** The node is not there, or says nothing. */
+/** The node cannot be reached or does not answer. */
 export class SilentNode extends ApiError {
   constructor(reason: string) {
     super('ValidationError', `the cluster’s node does not answer: ${reason}`);

@@ -1,4 +1,4 @@
-// Operations: what is being done to a cluster, readable while and after it is done.
+// Operations: work on a cluster, readable during and after it.
 import { z } from 'zod';
 import { component, dateOf, dateTime, uuidField } from '../answers/component.ts';
 import { defineOperation } from '../http/operation.ts';

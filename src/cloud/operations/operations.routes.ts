@@ -6,7 +6,7 @@ import { operationReply, ShowOperation } from './operations.contract.ts';
 import type { OperationKind } from './operations.store.ts';
 import type { Plan } from './step.ts';
 
-/** So long after it is due an operation that nobody has taken waits for a server that is not there. */
+/** An operation that is due for this long without a lease waits for a server that does not run. */
 const overdueMs = 30_000;
 
 export interface OperationRouteParts {

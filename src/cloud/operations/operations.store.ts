@@ -1,5 +1,5 @@
-// Operations as they are kept: what is to be done to a cluster, how far it is, and which worker has it. A worker writes only
-// while it holds the lease, so that of two that believe to have an operation only one gets on with it.
+// Stores operations: the work on a cluster, its progress, and the worker that holds the lease. A worker writes only while it holds the
+// lease, so that of two workers with the same operation only one continues.
 import type { ExpressionBuilder } from 'kysely';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
@@ -14,7 +14,7 @@ export interface NewOperation {
   readonly kind: OperationKind;
   readonly firstStep: string;
   readonly home: string;
-  /** For how long failed steps are tried again, in milliseconds. */
+  /** How long failed steps are retried, in milliseconds. */
   readonly patienceMs: number;
 }
 
@@ -25,10 +25,10 @@ export interface OperationsStoreOptions {
 }
 
 const leaseMs = 15_000;
-/** No failed step waits longer: a time farther off was written by another clock, or by this one before it was set back. */
+/** The longest delay of a retry: a later time was written by another clock, or before the clock was set back. */
 export const waitMaxMs = 5_000;
 const batch = 20;
-/** Operations of clusters that are gone are readable for so long, and so many of them. */
+/** Retention of operations of deleted clusters: time and number. */
 const keptMs = 30 * 86_400_000;
 const keptMax = 10_000;
 
@@ -71,13 +71,13 @@ export class OperationsStore {
     return all.orderBy('created_at', 'desc').orderBy('id').limit(1).executeTakeFirst();
   }
 
-  /** The deletion that is under way. */
+  /** The deletion in progress. */
   openDelete(transaction: Store, clusterId: string): Promise<OperationRow | undefined> {
     const open = transaction.selectFrom('operations').selectAll().where('cluster_id', '=', clusterId);
     return open.where('state', '=', 'open').where('kind', '=', 'delete').executeTakeFirst();
   }
 
-  /** Open operations that are due and that nobody else works on. */
+  /** Open operations that are due and not leased. */
   due(home: string, owner: string): Promise<OperationRow[]> {
     const now = this.options.clock.wallMs();
     return this.options.store
@@ -92,7 +92,7 @@ export class OperationsStore {
       .execute();
   }
 
-  /** When the next open operation that nobody works on is due; null when there is none. */
+  /** When the next open operation without a lease is due; null if there is none. */
   async nextAt(home: string): Promise<number | null> {
     const { next_at } = await this.options.store
       .selectFrom('operations')
@@ -104,7 +104,7 @@ export class OperationsStore {
     return next_at;
   }
 
-  /** True when the operation is now this worker's. */
+  /** Acquires the lease; true on success. */
   async claim(id: string, owner: string): Promise<boolean> {
     const now = this.options.clock.wallMs();
     const { numUpdatedRows } = await this.options.store
@@ -117,12 +117,12 @@ export class OperationsStore {
     return numUpdatedRows === 1n;
   }
 
-  /** Writes progress and renews the lease; false when another worker has the operation by now. */
+  /** Writes progress and renews the lease; false if another worker holds it now. */
   record(id: string, owner: string, change: Partial<OperationRow>): Promise<boolean> {
     return this.write(this.options.store, id, owner, change);
   }
 
-  /** The end of an operation that did not get there, and what that makes of the cluster, both or neither. */
+  /** Ends a failed operation and sets the cluster's phase, in one transaction. */
   async fail(
     id: string,
     owner: string,
@@ -152,7 +152,7 @@ export class OperationsStore {
     return numUpdatedRows === 1n;
   }
 
-  /** What a process that ended held: only one process works for a home at a time. */
+  /** Releases the leases of an ended process: only one process works for a home at a time. */
   async releaseAll(home: string): Promise<void> {
     await this.options.store
       .updateTable('operations')
@@ -177,7 +177,7 @@ export class OperationsStore {
       .execute();
   }
 
-  /** Forgets old operations of clusters that are gone. */
+  /** Deletes old operations of deleted clusters. */
   async prune(): Promise<void> {
     const { store, clock } = this.options;
     const oldest = await store
@@ -198,7 +198,7 @@ export class OperationsStore {
       .execute();
   }
 
-  /** A newer operation replaces those that are still open. */
+  /** Ends older open operations, which a newer one replaces. */
   async supersede(transaction: Store, clusterId: string, reason: string): Promise<void> {
     await transaction
       .updateTable('operations')
@@ -209,6 +209,6 @@ export class OperationsStore {
   }
 }
 
-/** A lease that lasts longer than leases do is one by another clock. */
+/** A lease longer than the maximum was written by another clock. */
 const isFreeFor = (owner: string, now: number) => (e: ExpressionBuilder<Tables, 'operations'>) =>
   e.or([e('lease_until', '<', now), e('lease_until', '>', now + leaseMs), e('owner', '=', owner)]);

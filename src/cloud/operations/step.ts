@@ -1,17 +1,16 @@
-// An operation is a list of named steps. Each is safe to repeat: a worker that ended in the middle of one is followed by
-// another that begins it again.
+// An operation is a list of named steps. Each step is idempotent: after a worker dies in the middle of a step, another repeats it.
 import type { ClusterRow, Store } from '../store/tables.ts';
 
 export interface Step {
   readonly name: string;
-  /** Throws what is in the way; the step is tried again until the operation's deadline. `givenUp`: nobody needs it any more. */
+  /** Throws if the step cannot be done yet; it is retried until the operation's deadline. `givenUp` aborts it. */
   run(cluster: ClusterRow, givenUp: AbortSignal): Promise<void>;
 }
 
 export interface Plan {
   readonly steps: readonly Step[];
-  /** To which step a new process goes back from a later one: what that step began may have ended with the old process. */
+  /** The step to which a new process returns from a later one, because its effect may have ended with the old process. */
   readonly backTo?: string;
-  /** The deadline passed: what the cluster becomes, written in the transaction that ends the operation. */
+  /** Called after the deadline, in the transaction that ends the operation: sets the state of the cluster. */
   failed(transaction: Store, clusterId: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Carries operations out: leases one, runs its steps in order, records each, tries failed ones again with back-off.
+// Runs operations: leases one, runs its steps in order, records each, retries failed steps with back-off.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { SpareRoom } from '#ports/spare-room.ts';
@@ -7,13 +7,13 @@ import type { ClusterRow, OperationRow, Store } from '../store/tables.ts';
 import { type OperationKind, type OperationsStore, waitMaxMs } from './operations.store.ts';
 import type { Plan } from './step.ts';
 
-/** Other servers may have written an operation for this one. */
+/** Another server may have added an operation for this home. */
 const pollMs = 2_000;
 const pollMinMs = 200;
 const atOnce = 4;
 const renewMs = 5_000;
 const backOffFirstMs = 200;
-/** Whatever the clock says: a step is tried so often before it is too late, and no more often than that. */
+/** The minimum and maximum number of attempts of a step, independent of the clock. */
 const triesMin = 3;
 const triesMax = 100;
 const pruneEveryMs = 3_600_000;
@@ -24,14 +24,14 @@ export interface WorkerOptions {
   operations: OperationsStore;
   plans: Readonly<Record<OperationKind, Plan>>;
   home: string;
-  /** Names this process among the owners of leases. */
+  /** Identifies this process as the owner of leases. */
   owner: string;
   spareRoom?: SpareRoom;
   clock: Clock;
   log: Log;
 }
 
-/** An operation that is being carried out here. */
+/** An operation running in this process. */
 interface Run {
   readonly clusterId: string;
   readonly givenUp: AbortController;
@@ -64,7 +64,7 @@ export class Worker {
     this.wake();
   }
 
-  /** Something may be due: look now rather than at the next poll. */
+  /** Polls now instead of at the next interval. */
   wake(): void {
     this.again = true;
     if (this.stopped || this.looking) return;
@@ -76,7 +76,7 @@ export class Worker {
     });
   }
 
-  /** Gives up the steps under way; their operations go on at the next start. */
+  /** Aborts the running steps; their operations resume at the next start. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.timer?.cancel();
@@ -85,7 +85,7 @@ export class Worker {
     await Promise.allSettled(runs.map(({ done }) => done));
   }
 
-  /** Answers when to look again. The database may be away for a while: said once, and looked for at each poll. */
+  /** Resolves with the time of the next poll. If the database is unavailable, logs that once and retries at each poll. */
   private async look(): Promise<number> {
     try {
       while (this.again && !this.stopped) {
@@ -124,7 +124,7 @@ export class Worker {
     }
   }
 
-  /** Of one cluster only one operation runs at a time: an older one that was replaced meanwhile is given up first. */
+  /** A cluster has one running operation at a time: an older one that was replaced is aborted first. */
   private isOccupied({ cluster_id }: OperationRow): boolean {
     const older = [...this.running.values()].find(({ clusterId }) => clusterId === cluster_id);
     older?.givenUp.abort(new Error('another operation has taken the place of this one'));
@@ -153,7 +153,7 @@ export class Worker {
     }
   }
 
-  /** True when the step is done and recorded, so that the next may begin. */
+  /** True if the step is done and recorded. */
   private async attempt(
     operation: OperationRow,
     plan: Plan,
@@ -179,7 +179,7 @@ export class Worker {
     return this.freeing(operation, () => operations.record(operation.id, owner, progress));
   }
 
-  /** What deletes may use the room that is held back. */
+  /** Deletions may use the reserved disk space. */
   private freeing<T>({ kind }: OperationRow, act: () => Promise<T>): Promise<T> {
     return kind === 'delete' ? inSpareRoom(this.options.spareRoom, act) : act();
   }
@@ -189,7 +189,7 @@ export class Worker {
     return store.selectFrom('clusters').selectAll().where('id', '=', operation.cluster_id).executeTakeFirst();
   }
 
-  /** Keeps the lease while a long step runs. */
+  /** Renews the lease during a long step. */
   private async renewing(operation: OperationRow, run: () => Promise<void>): Promise<void> {
     const { clock, operations, owner } = this.options;
     let over = false;

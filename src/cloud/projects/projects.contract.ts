@@ -1,4 +1,4 @@
-// Projects: what clusters belong to.
+// Projects, which contain clusters.
 import { z } from 'zod';
 import { component, dateOf, dateTime, text, uuidField } from '../answers/component.ts';
 import { cursorSchema, pageQuery, sortBy } from '../answers/paging.ts';

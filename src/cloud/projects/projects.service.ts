@@ -17,7 +17,7 @@ export interface ProjectsOptions {
 
 export type ProjectSort = Sort<(typeof projectSortKeys)[number]>;
 
-/** All projects have the same tenant: the id decides their order. */
+/** All projects have the same tenant, so sorting by tenant sorts by id. */
 const columns = { id: 'id', name: 'name', tenantId: 'id', createdAt: 'created_at' } as const;
 
 export class ProjectsService {
@@ -39,7 +39,7 @@ export class ProjectsService {
     return row;
   }
 
-  /** Whoever makes a cluster in it at the same time is there first, or finds no project. */
+  /** Locks the row: a concurrent creation of a cluster comes first or finds no project. */
   async delete(id: string): Promise<void> {
     await this.options.store.transaction().execute(async (transaction) => {
       if (!(await hold(transaction, 'projects', id))) throw notFound(`there is no project ${id}`);

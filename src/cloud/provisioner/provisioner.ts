@@ -1,6 +1,6 @@
-// Where nodes run. One adapter keeps them as processes of this machine; the interface holds nothing that only processes have.
+// The interface to where nodes run. The one adapter runs them as processes of this machine; the interface does not depend on that.
 
-/** Standard ports, or those that were free. */
+/** Standard ports, or free ones. */
 export interface NodePorts {
   readonly rest: number;
   readonly restTls: number;
@@ -24,27 +24,27 @@ export interface NodeSpec extends Placement {
   readonly administrator: { readonly username: string; readonly password: string };
 }
 
-/** Something else listens by now where the node was to: it needs another place. */
+/** Another program listens on the node's address: the node needs another one. */
 export class PlaceTakenError extends Error {
   override readonly name = 'PlaceTakenError';
 }
 
 export interface Provisioner {
-  /** An address (and ports) that nothing uses and that is none of `taken`; kept by the caller before `start`. */
+  /** Chooses a free address (and ports) outside `taken`; the caller stores it before `start`. */
   place(taken: readonly Placement[]): Promise<Placement>;
   /**
-   * Resolves when the node is ready. A node that runs already is left as it is; one that ends later is started again.
-   * Rejects at once when `given up`; `remove` then ends what was begun. Throws PlaceTakenError.
+   * Resolves when the node is ready. A running node is left alone; a node that ends later is restarted. Rejects at once when `givenUp`
+   * aborts; `remove` then cleans up. Throws PlaceTakenError.
    */
   start(node: NodeSpec, givenUp: AbortSignal): Promise<void>;
-  /** A node that was ready before runs from now on, however often that has to be tried; resolves after the first try. */
+  /** Keeps a node that was ready before running, with retries; resolves after the first attempt. */
   resume(node: NodeSpec): Promise<void>;
-  /** Ends the node and deletes all it kept; resolves when both are done, also when there was nothing. */
+  /** Stops the node and deletes its data; also resolves if there was none. */
   remove(nodeId: string): Promise<void>;
-  /** Why the node does not run, in words for whoever operates it; null while it does, and of nodes that are kept elsewhere. */
+  /** Why the node does not run, as a sentence for the operator; null while it runs, and for nodes of other homes. */
   trouble(nodeId: string): string | null;
-  /** Every node of this cloud that something is kept of, whether it runs or not. */
+  /** All nodes of this cloud that have data, running or not. */
   kept(): Promise<readonly { readonly id: string; readonly clusterId: string }[]>;
-  /** Ends what runs here, or leaves it to the next process, as the adapter does things. */
+  /** Stops the nodes, or leaves them to the next process; the adapter decides. */
   close(): Promise<void>;
 }

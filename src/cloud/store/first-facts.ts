@@ -1,4 +1,4 @@
-// What a new store begins with: one tenant, one member, the cloud of this machine.
+// The initial rows of a new store: one tenant, one member, the cloud of this machine.
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { Store } from './tables.ts';
@@ -7,7 +7,7 @@ export interface Facts {
   readonly tenantId: string;
 }
 
-/** Several processes may do so at once: the first to write decides. */
+/** Several processes may run it concurrently: the first write wins. */
 export async function firstFacts({
   store,
   clock,

@@ -1,9 +1,9 @@
-// Of several who change what belongs to one row at the same time, one goes first.
+// Serializes concurrent changes of what belongs to one row.
 import type { Store } from './tables.ts';
 
 /**
- * Others who hold the same row wait until this transaction is over. Both databases hold a row that is written, so it is, with what
- * it has. False when there is no such row.
+ * Locks a row until the end of the transaction by writing its present values, which both databases support. Returns false if there is
+ * no such row.
  */
 export async function hold(transaction: Store, table: 'projects' | 'clusters', id: string): Promise<boolean> {
   const { numUpdatedRows } = await transaction

@@ -1,8 +1,8 @@
-// Changes that let space be freed find room on a full disk: of what is held back for them, a piece at a time.
+// On a full disk, changes that free space use the reserve, a part at a time.
 import { UnwritableError } from '#base/unwritable-error.ts';
 import type { SpareRoom } from '#ports/spare-room.ts';
 
-/** `act` changes nothing when it fails, so that it can be tried again. */
+/** `act` must change nothing if it fails, so that it can be retried. */
 export async function inSpareRoom<T>(spareRoom: SpareRoom | undefined, act: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

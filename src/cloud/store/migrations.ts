@@ -1,4 +1,4 @@
-// How the tables came to be, in order. A migration that was released is never changed.
+// Migrations in order. A released migration is never changed.
 import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
 import type { StoreSeals } from './state.ts';
@@ -154,7 +154,7 @@ const tables = [
   'allowlist',
 ];
 
-/** PostgreSQL orders text as the language of the database does, SQLite by its bytes: from here on both do that. */
+/** PostgreSQL sorts text by the collation of the database, SQLite by bytes: from here on both sort by bytes. */
 const orderedByBytes: Migration = {
   async up(db: AnyStore) {
     if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return;
@@ -190,7 +190,7 @@ const migrations: Record<string, Migration> = {
 };
 const provider: MigrationProvider = { getMigrations: () => Promise.resolve(migrations) };
 
-/** Brings the tables up to date; several processes may do so at once. Damage is found before anything is changed. */
+/** Migrates the tables; several processes may run it concurrently. Damage is detected before any change. */
 export async function migrate(store: Store, seals?: StoreSeals): Promise<void> {
   seals?.check();
   const migrator = new Migrator({ db: store, provider });

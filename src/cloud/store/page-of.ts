@@ -1,4 +1,4 @@
-// One page of a table in a given order, and how many rows there are, as of one time; ids break ties, so that every order is whole.
+// One page of a table in a given order and the total count, from one snapshot; ids break ties, so that the order is total.
 import type { Page } from '../answers/paging.ts';
 import type { Store, Tables } from './tables.ts';
 

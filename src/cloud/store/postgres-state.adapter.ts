@@ -1,4 +1,4 @@
-// The state of a PostgreSQL: which transactions a query sees now. Two equal snapshots of one run of the server see the same.
+// The state of a PostgreSQL database: the transactions visible to a query now. Equal snapshots of one server run see the same data.
 import pg from 'pg';
 import type { StoreState } from './state.ts';
 
@@ -9,7 +9,7 @@ const question = {
 } as const;
 
 interface Connection {
-  /** Of which one: a server that comes back may have lost what it had shown. */
+  /** Identifies the server run: a restarted server may have lost transactions that were visible. */
   readonly number: number;
   readonly client: pg.Client;
 }
@@ -23,13 +23,13 @@ export class PostgresState implements StoreState {
   private next: Promise<string> | null = null;
   private underWay: Promise<unknown> = Promise.resolve();
 
-  /** `onLost` hears of a connection that broke; the next reading makes a new one. */
+  /** `onLost` is called for a broken connection; the next read opens a new one. */
   constructor(config: pg.ClientConfig, onLost: (error: Error) => void) {
     this.config = config;
     this.onLost = onLost;
   }
 
-  /** A reading that has begun is for those who asked before; all others share the next. */
+  /** A read in progress serves callers that came before it; all later callers share the next read. */
   read(): Promise<string> {
     this.next ??= this.underWay.then(soon).then(() => this.begin());
     return this.next;
@@ -49,7 +49,7 @@ export class PostgresState implements StoreState {
     return reading;
   }
 
-  /** A connection that has broken since it was last used is no reason to refuse a request. */
+  /** Retries once if the connection broke since its last use. */
   private async ask(): Promise<string> {
     const isFresh = this.connection === null;
     try {
@@ -72,7 +72,7 @@ export class PostgresState implements StoreState {
     }
   }
 
-  /** Told once for each connection. */
+  /** Called once per connection. */
   private lose(number: number, error: Error): void {
     if (this.connections !== number || this.connection === null) return;
     this.connection = null;
@@ -96,5 +96,5 @@ export class PostgresState implements StoreState {
   }
 }
 
-/** After what has arrived by now, so that it is asked for together. */
+/** After pending input, so that its requests share the read. */
 const soon = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

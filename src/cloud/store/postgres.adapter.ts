@@ -10,10 +10,10 @@ const int8 = 20;
 const connections = 10;
 const connectTimeoutMs = 5_000;
 const statementTimeoutMs = 15_000;
-/** A server that can be reached has answered by then, or given up. Idle connections end sooner. */
+/** A reachable server answers within this time. */
 const silenceMs = 20_000;
 
-/** `onLost` hears of an idle connection that broke; the next query makes a new one. */
+/** `onLost` is called for a broken idle connection; the next query opens a new one. */
 export function openPostgres(url: string, onLost: (error: Error) => void): OpenStore {
   const config = {
     connectionString: url,
@@ -26,7 +26,7 @@ export function openPostgres(url: string, onLost: (error: Error) => void): OpenS
     types: { getTypeParser: (id, format) => (id === int8 ? Number : pg.types.getTypeParser(id, format)) },
   });
   pool.on('error', onLost);
-  // One in use tells its query as well; without a listener its loss would end the process.
+  // A connection in use also fails its query; without a listener the error would end the process.
   pool.on('connect', (client) => {
     client.on('error', onLost);
     hangUpOnSilence(client);
@@ -35,7 +35,7 @@ export function openPostgres(url: string, onLost: (error: Error) => void): OpenS
   return { store: new PostgresStore(pool, state), state };
 }
 
-/** Of a network that is cut the system tells after a quarter of an hour; until then whatever was asked would wait. */
+/** The system reports a cut network only after 15 minutes; queries would wait that long. */
 function hangUpOnSilence(client: pg.PoolClient): void {
   const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
   stream.setTimeout(silenceMs, () =>

@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib';
 
 interface Seal {
   name: string;
-  /** Whose values are in the checksums, as JSON. */
+  /** The columns that the checksum covers, as JSON. */
   columns: string;
   rows: number;
   /** Modulo 2^32. */
@@ -18,7 +18,7 @@ const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 export class Seals {
   private readonly database: DatabaseSync;
 
-  /** Every connection that writes needs what this adds to it. */
+  /** Registers the checksum function, which every writing connection needs. */
   constructor(database: DatabaseSync) {
     this.database = database;
     database.function('divan_checksum', { varargs: true, deterministic: true }, (...values) =>
@@ -26,7 +26,7 @@ export class Seals {
     );
   }
 
-  /** Throws, naming what is damaged. Files of older versions have no seals. */
+  /** Throws for a damaged table, naming it. Files of older versions have no checksums. */
   check(): void {
     this.inTransaction('begin', () => {
       const { integrity_check: found } = this.database.prepare('pragma integrity_check(1)').get() as {
@@ -38,7 +38,7 @@ export class Seals {
     });
   }
 
-  /** Before tables change. */
+  /** Drops the triggers before a migration. */
   release(): void {
     this.inTransaction('begin immediate', () => {
       for (const name of this.triggers().keys()) this.database.exec(`drop trigger ${quoted(name)}`);
@@ -46,7 +46,7 @@ export class Seals {
     });
   }
 
-  /** Seals what has no seal. */
+  /** Creates missing checksums and triggers. */
   keep(): void {
     const missing = (): string[] => {
       const sealed = this.tables().includes(sealTable) ? this.seals().map(({ name }) => name) : [];
@@ -70,7 +70,7 @@ export class Seals {
     for (const name of tables) {
       const seal = seals.find((one) => one.name === name);
       const own = this.triggersOf(name);
-      // A table of a migration that was not sealed yet.
+      // A table of a migration that has no checksum yet.
       if (seal === undefined && ![...own.keys()].some((trigger) => triggers.has(trigger))) continue;
       if (seal === undefined || !this.isWhole(seal))
         throw new Error(`it is damaged: rows of the table ${name} are not what was written`);

@@ -1,16 +1,15 @@
-// What was found out in a snapshot of the store, for all who ask in the same one. A snapshot that is over takes all of it along, so
-// that nothing here is ever out of date.
+// Caches values per snapshot of the store. The values of an outdated snapshot are dropped with it, so that no value is ever stale.
 import type { StoreSnapshot } from './state.ts';
 
 export interface SnapshotCacheOptions<V> {
-  /** How many values of one snapshot; those that came first go first. */
+  /** The maximum number of values of one snapshot; the oldest are evicted first. */
   readonly entriesMax: number;
-  /** Of all values of one snapshot; a value that takes more than a tenth is not kept. */
+  /** The maximum size of all values of one snapshot; a value above a tenth of it is not cached. */
   readonly bytesMax: number;
   readonly bytesOf: (value: V) => number;
 }
 
-/** Beside the value itself, roughly. */
+/** Approximate overhead per entry. */
 const entryBytes = 200;
 
 interface SnapshotEntries<V> {
@@ -31,7 +30,7 @@ export class SnapshotCache<V> {
     return this.snapshots.get(snapshot)?.values.get(key);
   }
 
-  /** Finds a value out once for all who ask meanwhile. A failure is theirs and is not kept. */
+  /** Computes a value once for all concurrent callers. A failure is passed to all of them and not cached. */
   async of(snapshot: StoreSnapshot, key: string, findOut: () => Promise<V>): Promise<V> {
     const { values, underWay } = this.in(snapshot);
     const known = values.get(key);

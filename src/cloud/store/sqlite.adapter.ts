@@ -43,7 +43,7 @@ function adapt(database: DatabaseSync, state: SqliteState): SqliteDatabase {
   };
 }
 
-/** A full disk may have ended the transaction already: its error is the one to report. */
+/** A full disk may have ended the transaction already; report that error. */
 function rollbackOf(database: DatabaseSync): ReturnType<typeof statement> {
   const made = statement(database.prepare('rollback'), () => {});
   const nothing = { changes: 0, lastInsertRowid: 0 };
@@ -52,7 +52,7 @@ function rollbackOf(database: DatabaseSync): ReturnType<typeof statement> {
 
 type Bound = Parameters<StatementSync['all']>;
 
-/** `before` is told of each run. */
+/** `before` is called before each statement. */
 function statement(prepared: StatementSync, before: () => void) {
   const run = <T>(act: () => T): T => {
     before();
@@ -76,7 +76,7 @@ const diskFull = 'the disk of the data folder is full';
 const isDiskFull = (error: unknown): boolean =>
   [13, 4874].includes((error as { errcode?: number } | null)?.errcode ?? 0);
 
-/** Writes of this connection are counted; those of other processes change the file's version. */
+/** Counts own writes; writes of other processes change `data_version`. */
 class SqliteState implements StoreState {
   private readonly database: DatabaseSync;
   private readonly version: StatementSync;
@@ -91,7 +91,7 @@ class SqliteState implements StoreState {
     this.changes++;
   }
 
-  /** Inside a transaction the file's version stands still, whatever others write: that is a time like no other. */
+  /** Inside a transaction `data_version` does not change, so a transaction always has a state of its own. */
   read(): string {
     if (this.database.isTransaction) this.changed();
     return `${this.changes} ${this.version.get()?.['data_version']}`;

@@ -1,30 +1,30 @@
-// Whether anything in the store has changed: what was found out in a snapshot holds until there is another one.
+// Detects changes of the store: values computed in one snapshot are valid until the next snapshot.
 import type { Store } from './tables.ts';
 
 export interface StoreState {
-  /** A text of a time after the call, which is that of an earlier time only if nothing that can be read has changed since. */
+  /** Reads the state after the call. It equals an earlier one only if no visible data has changed in between. */
   read(): string | Promise<string>;
 }
 
-/** A database that was opened; destroying the store closes both. */
+/** An open database; destroying the store closes both. */
 export interface OpenStore {
   readonly store: Store;
   readonly state: StoreState;
-  /** Of a database that does not find damage of its files by itself. */
+  /** For a database that does not detect damage of its files. */
   readonly seals?: StoreSeals;
 }
 
-/** Checksums over what is stored. */
+/** Checksums over the tables. */
 export interface StoreSeals {
-  /** Throws, naming what is damaged. */
+  /** Throws for a damaged table, naming it. */
   check(): void;
-  /** Before tables change. */
+  /** Before a migration. */
   release(): void;
-  /** Once they are as they will be. */
+  /** After the migrations. */
   keep(): void;
 }
 
-/** The time from one change of the store to the next. */
+/** The interval between two changes of the store. */
 export class StoreSnapshot {
   private readonly state: string;
 
@@ -45,7 +45,7 @@ export class StoreSnapshots {
     this.state = state;
   }
 
-  /** The one that lasts, or begins, after the call. */
+  /** The snapshot that is current after the call. */
   present(): StoreSnapshot | Promise<StoreSnapshot> {
     const state = this.state.read();
     return typeof state === 'string' ? this.at(state) : state.then((later) => this.at(later));

@@ -1,5 +1,4 @@
-// What the cloud keeps, as rows. Times are milliseconds since 1970; lists and objects are JSON text, so that both databases
-// hold the same.
+// The rows of the cloud's tables. Times are milliseconds since 1970; lists and objects are JSON text, equal in both databases.
 import type { Kysely } from 'kysely';
 
 export interface Tables {
@@ -58,10 +57,10 @@ export interface ClusterRow {
   project_id: string;
   cloud_id: string | null;
   description: string;
-  /** What was asked for: servers, place, support; JSON. */
+  /** The request: servers, place, support; JSON. */
   spec: string;
   node_count: number;
-  /** Where it stands: see phase.ts. */
+  /** See phase.ts. */
   phase: string;
   /** The process that runs the nodes: the id in its data folder. */
   home: string;
@@ -89,13 +88,13 @@ export interface OperationRow {
   cluster_id: string;
   project_id: string;
   kind: string;
-  /** The step that is under way or comes next. */
+  /** The current or next step. */
   step: string;
   state: string;
   attempts: number;
   last_error: string | null;
   home: string;
-  /** The worker that has it, until `lease_until`. */
+  /** The worker that holds the lease until `lease_until`. */
   owner: string | null;
   lease_until: number;
   next_at: number;
@@ -113,21 +112,21 @@ export interface DatabaseUserRow {
   created_at: number;
 }
 
-/** A node was told something of a user and did not answer: it may have heard it, or hear it yet. */
+/** A user change that the node did not confirm: it may have been applied, or be applied later. */
 export interface UnconfirmedUserChangeRow {
   cluster_id: string;
   username: string;
-  /** When the node was first told again what is so; null: not yet. */
+  /** When the state was first applied again; null: not yet. */
   told_at: number | null;
 }
 
 export interface AllowlistRow {
   cluster_id: string;
   cidr: string;
-  /** As it was written; null: the entry is permanent. */
+  /** As sent; null: the entry is permanent. */
   duration: string | null;
   comment: string | null;
-  /** `pending`, `active`, `failed`, `expired`; `removed`: listed no more, and the nodes are not told yet. */
+  /** `pending`, `active`, `failed`, `expired`; `removed`: not listed, but a node may still admit it. */
   state: string;
   created_at: number;
   updated_at: number;

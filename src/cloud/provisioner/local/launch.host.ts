@@ -1,5 +1,5 @@
-// The command line of a node, and how it is started without ever being lost: the new process waits until its number is
-// written down, and ends by itself when whoever started it is gone before.
+// The command line of a node, and a start that cannot lose the process: the child waits until its process id is stored, and exits if
+// its parent dies before that.
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   closeSync,
@@ -39,7 +39,7 @@ export function launch(options: LaunchOptions): Launched {
     '/bin/sh',
     ['-c', gate, 'divan', process.execPath, launcher, 'node', ...flags(options)],
     {
-      detached: true, // it goes on serving when this process is replaced
+      detached: true, // it keeps serving when this process is replaced
       stdio: ['pipe', output, output],
       env: {
         ...allocator,
@@ -59,16 +59,16 @@ export function launch(options: LaunchOptions): Launched {
   return { child, record };
 }
 
-/** Written by the node when it is ready; a launch removes that of an earlier process. */
+/** The ready file of the node; a launch removes the previous one. */
 export const readyFile = (folder: string): string => join(folder, 'ready.json');
 
-/** What the node printed last, for whoever reads why it ended. */
+/** The last output of the node, to explain why it ended. */
 export function lastWords(folder: string): string {
   const path = logFile(folder);
   return (existsSync(path) && readFileSync(path, 'utf8').slice(-400).trim()) || 'it wrote nothing';
 }
 
-/** The node goes on appending to the same file, so that is emptied rather than renamed; what it held is kept once. */
+/** The node appends to the open file, so the file is copied once and truncated instead of renamed. */
 export function boundLog(folder: string): void {
   const path = logFile(folder);
   if (!existsSync(path) || statSync(path).size <= logBytesMax) return;
@@ -100,12 +100,12 @@ function flags({ spec, folder, operatorAddress }: LaunchOptions): string[] {
 }
 
 /**
- * Left to itself glibc comes to keep buffers of megabytes among small ones and can't give them back: a node with a bucket of
- * 100 MB that had read more than that held 350 MB, and holds 300 like this for the same work.
+ * By default glibc comes to allocate large buffers between small ones and cannot return them: a node with a 100 MB bucket that had read
+ * more than that held 350 MB; with these settings it holds 300 MB.
  */
 const allocator = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '1048576' };
 
-/** What a program needs to run here. All else is this process's own: its database's password may be among it. */
+/** The environment that a program needs. The rest is not passed on: it may contain the database password. */
 const needed =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|LD_\w+|DYLD_\w+|NODE_(OPTIONS|EXTRA_CA_CERTS|COMPILE_CACHE|V8_COVERAGE))$/;
 

@@ -29,9 +29,9 @@ const standardPorts: NodePorts = {
 const placesTried = 50;
 
 export interface LocalProvisionerOptions {
-  /** Each node keeps its data in a folder below this one. */
+  /** The parent of the data folders of all nodes. */
   folder: string;
-  /** Names this cloud: folders of nodes that bear it are its own. */
+  /** Identifies this cloud; it is stored in the folders of its nodes. */
   home: string;
   operatorAddress: string | undefined;
   clock: Clock;
@@ -39,7 +39,7 @@ export interface LocalProvisionerOptions {
   log: Log;
 }
 
-/** Linux has all of 127.0.0.0/8: addresses of their own for nodes, and one for whoever operates them. */
+/** Linux has all of 127.0.0.0/8: each node gets an address of its own, and so does the operator. */
 export const operatorAddressHere = (): string | undefined =>
   process.platform === 'linux' ? '127.255.0.1' : undefined;
 
@@ -98,7 +98,7 @@ export class LocalProvisioner implements Provisioner {
     return kept;
   }
 
-  /** Also ends nodes of an earlier life that nobody has asked for since. */
+  /** Also stops nodes of an earlier process that were not requested since. */
   async close(): Promise<void> {
     const ids = new Set([...this.nodes.keys(), ...(await this.folders())]);
     await Promise.all([...ids].map((id) => this.node(nobody(id)).stop('SIGTERM')));
@@ -132,7 +132,7 @@ export class LocalProvisioner implements Provisioner {
   }
 }
 
-/** A node that is only to be removed. */
+/** A node that will only be removed. */
 const nobody = (id: string): NodeSpec => ({
   id,
   clusterId: '',
@@ -147,7 +147,7 @@ async function areFree({ address, ports }: Placement): Promise<boolean> {
   return found.every((port) => port !== null);
 }
 
-/** What goes on after all is of no interest any more. */
+/** Later results are ignored. */
 function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const abort = (): void => reject(signal.reason as Error);
@@ -163,7 +163,7 @@ async function freePorts(): Promise<NodePorts> {
   return Object.fromEntries(names.map((name, i) => [name, found[i]])) as unknown as NodePorts;
 }
 
-/** The port, when it could be listened on just now. */
+/** The port, if a test listener could open it. */
 function bound(address: string, port: number): Promise<number | null> {
   const server = createServer();
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// Whose a node's folder is. Only what bears the mark of this cloud may ever be taken for a leftover of it.
+// The owner mark of a node's folder. Only folders with the mark of this cloud may be removed as remnants.
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -9,7 +9,7 @@ export interface Owner {
 
 const file = 'owner.json';
 
-/** Whose all nodes in a folder of nodes are; null when there are none, or of several. */
+/** The owner of all node folders; null if there are none or several owners. */
 export function homeOfAll(nodesFolder: string): string | null {
   if (!existsSync(nodesFolder)) return null;
   const homes = new Set(readdirSync(nodesFolder).map((id) => readOwner(join(nodesFolder, id))?.home));

@@ -1,5 +1,5 @@
-// Which process a node is, written down before it begins to work, so that whoever comes later finds it. A number alone would
-// not do: the system gives it to another process one day. With the time it started it names one process for good.
+// Records the process of a node before it starts working, so that a later cloud process finds it. Process ids are reused, so the record
+// includes the start time.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export function writeRecord(folder: string, pid: number): ProcessRecord {
   return record;
 }
 
-/** The process that the folder names, when it still runs. */
+/** The recorded process of a folder, if it still runs. */
 export function runningProcess(folder: string): ProcessRecord | null {
   const record = readRecord(folder);
   return record !== null && isRunning(record) ? record : null;
@@ -32,7 +32,7 @@ export function runningProcess(folder: string): ProcessRecord | null {
 
 export const isRunning = ({ pid, started }: ProcessRecord): boolean => startOf(pid) === started;
 
-/** Resolves when it has ended; one that ignores SIGTERM is killed. */
+/** Stops the process; kills it if it ignores SIGTERM. */
 export async function endProcess(
   record: ProcessRecord,
   signal: 'SIGTERM' | 'SIGKILL',
@@ -66,7 +66,7 @@ function readRecord(folder: string): ProcessRecord | null {
   }
 }
 
-/** Null when there is no such process, or only its exit code waits to be fetched. */
+/** Null if there is no such process or it is a zombie. */
 const startOf = (pid: number): string | null => (process.platform === 'linux' ? fromProc(pid) : fromPs(pid));
 
 /** proc_pid_stat(5): what follows the name begins with field 3, the state; field 22 is the start, in ticks since boot. */

@@ -1,4 +1,4 @@
-// One node as a process of this machine: started, found again after this process was replaced, started anew when it dies.
+// A node as a process of this machine: started, found again after a restart of the cloud, restarted when it dies.
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -8,7 +8,7 @@ import { writeOwner } from './owner.host.ts';
 import { endProcess, isRunning, type ProcessRecord, runningProcess } from './process-record.host.ts';
 
 const lookMs = 25;
-/** The end of a child is told by the system. */
+/** The system reports the end of a child process. */
 const watchChildMs = 10_000;
 const watchOtherMs = 1_000;
 const startPatienceMs = 30_000;
@@ -99,7 +99,7 @@ export class NodeProcess {
       this.watchMs = found === null ? watchChildMs : watchOtherMs;
       await this.untilReady(this.record);
     } catch (error) {
-      // One that was not ready in time would not be the next time either.
+      // A node that was not ready in time would not be ready next time either.
       if (this.wanted) await this.end('SIGKILL');
       this.state = 'stopped';
       throw error;
@@ -133,7 +133,7 @@ export class NodeProcess {
     if (!isRunning(record)) throw new Error(`the node ended as soon as it was ready: ${lastWords(folder)}`);
   }
 
-  /** A process that an earlier life of this one started is nobody's child here: only looking tells that it is gone. */
+  /** A process started by an earlier cloud process is not our child: its end is detected by polling. */
   private watch(record: ProcessRecord): void {
     this.timer = this.options.clock.after(this.watchMs, () => {
       if (!isRunning(record)) return this.ended(record, 'is gone');
