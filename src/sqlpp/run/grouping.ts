@@ -1,27 +1,13 @@
 // GROUP BY and aggregates. A group's row holds its keys and aggregates, and what the block captured.
 
-import { type AggregateState, aggregateStateOf } from '../functions/aggregate-states.ts';
+import { aggregateStateOf } from '../functions/aggregate-states.ts';
 import type { LogicalGroup } from '../plan/logical.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, setMember, type Value } from '../values/value.ts';
 import type { Code, CodeBook } from './code.ts';
-import { valueKey } from './keys.ts';
+import { type AggregateCode, type GroupInput, type GroupState, Groups } from './groups.ts';
 import { batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
-import { sizeOf } from './size.ts';
-
-interface AggregateCode {
-  readonly slot: number;
-  readonly argument: Code | undefined;
-  readonly filter: Code | undefined;
-  create(): AggregateState;
-}
-
-interface GroupState {
-  readonly keys: readonly Value[];
-  readonly states: readonly AggregateState[];
-  readonly rows: Value[] | undefined;
-}
 
 export function group(book: CodeBook, input: Pull, node: LogicalGroup): Pull {
   const keys = book.codes(node.keys.map((key) => key.expression));
@@ -37,20 +23,21 @@ export function group(book: CodeBook, input: Pull, node: LogicalGroup): Pull {
   const members = node.rows?.members.map(({ name, expression }) => ({ name, code: book.code(expression) }));
   const after = compileAfter(book, node);
   return async function* pullGroups(run, seed) {
-    const groups = new Groups(keys, aggregates, members);
-    let held = 0;
+    const groups = new Groups(run, aggregates, members !== undefined);
+    const inputs = new GroupInputs(keys, aggregates, members);
     try {
       for await (const rows of input(run, seed)) {
-        const before = groups.bytes;
-        await run.each(rows, (row) => groups.add(run, row));
-        run.hold(groups.bytes - before);
-        held = groups.bytes;
+        const made: GroupInput[] = [];
+        await run.each(rows, (row) => {
+          made.push(inputs.of(run, row));
+        });
+        await groups.add(made);
         await run.breathe();
       }
       if (node.keys.length === 0) groups.ensureOne();
-      yield* groupRows(run, seed, node, groups, after);
+      for await (const states of groups.parts()) yield* groupRows(run, seed, node, states, after);
     } finally {
-      run.release(held);
+      await groups.close();
     }
   };
 }
@@ -59,11 +46,11 @@ async function* groupRows(
   run: Run,
   seed: Row,
   node: LogicalGroup,
-  groups: Groups,
+  states: Iterable<GroupState>,
   after: After,
 ): AsyncGenerator<Row[]> {
   let batch: Row[] = [];
-  for (const state of groups.states()) {
+  for (const state of states) {
     const row = seed.slice();
     node.keys.forEach((key, at) => {
       row[key.slot] = state.keys[at];
@@ -97,13 +84,11 @@ export function compileAfter(book: CodeBook, node: Pick<LogicalGroup, 'letting' 
   };
 }
 
-class Groups {
-  bytes = 0;
+/** Evaluates a row's keys and inputs before anything changes: a subquery may make the row come again. */
+class GroupInputs {
   readonly #keys: readonly Code[];
   readonly #aggregates: readonly AggregateCode[];
   readonly #members: readonly { readonly name: string; readonly code: Code }[] | undefined;
-  readonly #groups = new Map<string, GroupState>();
-  #only: GroupState | undefined;
 
   constructor(
     keys: readonly Code[],
@@ -115,8 +100,7 @@ class Groups {
     this.#members = members;
   }
 
-  /** Evaluates everything before it changes anything: a subquery may make the row come again. */
-  add(run: Run, row: Row): void {
+  of(run: Run, row: Row): GroupInput {
     const { evaluation } = run;
     const keys: Value[] = [];
     for (const code of this.#keys) keys.push(code.run(row, evaluation));
@@ -127,14 +111,7 @@ class Groups {
       isWanted.push(wanted);
       values.push(wanted && argument ? argument.run(row, evaluation) : undefined);
     }
-    const member = this.#members && this.#memberOf(run, row);
-    const state = this.#stateOf(keys);
-    for (let at = 0; at < this.#aggregates.length; at++) {
-      if (isWanted[at]) (state.states[at] as AggregateState).add(values[at]);
-    }
-    if (member === undefined || !state.rows) return;
-    state.rows.push(member);
-    this.bytes += sizeOf(member);
+    return { keys, values, isWanted, member: this.#members && this.#memberOf(run, row) };
   }
 
   #memberOf(run: Run, row: Row): Value {
@@ -142,35 +119,5 @@ class Groups {
     for (const { name, code } of this.#members ?? [])
       setMember(object, name, run.resolveDeep(code.run(row, run.evaluation)));
     return object;
-  }
-
-  #stateOf(keys: readonly Value[]): GroupState {
-    if (keys.length === 0) return this.ensureOne();
-    const key = valueKey(keys);
-    let state = this.#groups.get(key);
-    if (!state) {
-      state = this.#create(keys);
-      this.#groups.set(key, state);
-      this.bytes += 2 * key.length + 64 + 64 * this.#aggregates.length;
-    }
-    return state;
-  }
-
-  #create(keys: readonly Value[]): GroupState {
-    return {
-      keys,
-      states: this.#aggregates.map((aggregate) => aggregate.create()),
-      rows: this.#members ? [] : undefined,
-    };
-  }
-
-  ensureOne(): GroupState {
-    this.#only ??= this.#create([]);
-    return this.#only;
-  }
-
-  *states(): Generator<GroupState> {
-    if (this.#only) yield this.#only;
-    yield* this.#groups.values();
   }
 }

@@ -64,6 +64,8 @@ export interface SubqueryProgram {
 
 const sliceMs = 4;
 const keptSubqueries = 10_000;
+/** What a request without a quota of its own may hold, about. */
+const heldMax = 768 * 1024 * 1024;
 const maximumDepth = 100;
 
 export class Run {
@@ -106,7 +108,7 @@ export class Run {
     this.#heldBytes += bytes;
     if (this.#heldBytes > this.outcome.usedBytes) this.outcome.usedBytes = this.#heldBytes;
     const { memoryQuotaBytes } = this.context;
-    if (memoryQuotaBytes > 0 && this.#heldBytes > memoryQuotaBytes) throw sqlError(5500);
+    if (this.#heldBytes > (memoryQuotaBytes || heldMax)) throw sqlError(5500);
   }
 
   release(bytes: number): void {
