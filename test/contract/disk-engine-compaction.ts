@@ -1,5 +1,5 @@
 // What compaction must do in every disk engine: lose nothing, drop old tombstones for good, give space back, and be
-// called off at any time.
+// cancelled at any time.
 import assert from 'node:assert/strict';
 import { CutBits } from '#kv/data/cut.ts';
 import { type BucketFiles, type DiskEngine, everyTombstone } from '#kv/data/disk-engine.ts';
@@ -125,7 +125,7 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('reports how far it is, and leaves everything as it was when called off', async (disk) => {
+  it('reports how far it is, and leaves everything unchanged when cancelled', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);

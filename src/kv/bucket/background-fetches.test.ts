@@ -41,7 +41,7 @@ const statusOf = (answer: FetchedDocument | Status): Status =>
 const valueIn = ({ buffer, valueStart, valueEnd }: CutItem) =>
   buffer.toString('latin1', valueStart, valueEnd);
 
-test('whoever is sent away before the read begins is answered once', async () => {
+test('a request that is failed before the read begins is answered once', async () => {
   const { fetches } = await fetchesOf({ take: () => true });
   const answers: Status[] = [];
   fetches.load(request('\0k'), (answer) => answers.push(statusOf(answer)));
@@ -51,7 +51,7 @@ test('whoever is sent away before the read begins is answered once', async () =>
   assert.equal(fetches.fetched, 0);
 });
 
-test('what is read past memory stays out of it, unless others ask for it as well', async () => {
+test('a document read without loading stays out of memory, unless another request loads it', async () => {
   const taken: string[] = [];
   const { disk, fetches } = await fetchesOf({ take: (_, item) => taken.push(valueIn(item)) > 0 });
   const read = (key: string) =>
@@ -71,14 +71,14 @@ test('what is read past memory stays out of it, unless others ask for it as well
   assert.equal(await read('\0k'), Status.temporaryFailure);
 });
 
-test('what memory has no room for is told at once all the same', async () => {
+test('a document that memory has no room for is answered at once', async () => {
   const { fetches } = await fetchesOf({ take: () => false });
   const answer = await fetch(fetches);
   assert.ok(typeof answer === 'object' && answer.item);
   assert.deepEqual([valueIn(answer.item), answer.stayedOut], ['value', true]);
 });
 
-test('a read that began before another version came is none for who lacks that version', async () => {
+test('a read that began before a newer version is not used for a request for that version', async () => {
   const taken: number[] = [];
   let reads = 0;
   const { fetches } = await fetchesOf({
@@ -93,7 +93,7 @@ test('a read that began before another version came is none for who lacks that v
   assert.deepEqual([taken, reads], [[1, 2], 2]);
 });
 
-test('a row that is damaged answers what clients do not repeat, and is reported', async () => {
+test('a damaged row answers an error that clients do not retry, and is reported', async () => {
   const damaged: number[] = [];
   const { disk, fetches } = await fetchesOf({ take: () => true, noteDamaged: (row) => damaged.push(row) });
   disk.fetchItems = async () => ({ batch: new Uint8Array(), failed: [0] });

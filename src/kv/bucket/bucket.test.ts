@@ -32,7 +32,7 @@ function gatedDisk(): { disk: MemoryDisk; hold: () => void; release: () => void 
   return { disk, hold: () => void (gate = Promise.withResolvers<void>()), release: () => gate.resolve() };
 }
 
-test('everything is there after a stop and a start, with its history', async () => {
+test('serves every document after a restart, with its history', async () => {
   const disk = new MemoryDisk();
   const first = await onDisk(disk);
   for (let i = 0; i < 500; i++) first.store(`k${i}`, { vb: i % 64, value: `v${i}`, flags: i, expiry: 0 });
@@ -65,7 +65,7 @@ test('everything is there after a stop and a start, with its history', async () 
   assert.equal(second.view.rev, 3, 'a deleted document comes back above its old revision');
 });
 
-test('writes reach the disk without being asked for, the last of many of one key only', async () => {
+test('writes changes to disk in the background, only the last of several of one key', async () => {
   const disk = new MemoryDisk();
   const b = await onDisk(disk);
   for (let i = 0; i < 100; i++) b.store('k', { value: `v${i}` });
@@ -79,7 +79,7 @@ test('writes reach the disk without being asked for, the last of many of one key
   assert.deepEqual([after.value, after.bucket.stats().items], ['v99', 2]);
 });
 
-test('a crash begins a new history at what the file holds, with CAS values above any given out', async () => {
+test('a crash begins a new history at the persisted seqno, with CAS values above any given out', async () => {
   const disk = new MemoryDisk();
   const first = await onDisk(disk);
   first.store('kept');
@@ -104,7 +104,7 @@ test('a crash begins a new history at what the file holds, with CAS values above
   );
 });
 
-test('a durable write is seen and answered once it is on disk, and keeps others off its key until then', async () => {
+test('a durable write becomes visible and is answered once it is on disk, and blocks other writes of its key until then', async () => {
   const { disk, hold, release } = gatedDisk();
   const b = await onDisk(disk);
   b.store('k', { value: 'old' });
@@ -159,7 +159,7 @@ test('durable deletions and touches wait for the disk as well', async () => {
   assert.deepEqual([b.bucket.stats().items, b.bucket.stats().tombstones], [0, 1]);
 });
 
-test('a durable write that takes too long is ambiguous to its client and settles later', async () => {
+test('a durable write that takes too long is answered as ambiguous and commits later', async () => {
   const { disk, hold, release } = gatedDisk();
   const b = await onDisk(disk);
   hold();
@@ -177,7 +177,7 @@ test('a durable write that takes too long is ambiguous to its client and settles
   assert.equal(b.resolved.size, 1);
 });
 
-test('after a failed commit nothing more is promised, reads go on and other files are still written', async () => {
+test('after a failed commit writes are refused, reads continue and other files are still written', async () => {
   const disk = new MemoryDisk();
   const b = await onDisk(disk);
   b.store('k', { vb: 0 });
@@ -222,7 +222,7 @@ test('writes acknowledged before a commit failed elsewhere are saved', async () 
   );
 });
 
-test('tells when a seqno is persisted, or that it was not in time', async () => {
+test('reports when a seqno is persisted, or that it was not in time', async () => {
   const { disk, hold, release } = gatedDisk();
   const b = await onDisk(disk);
   const answers: boolean[] = [];
@@ -262,7 +262,7 @@ test('bounds what may wait for the disk', async () => {
   assert.deepEqual([b.resolved.size, waits], [durableWriteLimit, persistenceWaitLimit + 1]);
 });
 
-test('a vbucket that the disk cannot follow takes no more until it can', async () => {
+test('a vbucket with too many dirty bytes refuses writes until the disk has caught up', async () => {
   const { disk, hold, release } = gatedDisk();
   const b = await onDisk(disk);
   hold();
@@ -278,7 +278,7 @@ test('a vbucket that the disk cannot follow takes no more until it can', async (
   assert.equal(b.store('k5', { value: 'small' }), Status.success);
 });
 
-test('a damaged file costs its own vbuckets only', async () => {
+test('a damaged file makes only its own vbuckets unavailable', async () => {
   const disk = new MemoryDisk();
   const b = await onDisk(disk);
   for (let vb = 0; vb < 64; vb++) b.store('k', { vb });
@@ -319,7 +319,7 @@ test('a flush outlives a restart', async () => {
 /** The looks at memory and for expired documents, from time to time. */
 const timersAtRest = 2;
 
-test('documents of a collection that was dropped while the bucket was down go at its start', async () => {
+test('the start removes documents of a collection that was dropped while the bucket was down', async () => {
   const disk = new MemoryDisk();
   const manifest = (...uids: string[]) => ({
     uid: '1',
@@ -339,7 +339,7 @@ test('documents of a collection that was dropped while the bucket was down go at
   assert.equal(later.clock.pending, timersAtRest);
 });
 
-test('a dropped collection leaves memory and disk, a durable write of it once it has settled', async () => {
+test('a dropped collection is removed from memory and disk, its durable writes once they are resolved', async () => {
   const manifest = (...uids: string[]) => ({
     uid: '1',
     scopes: [{ name: 's', uid: '8', collections: uids.map((uid) => ({ name: `c${uid}`, uid })) }],
@@ -367,7 +367,7 @@ test('a dropped collection leaves memory and disk, a durable write of it once it
   assert.equal(b.clock.pending, timersAtRest, 'no walk goes on');
 });
 
-test('what is written during a commit follows in the next, unasked', async () => {
+test('changes made during a commit are written by the next one', async () => {
   const { disk, hold, release } = gatedDisk();
   const b = await onDisk(disk);
   hold();

@@ -35,7 +35,7 @@ async function fill(b: BucketUnderTest, collection: string, count: number): Prom
   }
 }
 
-test('counts and disk forget a dropped collection whose documents memory had no room for', async () => {
+test('the sweep removes documents of a dropped collection that are on disk only, and their counts', async () => {
   const disk = new MemoryDisk();
   const storage = { disk: disk.engine(), files };
   const manifest = manifestOf('1', '0', '8', '9');

@@ -41,7 +41,7 @@ for (const kind of ['on disk', 'in memory'] as const) {
   });
 }
 
-test('what was purged stays purged over a restart, and the bucket knows up to which seqno', async () => {
+test('purged tombstones stay purged over a restart, with the purge seqno', async () => {
   const disk = new MemoryDisk();
   const first = await new BucketUnderTest({ storage: { disk: disk.engine(), files } }).start();
   first.store('k');
@@ -58,7 +58,7 @@ test('what was purged stays purged over a restart, and the bucket knows up to wh
   );
 });
 
-test('a purge of everything follows a compaction under way; calling off names the origin', async () => {
+test('a purge of everything follows a compaction under way; a cancellation names the origin', async () => {
   const disk = new MemoryDisk();
   const b = await new BucketUnderTest({ storage: { disk: disk.engine(), files } }).start();
   b.store('k');
@@ -80,7 +80,7 @@ test('a purge of everything follows a compaction under way; calling off names th
   assert.equal(b.bucket.compaction.progress, null);
 });
 
-test('a purge of what dropped collections left on disk does not touch the count of other tombstones', async () => {
+test('a purge of tombstones of dropped collections does not change the count of other tombstones', async () => {
   const storage = { disk: new MemoryDisk().engine(), files };
   const manifestOf = (uid: string, ...ids: string[]) => ({
     uid,

@@ -15,7 +15,7 @@ async function work(b: BucketUnderTest, ms = 20): Promise<void> {
   }
 }
 
-test('a full disk refuses writes for a while, loses nothing, and is written to again once there is space', async () => {
+test('a full disk causes temporary failures, loses nothing, and is written to again once there is space', async () => {
   const disk = new MemoryDisk();
   const b = await start(disk);
   b.store('before');
@@ -42,7 +42,7 @@ test('a full disk refuses writes for a while, loses nothing, and is written to a
   await second.bucket.stop();
 });
 
-test('a stop while the disk is full ends, and the next start knows that something may be missing', async () => {
+test('a stop while the disk is full completes, and the next start knows that changes may be missing', async () => {
   const disk = new MemoryDisk();
   const b = await start(disk);
   b.store('before');
@@ -57,7 +57,7 @@ test('a stop while the disk is full ends, and the next start knows that somethin
   assert.equal(opened[1]?.clean, true);
 });
 
-test('a commit that fails for another reason while the disk is full is the end of writing', async () => {
+test('a commit that fails for another reason while the disk is full ends writing', async () => {
   const disk = new MemoryDisk();
   const b = await start(disk);
   disk.isFull = true;

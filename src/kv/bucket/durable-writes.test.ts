@@ -5,7 +5,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import { DurableWrites } from './durable-writes.ts';
 
-test('answers of the writes of a vbucket those that are on disk, to the seqno, and of no other vbucket', () => {
+test('resolves only writes up to the persisted seqno of their own vbucket', () => {
   const place = { row: 0, hash: 1 };
   const vbuckets = {
     place,

@@ -40,7 +40,7 @@ async function put(b: BucketUnderTest, i: number): Promise<void> {
 const count = 6000;
 
 for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
-  test(`${evictionPolicy} keeps a bucket inside its quota and gives every document back, through a restart`, async () => {
+  test(`${evictionPolicy} keeps a bucket inside its quota and serves every document, also after a restart`, async () => {
     const disk = new MemoryDisk();
     let b = await onDisk(disk, { evictionPolicy });
     for (let i = 0; i < count; i++) {
@@ -72,7 +72,7 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
     }
   });
 
-  test(`${evictionPolicy}: changes of documents on disk count, keep and answer as if they were in memory`, async () => {
+  test(`${evictionPolicy}: changes documents that are on disk only as if they were in memory`, async () => {
     const b = await onDisk(new MemoryDisk(), { evictionPolicy });
     const xattrs = withXattrs({ _sys: '1', user: '2' }, 'body');
     const names = ['set', 'remove', 'touch', 'lock', 'add', 'xset', 'xremove', 'gone'];
@@ -145,7 +145,7 @@ test('nruEviction stays inside the quota by deletions, and spares what is read',
   assert.ok(b.bucket.documents.highSeqno(1) > count / 64, 'a deletion has a seqno of its own');
 });
 
-test('a bucket without a disk follows a change of its policy at once', async () => {
+test('a bucket without a disk applies a change of its policy at once', async () => {
   const b = await new BucketUnderTest({ rules, evictionPolicy: 'noEviction' }).start();
   let stored = 0;
   while (b.store(`k${stored}`, { value: 'v'.repeat(1000), vb: vbOf(stored) }) === Status.success) stored++;
@@ -157,7 +157,7 @@ test('a bucket without a disk follows a change of its policy at once', async () 
   assert.equal(b.store('again'), Status.success);
 });
 
-test('a cache lets documents go without a trace', async () => {
+test('a cache evicts documents without tombstones', async () => {
   const b = await new BucketUnderTest({ rules, type: 'cache' }).start();
   for (let i = 0; i < count; i++) {
     await put(b, i);
@@ -168,7 +168,7 @@ test('a cache lets documents go without a trace', async () => {
   assert.equal(tombstones, 0);
 });
 
-test('a smaller quota holds at once: memory shrinks to it', async () => {
+test('a smaller quota takes effect at once', async () => {
   const b = await onDisk(new MemoryDisk(), {
     evictionPolicy: 'valueOnly',
     rules: { ...rules, quotaBytes: 2 ** 30 },
@@ -185,7 +185,7 @@ test('a smaller quota holds at once: memory shrinks to it', async () => {
   await b.bucket.stop();
 });
 
-test('one read serves all who wait for a document; a failed one answers a temporary failure', async () => {
+test('one read serves all requests that wait for a document; a failed one answers a temporary failure', async () => {
   let reads = 0;
   let fails = false;
   const disk = new MemoryDisk({

@@ -24,7 +24,7 @@ async function pass(b: BucketUnderTest, ms: number): Promise<void> {
 
 const persisted = (b: BucketUnderTest): number => b.bucket.documents.persistedSeqno(vb);
 
-test('changes are written together after 80 ms where nobody waits for them', async () => {
+test('changes are written together after 80 ms when no client waits for them', async () => {
   const b = await aBucket();
   b.store('k', { vb });
   await pass(b, 75);
@@ -68,7 +68,7 @@ test('a whole batch is written after 20 ms', async () => {
   assert.equal(persisted(b), 5);
 });
 
-test('who looks how far the disk is need not wait for the rest to end', async () => {
+test('a client that polls the persisted seqno does not wait for the delay', async () => {
   const b = await aBucket();
   b.store('k', { vb });
   b.store('other', { vb: 4 });

@@ -23,7 +23,7 @@ test('finds what was stored, with its metadata, and counts it', async () => {
   assert.deepEqual(b.bucket.stats().collectionItems, { 0: 1 });
 });
 
-test('keeps values of every size, and gives their memory back', async () => {
+test('keeps values of every size, and frees their memory', async () => {
   const b = await aBucket();
   const sizes = [0, 1, 200, 5000, 70_000, 600_000, 2_000_000, 20 * 1024 * 1024];
   for (const size of sizes)
@@ -38,7 +38,7 @@ test('keeps values of every size, and gives their memory back', async () => {
   assert.ok(b.bucket.stats().memUsed < full / 100);
 });
 
-test('refuses a body above 20 MiB, and lets system xattrs come on top', async () => {
+test('refuses a body above 20 MiB, and does not count system xattrs', async () => {
   const b = await aBucket();
   const limit = 20 * 1024 * 1024;
   assert.equal(b.store('k', { value: Buffer.alloc(limit + 1) }), Status.tooBig);
@@ -49,7 +49,7 @@ test('refuses a body above 20 MiB, and lets system xattrs come on top', async ()
   assert.equal(b.store('k', { value: user, datatype: Datatype.xattr }), Status.tooBig);
 });
 
-test('add, replace and remove ask whether the document is there', async () => {
+test('add, replace and remove check whether the document exists', async () => {
   const b = await aBucket();
   assert.equal(b.store('k', { mode: StoreMode.replace }), Status.keyNotFound);
   assert.equal(b.remove('k'), Status.keyNotFound);
@@ -62,7 +62,7 @@ test('add, replace and remove ask whether the document is there', async () => {
   assert.equal(b.view.rev, 4, 'the revision goes on over the deletion');
 });
 
-test('a CAS must match, and must have a document', async () => {
+test('a CAS must match an existing document', async () => {
   const b = await aBucket();
   assert.equal(b.store('k', { casLo: 1 }), Status.keyNotFound);
   b.store('k');
@@ -87,7 +87,7 @@ test('CAS follows the wall clock with its low 16 bits clear, and never goes back
   assert.equal((BigInt(b.result.casHi) << 32n) | BigInt(b.result.casLo), value + 2n);
 });
 
-test('tells the CAS and seqno of the next change beforehand', async () => {
+test('predicts the CAS and seqno of the next change', async () => {
   const b = await aBucket();
   for (let i = 0; i < 3; i++) {
     const next = { casHi: 0, casLo: 0, seqno: 0, pending: 9 };
@@ -126,7 +126,7 @@ test('a locked document is changed only with the CAS of its lock, until the lock
   assert.equal(b.unlock('k', 0, 1), Status.keyNotFound);
 });
 
-test('expiry is relative up to 30 days, absolute above, and ends the document with a tombstone', async () => {
+test('expiry is relative up to 30 days, absolute above, and turns the document into a tombstone', async () => {
   const b = await aBucket();
   b.store('k', { expiry: 30 * day });
   b.find('k');
@@ -245,7 +245,7 @@ test('a full bucket refuses new data and still deletes', async () => {
   assert.equal(b.store('more', { value: Buffer.alloc(1000) }), Status.temporaryFailure);
 });
 
-test('answers for vbuckets it has not', async () => {
+test('refuses vbuckets that it does not have', async () => {
   const b = await aBucket();
   assert.deepEqual(
     [b.find('k', 64), b.store('k', { vb: 65_535 })],
@@ -261,7 +261,7 @@ test('a cache answers for any vbucket, a key being the same in all', async () =>
   assert.equal(b.store('k', { durability: DurabilityLevel.majority }), Status.durabilityInvalidLevel);
 });
 
-test('without a disk majority is met by memory, other levels are invalid; with replicas asked for none is possible', async () => {
+test('without a disk memory meets majority, other levels are invalid; with replicas configured none is possible', async () => {
   const b = await aBucket();
   assert.equal(b.store('k', { durability: DurabilityLevel.majority }), Status.success);
   assert.equal(b.result.pending, 0);
@@ -274,7 +274,7 @@ test('without a disk majority is met by memory, other levels are invalid; with r
   assert.equal(b.store('k'), Status.success);
 });
 
-test('items of a dropped collection are freed in the background, its writes refused at once', async () => {
+test('frees items of a dropped collection in the background, and refuses its writes at once', async () => {
   const collections = [
     { name: 'a', uid: '8' },
     { name: 'b', uid: '9' },
@@ -297,7 +297,7 @@ test('items of a dropped collection are freed in the background, its writes refu
   for (let i = 0; i < 3000; i++) assert.equal(b.find(`8:${i}`, i % 64), Status.success);
 });
 
-test('a flush forgets every document and begins a new history', async () => {
+test('a flush removes every document and begins a new history', async () => {
   const b = await aBucket();
   b.store('k');
   const { cas } = b;

@@ -33,7 +33,7 @@ function held(engine: DiskEngine, ...names: ('load' | 'largeItems')[]) {
   return { disk, release: () => gate.resolve() };
 }
 
-test('serves once all keys are there, reads large values for who asks, and brings the others by itself', async () => {
+test('serves once all keys are loaded, fetches large values on demand, and loads the others in the background', async () => {
   const stored = new MemoryDisk();
   await fill(stored);
   const { disk, release } = held(stored.engine(), 'largeItems');
@@ -61,7 +61,7 @@ test('serves once all keys are there, reads large values for who asks, and bring
   await b.bucket.stop();
 });
 
-test('knows the counts before the keys, and answers nothing till then', async () => {
+test('reports the counts before the keys are loaded, and serves no requests until then', async () => {
   const stored = new MemoryDisk();
   await fill(stored);
   const { disk, release } = held(stored.engine(), 'load');
@@ -77,7 +77,7 @@ test('knows the counts before the keys, and answers nothing till then', async ()
 });
 
 for (const unclean of [false, true]) {
-  test(`a stop in the middle leaves ${unclean ? 'an unclean' : 'a clean'} bucket as it was`, async () => {
+  test(`a stop during the warm-up leaves ${unclean ? 'an unclean' : 'a clean'} bucket as it was`, async () => {
     const stored = new MemoryDisk();
     await fill(stored);
     if (unclean) {
@@ -100,7 +100,7 @@ for (const unclean of [false, true]) {
   });
 }
 
-test('a flush in the middle leaves an empty bucket that serves', async () => {
+test('a flush during the warm-up leaves an empty bucket that serves', async () => {
   const stored = new MemoryDisk();
   await fill(stored);
   const { disk, release } = held(stored.engine(), 'load');

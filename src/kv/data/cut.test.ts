@@ -21,7 +21,7 @@ const anItem = (seqno: number, key: string, value: string): CutItem => {
   };
 };
 
-test('reads back the cuts it wrote, across growth of its buffer', () => {
+test('decodes the cuts that it encoded, across growth of the buffer', () => {
   const writer = new CutWriter(16);
   const failover = Uint8Array.from({ length: 16 }, (_, i) => i);
   const state = {

@@ -1,5 +1,5 @@
-// The course of compactions over lanes: the copy is made in a lane for copies, which lives as long as something is
-// compacted; only the last pass and the switch happen in the file's lane, between two of its commits.
+// Runs compactions over lanes: a lane for copies makes the copy, and lives as long as any compaction runs; only the last pass
+// and the switch run in the file's own lane, between two of its commits.
 
 import type { CompactOptions, CompactResult, PurgedVbucket } from '../data/disk-engine.ts';
 import type { DataFileSpec } from './adapters/file-format.ts';
@@ -8,7 +8,7 @@ import type { Lane } from './lane.ts';
 import type { LanePool } from './lane-pool.ts';
 
 export interface CompactedFile extends CompactResult {
-  /** The file that took the old one's place. */
+  /** The file that replaced the old one. */
   spec: DataFileSpec;
 }
 
@@ -16,7 +16,7 @@ interface Running {
   bucketUuid: string;
   file: number;
   ended: Promise<unknown>;
-  callOff: AbortController;
+  cancellation: AbortController;
 }
 
 export class Compactions {
@@ -33,18 +33,20 @@ export class Compactions {
     if ([...this.running].some((other) => other.bucketUuid === bucketUuid && other.file === file)) {
       return Promise.reject(new Error(`file ${file} of bucket ${bucketUuid} is being compacted already`));
     }
-    const callOff = new AbortController();
-    const signal = options.signal ? AbortSignal.any([options.signal, callOff.signal]) : callOff.signal;
+    const cancellation = new AbortController();
+    const signal = options.signal
+      ? AbortSignal.any([options.signal, cancellation.signal])
+      : cancellation.signal;
     const result = this.compact(lane, bucketUuid, file, { ...options, signal });
-    const entry = { bucketUuid, file, callOff, ended: result.catch(() => {}) };
+    const entry = { bucketUuid, file, cancellation, ended: result.catch(() => {}) };
     this.running.add(entry);
     return result.finally(() => this.running.delete(entry));
   }
 
-  /** Resolves when nothing of it goes on any more. */
-  async callOff(bucketUuid: string): Promise<void> {
+  /** Cancels a bucket's compactions; resolves when they have ended. */
+  async cancel(bucketUuid: string): Promise<void> {
     const own = [...this.running].filter((entry) => entry.bucketUuid === bucketUuid);
-    for (const { callOff } of own) callOff.abort(new Error('the bucket is closed or emptied'));
+    for (const { cancellation } of own) cancellation.abort(new Error('the bucket is closed or emptied'));
     await Promise.all(own.map(({ ended }) => ended));
   }
 
@@ -88,7 +90,7 @@ export class Compactions {
     }
   }
 
-  /** Files of a bucket that are in several lanes have one list of what they are, which each switch writes anew. */
+  /** Files of a bucket in several lanes share one `files.json`, which each switch rewrites. */
   private inTurn<T>(act: () => Promise<T>): Promise<T> {
     const turn = this.lastSwitch.then(act);
     this.lastSwitch = turn.catch(() => {});

@@ -1,6 +1,6 @@
-// The disk engine over SQLite files: those of a bucket are spread over the lanes that write when it is opened, and stay
-// there. The first of them also keeps the folders. Single documents and histories are read in lanes of their own, which
-// start when they are needed.
+// The disk engine over SQLite files: opening a bucket assigns each of its files to a lane that writes, where it stays. The first
+// of these lanes also manages the folders. Single documents and histories are read in lanes of their own, started when they are
+// needed.
 
 import {
   addSizes,
@@ -38,7 +38,7 @@ export class LaneEngine implements DiskEngine {
   private readonly buckets = new Map<string, BucketFiles>();
   /** By bucket, the lane of each file. */
   private readonly homes = new Map<string, readonly LaneLease[]>();
-  /** By bucket, what its files are at present; those of buckets that were read from are open in lanes that read. */
+  /** By bucket, its current files; those of buckets that were read from are open in lanes that read. */
   private readonly specs = new Map<string, readonly DataFileSpec[]>();
   private readonly readFrom = new Set<string>();
 
@@ -72,7 +72,7 @@ export class LaneEngine implements DiskEngine {
     }
   }
 
-  /** Asks for the next page while one is consumed: at most two are in memory. */
+  /** Requests the next page while one is consumed: at most two are in memory. */
   async load(
     bucketUuid: string,
     file: number,
@@ -83,7 +83,7 @@ export class LaneEngine implements DiskEngine {
     let page = await lane.call('loadPage', bucketUuid, file, firstPage, values());
     for (;;) {
       const following = page.next && lane.call('loadPage', bucketUuid, file, page.next, values());
-      // Its rejection is seen below, unless `consume` throws first.
+      // Its rejection is handled below, unless `consume` throws first.
       following?.catch(() => {});
       if (page.batch.length > 0) await consume(page.batch);
       if (following === null) return;
@@ -125,7 +125,7 @@ export class LaneEngine implements DiskEngine {
 
   async reset(bucketUuid: string, incarnation: number): Promise<void> {
     const files = { ...this.filesOf(bucketUuid), incarnation };
-    await this.compactions.callOff(bucketUuid);
+    await this.compactions.cancel(bucketUuid);
     await this.closeReaders(bucketUuid);
     await this.eachLane(bucketUuid, (lane) => lane.call('close', bucketUuid, false));
     const { damaged } = await this.openFiles(bucketUuid, await this.writers.first().call('renew', files));
@@ -153,7 +153,7 @@ export class LaneEngine implements DiskEngine {
   async close(bucketUuid: string, clean = true): Promise<void> {
     this.filesOf(bucketUuid);
     this.buckets.delete(bucketUuid);
-    await this.compactions.callOff(bucketUuid);
+    await this.compactions.cancel(bucketUuid);
     await this.closeReaders(bucketUuid);
     try {
       await this.eachLane(bucketUuid, (lane) => lane.call('close', bucketUuid, clean));
@@ -171,7 +171,7 @@ export class LaneEngine implements DiskEngine {
     const open = [...this.buckets.keys()];
     this.buckets.clear();
     this.specs.clear();
-    await Promise.all(open.map((bucketUuid) => this.compactions.callOff(bucketUuid)));
+    await Promise.all(open.map((bucketUuid) => this.compactions.cancel(bucketUuid)));
     this.homes.clear();
     await Promise.all([this.readers.stop(), this.copiers.stop()]);
     await this.writers.stop();
@@ -191,7 +191,7 @@ export class LaneEngine implements DiskEngine {
     };
   }
 
-  /** From here on reads open the new file. Those under way may still read the old one, which is gone by name only. */
+  /** From here on reads open the new file. Reads under way may still use the old one, which is unlinked but open. */
   private replaceSpec(bucketUuid: string, spec: DataFileSpec): void {
     const specs = this.specs.get(bucketUuid);
     if (!specs) return;
@@ -203,7 +203,7 @@ export class LaneEngine implements DiskEngine {
     for (const lane of this.readers.lanes) lane.call('closeReaders', bucketUuid).catch(() => {});
   }
 
-  /** Reads through a lane for that, again when the file was replaced before the lane had opened it. */
+  /** Runs a read in a reading lane; repeats it when the file was replaced before the lane had opened it. */
   private async read<T>(
     bucketUuid: string,
     file: number,
@@ -226,14 +226,14 @@ export class LaneEngine implements DiskEngine {
     return spec;
   }
 
-  /** Before its files are replaced or closed. Fetches that come later fail. */
+  /** Called before a bucket's files are replaced or closed. Later fetches fail. */
   private async closeReaders(bucketUuid: string): Promise<void> {
     this.specs.delete(bucketUuid);
     if (!this.readFrom.delete(bucketUuid)) return;
     await Promise.all(this.readers.lanes.map((lane) => lane.call('closeReaders', bucketUuid)));
   }
 
-  /** Waits for all of the bucket's lanes even when one rejects, so that nothing of the call goes on afterwards. */
+  /** Waits for all of the bucket's lanes even when one rejects, so that no call is still running afterwards. */
   private async eachLane<T>(bucketUuid: string, act: (lane: Lane) => Promise<T>): Promise<T[]> {
     const lanes = new Set(this.homesOf(bucketUuid).map(({ lane }) => lane));
     const settled = await Promise.allSettled([...lanes].map(act));

@@ -34,7 +34,7 @@ describe('a pool of lanes', () => {
     assert.deepEqual(running(), [1, 2]);
   });
 
-  it('ends the lanes above a smaller size when they are left', async () => {
+  it('ends the lanes above a smaller size when their calls have ended', async () => {
     const { pool, running } = aPool({ sizeMax: 3 });
     const leases = [pool.enter(), pool.enter(), pool.enter()];
     pool.resize(1);
@@ -46,7 +46,7 @@ describe('a pool of lanes', () => {
     assert.deepEqual(running(), [1]);
   });
 
-  it('lets lanes of which none is to be idle end when they are left', async () => {
+  it('ends lanes of a pool without idle lanes when their calls have ended', async () => {
     const { pool, running } = aPool({ keepsIdle: false });
     const [one, another] = [pool.enter(), pool.enter()];
     await pool.leave(one);
@@ -55,7 +55,7 @@ describe('a pool of lanes', () => {
     assert.deepEqual(running(), []);
   });
 
-  it('uses a lane for as long as an act lasts', async () => {
+  it('uses a lane for as long as a call lasts', async () => {
     const { pool, running } = aPool({ keepsIdle: false });
     const read = deferred<string>();
     const used = pool.use(() => read.promise);

@@ -1,8 +1,8 @@
-// Lanes of one kind, at most so many. Another one starts only when all there are have something to do, so that a node
-// with little to do has few threads.
+// A bounded pool of lanes of one kind. Another lane starts only when all existing ones are busy, so that a node with little
+// load has few threads.
 import type { Lane } from './lane.ts';
 
-/** A lane, and how many have it in use. */
+/** A lane, and how many calls use it. */
 export interface LaneLease {
   readonly lane: Lane;
   uses: number;
@@ -10,7 +10,7 @@ export interface LaneLease {
 
 export class LanePool {
   private readonly startLane: () => Lane;
-  /** Lanes that stay when nobody uses them. */
+  /** Lanes that stay when they are idle. */
   private readonly keepsIdle: boolean;
   private sizeMax = 1;
   private leases: LaneLease[] = [];
@@ -24,13 +24,13 @@ export class LanePool {
     return this.leases.map(({ lane }) => lane);
   }
 
-  /** Lanes above a smaller number end when whoever uses them has left. */
+  /** Changes the size; lanes above a smaller size end when their calls have ended. */
   resize(sizeMax: number): void {
     this.sizeMax = sizeMax;
     this.endSurplus().catch(() => {});
   }
 
-  /** The first lane, which stays as long as lanes that are idle do. */
+  /** The first lane, which stays as long as idle lanes do. */
   first(): Lane {
     return (this.leases[0] ?? this.add()).lane;
   }

@@ -1,4 +1,4 @@
-// A lane is where a share of the data files is served: a worker thread, or the caller's own.
+// A lane serves a share of the data files: in a worker thread, or in the caller's own.
 import type { SqliteLane } from './adapters/sqlite-lane.ts';
 
 export type LaneOperation =
@@ -28,9 +28,9 @@ export type LaneOperation =
 export type LaneArguments<K extends LaneOperation> = Parameters<SqliteLane[K]>;
 export type LaneResult<K extends LaneOperation> = ReturnType<SqliteLane[K]>;
 
-/** Calls to one lane are served in the order they were made. */
+/** Calls to one lane are served in the order in which they were made. */
 export interface Lane {
   call<K extends LaneOperation>(operation: K, ...args: LaneArguments<K>): Promise<LaneResult<K>>;
-  /** Ends the lane after the calls made before. */
+  /** Ends the lane after all earlier calls. */
   stop(): Promise<void>;
 }

@@ -13,7 +13,7 @@ function aGatedDisk() {
   return { gate, disk: new MemoryDisk({ sync: () => gate.promise }) };
 }
 
-test('fails the next commit when told, and later ones of that file, but not of others', async () => {
+test('fails the next commit on request, and later ones of that file, but not of others', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
   await engine.open(files);

@@ -1,5 +1,5 @@
-// A disk in memory: what is committed, what of it is synced, and how it fails. A `MemoryDisk` outlives the engines
-// that use it, as a disk outlives processes. For tests and for simulating a cluster in one process.
+// A disk engine in memory that models commits, syncs and failures. A `MemoryDisk` outlives the engines that use it, as a disk
+// outlives processes. For tests and for simulating a cluster in one process.
 import {
   type BackfillPage,
   type BucketFiles,
@@ -28,7 +28,7 @@ interface StoredBucket {
 }
 
 export interface MemoryDiskOptions {
-  /** Awaited between writing a commit and syncing it: a slow disk, or a gate that a test holds. */
+  /** Awaited between writing a commit and syncing it: a slow disk, or a gate that a test controls. */
   sync?: () => Promise<void>;
   /** Awaited by each fetch. */
   read?: () => Promise<void>;
@@ -37,13 +37,13 @@ export interface MemoryDiskOptions {
 export class MemoryDisk {
   /** By folder. */
   readonly buckets = new Map<string, StoredBucket>();
-  /** Raised by a crash: engines of an earlier life are dead. */
+  /** Raised by a crash: engines started before it are dead. */
   life = 0;
   readonly read: () => Promise<void>;
   private readonly sync: () => Promise<void>;
   private readonly unsynced = new Set<() => void>();
   private nextFailure: string | null = null;
-  /** Commits find no space. */
+  /** Commits find the disk full. */
   isFull = false;
 
   constructor(options: MemoryDiskOptions = {}) {
@@ -51,24 +51,24 @@ export class MemoryDisk {
     this.read = options.read ?? (() => Promise.resolve());
   }
 
-  /** A process that uses this disk. */
+  /** Starts an engine, which stands for a process that uses this disk. */
   engine(): DiskEngine {
     return new MemoryEngine(this);
   }
 
-  /** The next commit to any file fails with this reason; with null it does not. */
+  /** Makes the next commit to any file fail with this reason; null cancels that. */
   failNextCommit(reason: string | null): void {
     this.nextFailure = reason;
   }
 
-  /** From the next open or load on the file cannot be read. */
+  /** Makes the file unreadable from the next open or load on. */
   damage(folder: string, file: number, reason: string): void {
     const stored = this.buckets.get(folder)?.files[file];
     if (stored === undefined) throw new Error(`there is no file ${file} in ${folder}`);
     stored.damage = reason;
   }
 
-  /** The power fails. What was written and not synced is lost, or happened to reach the disk. */
+  /** Simulates a power failure: what was written and not synced is lost, or happened to reach the disk. */
   crash(unsynced: 'lost' | 'kept' = 'lost'): void {
     this.life++;
     if (unsynced === 'kept') for (const apply of this.unsynced) apply();
@@ -88,12 +88,12 @@ export class MemoryDisk {
   }
 }
 
-/** An open file; its commits follow each other. */
+/** An open file; its commits are serial. */
 interface Handle {
   stored: MemoryFile;
   path: string;
   failure: string | null;
-  /** The last commit found no space. */
+  /** The last commit found the disk full. */
   isFull: boolean;
   last: Promise<void>;
 }
@@ -203,7 +203,7 @@ class MemoryEngine implements DiskEngine {
     return { fileBytes: bytes, dataBytes: bytes, freeBytes: 0 };
   }
 
-  /** There is no space to win here: only tombstones go. */
+  /** There is no space to free here: only tombstones are dropped. */
   async compact(bucketUuid: string, file: number, options: CompactOptions): Promise<CompactResult> {
     const handle = this.usable(bucketUuid, file);
     const { stored } = handle;

@@ -31,7 +31,7 @@ interface StoredVbucket {
   record: VbucketRecord;
   /** Encoded items by key (latin1). */
   byKey: Map<string, { seqno: number; encoded: Buffer }>;
-  /** Key of each seqno in use. */
+  /** The key of each seqno in use. */
   bySeqno: Map<number, string>;
 }
 
@@ -45,7 +45,7 @@ export class MemoryFile {
     return this.sorted().map((vbucket) => structuredClone(vbucket.record));
   }
 
-  /** Takes in all of the cuts, or throws and takes in none. */
+  /** Applies all of the cuts, or throws and applies none. */
   apply(cuts: CutBuffer): void {
     this.check(cuts);
     const reader = new CutReader(cuts);
@@ -54,7 +54,7 @@ export class MemoryFile {
       while (reader.nextItem()) put(vbucket, reader.item);
       const { purgeSeqno = 0 } = vbucket.record;
       vbucket.record = recordOf(reader.state);
-      // Whoever wrote the cut may not have heard of a compaction.
+      // The cut may have been encoded before a compaction was reported.
       vbucket.record.purgeSeqno = Math.max(vbucket.record.purgeSeqno, purgeSeqno);
     }
   }
@@ -117,7 +117,7 @@ export class MemoryFile {
     if (writer.bytes > 0) yield writer.take();
   }
 
-  /** All of them in one page. */
+  /** All rows in one page. */
   largeItems(after: number): LargeItems {
     const writer = new CutWriter();
     for (const vbucket of after === 0 ? this.sorted() : []) {

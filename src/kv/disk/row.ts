@@ -18,7 +18,7 @@ export function writeMeta(meta: Buffer, item: CutItem, checksum: number): void {
   meta.writeUInt32BE(checksum, 24);
 }
 
-/** Fills the item's fields that `meta` holds, and answers the checksum that was stored. */
+/** Fills the item's fields that `meta` holds, and returns the stored checksum. */
 export function readMeta(meta: Uint8Array, item: CutItem): number {
   return readMetaAt(Buffer.from(meta.buffer, meta.byteOffset, meta.byteLength), 0, item);
 }

@@ -1,4 +1,4 @@
-// The form of a data file: one SQLite database holding the shards of one bucket that fall to this file.
+// The format of a data file: one SQLite database with the shards of one bucket that belong to this file.
 //
 //   file  header: bucketUuid, incarnation, file, generation, clean (text), commits (how many the file has had)
 //   vb    state of each vbucket; written in the transaction of the rows it counts
@@ -11,11 +11,11 @@
 // and uuids are big-endian blobs. Columns for replication (copy, visible, epoch, log_*) are there from version 1, so
 // that a node that joins a cluster need not rewrite its files.
 
-/** "DVAN": tells a data file from any other SQLite file. */
+/** "DVAN": distinguishes a data file from any other SQLite file. */
 export const applicationId = 0x4456414e;
 export const formatVersion = 1;
 export const pageBytes = 8192;
-/** Values above this many bytes go to `big`. */
+/** Larger values are stored in `big`. */
 export const smallValueMax = 2000;
 /** `big.id` is vb * 2^43 + seqno, below 2^53. */
 export const bigVbFactor = 2 ** 43;
@@ -34,7 +34,7 @@ create table big(id integer primary key, val blob);
 create table coll(vb int, cid int, start int, ended int, items int, bytes int, primary key(vb, cid)) without rowid;
 `;
 
-/** How every connection to a data file is set. Checkpoints are ours to start, after a commit is acknowledged. */
+/** Settings of every connection to a data file. Automatic checkpoints are off: ours run after a commit is acknowledged. */
 export const connectionSql = `
 pragma synchronous=full;
 pragma wal_autocheckpoint=0;
@@ -42,15 +42,15 @@ pragma journal_size_limit=16777216;
 pragma cell_size_check=on;
 `;
 
-/** How a connection is set that only reads. */
+/** Settings of a read-only connection. */
 export const readerSql = `
 pragma query_only=on;
 pragma cell_size_check=on;
 `;
 
 /**
- * Rows in the order of their seqnos lie anywhere among those of their vbucket: with room for some ten thousand of them
- * each page of the file is read once instead of once a row. Given back at the end of a vbucket.
+ * In the order of their seqnos, rows are scattered over the pages of their vbucket: with a cache for some ten thousand rows,
+ * each page of the file is read once instead of once a row. Freed at the end of a vbucket.
  */
 export const backfillSql = `${readerSql}
 pragma cache_size=-8192;
@@ -68,7 +68,7 @@ export const sql = {
     on conflict(vb, key) do update set seq=excluded.seq, exp=excluded.exp, del=excluded.del, meta=excluded.meta,
     val=excluded.val`,
   putBig: 'insert into big(id, val) values(?, ?)',
-  /** Before a key with its value in `big` is written anew. */
+  /** Run before a key whose value is in `big` is replaced. */
   dropBig: `delete from big
     where id = (select vb * ${bigVbFactor} + seq from doc where vb = ? and key = ? and val is null)`,
   anyBig: 'select exists(select 1 from big)',
@@ -82,15 +82,15 @@ export const sql = {
     checksum from vb where id >= ? order by id`,
   /**
    * Rows after a key as one blob (meta, key, value of each) and one list of numbers (seqno, expiry or time of deletion,
-   * length of the key, length of the value or -1 when it lies in `big`). A row that lacks something is left out of
-   * either, so that the two do not fit.
+   * length of the key, length of the value or -1 when it is in `big`). A row with a missing field is left out of one of the two,
+   * so that their lengths disagree.
    */
   rowsByKey: `select ${packedColumns}
     from (select key, seq, exp, del, meta, val from doc where vb = ? and key > ? order by key limit ?)`,
   /** The same after a seqno. */
   rowsBySeqno: `select ${packedColumns}
     from (select key, seq, exp, del, meta, val from doc where vb = ? and seq > ? order by seq limit ?)`,
-  /** By the place of the value, which is made of vbucket and seqno. */
+  /** By the id of the value, which is made of vbucket and seqno. */
   largeRows: `select b.id, d.vb, d.key, d.seq, d.exp, d.del, d.meta, b.val from big b
     cross join doc d on d.vb = b.id / ${bigVbFactor} and d.seq = b.id % ${bigVbFactor}
     where b.id > ? order by b.id limit ?`,
@@ -99,7 +99,7 @@ export const sql = {
   collectionKeys: `select key from doc where vb = ? and key > ? and key < ? and del is null order by key limit ?`,
   vbucketIds: 'select id from vb where id >= ? order by id',
   big: 'select val from big where id = ?',
-  /** How many, and the sum of the low words of their seqnos. */
+  /** The number of rows, and the sum of the low words of their seqnos. */
   countBySeqno: 'select count(*), ifnull(sum(seq & 4294967295), 0) from doc indexed by doc_seq where vb = ?',
   /** Vbuckets with rows and no state: found by one index step a vbucket. */
   strayVbuckets: `with recursive v(id) as (select min(vb) from doc

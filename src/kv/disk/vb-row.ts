@@ -1,9 +1,9 @@
-// The row of table `vb`: a vbucket's state with a checksum, from cuts to SQLite and back.
+// The row of table `vb`: a vbucket's state with a checksum; conversion from cuts to SQLite and back.
 import { crc32 } from 'node:zlib';
 import type { CutState } from '#kv/data/cut.ts';
 import type { VbucketRecord } from '../data/disk-engine.ts';
 
-/** What node:sqlite binds. */
+/** Values that node:sqlite binds. */
 type Bound = number | Uint8Array;
 
 /** The columns in the order of `sql.putVb`. */
@@ -23,7 +23,7 @@ export function vbRow(state: CutState): Bound[] {
   ];
 }
 
-/** Reads a row of `sql.vbucketsFrom`; null when it is not what was written. */
+/** Reads a row of `sql.vbucketsFrom`; null when its check fails. */
 export function readVbRow(row: readonly unknown[]): VbucketRecord | null {
   const [vb, high, purge, maxCas, maxDeletedRev, failover, manifestUid, items, deleted, checksum] = row;
   const numbers = [vb, high, purge, manifestUid, items, deleted];
@@ -44,7 +44,7 @@ export function readVbRow(row: readonly unknown[]): VbucketRecord | null {
   };
 }
 
-/** The state that cuts of a loaded vbucket carry. */
+/** The state in cuts of a loaded vbucket. */
 export function stateOf(record: VbucketRecord): CutState {
   const maxCas = asBuffer(record.maxCas);
   return {

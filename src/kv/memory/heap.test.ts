@@ -6,7 +6,7 @@ import { eventually } from '../../../test/support/node-process.ts';
 import { Heap } from './heap.ts';
 import { classCount, classOf, maxClassUnits, pageBytes, unitsOf } from './size-classes.ts';
 
-test('every size class holds the sizes that are given to it and wastes at most a sixteenth', () => {
+test('every size class fits the sizes mapped to it and wastes at most a sixteenth', () => {
   for (let units = 1; units <= maxClassUnits; units++) {
     const size = unitsOf(classOf(units));
     assert.ok(size >= units && size <= units * (17 / 16) + 1, `${units} units got ${size}`);
@@ -14,7 +14,7 @@ test('every size class holds the sizes that are given to it and wastes at most a
   assert.ok(classOf(maxClassUnits) < classCount);
 });
 
-test('gives pieces that do not overlap, and takes pages back when they are empty', () => {
+test('allocates chunks that do not overlap, and releases empty pages', () => {
   const heap = new Heap();
   const sizes = [1, 16, 17, 100, 333, 4096, 70_000, 400_000, pageBytes, 3 * pageBytes + 5];
   const pieces: { address: number; size: number; mark: number }[] = [];
@@ -37,7 +37,7 @@ test('gives pieces that do not overlap, and takes pages back when they are empty
   assert.deepEqual([heap.usedBytes, heap.touchedBytes, heap.allocatedBytes], [0, 0, 0]);
 });
 
-test('counts only the touched part of a page, and nothing for a piece that reuses freed memory', () => {
+test('counts only the touched part of a page, and nothing for a chunk that reuses freed memory', () => {
   const heap = new Heap();
   const first = heap.allocate(100);
   assert.equal(heap.touchedBytes, 112);
@@ -49,7 +49,7 @@ test('counts only the touched part of a page, and nothing for a piece that reuse
   assert.equal(heap.growth(100), 112);
 });
 
-test('tells whether a larger or smaller piece would get the same chunk', () => {
+test('reports whether a larger or smaller size would use the same chunk', () => {
   const heap = new Heap();
   const small = heap.allocate(100);
   assert.ok(heap.fits(small, 97) && heap.fits(small, 112) && !heap.fits(small, 113) && !heap.fits(small, 96));
@@ -59,7 +59,7 @@ test('tells whether a larger or smaller piece would get the same chunk', () => {
   );
 });
 
-test('knows a page without values as one until something with a value is put there, also while it is looked through', () => {
+test('knows a page without values until a value is allocated there, also during a scan', () => {
   const heap = new Heap();
   const pageOf = (address: number): number => address >>> 16;
   const page = pageOf(heap.allocate(64));
@@ -91,7 +91,7 @@ test('knows a page without values as one until something with a value is put the
   assert.equal(heap.isValueFree(page), true);
 });
 
-test('gives memory back to the system, also from between pages that stay', async () => {
+test('returns memory to the system, also between pages that stay', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const fill = (heap: Heap) => {

@@ -48,7 +48,7 @@ for (const [title, bits] of [
   });
 }
 
-test('a large table moves a few entries at a time, and finds, changes and walks them all meanwhile', () => {
+test('a large table is rehashed incrementally, and finds, changes and walks all entries meanwhile', () => {
   const heap = new Heap();
   const index = new KeyIndex(heap, 1);
   const model = new Map<string, number>();

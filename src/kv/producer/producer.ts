@@ -309,7 +309,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.stretchLeft = producerLimits.stretchBytes;
     connection.send(() => {
       if (isNoopDue) this.writer.noop(this.watch.nextNoop(nowMs));
-      for (const stream of this.streams.values()) if (this.hasRoom) stream.tellPosition();
+      for (const stream of this.streams.values()) if (this.hasRoom) stream.sendPosition();
     });
     this.wakeWaiting();
     this.schedule();
@@ -321,7 +321,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     const { bytesSent, bytesUnacked } = this.figures;
     const stillMs = this.watch.stillMs(nowMs, { bytesSent, bytesUnacked, unsentBytes });
     if (stillMs >= producerLimits.pagesKeptMs && this.isHeldUp)
-      for (const stream of this.streams.values()) stream.letGoOfPage();
+      for (const stream of this.streams.values()) stream.dropReadAhead();
     const isAlive = unsentBytes === 0 || stillMs < producerLimits.unsentKeptMs;
     return isAlive || this.hangUp(EndReason.tooSlow);
   }

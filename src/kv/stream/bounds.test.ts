@@ -54,7 +54,7 @@ async function statistics(service: TestService): Promise<Map<string, string>> {
 const pagesHeld = async (service: TestService): Promise<number> =>
   Number((await statistics(service)).get('ep_dcp_num_running_backfills'));
 
-test('pages of a client that takes nothing are let go after five seconds and read again for it', async () => {
+test('drops pages of a client that accepts nothing after five seconds and reads them again later', async () => {
   const { clock, jump } = jumpingClock();
   await using service = await startService(plain, { clock });
   await fill(await service.ready(), 300, 5000);
@@ -79,7 +79,7 @@ test('pages of a client that takes nothing are let go after five seconds and rea
   assert.equal(await pagesHeld(service), 0);
 });
 
-test('a client whose socket takes nothing for two minutes is told that it is too slow, and hung up on', async () => {
+test('a client whose socket accepts nothing for two minutes gets "too slow", and its connection is closed', async () => {
   const { clock, jump } = jumpingClock();
   await using service = await startService(plain, { clock });
   await fill(await service.ready(), 40, 500_000);
@@ -112,7 +112,7 @@ const streamOf = (vb: number) => {
   return { opcode: 0x53, vb, extras };
 };
 
-test('a name that is taken over tells the older connection so', async () => {
+test('a connection whose name a newer one uses gets a message about it', async () => {
   await using service = await startService(plain);
   const older = await new DcpClient(await service.ready()).open('same');
   await older.stream(0);
@@ -122,7 +122,7 @@ test('a name that is taken over tells the older connection so', async () => {
   await older.connection.closed;
 });
 
-test('a bucket has so many streams and no more', () => {
+test('a bucket has a limited number of streams', () => {
   const producers = new Producers();
   const of = (name: string, streamCount: number) => ({ name, streamCount }) as Producer;
   producers.add(of('a', bucketStreamsMax - 1));
@@ -131,7 +131,7 @@ test('a bucket has so many streams and no more', () => {
   assert.equal(producers.isFullOfStreams, true);
 });
 
-test('a connection that asks for one stream too many is told to come again, and keeps those it has', async () => {
+test('a request for one stream too many gets a temporary failure, and earlier streams continue', async () => {
   await using service = await startService(plain);
   const client = await new DcpClient(await service.ready()).open('many', 1, { enable_stream_id: 'true' });
   const requests = Array.from({ length: 4096 }, (_, i) => ({
@@ -150,7 +150,7 @@ test('a connection that asks for one stream too many is told to come again, and 
 });
 
 for (const left of ['reading', 'nothing'] as const) {
-  test(`a stream of a collection of which its user keeps ${left} ends, though nothing happens in it`, async () => {
+  test(`a stream of a collection whose user keeps ${left} ends, even without changes in it`, async () => {
     const { dcpProducer, dcpStream, read } = Privilege;
     const user = (orders: number): KvDesired => {
       const collections = { '8': orders, '9': dcpStream | read };

@@ -77,7 +77,7 @@ async function takeBuffer(client: DcpClient, bytes: number): Promise<void> {
   await client.until(() => client.unacked >= bytes);
 }
 
-test('a restart of the bucket ends its streams; they go on over the same connection afterwards', async () => {
+test('a restart of the bucket ends its streams; clients resume them over the same connection', async () => {
   await using service = await startService(plain());
   await storeAll(await service.ready(), texts(10, 10));
   const client = await follow(service, 'restart');
@@ -108,7 +108,7 @@ test('streams end as disconnected, and their connections close, when their bucke
   await stuck.until(() => stuck.copyOf(0).endReason === disconnected);
 });
 
-test('a flush ends a stream in the middle of its backfill, and its client starts from nothing', async () => {
+test('a flush ends a stream during its backfill, and its client starts from nothing', async () => {
   await using service = await startService(plain());
   const kv = await service.ready();
   await storeAll(kv, texts(2000, 1000));
@@ -130,7 +130,7 @@ test('a flush ends a stream in the middle of its backfill, and its client starts
 });
 
 for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
-  test(`${evictionPolicy}: streams bring what memory had no room for, from the start and to those behind`, async () => {
+  test(`${evictionPolicy}: streams send documents that are not in memory, from the start and when they fall behind`, async () => {
     await using service = await startService(plain({ evictionPolicy, quotaBytes: 8 * 1024 * 1024 }));
     const kv = await service.ready();
     const slow = await follow(service, 'slow', 20_000);
@@ -150,7 +150,7 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
   });
 }
 
-test('streams over TLS bring everything to clients that read and to those that pause', async () => {
+test('streams over TLS send everything to clients that read and to clients that pause', async () => {
   const { certificate, key } = await makeCertificate();
   const tls = { minVersion: 'TLSv1.2', honorCipherOrder: true, certificate, key } as const;
   await using service = await startService({ ...plain(), tls });
@@ -173,7 +173,7 @@ test('streams over TLS bring everything to clients that read and to those that p
   connection.close();
 });
 
-test('a backfill goes on while its file is compacted and written to', async () => {
+test('a backfill continues while its file is compacted and written to', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-streams-'));
   try {
     await using service = await startService(plain(), { disk: sqliteEngine(), dataDir });
@@ -201,7 +201,7 @@ test('a backfill goes on while its file is compacted and written to', async () =
   }
 });
 
-test('who may have missed purged deletions rolls back to nothing, and nobody else', async () => {
+test('only a client that may have missed purged deletions rolls back to nothing', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-streams-'));
   try {
     await using service = await startService(plain(), { disk: sqliteEngine(), dataDir });

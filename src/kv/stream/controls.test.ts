@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { defaultControls, setControl } from './controls.ts';
 import { parseStreamValue } from './filter.ts';
 
-test('takes the options that it knows, with their values only', () => {
+test('accepts known options with valid values only', () => {
   const controls = defaultControls();
   const good = [
     'enable_noop=true',
@@ -48,7 +48,7 @@ test('reads the value of a stream request', () => {
   assert.deepEqual(parseStreamValue('')?.filter, { kind: 'bucket' });
 });
 
-test('refuses a value that is no description of a stream', () => {
+test('refuses an invalid stream value', () => {
   const texts = [
     '{',
     '[]',

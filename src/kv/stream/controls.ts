@@ -1,10 +1,10 @@
-// What a client may set on a connection of change streams, by name and text.
+// Options that a client sets on a DCP connection, by name and text.
 import type { MarkerVersion } from '#wire/dcp.ts';
 
 export interface Controls {
   noop: boolean;
   noopIntervalMs: number;
-  /** Unacknowledged bytes that the client takes, 0 = no limit. */
+  /** Unacknowledged bytes that the client accepts, 0 = no limit. */
   bufferBytes: number;
   expiryOpcode: boolean;
   endOnClose: boolean;
@@ -13,7 +13,7 @@ export interface Controls {
   deletedUserXattrs: boolean;
   v7StatusCodes: boolean;
   markerVersion: MarkerVersion;
-  /** System events come as tables, changes of collections among them. */
+  /** System events have the table form and include changes of collections. */
   eventTables: boolean;
 }
 
@@ -31,7 +31,7 @@ export const defaultControls = (): Controls => ({
   eventTables: false,
 });
 
-/** Sets the option of this name; false when there is no such option or the text is none of its values. */
+/** Sets the option of this name; false when the option is unknown or its value invalid. */
 export function setControl(controls: Controls, name: string, text: string): boolean {
   return options.get(name)?.(controls, text) ?? false;
 }
@@ -51,7 +51,7 @@ const options = new Map<string, Option>(
     }),
     enable_expiry_opcode: flag((controls, on) => (controls.expiryOpcode = on)),
     send_stream_end_on_client_close_stream: flag((controls, on) => (controls.endOnClose = on)),
-    // Once on it stays on: streams are told apart by it.
+    // Cannot be turned off again: streams of the connection are identified by it.
     enable_stream_id: flag((controls, on) => on && (controls.streamIds = true)),
     force_value_compression: flag((controls, on) => (controls.forceCompression = on)),
     include_deleted_user_xattrs: flag((controls, on) => (controls.deletedUserXattrs = on)),
@@ -63,7 +63,7 @@ const options = new Map<string, Option>(
     max_marker_version: oneOf(['2.0', '2.2'], (controls, text) => {
       controls.markerVersion = text === '2.2' ? 2.2 : 2;
     }),
-    // What follows leaves the choice to us, or speaks of what is always so.
+    // Accepted without effect: these options leave the choice to the server, or describe what it always does.
     supports_cursor_dropping: flag(() => {}),
     supports_cursor_dropping_vulnerable: flag(() => {}),
     enable_out_of_order_snapshots: oneOf(['true', 'false', 'true_with_seqno_advanced'], () => {}),

@@ -1,18 +1,18 @@
 // System events as clients read them (public documents: kv_engine docs/dcp/documentation/commands/system_event.md and
-// engines/ep/src/collections/events.fbs): numbers in a row, or a FlatBuffers table where the client asked for that.
+// engines/ep/src/collections/events.fbs): packed numbers, or a FlatBuffers table where the client requested that.
 
 import { EventKind } from '#wire/dcp.ts';
 import { encodeTable, type Field } from '#wire/flatbuffer.ts';
 import { isDrop, isScopeEvent, type SystemEvent } from '../data/system-events.ts';
 
 export interface EventForm {
-  /** Which form the value has: 0, 1 with a maximum time to live, 2 a table. */
+  /** The form of the value: 0, 1 with a maximum time to live, 2 a table. */
   version: number;
   key: string;
   value: Buffer;
 }
 
-/** Null for what clients of this form are not told. */
+/** Null for events that this form does not include. */
 export function formOf(event: SystemEvent, asTable: boolean): EventForm | null {
   const key = isDrop(event.kind) ? '' : event.name;
   if (asTable) return { version: 2, key, value: encodeTable(tableOf(event)) };
@@ -40,5 +40,5 @@ function tableOf(event: SystemEvent): Field[] {
   return [...collection, { bool: event.maxTtl !== 0 }, { u32: secondsOf(event) }, { text: event.name }];
 }
 
-/** A collection whose documents live for ever has a maximum, which is none. */
+/** A collection whose documents never expire has a maximum time to live of none. */
 const secondsOf = ({ maxTtl }: SystemEvent): number => Math.max(maxTtl, 0);

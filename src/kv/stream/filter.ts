@@ -1,4 +1,4 @@
-// Which documents a stream is about: the whole bucket, one scope, or some collections, as the request's JSON says.
+// Which documents a stream includes: the whole bucket, one scope, or some collections, as the request's JSON says.
 
 import { EventKind } from '#wire/dcp.ts';
 import { Status } from '#wire/status.ts';
@@ -10,24 +10,24 @@ import { collectionIdOf } from '../vbucket/live-collections.ts';
 
 export type Filter =
   | { kind: 'bucket' }
-  /** A client that knows of no collections. */
+  /** The client does not use collections. */
   | { kind: 'default' }
   | { kind: 'scope'; scope: number }
   | { kind: 'collections'; ids: ReadonlySet<number> };
 
-/** What the value of a stream request says. */
+/** The parsed value of a stream request. */
 export interface StreamValue {
   filter: Filter;
-  /** Above 0: the name of the stream among those of its vbucket. */
+  /** Above 0: distinguishes the streams of one vbucket. */
   streamId: number;
-  /** Manifest that the client has seen, as a number. */
+  /** The manifest uid that the client has seen, as a number. */
   manifestUid: number;
   purgeSeqno: number;
 }
 
 const collectionsMax = 2048;
 
-/** Null when the text is not a value of a stream request. */
+/** Null when the text is not a valid stream request. */
 export function parseStreamValue(text: string): StreamValue | null {
   if (text === '') return { filter: { kind: 'bucket' }, streamId: 0, manifestUid: 0, purgeSeqno: -1 };
   let json: unknown;
@@ -73,7 +73,7 @@ function hexNumber(text: unknown): number {
 const decimalNumber = (text: unknown): number =>
   typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : -1;
 
-/** Whether everything that the filter names is there and its changes are for the user to see. */
+/** Whether everything that the filter names exists and the user may read its changes. */
 export function checkFilter(filter: Filter, collections: Collections, access: BucketAccess): Status {
   if (filter.kind === 'bucket') return mayStream(access.wide) ? Status.success : Status.noAccess;
   const ids = idsOf(filter, collections);
@@ -86,7 +86,7 @@ export function checkFilter(filter: Filter, collections: Collections, access: Bu
   return ids.length > 0 ? Status.success : checkEmptyScope(filter, collections, access);
 }
 
-/** Nothing is there that could be closed: the scope itself must be open. */
+/** An empty scope has no collections to check, so access is checked for the scope itself. */
 function checkEmptyScope(filter: Filter, collections: Collections, access: BucketAccess): Status {
   const scope =
     filter.kind === 'scope' ? collections.scopes.find(({ id }) => id === filter.scope) : undefined;
@@ -97,7 +97,7 @@ function checkEmptyScope(filter: Filter, collections: Collections, access: Bucke
 
 const mayStream = (held: number): boolean => (held & Privilege.dcpStream) !== 0;
 
-/** The ids that the filter names now; null for a scope that is not there. */
+/** The ids that the filter matches now; null for a scope that does not exist. */
 function idsOf(
   filter: Exclude<Filter, { kind: 'bucket' }>,
   collections: Collections,
@@ -108,21 +108,21 @@ function idsOf(
   return scope ? scope.collections.map(({ id }) => id) : null;
 }
 
-/** Whether something that the filter names is there and closed to the user. */
+/** Whether the user may not read something that the filter names. */
 export function isBarred(filter: Filter, collections: Collections, access: BucketAccess): boolean {
   if (filter.kind === 'bucket') return !mayStream(access.wide);
   const isClosed = (id: number): boolean => collections.get(id) !== undefined && !mayStream(access.of(id));
   return (idsOf(filter, collections) ?? []).some(isClosed);
 }
 
-/** Whether a system event is the stream's business. Clients that know of no collections hear of none. */
+/** Whether the filter includes a system event. Clients without collections get none. */
 export function passesEvent(filter: Filter, event: SystemEvent): boolean {
   if (filter.kind === 'bucket') return true;
   if (filter.kind === 'scope') return event.scopeId === filter.scope;
   return filter.kind === 'collections' && !isScopeEvent(event.kind) && filter.ids.has(event.collectionId);
 }
 
-/** What the filter is about after this event; null when that is nothing. */
+/** The filter's collections after this event; null when none are left. */
 export function without(filter: Filter, event: SystemEvent): Filter | null {
   if (event.kind === EventKind.dropScope && filter.kind === 'scope') {
     return event.scopeId === filter.scope ? null : filter;
@@ -135,7 +135,7 @@ export function without(filter: Filter, event: SystemEvent): Filter | null {
   return ids.size === 0 ? null : { kind: 'collections', ids };
 }
 
-/** Whether a key is the stream's business. Documents of a dropped collection are nobody's. */
+/** Whether the filter includes a key. Keys of dropped collections are not included. */
 export function passes(filter: Filter, collections: Collections, key: Buffer, start: number): boolean {
   const id = collectionIdOf(key, start);
   if (filter.kind === 'default') return id === 0;

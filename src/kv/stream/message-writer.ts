@@ -1,4 +1,4 @@
-// Writes the messages of one connection's streams, each document in the form that the client asked for.
+// Writes the messages of one connection's streams, each document in the form that the client requested.
 import { writeU32 } from '#wire/bytes.ts';
 import { type MarkerVersion, Message } from '#wire/dcp.ts';
 import { headerBytes, Magic } from '#wire/frame.ts';
@@ -11,7 +11,7 @@ import { systemXattrs } from '../value/xattrs.ts';
 import { maxBodyBytes, maxSystemXattrBytes } from '../vbucket/drafts.ts';
 import type { EventForm } from './event-forms.ts';
 
-/** How the client wants its documents. */
+/** The form in which the client wants documents. */
 export interface ItemForm {
   collections: boolean;
   json: boolean;
@@ -19,14 +19,14 @@ export interface ItemForm {
   xattrs: boolean;
   deletedUserXattrs: boolean;
   noValue: boolean;
-  /** With `noValue`: the datatype tells what the value would be. */
+  /** With `noValue`: the datatype describes the value that is left out. */
   keepDatatype: boolean;
   deleteTimes: boolean;
   expiryOpcode: boolean;
   forceCompression: boolean;
 }
 
-/** Whose message it is. */
+/** The stream of a message. */
 export interface Address {
   vb: number;
   opaque: number;
@@ -97,7 +97,7 @@ export class MessageWriter {
     writeU64(buffer, fields + 8, marker.end);
     writeU32(buffer, fields + 16, marker.flags);
     if (isPlain) return;
-    // Durable writes are never sent before they are settled: all that is sent is visible and complete.
+    // Durable writes are never sent before they are resolved: all that is sent is visible and complete.
     writeU64(buffer, fields + 20, marker.end);
     writeU64(buffer, fields + 28, marker.end);
     if (version === 2) return;
@@ -117,7 +117,7 @@ export class MessageWriter {
   }
 
   seqnoAdvanced(to: Address, seqno: number): void {
-    // The room is made first: it may come with another buffer.
+    // Reserve the room first: it may come with another buffer.
     const at = this.begin(Message.seqnoAdvanced, to, 8, 0, 0, 0, null);
     writeU64(this.output.buffer, at, seqno);
   }
@@ -131,7 +131,7 @@ export class MessageWriter {
     this.begin(Message.noop, { vb: 0, opaque, streamId: 0 }, 0, 0, 0, 0, null);
   }
 
-  /** Writes the head of a request to the client; answers where its extras begin. */
+  /** Writes the header of a request to the client; returns the offset of its extras. */
   private begin(
     opcode: number,
     to: Address,
@@ -166,7 +166,7 @@ export class MessageWriter {
     return at + headerBytes + framingBytes;
   }
 
-  /** Chooses what of the value is sent, and its datatype. */
+  /** Chooses which part of the value is sent, and its datatype. */
   private shape(item: CutItem, form: ItemForm): void {
     this.value = item.buffer;
     this.valueStart = item.valueStart;

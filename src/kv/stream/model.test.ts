@@ -76,7 +76,7 @@ async function connected(
 }
 
 for (const type of ['native', 'ephemeral'] as const) {
-  test(`${type}: a stream that is cut off at random gives the bucket's content, and whole states only`, async (t) => {
+  test(`${type}: a stream interrupted at random delivers the bucket's content, and consistent states only`, async (t) => {
     const draw = aSeed(t);
     const disk = new MemoryDisk({ sync: () => new Promise((resolve) => setTimeout(resolve, draw(8))) });
     await using service = await startService(

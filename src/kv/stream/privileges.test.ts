@@ -54,7 +54,7 @@ const asked: readonly (readonly [value: object | undefined, user: string, status
   [{ scope: 'c' }, 'empty', done],
 ];
 
-test('a filter takes the privilege in each collection that it names, no filter in the bucket', async (t) => {
+test('a filter requires the privilege in each collection that it names, a stream without a filter in the bucket', async (t) => {
   await using service = await startService(desired);
   t.plan(asked.length);
   for (const [value, user, status] of asked) {
@@ -65,7 +65,7 @@ test('a filter takes the privilege in each collection that it names, no filter i
   }
 });
 
-test('a client without collections takes the privilege in the default one', async () => {
+test('a client without collections requires the privilege in the default collection', async () => {
   await using service = await startService(desired);
   for (const [user, status] of [
     ['orders', unknownCollection],
@@ -76,7 +76,7 @@ test('a client without collections takes the privilege in the default one', asyn
   }
 });
 
-test('a stream ends when its connection logs in as a user who may not have it', async () => {
+test('a stream ends when its connection logs in as a user without the privilege', async () => {
   await using service = await startService(desired);
   const client = await new DcpClient(await service.ready({ user: 'shop' })).open('s');
   assert.equal((await client.stream(0, { value: { collections: ['9'] } })).status, 0);
@@ -96,7 +96,7 @@ test('a stream ends when its connection logs in as a user who may not have it', 
   }
 });
 
-test('a collection shows by privileges in it, not by the one to open connections of streams', async () => {
+test('privileges in a collection make it visible, the privilege to open DCP connections does not', async () => {
   await using service = await startService(desired);
   const client = await service.ready({ user: 'orders' });
   const ask = async (opcode: number, name: string) =>
@@ -117,7 +117,7 @@ test('a collection shows by privileges in it, not by the one to open connections
   );
 });
 
-test('figures of collections are those of the collections in which the user may read figures', async () => {
+test('statistics of collections include those in which the user may read statistics', async () => {
   const roles = [
     { role: 'data_monitoring', names: ['b', 'shop', 'carts'] },
     { role: 'data_reader', names: ['b', 'shop', 'orders'] },

@@ -1,4 +1,4 @@
-// Whether a client that asks to go on with a stream has the same history as we, and if not, where both parted.
+// Compares the history of a client that resumes a stream with ours, and finds where both diverge.
 import type { FailoverEntry } from '../data/documents.ts';
 
 export interface Resumption {
@@ -13,13 +13,13 @@ export interface History {
   /** Newest first. */
   failoverLog: readonly FailoverEntry[];
   highSeqno: number;
-  /** Tombstones up to here may be gone; 0 when none is, or the client does not mind. */
+  /** Tombstones up to here may be purged; 0 when none are, or the client accepts that. */
   purgeSeqno: number;
   /** The uuid must be ours even when the client starts from nothing. */
   strictUuid: boolean;
 }
 
-/** The seqno to which the client must roll back, or -1 when it may go on. */
+/** The seqno to which the client must roll back, or -1 when it may continue. */
 export function rollbackSeqno(client: Resumption, history: History): number {
   const { startSeqno, uuidHi, uuidLo } = client;
   const hasUuid = uuidHi !== 0 || uuidLo !== 0;
@@ -32,7 +32,7 @@ export function rollbackSeqno(client: Resumption, history: History): number {
   return Math.min(upper, snapStart);
 }
 
-/** A client that has all of its snapshot, or nothing of it, is at a point where its state is whole. */
+/** A client with all of its snapshot, or nothing of it, is in a consistent state. */
 function neededSnapshot({ startSeqno, snapStart, snapEnd }: Resumption): {
   snapStart: number;
   snapEnd: number;
@@ -41,7 +41,7 @@ function neededSnapshot({ startSeqno, snapStart, snapEnd }: Resumption): {
   return { snapStart, snapEnd: startSeqno === snapStart ? startSeqno : snapEnd };
 }
 
-/** Up to where the history of this uuid is ours too, or -1 when we never had it. */
+/** The seqno up to which the history of this uuid is ours too, or -1 when we never had it. */
 function endOfSharedHistory({ uuidHi, uuidLo }: Resumption, { failoverLog, highSeqno }: History): number {
   const index = failoverLog.findIndex((entry) => entry.uuidHi === uuidHi && entry.uuidLo === uuidLo);
   if (index < 0) return -1;

@@ -36,7 +36,7 @@ const ephemeral = plain({ type: 'ephemeral' });
 const withCollections = aDesired({ buckets: [aBucket('b', { type: 'ephemeral' })] });
 
 for (const type of ['native', 'ephemeral'] as const) {
-  test(`${type}: streams what is there, then what comes`, async () => {
+  test(`${type}: streams existing documents, then new changes`, async () => {
     await using service = await startService(plain({ type }));
     const kv = await service.ready();
     for (const [key, value] of ['a1', 'b2', 'a3']) await set(kv, key as string, value as string);
@@ -51,7 +51,7 @@ for (const type of ['native', 'ephemeral'] as const) {
     assert.deepEqual(liveDocuments(client.copyOf(0)), new Map(Object.entries({ '\0a': '3', '\0c': '4' })));
   });
 
-  test(`${type}: ends a stream at the seqno that was asked for, or at the latest`, async () => {
+  test(`${type}: ends a stream at the requested seqno, or at the latest`, async () => {
     await using service = await startService(plain({ type }));
     const kv = await service.ready();
     for (const key of ['a', 'b', 'c']) await set(kv, key, 'x');
@@ -71,7 +71,7 @@ for (const type of ['native', 'ephemeral'] as const) {
   });
 }
 
-test('a stream of what is stored ends there', async () => {
+test('a stream of persisted changes ends there', async () => {
   await using service = await startService(plain());
   const kv = await service.ready();
   await set(kv, 'a', 'x', { framing: Buffer.from([0x11, 0x03]) });
@@ -100,7 +100,7 @@ test('sends no more than the buffer that the client announced, until it acknowle
   assert.equal(client.copyOf(0).documents.get('\0k9')?.value.toString(), 'new');
 });
 
-test('asks a silent client whether it is there and hangs up after two unanswered questions', async () => {
+test('sends no-ops to a silent client and closes the connection after two unanswered ones', async () => {
   await using service = await startService(ephemeral);
   const noop = { enable_noop: 'true', set_noop_interval: '1' };
   const alive = await new DcpClient(await service.ready()).open('alive', 1, noop);
@@ -126,7 +126,7 @@ test('closes the older connection of the same name', async () => {
   await older.connection.closed;
 });
 
-test('gives each client the form of documents that it asked for', async () => {
+test('sends each client the form of documents that it requested', async () => {
   await using service = await startService(ephemeral);
   const kv = await service.ready();
   const xattrs = withXattrs({ _sys: '1', user: '2' }, '{"a":1}');
@@ -176,7 +176,7 @@ test('gives each client the form of documents that it asked for', async () => {
   ]);
 });
 
-test('tells deletions, and expirations apart when asked to', async () => {
+test('distinguishes expirations from deletions on request', async () => {
   await using service = await startService(ephemeral);
   const kv = await service.ready();
   await set(kv, 'd', 'x');
@@ -223,7 +223,7 @@ test('sends markers of the version that the client understands', async () => {
   ]);
 });
 
-test('sends the collections that were asked for and tells how far it is otherwise', async () => {
+test('sends the requested collections, and its seqno when other collections change', async () => {
   await using service = await startService(withCollections);
   const kv = await service.ready();
   await set(kv, 'a', 'x', { collection: 8 });
@@ -257,7 +257,7 @@ test('a client without collections gets the default collection, without ids', as
   assert.equal(client.changes[0]?.key, 'b');
 });
 
-test('lets users follow what they may follow', async () => {
+test('lets users stream only collections for which they have the privilege', async () => {
   const own = {
     scopes: { '8': { privileges: 0, collections: { '8': Privilege.dcpStream | Privilege.read } } },
   };
@@ -288,7 +288,7 @@ test('lets users follow what they may follow', async () => {
   await partly.until(() => partly.copyOf(0).endReason === 8);
 });
 
-test('ends the streams of a bucket that is emptied, and has their clients start anew', async () => {
+test('ends the streams of a flushed bucket, and makes their clients start from nothing', async () => {
   const desired = plain();
   await using service = await startService(desired);
   const kv = await service.ready();
@@ -306,7 +306,7 @@ test('ends the streams of a bucket that is emptied, and has their clients start 
   assert.equal(reply.value.readBigUInt64BE(0), 0n);
 });
 
-test('after a crash rolls a client back to where the disk was, and no other', async () => {
+test('after a crash rolls only clients ahead of the disk back to the persisted seqno', async () => {
   const gate = deferred<void>();
   let synced: Promise<void> = Promise.resolve();
   const disk = new MemoryDisk({ sync: () => synced });
@@ -342,7 +342,7 @@ test('after a crash rolls a client back to where the disk was, and no other', as
   assert.equal((await lost.stream(0, { start: 1 })).status, 0);
 });
 
-test('has a client of our own history that is ahead of it roll back, as after an older copy of the folder is put back', async () => {
+test('rolls back a client that is ahead of its own history, as after an older copy of the folder was restored', async () => {
   await using service = await startService(plain());
   await set(await service.ready(), 'a', 'x');
   const client = await new DcpClient(await service.ready()).open();

@@ -1,9 +1,9 @@
-// One stream: the changes of one vbucket after a seqno, in order, in snapshots. Old ones come by the page, the latest
-// from memory; whoever falls behind what memory remembers goes back to pages.
+// One stream: the changes of one vbucket after a seqno, in order, in snapshots. Older changes come in pages, recent ones
+// from memory; a stream that falls behind memory returns to pages.
 //
-// A page, or what memory holds, is the vbucket's state at one moment. When there is more of it than is sent at once
-// and the vbucket goes on changing, the snapshot under way is announced anew with a later end: a client is told that
-// its state is whole only when it is.
+// A page, or what memory holds, is the vbucket's state at one instant. When there is more than fits one message batch and the
+// vbucket changes meanwhile, the snapshot under way is announced again with a later end, so that the client treats its state as
+// consistent only when it is.
 
 import { EndReason, type MarkerVersion, SnapshotFlag } from '#wire/dcp.ts';
 import type { Collections } from '../collections/collections.ts';
@@ -15,19 +15,19 @@ import { formOf } from './event-forms.ts';
 import { type Filter, passes, passesEvent, without } from './filter.ts';
 import type { Address, ItemForm, MessageWriter } from './message-writer.ts';
 
-/** What a stream needs of its connection. */
+/** The interface of a stream to its connection. */
 export interface StreamHost {
   readonly writer: MessageWriter;
   readonly collections: Collections;
   readonly markerVersion: MarkerVersion;
   readonly eventTables: boolean;
-  /** The connection knows of collections, and so of seqnos without a document. */
+  /** The client uses collections, and so understands seqnos without a document. */
   readonly tellsSeqnos: boolean;
   /** Counts the message just written; false when no more may be written now. */
   sent(isDocument: boolean): boolean;
-  /** There may be something to send. */
+  /** Called when there may be something to send. */
   ready(stream: Stream): void;
-  /** Leave to ask for a page; the stream is made ready when it comes to its turn. */
+  /** Requests permission to read a page; the connection makes the stream ready when its turn comes. */
   mayBackfill(stream: Stream): boolean;
   backfillDone(): void;
   ended(stream: Stream): void;
@@ -35,7 +35,7 @@ export interface StreamHost {
 }
 
 export interface StreamOptions {
-  /** Of the bucket's present life: after a restart the bucket has another one. */
+  /** The bucket's incarnation when the stream was made: after a restart the bucket has another one. */
   source: ChangeSource;
   address: Address;
   filter: Filter;
@@ -43,22 +43,22 @@ export interface StreamOptions {
   startSeqno: number;
   endSeqno: number;
   snapStart: number;
-  /** Purged tombstones do not matter to the client. */
+  /** The client accepts missing purged tombstones. */
   ignorePurged: boolean;
-  /** Only what is stored; then the stream ends. */
+  /** Sends only what is persisted; then the stream ends. */
   diskOnly: boolean;
 }
 
-/** Waiting longer than this for durable writes to be settled, a stream reads what is stored. */
+/** After waiting this long for unresolved durable writes, a stream reads what is persisted. */
 const stallMs = 100;
 
 export class Stream implements Follower {
   readonly options: StreamOptions;
-  /** Everything up to here was sent, or is not the client's business. */
+  /** Everything up to here was sent, or is not included by the filter. */
   position: number;
   private readonly host: StreamHost;
   private readonly item: CutItem = emptyCutItem();
-  /** Start of the next snapshot to be announced, or of the one under way. */
+  /** Start of the next snapshot, or of the one under way. */
   private snapStart: number;
   /** Announced end of the snapshot under way; 0 when there is none. */
   private announcedEnd = 0;
@@ -67,9 +67,9 @@ export class Stream implements Follower {
   private reader: CutReader | null = null;
   private isFetching = false;
   private stalledAtMs = -1;
-  /** Seqno last told to the client by a document or otherwise. */
+  /** The last seqno that the client knows from a document or another message. */
   private toldSeqno: number;
-  /** Deletions purged up to here were gone before the client could have missed them. */
+  /** Tombstones purged up to here were purged before the client could have missed them. */
   private purgeSeqno: number;
   private isEnded = false;
   private endReason: EndReason | null = null;
@@ -86,13 +86,13 @@ export class Stream implements Follower {
     this.host.ready(this);
   }
 
-  /** Begins to watch the vbucket. */
+  /** Starts to follow the vbucket. */
   start(): void {
     this.options.source.follow(this.options.address.vb, this);
     this.host.ready(this);
   }
 
-  /** Seqnos that were not sent yet. */
+  /** Seqnos not sent yet. */
   get remaining(): number {
     const end = Math.min(this.options.source.highSeqno(this.options.address.vb), this.options.endSeqno);
     return Math.max(0, end - this.position);
@@ -116,15 +116,15 @@ export class Stream implements Follower {
     return source.remembers(vb, this.position) ? this.sendRecent() : this.beginBackfill();
   }
 
-  /** Tells the client how far it is when nothing of late was for it. */
-  tellPosition(): void {
+  /** Sends the client its seqno when recent changes were not included by the filter. */
+  sendPosition(): void {
     const isBusy = this.isEnded || this.isOpen || this.page !== null;
     if (isBusy || this.position <= this.toldSeqno || !this.host.tellsSeqnos) return;
     this.announce(this.position, SnapshotFlag.memory);
     this.closeSnapshot(this.position);
   }
 
-  /** Has the stream end as soon as something can be sent. */
+  /** Ends the stream when the next message can be sent. */
   endSoon(reason: EndReason): void {
     this.endReason ??= reason;
     this.host.ready(this);
@@ -135,14 +135,14 @@ export class Stream implements Follower {
     if (!this.isEnded) this.end(reason);
   }
 
-  /** The client takes nothing: what was read for it is read again when it does. */
-  letGoOfPage(): void {
+  /** Drops pages read ahead, since the client accepts nothing; they are read again when it does. */
+  dropReadAhead(): void {
     if (this.page === null) return;
     this.dropPage();
     this.host.ready(this);
   }
 
-  /** Lets the stream go without a message. */
+  /** Ends the stream without a message. */
   close(): void {
     if (this.isEnded) return;
     this.isEnded = true;
@@ -177,7 +177,7 @@ export class Stream implements Follower {
   }
 
   private sendPage(page: BackfillPage): boolean {
-    // The rows were read before their durable writes were settled here.
+    // The rows were read before their durable writes were resolved here.
     if (page.endSeqno > this.options.source.visibleSeqno(this.options.address.vb)) return false;
     const reader = (this.reader ??= openPage(page));
     while (reader.nextItem()) {
@@ -191,7 +191,7 @@ export class Stream implements Follower {
     return isStoredSent && this.options.diskOnly ? this.end(EndReason.finished) : true;
   }
 
-  /** The page has nothing more for the stream. */
+  /** All of the page was sent. */
   private pass(page: BackfillPage, toSeqno: number): true {
     this.position = Math.max(this.position, toSeqno);
     const isMore = page.toSeqno < page.endSeqno && this.position < this.options.endSeqno;
@@ -200,14 +200,14 @@ export class Stream implements Follower {
     return true;
   }
 
-  /** One vbucket after the other: what the disk has just read of this one is at hand. */
+  /** Reads one vbucket after the other: the disk still caches what it has just read of this one. */
   private readOn(): void {
     this.page = null;
     this.reader = null;
     void this.readPage(this.options.address.vb);
   }
 
-  /** Sends an item if it is the stream's business; false when no more may be sent now. */
+  /** Sends an item if the filter includes it; false when no more may be sent now. */
   private sendItem(item: CutItem, snapshotEnd: number, flag: number): boolean {
     const { host, options } = this;
     if (isEventKey(item.buffer, item.keyStart)) return this.sendEvent(item, snapshotEnd, flag);
@@ -218,7 +218,7 @@ export class Stream implements Follower {
     return host.sent(true);
   }
 
-  /** A stream ends with the last of its collections; false then, too. */
+  /** Ends the stream with the last of its collections; returns false then, too. */
   private sendEvent(item: CutItem, snapshotEnd: number, flag: number): boolean {
     const { host, options } = this;
     const event = decodeEvent(item.buffer, item.valueStart, item.valueEnd);
@@ -236,7 +236,7 @@ export class Stream implements Follower {
     return hasRoom && left !== null;
   }
 
-  /** Says how far the snapshot goes, unless that was said. */
+  /** Announces how far the snapshot reaches, unless that was announced. */
   private announce(end: number, flag: number): void {
     if (this.isOpen && end <= this.announcedEnd) return;
     const { host, snapStart } = this;
@@ -249,7 +249,7 @@ export class Stream implements Follower {
     this.announcedEnd = end;
   }
 
-  /** Everything up to `end` was sent. When that is all that was announced, the client's state is whole. */
+  /** Everything up to `end` was sent. When that is all that was announced, the client's state is consistent. */
   private closeSnapshot(end: number): void {
     if (!this.isOpen || end < this.announcedEnd) return;
     this.isOpen = false;
@@ -260,7 +260,7 @@ export class Stream implements Follower {
     this.toldSeqno = end;
   }
 
-  /** What is stored can be read in any case: that also helps where durable writes never cease. */
+  /** Persisted changes can always be read: that also helps where durable writes never pause. */
   private stall(): boolean {
     const nowMs = this.host.nowMs();
     if (this.stalledAtMs < 0) this.stalledAtMs = nowMs;
@@ -281,7 +281,7 @@ export class Stream implements Follower {
     try {
       this.take(await this.options.source.backfill(vb, this.position));
     } catch {
-      // Why the file cannot be read is the bucket's to report; the client is told that it cannot.
+      // The bucket reports why the file cannot be read; the client only learns that it cannot.
       this.host.backfillDone();
       this.endSoon(EndReason.backfillFailed);
     } finally {
@@ -299,11 +299,11 @@ export class Stream implements Follower {
     else this.host.ready(this);
   }
 
-  /** Deletions after what the client has were purged before they could be sent. */
+  /** Tombstones after the client's seqno were purged before they could be sent. */
   private missesTombstones({ purgeSeqno }: BackfillPage): boolean {
     const isNews = purgeSeqno > this.purgeSeqno;
     this.purgeSeqno = Math.max(this.purgeSeqno, purgeSeqno);
-    // Who had nothing yet misses no deletion, and what was purged before the stream began was asked about then.
+    // A client that starts from nothing misses none; purges before the stream began were checked when it was opened.
     return isNews && !this.options.ignorePurged && this.position > 0 && this.position < purgeSeqno;
   }
 

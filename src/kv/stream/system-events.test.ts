@@ -69,7 +69,7 @@ const shop = (...collections: Collection[]): Manifest['scopes'] => [
 ];
 
 for (const type of ['native', 'ephemeral'] as const) {
-  test(`${type}: tells of scopes and collections in the order of seqnos, live and from what is stored`, async () => {
+  test(`${type}: sends events of scopes and collections in seqno order, live and from backfill`, async () => {
     await using service = await startService(desired('0', [first], { type }));
     const live = await streaming(service, 'live');
     await service.service.apply(desired('1', shop(), { type }));
@@ -110,7 +110,7 @@ for (const type of ['native', 'ephemeral'] as const) {
   });
 }
 
-test('tells each stream of its own scope or collections, and ends it with the last of them', async () => {
+test('sends each stream the events of its own scope or collections, and ends it with the last of them', async () => {
   await using service = await startService(desired('4', shop(['8', 'orders'], ['9', 'carts'])));
   const scoped = await streaming(service, 'scope', {}, { scope: '8' });
   const both = await streaming(service, 'both', {}, { collections: ['8', '9'] });
@@ -136,7 +136,7 @@ test('tells each stream of its own scope or collections, and ends it with the la
   assert.equal(plain.events.length, 0);
 });
 
-test('tells of changed collections those who understand tables', async () => {
+test('sends changes of collections only to clients that requested tables', async () => {
   await using service = await startService(desired('4', shop(['8', 'orders', 60])));
   const client = await streaming(service, 'tables', { flatbuffers_system_events: 'true' });
   const plain = await streaming(service, 'plain');
@@ -189,7 +189,7 @@ function tableOf(buffer: Buffer): Record<string, unknown> {
   };
 }
 
-test('what the manifest says that a crash has taken from a vbucket is told at the next start, and nothing twice', async () => {
+test('the next start records events that a crash lost, and none twice', async () => {
   const disk = new MemoryDisk();
   const before = await startService(desired('4', shop(['8', 'orders'])), { disk: disk.engine() });
   await set(await before.ready(), 'k', 8);
@@ -217,7 +217,7 @@ test('what the manifest says that a crash has taken from a vbucket is told at th
   );
 });
 
-test('a bucket that was emptied tells of its collections anew', async () => {
+test('a flushed bucket sends the events of its collections again', async () => {
   await using service = await startService(desired('4', shop(['8', 'orders'])));
   await service.service.apply(desired('4', shop(['8', 'orders']), { incarnation: 2 }));
   const client = await streaming(service, 'again');

@@ -67,7 +67,7 @@ test('keeps only system keys, and counts their bytes, also in the middle of a bu
   assert.equal(systemXattrs(userOnly, 0, userOnly.length).length, 0);
 });
 
-test('judges keys', () => {
+test('accepts valid keys and refuses others', () => {
   const good = ['a', '_a', 'A1', '9', ' a', 'a-b_c', 'a$b', 'é', 'fifteen_bytes__', '__', 'a]'];
   const bad = [
     '',

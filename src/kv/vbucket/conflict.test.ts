@@ -30,7 +30,7 @@ const cases: [string, Version, Version, [boolean, boolean, boolean, boolean]][] 
 ];
 
 for (const [title, incoming, stored, wins] of cases) {
-  test(`weighs ${title}`, () => {
+  test(`compares ${title}`, () => {
     const found = [false, true].flatMap((isDeletion) => [
       incomingWins('seqno', isDeletion, incoming, stored),
       incomingWins('lww', isDeletion, incoming, stored),

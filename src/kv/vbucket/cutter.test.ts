@@ -73,7 +73,7 @@ test('a cut has the newest version of each key, in the order of seqnos', () => {
   assert.deepEqual(cut(Infinity), { start: 6, end: 6, seqnos: [6] });
 });
 
-test('a large vbucket is cut in several cuts that follow each other', () => {
+test('a large vbucket is written in several consecutive cuts', () => {
   const { write, cut } = aVbucket();
   for (let i = 0; i < 10; i++) write(`k${i}`, 1000);
   assert.deepEqual(cut(2500), { start: 1, end: 3, seqnos: [1, 2, 3] });

@@ -25,7 +25,7 @@ test('finds collections by the id in front of a key, whatever its length', () =>
   assert.equal(collections.slotOf(Buffer.from('89276b', 'hex'), 0), -1);
 });
 
-test('tells which collections are gone, and gives a new one no count of an old one', () => {
+test('reports which collections were dropped, and starts a new one without counts of an old one', () => {
   const collections = new LiveCollections();
   collections.apply([8, 9, 2000].map((id) => ({ id, maxTtl: 0 })));
   const slot = collections.slotOf(Buffer.from([9]), 0);

@@ -4,7 +4,7 @@ import { Now } from './now.ts';
 
 const wallMs = 1_700_000_000_000;
 
-test('a lock ends at no moment before its time, wherever between two ticks it begins', () => {
+test('a lock never ends before its time, wherever between two ticks it begins', () => {
   const starts = Array.from({ length: 200 }, (_, at) => 5_000 + at * 1.7);
   for (const startMs of starts) {
     const now = new Now();

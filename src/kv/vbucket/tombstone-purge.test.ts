@@ -40,7 +40,7 @@ test('counts each tombstone that stays once, wherever the others leave gaps in t
   }
 });
 
-test('purges a vbucket whose table is just being left for a larger one', async () => {
+test('purges a vbucket during a rehash of its table', async () => {
   const b = await new BucketUnderTest({ vbucketCount: 1 }).start();
   const fullAt = (16_384 * 13) / 16;
   await purgeOld(b, Math.ceil(fullAt / 3) + 10);
@@ -62,7 +62,7 @@ test('keeps a young deletion that was made before an old one, as when the clock 
   await b.bucket.stop();
 });
 
-test('reports as purged no seqno behind the last tombstone that went, so that streams need not begin anew', async () => {
+test('the purge seqno is not above the last purged tombstone, so that streams need not restart', async () => {
   const b = await new BucketUnderTest({ vbucketCount: 1 }).start();
   b.store('old');
   b.remove('old');

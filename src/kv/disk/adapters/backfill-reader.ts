@@ -1,5 +1,5 @@
-// Reads a vbucket's rows in seqno order over a connection of its own, which only reads: it never waits for a commit,
-// nor a commit for it. Each page is one short transaction, so that none holds back a checkpoint.
+// Reads a vbucket's rows in seqno order over a separate read-only connection: it never waits for a commit, nor a commit for it.
+// Each page is one short transaction, so that none delays a checkpoint.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { CutWriter } from '#kv/data/cut.ts';
@@ -11,7 +11,7 @@ import { arraysOf, RowReader } from './row-reader.ts';
 
 /** A page ends after this many bytes: some 2,000 small rows, read in about 10 ms. */
 const pageTargetBytes = 512 * 1024;
-/** Vbuckets of fewer pages leave what they read, a few MB at most, to the next one. */
+/** Vbuckets of fewer pages keep the page cache, a few MB at most, for the next one. */
 const pagesKept = 4;
 
 export class BackfillReader {
@@ -31,7 +31,7 @@ export class BackfillReader {
   }
 
   readPage(vb: number, afterSeqno: number): BackfillPage {
-    // A page that failed leaves its cut open: each begins with a writer of its own.
+    // A failed page leaves its cut open, so each page begins with a new writer.
     this.writer = new CutWriter(pageTargetBytes + (pageTargetBytes >> 3));
     const page = this.inOneState(() => {
       const record = this.recordOf(vb);

@@ -1,6 +1,6 @@
-// The folder of a bucket: `files.json` names the generation of each data file. It is replaced in one step
-// (written beside, synced, renamed, folder synced), so that whatever a crash leaves is either the old files or the
-// new ones; a start opens what it names and removes the rest.
+// The folder of a bucket: `files.json` names the generation of each data file. It is replaced atomically (written to a new file,
+// synced, renamed, folder synced), so that a crash leaves either the old files or the new ones; a start opens the files it names
+// and removes the others.
 import {
   closeSync,
   existsSync,
@@ -22,12 +22,12 @@ import { createDataFile, type DataFileSpec, syncPath } from './file-format.ts';
 const layoutFormat = 1;
 const dataFileName = /^data-\d+\.\d+\.db(-wal|-shm|-journal|-commits)?$/;
 
-/** What `files.json` says. */
+/** The contents of `files.json`. */
 interface Layout {
   format: number;
   bucketUuid: string;
   incarnation: number;
-  /** `making`: the bucket's first files are not all there yet, and nothing was ever committed. */
+  /** `making`: the bucket's first files are not complete yet, and nothing was ever committed. */
   state: 'making' | 'ready';
   /** Generation of each file, by file number. */
   generations: number[];
@@ -35,7 +35,7 @@ interface Layout {
 
 export const layoutPath = (folder: string): string => join(folder, 'files.json');
 
-/** Makes or brings up to date what is in the folder and answers which files to open. */
+/** Creates or updates the contents of the folder and returns which files to open. */
 export function prepareFolder(files: BucketFiles): DataFileSpec[] {
   if (!files.wasMade) mkdirSync(files.folder, { recursive: true });
   else if (!existsSync(files.folder)) throw new Error('its folder is missing');
@@ -61,7 +61,7 @@ export function renewFolder(files: BucketFiles): DataFileSpec[] {
   try {
     makeFiles(files.folder, specs);
   } catch {
-    // On a full disk for one. That the bucket is emptied is settled, and done by the next start when it does not come off now.
+    // Fails on a full disk, for example. The flush is recorded; the next start completes it.
     removeOthers(files.folder, []);
     makeFiles(files.folder, specs);
   }
@@ -70,7 +70,7 @@ export function renewFolder(files: BucketFiles): DataFileSpec[] {
   return specs;
 }
 
-/** The generation that follows the file's present one, made anew and empty; `files.json` does not name it yet. */
+/** Creates the next generation of the file, empty; `files.json` does not name it yet. */
 export function makeNextGeneration(spec: DataFileSpec): DataFileSpec {
   const generation = spec.generation + 1;
   const folder = dirname(spec.path);
@@ -79,7 +79,7 @@ export function makeNextGeneration(spec: DataFileSpec): DataFileSpec {
   return next;
 }
 
-/** Writes down, for `publishLayout` to put in force, that this generation is the file's. */
+/** Writes the new layout to disk; `publishLayout` makes it take effect. */
 export function stageGeneration(spec: DataFileSpec): void {
   const folder = dirname(spec.path);
   const layout = readLayout(folder);
@@ -135,7 +135,7 @@ const specsOf = (files: BucketFiles, layout: Layout): DataFileSpec[] =>
     ...(files.lock && { lock: files.lock }),
   }));
 
-/** Null when the folder is new. A folder with data but without its layout is not taken for a new one. */
+/** Null when the folder is new. A folder with data but without `files.json` is not treated as new. */
 function readLayout(folder: string): Layout | null {
   if (existsSync(layoutPath(folder))) return parseLayout(readFileSync(layoutPath(folder), 'utf8'));
   if (readdirSync(folder).some((name) => dataFileName.test(name))) {
@@ -154,7 +154,7 @@ function parseLayout(text: string): Layout {
   if (Number(layout?.format) > layoutFormat) throw new Error('a newer Divan wrote files.json');
   const { crc, ...known } = { crc: undefined, ...layout };
   if (!isLayout(known)) throw new Error('files.json is incomplete');
-  // Those of older versions have no checksum.
+  // Layouts of older versions have no checksum.
   if (crc !== undefined && crc !== checksumOf(known)) throw new Error('files.json differs from its checksum');
   const { format, bucketUuid, incarnation, state, generations, ...unknown } = known;
   if (Object.keys(unknown).length > 0) throw new Error('files.json has a name that it should not have');
@@ -190,7 +190,7 @@ function writeLayout(folder: string, layout: Layout): void {
   publishLayout(folder);
 }
 
-/** From here on the new layout counts; when this throws, nobody knows which one does. */
+/** Makes the new layout take effect; when this throws, either layout may be in effect. */
 export function publishLayout(folder: string): void {
   const path = layoutPath(folder);
   renameSync(`${path}.new`, path);
@@ -208,7 +208,7 @@ function stageLayout(folder: string, layout: Layout): void {
   }
 }
 
-/** What a crash left of a generation that was not yet, or is no longer, named. */
+/** Files of generations that are not named, left by a crash. */
 function removeOthers(folder: string, specs: readonly DataFileSpec[]): void {
   for (const name of readdirSync(folder)) {
     if (!dataFileName.test(name)) continue;

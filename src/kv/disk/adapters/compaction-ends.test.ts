@@ -1,4 +1,4 @@
-// How a compaction of a SQLite file ends early: called off between two pages, without room, or when room runs out.
+// How a compaction of a SQLite file ends early: cancelled between two pages, without room, or when room runs out.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
@@ -45,19 +45,19 @@ async function checkAsBefore(engine: DiskEngine, files: BucketFiles, names: stri
   assert.deepEqual(namesIn(files), [database, `${database}-commits`, 'files.json']);
 }
 
-test('called off after any page, a compaction leaves the old file as it was and nothing else', async () => {
+test('a compaction cancelled after any page leaves the old file unchanged and nothing else', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-ends-'));
   try {
     const { engine, files } = await filled(join(folder, 'b'), 4000);
     const names = namesIn(files);
     const before = await loaded(engine, files);
     for (const stopAfter of [1, 2, 3]) {
-      const callOff = new AbortController();
+      const cancellation = new AbortController();
       let pages = 0;
       const progress = (): void => {
-        if (++pages === stopAfter) callOff.abort(new Error('enough'));
+        if (++pages === stopAfter) cancellation.abort(new Error('enough'));
       };
-      const options = { ...keepTombstones, progress, signal: callOff.signal };
+      const options = { ...keepTombstones, progress, signal: cancellation.signal };
       await assert.rejects(engine.compact(files.bucketUuid, 0, options), /enough/);
       assert.equal(pages, stopAfter);
       assert.deepEqual(namesIn(files), names);
@@ -70,7 +70,7 @@ test('called off after any page, a compaction leaves the old file as it was and 
   }
 });
 
-test('without room for the copy a compaction does not begin; when room runs out it ends', {
+test('a compaction does not begin without room for the copy, and ends when space runs out', {
   skip: needs('mount'),
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-room-'));

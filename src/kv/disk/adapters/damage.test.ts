@@ -122,7 +122,7 @@ const countedCrashImage = await anImage('crash');
 const crashImage = without(countedCrashImage, countFile);
 const whole = after(commits.length);
 
-test('the images are what the tests below take them for', async () => {
+test('the prepared files have the properties that the tests below need', async () => {
   await using folder = await aFolder();
   const clean = await tryImage(folder, cleanImage);
   assert.deepEqual([...cleanImage.keys()].sort(), [dataFile, countFile, 'files.json']);
@@ -153,7 +153,7 @@ test('a flipped byte anywhere in a data file is found, or changes nothing', asyn
   assert.ok(found > flips / 10);
 });
 
-test('a data file cut off anywhere is refused', async () => {
+test('a data file truncated anywhere is refused', async () => {
   await using folder = await aFolder();
   const bytes = cleanImage.get(dataFile) as Buffer;
   const pages = bytes.length / 8192;
@@ -164,7 +164,7 @@ test('a data file cut off anywhere is refused', async () => {
   }
 });
 
-test('a log with a flipped byte behind its header loses at most the last commit, or is refused and kept', async (t) => {
+test('a log with a flipped byte after its header loses at most the last commit, or is refused and kept', async (t) => {
   await using folder = await aFolder();
   const random = aSeed(t);
   const bytes = crashImage.get(walFile) as Buffer;
@@ -192,7 +192,7 @@ test('a log with a flipped byte in its header gives the file as it was before th
   }
 });
 
-test('a log cut off anywhere gives some of the commits whole, or is refused', async (t) => {
+test('a truncated log gives a prefix of the commits, or is refused', async (t) => {
   await using folder = await aFolder();
   const bytes = crashImage.get(walFile) as Buffer;
   const states = new Set([...commits.map((_, i) => after(i + 1)), 'none']);
@@ -210,7 +210,7 @@ test('a log cut off anywhere gives some of the commits whole, or is refused', as
   assert.ok(counts.size > 5);
 });
 
-test('a log that is cut off, or flipped anywhere, is refused and kept where commits were counted', async (t) => {
+test('a truncated or corrupted log is refused and kept when commits were counted', async (t) => {
   await using folder = await aFolder();
   const random = aSeed(t);
   const bytes = countedCrashImage.get(walFile) as Buffer;
@@ -239,7 +239,7 @@ test('a missing log of a file that was in use is refused', async () => {
   assert.match('damage' in counted ? counted.damage : 'opened', /the last 10 of its 10 commits are missing/);
 });
 
-test('a log that another program copied into the file is not missed', async () => {
+test('a log that another program checkpointed into the file is not reported missing', async () => {
   await using folder = await aFolder();
   const path = join(folder.path, dataFile);
   for (const [name, bytes] of countedCrashImage) writeFileSync(join(folder.path, name), bytes);
@@ -307,7 +307,7 @@ test('a file of an older version, which did not count commits, opens after a sto
 for (const [title, name, text, reason] of [
   ['a foreign file', dataFile, 'x'.repeat(9000), /not a SQLite file/],
   ['a list of files that is no JSON', 'files.json', '{"format":1', /not JSON/],
-  ['a list of files that lacks something', 'files.json', '{"format":1}', /incomplete/],
+  ['an incomplete list of files', 'files.json', '{"format":1}', /incomplete/],
   ['a list of files of a newer version', 'files.json', '{"format":2}', /newer Divan/],
 ] as const) {
   test(`${title} is refused by name`, async () => {
@@ -326,14 +326,14 @@ test('a file of a newer version and one of another program are refused by name',
   assert.deepEqual(foreign, { damage: 'it is not a Divan data file' });
 });
 
-test('a missing file is refused and not made anew', async () => {
+test('a missing file is refused and not created again', async () => {
   await using folder = await aFolder();
   assert.deepEqual(await tryImage(folder, without(cleanImage, dataFile)), { damage: 'it is missing' });
   const { damage } = (await tryImage(folder, without(cleanImage, 'files.json'))) as { damage: string };
   assert.match(damage, /files.json is missing/);
 });
 
-test('a damaged row, and one whose page is, fail by themselves when they are fetched', async () => {
+test('a damaged row, or a row on a damaged page, fails alone when it is fetched', async () => {
   await using folder = await aFolder();
   const key = Buffer.from('key 137');
   const harms: ((bytes: Buffer, at: number) => void)[] = [
@@ -354,7 +354,7 @@ test('a damaged row, and one whose page is, fail by themselves when they are fet
   }
 });
 
-test('a start removes what a crash left of other generations', async () => {
+test('a start removes files of other generations that a crash left', async () => {
   await using folder = await aFolder();
   const stale = changed(
     changed(cleanImage, 'data-0.7.db', Buffer.from('x')),
@@ -367,7 +367,7 @@ test('a start removes what a crash left of other generations', async () => {
   assert.deepEqual(names.sort(), [dataFile, countFile, 'files.json']);
 });
 
-test('a start goes on where a crash interrupted the making of the first files', async () => {
+test('a start completes the creation of the first files after a crash', async () => {
   await using folder = await aFolder();
   const layout = JSON.stringify({ ...ownLayout(), state: 'making' });
   const image: Image = new Map([

@@ -58,7 +58,7 @@ for (const became of ['removed', 'replaced by a copy']) {
   });
 }
 
-test('a reader from outside that never ends stops neither commits nor the reading of what is new', async () => {
+test('an external reader that never ends stops neither commits nor reads of new rows', async () => {
   await using opened = await anOpenBucket();
   const { engine, files, path } = opened;
   await engine.commit(files.bucketUuid, 0, megabyte(0));
@@ -73,7 +73,7 @@ test('a reader from outside that never ends stops neither commits nor the readin
   await engine.close(files.bucketUuid);
 });
 
-test('rows, values beside them and states are where the format says', async () => {
+test('rows, large values and states are stored as the format says', async () => {
   await using opened = await anOpenBucket();
   const { engine, files, path } = opened;
   const docs = [

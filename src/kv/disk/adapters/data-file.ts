@@ -1,5 +1,5 @@
-// One open data file: its connection, and the rule that after any error but a full disk the connection is closed and
-// never tried again. What was committed stays; what came after is refused with the first error's reason.
+// One open data file: its connection, and the rule that after any error but a full disk the connection is closed and not used
+// again. What was committed stays; later commits are refused with the first error's reason.
 import { statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CommitCounter, checkCommits, hasLog, lookInto } from '#ports/commit-counter.ts';
@@ -18,11 +18,11 @@ import { CleanFlag, checkFormat, checkHeader, type DataFileSpec } from './file-f
 import { type LoadCursor, type LoadPage, PageReader } from './page-reader.ts';
 import { RowWriter } from './row-writer.ts';
 
-/** Another process that looks into the file may hold a lock this long before a commit fails. */
+/** Another process that opened the file may hold a lock this long before a commit fails. */
 const busyTimeoutMs = 2000;
-/** Pages in the write-ahead log (8 MiB) from which it is copied into the file, once a commit is acknowledged. */
+/** Size of the write-ahead log (8 MiB) from which a checkpoint is made after an acknowledged commit. */
 const checkpointPages = 1024;
-/** From here on the copy waits for readers, so that the log can start anew. */
+/** From this size on the checkpoint waits for readers, so that the log can be restarted. */
 const checkpointPagesMax = 8 * checkpointPages;
 
 export class DataFile {
@@ -32,17 +32,17 @@ export class DataFile {
   private readonly lock: FilePlace | null;
   private counter: CommitCounter | null = null;
   private putCommits!: StatementSync;
-  /** How many the file has had since it was made, as it says itself. */
+  /** Commits since the file was created, as its header says. */
   private commitsEver = 0;
   private writer!: RowWriter;
   private reader!: PageReader;
-  /** Asked every second while somebody looks, of every file: kept, for preparing takes longer than running. */
+  /** Used every second for every file while statistics are read: kept, since preparing takes longer than running. */
   private pageCounts: { free: StatementSync; all: StatementSync } | null = null;
   private truncateAtPages = checkpointPagesMax;
-  /** Rises with each commit, over reopening too: a load that began before is told from one that goes on. */
+  /** Raised by each commit, also across reopening: a load can tell whether commits came in between. */
   private commits = 0;
   private failure: string | null = null;
-  /** The last commit found no space: what was to be written is not. */
+  /** The last commit found the disk full: its rows are not written. */
   private isFull = false;
 
   /** Opens a file and marks it as in use. Throws DamagedFileError, leaving the file as it is. */
@@ -51,7 +51,7 @@ export class DataFile {
       checkFormat(spec.path);
       checkWal(`${spec.path}-wal`);
       const hadLog = hasLog(spec.path);
-      // Before it is opened for writing: that would cut off what cannot be read of the log.
+      // Before it is opened for writing, which would truncate an unreadable log.
       if (hadLog) lookInto(spec.path, (db) => checkCommitsOf(spec.path, headerOf(db), hadLog));
       keepPrivate(spec.path);
       const data = new DataFile(spec);
@@ -68,7 +68,7 @@ export class DataFile {
     this.lock = spec.lock ? new FilePlace(spec.lock.path, spec.lock.identity) : null;
   }
 
-  /** One transaction and one fsync for all the cuts, in the file that the next start will find. */
+  /** One transaction and one fsync for all the cuts, in the file that the next start will open. */
   commit(cuts: Uint8Array): void {
     this.refuseAfterFailure();
     try {
@@ -97,7 +97,7 @@ export class DataFile {
       if (pages >= this.truncateAtPages) this.truncateWal();
       else if (pages >= checkpointPages) this.walPages('passive');
     } catch (error) {
-      // The log stays as it is; there is another try after the next commit.
+      // The log stays unchanged; the next commit tries again.
       if (!isDiskFull(error)) this.fail(error);
     }
   }
@@ -106,7 +106,7 @@ export class DataFile {
     this.refuseAfterFailure();
     try {
       const page = this.reader.readPage(cursor, this.commits, values);
-      // What was read is in the caller's memory now: two megabytes of page cache a file are not worth keeping.
+      // The rows are in the caller's memory now: two megabytes of page cache a file are not worth keeping.
       if (page.next === null) this.db.exec('pragma shrink_memory');
       return page;
     } catch (error) {
@@ -127,15 +127,15 @@ export class DataFile {
     return { fileBytes, dataBytes: dataPages * pageBytes, freeBytes: freePages * pageBytes };
   }
 
-  /** Another file takes its place. */
+  /** Called when another file replaces this one. */
   retire(reason: string): void {
     this.failure ??= reason;
     this.closeFiles();
   }
 
   /**
-   * `clean`: the caller has nothing left to commit. Throws when the file cannot be marked so. A file that took no more
-   * for want of space lacks something, and is not marked.
+   * `clean`: the caller has nothing left to commit. Throws when the file cannot be marked so. A file that found the disk full
+   * misses changes, and is not marked.
    */
   close(clean: boolean): void {
     if (this.failure !== null) return;
@@ -163,14 +163,14 @@ export class DataFile {
       this.reader = new PageReader(this.db, monotonicMs);
       const vbuckets = this.reader.readVbuckets();
       this.writer = new RowWriter(this.db, vbuckets);
-      // What a crash left of a torn commit goes before anything is written behind it.
+      // The rest of a torn commit is removed before the log is appended to.
       this.db.exec('pragma wal_checkpoint(truncate)');
       this.putCommits = this.db.prepare(sql.setCommits);
       this.db.exec('begin immediate');
       this.db.prepare(sql.setClean).run(CleanFlag.open);
       this.putCommits.run(this.commitsEver);
       this.db.exec('commit');
-      // Into the file itself: were it in the log only, a lost log would leave a file that claims a clean stop.
+      // To the file itself: if the mark were only in the log, a lost log would leave a file that claims a clean stop.
       this.db.exec('pragma wal_checkpoint(truncate)');
       this.counter = new CommitCounter(this.spec.path, this.commitsEver);
       return { file: this.spec.file, clean: wasClean, vbuckets };
@@ -180,7 +180,7 @@ export class DataFile {
     }
   }
 
-  /** A foreign reader that never ends is waited for at each doubling of the log only. */
+  /** Waits for a foreign reader that never ends only at each doubling of the log. */
   private truncateWal(): void {
     const { busy } = this.walPages('truncate');
     this.truncateAtPages = busy === 0 ? checkpointPagesMax : 2 * this.truncateAtPages;
@@ -196,7 +196,7 @@ export class DataFile {
     return header;
   }
 
-  /** Undoes a commit that found no space, and gives up what the log takes without need. False when that fails too. */
+  /** Rolls back a commit that found the disk full, and truncates the log. False when that fails too. */
   private rollBack(): boolean {
     this.isFull = true;
     try {

@@ -1,5 +1,5 @@
-// Reads single documents over a connection of its own, which only reads: in the write-ahead log's mode a reader never
-// waits for a commit, nor a commit for it.
+// Reads single documents over a separate read-only connection: in WAL mode a reader never waits for a commit, nor a commit for
+// a reader.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CutWriter, stateOfVbucket } from '#kv/data/cut.ts';
 import type { Fetched, LargeItems } from '../../data/disk-engine.ts';
@@ -7,7 +7,7 @@ import { type DocumentKey, decodeKeys, encodeKeys, endOfPrefix } from '../../dat
 import { readerSql, sql } from '../schema.ts';
 import { arraysOf, type DocRow, RowReader } from './row-reader.ts';
 
-/** A fetch is one read transaction; above this many keys it is several, so that none holds back a checkpoint. */
+/** A fetch is one read transaction; with more keys it is several, so that none delays a checkpoint. */
 const keysPerRead = 512;
 /** Large values in one page: at least this one, more while they are small enough. */
 const largePageRows = 16;
@@ -60,7 +60,7 @@ export class Fetcher {
     return encodeKeys(found);
   }
 
-  /** Throws when a row is not what was written. */
+  /** Throws when a row fails its check. */
   largeItems(after: number): LargeItems {
     const writer = new CutWriter();
     let next: number | null = null;
@@ -79,7 +79,7 @@ export class Fetcher {
     this.db.close();
   }
 
-  /** Row and large value must be of one moment: a commit in between removes the old value. */
+  /** Row and large value must be read in one transaction: a commit in between removes the old value. */
   private read(keys: readonly DocumentKey[], from: number, writer: CutWriter, failed: number[]): void {
     this.db.exec('begin');
     try {
@@ -90,7 +90,7 @@ export class Fetcher {
     }
   }
 
-  /** False when there is a row that is not what was written. */
+  /** False when a row fails its check. */
   private readOne({ vb, key }: DocumentKey, writer: CutWriter): boolean {
     let row: DocRow | undefined;
     try {
@@ -112,6 +112,6 @@ export class Fetcher {
   }
 }
 
-/** SQLITE_IOERR, SQLITE_CORRUPT and SQLITE_NOTADB: of the pages on the way to this row, and not of those to others. */
+/** SQLITE_IOERR, SQLITE_CORRUPT and SQLITE_NOTADB: damage to pages on the way to this row; other rows may be readable. */
 const isBroken = (error: unknown): boolean =>
   [10, 11, 26].includes(((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff);

@@ -1,24 +1,24 @@
-// Copies the live rows of a data file into the next generation of it, a page at a time, while the file takes commits.
-// First each vbucket by key, as it is when its turn comes; then, in passes, what was committed after that. Rows are
-// copied as they are, checksums included, so damage is neither hidden nor made.
+// Copies the live rows of a data file into its next generation, a page at a time, while the file takes commits. First each
+// vbucket by key; then, in passes, what was committed since. Rows are copied byte for byte, checksums included, so that damage
+// is neither hidden nor made.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type PurgedVbucket, purgedRecord } from '../../data/disk-engine.ts';
 import { bigVbFactor, pageBytes, sql } from '../schema.ts';
 import { readVbRow, stateOf, vbRow } from '../vb-row.ts';
 import { CleanFlag, type DataFileSpec, syncPath } from './file-format.ts';
 
-/** A page ends about here: a read transaction of the copy holds back a checkpoint, and on one disk commits wait. */
+/** Page size: a read transaction of the copy delays a checkpoint, and on the same disk commits wait for it. */
 const pageTargetMs = 15;
 const rowsPerPage = { first: 500, min: 500, max: 10_000 };
-/** This much is brought to disk at a time: one sync of it all at the end would stall commits. */
+/** Bytes between two syncs: one sync at the end would stall commits. */
 const syncBytes = 32 * 1024 * 1024;
-/** The copy is close enough behind for the rest to be done between two commits. */
+/** When fewer seqnos than this are left, the rest is copied between two commits. */
 const restSeqnosMax = 2_000;
-/** Commits that outrun the copy are stopped by the last round in the end. */
+/** Limit of passes; when commits outrun the copy, the last pass runs between two commits. */
 const roundsMax = 12;
-/** Memory for pages of the copy, in KiB. */
+/** Page cache of the copy, in KiB. */
 const cacheKib = 16_000;
-/** Above every key. */
+/** A key above every key. */
 const lastKey = Buffer.alloc(512, 0xff);
 const firstKey = Buffer.alloc(0);
 
@@ -36,7 +36,7 @@ const copySql = {
     where vb = ? and key > ? and key <= ? and ${isKept} order by key`,
   dropped: `select count(*), max(seq), total(key >= x'01' and key < x'02') from old.doc not indexed where vb = ? and key > ? and key <= ? and not ${isKept}`,
   bigByKey: `select vb * ${bigVbFactor} + seq from main.doc where vb = ? and key > ? and key <= ? and val is null`,
-  /** Values in `big` of the versions that the next statement replaces. */
+  /** Values in `big` of versions that the next statement replaces. */
   dropBigs: `delete from main.big where id in (select d.vb * ${bigVbFactor} + d.seq from old.doc o
     cross join main.doc d on d.vb = o.vb and d.key = o.key
     where o.vb = ? and o.seq > ? and o.seq <= ? and d.val is null)`,
@@ -51,16 +51,16 @@ const copySql = {
   setPurged: 'update main.vb set purge = ?, deleted = ?, checksum = ? where id = ?',
 } as const;
 
-/** How far a copy has come: what another connection needs to go on with it. */
+/** Progress of a copy, from which another connection can continue it. */
 export interface CopyState {
-  /** Vbucket and seqno up to which its rows are copied. */
+  /** By vbucket, the seqno up to which its rows are copied. */
   positions: [number, number][];
   purged: PurgedVbucket[];
 }
 
 export interface CopyStep {
   rowsCopied: number;
-  /** About, from the counts that the file keeps. */
+  /** An estimate, from the counts in the file. */
   rowsTotal: number;
   isFinished: boolean;
 }
@@ -80,7 +80,7 @@ export class FileCopy {
   /** Ids of large values whose rows are copied. */
   private bigs: number[] = [];
   private rows = rowsPerPage.first;
-  /** Vbuckets of which something was committed since, and how often those were looked for. */
+  /** Vbuckets with commits since they were copied, and how often those were searched for. */
   private behind: number[] = [];
   private rounds = 0;
   private rowsCopied = 0;
@@ -92,13 +92,13 @@ export class FileCopy {
     target: DataFileSpec;
     purgeBeforeSeconds: number;
     monotonicMs: () => number;
-    /** Goes on where another copy into the same file stopped. */
+    /** Continues where another copy into the same file stopped. */
     state?: CopyState;
   }) {
     this.target = options.target;
     this.monotonicMs = options.monotonicMs;
     this.db = new DatabaseSync(options.target.path);
-    // Nothing reads the new file before it is whole and on disk: until then it needs neither log nor locks.
+    // The new file is not read before it is complete and synced: until then it needs neither log nor locks.
     this.db.exec(`pragma main.journal_mode=off; pragma main.synchronous=off; pragma main.locking_mode=exclusive;
       pragma main.cache_size=-${cacheKib}; pragma cell_size_check=on;`);
     this.db.prepare('attach ? as old').run(options.sourcePath);
@@ -123,13 +123,13 @@ export class FileCopy {
     return { rowsCopied, rowsTotal: Math.max(rowsCopied, rowsTotal), isFinished };
   }
 
-  /** Ends this connection's part. The rest is another's. */
+  /** Closes this connection's part. Another connection continues. */
   handOver(): CopyState {
     this.close();
     return { positions: [...this.positions], purged: [...this.purged.values()] };
   }
 
-  /** Copies everything that is left and makes the new file ready to be opened. No commit may come meanwhile. */
+  /** Copies everything that is left and makes the new file ready to be opened. No commit may run meanwhile. */
   finish(): PurgedVbucket[] {
     do {
       while (this.bigs.length > 0) this.copyBigs(this.monotonicMs());
@@ -144,7 +144,7 @@ export class FileCopy {
     return [...this.purged.values()];
   }
 
-  /** The copy is not wanted; its file is the caller's to remove. */
+  /** Abandons the copy; the caller removes its file. */
   close(): void {
     if (!this.db.isOpen) return;
     this.statements.clear();
@@ -174,7 +174,7 @@ export class FileCopy {
     return { vb, afterKey: firstKey, rows: 0, hasBig: this.number('anyBig') === 1 };
   }
 
-  /** Within the last page's transaction: while no commit came, as many rows must be known by seqno as by key. */
+  /** Checked within the last page's transaction: without commits in between, seqno order and key order must have the same rows. */
   private endVbucket({ vb, rows }: { vb: number; rows: number }): void {
     this.current = null;
     if (this.number('high', vb) !== this.positions.get(vb)) return;
@@ -200,7 +200,7 @@ export class FileCopy {
     return rows;
   }
 
-  /** One page of what was committed since, of many vbuckets if they lie little behind. True when it is time to end. */
+  /** Copies one page of what was committed since, of many vbuckets if each has little. True when the passes are done. */
   private catchUp(rest: number, startedMs: number): boolean {
     if (this.behind.length === 0 && !this.beginRound(rest)) return true;
     this.db.exec('begin');
@@ -210,7 +210,7 @@ export class FileCopy {
     return false;
   }
 
-  /** False when no more than `rest` seqnos are left. Each round leaves less, unless commits outrun the copy. */
+  /** False when no more than `rest` seqnos are left. Each pass leaves less, unless commits outrun the copy. */
   private beginRound(rest: number): boolean {
     const lagOf = ([vb, high]: [number, number]): number => high - (this.positions.get(vb) ?? 0);
     const behind = this.vbuckets().filter((vbucket) => lagOf(vbucket) > 0);
@@ -233,7 +233,7 @@ export class FileCopy {
     if (bound !== undefined && to < high) this.behind.push(vb);
   }
 
-  /** A value that is gone belongs to a version that is gone: the version after it is copied later, with its value. */
+  /** A missing value belongs to a version that was replaced: the newer version is copied later, with its value. */
   private copyBigs(startedMs: number): void {
     const copy = this.statement('copyBig');
     this.db.exec('begin');
@@ -290,7 +290,7 @@ export class FileCopy {
     return this.arrays(copySql[name]);
   }
 
-  /** Rows of the statement are arrays. */
+  /** Returns the statement's rows as arrays. */
   private arrays(text: string): StatementSync {
     const known = this.statements.get(text);
     if (known) return known;

@@ -1,24 +1,24 @@
-// Makes a data file, and tells from its first bytes whether a file is one, before SQLite may touch it.
+// Creates data files, and recognizes them by their first bytes before SQLite opens them.
 import { closeSync, fsyncSync, openSync, readSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { OpenPlace } from '#ports/file-place.ts';
 import { keepPrivate } from '#ports/private-file.ts';
 import { applicationId, formatVersion, pageBytes, schemaSql } from '../schema.ts';
 
-/** A data file and what its header row must say. */
+/** A data file and the expected contents of its header row. */
 export interface DataFileSpec {
   path: string;
   bucketUuid: string;
   incarnation: number;
   file: number;
   generation: number;
-  /** Of the data folder. */
+  /** The lock of the data folder. */
   lock?: OpenPlace;
 }
 
 export const CleanFlag = { clean: 'stopped cleanly', open: 'in use' } as const;
 
-/** Makes the file whole and on disk; its folder is still to be synced. */
+/** Creates the file and syncs it; the caller still has to sync its folder. */
 export function createDataFile(spec: DataFileSpec): void {
   keepPrivate(spec.path);
   const db = new DatabaseSync(spec.path);
@@ -37,7 +37,7 @@ export function createDataFile(spec: DataFileSpec): void {
   syncPath(spec.path);
 }
 
-/** Throws, naming what is different, unless the header row is the one that was asked for. */
+/** Throws, naming the difference, unless the header row is the expected one. */
 export function checkHeader(spec: DataFileSpec, header: ReadonlyMap<unknown, unknown>): void {
   for (const [name, wanted] of Object.entries(headerOf(spec))) {
     const found = header.get(name);
@@ -45,7 +45,7 @@ export function checkHeader(spec: DataFileSpec, header: ReadonlyMap<unknown, unk
   }
 }
 
-/** SQLite takes an empty file for a new database and a foreign one for its own: look first. */
+/** SQLite takes an empty file for a new database and a foreign one for its own: check first. */
 export function checkFormat(path: string): void {
   const head = readHead(path);
   if (head.length < 100 || head.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
@@ -59,7 +59,7 @@ export function checkFormat(path: string): void {
   if (version !== formatVersion) throw new Error(`its format ${version} is unknown`);
 }
 
-/** Brings a file or a folder's entries to disk. */
+/** Syncs a file, or a folder's entries, to disk. */
 export function syncPath(path: string): void {
   const descriptor = openSync(path, 'r');
   try {

@@ -1,20 +1,20 @@
-// Reads rows of `doc` in the order of their keys or seqnos, many at a time: SQLite joins them to one blob and one text, which
-// costs a fifth of a JavaScript value for each column. Nothing is trusted before it is compared with its checksum.
+// Reads rows of `doc` in key or seqno order, many at a time: SQLite joins them to one blob and one text, which costs a fifth of
+// a JavaScript value for each column. Every row is compared with its checksum before it is used.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type CutItem, emptyCutItem } from '#kv/data/cut.ts';
 import { metaBytes, readMetaAt } from '../row.ts';
 import { sql } from '../schema.ts';
 import { arraysOf } from './row-reader.ts';
 
-/** Small enough to stop in time, large enough for the query to cost little. */
+/** Small enough to stop in time, large enough to amortize the query. */
 const rowsPerRead = 128;
 const numbersPerRow = 4;
 
 export class PackedRows {
-  /** Of the row at hand: `buffer` holds the key, and the value unless it lies in `big`. */
+  /** The current row: `buffer` holds the key, and the value unless it is in `big`. */
   readonly item: CutItem = emptyCutItem();
   checksum = 0;
-  /** The value of the row at hand is not in the row. */
+  /** The value of the current row is in `big`. */
   isBig = false;
   private readonly rows: StatementSync;
   private numbers: number[] = [];
@@ -25,7 +25,7 @@ export class PackedRows {
     this.rows = arraysOf(db, order === 'byKey' ? sql.rowsByKey : sql.rowsBySeqno);
   }
 
-  /** Reads the next rows of a vbucket after a key or seqno, as the order is. Answers how many; fewer than `rowsPerRead` are the last ones. */
+  /** Reads the next rows of a vbucket after a key or seqno. Returns how many; fewer than `rowsPerRead` are the last. */
   read(vb: number, after: Uint8Array | number): number {
     const [packed, numbers] = this.rows.get(vb, after, rowsPerRead) as unknown as unknown[];
     this.row = 0;
@@ -42,7 +42,7 @@ export class PackedRows {
     return this.numbers.length < rowsPerRead * numbersPerRow;
   }
 
-  /** Goes to the next of the rows that were read; false after the last. Throws when their bytes do not add up. */
+  /** Advances to the next of the rows that were read; false after the last. Throws when their lengths disagree. */
   next(vb: number): boolean {
     const { item, numbers, row } = this;
     if (row >= numbers.length) {

@@ -1,5 +1,5 @@
-// Reads a data file page by page: each page is one short stretch of reads, so that no read holds back a checkpoint
-// or a commit for long. Every row is compared with its checksum.
+// Reads a data file page by page: each page is one short read, so that none delays a checkpoint or a commit for long. Every
+// row is compared with its checksum.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { type CutItem, CutWriter } from '#kv/data/cut.ts';
@@ -10,14 +10,14 @@ import { readVbRow, stateOf } from '../vb-row.ts';
 import { PackedRows } from './packed-rows.ts';
 import { arraysOf, RowReader } from './row-reader.ts';
 
-/** Where a page starts. Opaque to whoever pages. */
+/** Where a page starts. Opaque to callers. */
 export interface LoadCursor {
   vb: number;
   afterKey: Uint8Array;
-  /** Rows of this vbucket in earlier pages, and the sum of the low words of their seqnos. */
+  /** Number of this vbucket's rows in earlier pages, and the sum of the low words of their seqnos. */
   rows: number;
   seqnos: number;
-  /** Commits of the file when this vbucket was begun. */
+  /** The file's count of commits when this vbucket was begun. */
   commits: number;
 }
 
@@ -30,7 +30,7 @@ export interface LoadPage {
 const noKey = new Uint8Array(0);
 export const firstPage: LoadCursor = { vb: 0, afterKey: noKey, rows: 0, seqnos: 0, commits: -1 };
 
-/** A page ends after this many bytes or this long, whatever comes first: its consumer serves clients besides. */
+/** A page ends after this many bytes or this long, whichever comes first: its consumer also serves clients. */
 const pageTargetBytes = 256 * 1024;
 const pageTargetMs = 50;
 
@@ -56,7 +56,7 @@ export class PageReader {
     return (this.vbuckets.all(0) as unknown as unknown[][]).map(toRecord);
   }
 
-  /** `commits` counts the file's commits: while it stands still, rows by seqno and rows by key must agree. */
+  /** `commits` counts the file's commits: without commits in between, rows by seqno and rows by key must agree. */
   readPage(cursor: LoadCursor, commits: number, values: LoadedValues): LoadPage {
     if (cursor.commits < 0) this.refuseStrayRows();
     const writer = new CutWriter(2 * pageTargetBytes);
@@ -77,7 +77,7 @@ export class PageReader {
     return { batch: writer.take(), next: at };
   }
 
-  /** Writes the vbucket's rows after the cursor as one cut and moves the cursor. True when none are left. */
+  /** Writes the vbucket's rows after the cursor as one cut and advances the cursor. True when none are left. */
   private readVbucket(
     record: VbucketRecord,
     at: LoadCursor,
@@ -127,7 +127,7 @@ export class PageReader {
     at.seqnos += item.seqno >>> 0;
   }
 
-  /** A row that one tree has lost, or files under another vbucket, is passed over in silence by the other. */
+  /** A row missing from one B-tree, or filed under another vbucket there, is found by comparing with the other B-tree. */
   private compareCounts(at: LoadCursor): void {
     const [rows, seqnos] = this.countBySeqno.get(at.vb) as unknown as [number, number];
     if (rows === at.rows && seqnos === at.seqnos) return;
@@ -140,7 +140,7 @@ export class PageReader {
   }
 }
 
-/** What system events say is what a load is for, among other things. */
+/** A load needs the values of system events in any case. */
 const mayLeave = (item: CutItem): boolean =>
   item.valueEnd > item.valueStart && !isEventKey(item.buffer, item.keyStart);
 
@@ -150,7 +150,7 @@ function toRecord(row: readonly unknown[]): VbucketRecord {
   return record;
 }
 
-/** A copy, since the key lies in the memory of all the rows. */
+/** A copy, since the key is part of a buffer that holds all the rows. */
 function moveTo(at: LoadCursor, key: Uint8Array): void {
   if (Buffer.compare(key, at.afterKey) <= 0) throw new Error(`vbucket ${at.vb} is out of order`);
   at.afterKey = Uint8Array.from(key);

@@ -1,4 +1,4 @@
-// Turns a row of `doc` back into the item it was, compared with its checksum.
+// Decodes a row of `doc` to its item and compares it with its checksum.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { type CutItem, type CutWriter, emptyCutItem } from '#kv/data/cut.ts';
@@ -16,7 +16,7 @@ export class RowReader {
     this.big = arraysOf(db, sql.big);
   }
 
-  /** Appends the row's item to the open cut and answers its seqno. Throws when it is not what was written. */
+  /** Appends the row's item to the open cut and returns its seqno. Throws when its check fails. */
   write(vb: number, row: DocRow, writer: CutWriter): number {
     const [key, seqno, expiry, deletedAt, meta] = row;
     const value = row[5] ?? this.bigValue(vb, seqno as number);
@@ -32,7 +32,7 @@ export class RowReader {
     throw new Error(`the row at vbucket ${vb}, seqno ${String(seqno)} differs from its checksum`);
   }
 
-  /** Appends an item whose value lies in `big`; `item.buffer` holds the key. */
+  /** Appends an item whose value is in `big`; `item.buffer` holds the key. */
   writeBig(vb: number, item: CutItem, writer: CutWriter): void {
     const value = this.bigValue(vb, item.seqno);
     if (!isBytes(value)) throw new Error(`the row at vbucket ${vb}, seqno ${item.seqno} is incomplete`);
@@ -44,7 +44,7 @@ export class RowReader {
   }
 }
 
-/** A statement whose rows are arrays. */
+/** Returns the statement's rows as arrays. */
 export function arraysOf(db: DatabaseSync, text: string): StatementSync {
   const statement = db.prepare(text);
   statement.setReturnArrays(true);

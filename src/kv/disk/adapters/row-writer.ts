@@ -1,4 +1,4 @@
-// Writes encoded cuts into a data file inside a transaction that the caller holds.
+// Writes encoded cuts into a data file inside the caller's transaction.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { type CutItem, CutReader, cutItemBytes } from '#kv/data/cut.ts';
@@ -13,10 +13,10 @@ export class RowWriter {
   private readonly dropBig: StatementSync;
   private readonly putVb: StatementSync;
   private readonly meta = Buffer.alloc(metaBytes);
-  /** Until a value goes to `big`, no row needs a look whether its old value lies there. */
+  /** While no value is in `big`, replacing a row need not check for an old value there. */
   private anyBig: boolean;
 
-  /** By vbucket. Cuts that were taken before their bucket heard of a compaction carry an older one. */
+  /** By vbucket. Cuts encoded before their bucket was notified of a compaction carry an older seqno. */
   private readonly purgeSeqnos: Map<number, number>;
 
   constructor(db: DatabaseSync, vbuckets: readonly VbucketRecord[]) {

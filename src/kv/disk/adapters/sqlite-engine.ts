@@ -1,4 +1,4 @@
-// The disk engine in the caller's own thread: for tests, and for tools that may wait for the disk.
+// The disk engine in the caller's own thread: for tests, and for tools that may block on the disk.
 import { realClock } from '#ports/clock.ts';
 import type { DiskEngine } from '../../data/disk-engine.ts';
 import type { Lane, LaneArguments, LaneOperation, LaneResult } from '../lane.ts';
@@ -15,7 +15,7 @@ function localLane(lane: SqliteLane): Lane {
       const act = lane[operation] as (...args: LaneArguments<K>) => LaneResult<K>;
       const result = act.apply(lane, args);
       lane.settle();
-      // Between the pages of a copy others get their turn, as they do beside a worker.
+      // Between the pages of a copy other calls run, as they do with a worker.
       if (operation === 'copyPage') await new Promise(setImmediate);
       return result;
     },

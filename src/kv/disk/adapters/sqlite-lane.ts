@@ -1,5 +1,5 @@
-// The data files that one thread serves, over all buckets. Synchronous throughout: whoever hosts it, a worker or the
-// caller's own thread, brings the promises.
+// The data files that one thread serves, over all buckets. Synchronous throughout: its host, a worker or the caller's own
+// thread, adds the promises.
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
@@ -32,13 +32,13 @@ import { type CopyState, type CopyStep, FileCopy } from './file-copy.ts';
 import type { DataFileSpec } from './file-format.ts';
 import type { LoadCursor, LoadPage } from './page-reader.ts';
 
-/** A data file and the empty one that its live rows go to. */
+/** A data file and the empty one to which its live rows are copied. */
 export interface CopyPlan {
   sourcePath: string;
   target: DataFileSpec;
 }
 
-/** Space that a copy leaves to commits, beside an eighth of what it takes itself. */
+/** Space that a copy leaves for commits, besides an eighth of its own size. */
 const spareBytes = 64 * 1024 * 1024;
 
 export class SqliteLane {
@@ -56,12 +56,12 @@ export class SqliteLane {
     this.monotonicMs = options.monotonicMs;
   }
 
-  /** Which files to open. Throws, naming the folder, when the folder cannot be understood; nothing is changed then. */
+  /** Returns which files to open. Throws, naming the folder, when its contents are not understood; nothing is changed then. */
   prepare(files: BucketFiles): DataFileSpec[] {
     return named(files, () => prepareFolder(files));
   }
 
-  /** As `prepare`, with empty files. The bucket's files are closed in every lane before. */
+  /** As `prepare`, with empty files. All lanes must have closed the bucket's files before. */
   renew(files: BucketFiles): DataFileSpec[] {
     return named(files, () => renewFolder(files));
   }
@@ -85,7 +85,7 @@ export class SqliteLane {
     this.unsettled.add(data);
   }
 
-  /** Work that a commit leaves and its caller need not wait for. */
+  /** Work after a commit for which its caller need not wait. */
   settle(): void {
     for (const data of this.unsettled) data.settle();
     this.unsettled.clear();
@@ -95,27 +95,27 @@ export class SqliteLane {
     return this.find(bucketUuid, file).loadPage(cursor, values);
   }
 
-  /** Over a connection that only reads, opened when it is first needed. The file is written by another lane or this. */
+  /** Uses a read-only connection, opened when it is first needed. Another lane or this one may write the file. */
   fetchItems(spec: DataFileSpec, keys: Uint8Array): Fetched {
     return this.fetcherOf(spec).fetchItems(keys);
   }
 
-  /** Over the connection of `fetchItems`. */
+  /** Uses the connection of `fetchItems`. */
   expiredKeys(spec: DataFileSpec, atSeconds: number, limit: number): Uint8Array {
     return this.fetcherOf(spec).expiredKeys(atSeconds, limit);
   }
 
-  /** Over the connection of `fetchItems`. `after` is one encoded place, the start of the first vbucket to begin with. */
+  /** Uses the connection of `fetchItems`. `after` is one encoded key; its key may be empty, to begin at the vbucket's start. */
   collectionKeys(spec: DataFileSpec, prefix: Uint8Array, after: Uint8Array, limit: number): Uint8Array {
     return this.fetcherOf(spec).collectionKeys(prefix, after, limit);
   }
 
-  /** Over the connection of `fetchItems`. */
+  /** Uses the connection of `fetchItems`. */
   largeItems(spec: DataFileSpec, after: number): LargeItems {
     return this.fetcherOf(spec).largeItems(after);
   }
 
-  /** As `fetchItems`, over another connection: a broken row fails its backfill and nothing else. */
+  /** As `fetchItems`, over another connection: a damaged row fails its backfill and nothing else. */
   backfillPage(spec: DataFileSpec, vb: number, afterSeqno: number): BackfillPage {
     const key = keyOf(spec.bucketUuid, spec.file);
     try {
@@ -129,7 +129,7 @@ export class SqliteLane {
     }
   }
 
-  /** Closes the bucket's connections that only read. */
+  /** Closes the bucket's read-only connections. */
   closeReaders(bucketUuid: string): void {
     for (const readers of [this.fetchers, this.backfills]) {
       for (const [key, reader] of readers) {
@@ -148,14 +148,14 @@ export class SqliteLane {
     return this.find(bucketUuid, file).sizes().fileBytes;
   }
 
-  /** Makes the file that the copy goes to, if there is room for it. */
+  /** Creates the target file of a copy, if there is room for it. */
   planCopy(bucketUuid: string, file: number): CopyPlan {
     const data = this.find(bucketUuid, file);
     checkRoom(data.spec.path, data.sizes().dataBytes);
     return { sourcePath: data.spec.path, target: makeNextGeneration(data.spec) };
   }
 
-  /** Called in whatever lane does the copying. */
+  /** Runs in the lane that copies. */
   beginCopy({ sourcePath, target }: CopyPlan, purgeBeforeSeconds: number): void {
     const { monotonicMs } = this;
     this.copies.set(target.path, new FileCopy({ sourcePath, target, purgeBeforeSeconds, monotonicMs }));
@@ -176,12 +176,12 @@ export class SqliteLane {
     this.copies.delete(target.path);
   }
 
-  /** Nothing is removed that may have become the bucket's file. */
+  /** Removes the copy's file, unless it may have become the bucket's file. */
   removeCopy({ target }: CopyPlan): void {
     if (!this.published.has(target.path)) removeDataFile(target.path);
   }
 
-  /** Called in the file's own lane, so between two commits: completes the copy and puts it in the file's place. */
+  /** Runs in the file's own lane, so between two commits: completes the copy and replaces the file by it. */
   switchFile({ sourcePath, target }: CopyPlan, state: CopyState): PurgedVbucket[] {
     const { monotonicMs } = this;
     const old = this.find(target.bucketUuid, target.file);
@@ -215,7 +215,7 @@ export class SqliteLane {
     removeFolder(folder);
   }
 
-  /** Closes everything as it is. */
+  /** Closes everything without marking files clean. */
   stop(): void {
     for (const readers of [this.fetchers, this.backfills]) {
       for (const reader of readers.values()) reader.close();
@@ -236,7 +236,7 @@ export class SqliteLane {
     return fetcher;
   }
 
-  /** The old file is not written to any more, whatever happens here: `files.json` may name the new one already. */
+  /** The old file is not written to any more, whether or not this fails: `files.json` may name the new one already. */
   private replace(old: DataFile, target: DataFileSpec): void {
     this.unsettled.delete(old);
     this.published.add(target.path);

@@ -1,4 +1,4 @@
-// The thread of a disk lane: takes requests in order, answers each. Imports as little as it can, since every import
+// The thread of a disk lane: processes requests in order. Imports as little as it can, since every import
 // costs memory and start time in every disk worker.
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
@@ -38,7 +38,7 @@ function failureOf(error: unknown): LaneFailure {
 
 const damageOf = ({ file, path, reason }: DamagedFileError): DamagedFile => ({ file, path, reason });
 
-/** The memory of a loaded page, or of cuts that go back, moves to the client instead of being copied. */
+/** The memory of a loaded page, or of returned cuts, is transferred to the client instead of being copied. */
 function batchOf(reply: LaneReply): ArrayBuffer[] {
   const batch =
     'result' in reply ? (reply.result as { batch?: CutBuffer } | undefined)?.batch : reply.failure.cuts;

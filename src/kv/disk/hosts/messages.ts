@@ -1,9 +1,9 @@
-// What a disk worker and its client send each other.
+// Messages between a disk worker and its client.
 import type { CutBuffer, DamagedFile } from '../../data/disk-engine.ts';
 import type { LaneOperation } from '../lane.ts';
 
 export interface LaneSettings {
-  /** Its work can wait where cores are short. */
+  /** Runs at low priority. */
   isPatient: boolean;
 }
 
@@ -19,6 +19,6 @@ export interface LaneFailure {
   message: string;
   /** Set when the error is a DamagedFileError. */
   damage: DamagedFile | null;
-  /** Set when the error is a DiskFullError: its cuts, which go back. */
+  /** Set when the error is a DiskFullError: its cuts, which are returned. */
   cuts: CutBuffer | null;
 }

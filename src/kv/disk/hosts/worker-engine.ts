@@ -1,5 +1,4 @@
-// The disk engine as the data service uses it: lanes in worker threads of their own, so that no fsync stalls a
-// client's request.
+// The disk engine as the data service uses it: lanes in worker threads, so that no fsync stalls a client's request.
 import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { startWorker } from '#ports/worker.ts';
@@ -13,14 +12,14 @@ import type { Lane, LaneArguments, LaneOperation, LaneResult } from '../lane.ts'
 import { LaneEngine, type LaneWork } from '../lane-engine.ts';
 import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messages.ts';
 
-/** Each worker costs about 12 MB. One writes, one more starts at the first fetch, and one while something is compacted. */
+/** Each worker costs about 12 MB. One writes, one more starts at the first fetch, and one while a compaction runs. */
 export function workerDiskEngine(threads: Partial<DiskThreads> = {}): DiskEngine {
   const engine = new LaneEngine((work) => new WorkerLane(work));
   engine.setThreads({ readers: 1, writers: 1, compactors: 1, ...threads });
   return engine;
 }
 
-/** As the operating system shows them. */
+/** Thread names as the operating system shows them. */
 const threadNames: Record<LaneWork, string> = {
   write: 'disk writer',
   read: 'disk reader',
@@ -90,7 +89,7 @@ function errorOf({ message, damage, cuts }: LaneFailure): Error {
   return damage === null ? new Error(message) : new DamagedFileError(damage);
 }
 
-/** A part of a larger buffer would be sent with all of it: such parts are copied. Shared memory is sent as it is. */
+/** A part of a larger buffer would be sent with all of it: such parts are copied. Shared memory is sent without a copy. */
 function ownMemory(value: unknown): unknown {
   if (!(value instanceof Uint8Array) || value.byteLength === value.buffer.byteLength) return value;
   return value.buffer instanceof SharedArrayBuffer ? value : new Uint8Array(value);

@@ -1,9 +1,9 @@
-// Lets every other thread go first where cores are short.
+// Lowers the scheduling priority of a thread.
 import { setPriority } from 'node:os';
 
 const lowPriority = 10;
 
-/** For the calling thread. Elsewhere than on Linux the whole process would be meant: there nothing changes. */
+/** Applies to the calling thread. Except on Linux it would affect the whole process, so it does nothing there. */
 export function yieldCpu(): void {
   if (process.platform === 'linux') setPriority(lowPriority);
 }
