@@ -1,4 +1,4 @@
-// Who may call a route. Checks that need no credentials come first; wrong credentials are refused even where none are needed.
+// Access control of routes. Checks that need no credentials come first; wrong credentials are refused even on open routes.
 
 import type { Authority, Caller } from '#auth/authority.ts';
 import { fillPermission, type Permission, parsePermission, permissionText } from '#auth/permission.ts';
@@ -6,7 +6,7 @@ import { assert } from '#base/assert.ts';
 import type { Params, RouteDefinition } from '#contract/route.ts';
 import type { Credentials } from './credentials.ts';
 
-export type Verdict =
+export type AccessDecision =
   | { readonly kind: 'passed'; readonly caller: Caller }
   | { readonly kind: 'unauthenticated'; readonly caller: Caller | null }
   | { readonly kind: 'forbidden'; readonly caller: Caller; readonly permission: string };
@@ -34,7 +34,7 @@ export class AccessGate {
     credentials: Credentials,
     remoteAddress: string,
     onBehalfOf?: string,
-  ): Promise<Verdict> {
+  ): Promise<AccessDecision> {
     if (!this.#authority.provisioned()) return this.#beforeProvisioning(route, credentials);
     const sender = await this.#identify(credentials, remoteAddress);
     if (!sender) return { kind: 'unauthenticated', caller: null };
@@ -49,8 +49,8 @@ export class AccessGate {
     return { kind: 'forbidden', caller, permission: permissionText(fillPermission(rule.permission, params)) };
   }
 
-  /** Who a request is made for, by its header `cb-on-behalf-of`: the name and the domain in base64, with a colon between. */
-  #impersonated(sender: Caller, header: string): Caller | Verdict {
+  /** The identity in the header `cb-on-behalf-of`: name and domain in base64, separated by a colon. */
+  #impersonated(sender: Caller, header: string): Caller | AccessDecision {
     if (sender.identity.domain === 'anonymous') return { kind: 'unauthenticated', caller: sender };
     if (!sender.permits(impersonate)) {
       return { kind: 'forbidden', caller: sender, permission: permissionText(impersonate) };
@@ -62,7 +62,7 @@ export class AccessGate {
     return found ?? { kind: 'unauthenticated', caller: null };
   }
 
-  #beforeProvisioning(route: RouteDefinition, credentials: Credentials): Verdict {
+  #beforeProvisioning(route: RouteDefinition, credentials: Credentials): AccessDecision {
     const caller = this.#authority.anonymous;
     const sent = credentials.kind === 'basic' ? credentials : null;
     const mayCall = route.method === 'GET' || (this.#authority.maySetUp?.(sent) ?? true);
@@ -100,14 +100,14 @@ function ruleOf(route: RouteDefinition): Rule | null {
   };
 }
 
-/** A misspelt parameter would stand for any name, and let too many in. */
+/** A misspelt parameter would match any name and grant too much. */
 function assertNamesParameters(route: RouteDefinition, text: string): void {
   for (const [, name] of text.matchAll(/\{(\w+)\}/g)) {
     assert(route.path.split('/').includes(`:${name}`), `route ${route.id} has no parameter ${name}`);
   }
 }
 
-/** `admin`, or `bucket_admin[{bucket}]` for a role that must reach what the path names. */
+/** `admin`, or `bucket_admin[{bucket}]` for a role that must cover the bucket named in the path. */
 function parseRole(text: string): { id: string; names: (params: Params) => string[] | undefined } {
   const [, id, inside] = /^(\w+)(?:\[(.+)\])?$/.exec(text) ?? [];
   assert(id, `malformed role ${text}`);

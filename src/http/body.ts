@@ -1,4 +1,4 @@
-// Reading of request bodies by the kind a route declares, with a limit.
+// Reads request bodies by the kind that a route declares, up to a size limit.
 import { refuse } from '#contract/errors.ts';
 import { fieldText } from '#contract/field-text.ts';
 import type { BodyKind, RouteDefinition } from '#contract/route.ts';
@@ -8,7 +8,7 @@ import { parseForm } from './path.ts';
 
 const formLimit = 1 << 20;
 const jsonLimit = 10 << 20;
-/** Ten times as many as any form has. */
+/** Ten times the number of fields of the largest form. */
 const fieldsLimit = 2_000;
 
 export interface BodySource {
@@ -31,7 +31,7 @@ export async function readBody(route: RouteDefinition, source: BodySource): Prom
 
 const defaultLimit = (kind: BodyKind) => (kind === 'json' ? jsonLimit : formLimit);
 
-/** A body that does not say that it is a form has no fields. */
+/** A body without the form content type has no fields. */
 function isForm({ headers }: BodySource): boolean {
   const type = headers['content-type'];
   return typeof type === 'string' && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(type);
@@ -43,7 +43,7 @@ const [ampersand, plus, blank] = ['&', '+', ' '].map((text) => text.charCodeAt(0
   number,
 ];
 
-/** Counts fields, and reads plus as blank, before texts are made of the bytes: a million of either would take long. */
+/** Counts fields and decodes plus signs on the bytes, before strings are made: a million of either would take long. */
 function parseFields(sent: Buffer, repeatable?: readonly string[]): Record<string, string> {
   const bytes = Buffer.from(sent);
   let fields = 1;
@@ -65,13 +65,13 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** Refuses a body above the limit at once; what still comes of it is read and dropped, so that the client sees the answer. */
+/** Refuses a body above the limit at once; the rest of it is read and dropped, so that the client sees the answer. */
 function collect(source: BodySource, limit: number): Promise<Buffer> {
   if (Number(source.headers['content-length'] ?? 0) > limit) {
     source.resume();
     return Promise.reject(tooLarge(limit));
   }
-  // Its last event was while access was judged: there will be no other.
+  // The last event came during the access checks: there will be no other.
   if (source.destroyed) return Promise.reject(new ClientGone());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -90,7 +90,7 @@ function collect(source: BodySource, limit: number): Promise<Buffer> {
   });
 }
 
-/** The connection closed before the request was complete: nobody is there to be answered. */
+/** The connection closed before the request was complete: no answer can be sent. */
 export class ClientGone extends Error {
   override name = 'ClientGone';
 }

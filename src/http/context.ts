@@ -1,4 +1,4 @@
-// What a handler learns of a request's sender and of the way it came.
+// What a handler knows about a request's sender and connection.
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '#auth/authority.ts';
 import { parsePermission } from '#auth/permission.ts';
@@ -34,7 +34,7 @@ function permits(caller: Caller, text: string): boolean {
   return caller.permits(permission);
 }
 
-/** The name in a Host header, without port; IPv6 stays in brackets. Null for anything that is not a name or address. */
+/** The name in a Host header, without port; IPv6 stays in brackets. Null for anything but a name or an address. */
 function hostName(header: string | undefined): string | null {
   return /^([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{1,5})?$/.exec(header ?? '')?.[1] ?? null;
 }

@@ -1,22 +1,22 @@
-// Who a request says it is from: by the certificate of its connection, or by the Authorization header, where Basic is the only
-// scheme.
+// The claimed identity of a request: from the certificate of its connection, or from the Authorization header, where Basic is
+// the only scheme.
 import type { ShownCertificate } from '#ports/client-certificate.ts';
 
 export type Credentials =
   | { readonly kind: 'none' }
   | { readonly kind: 'basic'; readonly name: string; readonly password: string }
   | { readonly kind: 'unusable' }
-  /** `otherwise`: what counts when nobody goes by that name; null where certificates are demanded. */
+  /** `otherwise`: the identity if no user has that name; null where certificates are required. */
   | { readonly kind: 'certificate'; readonly user: string | null; readonly otherwise: Credentials | null };
 
-/** A certificate goes before a header. */
+/** A certificate takes precedence over a header. */
 export function credentialsOf(header: string | undefined, shown: ShownCertificate | null): Credentials {
   if (!shown) return parseAuthorization(header);
   const otherwise = shown.demanded ? null : parseAuthorization(header);
   return { kind: 'certificate', user: shown.user, otherwise };
 }
 
-/** Who the sender says to be; null when that is nobody. */
+/** The claimed name and password; null without usable credentials. */
 export function claimedName(credentials: Credentials): string | null {
   if (credentials.kind === 'basic') return credentials.name;
   if (credentials.kind !== 'certificate') return null;
@@ -26,7 +26,7 @@ export function claimedName(credentials: Credentials): string | null {
 
 export function parseAuthorization(header: string | undefined): Credentials {
   if (header === undefined || header.trim() === '') return { kind: 'none' };
-  // Split by hand: a pattern with blanks at both ends takes the square of their number, and strangers choose that.
+  // Split without a pattern: one with blanks at both ends takes quadratic time, and unauthenticated clients choose the input.
   const text = header.trim();
   const at = text.search(/\s/);
   const scheme = at < 0 ? text : text.slice(0, at);

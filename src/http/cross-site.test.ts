@@ -6,7 +6,7 @@ const here = 'node.example.com:8091';
 const problem = (headers: Parameters<typeof crossSiteProblem>[0], provisioned = true) =>
   crossSiteProblem({ host: here, ...headers }, { provisioned });
 
-test('takes changes from everything that is no browser, and from pages of the node', () => {
+test('allows changes by clients other than browsers and by pages of the node', () => {
   assert.equal(problem({}), null);
   assert.equal(problem({ origin: `http://${here}` }), null);
   assert.equal(problem({ origin: 'https://node.example.com', host: 'node.example.com' }), null);
@@ -19,7 +19,7 @@ test('takes changes from everything that is no browser, and from pages of the no
   );
 });
 
-test('takes none from pages of others', () => {
+test('refuses changes by pages of other sites', () => {
   const others: Parameters<typeof crossSiteProblem>[0][] = [
     { origin: 'https://evil.example' },
     { origin: 'null' },
@@ -34,7 +34,7 @@ test('takes none from pages of others', () => {
   for (const headers of others) assert.match(problem(headers) ?? '', /another site/, JSON.stringify(headers));
 });
 
-test('takes none by a name that somebody else may have led here, before the node is set up', () => {
+test('refuses changes under a public DNS name (rebinding) before the node is set up', () => {
   const asItsOwn = (host: string, provisioned: boolean) =>
     problem({ host, origin: `http://${host}` }, provisioned);
   for (const host of [

@@ -1,9 +1,9 @@
-// The renderer of refusals: the only place that turns an AppError into an answer.
+// Renders errors: the only place that turns an AppError into an answer.
 import type { UnwritableError } from '#base/unwritable-error.ts';
 import { AppError, type ErrorBody } from '#contract/errors.ts';
 import { type Reply, reply } from '#contract/route.ts';
 
-/** What could not be found: published clients and tools tell these apart by method. */
+/** The 404 texts; published clients and tools tell them apart by method. */
 export function noRoute(method: string): Reply {
   if (method === 'GET' || method === 'HEAD') return reply.text('Not found.', 404);
   if (method === 'POST') return reply.text('Requested resource not found.\r\n', 404);
@@ -19,7 +19,7 @@ export const unauthenticated = (challenge: boolean): Reply =>
 export const unexpected = (): Reply =>
   reply.json(['Unexpected server error, request logged.'], 500, { Connection: 'close' });
 
-/** Nothing was changed, and who asked learns why. */
+/** Nothing was changed, and the answer gives the reason. */
 export const unwritable = ({ message }: UnwritableError): Reply => reply.json([message], 500);
 
 export const tooLarge = (limit: number): AppError =>

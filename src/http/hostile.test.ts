@@ -112,7 +112,7 @@ async function ask(socket: Socket): Promise<string> {
   return await answer;
 }
 
-test('survives mutated requests, and serves the connection beside them', async (t) => {
+test('survives mutated requests and keeps serving other connections', async (t) => {
   const random = aSeed(t);
   const { port, failures } = await aServer(t);
   const beside = await dial(port);
@@ -150,7 +150,7 @@ test('answers random forms and queries with a status a client can use', async (t
   assert.deepEqual(failures, []);
 });
 
-test('takes a client that leaves in the middle of its body for gone, not for an error', async (t) => {
+test('treats a client that closes during its body as gone, not as an error', async (t) => {
   const { port, failures } = await aServer(t);
   for (let round = 0; round < 50; round++) {
     const socket = await dial(port);

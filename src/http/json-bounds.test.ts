@@ -5,7 +5,7 @@ import { jsonBoundsProblem, jsonLevels, jsonValues } from './json-bounds.ts';
 const problem = (text: string) => jsonBoundsProblem(Buffer.from(text));
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 
-test('takes JSON up to the bounds and refuses what is beyond, by levels and by values', () => {
+test('accepts JSON up to the bounds of levels and values, and refuses more', () => {
   assert.equal(problem(nested(jsonLevels)), null);
   assert.match(problem(nested(jsonLevels + 1)) ?? '', /at most 64 levels/);
   assert.equal(problem(`[${nested(jsonLevels - 1)},${nested(jsonLevels - 1)}]`), null);
@@ -14,7 +14,7 @@ test('takes JSON up to the bounds and refuses what is beyond, by levels and by v
   assert.match(problem('{"a":'.repeat(jsonLevels + 1)) ?? '', /levels/);
 });
 
-test('counts nothing inside of texts', () => {
+test('does not count inside strings', () => {
   assert.equal(problem(JSON.stringify({ a: '['.repeat(1_000), b: '\\"[{,:'.repeat(200_000) })), null);
   assert.equal(problem(`"${'['.repeat(1_000)}`), null);
   assert.match(problem(`["\\\\",${'['.repeat(jsonLevels)}`) ?? '', /levels/);

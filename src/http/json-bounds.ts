@@ -1,5 +1,5 @@
-// Bounds of JSON that clients send, judged on its bytes before it is parsed: deep nesting and millions of small values take the
-// parser, and all who read the result, many times as long as one long text of the same size.
+// Bounds of JSON from clients, checked on the bytes before parsing: deep nesting and millions of small values cost the
+// parser, and all readers of the result, many times as much as one long text of the same size.
 
 export const jsonLevels = 64;
 export const jsonValues = 100_000;
@@ -9,7 +9,7 @@ const [quote, backslash, comma, colon] = [code('"'), code('\\'), code(','), code
 const opens: ReadonlySet<number> = new Set([code('['), code('{')]);
 const closes: ReadonlySet<number> = new Set([code(']'), code('}')]);
 
-/** Why the text is not parsed; null when it is within the bounds. Whether it is JSON at all, the parser finds out. */
+/** The reason of the refusal; null within the bounds. Whether the text is valid JSON is left to the parser. */
 export function jsonBoundsProblem(bytes: Uint8Array): string | null {
   let level = 0;
   let values = 0;
@@ -27,7 +27,7 @@ export function jsonBoundsProblem(bytes: Uint8Array): string | null {
   return null;
 }
 
-/** Place of the closing quote, or of the end of a text that has none. */
+/** Index of the closing quote, or of the end of a text without one. */
 function endOfText(bytes: Uint8Array, start: number): number {
   for (let at = start + 1; at < bytes.length; at++) {
     if (bytes[at] === backslash) at++;

@@ -16,11 +16,11 @@ const limits = {
   headersTimeoutMs: 30_000,
   requestTimeoutMs: 300_000,
   idleTimeoutMs: 300_000,
-  /** Connections from one address of clients that have not logged in. */
-  strangersPerSource: 512,
-  /** For the rest of an answer, once the client has closed its side. */
+  /** Connections of clients that have not logged in, for each address. */
+  unauthenticatedPerSource: 512,
+  /** Time for the rest of an answer after the client has closed its side. */
   lingerMs: 5_000,
-  /** After so much silence the operating system asks whether the client is still there. */
+  /** Idle time before the operating system probes the connection (TCP keepalive). */
   keepAliveDelayMs: 30_000,
 };
 
@@ -28,22 +28,22 @@ export interface ListenOptions {
   host: string;
   port: number;
   tls?: TlsSpec;
-  /** Absent: everybody may connect. */
+  /** Absent: every address may connect. */
   gate?: ClientGate;
-  /** Absent: those of all REST ports. */
+  /** Absent: the limits of all REST ports. */
   strangers?: Strangers;
 }
 
 export interface Listener {
-  /** The port that really listens. */
+  /** The actual port. */
   readonly port: number;
-  /** Takes no new connections; resolves when the last is gone, which the deadline brings about. */
+  /** Accepts no new connections; resolves when the last one is closed, at the latest after the deadline. */
   close(clock: Clock, deadlineMs: number): Promise<void>;
   /** TLS listeners only: new connections get this certificate, open ones keep theirs. */
   replaceTls(tls: TlsSpec): void;
   /**
-   * Plain listeners only: takes new connections on these hosts and no others. Connections from before get their answers;
-   * the deadline ends those that have more to come.
+   * Plain listeners only: accepts new connections on these hosts only. Open connections get their answers; those with further
+   * requests are closed at the deadline.
    */
   moveTo(hosts: readonly string[], clock: Clock, deadlineMs: number): Promise<void>;
 }
@@ -78,7 +78,7 @@ export async function openListener(handler: RequestListener, options: ListenOpti
 
 function makeServer(
   handler: RequestListener,
-  { tls, gate, strangers = restStrangers }: ListenOptions,
+  { tls, gate, strangers = restUnauthenticated }: ListenOptions,
 ): Server | TlsServer {
   const server = tls ? tlsServer(handler, tls) : createServer(serverOptions, handler);
   server.maxConnections = connectionsMax;
@@ -95,17 +95,17 @@ function makeServer(
   return server;
 }
 
-/** Answers what lets an accepted socket in. */
+/** Returns the function that admits an accepted socket. */
 function guardHandshakes(server: TlsServer, strangers: Strangers): (socket: Socket) => boolean {
   server.prependListener('secureConnection', (socket) => strangers.handshaken(socket));
   return (socket) => strangers.enterHandshake(socket);
 }
 
 const connectionsMax = handleShares().rest;
-/** Clients that have not logged in, on all REST ports: half of the connections are for the others, administrators among them. */
-const restStrangers = new Strangers(() => ({
+/** Limit of unauthenticated clients on all REST ports: half of the connections stay free for others, administrators among them. */
+const restUnauthenticated = new Strangers(() => ({
   total: Math.floor(connectionsMax / 2),
-  perSource: Math.min(limits.strangersPerSource, Math.floor(connectionsMax / 4)),
+  perSource: Math.min(limits.unauthenticatedPerSource, Math.floor(connectionsMax / 4)),
 }));
 
 const serverOptions = {
@@ -142,12 +142,12 @@ function close(server: Server | TlsServer, clock: Clock, deadlineMs: number): Pr
   });
 }
 
-/** A server that takes no new connections would else keep those that were busy until their idle time is over. */
+/** Otherwise a closing server would keep busy connections until their idle timeout. */
 function hangUpIfStopping(server: Server | TlsServer): void {
   if (!server.listening) setImmediate(() => server.closeIdleConnections());
 }
 
-/** Who closes its side and takes nothing more would else keep its request in hand. */
+/** Otherwise a client that closes its side and reads nothing more would keep its request running. */
 function hangUpSoon(socket: Socket): void {
   socket.setTimeout(limits.lingerMs, () => socket.destroy());
 }

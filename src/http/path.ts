@@ -1,14 +1,14 @@
-// Splitting of request targets and forms. Tokens are decoded after the path is split, so that `%2F` stays inside one.
+// Splits request targets and forms. Tokens are decoded after the path is split, so that `%2F` stays inside one.
 
 export interface Target {
-  /** Path tokens, decoded; empty ones (double and trailing slashes) are dropped. Null when a token is not valid. */
+  /** Path tokens, decoded; empty ones (double and trailing slashes) are dropped. Null when a token is invalid. */
   readonly tokens: readonly string[] | null;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
 }
 
 export function parseTarget(requestTarget: string): Target {
-  // Proxies send the whole address.
+  // Proxies send the absolute form of the target.
   const url = requestTarget.replace(/^https?:\/\/[^/?#]*/i, '');
   const end = url.search(/[?#]/);
   const path = end < 0 ? url : url.slice(0, end);
@@ -28,8 +28,8 @@ function splitPath(path: string): string[] | null {
 }
 
 /**
- * Form fields; of a repeated name the first value counts, or all of them, one a line, where that is wanted. Names and values
- * that are not properly encoded are taken as they stand (clients send role lists unencoded); bytes that are not UTF-8 become
+ * Form fields. Of a repeated name the first value counts, or all values joined by line breaks if the route asks so. Names and
+ * values with invalid encoding are taken literally (clients send role lists unencoded); bytes that are not UTF-8 become
  * U+FFFD, which value rules refuse.
  */
 export function parseForm(text: string, repeatable: readonly string[] = []): Record<string, string> {

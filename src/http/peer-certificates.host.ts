@@ -1,4 +1,4 @@
-// Which connections have shown a certificate, and whose. A connection is judged once, by what held when it was made.
+// Client certificates of connections. A connection is judged once, by the trusted authorities at the time of its handshake.
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 import { askForCertificates, type ShownCertificate, shownCertificate } from '#ports/client-certificate.ts';
@@ -6,7 +6,7 @@ import type { TlsSpec } from '#ports/tls.ts';
 
 const shown = new WeakMap<Socket, ShownCertificate>();
 
-/** Null for a connection that showed none. */
+/** Null for a connection without a client certificate. */
 export const certificateOf = (socket: Socket): ShownCertificate | null => shown.get(socket) ?? null;
 
 export class PeerCertificates {
@@ -15,7 +15,7 @@ export class PeerCertificates {
   constructor(server: Server, tls: TlsSpec) {
     this.tls = tls;
     askForCertificates(server, tls.clients);
-    // Before any request of the connection: this listener comes ahead of the one that serves.
+    // Before any request of the connection: this listener is registered ahead of the one that serves requests.
     server.prependListener('secureConnection', (socket) => this.judge(socket));
   }
 

@@ -1,5 +1,5 @@
-// The way of every REST request: find the route, judge access, check the cluster and bucket it was meant for, read and
-// validate what was sent, run the handler, answer, log one line.
+// The path of every REST request: find the route, check access, check the cluster and bucket that it names, read and
+// validate its input, run the handler, answer, log one line.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authority, Caller } from '#auth/authority.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
@@ -10,7 +10,7 @@ import { reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { isKnown } from '#ports/strangers.ts';
-import { AccessGate, type Verdict } from './access.ts';
+import { type AccessDecision, AccessGate } from './access.ts';
 import type { Audit } from './audit.ts';
 import { ClientGone, readBody } from './body.ts';
 import { contextOf, remoteAddress } from './context.ts';
@@ -25,11 +25,11 @@ import { sendReply } from './send.ts';
 import type { Throttle } from './throttle.ts';
 import { validate } from './validate.ts';
 
-/** What the cluster knows that every route depends on. */
+/** The facts of the cluster that every route depends on. */
 export interface ClusterHooks {
   /** Empty before provisioning. */
   clusterUuid(): string;
-  /** Null for a bucket that is not there. */
+  /** Null for an unknown bucket. */
   bucketUuid(name: string): string | null | Promise<string | null>;
   /** False where the setting `disableWWWAuthenticate` is on. */
   challenges?(): boolean;
@@ -44,12 +44,12 @@ export interface PipelineOptions {
   readonly hooks: ClusterHooks;
   readonly log: Log;
   readonly clock: Clock;
-  /** Without one any number of requests is worked on at once. */
+  /** Absent: the number of concurrent requests is not limited. */
   readonly throttle?: Throttle;
   readonly meter?: RequestMeter;
 }
 
-/** One request on its way. */
+/** One request in progress. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly target: Target;
@@ -60,13 +60,13 @@ interface Exchange {
   caller: Caller | null;
 }
 
-/** Who was let in, and whether there was an administrator then. */
+/** The authenticated caller, and whether an administrator existed then. */
 interface Admission {
   readonly caller: Caller;
   readonly provisioned: boolean;
 }
 
-/** What a request said; `raw` is its body before validation. */
+/** The input of a request; `raw` is its body before validation. */
 interface Sent {
   readonly raw: unknown;
   readonly query: unknown;
@@ -110,7 +110,7 @@ export class Pipeline {
     this.#logLine(exchange, out, milliseconds);
   }
 
-  /** For a failure in answering itself: nothing more can be said to the client. */
+  /** For a failure while answering: nothing more can be sent to the client. */
   lost(out: ServerResponse, error: unknown): void {
     this.#options.log.error('request.lost', { message: String(error) });
     out.destroy();
@@ -123,24 +123,24 @@ export class Pipeline {
     try {
       sendReply(out, answer, options);
     } catch (error) {
-      // A value that is not JSON: nothing of the answer is out yet.
+      // A value that JSON cannot represent: nothing of the answer has been sent yet.
       sendReply(out, this.#failed(exchange, error), options);
     }
   }
 
-  /** A stream goes on for as long as nothing changes in what let its caller in: who still may asks again. */
+  /** A stream ends when the account or the roles of its caller change: clients that still have access ask again. */
   #endWithRights({ caller, abort }: Exchange, out: ServerResponse): void {
     if (caller === null) return;
     const watching = this.#options.authority.whenChanged?.(caller, () => abort.abort());
     out.once('close', () => watching?.stop());
   }
 
-  /** Ends every open stream and tells running handlers that nobody waits for them. */
+  /** Ends every open stream and aborts the signals of running handlers. */
   abortAll(): void {
     for (const abort of this.#open) abort.abort();
   }
 
-  /** Null when the client has gone. */
+  /** Null when the client has closed the connection. */
   async #answer(exchange: Exchange): Promise<Reply | null> {
     try {
       return await this.#route(exchange);
@@ -177,9 +177,9 @@ export class Pipeline {
     if (strange !== null) throw refuse.text(strange, 403);
     let admission = await this.#admit(exchange, match);
     if (admission === null) return unauthenticated(this.#challenges(request));
-    await this.#checkAddressee(exchange, match);
+    await this.#checkTarget(exchange, match);
     const sent = await this.#read(exchange, match);
-    // The client decides how long its body takes: what it was let in by may be gone by then.
+    // The client decides how long its body takes: its account may have changed meanwhile.
     while (this.#isOutdated(admission)) {
       admission = await this.#admit(exchange, match);
       if (admission === null) return unauthenticated(this.#challenges(request));
@@ -189,25 +189,25 @@ export class Pipeline {
     return await this.#run(exchange, match, context, sent);
   }
 
-  /** Null: without usable credentials. */
+  /** Null without usable credentials. */
   async #admit(exchange: Exchange, { bound: { route }, params }: Match): Promise<Admission | null> {
     const { request } = exchange;
     const provisioned = this.#options.authority.provisioned();
     const credentials = credentialsOf(request.headers.authorization, certificateOf(request.socket));
     const onBehalfOf = request.headers['cb-on-behalf-of']?.toString();
-    const verdict = await this.#gate.judge(
+    const decision = await this.#gate.judge(
       ...([route, params, credentials, remoteAddress(request), onBehalfOf] as const),
     );
-    exchange.caller = verdict.caller;
-    exchange.user = verdict.caller?.identity.name ?? '';
-    if (verdict.caller) isKnown(request.socket);
-    if (verdict.kind !== 'passed') this.#tellRefused(exchange, route, verdict, credentials);
-    if (verdict.kind === 'unauthenticated') return null;
-    if (verdict.kind === 'forbidden') throw refuse.forbidden([verdict.permission]);
-    return { caller: verdict.caller, provisioned };
+    exchange.caller = decision.caller;
+    exchange.user = decision.caller?.identity.name ?? '';
+    if (decision.caller) isKnown(request.socket);
+    if (decision.kind !== 'passed') this.#reportRefusal(exchange, route, decision, credentials);
+    if (decision.kind === 'unauthenticated') return null;
+    if (decision.kind === 'forbidden') throw refuse.forbidden([decision.permission]);
+    return { caller: decision.caller, provisioned };
   }
 
-  /** Whether the first administrator came since, or the caller has gone or has other credentials or roles. */
+  /** Whether the first administrator was created since, or the caller's account was deleted or its credentials or roles changed. */
   #isOutdated({ caller, provisioned }: Admission): boolean {
     const { authority } = this.#options;
     if (authority.provisioned() !== provisioned) return true;
@@ -225,8 +225,8 @@ export class Pipeline {
     return request.headers['invalid-auth-response'] !== 'on' && (this.#options.hooks.challenges?.() ?? true);
   }
 
-  /** A request can name the cluster and the bucket it means; those that were replaced since are not there. */
-  async #checkAddressee(exchange: Exchange, match: Match): Promise<void> {
+  /** A request can name the cluster and the bucket by uuid; a replaced one is not found. */
+  async #checkTarget(exchange: Exchange, match: Match): Promise<void> {
     const { query } = exchange.target;
     const { hooks } = this.#options;
     const bucket = match.params['bucket'];
@@ -252,24 +252,29 @@ export class Pipeline {
     const justValidate = route.justValidate === true && exchange.target.query['just_validate'] === '1';
     const input = { params: match.params, query, body, justValidate } as Input<never, never>;
     const answer = await handler(input, context);
-    this.#tellChanged(exchange, match, context, { body: raw, answer });
+    this.#reportChange(exchange, match, context, { body: raw, answer });
     const isFine = justValidate && answer.kind !== 'stream' && answer.status === 200;
     return isFine ? reply.json({ errors: {} }) : answer;
   }
 
-  /** A caller without credentials may just ask for the challenge: that is no attempt. */
-  #tellRefused(exchange: Exchange, route: RouteDefinition, verdict: Verdict, credentials: Credentials): void {
+  /** A request without credentials only asks for the challenge: it does not count as a failed login. */
+  #reportRefusal(
+    exchange: Exchange,
+    route: RouteDefinition,
+    decision: AccessDecision,
+    credentials: Credentials,
+  ): void {
     const user = claimedName(credentials);
     if (user === null) return;
     this.#options.hooks.audit?.refused({
-      reason: verdict.kind === 'forbidden' ? 'permission' : 'credentials',
+      reason: decision.kind === 'forbidden' ? 'permission' : 'credentials',
       user,
       remoteAddress: remoteAddress(exchange.request),
       route,
     });
   }
 
-  #tellChanged(
+  #reportChange(
     exchange: Exchange,
     { bound: { route } }: Match,
     context: Context,
@@ -292,7 +297,7 @@ export class Pipeline {
 
   #logLine(exchange: Exchange, out: ServerResponse, milliseconds: number): void {
     const status = out.statusCode;
-    // What a limit refuses is the operator's wish, and what this version does not have is no failure of it.
+    // Refusals by a configured limit and features that this version does not have are not logged as failures.
     const isOurs = status >= 500 && status !== 503 && status !== 501;
     const level = isOurs ? 'error' : status >= 400 ? 'warn' : 'debug';
     this.#options.log[level]('request', {

@@ -27,7 +27,7 @@ test('counts by declared path, method, scheme and status', () => {
   assert.ok(Math.abs((times?.sum ?? 0) - 0.012) < 1e-9);
 });
 
-test('does not grow by what clients make up', () => {
+test('does not grow with paths that clients invent', () => {
   const meter = new RequestMeter();
   for (let index = 0; index < 100; index++) {
     meter.answered({ path: null, method: `M${index}`, status: 404, scheme: 'http', milliseconds: 1 });
@@ -38,7 +38,7 @@ test('does not grow by what clients make up', () => {
   );
 });
 
-test('counts those who may not, and those who do not say who they are', () => {
+test('counts unauthenticated and forbidden requests', () => {
   const meter = new RequestMeter();
   for (const status of [401, 403, 403]) meter.answered({ ...request, scheme: 'http', status });
   assert.deepEqual([meter.totals.unauthenticated, meter.totals.forbidden], [1, 2]);

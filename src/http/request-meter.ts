@@ -1,9 +1,9 @@
-// Counts REST requests: by route, method and status, and how long their answers take. Bounded by the number of routes,
-// whatever clients ask for.
+// Counts REST requests by route, method and status, and measures the duration of their answers. Bounded by the number of
+// routes, whatever clients request.
 import { durationBounds, Histogram } from '#base/histogram.ts';
 
 export interface MeteredRequest {
-  /** The declared path; null where there is no such route. */
+  /** The declared path; null for an unknown route. */
   path: string | null;
   method: string;
   status: number;
@@ -30,7 +30,7 @@ export class RequestMeter {
     this.totals.entered++;
   }
 
-  /** Answered, or broken off. */
+  /** Answered or aborted. */
   left(): void {
     this.totals.left++;
   }
@@ -53,7 +53,7 @@ export class RequestMeter {
     return this.#counts.values();
   }
 
-  /** By method; bounds are those of `base/histogram.ts`. */
+  /** By method; the bounds are those of `base/histogram.ts`. */
   *times(): Iterable<{ method: string; bounds: readonly number[]; counts: number[]; sum: number }> {
     for (const [method, times] of this.#times) yield { method, bounds: durationBounds, ...times.figures() };
   }

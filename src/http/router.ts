@@ -1,6 +1,6 @@
-// The table of routes: a tree of path tokens. A literal token goes before a parameter, and a path that fails under the
-// literal is tried under the parameter. A last parameter with a star, `:names*`, takes all that is left, at least one token.
-// Built once at start; registering routes in a framework costs more time than that.
+// The table of routes: a tree of path tokens. A literal token takes precedence over a parameter, and a path that fails under the
+// literal is tried under the parameter. A last parameter with a star, `:names*`, matches all remaining tokens, at least one.
+// Built once at start; registering routes in a framework takes longer.
 import { assert } from '#base/assert.ts';
 import type { BoundRoute, Method, Params } from '#contract/route.ts';
 
@@ -12,7 +12,7 @@ export interface Match {
 interface Branch {
   readonly literal: Map<string, Branch>;
   parameter: Branch | null;
-  /** Of a parameter with a star. */
+  /** A last parameter with a star. */
   readonly rest: Map<Method, BoundNames>;
   readonly routes: Map<Method, BoundNames>;
 }
@@ -62,7 +62,7 @@ function child(parent: Branch, token: string): Branch {
   return added;
 }
 
-/** Depth is that of the deepest route, whatever the request says. */
+/** The recursion depth is that of the deepest route, whatever the request contains. */
 function find(
   at: Branch,
   method: Method,

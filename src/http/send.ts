@@ -1,4 +1,4 @@
-// Answers onto the wire: the headers every one carries, and whole bodies in one piece with their length.
+// Sends answers: the headers that every one carries, and whole bodies in one piece with their length.
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
 import type { Reply } from '#contract/route.ts';
@@ -55,6 +55,6 @@ function sendStream(
 ): void {
   out.setHeader('Content-Type', 'application/json; charset=utf-8');
   if (out.req.method === 'HEAD') return void out.end();
-  // A source that fails can only cut the answer short: its beginning is out.
+  // A failing source can only truncate the answer: its beginning has been sent.
   pipeline(streamBody(source(signal), signal), out, () => out.destroy());
 }

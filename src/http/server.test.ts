@@ -60,7 +60,7 @@ test('splits the path before decoding, and drops empty tokens', async () => {
   }
 });
 
-test('takes whole addresses, as proxies send them', async () => {
+test('accepts request targets in absolute form, as proxies send them', async () => {
   const server = await serve([echo({ method: 'GET', path: '/settings/:name' })]);
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const answer = await raw(
@@ -71,7 +71,7 @@ test('takes whole addresses, as proxies send them', async () => {
   await server.stop(1000);
 });
 
-test('answers a validation that found nothing with no errors', async () => {
+test('answers a successful validation with no errors', async () => {
   const definition = route({ method: 'POST', path: '/v', justValidate: true });
   const server = await serve([
     bind(definition, (input) => (input.justValidate ? reply.json('judged') : reply.empty(202))),
@@ -84,7 +84,7 @@ test('answers a validation that found nothing with no errors', async () => {
   assert.deepEqual(await post('/v?just_validate=true'), [202, '']);
 });
 
-test('tries a parameter where the literal leads nowhere', async () => {
+test('tries a parameter if the literal token does not match', async () => {
   const server = await serve([
     echo({ method: 'GET', path: '/b/fixed/one' }),
     echo({ method: 'GET', path: '/b/:name/two' }),
@@ -200,7 +200,7 @@ test('names every wrong field of a form', async () => {
   assert.deepEqual(await post('minLength=+7'), { minLength: 7 });
 });
 
-test('tells JSON that cannot be parsed from JSON of the wrong form', async () => {
+test('distinguishes JSON that cannot be parsed from JSON of the wrong form', async () => {
   const schema = filledForm({ a: field.text() });
   const server = await serve([echo({ method: 'POST', path: '/j', bodyKind: 'json', body: schema })]);
   const errors = async (payload: string) =>
@@ -250,7 +250,7 @@ test('names the permission in a 403, with the bucket of the path', async () => {
   });
 });
 
-test('lets the named roles decide alone where a route names them', async () => {
+test('checks only the roles that a route names, if it names any', async () => {
   const access = { kind: 'roles', roles: ['admin'], permission: 'cluster.settings!read' } as const;
   const server = await serve([echo({ method: 'GET', path: '/s', access })]);
   const status = async (name: string) =>
@@ -270,7 +270,7 @@ test('refuses to start with a route that names a parameter its path does not hav
   }
 });
 
-test('judges access before the bucket, the bucket before its uuid, that before the cluster uuid', async (t) => {
+test('checks access, then the bucket, then its uuid, then the cluster uuid', async (t) => {
   const access = { kind: 'permission', permission: 'cluster.bucket[{bucket}].settings!write' } as const;
   const server = await serve([echo({ method: 'POST', path: '/buckets/:bucket', access })]);
   const table = [
@@ -291,7 +291,7 @@ test('judges access before the bucket, the bucket before its uuid, that before t
   }
 });
 
-test('before provisioning opens the declared routes only, whatever the Authorization', async () => {
+test('opens only the declared routes before provisioning, with any Authorization header', async () => {
   const server = await serve(
     [
       echo({ method: 'GET', path: '/open', access: { kind: 'authenticated' }, openBeforeProvisioning: true }),
@@ -307,7 +307,7 @@ test('before provisioning opens the declared routes only, whatever the Authoriza
   assert.equal(await status('/closed', basic('admin', 'right')), 401);
 });
 
-test('refuses changes that a browser sends for the page of another site, whatever it adds of credentials', async () => {
+test('refuses changes that a browser sends for another site, also with credentials', async () => {
   let changes = 0;
   const change = bind(
     route({ method: 'POST', path: '/change', access: { kind: 'permission', permission: 'cluster.a!write' } }),
@@ -332,7 +332,7 @@ test('refuses changes that a browser sends for the page of another site, whateve
   assert.equal((await send('GET', '/read', { origin: 'https://evil.example' })).statusCode, 200);
 });
 
-test('renders refusals by their shape, and bugs as 500 without their text', async () => {
+test('renders errors by their shape, and bugs as 500 without their text', async () => {
   const failing = (path: string, error: () => Error) =>
     bind(route({ method: 'GET', path }), () => {
       throw error();
@@ -359,7 +359,7 @@ test('renders refusals by their shape, and bugs as 500 without their text', asyn
   assert.deepEqual(await get('/unsendable'), [500, '["Unexpected server error, request logged."]']);
 });
 
-test('logs bugs as errors, and what this version does not have as a warning', async () => {
+test('logs bugs as errors, and unavailable features as warnings', async () => {
   const logged: unknown[] = [];
   const note = (level: string) => (event: string, fields?: Record<string, unknown>) =>
     void (event === 'request' && logged.push([level, fields?.status]));
@@ -397,7 +397,7 @@ test('tolerates an empty Connection header and a POST without Content-Length', a
   await server.stop(1000);
 });
 
-test('streams values until the client goes', async () => {
+test('streams values until the client closes the connection', async () => {
   const ended = Promise.withResolvers<void>();
   async function* count(signal: AbortSignal) {
     yield { n: 1 };
@@ -430,7 +430,7 @@ test('ends open streams when it stops', async () => {
   socket.destroy();
 });
 
-test('takes values from a source only as fast as a slow client reads', async () => {
+test('reads a source only as fast as a slow client reads', async () => {
   let taken = 0;
   const big = 'x'.repeat(100_000);
   async function* endless() {

@@ -15,7 +15,7 @@ async function* lines(source: AsyncIterable<unknown>, signal: AbortSignal): Asyn
       yield Buffer.from(`${JSON.stringify(value)}\n\n\n\n`);
     }
   } catch (error) {
-    // A source may end its waiting with the signal's reason; any other failure is one.
+    // A source may reject with the signal's reason; any other rejection is a failure.
     if (!signal.aborted) throw error;
   }
 }

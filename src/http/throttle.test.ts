@@ -79,7 +79,7 @@ async function sent(port: number, text: string): Promise<Socket> {
 const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const counted = (throttle: Throttle, count: number) => eventually(() => assert.equal(throttle.inHand, count));
 
-describe('a limit on requests in hand', () => {
+describe('the limit of concurrent requests', () => {
   it('refuses those above it with a reason and a time to come back, before credentials are looked at', async () => {
     await using server = await limited();
     const { limits, port, ask, throttle, judged } = server;
@@ -167,7 +167,7 @@ describe('a limit on requests in hand', () => {
   });
 });
 
-describe('a limit on memory', () => {
+describe('the limit of memory', () => {
   it('refuses requests while as much is in use, and is looked at first', async () => {
     await using text = await limited();
     text.limits.memoryMib = 100;

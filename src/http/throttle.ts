@@ -1,19 +1,19 @@
-// The limit on requests that a kind of port works on at once, and on the memory that may be in use meanwhile. Judged
-// before anything else is done for a request.
+// The limit of concurrent requests on a kind of port, and of the memory in use meanwhile. Checked before anything else
+// is done for a request.
 import { type Reply, reply } from '#contract/route.ts';
 import type { Random } from '#ports/random.ts';
 import type { Target } from './path.ts';
 
 export interface ThrottleOptions {
-  /** Null: none. */
+  /** Null: no limit. */
   limits(): { requests: number | null; memoryMib: number | null };
   memoryBytes(): number;
   random: Random;
-  /** How the port words its refusals. */
+  /** The form of the port's refusals. */
   wording: 'text' | 'json';
 }
 
-/** Where an operator finds out what is wrong and takes a limit back: neither refused nor counted. */
+/** Paths that operators need to diagnose a problem and remove a limit: neither refused nor counted. */
 const exempt = ['internalSettings', 'diag', 'couchBase', '_p'];
 
 const reasons = {
@@ -23,7 +23,7 @@ const reasons = {
 } as const;
 
 const mib = 1024 * 1024;
-/** Clients come back at different times. */
+/** Spread, so that clients retry at different times. */
 const retryAfterSecondsMax = 10;
 
 export class Throttle {
@@ -34,12 +34,12 @@ export class Throttle {
     this.#options = options;
   }
 
-  /** Requests that are being answered, streams among them. */
+  /** Requests that are being answered, streams included. */
   get inHand(): number {
     return this.#inHand;
   }
 
-  /** Refuses the request, or counts it in; then what it answers is called once when the request is over. */
+  /** Refuses the request, or counts it; the returned function is called once when the request is over. */
   enter({ tokens }: Target): Reply | (() => void) {
     if (exempt.includes(tokens?.[0] ?? '')) return () => {};
     const error = this.#error();

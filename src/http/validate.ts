@@ -13,7 +13,7 @@ function issueFields(issues: readonly Issue[]): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);
   for (const issue of issues) {
     if ('keys' in issue && Array.isArray(issue.keys)) {
-      // Zod tells of all unknown keys of an object in one issue.
+      // Zod reports all unknown keys of an object in one issue.
       for (const key of issue.keys) fields[String(key)] ??= fieldText.unsupported;
     } else if (!issue.path?.length) fields['_'] ??= fieldText.unexpectedJson;
     else fields[issue.path.map(pathStep).join('.')] ??= issue.message;
