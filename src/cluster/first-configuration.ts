@@ -1,4 +1,4 @@
-// The configuration of a node that starts: the very first one, and what each start brings up to date.
+// Writes the initial configuration of a new node, and updates the node's own entry at each start.
 import { hexId, type Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { ClusterStore } from './config/cluster.store.ts';
@@ -26,7 +26,7 @@ const unknownPorts: NodePorts = {
   ...{ mgmt: 0, mgmtSSL: 0, kv: 0, kvSSL: 0, capi: 0, capiSSL: 0, distTCP: 0, distTLS: 0 },
 };
 
-/** Leaves alone what is there. */
+/** Existing values are kept. */
 export async function firstConfiguration(options: Options): Promise<void> {
   const { store } = options;
   const { memoryQuota, ...quotas } = defaultQuotasMb(options.memoryBytes());
@@ -54,7 +54,7 @@ function firstNode({ random, dataFolder }: Options): NodeState {
   };
 }
 
-/** Writes only what is new, since every write makes clients take a new configuration. */
+/** Writes only differences, because every write makes clients fetch a new configuration. */
 export async function ownEntry(options: Options, ports: NodePorts): Promise<void> {
   const { store, dataFolder, surroundings } = options;
   const network = (node: NodeState) => onFamilies(networkOf(node), surroundings.families);

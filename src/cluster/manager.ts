@@ -1,10 +1,10 @@
-// The cluster manager of one node: configuration, services, routes, and the agent that makes the data service follow.
+// The cluster manager of one node: configuration, services, routes, and the agent that applies the configuration to the data service.
 //
 //   const manager = createClusterManager({ store, kv, ...machinePorts({ dataFolder, listenHost, clock }), ... });
-//   await manager.open();                          // configuration is read; routes answer
+//   await manager.open();                          // reads the configuration; routes answer
 //   createHttpServer({ routes: manager.routes, authority: manager.authority, hooks: manager.hooks, log, clock, throttle: manager.throttles.rest });
 //   createHttpServer({ routes: manager.capiRoutes, ...the same });
-//   await manager.start(ports);                    // the ports that really listen; the data service follows from here
+//   await manager.start(ports);                    // with the actual ports; the data service follows the configuration from here
 //   await manager.certificates.ready;              // then TLS listeners with `tls.current()`, and again on `tls.onChange`
 //   await manager.stop();
 
@@ -73,7 +73,7 @@ import { readUiFile } from './ui/ui-files.adapter.ts';
 import { targetsOf } from './users/role-targets.ts';
 import { createUsers } from './users/users.feature.ts';
 
-/** The world outside the process. */
+/** The ports to everything outside the process. */
 export interface MachinePorts {
   system: System;
   surroundings: NodeSurroundings;
@@ -81,88 +81,88 @@ export interface MachinePorts {
   inbox: Inbox;
   passphrases: PassphraseSources;
   issue: Issue;
-  /** Sends mail; trusts, besides what the machine trusts, these authorities. */
+  /** Sends mail; trusts these authorities in addition to those of the machine. */
   mailer: (trusted: () => Promise<readonly string[]>) => Mailer;
-  /** Asks LDAP servers; trusts, besides what the machine trusts, these authorities. */
+  /** Queries LDAP servers; trusts these authorities in addition to those of the machine. */
   directoryServer: (trusted: () => Promise<readonly string[]>) => DirectoryServer;
-  /** Where the audit log is written. */
+  /** Writes the audit log. */
   auditFile: AuditFile;
-  /** Where events are kept. */
+  /** Stores events. */
   journal: OpenJournal;
   ownNames: readonly string[];
   /** Memory that this process may use. */
   memoryBytes: () => number;
   process: () => ProcessFigures;
-  /** Memory in use by this thread, so without that of the data service. */
+  /** Memory in use by this thread; excludes the data service. */
   managerBytes: () => number;
 }
 
 export interface ClusterManagerOptions extends MachinePorts {
   store: ConfigStore;
   kv: AgentDeps['kv'];
-  /** The index service, where there is one. */
+  /** The index service, if the node runs one. */
   indexes?: IndexDoor;
   kdf: Kdf;
-  /** Encrypts what must be kept and shown to others, under the data folder's key. */
+  /** Encrypts secrets of the configuration under the data folder's key. */
   secrets: SecretBox;
   clock: Clock;
   random: Random;
   log: Log;
   edition: Edition;
-  /** Vocabulary of buckets created without a telling type. */
+  /** Vocabulary of buckets created without an explicit type. */
   wireNames: Vocabulary;
-  /** Our own version: `0.1.0`. */
+  /** The version of this product: `0.1.0`. */
   release: string;
   dataFolder: string;
   metrics: Pick<Metrics, 'registry' | 'store' | 'watched'>;
-  /** Whoever connects from here is always let in; see the allowlist of clients. */
+  /** Connections from this address are always admitted; see the client allowlist. */
   operatorAddress?: string | undefined;
 }
 
 export interface ClusterManager {
   readonly routes: readonly BoundRoute[];
-  /** For the view ports, which are listeners of their own. */
+  /** Routes of the view ports, which have listeners of their own. */
   readonly capiRoutes: readonly BoundRoute[];
-  /** For the index service's ports, which are listeners of their own. */
+  /** Routes of the index service's ports, which have listeners of their own. */
   readonly indexRoutes: readonly BoundRoute[];
-  /** The limits on requests in hand: one for all REST ports, one for all view ports. */
+  /** The limits of concurrent requests: one for all REST ports, one for all view ports. */
   readonly throttles: { readonly rest: Throttle; readonly capi: Throttle };
   readonly authority: Authority;
-  /** Until it is provisioned, nobody but who has these credentials sets the node up. */
+  /** Until the node is provisioned, only these credentials may set it up. */
   promiseTo(administrator: { readonly username: string; readonly password: string }): void;
   readonly hooks: ClusterHooks;
   readonly certificates: { readonly ready: Promise<void> };
   /** Counts the requests of all REST ports. */
   readonly meter: RequestMeter;
-  /** What the TLS listeners of both route tables are given. */
+  /** TLS options for the listeners of both route tables. */
   readonly tls: ReturnType<SecurityParts['tlsFor']>;
-  /** What the TLS listener of the query service is given. */
+  /** TLS options for the listener of the query service. */
   readonly queryTls: ReturnType<SecurityParts['tlsFor']>;
-  /** Of this node; null until they are chosen. Known from `open` on. */
+  /** The node's services; null until they are chosen. Known after `open`. */
   services(): readonly string[] | null;
-  /** Of the query service, by its own names. Known from `open` on. */
+  /** Settings of the query service, under its own names. Known after `open`. */
   querySettings(): Record<string, unknown>;
-  /** To whom the ports are to be open; known from `open` on. */
+  /** Which addresses each port listens on; known after `open`. */
   readonly listening: Listening;
-  /** Whom connections are taken from; known from `open` on. */
+  /** Which client addresses may connect; known after `open`. */
   readonly clients: Pick<ClientAllowlist, 'admitted' | 'onChange'>;
-  /** Definitions of indexes; known from `open` on. */
+  /** Definitions of indexes; known after `open`. */
   readonly indexes: IndexDefinitions;
   readonly product: Product;
-  /** Whoever notices what operators must be mailed says so here. */
+  /** Takes reports of problems that operators get by mail. */
   readonly alerts: AlertSink;
-  /** Whoever notices what happened says so here. */
+  /** Takes reports of events. */
   readonly events: Events['log'];
-  /** Told by the data service of a login that failed there. */
+  /** The data service reports each failed login here. */
   loginRefused(login: { user: string | null; from: string }): void;
-  /** Whether an external user has that password; asked by the data service. */
+  /** Whether an external user has that password; called by the data service. */
   verifyExternal(name: string, password: string): Promise<boolean>;
-  /** Reads the configuration, or writes the first one. */
+  /** Reads the configuration, or writes the initial one. */
   open(): Promise<void>;
-  /** Tells clients where this node really listens, and starts the agent. */
+  /** Publishes the node's actual ports to clients, and starts the agent. */
   start(ports: NodePorts): Promise<void>;
-  /** True once the data service runs the configuration of this moment. */
-  settled(timeoutMs: number): Promise<boolean>;
+  /** True once the data service runs the current configuration. */
+  applied(timeoutMs: number): Promise<boolean>;
   stop(): Promise<void>;
 }
 
@@ -206,10 +206,10 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
 
 type Features = ReturnType<typeof createFeatures>;
 
-/** How long an answer waits for the data service to know a changed account. */
+/** How long an answer waits for the data service to apply a changed account. */
 const accountsMs = 2_000;
 
-/** Each by its own needs: what one wants of a later one it asks when the time has come. */
+/** Created in order of their dependencies; references to later parts are resolved when they are used. */
 function createFeatures(options: ClusterManagerOptions) {
   const { store } = options;
   const view = new ClusterView(store);
@@ -297,7 +297,7 @@ function createFeatures(options: ClusterManagerOptions) {
 
 function readiness(): PromiseWithResolvers<void> {
   const ready = Promise.withResolvers<void>();
-  ready.promise.catch(() => {}); // whoever awaits it is told
+  ready.promise.catch(() => {}); // the rejection reaches the callers of `ready`
   return ready;
 }
 
@@ -338,11 +338,11 @@ function restRoutes(options: ClusterManagerOptions, features: Features): BoundRo
 function lifecycle(
   options: ClusterManagerOptions,
   features: Features,
-): Pick<ClusterManager, 'open' | 'start' | 'settled' | 'stop'> {
+): Pick<ClusterManager, 'open' | 'start' | 'applied' | 'stop'> {
   const { view, policy, users, certificates, security, clients, data, events, compactor } = features;
   const { alerts, alertWatch } = features;
   const { ready } = certificates;
-  /** What follows the configuration. */
+  /** Starts the parts that follow the configuration. */
   const followers = [
     users,
     policy,
@@ -368,7 +368,7 @@ function lifecycle(
       compactor.start();
       alertWatch.start();
     },
-    settled: (timeoutMs) => data.settled(view.latestRevision(), timeoutMs),
+    applied: (timeoutMs) => data.applied(view.latestRevision(), timeoutMs),
     async stop() {
       alertWatch.stop();
       events.stop();

@@ -1,4 +1,4 @@
-// The services of the cluster manager put together, and all their routes.
+// Creates the services of the cluster manager and collects all their routes.
 import type { BoundRoute } from '#contract/route.ts';
 import type { IndexDoor } from '#index/index.contract.ts';
 import type { Metrics } from '#metrics/metrics.feature.ts';

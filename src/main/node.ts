@@ -42,7 +42,7 @@ export interface NodeDeps {
 }
 
 const drainMs = 2_000;
-const settleMs = 30_000;
+const applyMs = 30_000;
 
 export class Node {
   readonly ports: NodePorts = {
@@ -140,8 +140,8 @@ export class Node {
   }
 
   /** True once the data service does what the configuration says. */
-  settled(): Promise<boolean> {
-    return this.manager.settled(settleMs);
+  applied(): Promise<boolean> {
+    return this.manager.applied(applyMs);
   }
 
   /** Lets an account of this process in to the data port, until called with none. */

@@ -259,7 +259,7 @@ async function checkCredentials(target: RestTarget): Promise<void> {
 }
 
 async function checkReady(node: Node, localAddress: string | undefined): Promise<void> {
-  if (!(await node.settled()))
+  if (!(await node.applied()))
     throw new StartError('the data service did not follow its configuration in time');
   const account = node.manager.authority.provisioned() ? await makeOwnAccount('@divan-ready') : null;
   await node.setOwnAccounts(account === null ? [] : [account.spec]);

@@ -39,14 +39,14 @@ export const aCluster = (changes: Partial<ClusterState> = {}): ClusterState => (
   ...changes,
 });
 
-/** Measures what it is told to, and is settled at once unless told otherwise. */
+/** Reports the figures that a test sets, and applies every change at once unless a test sets otherwise. */
 export class FakeDataService implements DataService {
   readonly figures = new Map<string, MeasuredBucket>();
   answersSettled = true;
   key: string | null = null;
   #listeners = new Set<() => void>();
 
-  async settled(): Promise<boolean> {
+  async applied(): Promise<boolean> {
     return this.answersSettled;
   }
   async caughtUp(): Promise<boolean> {

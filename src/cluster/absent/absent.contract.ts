@@ -1,5 +1,5 @@
-// Calls of published tools for what this version does not have. They are refused by name, so that nobody takes one for a
-// misspelled path. A feature that comes takes its lines out of the table.
+// Calls of published tools for features that this version does not have. Each is refused with its reason, to distinguish it from a
+// misspelled path. A feature that is added takes its lines out of the table.
 import { defineRoute, type Method } from '#contract/route.ts';
 
 interface Family {

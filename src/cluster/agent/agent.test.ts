@@ -115,7 +115,7 @@ describe('agent', () => {
     const kv = new FakeKv();
     const { agent } = anAgentOn(before, kv);
     agent.start();
-    assert.equal(await agent.settled(0, 1_000), true);
+    assert.equal(await agent.applied(0, 1_000), true);
     assert.deepEqual(kv.asked[0]?.leaving, [uuid]);
     assert.equal(before.view.buckets.byUuid[uuid], undefined);
     await agent.stop();
@@ -163,7 +163,7 @@ describe('agent', () => {
     await agent.stop();
   });
 
-  it('has a flush that failed tried again, and is not settled before', async () => {
+  it('has a flush that failed tried again, and is not applied before', async () => {
     const { agent, buckets, kv, clock } = await anAgent();
     await buckets.create({ ...form, name: 'b', flushEnabled: '1' }, true);
     const before = kv.asked.length;

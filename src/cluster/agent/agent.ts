@@ -1,5 +1,5 @@
-// On each node: watches the configuration, tells the data service the whole wanted state, keeps what it reports.
-// Level-triggered: whatever happened in between, one run brings the data service to the newest state.
+// On each node: watches the configuration, sends the data service its whole desired state, and stores its reports.
+// Level-triggered: after any sequence of changes one run brings the data service to the newest state.
 import type { BucketReport, KvAdmin, KvDesired, KvReport, TlsSpec, UserSpec } from '#kv/admin.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
@@ -16,15 +16,15 @@ import { kvMetrics, type MeteredBucket } from './kv-metrics.ts';
 import { MadeFiles } from './made-files.ts';
 import { Samples } from './samples.ts';
 
-/** Rates are fresh while somebody reads them; a node that nobody asks hardly works for them. */
+/** How often figures are read: often while clients read them, rarely otherwise. */
 const sampleStepMs = { warming: 250, asked: 1_000, idle: 10_000 };
 const askedForMs = 30_000;
 const retryMs = 1_000;
 const refreshTimeoutMs = 500;
-/** Metrics are right rather than fast. */
+/** Metrics wait longer, for complete values. */
 const metricsTimeoutMs = 5_000;
 
-/** Who may log in to the data port and what for; scopes and collections have their ids in the manifests. */
+/** Accounts of the data port and their rights; the manifests hold the ids of scopes and collections. */
 export interface DataUsers extends Changing {
   specs(manifests: ReadonlyMap<string, ManifestState>): UserSpec[];
 }
@@ -35,9 +35,9 @@ export interface AgentDeps {
   kv: Pick<KvAdmin, 'apply' | 'report' | 'randomKey' | 'compact' | 'cancelCompaction'>;
   users: DataUsers;
   tls: Changing & { current(): TlsSpec | null };
-  /** Goes by the configuration and by what `tls` goes by: a change of those is a change of this. */
+  /** Depends on the configuration and on the sources of `tls`: a change of those is reported as a change of this. */
   listening: { readonly isPlainForThisMachineOnly: boolean };
-  /** Whom connections are taken from. */
+  /** Which client addresses may connect. */
   clients: Changing & { readonly admitted: readonly string[] | null };
   clock: Clock;
   log: Log;
@@ -66,7 +66,7 @@ export class Agent implements DataService {
     this.#made = new MadeFiles(deps.store);
   }
 
-  /** From here on the data service follows. Does not wait for it; `settled` does. */
+  /** Starts to send the desired state. Does not wait for the data service; `applied` does. */
   start(): void {
     const { view, users, tls, clients } = this.#deps;
     for (const source of [view, users, tls, clients]) {
@@ -83,7 +83,7 @@ export class Agent implements DataService {
     await this.#running;
   }
 
-  async settled(revision: number, timeoutMs: number): Promise<boolean> {
+  async applied(revision: number, timeoutMs: number): Promise<boolean> {
     return until(this, () => this.#settledRevision >= revision, timeoutMs, this.#deps.clock);
   }
 
@@ -177,7 +177,7 @@ export class Agent implements DataService {
     this.#tell();
   }
 
-  /** What cannot be kept now is kept after the next change: until then nobody can tell lost files from files not made. */
+  /** A failed write is repeated after the next change: until then lost files cannot be distinguished from files not yet made. */
   async #keepMade(desired: KvDesired, report: KvReport): Promise<void> {
     try {
       await this.#made.keep(desired.buckets, report.buckets);
@@ -186,7 +186,7 @@ export class Agent implements DataService {
     }
   }
 
-  /** The data service has removed the files; now the name is free. Last of all: what comes before is done again after a crash. */
+  /** The data service has removed the files, so the name is free. Last step: the steps before are repeated after a crash. */
   async #forget(uuid: string): Promise<void> {
     const { store } = this.#deps;
     const manifest = await store.get(manifestKey(uuid));
@@ -250,7 +250,7 @@ export class Agent implements DataService {
 
 type Emptied = Pick<BucketReport, 'name' | 'uuid' | 'incarnation'>;
 
-/** A flush that failed is tried again: on a full disk others may have taken the room of the new files. */
+/** Retries a failed flush: disk space for the new files may have become free. */
 function checkEmptied(desired: readonly Emptied[], present: readonly Emptied[]): void {
   const incarnations = new Map(desired.map(({ uuid, incarnation }) => [uuid, incarnation]));
   for (const { name, uuid, incarnation } of present) {

@@ -1,4 +1,4 @@
-// From the cluster's configuration to what this node's data service should run.
+// Derives the desired state of this node's data service from the cluster configuration.
 import type {
   BucketSpec,
   KvDesired,

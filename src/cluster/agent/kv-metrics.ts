@@ -1,4 +1,4 @@
-// What the data service reports, as metrics.
+// Converts reports of the data service to metrics.
 import { durationBounds } from '#base/histogram.ts';
 import {
   type BucketReport,
@@ -13,16 +13,16 @@ import { histogramOf, type MetricName, sampleOf } from '#metrics/catalogue.ts';
 import type { Labels, MetricSample } from '#metrics/sample.ts';
 import type { ManifestState } from '../config/cluster-state.ts';
 
-/** What the configuration says about a bucket that is reported on. */
+/** Facts of the configuration about a reported bucket. */
 export interface MeteredBucket {
   quotaBytes: number;
-  /** Nothing leaves memory to make room. */
+  /** The bucket evicts nothing. */
   keepsAll: boolean;
   vbuckets: number;
   manifest: ManifestState;
 }
 
-/** Buckets of which `about` knows nothing are on their way out. */
+/** Buckets unknown to `about` are being deleted. */
 export function* kvMetrics(
   report: KvReport,
   about: (uuid: string) => MeteredBucket | null,
@@ -110,7 +110,7 @@ function figures(
   };
 }
 
-/** Of vbuckets by state; this node has active ones only. */
+/** Counts of vbuckets by state; this node has active ones only. */
 function activeFigures(
   { items, nonResident, expired, evictions, dirtyItems, activity }: BucketReport,
   { vbuckets }: MeteredBucket,

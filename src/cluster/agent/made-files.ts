@@ -1,10 +1,10 @@
-// Which buckets have had their files made on this node, kept in the configuration: that of a bucket whose folder is missing, or
-// empty, says then that its files are lost. Without it the data service would make new ones, and the bucket would be empty.
+// Which buckets have had their files made on this node, stored in the configuration: if the folder of such a bucket is missing or
+// empty, its files are lost. Without this mark the data service would make new files, and the bucket would be empty.
 import type { BucketReport, BucketSpec } from '#kv/admin.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { update } from '#replog/config-store.ts';
 
-/** Not among the keys that the view follows: nothing that clients see depends on it. */
+/** Not among the keys that the view follows: clients see nothing of it. */
 const madeKey = 'files/made';
 
 export class MadeFiles {
@@ -20,7 +20,7 @@ export class MadeFiles {
     return buckets.map((bucket) => ({ ...bucket, wasMade: uuids.has(bucket.uuid) }));
   }
 
-  /** Remembers those that have files now, and forgets those that are gone. */
+  /** Adds buckets that have files now, and removes deleted ones. */
   async keep(buckets: readonly BucketSpec[], reports: readonly BucketReport[]): Promise<void> {
     const known = await this.#known();
     const found = new Set(reports.filter(hasFiles).map(({ uuid }) => uuid));

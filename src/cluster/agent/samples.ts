@@ -1,4 +1,4 @@
-// The newest figures of the data service, and rates from the figures before.
+// The newest figures of the data service, and rates computed against earlier figures.
 import type { BucketReport, KvReport } from '#kv/admin.ts';
 import type { MeasuredBucket } from '../config/data-service.ts';
 
@@ -10,7 +10,7 @@ const noRates = Object.fromEntries(counters.map((name) => [name, 0])) as Rates;
 interface Sample {
   report: BucketReport;
   rates: Rates;
-  /** What rates are taken against. */
+  /** The earlier report that rates are computed against. */
   base: { atMs: number; report: BucketReport };
 }
 
@@ -18,14 +18,14 @@ interface Moment {
   monotonicMs: number;
 }
 
-/** Over less, a rate says nothing. */
+/** Rates over a shorter interval are too noisy. */
 const shortestStepMs = 900;
 
 export class Samples {
   #byUuid = new Map<string, Sample>();
   #report: KvReport | null = null;
 
-  /** Takes a report; answers whether the condition of any bucket changed. Rates are those since the report before. */
+  /** Stores a report and returns whether the state of any bucket changed. Rates are those since the report before. */
   take(report: KvReport, now: Moment): boolean {
     const before = this.#byUuid;
     this.#report = report;
@@ -38,7 +38,7 @@ export class Samples {
     );
   }
 
-  /** Some bucket is on its way, so that there will be news soon. */
+  /** Some bucket is starting or stopping, so its state changes soon. */
   isWarming(): boolean {
     return [...this.#byUuid.values()].some(({ report }) => report.state === 'warmup');
   }
@@ -47,7 +47,7 @@ export class Samples {
     return this.#report?.connections ?? 0;
   }
 
-  /** The newest. */
+  /** The newest sample. */
   report(): KvReport | null {
     return this.#report;
   }
@@ -78,13 +78,13 @@ export class Samples {
   }
 }
 
-/** Of whole pages: pages are never quite full, in a file that was just written neither. */
+/** In whole pages: pages are never completely full, even in a new file. */
 function fragmentationPercent({ dataBytes, freeDiskBytes }: BucketReport): number {
   const pageBytes = dataBytes + freeDiskBytes;
   return pageBytes === 0 ? 0 : Math.round((100 * freeDiskBytes) / pageBytes);
 }
 
-/** What listeners hear of when it changes. */
+/** The part of a report whose change is notified to listeners. */
 const conditionOf = (report: BucketReport | undefined): string =>
   report ? [report.state, ...troublesOf(report)].join('\n') : '';
 
@@ -105,7 +105,7 @@ function next(before: Sample | undefined, report: BucketReport, now: Moment): Sa
   return { report, rates, base };
 }
 
-/** Counters start anew when a bucket does; then there is no rate for one step. */
+/** Counters restart at zero with their bucket; that step has no rate. */
 function ratesOf(from: BucketReport, to: BucketReport, seconds: number): Rates {
   if (seconds <= 0) return noRates;
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-// The form of the alert settings and of test mails. A change replaces everything: what is left out falls back to its default.
+// The form of the alert settings and of test mails. A change replaces everything: an omitted field gets its default.
 import { refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
 import { Problems } from '../forms/problems.ts';
@@ -22,13 +22,13 @@ const addressBytesMax = 254;
 const hostBytesMax = 253;
 const credentialBytesMax = 1024;
 
-/** No blank, control or special character can reach a header or a command of the mail server. */
+/** Keeps blanks, control and special characters out of headers and commands sent to the mail server. */
 const address = /^[^\s\p{Cc}@<>()[\],;:\\"]+@([^\s\p{Cc}@<>()[\],;:\\"]+|\[[\w.:]+\])$/u;
 const host = /^[\w.:-]*$/;
 
 export function readAlertForm(form: Form, others: readonly string[] = []): AlertSettings {
   const { settings, problems } = parseAlertForm(form, others);
-  problems.settle();
+  problems.refuseIfInvalid();
   return settings;
 }
 
@@ -62,7 +62,7 @@ function readEnabled(form: Form, problems: Problems): boolean {
   return sent === 'true';
 }
 
-/** The list may be empty or missing while nothing is sent: alerts can always be switched off. */
+/** The list may be empty or missing while mail is disabled: alerts can always be switched off. */
 function readRecipients(form: Form, enabled: boolean, problems: Problems): string[] {
   const sent = form['recipients'];
   if (sent === undefined && !enabled) return freshAlertSettings.recipients;
@@ -129,7 +129,7 @@ const listed = (text: string): string[] =>
 
 const isAddress = (text: string): boolean => Buffer.byteLength(text) <= addressBytesMax && address.test(text);
 
-/** A test mail's own fields; what it does not say is said for it. */
+/** Fields of a test mail only; omitted ones get a default. */
 export function readTestMail(form: Form): { subject: string; text: string } {
   const subject = form['subject'] ?? 'Test email from Divan';
   if (Buffer.byteLength(subject) > 900) throw refuse.fields({ subject: 'subject is too long.' });

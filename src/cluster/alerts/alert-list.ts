@@ -1,23 +1,23 @@
-// Alerts that administrators have not seen yet, as `/pools/default` lists them. One of a key is listed once, and leaves the
-// list when it was seen or when its cause has been gone for a while.
+// Unacknowledged alerts, as `/pools/default` lists them. Each key is listed once, and is removed
+// when it was acknowledged or when its cause has been absent for a while.
 import type { Clock } from '#ports/clock.ts';
 import type { MeasuredKind } from './alert-settings.ts';
 
 const listedMax = 100;
-/** The same key is raised at most once in this time; that of a disk less often, since disks fill slowly. */
+/** Minimum interval between two alerts of one key; longer for a disk, since disks fill slowly. */
 export const quietMs = 10 * 60_000;
 export const diskQuietMs = 12 * 3_600_000;
 
 export interface ListedAlert {
-  /** What it is about: `overhead travel`. */
+  /** Kind and subject: `overhead travel`. */
   key: string;
   kind: MeasuredKind;
   text: string;
-  /** Wall clock when it was raised. */
+  /** Wall clock time of the alert. */
   atMs: number;
 }
 
-/** A cause, as long as it is remembered. */
+/** A cause while it is remembered. */
 interface Cause {
   kind: MeasuredKind;
   raisedMs: number;
@@ -34,7 +34,7 @@ export class AlertList {
     this.#clock = clock;
   }
 
-  /** Names the state of the list: who silences it has seen just these. */
+  /** Identifies the state of the list: silencing applies only to the alerts that the client has seen. */
   get token(): string {
     return String(this.#changes);
   }
@@ -43,7 +43,7 @@ export class AlertList {
     return [...this.#listed.values()];
   }
 
-  /** Answers whether this is news: then it is mailed too. */
+  /** Returns true if the alert is new, so that it is also mailed. */
   note(key: string, kind: MeasuredKind, text: string): boolean {
     const nowMs = this.#clock.monotonicMs();
     const before = this.#causes.get(key);
@@ -58,7 +58,7 @@ export class AlertList {
     return true;
   }
 
-  /** Drops alerts whose cause was last seen a while ago. */
+  /** Removes alerts whose cause was last seen a while ago. */
   expire(): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [key, { kind, raisedMs, lastMs }] of this.#causes) {
@@ -68,7 +68,7 @@ export class AlertList {
     }
   }
 
-  /** Does nothing for a list that has changed since the token was read. */
+  /** Does nothing if the list has changed since the client read the token. */
   silence(token: string): void {
     if (token !== this.token) return;
     this.#listed.clear();

@@ -1,6 +1,6 @@
-// Which events are alerts, who gets which of them by mail, and through which mail server.
+// Which events raise alerts, which recipients get them by mail, and the mail server.
 
-/** What auto-failover raises: nothing on one node. */
+/** Kinds raised by auto-failover: none on one node. */
 const failoverKinds = [
   'auto_failover_node',
   'auto_failover_maximum_reached',
@@ -19,7 +19,7 @@ export const measuredKinds = {
   memory_threshold: 'system memory usage threshold exceeded',
 } as const;
 
-/** Kinds that published clients send and that nothing can raise here. */
+/** Kinds that published clients send and that never occur here. */
 const otherKinds = [
   'auto_failover_disabled',
   'indexer_ram_max_usage',
@@ -41,7 +41,7 @@ export const alertKinds: readonly AlertKind[] = [
 export interface MailServer {
   host: string;
   port: number;
-  /** STARTTLS is demanded; port 465 speaks TLS from the first byte. */
+  /** STARTTLS is required; port 465 uses TLS from the start. */
   encrypt: boolean;
   user: string;
   password: string;
@@ -50,9 +50,9 @@ export interface MailServer {
 export interface AlertSettings {
   enabled: boolean;
   recipients: string[];
-  /** Kinds that send mail. */
+  /** Kinds sent by mail. */
   alerts: AlertKind[];
-  /** Kinds that consoles show in a window of their own. */
+  /** Kinds that consoles show in a pop-up window. */
   popUps: AlertKind[];
   sender: string;
   server: MailServer;
@@ -67,7 +67,7 @@ export const freshAlertSettings: AlertSettings = {
   server: { host: 'localhost', port: 25, encrypt: false, user: '', password: '' },
 };
 
-/** From which percentage on something is an alert; -1: never. */
+/** The percentage from which an alert is raised; -1: never. */
 export interface AlertLimits {
   maxOverheadPerc: number;
   maxDiskUsedPerc: number;

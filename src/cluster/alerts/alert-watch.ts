@@ -1,4 +1,4 @@
-// Looks once a minute for what operators should hear of: full disks, buckets without memory, commits that fail, machines
+// Checks once a minute for conditions that operators must know: full disks, buckets without memory, failed commits, machines
 // without memory. Raises an alert by mail, in the list of `/pools/default` and among the events.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -16,7 +16,7 @@ export interface AlertWatchDeps {
   data: Pick<DataService, 'measured' | 'refresh'>;
   system: Pick<System, 'figures'>;
   limits: () => Promise<AlertLimits>;
-  /** Why nobody can listen under the node's name; null when all is well. */
+  /** The reason why the node cannot listen under its name; null if it can. */
   nameProblem: (name: string) => Promise<string | null>;
   list: AlertList;
   raised: (kind: MeasuredKind, text: string) => void;
@@ -102,7 +102,7 @@ export class AlertWatch {
     }
   }
 
-  /** What grew since the last look. Counters of a bucket that restarted begin again at zero. */
+  /** Growth since the last check. Counters of a restarted bucket begin at zero. */
   #checkCounts(uuid: string, name: string, measured: MeasuredBucket, keepsAll: boolean): void {
     const { memoryRefusals: refusals, failedCommits } = measured;
     const before = this.#counts.get(uuid) ?? { refusals: 0, failedCommits: 0 };

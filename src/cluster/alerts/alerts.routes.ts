@@ -33,7 +33,7 @@ export function alertRoutes(service: AlertsService, list: AlertList): BoundRoute
   ];
 }
 
-/** A question about a form is always answered with 200 here; null means that nothing is wrong. */
+/** Validation of a form always answers with 200 here; null means that the form is valid. */
 function problemsOf(body: Form): Record<string, string> | null {
   const { problems } = parseAlertForm(body);
   return problems.any ? problems.fields : null;

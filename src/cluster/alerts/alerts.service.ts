@@ -1,4 +1,4 @@
-// Alerts by mail: settings, test mails, and the queue of events to tell of.
+// Alerts by mail: settings, test mails, and the queue of events to send.
 import { refuse } from '#contract/errors.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -7,14 +7,14 @@ import type { AlertsStore } from './alerts.store.ts';
 import { MailQueue } from './mail-queue.ts';
 import type { Mail, Mailer, MailOutcome } from './mailer.ts';
 
-/** Something that recipients of its kind get by mail. */
+/** An event that is mailed to the recipients of its kind. */
 export interface AlertEvent {
   kind: AlertKind;
   /** The whole text of the mail. */
   text: string;
 }
 
-/** Where whoever notices an event reports it; returns at once. */
+/** Takes alert events; returns at once. */
 export interface AlertSink {
   raise(event: AlertEvent): void;
 }
@@ -22,7 +22,7 @@ export interface AlertSink {
 export interface AlertsDeps {
   store: AlertsStore;
   mailer: Mailer;
-  /** Told of a mail that will not be sent. */
+  /** Called with a mail that is given up. */
   lost(event: AlertEvent, reason: string): void;
   /** Called after each mail that was sent. */
   mailed?(event: AlertEvent, recipients: readonly string[]): void;
@@ -67,7 +67,7 @@ export class AlertsService implements AlertSink {
     this.#queue.add(event);
   }
 
-  /** Sends one mail by settings that are not kept; refuses with the reason why it could not be sent. */
+  /** Sends one mail by unsaved settings; refuses with the reason if it cannot be sent. */
   async test(settings: AlertSettings, mail: { subject: string; text: string }, signal: AbortSignal) {
     const { server, sender, recipients } = settings;
     if (recipients.length === 0) throw refuse.bare({ error: 'there are no recipients' });
@@ -91,7 +91,7 @@ export class AlertsService implements AlertSink {
     return this.#queue.stop();
   }
 
-  /** By the settings of this moment, so that a correction reaches mails that wait already. */
+  /** Uses the current settings, so that a correction applies to queued mails. */
   async #deliver(event: AlertEvent, signal: AbortSignal): Promise<MailOutcome> {
     const settings = await this.#deps.store.read();
     if (!settings.enabled || !settings.alerts.includes(event.kind)) return notWanted;
@@ -103,6 +103,6 @@ export class AlertsService implements AlertSink {
 
 const alertMail = ({ sender, recipients }: AlertSettings, { kind, text }: AlertEvent): Mail => ({
   ...{ sender, recipients, text },
-  // Mails of auto-failover name the kind itself, as published.
+  // Mails of auto-failover contain the kind itself, as published.
   subject: `Divan alert: ${(measuredKinds as Record<string, string>)[kind] ?? kind}`,
 });

@@ -1,4 +1,4 @@
-// The alert settings as they are kept: the mail server's password only encrypted.
+// Stores the alert settings; the mail server's password is encrypted.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
 import {

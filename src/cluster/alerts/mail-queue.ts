@@ -1,5 +1,5 @@
-// Mails that wait for the mail server: in order, one at a time, tried again with growing pauses, for a day at most. Nothing
-// waits for it, and a server that is away costs no more than the newest of these mails.
+// The queue of mails: in order, one at a time, retried with growing pauses, for a day at most. Nothing
+// waits for it, and while the server is unreachable only the newest of these mails are kept.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { MailOutcome } from './mailer.ts';
@@ -13,7 +13,7 @@ export interface QueueDeps<T> {
   clock: Clock;
   log: Log;
   deliver(mail: T, signal: AbortSignal): Promise<MailOutcome>;
-  /** A mail that will not be sent. */
+  /** Called with a mail that is given up. */
   lost(mail: T, reason: string): void;
 }
 
@@ -45,7 +45,7 @@ export class MailQueue<T> {
     if (this.#timer === null) this.#run();
   }
 
-  /** Tries at once: the settings changed, or the server is back. */
+  /** Retries at once: the settings changed, or the server is reachable again. */
   retry(): void {
     this.#failures = 0;
     this.#timer?.cancel();
@@ -63,7 +63,7 @@ export class MailQueue<T> {
     if (this.#running !== null || this.#stopping.signal.aborted) return;
     this.#running = this.#work().finally(() => {
       this.#running = null;
-      // One may have come after the last look.
+      // A mail may have been added after the last check.
       if (this.#timer === null && this.size > 0) this.#run();
     });
   }

@@ -1,4 +1,4 @@
-// What alerts ask of the world: one mail to one server, tried once.
+// The port for sending mail: one mail to one server, tried once.
 import type { MailServer } from './alert-settings.ts';
 
 export interface Mail {
@@ -10,14 +10,14 @@ export interface Mail {
 
 export type MailOutcome =
   /**
-   * `refused`: recipients that the server did not take while it took others. `lacking`: what the mail needed and the server,
-   * which took it all the same, does not offer.
+   * `refused`: recipients that the server refused while it accepted others. `lacking`: extensions that the mail needed and that the
+   * server, which accepted it nevertheless, does not offer.
    */
   | { readonly sent: true; readonly refused: readonly string[]; readonly lacking: readonly string[] }
-  /** `lasting`: another try would get the same answer. `reason` holds no secret. */
+  /** `lasting`: a retry would fail in the same way. `reason` holds no secret. */
   | { readonly sent: false; readonly reason: string; readonly lasting: boolean };
 
 export interface Mailer {
-  /** Ends within a quarter of a minute, whatever the server does. */
+  /** Ends within 15 seconds, with any server. */
   send(server: MailServer, mail: Mail, signal: AbortSignal): Promise<MailOutcome>;
 }

@@ -1,5 +1,5 @@
-// Mail over SMTP through nodemailer, which is loaded with the first mail. The socket is ours, so that the time limit holds
-// even against a server that keeps the conversation going.
+// Sends mail over SMTP through nodemailer, which is loaded with the first mail. The socket is ours, so that the time limit holds
+// even against a server that keeps the session busy.
 import { Socket } from 'node:net';
 import { getCACertificates } from 'node:tls';
 import type { MailServer } from './alert-settings.ts';
@@ -7,15 +7,15 @@ import type { Mail, Mailer, MailOutcome } from './mailer.ts';
 import { withoutSecrets } from './without-secrets.ts';
 
 const limitMs = 15_000;
-/** Less than the whole: what is looked up too late must not be connected to. */
+/** Shorter than the whole limit: after a late name lookup no connection may be opened. */
 const lookupLimitMs = 10_000;
 const implicitTlsPort = 465;
 const responseBytesMax = 64 << 10;
 
 export interface SmtpOptions {
-  /** Certificates of authorities that this cluster trusts, besides those of the machine. */
+  /** Certificates of authorities that this cluster trusts in addition to those of the machine. */
   trusted: () => Promise<readonly string[]>;
-  /** For tests, which cannot wait or use the real port. */
+  /** For tests, which need other limits and ports. */
   limitMs?: number;
   implicitTlsPort?: number;
 }
@@ -67,7 +67,7 @@ export class SmtpMailer implements Mailer {
         socket,
         secure: encrypt && port === (this.#options.implicitTlsPort ?? implicitTlsPort),
       },
-      // Unasked, encryption is taken where it is offered and costs no mail where it fails.
+      // Opportunistic encryption: used if offered, and a failure does not prevent the mail.
       ...(encrypt ? { requireTLS: true } : { opportunisticTLS: true }),
       ...(user !== '' && { auth: { user, pass: password } }),
       tls: encrypt ? { ca: await this.#authorities() } : { rejectUnauthorized: false },
@@ -93,7 +93,7 @@ export class SmtpMailer implements Mailer {
   }
 }
 
-/** A server may take mail from who did not sign in, and for names that it cannot pass on: that is seen only here. */
+/** A server may accept mail from an unauthenticated sender, and for names it cannot forward: only these answers show it. */
 function lackingOf(
   { user }: MailServer,
   { sender, recipients }: Mail,
@@ -115,7 +115,7 @@ function whenOver(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** A sentence that names the server; in brackets the word that published clients show, where there is one. */
+/** A sentence that names the server, with the word that published clients show, if any, in brackets. */
 function failureOf(error: SmtpError, server: MailServer): { reason: string; lasting: boolean } {
   const { host, port } = server;
   const codes = [error.code, error.originalCode];

@@ -1,4 +1,4 @@
-// A mail server may repeat what it was sent; its words are shown and logged.
+// Removes secrets from answers of a mail server: it may repeat what it was sent, and its answers are shown and logged.
 import type { MailServer } from './alert-settings.ts';
 
 const hidden = '********';

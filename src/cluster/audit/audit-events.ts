@@ -1,4 +1,4 @@
-// The events of the audit log by their published numbers, and the routes whose changes they are.
+// The events of the audit log with their published numbers and the routes that cause them.
 
 export interface AuditEvent {
   readonly id: number;
@@ -6,7 +6,7 @@ export interface AuditEvent {
   readonly description: string;
   /** Ids of routes. */
   readonly routes: readonly string[];
-  /** Operators may switch it off. */
+  /** Operators may disable it. */
   readonly isOptional?: boolean;
 }
 
@@ -25,7 +25,7 @@ export const permissionRefused = event(
   'Somebody lacked the rights to a request',
 );
 export const alertMailed = optional(8257, 'alert email sent', 'An alert was sent by mail');
-/** Changes that published servers have no number for. */
+/** Changes without a published number. */
 const otherChange = event(8209, 'change cluster settings', 'A setting of the cluster was changed');
 
 const changes: readonly AuditEvent[] = [

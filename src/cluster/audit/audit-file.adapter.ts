@@ -1,4 +1,4 @@
-// The audit log in a folder: `audit.log`, and the files before it under the time when they ended.
+// The audit log in a folder: `audit.log`, and rotated files named by the time of their end.
 import {
   closeSync,
   fstatSync,
@@ -13,7 +13,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { AuditFile } from './audit-file.ts';
 
-/** Older ones are removed. */
+/** Rotated files beyond this number are removed. */
 const oldFilesMax = 100;
 const current = 'audit.log';
 const oldName = /^audit-\d{4}-\d\d-\d\dT[\d.-]+Z\.log$/;

@@ -1,8 +1,8 @@
-// Where the audit log is written: one line an event, `audit.log` in a folder of the operator's choice.
+// The port for writing the audit log: one line for each event, `audit.log` in a configured folder.
 export interface AuditFile {
-  /** Appends a line, after beginning a new file where the last one is too old or would grow too large. Throws when it cannot. */
+  /** Appends a line, after rotating a file that is too old or would grow too large. Throws if it cannot. */
   append(folder: string, line: string, limits: { rotateSeconds: number; rotateBytes: number }): void;
-  /** Why the folder cannot be used; null when it can. */
+  /** The reason why the folder cannot be used; null if it can. */
   problem(folder: string): Promise<string | null>;
   close(): void;
 }

@@ -1,4 +1,4 @@
-// Writes the audit log: which events, of whom, in the published form of a line.
+// Writes the audit log: which events, of which users, in the published form of a line.
 import type { Identity } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -11,20 +11,20 @@ import type { AuditSettings } from './audit-settings.ts';
 export interface AuditLogDeps {
   settings: Pick<WatchedSetting<AuditSettings>, 'value'>;
   file: AuditFile;
-  /** Where it is written unless a path is set. */
+  /** The default folder. */
   folder: string;
   clock: Clock;
   random: Random;
   log: Log;
-  /** An event could not be written. */
+  /** Called if an event could not be written. */
   failed: () => void;
 }
 
 export interface Audited {
   user: Pick<Identity, 'name'> & { readonly domain: string };
-  /** Who the request was made for, where that is somebody else. */
+  /** The user on whose behalf the request was made, if another. */
   effective?: Identity;
-  /** Address of the client; null for what the node did by itself. */
+  /** Address of the client; null for actions of the node itself. */
   from: string | null;
   details?: Readonly<Record<string, unknown>>;
 }
@@ -40,7 +40,7 @@ export class AuditLog {
     return this.#deps.settings.value.logPath ?? this.#deps.folder;
   }
 
-  /** Never throws: what happened has happened, whether or not it can be written. */
+  /** Never throws: the event has happened, even if it cannot be written. */
   record(event: AuditEvent, audited: Audited): void {
     const { file, log, failed, settings } = this.#deps;
     const { auditdEnabled, disabled, disabledUsers, rotateInterval, rotateSize } = settings.value;

@@ -1,10 +1,10 @@
-// What the audit log records, and where.
+// The settings of the audit log: which events, and where.
 
 export interface AuditSettings {
   auditdEnabled: boolean;
   /** Null: the folder `logs` of the data folder. */
   logPath: string | null;
-  /** Seconds and bytes after which a new file is begun; 0 bytes: no such limit. */
+  /** Seconds and bytes after which the file is rotated; 0 bytes: no limit. */
   rotateInterval: number;
   rotateSize: number;
   disabled: readonly number[];

@@ -13,7 +13,7 @@ const write: Access = { kind: 'permission', permission: 'cluster.admin.security!
 const intervalSeconds = { min: 15 * 60, max: 7 * 86_400 };
 const sizeMax = 500 * 1024 * 1024;
 
-/** The published server has a sentence of its own for the range. */
+/** The published text for the range. */
 function interval(): Field<number | undefined> {
   const whole = field
     .integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
@@ -90,7 +90,7 @@ export const shownAudit = (settings: AuditSettings, folder: string) => ({
   rotateSize: settings.rotateSize,
 });
 
-/** Numbers with commas between; or what is wrong. */
+/** Numbers separated by commas; or the reason of the refusal. */
 export function readDisabled(sent: string): { ids: number[] } | { problem: string } {
   const ids = sent
     .split(',')

@@ -16,7 +16,7 @@ export interface AuditRoutesDeps {
   file: AuditFile;
   edition: Edition;
   random: Random;
-  /** External users need not be known here. */
+  /** External users need not exist here. */
   isUser: (name: string) => boolean;
 }
 
@@ -63,7 +63,7 @@ async function changesOf(sent: Sent, deps: AuditRoutesDeps): Promise<Partial<Aud
   const users = sent.disabledUsers === undefined ? undefined : usersOf(sent.disabledUsers, deps, problems);
   const folderProblem = logPath === undefined ? null : await deps.file.problem(logPath);
   if (folderProblem !== null) problems.add('logPath', folderProblem);
-  problems.settle();
+  problems.refuseIfInvalid();
   return {
     ...(auditdEnabled !== undefined && { auditdEnabled }),
     ...(logPath !== undefined && { logPath }),
@@ -74,7 +74,7 @@ async function changesOf(sent: Sent, deps: AuditRoutesDeps): Promise<Partial<Aud
   };
 }
 
-/** `name/domain` with commas between. */
+/** `name/domain`, separated by commas. */
 function usersOf(sent: string, { isUser }: AuditRoutesDeps, problems: Problems): AuditUser[] {
   const texts = sent
     .split(',')

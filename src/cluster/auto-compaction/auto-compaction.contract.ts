@@ -1,4 +1,4 @@
-// Routes of the cluster's auto-compaction settings, and what they answer.
+// Routes of the cluster's auto-compaction settings, and their answers.
 import { AppError } from '#contract/errors.ts';
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
@@ -43,6 +43,6 @@ export const compactionAnswer = (settings: ClusterAutoCompaction) => ({
   purgeInterval: settings.purgeIntervalDays,
 });
 
-/** By parameter both at the top, as the specification has it, and under `errors`, where published clients look. */
+/** By parameter both at the top level, as in the specification, and under `errors`, where published clients look. */
 export const compactionRefusal = (fields: Readonly<Record<string, string>>): AppError =>
   new AppError(400, { kind: 'json', value: { ...fields, errors: fields } });

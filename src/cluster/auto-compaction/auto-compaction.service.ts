@@ -1,4 +1,4 @@
-// The cluster's auto-compaction settings: judged, kept, read. Who acts by them is the scheduler.
+// Validates, stores and reads the cluster's auto-compaction settings. The scheduler applies them.
 import type { Form } from '#contract/route.ts';
 import type { ClusterAutoCompaction, Edition } from '../config/cluster-state.ts';
 import type { SettingsStore } from '../config/settings.store.ts';

@@ -1,4 +1,4 @@
-// What auto-compaction settings look like, those of the cluster and those of a bucket.
+// Schemas of auto-compaction settings, of the cluster and of a bucket.
 import { shape } from '#contract/json-schema.ts';
 
 const { object, each, string, integer, number, boolean, oneOf, either, named } = shape;

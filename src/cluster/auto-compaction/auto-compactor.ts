@@ -1,18 +1,18 @@
-// Compacts buckets on its own: looks at what the files would give back, and begins and calls off by the settings of the
-// cluster and of each bucket. All buckets are on one disk, so one is compacted at a time unless its settings say that it
-// need not wait.
+// Schedules compactions of buckets: checks how much space they would release, and starts and cancels them by the settings of the
+// cluster and of each bucket. All buckets share one disk, so one is compacted at a time unless its settings allow
+// parallel compaction.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { BucketAutoCompaction, ClusterAutoCompaction, StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService, MeasuredBucket } from '../config/data-service.ts';
-import { compactNow, type TimeOfDay, type Verdict } from './compact-when.ts';
+import { type CompactionDecision, compactNow, type TimeOfDay } from './compact-when.ts';
 import { clusterCompaction, purgeBeforeSeconds } from './settings.ts';
 import { Tries } from './tries.ts';
 
-/** Figures are taken every ten seconds anyway; what is under way is followed more closely. */
+/** Figures are taken every ten seconds; a running compaction is checked more often. */
 export const lookEveryMs = { idle: 10_000, busy: 1_000 };
-/** How often an ephemeral bucket looks for deletions to forget: twice an interval, in these bounds. */
+/** How often an ephemeral bucket purges tombstones: twice an interval, in these bounds. */
 const purgeEveryMs = { min: 30_000, max: 3_600_000 };
 const dayMs = 86_400_000;
 const mib = 1024 * 1024;
@@ -21,7 +21,7 @@ export interface AutoCompactorDeps {
   view: ClusterView;
   data: Pick<DataService, 'refresh' | 'measured' | 'compact' | 'cancelCompaction'>;
   clock: Clock;
-  /** What the clock on this machine's wall shows. */
+  /** Local wall clock time. */
   timeOfDay: (wallMs: number) => TimeOfDay;
   log: Log;
 }
@@ -79,22 +79,22 @@ export class AutoCompactor {
     const { data, log } = this.#deps;
     const { uuid, name } = bucket;
     const rules = bucket.autoCompaction ?? clusterCompaction(this.#deps.view);
-    const verdict = this.#judge(rules, measured);
+    const decision = this.#decide(rules, measured);
     if (measured.compaction !== null) {
-      if (verdict !== 'stop' || measured.compaction.origin !== 'automatic') return;
+      if (decision !== 'stop' || measured.compaction.origin !== 'automatic') return;
       log.info('auto_compaction.outside_period', { bucket: name });
       await data.cancelCompaction(uuid, 'automatic');
       return;
     }
     const pauseMs = this.#tries.ended(uuid, {
-      isDue: verdict === 'compact',
+      isDue: decision === 'compact',
       freeBytes: measured.freeDiskBytes,
     });
     if (pauseMs > 0) log.warn('auto_compaction.still_due', { bucket: name, retryMs: pauseMs });
-    if (verdict === 'compact') await this.#begin(bucket, rules, measured);
+    if (decision === 'compact') await this.#begin(bucket, rules, measured);
   }
 
-  #judge(rules: Rules, { dataBytes, freeDiskBytes }: MeasuredBucket): Verdict {
+  #decide(rules: Rules, { dataBytes, freeDiskBytes }: MeasuredBucket): CompactionDecision {
     const { clock, timeOfDay } = this.#deps;
     const { percentage, sizeMb } = rules.databaseFragmentationThreshold;
     const sizeBytes = sizeMb === null ? null : sizeMb * mib;

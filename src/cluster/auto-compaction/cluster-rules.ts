@@ -1,4 +1,4 @@
-// From a form to the cluster's auto-compaction settings: what buckets share with them, and what only the cluster has.
+// Reads a form into the cluster's auto-compaction settings: those shared with buckets, and those of the cluster only.
 import type { Form } from '#contract/route.ts';
 import type { ClusterAutoCompaction, Edition } from '../config/cluster-state.ts';
 import {
@@ -13,7 +13,7 @@ import { compactionDefaults, weekDays } from './settings.ts';
 
 const purgeDaysMin = 0.04;
 
-/** `standard` is the specification's word for what published tools call `full`. */
+/** `standard` is the specification's term for `full` of published tools. */
 const indexModes = ['standard', 'circular', 'full'];
 
 export function clusterRules(
@@ -40,7 +40,7 @@ type IndexSettings = Pick<
   'indexCompactionMode' | 'indexCircularCompaction' | 'indexFragmentationThreshold'
 >;
 
-/** What is left out stays. The enterprise edition ignores all but the days, yet refuses what is no mode. */
+/** Omitted fields keep their value. The enterprise edition ignores all but the days, but refuses an unknown mode. */
 function indexRules(
   form: Form,
   present: ClusterAutoCompaction,

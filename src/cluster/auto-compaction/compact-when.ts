@@ -1,14 +1,14 @@
-// When a bucket is due for compaction without being asked: enough of its files would be given back, and it is the time
-// of day for it. Pure: whoever schedules asks again and again.
+// Decides when a bucket is due for automatic compaction: enough space of its files would be released, and the time of day
+// is in the allowed period. Pure: the scheduler calls it repeatedly.
 
 export interface CompactWhen {
-  /** Percent of the file, null when it does not count. */
+  /** Percent of the file; null: no such threshold. */
   percentage: number | null;
-  /** Bytes that would be given back, null when they do not count. */
+  /** Bytes that would be released; null: no such threshold. */
   sizeBytes: number | null;
   /**
-   * Local time of day; begins inclusively, ends exclusively, over midnight when the end is earlier;
-   * the whole day when they are the same. Null: any time.
+   * Local time of day; start inclusive, end exclusive, across midnight if the end is earlier;
+   * the whole day if both are equal. Null: any time.
    */
   period: CompactPeriod | null;
 }
@@ -18,14 +18,14 @@ export interface CompactPeriod {
   fromMinute: number;
   toHour: number;
   toMinute: number;
-  /** A compaction under way ends with the period. */
+  /** A running compaction is cancelled at the end of the period. */
   abortOutside: boolean;
 }
 
-/** Bytes of whole pages: pages are never quite full, in a file that was just written neither. */
+/** Bytes of whole pages: pages are never completely full, even in a new file. */
 export interface Fragmentation {
   dataBytes: number;
-  /** What compaction would give back. */
+  /** Bytes that compaction would release. */
   freeBytes: number;
 }
 
@@ -35,19 +35,19 @@ export interface TimeOfDay {
 }
 
 /**
- * What is smaller is left alone: what it could give back is not worth the work. Servers with a file for each vbucket
- * have a far higher limit; here a bucket has a few files, however small.
+ * Smaller files are not compacted: the space is not worth the work. Servers with a file for each vbucket
+ * have a far higher limit; here a bucket has a few files of any size.
  */
 const leastBytes = 4 * 1024 * 1024;
 
-export type Verdict = 'compact' | 'wait' | 'stop';
+export type CompactionDecision = 'compact' | 'wait' | 'stop';
 
-/** `stop` calls off what is under way; `wait` begins nothing and lets go on what goes on. */
+/** `stop` cancels a running compaction; `wait` starts none and lets a running one continue. */
 export function compactNow(
   when: CompactWhen,
   { dataBytes, freeBytes }: Fragmentation,
   now: TimeOfDay,
-): Verdict {
+): CompactionDecision {
   if (!isWithin(when.period, now)) return when.period?.abortOutside ? 'stop' : 'wait';
   const bytes = dataBytes + freeBytes;
   if (bytes < leastBytes) return 'wait';

@@ -1,9 +1,9 @@
-// Auto-compaction parameters, as the cluster's settings and a bucket's own share them.
+// Auto-compaction parameters that the cluster's settings and a bucket's own settings share.
 import { integerOf, numberOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
 import type { BucketAutoCompaction, FragmentationThreshold, TimePeriod } from '../config/cluster-state.ts';
 
-/** What is wrong, by parameter. */
+/** Error texts by parameter. */
 export interface Complaints {
   add(key: string, text: string): void;
 }
@@ -14,10 +14,10 @@ interface NumberRule {
   max: number;
 }
 
-/** `undefined` as a text clears a number; that is how an unset one reads back. */
+/** The text `undefined` clears a number; that is how an unset one reads back. */
 export const cleared = 'undefined';
 
-/** What is left out stays as the cluster has it; only a period that is left out is none. */
+/** Omitted parameters keep the cluster's value, except the period: without it there is none. */
 export function compactionRules(
   form: Form,
   present: Record<'database' | 'view', FragmentationThreshold>,
@@ -60,7 +60,7 @@ function threshold(
   };
 }
 
-/** Left out, there is none: compaction may run at any time. */
+/** Without it there is no period: compaction may run at any time. */
 function timePeriod(form: Form, name: string, complaints: Complaints): TimePeriod | null {
   const period = wholePeriod(form, name, complaints);
   if (period && period.fromHour === period.toHour && period.fromMinute === period.toMinute)
@@ -68,7 +68,7 @@ function timePeriod(form: Form, name: string, complaints: Complaints): TimePerio
   return period;
 }
 
-/** All five parts or none of them. */
+/** Requires all five parts or none. */
 export function wholePeriod(form: Form, name: string, complaints: Complaints): TimePeriod | null {
   const parts = ['fromHour', 'fromMinute', 'toHour', 'toMinute', 'abortOutside'];
   const given = parts.filter((part) => form[`${name}[${part}]`] !== undefined);
@@ -118,7 +118,7 @@ function inRange(
   absent: number | null,
   complaints: Complaints,
 ): number | null {
-  // Without a bound of its own a number still has to be kept exactly.
+  // Without a bound of its own a number must still be exactly representable.
   const max = Math.min(rule.max, Number.MAX_SAFE_INTEGER);
   if (value >= rule.min && value <= max) return value;
   const [size, shownMax] =

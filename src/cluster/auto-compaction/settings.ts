@@ -1,4 +1,4 @@
-// The cluster's auto-compaction settings: what every bucket without settings of its own goes by, and how they are shown.
+// The cluster's auto-compaction settings, which apply to buckets without settings of their own, and their rendering.
 import type {
   BucketAutoCompaction,
   ClusterAutoCompaction,
@@ -30,7 +30,7 @@ export const clusterCompaction = (view: ClusterView): ClusterAutoCompaction =>
 
 const secondsPerDay = 86_400;
 
-/** Deletions before this second are forgotten when the bucket is compacted now. */
+/** A compaction now purges tombstones of deletions before this second. */
 export function purgeBeforeSeconds(
   bucket: StoredBucket,
   cluster: ClusterAutoCompaction,
@@ -40,7 +40,7 @@ export function purgeBeforeSeconds(
   return Math.floor(wallMs / 1000 - days * secondsPerDay);
 }
 
-/** An unset number reads as the text `undefined`; published clients know it so. */
+/** An unset number reads as the text `undefined`, as published clients expect. */
 const shown = (value: number | null): number | 'undefined' => value ?? 'undefined';
 
 const shownThreshold = (threshold: FragmentationThreshold) => ({
@@ -62,7 +62,7 @@ export function shownBucketCompaction(own: BucketAutoCompaction): Record<string,
   };
 }
 
-/** The cluster's settings without the purge interval, as `/pools/default` carries them. */
+/** The cluster's settings without the purge interval, as `/pools/default` contains them. */
 export function shownClusterCompaction(settings: ClusterAutoCompaction): Record<string, unknown> {
   return {
     ...shownCommon(settings),

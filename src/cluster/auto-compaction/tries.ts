@@ -1,16 +1,16 @@
-// Compactions that were begun on their own, so that a bucket whose compaction fails, or gives nothing back, is tried
-// again at ever longer intervals and not forever in a row.
+// Automatic compactions that were started, so that a bucket whose compaction fails or releases nothing is retried
+// at growing intervals and not continuously.
 import type { Clock } from '#ports/clock.ts';
 
 export const pauseMs = { first: 60_000, longest: 3_600_000 };
 
 interface Try {
-  /** The settings it was begun by: others are tried at once. */
+  /** The settings it was started with; a change of them allows a retry at once. */
   rules: string;
   isRunning: boolean;
-  /** To be given back when it began. */
+  /** Bytes to be released at its start. */
   freeBytes: number;
-  /** In a row, without half of that being given back. */
+  /** Consecutive attempts that released less than half of that. */
   losses: number;
   notBeforeMs: number;
 }
@@ -39,7 +39,7 @@ export class Tries {
     if (known) Object.assign(known, { isRunning: true, freeBytes });
   }
 
-  /** Told that nothing is under way; answers how long the bucket must wait if one has just ended in vain. */
+  /** Called while no compaction runs; returns how long the bucket must wait if one has just ended without result. */
   ended(uuid: string, { isDue, freeBytes }: { isDue: boolean; freeBytes: number }): number {
     const known = this.#byBucket.get(uuid);
     if (!known?.isRunning) return 0;
@@ -52,7 +52,7 @@ export class Tries {
     return delayMs;
   }
 
-  /** Forgets buckets that are gone. */
+  /** Removes deleted buckets. */
   keep(live: ReadonlySet<string>): void {
     for (const uuid of this.#byBucket.keys()) if (!live.has(uuid)) this.#byBucket.delete(uuid);
   }

@@ -22,7 +22,7 @@ const maxNodesMax = 2 ** 31 - 1;
 export function readAutoFailover(form: Form, edition: Edition): Read<AutoFailoverSettings> {
   const problems = new Problems();
   const enabled = boolean(form, 'enabled', problems);
-  // As published: what depends on failover is off with it, and other parameters are not read.
+  // As published: parameters that depend on failover are disabled with it, and others are not read.
   if (!enabled) return { changes: { enabled, diskIssues: false, canAbortRebalance: false }, problems };
   const timeout = within(form, 'timeout', timeoutRange[edition], problems);
   if (edition === 'community') return { changes: { enabled, timeout }, problems };
@@ -60,7 +60,7 @@ export function readAutoReprovision(form: Form): Read<AutoReprovisionSettings> {
 }
 
 /** Refuses with one line per parameter. */
-export function settle({ problems }: Read<never> | Read<object>): void {
+export function refuseIfInvalid({ problems }: Read<never> | Read<object>): void {
   if (problems.any)
     throw refuse.text(
       Object.values(problems.fields)

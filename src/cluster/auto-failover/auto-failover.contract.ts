@@ -1,4 +1,4 @@
-// Routes of what the cluster may do by itself about nodes that fail.
+// Routes of the automatic reactions to failed nodes.
 import type { JsonSchema } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import { autoFailoverShape, autoReprovisionShape, failoverShape } from '../settings/settings.shapes.ts';

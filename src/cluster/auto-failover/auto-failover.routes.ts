@@ -3,7 +3,7 @@ import type { Edition } from '../config/cluster-state.ts';
 import { FormReader } from '../forms/form-reader.ts';
 import * as contract from './auto-failover.contract.ts';
 import type { AutoFailoverSettings, FailoverSettingsService } from './auto-failover.service.ts';
-import { type Read, readAutoFailover, readAutoReprovision, settle } from './auto-failover-form.ts';
+import { type Read, readAutoFailover, readAutoReprovision, refuseIfInvalid } from './auto-failover-form.ts';
 
 export interface AutoFailoverDeps {
   service: FailoverSettingsService;
@@ -53,14 +53,14 @@ function failover({ service }: AutoFailoverDeps): BoundRoute[] {
       reader.filled();
       reader.only(['preserveDurableMutations']);
       const preserveDurableMutations = reader.boolean('preserveDurableMutations') ?? true;
-      reader.settle();
+      reader.refuseIfInvalid();
       if (justValidate) return reply.empty();
       return reply.json(await service.changeFailover({ preserveDurableMutations }));
     }),
   ];
 }
 
-/** Refusals are lines of text, but fields for who only asks whether a form is right. */
+/** Refusals are lines of text, but fields if the request only validates the form. */
 async function judged<T extends object>(
   query: Form,
   read: Read<T>,
@@ -69,7 +69,7 @@ async function judged<T extends object>(
   const { problems, changes } = read;
   if (query['just_validate'] === '1')
     return problems.any ? reply.json({ errors: problems.fields }, 400) : reply.json({ errors: null });
-  settle(read);
+  refuseIfInvalid(read);
   await change(changes);
   return reply.empty();
 }

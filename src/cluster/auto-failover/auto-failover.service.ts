@@ -1,15 +1,15 @@
-// Settings of auto-failover, auto-reprovision and failover: kept until there is more than one node to act on.
+// Settings of auto-failover, auto-reprovision and failover: stored until a cluster has more than one node.
 import type { SettingsStore } from '../config/settings.store.ts';
 
 export interface AutoFailoverSettings {
   enabled: boolean;
-  /** Seconds that a node must not answer. */
+  /** Seconds without an answer after which a node counts as failed. */
   timeout: number;
   /** Nodes failed over since the last reset. */
   count: number;
   maxCount: number;
   diskIssues: boolean;
-  /** Seconds that a disk must not work. */
+  /** Seconds of disk failures after which a node counts as failed. */
   diskPeriod: number;
   canAbortRebalance: boolean;
 }

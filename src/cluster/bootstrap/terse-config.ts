@@ -1,13 +1,13 @@
-// The short configurations that clients bootstrap from and route by, over REST and the data port. They are always in the
+// The short configurations that clients use to bootstrap and route, over REST and the data port. They always use the
 // names that published clients know.
 import type { AlternateAddresses, BucketType, NodeState, StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { type Mapped, singleNodeMap } from '../topology/vbucket-map.ts';
 
-/** Rises when a configuration store is replaced by another; revisions count within it. */
+/** Increased when another configuration store takes over; revisions count within an epoch. */
 export const revisionEpoch = 1;
 
-/** A client puts the name it dialled in its place: such a node has no name of its own yet. */
+/** A client replaces it by the name it connected to: such a node has no name of its own yet. */
 const hostPlaceholder = '$HOST';
 
 const brandedTypes: Record<BucketType, string> = {
@@ -33,7 +33,7 @@ const documentCapabilities = [
   'xattr',
 ];
 
-/** Only what is served; clients refuse by themselves what is missing here. */
+/** Only collections that are served; clients refuse missing ones themselves. */
 export const bucketCapabilities = (type: BucketType): readonly string[] =>
   type === 'cache' ? ['cbhello', 'nodesExt'] : documentCapabilities;
 
@@ -46,7 +46,7 @@ export const streamingUri = (bucket: StoredBucket): string =>
 
 export const capiPath = (bucket: StoredBucket): string => encodeURIComponent(`${bucket.name}+${bucket.uuid}`);
 
-/** Backend name as clients know it. */
+/** The backend's name in client configurations. */
 export const storageBackend = (type: BucketType): string => (type === 'native' ? 'couchstore' : 'undefined');
 
 /** Brackets around an IPv6 address, as in URLs. */
@@ -76,7 +76,7 @@ export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): Mapp
   };
 }
 
-/** For connections and clients that have no bucket. */
+/** For connections and clients without a bucket. */
 export function nodeServices(view: ClusterView): Record<string, unknown> {
   return {
     rev: view.clusterRevision(),
@@ -87,7 +87,7 @@ export function nodeServices(view: ClusterView): Record<string, unknown> {
   };
 }
 
-/** `unnamed` stands for a node that has no name of its own. */
+/** `unnamed` is the host of a node that has no name of its own. */
 export function serverMap(bucket: StoredBucket, nodes: readonly NodeState[], unnamed: string) {
   return {
     hashAlgorithm: 'CRC',
@@ -124,14 +124,14 @@ function externalPorts(node: NodeState) {
   return { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, ...indexes, ...query };
 }
 
-/** Whether the node was given the query service, and it listens. */
+/** True if the node runs the query service, and it listens. */
 const runsQuery = ({ services, ports }: NodeState): boolean =>
   (services ?? []).includes('n1ql') && ports.n1ql !== undefined;
 
 const runsIndexes = ({ services, ports }: NodeState): boolean =>
   (services ?? []).includes('index') && ports.indexHttp !== undefined;
 
-/** What clients may rely on beyond the version. */
+/** Capabilities that clients may use beyond those of the version. */
 const clusterCapabilities = ({ cluster }: ClusterView): Record<string, readonly string[]> =>
   cluster.nodes.some(runsQuery) ? { n1ql: ['enhancedPreparedStatements'] } : {};
 

@@ -1,4 +1,4 @@
-// The figures of a bucket by their older names, from metrics. Counters are shown by their rates.
+// The figures of a bucket under their older names, computed from metrics. Counters are shown as rates.
 import type { MetricName } from '#metrics/catalogue.ts';
 import type { Labels } from '#metrics/sample.ts';
 import type { Column, SeriesGrid } from './series-grid.ts';
@@ -32,7 +32,7 @@ const constant =
     grid.constant(value);
 const times = (factor: number, figure: Figure): Figure => combine([figure], (value) => factor * value);
 
-/** Microseconds, over what was counted in the step. */
+/** Microseconds, averaged over the operations of the step. */
 const average =
   (name: MetricName, labels: Labels = {}): Figure =>
   (grid) => {
@@ -99,7 +99,7 @@ const memoryFigures: Record<string, Figure> = {
   vb_active_meta_data_memory: gauge('kv_vb_meta_data_memory_bytes', active),
 };
 
-/** Vbuckets in states that none of this node's is in: their figures are known to be nothing. */
+/** Vbuckets in states that no vbucket of this node has: their figures are always zero. */
 const absentVbuckets: Record<string, Figure> = Object.fromEntries(
   ['replica', 'pending'].flatMap((state) => {
     const of = { state };
@@ -119,7 +119,7 @@ const absentVbuckets: Record<string, Figure> = Object.fromEntries(
   }),
 );
 
-/** Change streams by kind of connection: the names of samples, and the labels of metrics. */
+/** Change streams by kind of connection: names of samples, and labels of metrics. */
 const streamKinds: Record<string, readonly string[]> = {
   replica: ['replication'],
   xdcr: ['xdcr'],
@@ -216,7 +216,7 @@ export const bucketFigures: Readonly<Record<string, Figure>> = {
   ...machineFigures,
 };
 
-/** Metrics of the bucket, and those of the node, that the figures are made of. */
+/** The metrics of the bucket and of the node that the figures need. */
 export const bucketSources = [
   ...['kv_ops', 'kv_curr_items', 'kv_curr_items_tot', 'kv_mem_used_bytes', 'kv_ep_num_value_ejects'],
   ...['kv_ep_tmp_oom_errors', 'kv_vb_perc_mem_resident_ratio', 'kv_num_vbuckets', 'kv_vb_curr_items'],

@@ -1,4 +1,4 @@
-// A bucket as the REST API shows it: configuration, and figures as the data service measured them.
+// A bucket in the REST API: its configuration, and figures measured by the data service.
 import { shownBucketCompaction } from '../auto-compaction/settings.ts';
 import {
   bucketCapabilities,

@@ -1,10 +1,10 @@
-// The sample series of a bucket: which moments a zoom has, and the figures at them, from the node's time series.
+// The sample series of a bucket: the timestamps of a zoom, and the figures at them, from the node's time series.
 import type { Matcher, MetricsStore, Series } from '#metrics/sample.ts';
 import type { Clock } from '#ports/clock.ts';
 import { bucketFigures, bucketSources, nodeSources } from './bucket-figures.ts';
 import { SeriesGrid } from './series-grid.ts';
 
-/** Seconds of a step, and how many there are. */
+/** Seconds of a step, and the number of steps. */
 const zooms = {
   minute: { step: 1, count: 60 },
   hour: { step: 4, count: 900 },
@@ -16,15 +16,15 @@ const zooms = {
 export type Zoom = keyof typeof zooms;
 export const isZoom = (text: string): text is Zoom => Object.hasOwn(zooms, text);
 
-/** As many as a chart of old consoles has points. */
+/** The number of points in a chart of old consoles. */
 const chartSamples = 60;
-/** Growth is counted from a sample before. */
+/** Growth is computed against an earlier sample. */
 const runUpSteps = 2;
 const runUpMs = 30_000;
 
 export interface SeriesChoice {
   zoom: Zoom;
-  /** Only what is newer than this moment. */
+  /** Only samples newer than this timestamp. */
   afterMs: number;
   isForChart: boolean;
   /** Null: all. */
@@ -38,12 +38,12 @@ export interface BucketSeries {
 
 export interface SeriesReaderDeps {
   timeSeries: SeriesStore;
-  /** Told of each who looks at the last minute. */
+  /** Called at each read of the last minute. */
   watched: () => void;
   clock: Clock;
 }
 
-/** Of the time series: what reads of one bucket need. */
+/** The part of the time series that reads of one bucket need. */
 export type SeriesStore = Pick<MetricsStore, 'recent'> & {
   select(
     matchers: readonly Matcher[],
@@ -69,7 +69,7 @@ export class BucketSeriesReader {
       ...(await this.#select(named(bucketSources, bucket), fromMs, lastMs, choice.zoom)),
       ...(await this.#select(named(nodeSources), fromMs, lastMs, choice.zoom)),
     ];
-    // Each second shows once; what comes each ten seconds holds until the next.
+    // Samples of each second appear once; those of every ten seconds hold until the next.
     const newestMs =
       choice.zoom === 'minute' ? Math.max(0, ...series.map((one) => one.timesMs.at(-1) ?? 0)) : lastMs;
     return shownOf(new SeriesGrid(series, { timesMs, stepMs }), timesMs, newestMs, choice.figure);
@@ -85,7 +85,7 @@ export class BucketSeriesReader {
     return { timesMs: timesMs.filter((timeMs) => timeMs > afterMs), stepMs };
   }
 
-  /** What was sampled each second lies in memory. */
+  /** Samples of each second are in memory. */
   async #select(matchers: Matcher[], fromMs: number, toMs: number, zoom: Zoom): Promise<readonly Series[]> {
     const { timeSeries, watched } = this.#deps;
     if (zoom === 'minute') watched();
@@ -99,7 +99,7 @@ const named = (names: readonly string[], bucket?: string): Matcher[] => [
   ...(bucket === undefined ? [] : [{ label: 'bucket', operator: '=' as const, value: bucket }]),
 ];
 
-/** Moments before the first two samples, and after the newest, are left out. */
+/** Timestamps before the first two samples and after the newest are left out. */
 function shownOf(
   grid: SeriesGrid,
   timesMs: readonly number[],

@@ -1,4 +1,4 @@
-// Statistics of buckets by the old paths, from the node's own time series.
+// Statistics of buckets under the old paths, from the node's own time series.
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';
 import { bucketUri } from '../bootstrap/terse-config.ts';
@@ -9,7 +9,7 @@ import { type BucketSeries, BucketSeriesReader, isZoom, type SeriesReaderDeps } 
 import * as contract from './buckets.contract.ts';
 import type { BucketsService } from './buckets.service.ts';
 
-/** Whatever the zoom. */
+/** For every zoom. */
 const intervalMs = 1_000;
 
 interface BucketStatsDeps extends SeriesReaderDeps {
@@ -107,7 +107,7 @@ const opOf = (series: ShownSeries) => ({
   ...headOf(series),
 });
 
-/** What is not a moment is as good as none. */
+/** An invalid timestamp counts as absent. */
 function momentOf(text: string | undefined): number {
   return text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : 0;
 }

@@ -1,11 +1,11 @@
-// What the memory and the disk of the cluster would look like with a bucket; sent with every judgement of its parameters.
+// The cluster's memory and disk as they would be with a bucket; part of every validation of its parameters.
 
 export interface SummaryInput {
   memoryQuotaMb: number;
   othersMb: number;
   quotaMb: number | null;
   nodes: number;
-  /** Of this bucket, over all nodes. */
+  /** Of this bucket, summed over all nodes. */
   memUsedBytes: number;
   diskUsedBytes: number;
   disk: { totalBytes: number; usedBytes: number; usedByDataBytes: number };

@@ -1,4 +1,4 @@
-// Routes of buckets. The service owns the rules of their parameters.
+// Routes of buckets. The service holds the rules of their parameters.
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import {
@@ -155,7 +155,7 @@ export const BucketNodeStats = defineRoute({
   doc: 'Sample series of a bucket on one node over a `zoom`.',
 });
 
-/** The second path is the one that bucket records name. */
+/** Bucket records name the second path. */
 export const StatsDirectory = defineRoute({
   id: 'buckets.stats_directory',
   method: 'GET',
@@ -207,7 +207,7 @@ export const PurgeBucket = controller(
   'Compacts and drops every tombstone, however new: consumers of changes that lag behind must begin anew.',
 );
 
-/** A known call whose work this version cannot do. */
+/** A known call that this version cannot perform. */
 export const StartRecovery = controller(
   'buckets.start_recovery',
   'startRecovery',

@@ -1,4 +1,4 @@
-// From requests about buckets to the service, and from its answers to records.
+// Maps requests about buckets to the service, and its results to records.
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';

@@ -1,4 +1,4 @@
-// Buckets: create, edit, flush, delete. Writes what should be; the agent on each node makes it so.
+// Creates, edits, flushes and deletes buckets. Writes the desired state; the agent on each node applies it.
 import { AppError, refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -21,10 +21,10 @@ import { type BucketsStore, withBucket } from './buckets.store.ts';
 /** How long a delete or flush waits for the data service, as published. */
 const removalTimeoutMs = 30_000;
 const flushTimeoutMs = 30_000;
-/** The bucket is usable right after the answer in all but rare cases; it never delays a caller for longer. */
-const courtesyMs = 2_000;
+/** How long an answer waits for the data service, so that the bucket is usually usable right after it. */
+const applyWaitMs = 2_000;
 const mib = 1024 * 1024;
-/** A bucket with less on disk is not flushed where that is full: its new, empty files need about as much. */
+/** A bucket with less than this on disk is not flushed while the disk is full: its new, empty files need about as much. */
 const flushFreesBytes = 4 * mib;
 
 export interface DiskUse {
@@ -40,11 +40,11 @@ export interface BucketsDeps {
   random: Random;
   clock: Clock;
   edition: Edition;
-  /** Vocabulary of buckets created without a telling type. */
+  /** Vocabulary of buckets created without an explicit type. */
   wireNames: Vocabulary;
 }
 
-/** What a caller learns who only asks whether the parameters are right. */
+/** The result of a validation. */
 export interface Judgement {
   fields: Record<string, string>;
   summaries: unknown;
@@ -81,7 +81,7 @@ export class BucketsService {
       if (leaving) throw this.#refusal(leaving, read, null, state, disk, 503);
       return withBucket(state, { ...read.choices, uuid, incarnation: 0, state: 'ready' });
     });
-    await data.settled(revision, courtesyMs);
+    await data.applied(revision, applyWaitMs);
     return value.byUuid[uuid] as StoredBucket;
   }
 
@@ -102,7 +102,7 @@ export class BucketsService {
       return { ...present, ...read.choices };
     });
     if (!done) throw refuse.notFound();
-    await this.#deps.data.settled(done.revision, courtesyMs);
+    await this.#deps.data.applied(done.revision, applyWaitMs);
   }
 
   async judgeChange(name: string, form: Form, ignoreWarnings: boolean): Promise<Judgement> {
@@ -113,7 +113,7 @@ export class BucketsService {
     return { fields: withWarnings(read, ignoreWarnings), summaries };
   }
 
-  /** Answers when the data service has removed the files. */
+  /** Resolves when the data service has removed the files. */
   async remove(name: string): Promise<void> {
     const { view, store, clock } = this.#deps;
     const { uuid } = this.find(name);
@@ -135,11 +135,11 @@ export class BucketsService {
     const freesSpace = (data.measured(uuid)?.diskBytes ?? 0) >= flushFreesBytes;
     const done = await store.changeBucket(uuid, emptied, { freesSpace });
     if (!done) throw refuse.notFound();
-    if (await data.settled(done.revision, flushTimeoutMs)) return;
+    if (await data.applied(done.revision, flushTimeoutMs)) return;
     throw refuse.bare({ _: 'Flush failed with unexpected error. Check server logs for details.' }, 500);
   }
 
-  /** Begins, and answers at once; nothing happens while one is under way, and to buckets without a disk but for tombstones. */
+  /** Starts a compaction without waiting for it; does nothing while one runs, and only purges tombstones of buckets without a disk. */
   async compact(name: string, origin: 'bucket' | 'databases', which: 'old' | 'all' = 'old'): Promise<void> {
     const { data, clock, view } = this.#deps;
     const bucket = this.find(name);
@@ -213,7 +213,7 @@ function tooMany(state: BucketsState, countMax: number): Record<string, string> 
   return { _: `Cannot create more than ${countMax} buckets` };
 }
 
-/** The name of a bucket on its way out stays taken until its files are gone. */
+/** The name of a bucket being deleted stays reserved until its files are removed. */
 function stillLeaving(name: string, state: BucketsState): Record<string, string> | null {
   const lower = name.toLowerCase();
   if (Object.values(state.byUuid).every((bucket) => bucket.name.toLowerCase() !== lower)) return null;

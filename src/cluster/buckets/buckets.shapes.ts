@@ -1,4 +1,4 @@
-// What buckets and their statistics look like.
+// Schemas of buckets and their statistics.
 import { shape } from '#contract/json-schema.ts';
 import { compactionShape } from '../auto-compaction/auto-compaction.shapes.ts';
 import { bucketNodeShape, stillBucketNodeShape, storageTotals } from '../nodes/nodes.shapes.ts';

@@ -10,7 +10,7 @@ export class BucketsStore {
     this.#store = store;
   }
 
-  /** `change` may throw to leave all as it is. */
+  /** `change` may throw; then nothing is written. */
   change(
     change: (state: BucketsState) => BucketsState,
     options?: ChangeOptions,
@@ -18,7 +18,7 @@ export class BucketsStore {
     return update(this.#store, bucketsKey, noBuckets(0), change, options);
   }
 
-  /** Answers null when the bucket is gone or going. */
+  /** Resolves with null if the bucket is deleted or being deleted. */
   async changeBucket(
     uuid: string,
     change: (bucket: StoredBucket, state: BucketsState) => StoredBucket,

@@ -1,5 +1,5 @@
-// Series of samples read at even steps of time: gauges as they were last, counters as their growth for each second of the
-// step. A counter that fell began again at zero.
+// Resamples series at even steps: gauges by their last value, counters by their growth per second of the
+// step. A counter that decreased has restarted at zero.
 import type { Labels, Series } from '#metrics/sample.ts';
 
 export interface GridSteps {
@@ -8,7 +8,7 @@ export interface GridSteps {
   readonly stepMs: number;
 }
 
-/** Samples come each second or ten seconds, older ones each five minutes: what is older than this is no news. */
+/** Samples come every second or ten seconds, older ones every five minutes; an older value is stale. */
 const newsMs = { fine: 25_000, coarse: 660_000 };
 const coarseStepMs = 300_000;
 
@@ -35,12 +35,12 @@ export class SeriesGrid {
     return this.#sum(name, labels, (series) => this.#read(series, ({ values }, at) => values[at] as number));
   }
 
-  /** What is known without being sampled. */
+  /** Values known without samples. */
   constant(value: number): Column {
     return this.#steps.timesMs.map(() => value);
   }
 
-  /** For a second; NaN before the second sample. */
+  /** Per second; NaN before the second sample. */
   rate(name: string, labels: Labels = {}): Column {
     return this.#sum(name, labels, (series) => {
       const grown = growthOf(series.values);
@@ -70,7 +70,7 @@ export class SeriesGrid {
     });
   }
 
-  /** The sample that growth up to the one at `at` is counted from: a step before, or the one before. */
+  /** The base sample for the growth up to the one at `at`: a step before, or the sample before. */
   #baseOf(timesMs: Float64Array, at: number, fromMs: number): number {
     let before = at - 1;
     while (before > 0 && (timesMs[before] as number) > fromMs) before--;
@@ -84,7 +84,7 @@ function has(labels: Labels, wanted: Labels): boolean {
   return Object.entries(wanted).every(([name, value]) => labels[name] === value);
 }
 
-/** As if the counter had never fallen. */
+/** As if the counter had never been reset. */
 function growthOf(values: Float64Array): Float64Array {
   const grown = new Float64Array(values.length);
   for (let at = 1; at < values.length; at++) {

@@ -1,4 +1,4 @@
-// Routes of the view ports, served by a listener of their own. Views are not served: that is what they say.
+// Routes of the view ports, which have their own listeners. Views are not available: the answers say so.
 import { defineRoute } from '#contract/route.ts';
 
 export const CapiRoot = defineRoute({
@@ -10,7 +10,7 @@ export const CapiRoot = defineRoute({
   doc: 'View ports: says that they are there.',
 });
 
-/** `base` is a bucket's name, or name and uuid joined by `+`, as bucket records spell it. */
+/** `base` is a bucket's name, or name and uuid joined by `+`, as in bucket records. */
 export const CapiBucket = defineRoute({
   id: 'capi.bucket',
   method: 'GET',

@@ -1,4 +1,4 @@
-// What the view ports answer.
+// Answers of the view ports.
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -15,7 +15,7 @@ export function capiRoutes({ view, product }: { view: ClusterView; product: Prod
     }
     return bucket.name;
   };
-  // Published clients repeat a view query that got 501 until their time runs out, and tell a 404 with its reason at once.
+  // Published clients repeat a view query that got 501 until it times out, but report a 404 with its reason at once.
   const noViews = (base: string | undefined, context: Context): never => {
     found(base, context);
     throw refuse.json({ error: 'not_found', reason: 'views are not served by this version' }, 404);

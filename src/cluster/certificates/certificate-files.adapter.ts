@@ -1,4 +1,4 @@
-// Certificates and keys as files of the data folder, which is how they were kept before they went into the configuration.
+// Certificates and keys in files of the data folder, where older versions kept them; now they are in the configuration.
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CertificateFiles, KeptCertificates } from './certificates.service.ts';

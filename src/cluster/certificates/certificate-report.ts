@@ -1,4 +1,4 @@
-// What is told of certificates: the root, trusted authorities, the nodes' own, and what should be looked after.
+// Read access to certificates: the root, trusted authorities, the nodes' own, and warnings.
 import { X509Certificate } from 'node:crypto';
 import { refuse } from '#contract/errors.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -15,7 +15,7 @@ export interface CertificateReportDeps {
   clock: Clock;
 }
 
-/** How the caller knows a node. */
+/** The node's address as the client knows it. */
 export type AddressOf = (node: NodeState) => string;
 
 const useTrusted =
@@ -30,7 +30,7 @@ export class CertificateReport {
     this.#deps = deps;
   }
 
-  /** The one root of the cluster; refused where several were brought, since then there is no such thing. */
+  /** The one root of the cluster; refused if several were uploaded, because there is then no single root. */
   root(): StoredAuthority {
     const { authorities } = this.#deps.store.state;
     const brought = authorities.filter(({ origin }) => origin !== 'generated');
@@ -38,7 +38,7 @@ export class CertificateReport {
     return this.#newest();
   }
 
-  /** Both at the top and below `cert`: clients look for it in either place. */
+  /** Both at the top level and under `cert`: clients look in either place. */
   extended(authority: StoredAuthority, addressOf: AddressOf) {
     const certificate = new X509Certificate(authority.pem);
     const cert = {
@@ -103,7 +103,7 @@ export class CertificateReport {
     };
   }
 
-  /** What ends soon or has ended, in sentences, by the names of the certificates. */
+  /** Sentences about certificates that expire soon or have expired, by their names. */
   expiring(): string[] {
     const { store, view, clock } = this.#deps;
     const authorities = store.state.authorities.map((one) => {

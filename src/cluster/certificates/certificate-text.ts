@@ -1,7 +1,7 @@
-// Certificates and keys as PEM text (RFC 7468): what is in a file, whether it is what it should be, and what it says.
+// Parses and validates certificates and keys as PEM text (RFC 7468).
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
-/** What is wrong with a certificate, in words that clients know. */
+/** Problems of a certificate, in texts that clients know. */
 export const certificateProblem = {
   empty: 'Certificate should not be empty',
   malformed: 'Malformed certificate',
@@ -20,7 +20,7 @@ interface Block {
   readonly isEncrypted: boolean;
 }
 
-/** In one pass: a pattern for whole blocks searches the end of each begin anew, which clients could make take seconds. */
+/** In one pass: a pattern for whole blocks restarts the search at each begin, which clients could make take seconds. */
 function blocksOf(text: string): Block[] {
   const begins = [...text.matchAll(/-----BEGIN ([A-Z0-9 ]{1,64})-----/g)];
   const ends = new Map<string, number[]>();
@@ -45,7 +45,7 @@ function blocksOf(text: string): Block[] {
   return found;
 }
 
-/** Names of what PEM labels stand for, in the standards' own notation. */
+/** What PEM labels stand for, in the notation of the standards. */
 const typeNames: Record<string, string> = {
   'PRIVATE KEY': 'PrivateKeyInfo',
   'ENCRYPTED PRIVATE KEY': 'EncryptedPrivateKeyInfo',
@@ -82,7 +82,7 @@ function readBlock({ label, pem, isEncrypted }: Block): Read<X509Certificate> {
   }
 }
 
-/** Certificates of authorities, which must hold at this moment. */
+/** Certificates of authorities, which must be valid now. */
 export function readAuthorities(text: string, nowMs: number): Read<X509Certificate[]> {
   const read = readCertificates(text);
   if ('problem' in read) return read;
@@ -115,7 +115,7 @@ export const keyProblem = {
 
 /** The private key of a text; `passphrase` for an encrypted one. */
 export function readKey(text: string, passphrase: string | null): Read<KeyObject> {
-  // Files made by OpenSSL may carry the curve beside the key.
+  // Files made by OpenSSL may contain the curve beside the key.
   const found = blocksOf(text).filter(({ label }) => label !== 'EC PARAMETERS');
   const [block] = found;
   if (!block) return { problem: keyProblem.malformed };

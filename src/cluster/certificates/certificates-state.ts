@@ -1,11 +1,11 @@
-// Key `certificates` of the configuration: the authorities that the cluster trusts and the certificate of each node. They are
-// one key because an authority may go only when no node uses it, and because a node's certificate without its key is nothing.
+// Key `certificates` of the configuration: the authorities that the cluster trusts and the certificate of each node. One
+// key, because an authority may be removed only while no node uses it, and because a certificate is useless without its private key.
 
 export const certificatesKey = 'certificates';
 
 export interface CertificatesState {
   nextId: number;
-  /** In the order they came; the last one is the cluster's root. */
+  /** In the order of their addition; the last one is the cluster's root. */
   authorities: StoredAuthority[];
   /** By node uuid. */
   nodes: Record<string, StoredNodeCertificate>;
@@ -13,30 +13,30 @@ export interface CertificatesState {
 
 export interface StoredAuthority {
   id: number;
-  /** Made here, uploaded by the call that takes one, or loaded from the inbox folder. */
+  /** Generated here, uploaded through the REST API, or loaded from the inbox folder. */
   origin: 'generated' | 'upload' | 'inbox';
   pem: string;
   loadedMs: number;
-  /** Of a generated one, which signs: sealed. */
+  /** Of a generated authority, which signs: encrypted. */
   key: string | null;
-  /** Where an authority of the inbox came from. */
+  /** Source file of an authority of the inbox. */
   host?: string;
   file?: string;
 }
 
 export interface StoredNodeCertificate {
   origin: 'generated' | 'inbox';
-  /** The node's, then those of intermediate authorities. */
+  /** The node's certificate, then those of intermediate authorities. */
   chain: string;
-  /** Sealed. */
+  /** Encrypted. */
   key: string;
-  /** Of a generated one, once suites want it: a certificate with an RSA key besides, its key sealed. */
+  /** For a generated certificate: a second one with an RSA key (encrypted), once chosen cipher suites need it. */
   rsa?: { chain: string; key: string };
-  /** The authority that the chain leads to. */
+  /** The authority at the end of the chain. */
   authorityId: number;
-  /** Of a generated one: the names that it was made for. */
+  /** The names in a generated certificate. */
   names: string;
-  /** How the passphrase of the key was given, without the secrets in it. */
+  /** The source of the key's passphrase, without its secrets. */
   passphrase: Readonly<Record<string, unknown>>;
 }
 

@@ -1,4 +1,4 @@
-// Certificates put together.
+// Creates the services and routes of certificates.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -27,11 +27,11 @@ export interface CertificatesOptions {
   passphrases: PassphraseSources;
   issue: Issue;
   ownNames: readonly string[];
-  /** Whether suites are chosen that want an RSA key. */
+  /** Whether chosen cipher suites need an RSA key. */
   wantsRsa: () => boolean;
-  /** Why no chosen suite goes with a key of this kind; null when one does. */
+  /** The reason why no chosen cipher suite works with a key of this kind; null if one does. */
   suitesProblem: (keyKind: string) => string | null;
-  /** Told daily of each certificate that ends soon. */
+  /** Called daily with each certificate that expires soon. */
   expiring(text: string): void;
   clock: Clock;
   random: Random;

@@ -1,4 +1,4 @@
-// From requests about certificates to the services.
+// Maps requests about certificates to the services.
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { Edition, NodeState } from '../config/cluster-state.ts';

@@ -1,5 +1,5 @@
-// The certificate of this node and the authority that made it: made on first start, the node's again whenever the names
-// that clients reach it by change. What an operator brings instead is in trusted-authorities.ts and node-certificate.ts.
+// The certificate of this node and the authority that signs it: both are generated at the first start, the node's again when the names
+// under which clients reach it change. trusted-authorities.ts and node-certificate.ts handle those that an operator provides.
 import { X509Certificate } from 'node:crypto';
 import { assert } from '#base/assert.ts';
 import type { ClientCertificates } from '#ports/client-certificate.ts';
@@ -22,11 +22,11 @@ import type { AlternativeName, Issue, Issued, KeyedCertificate } from './issue.t
 export interface KeptCertificates {
   authority: KeyedCertificate | null;
   node: KeyedCertificate | null;
-  /** The names that the node's certificate was made for, as this service wrote them. */
+  /** The names that the node's certificate was generated for, as this service wrote them. */
   names: string;
 }
 
-/** Certificates in files of their own, as versions before this one kept them. */
+/** Certificates in files of the data folder, as older versions kept them. */
 export interface CertificateFiles {
   load(): Promise<KeptCertificates>;
   remove(): Promise<void>;
@@ -49,16 +49,16 @@ export interface CertificatesDeps {
   random: Random;
   clock: Clock;
   log: Log;
-  /** What clients are asked for. */
+  /** Whether listeners request client certificates. */
   clientAuth: WatchedSetting<ClientAuth>;
-  /** Whether suites are chosen that want an RSA key. */
+  /** Whether chosen cipher suites need an RSA key. */
   wantsRsa: () => boolean;
-  /** Names and addresses that the node has whatever it is called: those it listens on, this machine's name. */
+  /** Names and addresses of the node besides its configured name: those it listens on, and this machine's name. */
   ownNames: readonly string[];
 }
 
 export interface Regeneration {
-  /** Make a new authority too. */
+  /** Generate a new authority too. */
   authority: boolean;
   /** Replace a certificate that an operator loaded. */
   loaded: boolean;
@@ -72,7 +72,7 @@ export class CertificatesService implements Changing {
   #subscription: { stop(): void } | null = null;
   #following: { stop(): void } | null = null;
   #current: NodeTls | null = null;
-  /** What `#current` was made from. */
+  /** The state that `#current` was derived from. */
   #shown = '';
   #busy = false;
   #started: Promise<void> = Promise.resolve();
@@ -82,7 +82,7 @@ export class CertificatesService implements Changing {
     this.#deps = deps;
   }
 
-  /** Resolves when there is a certificate for the present names; the rest of the node need not wait for that. */
+  /** Resolves when there is a certificate for the current names; the rest of the node does not wait for it. */
   start(): Promise<void> {
     this.#started = this.#start();
     return this.#started;
@@ -108,7 +108,7 @@ export class CertificatesService implements Changing {
     return this.#current;
   }
 
-  /** Of the certificates in use: `ec`, `rsa`. */
+  /** Key types of the certificates in use: `ec`, `rsa`. */
   keyKinds(): string[] {
     const own = this.#current;
     if (!own) return [];
@@ -117,7 +117,7 @@ export class CertificatesService implements Changing {
     );
   }
 
-  /** Once there is a certificate. */
+  /** Resolves once there is a certificate. */
   get ready(): Promise<void> {
     return this.#started;
   }
@@ -133,7 +133,7 @@ export class CertificatesService implements Changing {
     return { stop: () => void this.#listeners.delete(listener) };
   }
 
-  /** Has a certificate with an RSA key too, unless an operator's is in use: then there is no other. */
+  /** Adds a certificate with an RSA key, unless an operator's certificate is in use: then there is no second one. */
   async offerRsa(): Promise<void> {
     await this.#started;
     const { store, view } = this.#deps;
@@ -143,7 +143,7 @@ export class CertificatesService implements Changing {
     await store.change((state) => this.#withIssued(state, issued, false));
   }
 
-  /** Makes a new certificate for this node, and tells the authority behind it. */
+  /** Generates a new certificate for this node, and resolves with the authority that signed it. */
   async regenerate(wanted: Regeneration): Promise<StoredAuthority> {
     const { store } = this.#deps;
     const signer = wanted.authority ? null : this.#signer(store.state);
@@ -177,7 +177,7 @@ export class CertificatesService implements Changing {
     const { authority, node, names } = await files.load();
     const kept = authority && node && { authority, node, names, rsa: null };
     if (kept) await store.change((state) => this.#withIssued(state, kept));
-    // Keys in plain text are not left behind.
+    // Private keys in plain text are removed.
     await files.remove();
   }
 
@@ -196,13 +196,13 @@ export class CertificatesService implements Changing {
     this.#busy = false;
   }
 
-  /** A certificate that an operator brought stays whatever the node is called. */
+  /** An operator's certificate stays, with any node name. */
   #isStale(): boolean {
     const node = this.#deps.store.state.nodes[this.#deps.view.self.uuid];
     return !node || (node.origin === 'generated' && node.names !== this.#wantedNames());
   }
 
-  /** The names may change again while a certificate is made. */
+  /** The names may change again while a certificate is generated. */
   async #renew(): Promise<void> {
     const { store } = this.#deps;
     while (this.#isStale()) {
@@ -254,7 +254,7 @@ export class CertificatesService implements Changing {
     return { ...state, nodes: { ...state.nodes, [uuid]: { ...own, authorityId, names, passphrase: {} } } };
   }
 
-  /** Positive, and never longer than standards allow. */
+  /** Positive, and within the length that standards allow. */
   #serial(): string {
     return `4${this.#deps.random.bytes(16).toString('hex').slice(1)}`;
   }

@@ -1,4 +1,4 @@
-// What the answers about certificates look like.
+// Schemas of the answers about certificates.
 import { shape } from '#contract/json-schema.ts';
 
 const { object, each, array, string, integer, oneOf, time, named } = shape;

@@ -1,4 +1,4 @@
-// The configuration key of certificates, with private keys sealed under the data folder's key.
+// The configuration key of certificates; private keys are encrypted under the data folder's key.
 import type { SecretBox } from '#auth/secret-box.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import { type CertificatesState, certificatesKey, noCertificates } from './certificates-state.ts';
@@ -27,12 +27,12 @@ export class CertificatesStore {
     this.#watch?.stop();
   }
 
-  /** The newest seen; writers get their own from `change`. */
+  /** The newest state seen; writers get theirs in `change`. */
   get state(): CertificatesState {
     return this.#state;
   }
 
-  /** `change` may throw to leave all as it is. */
+  /** `change` may throw; then nothing is written. */
   async change(change: (state: CertificatesState) => CertificatesState): Promise<CertificatesState> {
     return (await update(this.#store, certificatesKey, noCertificates, change)).value;
   }

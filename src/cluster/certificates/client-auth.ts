@@ -1,4 +1,4 @@
-// Whether clients show who they are by certificates, and where in them the names of users are.
+// Client certificate settings: whether listeners request them, and which part of a certificate holds the user name.
 import { refuse } from '#contract/errors.ts';
 import type { CertificateNameRule, CertificatePath, ClientCertificates } from '#ports/client-certificate.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
@@ -17,14 +17,14 @@ const partLengthMax = 1_000;
 export const clientAuthSetting = (store: ConfigStore): WatchedSetting<ClientAuth> =>
   new WatchedSetting<ClientAuth>(store, 'clientCertAuth', { state: 'disable', prefixes: [] });
 
-/** What listeners ask for. */
+/** The certificate request mode of listeners. */
 export const asked = (
   { state, prefixes }: ClientAuth,
   authorities: readonly string[],
 ): ClientCertificates | undefined =>
   state === 'disable' ? undefined : { demanded: state === 'mandatory', authorities, names: prefixes };
 
-/** Reads a request; the texts of refusals are those that clients know. */
+/** Reads a request; clients know the texts of the refusals. */
 export function readClientAuth(body: string): ClientAuth {
   const given = parsed(body);
   const { state, prefixes } = given;
@@ -49,7 +49,7 @@ function parsed(body: string): Record<string, unknown> {
     const value: unknown = JSON.parse(body);
     if (isRecord(value)) return value;
   } catch {
-    // The same refusal as for what is JSON of another kind.
+    // The same refusal as for JSON of another type.
   }
   throw refuse.json('Invalid JSON');
 }

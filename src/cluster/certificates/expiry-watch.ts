@@ -1,4 +1,4 @@
-// Says in the log and among the events, once a day, which certificates end soon or have ended.
+// Reports once a day, in the log and among the events, which certificates expire soon or have expired.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { CertificateReport } from './certificate-report.ts';
@@ -9,7 +9,7 @@ export interface ExpiryWatchDeps {
   report: CertificateReport;
   clock: Clock;
   log: Log;
-  /** Told of each that ends soon. */
+  /** Called with each certificate that expires soon. */
   expiring(text: string): void;
 }
 

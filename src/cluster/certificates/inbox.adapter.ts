@@ -1,4 +1,4 @@
-// Reads the inbox folder, of files that can be certificates no more than that takes.
+// Reads the inbox folder; each file up to the size that certificates can have.
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Inbox, InboxFile } from './inbox.ts';
@@ -40,7 +40,7 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).sort();
   } catch {
-    return []; // not there, or not ours to read: as good as empty, and that is what the caller is told
+    return []; // missing or unreadable: reported as empty
   }
 }
 

@@ -1,8 +1,8 @@
-// The folder that an operator puts certificates into: `inbox` of the data folder.
+// The port to the folder in which an operator places certificates: `inbox` of the data folder.
 
 export interface InboxFile {
   readonly path: string;
-  /** Null when it could not be read, and then why. */
+  /** Null if it could not be read, with the reason. */
   readonly text: string | null;
   readonly problem: string;
 }

@@ -1,7 +1,7 @@
-// What is asked of the maker of certificates, and what it answers.
+// Request and response of the certificate process.
 
 export interface KeyedCertificate {
-  /** PEM; of a node with its authority's behind it. */
+  /** PEM; for a node, followed by its authority's. */
   certificate: string;
   /** PKCS 8, PEM. */
   key: string;
@@ -13,14 +13,14 @@ export interface AlternativeName {
 }
 
 export interface IssueRequest {
-  /** The authority that signs; null: make one. */
+  /** The authority that signs; null: generate one. */
   authority: KeyedCertificate | null;
-  /** Eight hex digits that tell a new authority from others. */
+  /** Eight hex digits that distinguish a new authority from others. */
   suffix: string;
-  /** Of the authority, of the node and of its certificate with an RSA key, as hex. */
+  /** Serial numbers, as hex, of the authority, of the node's certificate and of its certificate with an RSA key. */
   serials: [string, string, string];
   names: AlternativeName[];
-  /** Whether the node gets a certificate with an RSA key besides. */
+  /** Whether the node also gets a certificate with an RSA key. */
   withRsa: boolean;
 }
 

@@ -1,5 +1,5 @@
-// The certificate that an operator brings for this node: read from the inbox, judged as a chain that leads to a trusted
-// authority and as a pair with its key, and in use at once.
+// The certificate that an operator provides for this node: read from the inbox, validated as a chain to a trusted
+// authority and against its key, and used at once.
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import { refuse } from '#contract/errors.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -25,7 +25,7 @@ export interface NodeCertificateDeps {
   store: CertificatesStore;
   inbox: Inbox;
   clock: Clock;
-  /** Why no chosen suite goes with a key of this kind; null when one does. */
+  /** The reason why no chosen cipher suite works with a key of this kind; null if one does. */
   suitesProblem: (keyKind: string) => string | null;
 }
 
@@ -36,7 +36,7 @@ export class NodeCertificate {
     this.#deps = deps;
   }
 
-  /** Takes the chain and key of the inbox into use, or refuses and leaves all as it is. */
+  /** Activates the chain and key of the inbox, or refuses and changes nothing. */
   async reload(passphrase: Passphrase): Promise<void> {
     const { inbox, store, view } = this.#deps;
     const chainText = textOf('certificate chain', await inbox.chain());
@@ -81,7 +81,7 @@ export class NodeCertificate {
   }
 }
 
-/** The trusted authority behind a chain; the chain may end with it. */
+/** The trusted authority of a chain; the chain may include it. */
 function authorityOf(state: CertificatesState, chain: readonly X509Certificate[]): number {
   const last = chain.at(-1);
   const authority = state.authorities.findLast(({ pem }) => {

@@ -1,10 +1,10 @@
-// How the passphrase of an encrypted private key is given: in the request, by a script of the data folder's `scripts`, or by
-// an HTTP service. It is asked for once, when the key is loaded, and never kept.
+// Sources of the passphrase of an encrypted private key: the request, a script in the data folder's `scripts`, or
+// an HTTP service. It is read once, when the key is loaded, and never stored.
 import { refuse } from '#contract/errors.ts';
 import { fieldText } from '#contract/field-text.ts';
 
 export interface PassphraseSources {
-  /** Runs a script of the scripts folder, named relative to it; answers what it printed. Throws with the reason. */
+  /** Runs a script of the scripts folder, named relative to it, and resolves with its output. Throws with the reason. */
   run(script: { path: string; args: readonly string[]; timeoutMs: number }): Promise<string>;
   /** Throws with the reason. */
   ask(service: {
@@ -13,14 +13,14 @@ export interface PassphraseSources {
     timeoutMs: number;
     verifyPeer: boolean;
   }): Promise<string>;
-  /** Why a script cannot be run; null when it can. */
+  /** The reason why a script cannot be run; null if it can. */
   scriptProblem(path: string): Promise<string | null>;
 }
 
 export interface Passphrase {
   /** Null: there is none. */
   text(): Promise<string | null>;
-  /** The way, without the secrets in it. */
+  /** The source, without its secrets. */
   readonly shown: Readonly<Record<string, unknown>>;
 }
 
@@ -31,7 +31,7 @@ const name = 'privateKeyPassphrase';
 
 const noPassphrase: Passphrase = { text: async () => null, shown: {} };
 
-/** The body of a reload: nothing, or an object that tells how the key's passphrase is found. */
+/** The body of a reload: nothing, or an object with the source of the key's passphrase. */
 export async function readPassphrase(body: string, sources: PassphraseSources): Promise<Passphrase> {
   if (body.trim() === '') return noPassphrase;
   const request = new Fields(parsed(body), '');
@@ -87,7 +87,7 @@ async function byService(fields: Fields, sources: PassphraseSources): Promise<Pa
   const timeoutMs = fields.timeout();
   return {
     text: () => asked(sources.ask({ url, headers, timeoutMs, verifyPeer })),
-    // Headers and addresses may carry secrets.
+    // Headers and addresses may contain secrets.
     shown: { type: 'rest', url: withoutSecrets(url), timeout: timeoutMs, httpsOpts: { verifyPeer } },
   };
 }

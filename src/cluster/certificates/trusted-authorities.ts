@@ -1,4 +1,4 @@
-// The authorities that the cluster trusts: those it made, and those an operator brings.
+// The authorities that the cluster trusts: generated ones, and those that an operator provides.
 import type { X509Certificate } from 'node:crypto';
 import { assert } from '#base/assert.ts';
 import { refuse } from '#contract/errors.ts';
@@ -42,7 +42,7 @@ export class TrustedAuthorities {
     return uploaded;
   }
 
-  /** Takes in all of the inbox, or nothing; answers those that are new. */
+  /** Loads all of the inbox, or nothing; resolves with the new authorities. */
   async load(): Promise<StoredAuthority[]> {
     const { inbox, store, view, clock } = this.#deps;
     const { folder, files } = await inbox.authorities();

@@ -1,5 +1,5 @@
-// Whether other machines may upload a root certificate. Who is this machine is told by the address that a connection came from;
-// what a request says of itself does not count.
+// Whether other machines may upload a root certificate. The address of the connection decides what is this machine;
+// the contents of a request do not count.
 import { isLoopback } from '#base/loopback.ts';
 import { refuse } from '#contract/errors.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
@@ -21,7 +21,7 @@ export class UploadFromElsewhere {
     return (await this.#settings.read(name, defaults)).allowNonLocalCACertUpload;
   }
 
-  /** Refuses a change by another machine, whatever is allowed. */
+  /** Refuses a change by another machine, also if uploads are allowed. */
   async set(text: string, remoteAddress: string): Promise<void> {
     if (!isLoopback(remoteAddress)) throw refuse.text(localOnly);
     const wanted = text.trim();

@@ -1,4 +1,4 @@
-// What a security administrator should know of the certificates in use.
+// Warnings about the certificates in use, for security administrators.
 import type { X509Certificate } from 'node:crypto';
 import { isIssuedBy, notAfterMs } from './certificate-text.ts';
 import type { CertificatesState, StoredAuthority, StoredNodeCertificate } from './certificates-state.ts';
@@ -7,12 +7,12 @@ export type WarningName = 'self_signed' | 'unused' | 'mismatch' | 'expires_soon'
 
 export interface Warning {
   readonly name: WarningName;
-  /** Of `expires_soon`. */
+  /** Only for `expires_soon`. */
   readonly expiresMs?: number;
 }
 
 const dayMs = 24 * 3_600_000;
-/** From here on a certificate will expire soon. */
+/** From this long before its end a certificate expires soon. */
 const expirySoonMs = 30 * dayMs;
 
 const texts: Record<WarningName, { message: string; severity: number; severityName: string }> = {
@@ -66,7 +66,7 @@ export function nodeWarnings(
   return [...rootless, ...own, ...expiryWarnings(chain, nowMs)];
 }
 
-/** With authorities loaded from the inbox each node may have its own; else there is one root for all. */
+/** With authorities from the inbox each node may have its own; otherwise one root serves all. */
 const mustLeadToRoot = (state: CertificatesState): boolean =>
   state.authorities.every(({ origin }) => origin !== 'inbox');
 
@@ -75,7 +75,7 @@ const leadsTo = (chain: readonly X509Certificate[], root: X509Certificate): bool
   return last !== undefined && (last.raw.equals(root.raw) || isIssuedBy(last, root));
 };
 
-/** Of the one in the chain that ends first. */
+/** The certificate of the chain that expires first. */
 function expiryWarnings(chain: readonly X509Certificate[], nowMs: number): Warning[] {
   const expiresMs = Math.min(...chain.map(notAfterMs));
   if (expiresMs < nowMs) return [{ name: 'expired' }];

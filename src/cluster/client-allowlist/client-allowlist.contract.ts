@@ -1,4 +1,4 @@
-// From where clients may connect: an extension of ours, which the hosted management API builds on.
+// Addresses from which clients may connect: an extension that the hosted management API uses.
 import { shape } from '#contract/json-schema.ts';
 import { defineRoute } from '#contract/route.ts';
 

@@ -1,4 +1,4 @@
-// Requests about the list. One that would lock its own sender out is refused: nobody could take it back.
+// Requests about the list. One that would lock its own sender out is refused: it could not be undone.
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import type { DataService } from '../config/data-service.ts';
@@ -10,12 +10,12 @@ import {
 } from './client-allowlist.contract.ts';
 import { type ClientAllowlist, problemOf } from './client-allowlist.ts';
 
-const settleMs = 5_000;
+const applyWaitMs = 5_000;
 
 export interface AllowlistRouteParts {
   allowlist: ClientAllowlist;
-  /** The data service has ports of its own: an answer comes when those, too, go by the list. */
-  data: Pick<DataService, 'settled'>;
+  /** The data service has ports of its own: the answer waits until they apply the list, too. */
+  data: Pick<DataService, 'applied'>;
 }
 
 export const clientAllowlistRoutes = ({ allowlist, data }: AllowlistRouteParts): BoundRoute[] => [
@@ -24,11 +24,11 @@ export const clientAllowlistRoutes = ({ allowlist, data }: AllowlistRouteParts):
     const problem = problemOf(body) ?? lockedOut(allowlist, body as { entries: string[] }, context);
     if (problem !== null) return reply.json({ errors: { entries: problem } }, 400);
     const { entries } = body as { entries: string[] };
-    await data.settled(await allowlist.set(entries), settleMs);
+    await data.applied(await allowlist.set(entries), applyWaitMs);
     return reply.json(allowlistRecord(allowlist.entries));
   }),
   bind(ClearClientAllowlist, async () => {
-    await data.settled(await allowlist.set(null), settleMs);
+    await data.applied(await allowlist.set(null), applyWaitMs);
     return reply.empty();
   }),
 ];

@@ -1,4 +1,4 @@
-// The setting of whom connections are taken from, and what the gates of this node's ports go by.
+// The setting of allowed client addresses, which the gates of this node's ports apply.
 import { isAddressRange, operatorEntry } from '#ports/client-gate.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { SettingsStore } from '../config/settings.store.ts';
@@ -6,7 +6,7 @@ import type { Changing } from '../config/until.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
 
 interface Kept {
-  /** Null: everybody. */
+  /** Null: every address. */
   entries: string[] | null;
 }
 
@@ -20,7 +20,7 @@ export class ClientAllowlist implements Changing {
   readonly #settings: SettingsStore;
   readonly #operatorAddress: string | undefined;
 
-  /** Whoever operates this node from `operatorAddress` is always admitted, and without a list nobody else is. */
+  /** `operatorAddress` is always admitted, and without a list no other address is. */
   constructor(store: ConfigStore, operatorAddress: string | undefined) {
     this.#setting = new WatchedSetting<Kept>(store, name, nobodySaid);
     this.#settings = new SettingsStore(store);
@@ -35,12 +35,12 @@ export class ClientAllowlist implements Changing {
     this.#setting.stop();
   }
 
-  /** As it was set. */
+  /** The list as it was set. */
   get entries(): readonly string[] | null {
     return this.#setting.value.entries;
   }
 
-  /** What gates admit; null: everybody. */
+  /** The addresses that gates admit; null: all. */
   get admitted(): readonly string[] | null {
     const { entries } = this;
     if (this.#operatorAddress === undefined) return entries;
@@ -51,7 +51,7 @@ export class ClientAllowlist implements Changing {
     return this.#operatorAddress !== undefined;
   }
 
-  /** Answers the revision that holds it. */
+  /** Resolves with the revision that holds the list. */
   set(entries: readonly string[] | null): Promise<number> {
     const kept = entries === null ? null : [...new Set(entries)];
     return this.#settings.replace<Kept>(name, nobodySaid, () => ({ entries: kept }));
@@ -62,7 +62,7 @@ export class ClientAllowlist implements Changing {
   }
 }
 
-/** Null when the body is right. */
+/** Null if the body is valid. */
 export function problemOf(body: unknown): string | null {
   const entries = (body as { entries?: unknown } | null)?.entries;
   if (!Array.isArray(entries)) return 'must be an array of addresses and networks';

@@ -100,17 +100,17 @@ export function readScopeName(form: Form): string {
   const reader = new FormReader(form);
   reader.only(['name']);
   const name = readName(reader);
-  reader.settle();
+  reader.refuseIfInvalid();
   return name;
 }
 
 export function readCollection(form: Form): { name: string; maxTTL: number | undefined } {
   const reader = new FormReader(form);
   reader.only(['name', 'maxTTL']);
-  // "_default" has an answer of its own, which names the scope.
+  // "_default" has its own answer, which names the scope.
   const name = form['name'] === '_default' ? '_default' : readName(reader);
   const maxTTL = reader.integer('maxTTL', 0, maxTtlMax);
-  reader.settle();
+  reader.refuseIfInvalid();
   return { name, maxTTL };
 }
 
@@ -118,7 +118,7 @@ export function readCollectionChange(form: Form): number | undefined {
   const reader = new FormReader(form);
   reader.only(['maxTTL']);
   const maxTTL = reader.integer('maxTTL', 0, maxTtlMax);
-  reader.settle();
+  reader.refuseIfInvalid();
   return maxTTL;
 }
 
@@ -129,7 +129,7 @@ function readName(reader: FormReader): string {
   return name;
 }
 
-/** Only what the caller may see. */
+/** Only what the caller may read. */
 export function shownManifest(
   manifest: ManifestState,
   visible: (scope: string, collection: string) => boolean,
@@ -147,14 +147,14 @@ export function shownManifest(
   };
 }
 
-/** What is wrong with a manifest, in its own form: objects by field, lists with an entry for each entry that was sent. */
+/** Problems of a manifest, in its own form: objects by field, lists with an entry for each entry sent. */
 export type ManifestErrors = Readonly<Record<string, unknown>>;
 
 const supplied = { problem: 'The value must be supplied' };
 
 type Read<T> = { readonly value: T } | { readonly errors: ManifestErrors };
 
-/** A whole manifest as JSON, with everything that is wrong with it. */
+/** A whole manifest as JSON, with all its problems. */
 export function readManifest(body: unknown): Read<WantedScope[]> {
   const read = readEach((body as { scopes?: unknown } | null)?.scopes, readWantedScope);
   return 'value' in read ? read : { errors: { scopes: read.problem } };

@@ -1,4 +1,4 @@
-// From requests about scopes and collections to the service.
+// Maps requests about scopes and collections to the service.
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, type Params, reply } from '#contract/route.ts';
 import type { Edition, ManifestState } from '../config/cluster-state.ts';
@@ -50,7 +50,7 @@ function ensureTimeout(sent: string | undefined): number {
   throw refuse.fields({ timeout: `The value must be in range from 0 to ${ensureTimeoutMs.max}` });
 }
 
-/** Whoever may change some scope may not use that to change another. */
+/** Rights on one scope do not allow to change another through a whole manifest. */
 function checkChanges(bucket: string, before: ManifestState, after: ManifestState, context: Context): void {
   const shape = ({ scopes }: ManifestState) =>
     new Map(scopes.map(({ name, collections }) => [name, JSON.stringify(collections)]));

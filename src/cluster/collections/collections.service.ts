@@ -19,8 +19,8 @@ import * as manifests from './manifest.ts';
 export const scopeCountMax = 1_200;
 export const collectionCountMax = 1_200;
 
-/** A collection is usable right after the answer in all but rare cases; it never delays a caller for longer. */
-const courtesyMs = 2_000;
+/** How long an answer waits for the data service, so that the collection is usually usable right after it. */
+const applyWaitMs = 2_000;
 
 export interface CollectionsDeps {
   store: ConfigStore;
@@ -31,7 +31,7 @@ export interface CollectionsDeps {
 
 export class CollectionsService {
   readonly #deps: CollectionsDeps;
-  /** Each bucket's manifest has a key of its own, and the limits hold for all of them together. */
+  /** Each bucket's manifest has its own key, and the limits hold for all of them together. */
   readonly #writing = new InTurn();
 
   constructor(deps: CollectionsDeps) {
@@ -64,7 +64,7 @@ export class CollectionsService {
     return this.#change(bucket, (manifest) => manifests.changeCollection(manifest, scope, name, maxTTL));
   }
 
-  /** `validOnUid` guards against a manifest that changed since the caller read it; `check` judges the change. */
+  /** `validOnUid` guards against a manifest that changed since the client read it; `check` validates the change. */
   replace(
     bucket: string,
     wanted: readonly manifests.WantedScope[],
@@ -81,7 +81,7 @@ export class CollectionsService {
     });
   }
 
-  /** Waits until the data service works by a manifest at least this new. */
+  /** Waits until the data service uses a manifest at least this new. */
   async ensure(bucketName: string, uid: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
     const { view, data, clock } = this.#deps;
     const bucket = this.#bucket(bucketName);
@@ -91,10 +91,10 @@ export class CollectionsService {
     const seen = await until(view, () => known() || gone(), timeoutMs, clock, signal);
     if (gone()) throw refuse.text('bucket no longer exists', 404);
     const leftMs = Math.max(timeoutMs - (clock.monotonicMs() - startedMs), 0);
-    if (!seen || !(await data.settled(view.latestRevision(), leftMs))) throw refuse.text('timeout', 504);
+    if (!seen || !(await data.applied(view.latestRevision(), leftMs))) throw refuse.text('timeout', 504);
   }
 
-  /** Answers the new manifest's uid. */
+  /** Resolves with the new manifest's uid. */
   async #change(
     bucketName: string,
     change: (manifest: ManifestState) => ManifestState,
@@ -111,7 +111,7 @@ export class CollectionsService {
     const { value, revision } = await this.#writing.run('manifests', () =>
       update(store, manifestKey(bucket.uuid), freshManifest(), judged, options),
     );
-    await data.settled(revision, courtesyMs);
+    await data.applied(revision, applyWaitMs);
     return value.uid;
   }
 

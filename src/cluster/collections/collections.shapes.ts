@@ -1,4 +1,4 @@
-// What manifests look like.
+// Schemas of manifests.
 import { shape } from '#contract/json-schema.ts';
 
 const { object, array, string, integer, named } = shape;

@@ -1,10 +1,10 @@
-// The rules of scopes and collections: from a manifest and a wish to the next manifest, or a refusal.
+// The rules of scopes and collections: from a manifest and a requested change to the next manifest, or a refusal.
 import { type AppError, refuse } from '#contract/errors.ts';
 import type { CollectionState, ManifestState, ScopeState } from '../config/cluster-state.ts';
 
 export const maxTtlMax = 2_147_483_647;
 const nameLengthMax = 251;
-/** Names that a client may not take, but may keep when it sends a whole manifest. */
+/** Names that a client may not create, but may keep when it sends a whole manifest. */
 const defaultName = '_default';
 
 export interface WantedScope {
@@ -18,7 +18,7 @@ const scopeMissing = (scope: string) => generalRefusal(`Scope with name "${scope
 const collectionMissing = (scope: string, collection: string) =>
   generalRefusal(`Collection with name "${collection}" in scope "${scope}" is not found`, 404);
 
-/** Null when the name may be used. */
+/** Null if the name is allowed. */
 export function nameProblem(name: string): string | null {
   if (name.length < 1 || name.length > nameLengthMax) {
     return `Name length (${name.length}) must be in the range from 1 to ${nameLengthMax}, inclusive`;
@@ -69,7 +69,7 @@ export function dropCollection(manifest: ManifestState, scopeName: string, name:
   return changed(withScope(manifest, { ...scope, collections }));
 }
 
-/** `maxTTL` undefined: nothing changes. */
+/** `maxTTL` undefined: unchanged. */
 export function changeCollection(
   manifest: ManifestState,
   scopeName: string,
@@ -86,7 +86,7 @@ export function changeCollection(
   return changed(withScope(manifest, { ...scope, collections }));
 }
 
-/** The manifest that was sent takes the place of the present one; what has the same name in both keeps its id. */
+/** The manifest sent replaces the current one; scopes and collections with the same name in both keep their id. */
 export function replaceManifest(manifest: ManifestState, wanted: readonly WantedScope[]): ManifestState {
   refuseRepeated(wanted);
   if (!wanted.some((scope) => scope.name === defaultName)) {
@@ -123,7 +123,7 @@ function refuseRepeated(wanted: readonly WantedScope[]): void {
   }
 }
 
-/** Scopes and collections that count against the cluster's limit: the default ones are free. */
+/** Scopes and collections that count towards the cluster's limit: the default ones do not. */
 export function countOf(manifest: ManifestState): { scopes: number; collections: number } {
   const named = <T extends { name: string }>(all: readonly T[]) =>
     all.filter((one) => one.name !== defaultName);
@@ -156,7 +156,7 @@ const withScope = (manifest: ManifestState, scope: ScopeState): ManifestState =>
 const newCollection = (wanted: { name: string; maxTTL?: number | undefined }, id: number): CollectionState =>
   collectionState(wanted.name, hex(id), wanted.maxTTL);
 
-/** 0 is "as the bucket", which is said by leaving it out. */
+/** 0 means the bucket's expiry, which is expressed by omitting the field. */
 const collectionState = (name: string, uid: string, maxTTL: number | undefined): CollectionState =>
   maxTTL ? { name, uid, maxTTL } : { name, uid };
 

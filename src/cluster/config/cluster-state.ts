@@ -1,7 +1,7 @@
-// What the configuration store holds about the cluster, key by key. One invariant lives in one key.
+// The cluster's keys in the configuration store. Each invariant is within one key.
 
 export type Edition = 'enterprise' | 'community';
-/** Whether bucket types are spoken of as `native` and `cache`, or by the names that published clients send. */
+/** Whether bucket types are called `native` and `cache`, or by the names that published clients send. */
 export type Vocabulary = 'neutral' | 'branded';
 export type BucketType = 'native' | 'ephemeral' | 'cache';
 export type EvictionPolicy = 'valueOnly' | 'fullEviction' | 'noEviction' | 'nruEviction';
@@ -13,12 +13,12 @@ export const manifestPrefix = 'manifest/';
 export const settingsPrefix = 'settings/';
 export const manifestKey = (bucketUuid: string): string => `${manifestPrefix}${bucketUuid}`;
 
-/** Key `cluster`: who is in it and what they run. */
+/** Key `cluster`: the nodes and their services. */
 export interface ClusterState {
   /** 32 hex digits; empty until the first administrator is set. */
   uuid: string;
   name: string;
-  /** Megabytes per node of services other than data; kept for the day they run. */
+  /** Megabytes per node of services other than data; stored until they run. */
   quotas: ServiceQuotas;
   nodes: NodeState[];
 }
@@ -33,16 +33,16 @@ export interface ServiceQuotas {
 export interface NodeState {
   uuid: string;
   otpNode: string;
-  /** The name that others reach this node by; null while it is known only as "this host". */
+  /** The name under which others reach this node; null while it is known only as "this host". */
   hostname: string | null;
   membership: 'active';
-  /** Null until services are chosen; then provisioning takes the default. */
+  /** Null until services are chosen; then provisioning uses the default. */
   services: string[] | null;
   ports: NodePorts;
   paths: NodePaths;
-  /** What clients behind a port mapping or another network use instead. */
+  /** Addresses for clients behind a port mapping or in another network. */
   alternate: AlternateAddresses | null;
-  /** Absent where nobody ever changed it, in configurations of older versions. */
+  /** Absent in configurations of older versions in which it was never changed. */
   network?: NodeNetwork;
 }
 
@@ -69,10 +69,10 @@ export interface NodePorts {
   capiSSL: number;
   distTCP: number;
   distTLS: number;
-  /** Of the query service, where it runs. */
+  /** Of the query service, if it runs. */
   n1ql?: number;
   n1qlSSL?: number;
-  /** Of the index service, where it runs. */
+  /** Of the index service, if it runs. */
   indexHttp?: number;
   indexHttps?: number;
 }
@@ -100,9 +100,9 @@ export interface BucketsState {
 export interface StoredBucket {
   name: string;
   uuid: string;
-  /** Raised by every flush; files of an older one are stale. */
+  /** Increased by every flush; files of an older generation are stale. */
   incarnation: number;
-  /** The name of a `deleting` bucket stays taken until the data service has removed its files. */
+  /** The name of a `deleting` bucket stays reserved until the data service has removed its files. */
   state: 'ready' | 'deleting';
   vocabulary: Vocabulary;
   type: BucketType;
@@ -119,15 +119,15 @@ export interface StoredBucket {
   driftAheadThresholdMs: number;
   driftBehindThresholdMs: number;
   flushEnabled: boolean;
-  /** Null: the cluster's settings hold. */
+  /** Null: the cluster's settings apply. */
   autoCompaction: BucketAutoCompaction | null;
-  /** Days; null: the cluster's setting holds. */
+  /** Days; null: the cluster's setting applies. */
   purgeIntervalDays: number | null;
 }
 
 export type CompressionMode = 'off' | 'passive' | 'active';
 
-/** What a bucket may have of its own. */
+/** Settings that a bucket can override. */
 interface AutoCompactionRules {
   parallelDBAndViewCompaction: boolean;
   allowedTimePeriod: TimePeriod | null;
@@ -153,7 +153,7 @@ export interface FragmentationThreshold {
   sizeMb: number | null;
 }
 
-/** Key `settings/autoCompaction`: what every bucket without settings of its own goes by. */
+/** Key `settings/autoCompaction`: applies to buckets without settings of their own. */
 export interface ClusterAutoCompaction extends AutoCompactionRules {
   indexCompactionMode: string;
   indexCircularCompaction: { daysOfWeek: string; interval: TimePeriod };
@@ -178,7 +178,7 @@ export interface ScopeState {
 export interface CollectionState {
   name: string;
   uid: string;
-  /** Seconds; absent: the bucket's holds. */
+  /** Seconds; absent: the bucket's applies. */
   maxTTL?: number;
 }
 

@@ -1,5 +1,5 @@
-// The newest configuration as this node has seen it, in memory, for readers that need no promise. Writers never trust
-// it: they read, change and compare-and-set in the store.
+// The newest configuration that this node has seen, in memory, for readers that accept slightly old values. Writers do not
+// use it: they read, change and compare-and-set in the store.
 import { assert } from '#base/assert.ts';
 import type { ConfigStore, Entry } from '#replog/config-store.ts';
 import {
@@ -55,13 +55,13 @@ export class ClusterView {
     return (this.#entries.get(bucketsKey)?.value as BucketsState | undefined) ?? noBuckets(0);
   }
 
-  /** Buckets that are there for clients, by name. */
+  /** Buckets that clients can see, by name. */
   liveBuckets(): StoredBucket[] {
     const live = Object.values(this.buckets.byUuid).filter((bucket) => bucket.state === 'ready');
     return live.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Deleted ones whose files are still there. */
+  /** Deleted buckets whose files still exist. */
   leavingBuckets(): StoredBucket[] {
     return Object.values(this.buckets.byUuid).filter((bucket) => bucket.state === 'deleting');
   }
@@ -76,23 +76,23 @@ export class ClusterView {
     );
   }
 
-  /** The settings of one name; defaults stand for what was never set. */
+  /** The settings under one name, with defaults for values never set. */
   setting<T extends object>(name: string, defaults: T): T {
     const stored = this.#entries.get(settingsPrefix + name)?.value as Partial<T> | undefined;
     return { ...defaults, ...stored };
   }
 
-  /** Grows with every change that alters what clients of this bucket are told; never goes back, also over restarts. */
+  /** Increases with every change that clients of this bucket can see; never decreases, also across restarts. */
   bucketRevision(bucketUuid: string): number {
     return Math.max(this.clusterRevision(), this.#revisionOf(manifestKey(bucketUuid)));
   }
 
-  /** Grows with every change of nodes or buckets. */
+  /** Increases with every change of nodes or buckets. */
   clusterRevision(): number {
     return Math.max(this.#revisionOf(clusterKey), this.#revisionOf(bucketsKey));
   }
 
-  /** Revision of the newest entry seen, whatever it is about. */
+  /** Revision of the newest entry seen, of any key. */
   latestRevision(): number {
     return Math.max(0, ...[...this.#entries.values()].map((entry) => entry.revision));
   }

@@ -1,4 +1,4 @@
-// The key that holds who is in the cluster and what they run.
+// The key that holds the cluster's nodes and their services.
 import { assert } from '#base/assert.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { update } from '#replog/config-store.ts';
@@ -11,7 +11,7 @@ export class ClusterStore {
     this.#store = store;
   }
 
-  /** `change` may throw to leave all as it is. */
+  /** `change` may throw; then nothing is written. */
   async change(change: (state: ClusterState) => ClusterState): Promise<void> {
     await update<ClusterState | null>(this.#store, clusterKey, null, (state) => {
       assert(state, 'the cluster key is written at start');

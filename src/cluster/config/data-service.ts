@@ -1,31 +1,31 @@
-// What the manager's features ask of the data service on this node. The agent answers; tests use a small stand-in.
+// The port to the data service on this node. The agent implements it; tests use a small fake.
 import type { MetricSample } from '#metrics/sample.ts';
 
 export interface DataService {
-  /** True once the data service runs a configuration at least this new; false when the time is over. */
-  settled(revision: number, timeoutMs: number): Promise<boolean>;
-  /** True once the data service runs all that was wanted when this was called, accounts included. */
+  /** Resolves with true once the data service runs a configuration at least this new; with false after the timeout. */
+  applied(revision: number, timeoutMs: number): Promise<boolean>;
+  /** Resolves with true once the data service runs all that was requested before this call, accounts included. */
   caughtUp(timeoutMs: number): Promise<boolean>;
-  /** Asks for fresh figures; bounded, so that a busy data service delays no reader for long. */
+  /** Reads fresh figures; bounded, so that a busy data service does not delay readers for long. */
   refresh(): Promise<void>;
   /** The newest figures of a bucket; null before its first report. */
   measured(bucketUuid: string): MeasuredBucket | null;
   connections(): number;
-  /** What it counts, at this moment. */
+  /** Its current counters. */
   metrics(): Promise<MetricSample[]>;
-  /** A key of the default collection, or null when it is empty. */
+  /** A key of the default collection, or null if it is empty. */
   randomKey(bucket: string): Promise<string | null>;
-  /** Begins a compaction and does not wait for it. */
+  /** Starts a compaction without waiting for it. */
   compact(bucketUuid: string, order: CompactOrder): Promise<void>;
   cancelCompaction(bucketUuid: string, origin: CompactionOrigin): Promise<void>;
   onChange(listener: () => void): { stop(): void };
 }
 
-/** Who asked for it: each call off names its own. */
+/** The source of a compaction: a cancellation names it. */
 export type CompactionOrigin = 'bucket' | 'databases' | 'automatic';
 
 export interface CompactOrder {
-  /** Tombstones of deletions before this second go. */
+  /** Tombstones of deletions before this second are purged. */
   purgeBeforeSeconds: number | 'all';
   origin: CompactionOrigin;
 }
@@ -41,23 +41,23 @@ export interface WarmUpFigures {
 
 export interface MeasuredBucket {
   state: 'warmup' | 'ready' | 'failed';
-  /** What an operator must know: files that cannot be read, why no writes are taken. */
+  /** Conditions that an operator must know: unreadable files, reasons why writes are refused. */
   troubles: readonly string[];
   items: number;
   memUsedBytes: number;
   dataBytes: number;
   diskBytes: number;
-  /** Of the bytes on disk, what compaction would give back. */
+  /** Bytes on disk that compaction would release. */
   freeDiskBytes: number;
-  /** Share of the data files, in percent, that compaction would give back. */
+  /** Share of the data files, in percent, that compaction would release. */
   fragmentationPercent: number;
-  /** Under way: documents copied of about how many. */
+  /** A running compaction: documents copied, of about how many. */
   compaction: { origin: string; done: number; total: number } | null;
-  /** While a bucket with a disk starts: documents of which the key, and the value, are in memory, of how many on disk. */
+  /** While a persistent bucket starts: documents whose key, and value, are in memory, of how many on disk. */
   warmUp: WarmUpFigures | null;
-  /** Of the memory in use, headers of documents and the index of keys. */
+  /** The part of the memory in use that document headers and the key index take. */
   metaBytes: number;
-  /** Writes that found no room in memory, and commits that the disk did not take, since the bucket started. */
+  /** Writes refused for lack of memory and failed commits, since the bucket started. */
   memoryRefusals: number;
   failedCommits: number;
   dirtyItems: number;

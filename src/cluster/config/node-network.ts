@@ -1,7 +1,7 @@
-// How nodes reach each other: address family, encryption, and the listeners for that.
+// How nodes reach each other: address family, encryption, and their listeners.
 import type { Family, NodeListener, NodeNetwork, NodeState } from './cluster-state.ts';
 
-/** What a node has until somebody changes it. */
+/** The initial state of a node. */
 const untouched: NodeNetwork = {
   afamily: 'inet',
   nodeEncryption: false,
@@ -25,7 +25,7 @@ export const withoutListener = (network: NodeNetwork, gone: NodeListener): NodeN
   listeners: network.listeners.filter((one) => !sameListener(one, gone)),
 });
 
-/** What a start on addresses of these families leaves of it; the same object when that is all. */
+/** What a start on addresses of these families keeps of it; the same object if it keeps all. */
 export function onFamilies(network: NodeNetwork, families: readonly Family[]): NodeNetwork {
   const isThere = ({ afamily }: { afamily: Family }) => families.includes(afamily);
   const isTrue = !network.afamilyOnly || families.length === 1;

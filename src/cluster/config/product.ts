@@ -1,13 +1,13 @@
-// What this server says it is.
+// Name, version and features that this server reports.
 import type { Edition } from './cluster-state.ts';
 
 export interface Product {
   edition: Edition;
-  /** What clients take from the version: `7.1.0-0.1.0-enterprise`. */
+  /** The version that clients parse: `7.1.0-0.1.0-enterprise`. */
   version: string;
 }
 
-/** Features that clients may rely on are those of this version of the published protocol. */
+/** Clients may use the features of this version of the published protocol. */
 const compatible = { major: 7, minor: 1 };
 
 export const clusterCompatibility = compatible.major * 65_536 + compatible.minor;
@@ -18,5 +18,5 @@ export const productOf = (release: string, edition: Edition): Product => ({
   version: `${compatible.major}.${compatible.minor}.0-${release}-${edition}`,
 });
 
-/** Services that this version runs; others are refused by name and never advertised. */
+/** Services that this version runs; others are refused with their name and never advertised. */
 export const servicesRun: readonly string[] = ['kv', 'index', 'n1ql'];

@@ -1,4 +1,4 @@
-// Settings of one name each, with defaults for what was never set.
+// Settings stored under a name, with defaults for values never set.
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import { settingsPrefix } from './cluster-state.ts';
 
@@ -21,7 +21,7 @@ export class SettingsStore {
     return { ...defaults, ...value };
   }
 
-  /** Writes what `change` makes of the newest values; answers the revision that has them. It may throw to leave all as it is. */
+  /** Writes the result of `change` on the newest values; resolves with their revision. `change` may throw; then nothing is written. */
   async replace<T extends object>(name: string, defaults: T, change: (before: T) => T): Promise<number> {
     const { revision } = await update<Partial<T>>(this.#store, settingsPrefix + name, {}, (before) =>
       change({ ...defaults, ...before }),

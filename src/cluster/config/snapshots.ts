@@ -1,8 +1,8 @@
 import type { Changing } from './until.ts';
 
 /**
- * What `read` answers now and after every change that alters it, until it answers null or the client goes. Changes in
- * between two readings by a slow client are skipped, so nothing queues up.
+ * Yields the result of `read` now and after every change of it, until it is null or the client disconnects. A slow
+ * client skips intermediate changes, so nothing queues up.
  */
 export async function* snapshots(
   sources: readonly Changing[],

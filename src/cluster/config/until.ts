@@ -1,11 +1,11 @@
 import type { Clock } from '#ports/clock.ts';
 
-/** Anything that says when it has changed. */
+/** Anything that notifies of changes. */
 export interface Changing {
   onChange(listener: () => void): { stop(): void };
 }
 
-/** Waits until a condition over something changing holds. False when the time is over or the caller gave up. */
+/** Waits until a condition on something that changes holds. Resolves with false after the timeout or if the caller aborts. */
 export function until(
   source: Changing,
   condition: () => boolean,

@@ -1,4 +1,4 @@
-// One setting of the cluster kept at hand: for parts that go by it at every request, and that hear when it changes.
+// One setting of the cluster in memory: for components that use it at every request and react to its changes.
 import { assert } from '#base/assert.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { Changing } from './until.ts';
@@ -11,7 +11,7 @@ export class WatchedSetting<T extends object> implements Changing {
   #value: T | null = null;
   #watch: { stop(): void } | null = null;
 
-  /** The same key as in `SettingsStore`. */
+  /** The key as in `SettingsStore`. */
   constructor(store: ConfigStore, name: string, defaults: T) {
     this.#store = store;
     this.#key = `settings/${name}`;
@@ -35,7 +35,7 @@ export class WatchedSetting<T extends object> implements Changing {
     return this.#value;
   }
 
-  /** `next` may throw, and then nothing changes. It runs again when another writer was first. */
+  /** `next` may throw; then nothing is written. It runs again if another writer was first. */
   async change(next: (before: T) => T): Promise<T> {
     const { value } = await update<Partial<T>>(this.#store, this.#key, {}, (kept) =>
       next({ ...this.#defaults, ...kept }),

@@ -1,10 +1,10 @@
-// Routes of the data service's settings: the cluster's, a node's own, and what holds in the end.
+// Routes of the data service's settings: the cluster's, a node's own, and the effective ones.
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 
 const reading: Access = { kind: 'permission', permission: 'cluster.admin.memcached!read' };
 const writing: Access = { kind: 'permission', permission: 'cluster.admin.memcached!write' };
-/** Only those that were set, by name. */
+/** Only values that were set, by name. */
 const settings = shape.record(shape.either(shape.number, shape.boolean, shape.string));
 const base = '/pools/default/settings/memcached';
 

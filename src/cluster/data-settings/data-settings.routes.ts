@@ -1,5 +1,5 @@
-// From requests about the data service's settings to the keys that hold them. The answer to a change goes out once the
-// data service goes by it, in all but rare cases.
+// Maps requests about the data service's settings to the keys that hold them. The answer to a change is sent once the
+// data service applies it, or after a short timeout.
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Form, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -14,19 +14,19 @@ import {
   readDataForm,
 } from './data-settings.ts';
 
-/** A change acts right after the answer in all but rare cases; it never delays a caller for longer. */
-const courtesyMs = 2_000;
+/** How long an answer waits for the data service, so that a change usually applies right after it. */
+const applyWaitMs = 2_000;
 
 export interface DataSettingsDeps {
   settings: SettingsStore;
   view: ClusterView;
-  data: Pick<DataService, 'settled'>;
+  data: Pick<DataService, 'applied'>;
 }
 
 export function dataSettingsRoutes({ settings, view, data }: DataSettingsDeps): BoundRoute[] {
   const read = (name: string): Promise<DataSettings> => settings.read<DataSettings>(name, {});
   const replace = async (name: string, next: (before: DataSettings) => DataSettings): Promise<void> => {
-    await data.settled(await settings.replace<DataSettings>(name, {}, next), courtesyMs);
+    await data.applied(await settings.replace<DataSettings>(name, {}, next), applyWaitMs);
   };
   const change = async (name: string, form: Form) => {
     const { changes, problems } = readDataForm(form);

@@ -1,5 +1,5 @@
-// The data service's global settings: which there are and what they may be. The cluster has values, and each node may
-// have its own in their place; only those that were set are kept.
+// The data service's global settings and their ranges. The cluster has values, and each node may
+// override them; only values that were set are stored.
 import { integerOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -48,7 +48,7 @@ export const dataSettingNames = Object.keys(dataRules) as (keyof typeof dataRule
 export const globalDataSetting = 'memcached';
 export const nodeDataSetting = (nodeUuid: string): string => `memcached/${nodeUuid}`;
 
-/** What holds on this node: its own values before the cluster's, those before the defaults. */
+/** The effective values of this node: its own override the cluster's, those the defaults. */
 export function effectiveDataSettings(view: ClusterView): DataSettings {
   const own = view.setting<DataSettings>(nodeDataSetting(view.self.uuid), {});
   return { ...dataDefaults, ...view.setting<DataSettings>(globalDataSetting, {}), ...own };
@@ -61,7 +61,7 @@ const dataDefaults: DataSettings = Object.fromEntries(
   }),
 );
 
-/** What the form sets, and what is wrong with it, by name. */
+/** The values that the form sets, and its problems, by name. */
 export function readDataForm(form: Form): { changes: DataSettings; problems: Record<string, string> } {
   const changes: DataSettings = {};
   const problems: Record<string, string> = {};

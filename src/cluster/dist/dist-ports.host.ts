@@ -1,4 +1,4 @@
-// The ports between nodes. Until clusters of several nodes come they say what listens here, and nothing else.
+// The ports between nodes. Until clusters have several nodes they only send a line that names what listens here.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import type { ClientGate } from '#ports/client-gate.ts';
@@ -9,9 +9,9 @@ export interface DistPortsOptions {
   /** 0 takes a free port. */
   port: number;
   tlsPort: number;
-  /** One line for whoever connects. */
+  /** The line sent to each client. */
   greeting: string;
-  /** Absent: everybody may connect. */
+  /** Absent: every address may connect. */
   gate?: ClientGate;
 }
 
@@ -23,7 +23,7 @@ export class DistPorts {
   readonly #sockets = new Set<Socket>();
   readonly #plain: Server;
   #secure: TlsServer | null = null;
-  /** Ports are kept while nothing listens there. */
+  /** Remembers the ports while nothing listens there. */
   readonly #ports = new Map<Server, number>();
 
   constructor(options: DistPortsOptions) {
@@ -31,15 +31,15 @@ export class DistPorts {
     this.#plain = this.#prepared(createServer((socket) => this.#greet(socket)));
   }
 
-  /** Answers the port that listens. */
+  /** Resolves with the actual port. */
   startPlain(): Promise<number> {
     return this.#listen(this.#plain, this.#options.port);
   }
 
-  /** Once there is a certificate. */
+  /** Starts listening once there is a certificate. */
   startTls(tls: TlsSpec): Promise<number> {
     const secure = createTlsServer(secureContextOptions(tls), (socket) => this.#greet(socket));
-    secure.on('tlsClientError', () => {}); // whoever spoke no TLS has been told by the handshake
+    secure.on('tlsClientError', () => {}); // a client without TLS gets the error from the handshake
     this.#secure = this.#prepared(secure);
     return this.#listen(this.#secure, this.#options.tlsPort);
   }
@@ -70,7 +70,7 @@ export class DistPorts {
 
   #greet(socket: Socket): void {
     if (this.#options.gate?.admits(socket.remoteAddress) === false) return; // the gate closes it
-    socket.on('error', () => {}); // whoever looked has gone
+    socket.on('error', () => {}); // the client has disconnected
     socket.end(this.#options.greeting);
   }
 
@@ -80,7 +80,7 @@ export class DistPorts {
       if (this.#options.gate?.pass(socket) === false) return;
       this.#sockets.add(socket);
       socket.setTimeout(idleMs, () => socket.destroy());
-      socket.on('error', () => {}); // reset while we said hello
+      socket.on('error', () => {}); // the client reset the connection
       socket.on('close', () => this.#sockets.delete(socket));
     });
     return server;

@@ -1,5 +1,5 @@
-// What of the node's ports is to be open to whom: plain ones to everybody or to this machine alone, those between nodes
-// as their listeners say. Whoever opens listeners follows.
+// Which of the node's ports listen on which addresses: plain ones on all or on loopback only, those between nodes
+// as their listeners are configured. The owner of the listeners applies it.
 import type { ClusterView } from '../config/cluster-view.ts';
 import { networkOf } from '../config/node-network.ts';
 import type { Changing } from '../config/until.ts';
@@ -17,7 +17,7 @@ export class Listening implements Changing {
     this.#deps = deps;
   }
 
-  /** Everybody else must encrypt. */
+  /** Remote clients must use TLS. */
   get isPlainForThisMachineOnly(): boolean {
     return this.#deps.security.encryptionLevel === 'strict';
   }

@@ -1,4 +1,4 @@
-// The network between nodes: which listeners a node has for others, and which of them its own traffic goes by.
+// The network between nodes: the listeners a node has for others, and which of them its own traffic uses.
 import { refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
@@ -13,15 +13,15 @@ export interface NetworkDeps {
   view: ClusterView;
   cluster: ClusterStore;
   edition: Edition;
-  /** Address families that the node listens on, by its start. */
+  /** Address families that the node was started on. */
   families: readonly Family[];
   /** Null while traffic between nodes is not encrypted. */
   encryptionLevel: () => EncryptionLevel | null;
-  /** Nodes that are out of reach for a moment would be taken for dead ones. */
+  /** Unreachable nodes must not be failed over during a change. */
   failsOver: () => Promise<boolean>;
 }
 
-/** What a form asks for. */
+/** The fields of a form. */
 export interface NetworkWish {
   afamily?: Family;
   afamilyOnly?: boolean;
@@ -38,18 +38,18 @@ export class NetworkService {
     this.#deps = deps;
   }
 
-  /** Chooses by what the node's own traffic goes; the listener for it is there from then on. */
+  /** Chooses the listener for the node's own traffic, and enables it. */
   async setUp(form: Form, justValidate: boolean): Promise<void> {
     const reader = this.#reader(form);
     const wish = this.read(reader);
     if (await this.#deps.failsOver()) {
       reader.problems.add('_', "Can't change network configuration when auto-failover is enabled.");
     }
-    reader.settle();
+    reader.refuseIfInvalid();
     if (!justValidate) await this.apply(wish);
   }
 
-  /** The network's fields of any form, judged. */
+  /** Validates the network fields of a form. */
   read(reader: FormReader): NetworkWish {
     const wish = readWish(reader);
     this.#judge(wish, reader.problems);
@@ -59,7 +59,7 @@ export class NetworkService {
   async apply(wish: NetworkWish): Promise<void> {
     if (Object.keys(wish).length === 0) return;
     await this.#change((network) => {
-      // Stored since the form was judged.
+      // Changed in the store since the form was validated.
       const problems = new Problems();
       this.#judge(wish, problems);
       if (problems.any) throw refuse.fields(problems.fields);
@@ -73,14 +73,14 @@ export class NetworkService {
     const wish = readWish(reader);
     this.#judgeHost(wish, reader.problems);
     this.#judgeEdition(wish, reader.problems);
-    reader.settle();
+    reader.refuseIfInvalid();
     if (!justValidate) await this.#change((network) => withListener(network, listenerOf(network, wish)));
   }
 
   async disable(form: Form, justValidate: boolean): Promise<void> {
     const reader = this.#reader(form);
     const wish = readWish(reader);
-    reader.settle();
+    reader.refuseIfInvalid();
     const disabled = (network: NodeNetwork) => {
       const gone = listenerOf(network, wish);
       if (!sameListener(network, gone)) return withoutListener(network, gone);
@@ -94,7 +94,7 @@ export class NetworkService {
   async disableUnused(form: Form, justValidate: boolean): Promise<void> {
     const reader = new FormReader(form);
     reader.only([]);
-    reader.settle();
+    reader.refuseIfInvalid();
     if (justValidate) return;
     await this.#change((network) => ({ ...network, listeners: [listenerOf(network, {})] }));
   }
@@ -124,7 +124,7 @@ export class NetworkService {
     if (afamily === 'inet6') problems.add('afamily', 'IPv6 is not supported in community edition');
   }
 
-  /** The addresses of a running node are those it was started on. */
+  /** A running node keeps the addresses it was started on. */
   #judgeHost({ afamily, afamilyOnly }: NetworkWish, problems: Problems): void {
     const { families, view } = this.#deps;
     if (afamily && !families.includes(afamily)) {

@@ -240,7 +240,7 @@ describe('the level of encryption in a cluster', () => {
     assert.ok(told > 0);
     assert.equal(manager.listening.isPlainForThisMachineOnly, true);
     assert.deepEqual(manager.listening.betweenNodes, { plain: false, tls: true });
-    await manager.settled(1_000);
+    await manager.applied(1_000);
     assert.equal(kv.desired?.plainForThisMachineOnly, true);
     await level('all');
     assert.equal(manager.listening.isPlainForThisMachineOnly, false);

@@ -1,4 +1,4 @@
-// The audit trail: who changed what, from where; who was not let in. What the pipeline tells, as events.
+// The audit trail: turns the pipeline's reports of changes and refused requests into events.
 import type { Audit, ChangeMade, RequestRefused } from '#http/audit.ts';
 import { type AuditEvent, auditEventOf, loginFailed, permissionRefused } from '../audit/audit-events.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
@@ -10,9 +10,9 @@ import type { Refusals } from './refusals.ts';
 export interface AuditTrailDeps {
   events: EventLog;
   refusals: Refusals;
-  /** Whether anyone has that name. Another may be a password in the wrong field, and is not kept. */
+  /** Whether a user of that name exists. An unknown name may be a password in the wrong field, and is not stored. */
   isUser(name: string): boolean;
-  /** The same for the audit log, when it is on. */
+  /** The same for the audit log, if enabled. */
   auditLog?: Pick<AuditLog, 'record'>;
 }
 
@@ -39,7 +39,7 @@ export class AuditTrail implements Audit {
     });
   }
 
-  /** At the data port. */
+  /** Logins at the data port. */
   loginRefused({ user, from }: { user: string | null; from: string }): void {
     this.#deps.refusals.note('login_failed', { user, from, service: 'data' });
     this.#refusedUser(loginFailed, user, from, { service: 'data' });

@@ -1,4 +1,4 @@
-// What happens to buckets on this node, noticed by comparing what is with what was.
+// Records changes of this node's buckets by comparing their state with the previous one.
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import type { EventLog } from './event-log.ts';
@@ -24,7 +24,7 @@ export class Chronicle {
     this.#deps = deps;
   }
 
-  /** Buckets that are there already were created before. */
+  /** Buckets that exist at the start were created before. */
   start(): void {
     const { view, data } = this.#deps;
     for (const { uuid, name } of view.liveBuckets()) this.#seen.set(uuid, { name, state: '', troubles: [] });

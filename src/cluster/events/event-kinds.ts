@@ -1,5 +1,5 @@
-// What is told of, in the two forms that published clients read: structured events and log entries. Numbers of events are
-// the published ones where there is one; ours start at 1000 in the cluster manager's and 10200 in security's range.
+// The kinds of events, in the two forms that published clients read: structured events and log entries. Event numbers are
+// the published ones if there are any; ours start at 1000 in the cluster manager's range and at 10200 in that of security.
 
 export type Attributes = Readonly<Record<string, unknown>>;
 
@@ -8,13 +8,13 @@ export interface EventKind {
   readonly component: 'ns_server' | 'data' | 'security';
   readonly severity: 'info' | 'warn' | 'error';
   readonly description: string;
-  /** Who wrote the log entry, and its number there. */
+  /** Module and number of the log entry. */
   readonly module: string;
   readonly code: number;
   readonly text: (attributes: Attributes) => string;
-  /** Only for who may read the cluster's logs or its security settings. */
+  /** Only for callers that may read the cluster's logs or its security settings. */
   readonly confidential: boolean;
-  /** What strangers can cause is kept apart, so that it cannot push out the rest. */
+  /** Events that unauthenticated clients can cause have their own journal, so that they cannot displace others. */
   readonly journal: JournalName;
 }
 
@@ -118,7 +118,7 @@ export type EventName = keyof typeof eventKinds;
 
 export const isEventName = (name: string): name is EventName => Object.hasOwn(eventKinds, name);
 
-/** Changes that published clients know by a number of their own, by the route that makes them. */
+/** Changes with a published event number, by the route that makes them. */
 const changesByRoute: Readonly<Record<string, EventName>> = {
   'collections.add_scope': 'scope_created',
   'collections.drop_scope': 'scope_deleted',

@@ -1,4 +1,4 @@
-// The events of this node: written when they happen, read back from where they are kept, told to who follows.
+// The events of this node: written when they happen, read back from their journals, streamed to followers.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -9,14 +9,14 @@ export interface EventRecord {
   readonly atMs: number;
   readonly uuid: string;
   readonly name: EventName;
-  /** The node that it happened on. */
+  /** The node of the event. */
   readonly otpNode: string;
   readonly hostname: string;
   readonly attributes: Attributes;
 }
 
 export interface EventQuery {
-  /** The first events since then; without it the newest. */
+  /** The first events after it; without it the newest. */
   readonly sinceMs?: number | undefined;
   readonly limit: number;
   readonly sees: (record: EventRecord) => boolean;
@@ -28,7 +28,7 @@ export interface EventLogDeps {
   clock: Clock;
   random: Random;
   log: Log;
-  /** An event could not be written. */
+  /** Called if an event could not be written. */
   notKept?: () => void;
 }
 
@@ -40,7 +40,7 @@ export class EventLog {
     this.#deps = deps;
   }
 
-  /** Never throws: what happened has happened, whether or not it can be kept. */
+  /** Never throws: the event has happened, even if it cannot be stored. */
   record(name: EventName, attributes: Attributes = {}): void {
     const { journals, node, clock, random, log } = this.#deps;
     const { otpNode, hostname } = node();
@@ -54,7 +54,7 @@ export class EventLog {
     for (const listener of [...this.#listeners]) listener(record);
   }
 
-  /** The oldest first. */
+  /** In ascending order of time. */
   async read(query: EventQuery): Promise<EventRecord[]> {
     const found = await Promise.all(Object.values(this.#deps.journals).map((one) => matching(one, query)));
     const ordered = found.flat().sort((a, b) => a.atMs - b.atMs);
@@ -71,7 +71,7 @@ export class EventLog {
   }
 }
 
-/** Reads no further back than the query asks. */
+/** Reads no further back than the query needs. */
 async function matching(journal: Journal, { sinceMs, limit, sees }: EventQuery): Promise<EventRecord[]> {
   const pieces: EventRecord[][] = [];
   let count = 0;
@@ -87,7 +87,7 @@ async function matching(journal: Journal, { sinceMs, limit, sees }: EventQuery):
   return pieces.flat();
 }
 
-/** A line that a crash cut off is none. */
+/** Skips a line that a crash truncated. */
 function parsed(line: string): EventRecord[] {
   try {
     const record = JSON.parse(line) as EventRecord;

@@ -1,4 +1,4 @@
-// Routes of what has happened: log entries for people, structured events for programs.
+// Routes of events: log entries for people, structured events for programs.
 
 import { field, openForm } from '#contract/fields.ts';
 import { shape } from '#contract/json-schema.ts';

@@ -1,9 +1,9 @@
-// Events put together: where they are kept, who tells of them, the routes that show them.
+// Creates the parts of events: their journals, their sources, and the routes that show them.
 //
 //   const events = createEvents({ journal, view, data, isUser, clock, random, log });
 //   events.start({ version });                      // the node started; buckets are watched from here
 //   createHttpServer({ hooks: { audit: events.audit, … }, routes: [...events.routes, …], … });
-//   events.log.record('mail_lost', { … });          // whoever notices something
+//   events.log.record('mail_lost', { … });          // from any component
 //   events.stop();
 import type { BoundRoute } from '#contract/route.ts';
 import { AuditTrail, type AuditTrailDeps } from './audit-trail.ts';
@@ -14,7 +14,7 @@ import { eventRoutes } from './events.routes.ts';
 import type { Journal, JournalBounds } from './journal.ts';
 import { Refusals } from './refusals.ts';
 
-/** Opens a journal of that name; nothing is read or written yet. */
+/** Opens a journal of that name without reading or writing. */
 export type OpenJournal = (name: JournalName, bounds: JournalBounds) => Journal;
 
 export interface Events {

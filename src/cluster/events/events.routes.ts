@@ -29,7 +29,7 @@ const wanted = (
   sees: visibleTo(context),
 });
 
-/** Who changed what, and who was refused, is for administrators of the cluster or its security. */
+/** Events of changes and refusals are for administrators of the cluster or its security. */
 function visibleTo(context: Context): (record: EventRecord) => boolean {
   const seesAll = context.may('cluster.admin.logs!read') || context.may('cluster.admin.security!read');
   return ({ name }) => seesAll || !eventKinds[name].confidential;

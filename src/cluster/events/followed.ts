@@ -1,10 +1,10 @@
 import type { EventLog, EventQuery, EventRecord } from './event-log.ts';
 import { shownEvent } from './events.contract.ts';
 
-/** A client that reads slower than things happen loses the oldest of these. */
+/** The number of events buffered for a slow client; the oldest are dropped. */
 const pendingMax = 1_000;
 
-/** What has happened, then what happens, until the client goes. */
+/** Yields past events, then new ones, until the client disconnects. */
 export async function* followed(
   events: EventLog,
   query: EventQuery,

@@ -1,5 +1,5 @@
-// A journal in numbered files of a folder. Every line is handed to the operating system before `append` returns, so the end
-// of the process loses none; it is synced to disk right afterwards.
+// A journal in numbered files of a folder. Every line is written to the operating system before `append` returns, so that it
+// survives the end of the process; a sync to disk follows at once.
 import {
   closeSync,
   fdatasync,
@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import type { Journal, JournalBounds } from './journal.ts';
 import { checkLine, withChecksum } from './line-checksum.ts';
 
-/** A line that is not what was written. */
+/** A line whose checksum does not match. */
 export interface JournalDamage {
   path: string;
   line: number;
@@ -56,7 +56,7 @@ export class FolderJournal implements Journal {
     const bytes = Buffer.from(`${withChecksum(line)}\n`);
     const file = this.#fileFor(bytes.length);
     try {
-      // A full disk may take a part: the next line must not go on from there.
+      // A full disk may take a part of a line: the next line must not continue it.
       if (writeSync(file.fd, bytes) < bytes.length) throw new Error('the line was not written whole');
     } catch (error) {
       this.close();
@@ -74,14 +74,14 @@ export class FolderJournal implements Journal {
     }
   }
 
-  /** Without those that differ from their checksums, and any without one that follow lines with one. */
+  /** Skips lines that do not match their checksum, and lines without one that follow lines with one. */
   #whole(path: string, lines: readonly string[]): string[] {
     let hasChecksums = false;
     return lines.flatMap((text, index) => {
       if (text === '') return [];
       const checked = checkLine(text);
       hasChecksums ||= checked.kind === 'whole';
-      // A crash cuts off the end of a line.
+      // A crash truncates the last line.
       const isCutOff = checked.kind === 'without checksum' && !text.endsWith('}');
       const isWhole = checked.kind === 'whole' || (checked.kind !== 'damaged' && !hasChecksums);
       if (isWhole || isCutOff) return [checked.line];
@@ -128,7 +128,7 @@ export class FolderJournal implements Journal {
   #sync(file: OpenFile): void {
     if (this.#syncing) return;
     this.#syncing = true;
-    // A failed sync shows in the next write, or the disk has worse troubles than this journal.
+    // The next write reports a failed sync again.
     fdatasync(file.fd, () => {
       this.#syncing = false;
     });

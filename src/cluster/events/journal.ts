@@ -1,8 +1,8 @@
-// Where events are kept: lines, in the order they came, the oldest dropped when a bound is reached.
+// The port that stores events: lines in order of arrival; the oldest are dropped at a size limit.
 export interface Journal {
-  /** Keeps a line over the end of the process. Throws when it cannot. */
+  /** Stores a line durably across the end of the process. Throws if it cannot. */
   append(line: string): void;
-  /** The newest lines first, in pieces; within a piece the oldest first. */
+  /** Newest first, in pieces; the lines of a piece are in ascending order. */
   pieces(): AsyncIterable<string[]>;
   close(): void;
 }

@@ -1,21 +1,21 @@
-// The checksum of a line of a journal: its last member, over the text before it. Lines stay JSON for other readers; those of older
+// The checksum of a journal line: its last member, over the text before it. Lines stay JSON for other readers; those of older
 // versions have none.
 import { crc32 } from 'node:zlib';
 
 const tail = /,"crc":"([0-9a-f]{8})"}$/;
 const tailLength = ',"crc":"01234567"}'.length;
-/** The letters that a tail has whatever the checksum is. */
+/** The characters that are the same in every tail. */
 const fixed = [...',"crc":"'].map((letter, index) => [index, letter] as const);
 
 export type CheckedLine = { kind: 'whole' | 'without checksum'; line: string } | { kind: 'damaged' };
 
-/** Lines that are no JSON object are left as they are. */
+/** Lines other than JSON objects are left unchanged. */
 export function withChecksum(line: string): string {
   if (!line.startsWith('{') || !line.endsWith('}') || line === '{}') return line;
   return `${line.slice(0, -1)},"crc":"${checksumOf(line)}"}`;
 }
 
-/** What was written, without its checksum. */
+/** The line without its checksum. */
 export function checkLine(text: string): CheckedLine {
   const found = tail.exec(text);
   if (found === null)
@@ -26,7 +26,7 @@ export function checkLine(text: string): CheckedLine {
 
 const checksumOf = (line: string): string => crc32(line).toString(16).padStart(8, '0');
 
-/** A tail of which letters changed. */
+/** A tail with changed characters. */
 function looksLikeTail(text: string): boolean {
   const end = text.slice(-tailLength);
   return fixed.filter(([index, letter]) => end[index] === letter).length >= fixed.length - 2;

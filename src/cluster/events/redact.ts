@@ -1,4 +1,4 @@
-// What was sent with a change, as an audit trail may keep it: nothing that could be a secret, and nothing long.
+// Removes secrets and long values from the input of a change before the audit trail stores it.
 
 const hidden = '********';
 const secretName = /pass|secret|token|cookie|credential|private|cert|pem|key|hash|salt|session|signature/i;
@@ -7,7 +7,7 @@ const credentialsInAddress = /\/\/[^/\s@]*@/g;
 const fieldsMax = 50;
 const valueMax = 200;
 
-/** Names and values of what was sent; anything but fields shows only its size. */
+/** Names and values of the fields sent; of other bodies only the size. */
 export function redacted(sent: unknown): Record<string, unknown> {
   if (Buffer.isBuffer(sent)) return sent.length === 0 ? {} : { bytes: sent.length };
   if (typeof sent !== 'object' || sent === null) return {};
@@ -21,7 +21,7 @@ const shownName = (name: string): string => (plainName.test(name) ? name : '?');
 function shownValue(name: string, value: unknown): unknown {
   if (!plainName.test(name) || secretName.test(name)) return hidden;
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
-  // A value that is an object may hold anything: its names and sizes are enough.
+  // An object value may contain anything: names and sizes suffice.
   if (typeof value === 'object') return Array.isArray(value) ? { entries: value.length } : hidden;
   const text = String(value).replaceAll(credentialsInAddress, `//${hidden}@`);
   return text.length > valueMax ? `${text.slice(0, valueMax)}…` : text;

@@ -1,5 +1,5 @@
-// Failed logins and refused permissions, counted together while they keep coming, so that whoever tries a thousand passwords
-// makes two entries a minute.
+// Failed logins and refused permissions, aggregated while they continue, so that a thousand guessed passwords
+// make two entries a minute.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Attributes, EventName } from './event-kinds.ts';
 
@@ -26,7 +26,7 @@ export class Refusals {
     this.#deps = deps;
   }
 
-  /** The first of its kind is told of at once, the others at the end of the minute. */
+  /** Reports the first of its kind at once, the others at the end of the minute. */
   note(name: EventName, attributes: Attributes): void {
     const key = JSON.stringify([name, attributes['user'], attributes['from']]);
     const known = this.#counted.get(key);
@@ -38,7 +38,7 @@ export class Refusals {
     this.#timer ??= this.#deps.clock.after(windowMs, () => this.flush());
   }
 
-  /** Tells of what was only counted. */
+  /** Reports the aggregated ones. */
   flush(): void {
     this.#timer?.cancel();
     this.#timer = null;

@@ -1,4 +1,4 @@
-// Reads a form's fields by type and gathers what is wrong, in the texts that all validated calls share.
+// Reads a form's fields by type and collects problems, in the texts that all validated calls share.
 import { integerOf } from '#base/decimal.ts';
 import { fieldText } from '#contract/field-text.ts';
 import type { Form } from '#contract/route.ts';
@@ -44,7 +44,7 @@ export class FormReader {
     return found;
   }
 
-  /** Refuses names that the call does not have. */
+  /** Refuses unknown names. */
   only(known: readonly string[]): void {
     for (const name of Object.keys(this.form)) {
       if (!known.includes(name)) this.problems.add(name, fieldText.unsupported);
@@ -56,8 +56,8 @@ export class FormReader {
     if (Object.keys(this.form).length === 0) this.problems.add('_', fieldText.noParameters);
   }
 
-  /** Refuses the request if anything is wrong with it. */
-  settle(): void {
-    this.problems.settle();
+  /** Refuses the request if there are problems. */
+  refuseIfInvalid(): void {
+    this.problems.refuseIfInvalid();
   }
 }

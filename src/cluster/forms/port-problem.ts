@@ -1,4 +1,4 @@
-/** What is wrong with the number of a port that anybody may listen on; null: nothing. */
+/** The reason why a port number is invalid for a listener; null if it is valid. */
 export function portProblem(text: string): string | null {
   if (!/^\s*\d+\s*$/.test(text)) return 'Port must be a number.';
   const port = Number(text);

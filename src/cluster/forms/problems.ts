@@ -1,6 +1,6 @@
 import { refuse } from '#contract/errors.ts';
 
-/** All that is wrong with one request, by parameter; the first complaint about each counts. */
+/** All problems of one request by parameter; the first one of each counts. */
 export class Problems {
   readonly fields: Record<string, string> = {};
 
@@ -16,8 +16,8 @@ export class Problems {
     return Object.keys(this.fields).length > 0;
   }
 
-  /** Refuses the request if anything is wrong with it. */
-  settle(): void {
+  /** Refuses the request if there are problems. */
+  refuseIfInvalid(): void {
     if (this.any) throw refuse.fields(this.fields);
   }
 }

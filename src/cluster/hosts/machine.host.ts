@@ -1,4 +1,4 @@
-// The real machine behind the manager's ports.
+// The implementations of the manager's ports on a real machine.
 import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import type { Clock } from '#ports/clock.ts';

@@ -6,7 +6,7 @@ export const indexesKey = (bucketUuid: string): string => `${indexesPrefix}${buc
 
 export interface StoredIndex {
   definition: IndexDefinition;
-  /** False: it waits for BUILD INDEX. */
+  /** False: waits for BUILD INDEX. */
   isBuilt: boolean;
 }
 

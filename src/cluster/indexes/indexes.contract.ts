@@ -1,4 +1,4 @@
-// What the cluster manager shows of indexes.
+// Routes of indexes in the cluster manager.
 import { shape } from '#contract/json-schema.ts';
 import { defineRoute } from '#contract/route.ts';
 import { managerIndexShape } from '#index/rest/index-records.contract.ts';

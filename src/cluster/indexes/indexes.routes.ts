@@ -1,4 +1,4 @@
-// From requests about indexes to their definitions and what the index service reports.
+// Answers requests about indexes from their definitions and the reports of the index service.
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import { managerIndexRecord } from '#index/rest/index-records.contract.ts';
 import * as contract from './indexes.contract.ts';

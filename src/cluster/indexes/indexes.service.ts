@@ -1,5 +1,5 @@
-// Definitions of indexes: names, limits and what is to be built are one invariant for each bucket, in one key. The index service
-// follows; collections and buckets that go take their indexes along.
+// Definitions of indexes: names, limits and build requests of a bucket are one invariant, in one key. The index service
+// follows; deletion of a collection or bucket deletes its indexes.
 import type {
   CreateOutcome,
   IndexChange,
@@ -21,7 +21,7 @@ import {
   type StoredIndex,
 } from './indexes-state.ts';
 
-/** Of a node. */
+/** Limit of a node. */
 const indexCountMax = 1_000;
 const indexNameMax = 220;
 const idBytes = 8;
@@ -45,7 +45,7 @@ export class IndexesService implements IndexDefinitions {
     this.#deps = deps;
   }
 
-  /** From here on the definitions are known; the index service follows from `follow` on. */
+  /** Resolves when the definitions are known; the index service follows after `follow`. */
   async start(): Promise<void> {
     const { store } = this.#deps;
     this.#watches.push(await store.watch(indexesPrefix, (key, entry) => this.#take(key, entry)));
@@ -142,7 +142,7 @@ export class IndexesService implements IndexDefinitions {
     const { value } = await update(this.#deps.store, indexesKey(bucketUuid), noIndexes, change, {
       freesSpace: true,
     });
-    // The watch tells the same; callers go on with what they have just written.
+    // The watch reports the same later; callers need what they have just written.
     this.#states.set(bucketUuid, value);
     this.#changed();
   }
@@ -170,7 +170,7 @@ export class IndexesService implements IndexDefinitions {
     );
   }
 
-  /** Definitions of buckets and collections that are gone. */
+  /** Removes definitions of deleted buckets and collections. */
   async #removeOrphans(): Promise<void> {
     const { store, view } = this.#deps;
     for (const [uuid, { byId }] of this.#states) {

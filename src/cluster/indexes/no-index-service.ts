@@ -1,4 +1,4 @@
-// In the place of the index service where there is none.
+// Stands in for the index service on nodes without it.
 import type { IndexDoor } from '#index/index.contract.ts';
 
 export const noIndexService: IndexDoor = {

@@ -1,4 +1,4 @@
-// Indexes and their node as the routes show them, with what the index service reports now.
+// Indexes and their node as the routes show them, with the current reports of the index service.
 import type { Context } from '#contract/route.ts';
 import type { IndexDoor } from '#index/index.contract.ts';
 import type { ShownIndex, ShownNode } from '#index/rest/index-records.contract.ts';
@@ -14,7 +14,7 @@ export interface IndexRoutesParts {
   readonly settings: SettingsStore;
 }
 
-/** Where nobody chose a storage mode. */
+/** If no storage mode was chosen. */
 const defaultStorageMode = 'plasma';
 
 export async function shownIndexes({ indexes, door }: IndexRoutesParts): Promise<ShownIndex[]> {

@@ -1,4 +1,4 @@
-// Routes of the internal settings, and what they answer.
+// Routes of the internal settings, and their answers.
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import type { InternalSettings } from './internal-settings.ts';
@@ -42,7 +42,7 @@ export const SetParallelIndexers = defineRoute({
   doc: 'Sets how many indexers may run at once, kept until views are served.',
 });
 
-/** A limit that is not set reads as an empty text. */
+/** An unset limit reads as an empty text. */
 export const internalAnswer = (settings: InternalSettings): Record<string, number | boolean | string> =>
   Object.fromEntries(
     Object.keys(settings)

@@ -1,4 +1,4 @@
-// From requests about the internal settings to the key that holds them.
+// Maps requests about the internal settings to the key that holds them.
 import { integerOf } from '#base/decimal.ts';
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Form, reply } from '#contract/route.ts';

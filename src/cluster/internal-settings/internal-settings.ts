@@ -1,4 +1,4 @@
-// The internal settings: which there are, their ranges and defaults, and how a form becomes changes of them.
+// The internal settings: names, ranges and defaults, and how a form changes them.
 import { integerOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -12,7 +12,7 @@ interface NumberRule {
 }
 
 const number = (min: number, max: number, fallback: number): NumberRule => ({ min, max, default: fallback });
-/** No limit unless one is set; an empty text takes it away again. */
+/** Unlimited unless set; an empty text removes the limit. */
 const limit: NumberRule = { min: 0, max: 99_999, default: null };
 
 export const numberRules = {
@@ -57,10 +57,10 @@ export const internalDefaults = Object.fromEntries([
 export const internalSettings = (view: ClusterView): InternalSettings =>
   view.setting(internalSetting, internalDefaults);
 
-/** Lowered below what there is, it only refuses more. */
+/** Below the current number, the limit only refuses additions. */
 export const bucketCountMax = (view: ClusterView): number => internalSettings(view).maxBucketCount;
 
-/** What the form changes, and what is wrong with it, as `parameter - reason`. */
+/** The changes of the form, and its problems as `parameter - reason`. */
 export function readInternalForm(form: Form): { changes: Partial<InternalSettings>; problems: string[] } {
   const changes: Record<string, number | boolean | null> = {};
   const known = new Set<string>([...numberNames, ...switches]);
@@ -80,7 +80,7 @@ export function readInternalForm(form: Form): { changes: Partial<InternalSetting
   return { changes: changes as Partial<InternalSettings>, problems };
 }
 
-/** A text says what is wrong; undefined: nothing was sent. */
+/** A text is a problem; undefined: not sent. */
 function readNumber(sent: string | undefined, rule: NumberRule): number | null | undefined | string {
   if (sent === undefined) return undefined;
   if (sent === '' && rule.default === null) return null;

@@ -1,4 +1,4 @@
-// The limits on requests in hand, as the internal settings have them at the moment.
+// The limits of concurrent requests, by the current internal settings.
 import { Throttle } from '#http/throttle.ts';
 import type { Random } from '#ports/random.ts';
 import type { ClusterView } from '../config/cluster-view.ts';

@@ -1,15 +1,15 @@
-// What logins of external users ask of the world: one question to an LDAP server.
+// The port for logins of external users: one query to an LDAP server.
 import type { LdapSettings } from './ldap-settings.ts';
 
 export type LoginOutcome =
   | { readonly kind: 'right'; readonly dn: string }
   | { readonly kind: 'wrong'; readonly reason: string }
-  /** Nobody could answer. */
+  /** No server could answer. */
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** Every call ends within the request timeout of the settings for each host. */
+/** Each call ends within the settings' request timeout for each host. */
 export interface DirectoryServer {
   login(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome>;
-  /** Null when the server answered, else why not. */
+  /** Null if the server answered, otherwise the reason. */
   reach(settings: LdapSettings): Promise<string | null>;
 }

@@ -1,4 +1,4 @@
-// The form of the LDAP settings: what is sent replaces what is there, and everything that is wrong is named.
+// The form of the LDAP settings: fields sent replace the stored ones, and all problems are named.
 import { integerOf } from '#base/decimal.ts';
 import { fieldText } from '#contract/field-text.ts';
 import type { Form } from '#contract/route.ts';
@@ -27,7 +27,7 @@ export function readLdapForm(form: Form, others: readonly string[] = []): Partia
     if ('problem' in outcome) problems.add(name, outcome.problem);
     else Object.assign(changes, outcome.changes);
   }
-  problems.settle();
+  problems.refuseIfInvalid();
   return changes;
 }
 

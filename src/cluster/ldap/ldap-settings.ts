@@ -1,9 +1,9 @@
-// Where the passwords of external users are checked.
+// The settings of the LDAP server that checks passwords of external users.
 
 export const encryptions = ['None', 'StartTLSExtension', 'TLS'] as const;
 export type Encryption = (typeof encryptions)[number];
 
-/** How a user's name becomes the distinguished name that logs in: `%u` stands for the name. */
+/** Maps a user's name to the distinguished name that logs in: `%u` stands for the name. */
 export type DnMapping = { readonly template: string } | { readonly query: string };
 
 export interface LdapSettings {
@@ -11,12 +11,12 @@ export interface LdapSettings {
   hosts: readonly string[];
   port: number;
   encryption: Encryption;
-  /** False: any certificate will do. */
+  /** False: any certificate is accepted. */
   serverCertValidation: boolean;
-  /** A certificate authority in PEM, besides those of the machine and of the cluster. */
+  /** A certificate authority in PEM, in addition to those of the machine and of the cluster. */
   cacert: string;
   userDNMapping: DnMapping | Record<string, never>;
-  /** Who looks names up where the mapping is a query; empty: nobody. */
+  /** The account that looks up names if the mapping is a query; empty: anonymous. */
   bindDN: string;
   bindPass: string;
   requestTimeout: number;
@@ -41,11 +41,11 @@ export const freshLdapSettings: LdapSettings = {
   cacheValueLifetime: 300_000,
 };
 
-/** Part of a distinguished name, so that a name cannot end it (RFC 4514). */
+/** Escapes a part of a distinguished name, so that a name cannot end it (RFC 4514). */
 export const escapedDn = (text: string): string =>
   text.replaceAll(/[\\,+"<>;=#\0]|^ | $/g, (one) => `\\${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
-/** Part of a filter (RFC 4515). */
+/** Escapes a part of a filter (RFC 4515). */
 export const escapedFilter = (text: string): string =>
   text.replaceAll(/[\\*()\0]/g, (one) => `\\${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
@@ -55,7 +55,7 @@ export interface DnQuery {
   filter: string;
 }
 
-/** `base?attributes?scope?filter`, as in addresses of LDAP; null when it is none. */
+/** `base?attributes?scope?filter`, as in LDAP URLs; null if invalid. */
 export function parseDnQuery(query: string): DnQuery | null {
   const [base = '', , scope = '', filter = '(objectClass=*)', ...rest] = query.split('?');
   if (base === '' || rest.length > 0 || !['', 'base', 'one', 'sub'].includes(scope)) return null;

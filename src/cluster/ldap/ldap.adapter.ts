@@ -1,4 +1,4 @@
-// LDAP through ldapts, which is loaded with the first login. One connection a question: nobody else's rights are on it.
+// LDAP through ldapts, which is loaded with the first login. Each query uses its own connection, which carries no other user's rights.
 import { getCACertificates } from 'node:tls';
 import type { Client } from 'ldapts';
 import type { DirectoryServer, LoginOutcome } from './directory-server.ts';
@@ -11,11 +11,11 @@ import {
 } from './ldap-settings.ts';
 
 export interface LdapOptions {
-  /** Certificates of authorities that this cluster trusts, besides those of the machine. */
+  /** Certificates of authorities that this cluster trusts in addition to those of the machine. */
   trusted: () => Promise<readonly string[]>;
 }
 
-/** The server answered: the next host would answer the same. */
+/** The server answered: the next host would give the same answer. */
 class Refused extends Error {}
 
 export class LdapServer implements DirectoryServer {
@@ -112,7 +112,7 @@ async function dnOf(client: Client, settings: LdapSettings, name: string): Promi
   const mapping = settings.userDNMapping as Partial<{ template: string; query: string }> & Partial<DnMapping>;
   if (mapping.template !== undefined) return mapping.template.replaceAll('%u', escapedDn(name));
   const query = parseDnQuery(mapping.query ?? '');
-  // Without a mapping the name is the distinguished name itself.
+  // Without a mapping the name is the distinguished name.
   if (query === null) return name;
   await bindForQueries(client, settings);
   const { searchEntries } = await client.search(query.base.replaceAll('%u', escapedDn(name)), {

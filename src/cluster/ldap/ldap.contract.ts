@@ -1,4 +1,4 @@
-// Routes of the LDAP settings and of what tries them.
+// Routes of the LDAP settings and of their tests.
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import { ldapShape } from '../settings/settings.shapes.ts';

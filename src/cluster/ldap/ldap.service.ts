@@ -1,4 +1,4 @@
-// Logins of external users: settings, the question to the LDAP server, and a memory of right answers.
+// Logins of external users: settings, the query to the LDAP server, and a cache of successful logins.
 import { createHmac } from 'node:crypto';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -30,11 +30,11 @@ const freshStored: StoredLdap = { ...freshOpen, sealedPass: '' };
 
 export class LdapService {
   readonly #deps: LdapDeps;
-  /** When the answer for a name and password was right, by their digest. */
+  /** Times of successful logins, by a digest of name and password. */
   readonly #right = new Map<string, number>();
   readonly #memoryKey: Buffer;
   #asking = 0;
-  /** Of the settings: an answer by older ones is not remembered. */
+  /** Generation of the settings: results under older ones are not cached. */
   #generation = 0;
 
   constructor(deps: LdapDeps) {
@@ -55,11 +55,11 @@ export class LdapService {
     return await this.read();
   }
 
-  /** Whether the LDAP server knows the name by this password. */
+  /** Whether the LDAP server accepts the name with this password. */
   async verify(name: string, password: string): Promise<boolean> {
     const generation = this.#generation;
     const settings = await this.read();
-    // A login without a password succeeds at an LDAP server, as nobody.
+    // An LDAP server treats a login without a password as anonymous and accepts it.
     if (!settings.authenticationEnabled || password === '') return false;
     const digest = createHmac('sha256', this.#memoryKey)
       .update(JSON.stringify([name, password]))
@@ -74,7 +74,7 @@ export class LdapService {
     return true;
   }
 
-  /** By the present settings and some that are not kept. */
+  /** Merges the stored settings with unsaved ones. */
   async tryLogin(changes: Partial<LdapSettings>, name: string, password: string): Promise<LoginOutcome> {
     if (password === '') return { kind: 'wrong', reason: 'the password is empty' };
     return await this.#deps.server.login({ ...(await this.read()), ...changes }, name, password);

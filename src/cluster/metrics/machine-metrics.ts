@@ -1,4 +1,4 @@
-// The machine and this process, as metrics. Within a container its limits count.
+// Metrics of the machine and of this process. In a container its limits count.
 import { sampleOf } from '#metrics/catalogue.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import { type SystemFigures, usedShare } from '../nodes/system.ts';
@@ -8,10 +8,10 @@ export interface ProcessFigures {
   userSeconds: number;
   systemSeconds: number;
   residentBytes: number;
-  /** Pages that were not mapped when they were used: found in memory, and read from disk. */
+  /** Page faults: minor (page in memory) and major (read from disk). */
   minorFaults: number;
   majorFaults: number;
-  /** Since 1970. */
+  /** Seconds since 1970. */
   startedSeconds: number;
 }
 

@@ -1,4 +1,4 @@
-// What the cluster manager measures, offered to the node's metrics, and the routes that show them.
+// Registers the cluster manager's metrics and creates the routes that show them.
 import type { BoundRoute } from '#contract/route.ts';
 import { RequestMeter } from '#http/request-meter.ts';
 import type { IndexDoor } from '#index/index.contract.ts';

@@ -1,4 +1,4 @@
-// What the REST API counts, as metrics.
+// Converts the REST API's counters to metrics.
 import type { RequestMeter } from '#http/request-meter.ts';
 import { histogramOf, sampleOf } from '#metrics/catalogue.ts';
 import type { MetricSample } from '#metrics/sample.ts';

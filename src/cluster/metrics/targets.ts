@@ -1,4 +1,4 @@
-// Where metrics of the cluster's nodes are collected, in the forms that Prometheus reads.
+// The metrics endpoints of the cluster's nodes, in the forms that Prometheus reads.
 import { urlHost } from '../bootstrap/terse-config.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 
@@ -7,7 +7,7 @@ export interface TargetChoice {
   network: 'default' | 'external';
 }
 
-/** A node that is not known outside under another name is named as it is inside. */
+/** A node without an external name is shown under its internal one. */
 export function targetOf(node: NodeState, ownName: string, { port, network }: TargetChoice): string {
   const name = port === 'secure' ? 'mgmtSSL' : 'mgmt';
   const outside = network === 'external' ? node.alternate : null;

@@ -1,4 +1,4 @@
-// Takes the moments that node records are made of.
+// Takes the snapshots that node records are made from.
 import type { Context } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -31,7 +31,7 @@ export class Moments {
     return { ...this.still(context), uptimeSeconds, system: figures };
   }
 
-  /** Without what moves by itself. */
+  /** Only the fields that change with the configuration. */
   still(context: Context): StillMoment {
     const { view, data, system, product } = this.#deps;
     const measured = new Map(

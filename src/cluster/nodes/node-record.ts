@@ -9,18 +9,18 @@ import { type SystemFigures, usedShare } from './system.ts';
 
 export type NodeStatus = 'healthy' | 'warmup' | 'unhealthy';
 
-/** What is known of the answering node, without what moves by itself. */
+/** The facts about the answering node that change only with its configuration. */
 export interface StillMoment {
   node: NodeState;
   product: Product;
   os: string;
-  /** The address that the caller's connection arrived at: the name of a node that has none. */
+  /** The address at which the client's connection arrived: the name of a node without one. */
   localAddress: string;
-  /** Of all live buckets. Null: no figures yet. */
+  /** Figures of all live buckets. Null: none yet. */
   measured: ReadonlyMap<string, MeasuredBucket | null>;
 }
 
-/** All that is known of it at one moment. */
+/** All facts about the node at one time. */
 export interface NodeMoment extends StillMoment {
   uptimeSeconds: number;
   system: SystemFigures;
@@ -28,14 +28,14 @@ export interface NodeMoment extends StillMoment {
 
 const mib = 1024 * 1024;
 
-/** Where the caller finds the node. */
+/** Where the client finds the node. */
 export const nodeHost = (moment: Pick<StillMoment, 'node' | 'localAddress'>): string =>
   urlHost(moment.node.hostname ?? moment.localAddress);
 
 export const nodeAddress = (moment: Pick<StillMoment, 'node' | 'localAddress'>): string =>
   `${nodeHost(moment)}:${moment.node.ports.mgmt}`;
 
-/** What callers call the node: by its plain port, and by that of TLS. */
+/** Addresses under which clients reach the node: the plain port, and the TLS port. */
 export function nodeNames(node: NodeState, localAddress: string): [string, string] {
   const host = nodeHost({ node, localAddress });
   return [`${host}:${node.ports.mgmt}`, `${host}:${node.ports.mgmtSSL}`];
@@ -46,21 +46,21 @@ export function statusOf(measured: MeasuredBucket | null | undefined): NodeStatu
   return measured.state === 'failed' || measured.troubles.length > 0 ? 'unhealthy' : 'healthy';
 }
 
-/** The bucket that is worst off decides: one that failed, takes no writes or has a damaged file, then one that warms up. */
+/** The worst bucket decides: one that failed, refuses writes or has a damaged file; then one that warms up. */
 export function nodeStatus(moment: Pick<StillMoment, 'measured'>): NodeStatus {
   const statuses = new Set([...moment.measured.values()].map(statusOf));
   if (statuses.has('unhealthy')) return 'unhealthy';
   return statuses.has('warmup') ? 'warmup' : 'healthy';
 }
 
-/** How far the copies that were asked for exist: none can with one node. */
+/** Whether the configured replicas exist: none can with one node. */
 export const replicationOf = (bucket: StoredBucket): number => (bucket.replicaNumber === 0 ? 1 : 0);
 
 export function nodeRecord(moment: NodeMoment): Record<string, unknown> {
   return { ...identity(moment, '/'), status: nodeStatus(moment), ...figures(moment, moment.measured) };
 }
 
-/** The node as one bucket sees it. */
+/** The node in the record of a bucket. */
 export function bucketNodeRecord(moment: NodeMoment, bucket: StoredBucket): Record<string, unknown> {
   const own = moment.measured.get(bucket.uuid) ?? null;
   return {
@@ -71,7 +71,7 @@ export function bucketNodeRecord(moment: NodeMoment, bucket: StoredBucket): Reco
   };
 }
 
-/** The part that does not move by itself; streams carry only this. */
+/** The part that changes only with the configuration; streams carry only this. */
 export function stableBucketNode(moment: StillMoment, bucket: StoredBucket): Record<string, unknown> {
   const status = statusOf(moment.measured.get(bucket.uuid));
   return { ...identity(moment, `/${capiPath(bucket)}`), status, replication: replicationOf(bucket) };
@@ -137,7 +137,7 @@ function figures(moment: NodeMoment, buckets: ReadonlyMap<string, MeasuredBucket
   };
 }
 
-/** Views and indexes have no files here, and one node holds no replicas: those zeros are facts. */
+/** Views and indexes have no files here, and one node holds no replicas, so these are really zero. */
 function interestingStats(buckets: readonly (MeasuredBucket | null)[]): Record<string, number> {
   const sum = (figure: (bucket: MeasuredBucket) => number) =>
     buckets.reduce((total, bucket) => total + (bucket ? figure(bucket) : 0), 0);
@@ -163,7 +163,7 @@ function interestingStats(buckets: readonly (MeasuredBucket | null)[]): Record<s
   };
 }
 
-/** What `/nodes/self` tells besides. */
+/** Further fields of `/nodes/self`. */
 export function nodeDetails(moment: NodeMoment, buckets: BucketsState): Record<string, unknown> {
   const { node, system } = moment;
   const { totalBytes, mountPoint } = system.disk;
@@ -192,7 +192,7 @@ function storagePaths({ paths }: NodeState) {
   };
 }
 
-/** Bytes over all data nodes, of which there is one. */
+/** Bytes summed over all data nodes, of which there is one. */
 export function storageTotals(moment: NodeMoment, buckets: BucketsState) {
   const { memory, disk } = moment.system;
   const measured = [...moment.measured.values()].filter((bucket) => bucket !== null);

@@ -1,4 +1,4 @@
-// Reads of single nodes.
+// Read requests for single nodes.
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -27,7 +27,7 @@ export function nodeRoutes({ view, moments }: { view: ClusterView; moments: Mome
       const moment = moments.still(context);
       return reply.json({
         [nodeAddress(moment)]: {
-          // A node that warms up is there: only its buckets are not.
+          // A warming node counts as healthy: only its buckets are not ready.
           status: nodeStatus(moment) === 'unhealthy' ? 'unhealthy' : 'healthy',
           gracefulFailoverPossible: false,
           otpNode: moment.node.otpNode,
@@ -39,5 +39,5 @@ export function nodeRoutes({ view, moments }: { view: ClusterView; moments: Mome
   ];
 }
 
-/** The bucket that is worst off decides. */
+/** The worst bucket decides. */
 const replicationOfAll = (view: ClusterView): number => Math.min(1, ...view.liveBuckets().map(replicationOf));

@@ -1,4 +1,4 @@
-// What node records look like, for the API document and the tests that hold answers against it.
+// Schemas of node records, for the API document and the tests that check answers against it.
 import { shape } from '#contract/json-schema.ts';
 
 const { object, each, array, string, integer, number, boolean, oneOf, named, described } = shape;
@@ -14,7 +14,7 @@ export const alternateAddresses = object({
 
 const externalListeners = array(object({ afamily: string, nodeEncryption: boolean }));
 
-/** Without what moves by itself. */
+/** Only the fields that change with the configuration. */
 const identity = {
   ...each(string, 'couchApiBase', 'couchApiBaseHTTPS', 'otpNode', 'hostname', 'configuredHostname'),
   ...each(string, 'nodeUUID', 'version', 'os', 'addressFamily'),

@@ -1,13 +1,13 @@
-// What a node can say of the machine it runs on.
+// The port for figures of the machine that a node runs on.
 
-/** Percentages of processor time; `user` is that of programs. */
+/** Percentages of processor time; `user` is the share of programs. */
 export interface HostCpuShares {
   utilization: number;
   user: number;
   system: number;
 }
 
-/** Of all cores that the node may use; interrupts and what the hypervisor took are the machine's. */
+/** Over all cores that the node may use; interrupts and time taken by the hypervisor are the machine's. */
 export interface CpuShares extends HostCpuShares {
   irq: number;
   stolen: number;
@@ -16,8 +16,8 @@ export interface CpuShares extends HostCpuShares {
 
 export interface SystemFigures {
   /**
-   * Bytes. `limit` is what this process may have: the container's limit where there is one. `taken` is the machine's, caches
-   * of files included.
+   * Bytes. `limit` is the memory that this process may use: the container's limit if there is one. `taken` is the machine's, file
+   * caches included.
    */
   memory: {
     total: number;
@@ -27,9 +27,9 @@ export interface SystemFigures {
     swapTotal: number;
     swapUsed: number;
   };
-  /** `cores` is what a container's quota leaves of the machine's `count`, and may be a fraction. */
+  /** `cores` is the part of the machine's `count` that a container's quota allows; may be a fraction. */
   cpu: CpuShares & { cores: number; count: number };
-  /** Times that an allocation had to wait for memory, since the machine started. */
+  /** Number of allocations that had to wait for memory, since the machine started. */
   allocationStalls: number;
   disk: DiskFigures;
 }
@@ -42,7 +42,7 @@ export interface DiskFigures {
   freeBytes: number;
 }
 
-/** How full the disk is, from 0 to 1: what is kept back for the system's administrator is no room, as `df` sees it too. */
+/** Utilization of the disk, from 0 to 1: space reserved for root does not count as free, as in `df`. */
 export function usedShare({ usedBytes, freeBytes }: DiskFigures): number {
   const withinReach = usedBytes + freeBytes;
   return withinReach > 0 ? usedBytes / withinReach : 0;

@@ -1,4 +1,4 @@
-// What the settings page cannot say of a body: which fields a request needs, fields that are no settings, and a body that works.
+// Facts about bodies beyond the settings page: required fields, fields that are no settings, and a working example.
 import { type JsonSchema, shape } from '#contract/json-schema.ts';
 
 export interface BodyNotes {

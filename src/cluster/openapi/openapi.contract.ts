@@ -1,4 +1,4 @@
-// Routes of the API's own description.
+// Routes of the OpenAPI document.
 import { shape } from '#contract/json-schema.ts';
 import { defineRoute } from '#contract/route.ts';
 

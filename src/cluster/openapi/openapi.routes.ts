@@ -1,9 +1,9 @@
-// Serves the API's description. It is made when somebody first asks: a node that starts does not pay for it.
+// Serves the OpenAPI document. The first request generates it, so that a start does not pay for it.
 import { type BoundRoute, bind, type RouteDefinition, reply } from '#contract/route.ts';
 import { GetApiPage, GetOpenApi } from './openapi.contract.ts';
 import type { OpenApiDocument } from './openapi.ts';
 
-/** The routes, and those that describe them all. */
+/** The routes to describe. */
 export function withDescription(described: readonly BoundRoute[], version: string): BoundRoute[] {
   const all: BoundRoute[] = [
     ...described,
@@ -13,7 +13,7 @@ export function withDescription(described: readonly BoundRoute[], version: strin
 }
 
 interface DescribedApi {
-  /** Of all that the REST port serves, these two among them. */
+  /** All routes of the REST port, these two included. */
   routes: () => readonly RouteDefinition[];
   version: string;
 }

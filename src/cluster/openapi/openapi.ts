@@ -95,7 +95,7 @@ function queryParameters({ query, justValidate }: RouteDefinition) {
 
 type QueryFields = Record<string, { schema: JsonSchema; isRequired: boolean }>;
 
-/** In words, as the reference page has it. */
+/** In words, as on the reference page. */
 export function accessText({ access, openBeforeProvisioning = false }: RouteDefinition): string {
   const open = openBeforeProvisioning ? ' Open to all until the node is provisioned.' : '';
   return `${whoMay(access)}${open}`;
@@ -153,12 +153,12 @@ const orJudged = (schema: unknown) => ({
   ],
 });
 
-/** A body of its own then, none otherwise. */
+/** Own responses for validation if the route has it, none otherwise. */
 const judged: ApiResponse = {
   description: 'Done; with `just_validate` judged: what is wrong, and what would be so.',
 };
 
-/** A change may be refused for what there is already. */
+/** A change may conflict with existing state. */
 const takesInput = ({ method, path, query, bodyKind }: RouteDefinition): boolean =>
   method !== 'GET' || query !== undefined || bodyKind !== undefined || path.includes('/:');
 
@@ -172,7 +172,7 @@ function contentOf(
         schema: justValidate === true ? orJudged(schemas.hoist(answer.json)) : schemas.hoist(answer.json),
       },
     }),
-    // What reads YAML finds more than a string in it.
+    // YAML readers treat such a string as another type.
     ...(answer?.text && {
       [answer.text]: { schema: answer.text === 'text/yaml' ? {} : { type: 'string' } },
     }),

@@ -1,6 +1,6 @@
-// What the parameters of paths stand for.
+// Descriptions of path parameters.
 
-/** One that works on most nodes. */
+/** An example that works on most nodes. */
 const examples: Record<string, string> = {
   bucket: 'travel',
   scope: 'inventory',

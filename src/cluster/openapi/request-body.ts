@@ -1,4 +1,4 @@
-// The body of a request: fields that the route declares, or else those that the settings page knows of it.
+// The body of a request: fields that the route declares, otherwise those of the settings page.
 import type { Field, Form } from '#contract/fields.ts';
 import type { JsonSchema } from '#contract/json-schema.ts';
 import type { BodyKind, RouteDefinition } from '#contract/route.ts';

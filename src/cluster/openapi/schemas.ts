@@ -1,4 +1,4 @@
-// Shapes with a title, moved to where the document describes them once.
+// Moves schemas with a title to the document's components, where each is described once.
 import type { JsonSchema } from '#contract/json-schema.ts';
 
 export type Reference = { $ref: string } | JsonSchema;
@@ -6,7 +6,7 @@ export type Reference = { $ref: string } | JsonSchema;
 export class Schemas {
   readonly named: Record<string, JsonSchema> = {};
 
-  /** The shape with references in the place of titled shapes in it. */
+  /** The schema with references in place of titled schemas in it. */
   hoist(schema: JsonSchema): Reference {
     const { title, ...rest } = schema;
     if (title === undefined) return this.#inside(rest);

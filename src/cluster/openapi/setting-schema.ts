@@ -1,4 +1,4 @@
-// Settings tell what they accept in words, for people. Where the words are of a known form, programs are told as well.
+// Settings describe their values in words, for people. Descriptions of a known form are converted to JSON Schema.
 import type { JsonSchema } from '#contract/json-schema.ts';
 import { lacking, type Setting } from '../settings/setting.ts';
 
@@ -38,7 +38,7 @@ function mixed(range: string): JsonSchema | null {
   return { anyOf: [rest[0], { type: 'string', enum: texts }] };
 }
 
-/** A number with more words behind it: the words say what the bounds depend on. */
+/** A number followed by further words, which say what the bounds depend on. */
 function number(range: string): JsonSchema | null {
   if (/^\d+(–\d+)? (bytes|characters|addresses)/.test(range)) return null;
   const between = /^(\d+)–(\d+)(;| seconds)/.exec(range);

@@ -1,4 +1,4 @@
-// What passwords that are set from now on must be like.
+// Routes of the policy for new passwords.
 import type { PasswordPolicy } from '#auth/identity-rules.ts';
 import { field, form } from '#contract/fields.ts';
 import { defineRoute } from '#contract/route.ts';

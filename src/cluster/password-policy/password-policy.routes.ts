@@ -1,4 +1,4 @@
-// From requests about the password policy to the setting that holds it.
+// Maps requests about the password policy to the setting that holds it.
 import { defaultPasswordPolicy, type PasswordPolicy } from '#auth/identity-rules.ts';
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import type { ConfigStore } from '#replog/config-store.ts';

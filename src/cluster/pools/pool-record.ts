@@ -1,4 +1,4 @@
-// The cluster as `/pools` and `/pools/default` show it. Paths appear only if they answer.
+// The cluster as `/pools` and `/pools/default` show it. Only paths that exist are included.
 import type { ListedAlert } from '../alerts/alert-list.ts';
 import type { AlertKind } from '../alerts/alert-settings.ts';
 import { clusterCompaction, shownClusterCompaction } from '../auto-compaction/settings.ts';
@@ -31,7 +31,7 @@ export function poolsRecord(view: ClusterView, provisioned: boolean, product: Pr
     allowedServices: servicesRun,
     isDeveloperPreview: false,
     packageVariant: 'npm',
-    // Empty lists stand for "nothing yet": clients know an unprovisioned node by them.
+    // Clients recognize an unprovisioned node by these empty lists.
     pools: provisioned ? [pool] : [],
     settings: provisioned ? { maxParallelIndexers: `/settings/maxParallelIndexers?uuid=${uuid}` } : [],
     uuid: provisioned ? uuid : [],
@@ -67,7 +67,7 @@ export interface Alert {
   disableUIPopUp: boolean;
 }
 
-/** What an administrator should look after: buckets with trouble, and whatever else has something to say. */
+/** Conditions for an administrator: buckets with problems, and warnings of other components. */
 export function alerts(
   { measured }: NodeMoment,
   others: readonly string[],
@@ -87,7 +87,7 @@ export function alerts(
   ];
 }
 
-/** Without figures, so that a stream of it speaks only when something changed. */
+/** Without figures, so that a stream sends it only when something changed. */
 export function streamedPool(
   view: ClusterView,
   moment: StillMoment,

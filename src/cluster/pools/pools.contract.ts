@@ -1,4 +1,4 @@
-// Routes that describe the cluster: what clients and tools read first, and the streams of it.
+// Routes that describe the cluster: the first reads of clients and tools, and its streams.
 
 import { type Access, defineRoute } from '#contract/route.ts';
 import {

@@ -1,4 +1,4 @@
-// Reads of the cluster: nothing here changes anything.
+// Read requests for the cluster.
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -26,17 +26,17 @@ export interface PoolRoutesDeps {
   product: Product;
   clock: Clock;
   provisioned: () => boolean;
-  /** How traffic is to be encrypted; null while that between nodes is not. */
+  /** The encryption level of traffic between nodes; null while it is not encrypted. */
   security: Changing & { readonly encryptionLevel: EncryptionLevel | null };
   certificates: { readonly clientAuth: { readonly value: { readonly state: string } } };
-  /** Alerts that were raised, and of which kinds consoles show a window. */
+  /** Raised alerts, and the kinds that consoles show in a window. */
   alertList: AlertList;
   alerts: { read(): Promise<{ popUps: readonly AlertKind[] }> };
-  /** Sentences for `alerts` besides those of the buckets. */
+  /** Sentences for `alerts` in addition to those of the buckets. */
   warnings: () => readonly string[];
 }
 
-/** A long poll that asks for more gets this. */
+/** The maximum wait of a long poll. */
 const waitMsMax = 300_000;
 
 export const poolRoutes = (deps: PoolRoutesDeps): BoundRoute[] => [

@@ -1,4 +1,4 @@
-// What the descriptions of the cluster look like.
+// Schemas of the descriptions of the cluster.
 import { shape } from '#contract/json-schema.ts';
 import { compactionShape } from '../auto-compaction/auto-compaction.shapes.ts';
 import { vbucketMap } from '../buckets/buckets.shapes.ts';
@@ -99,7 +99,7 @@ export const terseClusterShape = object(
   },
 );
 
-/** Each type of task has fields of its own. */
+/** Each type of task has its own fields. */
 export const tasksShape = array({
   ...object({ type: string, status: string }, { recommendedRefreshPeriod: number }),
   additionalProperties: true,

@@ -45,11 +45,11 @@ function compactionTask({ name }: StoredBucket, measured: MeasuredBucket | null)
   };
 }
 
-/** Also once its documents can be used, as long as values are read that nobody asked for. */
+/** Continues after the documents are usable, while values are loaded in the background. */
 const isWarming = (measured: MeasuredBucket | null): boolean =>
   statusOf(measured) === 'warmup' || measured?.warmUp?.state === 'values';
 
-/** Named as the statistics group `warmup` of the data port. */
+/** Named as in the statistics group `warmup` of the data port. */
 function warmUpStats({ state, keys, values, expected, keysMs }: WarmUpFigures): Record<string, string> {
   return {
     ep_warmup: 'enabled',
@@ -70,7 +70,7 @@ const warmUpStates = {
   done: 'done',
 } as const;
 
-/** Only what somebody asked for can be called off. */
+/** Only compactions that a client started can be cancelled. */
 const cancelCalls: Record<string, string | undefined> = {
   bucket: 'cancelBucketCompaction',
   databases: 'cancelDatabasesCompaction',

@@ -1,4 +1,4 @@
-// The cluster in a few keys; query flags choose which.
+// The cluster in a few fields; query flags select them.
 import type { Form } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { FormReader } from '../forms/form-reader.ts';
@@ -33,7 +33,7 @@ function chosen(query: Form, known: readonly string[]): readonly string[] {
   const reader = new FormReader(query);
   const all = reader.boolean('all') === true;
   const named = known.filter((key) => reader.boolean(key) === true);
-  reader.settle();
+  reader.refuseIfInvalid();
   if (all) return known;
   return named.length > 0 ? named : specified;
 }

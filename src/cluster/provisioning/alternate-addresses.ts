@@ -1,10 +1,10 @@
-// Names and ports by which clients reach a node from elsewhere, such as through a container's mapped ports.
+// Names and ports under which clients outside reach a node, such as through a container's mapped ports.
 import { refuse } from '#contract/errors.ts';
 import { portProblem } from '../forms/port-problem.ts';
 
 const hostLengthMax = 1_000;
 
-/** Every port that a node could have; those of services that do not run are refused once the node is provisioned. */
+/** All ports that a node can have; those of services that do not run are refused once the node is provisioned. */
 const portNames = new Set([
   ...['mgmt', 'mgmtSSL', 'kv', 'kvSSL', 'capi', 'capiSSL', 'projector', 'n1ql', 'n1qlSSL', 'indexAdmin'],
   ...['indexScan', 'indexHttp', 'indexHttps', 'indexStreamInit', 'indexStreamCatchup', 'indexStreamMaint'],

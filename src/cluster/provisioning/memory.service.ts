@@ -30,7 +30,7 @@ export interface MemoryDeps {
   view: ClusterView;
   cluster: ClusterStore;
   buckets: BucketsStore;
-  /** Memory that this node may use, in bytes: the container's limit where there is one. */
+  /** Memory that this node may use, in bytes: the container's limit if there is one. */
   memoryBytes: () => number;
 }
 
@@ -46,11 +46,11 @@ export class MemoryService {
     reader.filled();
     reader.only(poolFields);
     const changes = this.read(reader);
-    reader.settle();
+    reader.refuseIfInvalid();
     if (!justValidate) await this.apply(changes);
   }
 
-  /** Reads name and quotas among a form's fields; what is wrong goes to the reader's problems. */
+  /** Reads name and quotas from a form; problems go to the reader. */
   read(reader: FormReader): PoolChanges {
     const quotas: Partial<Record<QuotaName, number>> = {};
     for (const name of quotaNames) {
@@ -85,7 +85,7 @@ export class MemoryService {
     }));
   }
 
-  /** As if nobody had chosen any. */
+  /** The defaults for a cluster without chosen quotas. */
   async applyDefaults(): Promise<void> {
     await this.apply({ quotas: defaultQuotasMb(this.#deps.memoryBytes()) });
   }
@@ -98,7 +98,7 @@ export class MemoryService {
     return `${text}${name === 'memoryQuota' ? why : ''}.`;
   }
 
-  /** Only services that run on the node count, and that is the data service. */
+  /** Only services that run on the node count, which is the data service. */
   #tooHigh(memoryQuotaMb: number): string | null {
     const maxMb = nodeQuotaMaxMb(this.#deps.memoryBytes());
     if (memoryQuotaMb <= maxMb) return null;

@@ -1,16 +1,16 @@
-// The folders of a node: what a request asks for, and why it cannot have that.
+// Validates requested folders of a node.
 import type { Form } from '#contract/route.ts';
 import type { NodePaths } from '../config/cluster-state.ts';
 
 /** Folders as the operating system sees them. */
 export interface Folders {
-  /** Where a path leads once links are followed; what is not there yet is taken as it is written. */
+  /** The physical path after following links; a missing part is kept as written. */
   physicalPath(path: string): Promise<string>;
-  /** Makes the folder if need be; false when it cannot be written. */
+  /** Creates the folder if necessary; false if it is not writable. */
   usableFolder(path: string): Promise<boolean>;
 }
 
-/** A request's names of the node's folders: two calls set them. There may be several for analytics. */
+/** Parameter names of the node's folders in the two calls that set them. Analytics may have several. */
 export interface PathNames {
   data: string;
   index: string;
@@ -26,7 +26,7 @@ interface PathsRequest {
   provisioned: boolean;
 }
 
-/** Answers the paths that the node is to have; adds to `problems` why it cannot. */
+/** Returns the node's future paths; adds the reasons of refusal to `problems`. */
 export async function readPaths(
   { form, names, before, provisioned }: PathsRequest,
   folders: Folders,
@@ -60,7 +60,7 @@ function sentPaths(form: Form, names: PathNames, before: NodePaths, problems: st
   };
 }
 
-/** Folders that the node has already stay as they are called, whatever name they come by. */
+/** Folders that the node already has keep their path, under any name that is sent. */
 async function followed(sent: NodePaths, before: NodePaths, folders: Folders): Promise<NodePaths> {
   const known = new Map<string, string>();
   for (const path of all(before)) known.set(await folders.physicalPath(path), path);
@@ -79,7 +79,7 @@ async function followed(sent: NodePaths, before: NodePaths, folders: Folders): P
 
 const all = ({ data, index, analytics, eventing }: NodePaths) => [data, index, ...analytics, eventing];
 
-/** What is in the data folder belongs to the data service: others may share the folder, not nest in it. */
+/** The data folder belongs to the data service: other services may share it, but not nest in it. */
 function below(dataFolder: string, wanted: NodePaths, before: NodePaths, names: PathNames): string[] {
   const inside = dataFolder.endsWith('/') ? dataFolder : `${dataFolder}/`;
   const present = all(before);

@@ -1,4 +1,4 @@
-// What belongs to the node itself: paths, name, alternate addresses, network families.
+// Settings of the node itself: paths, name, alternate addresses, network families.
 import { refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
@@ -7,13 +7,13 @@ import type { ClusterView } from '../config/cluster-view.ts';
 import { alternateHostProblem, alternatePorts } from './alternate-addresses.ts';
 import { type Folders, type PathNames, readPaths } from './node-folders.ts';
 
-/** The outside world, for names and folders. */
+/** The port to the operating system, for names and folders. */
 export interface NodeSurroundings extends Folders {
-  /** Why this node cannot go by the name; null when it can. */
+  /** The reason why this node cannot use the name; null if it can. */
   nameProblem(hostname: string): Promise<string | null>;
   /** Address families of the addresses that the node was started on. */
   readonly families: readonly Family[];
-  /** True for names that only this machine knows itself by. */
+  /** True for names that only this machine resolves to itself. */
   isLoopback(hostname: string): boolean;
 }
 
@@ -31,7 +31,7 @@ export class NodeSetupService {
     this.#deps = deps;
   }
 
-  /** Answers all that is wrong with the folders; changes them if nothing is. */
+  /** Returns all problems of the folders; changes them if there are none. */
   async setPaths(form: Form, names: PathNames): Promise<string[]> {
     for (;;) {
       const problems = await this.#trySetPaths(form, names);
@@ -39,7 +39,7 @@ export class NodeSetupService {
     }
   }
 
-  /** Null: others changed the folders, or set the node up, while these were looked at. */
+  /** Null: another request changed the folders, or set the node up, during the checks. */
   async #trySetPaths(form: Form, names: PathNames): Promise<string[] | null> {
     const { view, surroundings, cluster } = this.#deps;
     const before = view.self.paths;
@@ -62,7 +62,7 @@ export class NodeSetupService {
     await this.#takeName(hostname as string);
   }
 
-  /** Why the node cannot go by the name; null when it can. */
+  /** The reason why the node cannot use the name; null if it can. */
   async renameProblem(hostname: string | undefined): Promise<string | null> {
     const { view, surroundings } = this.#deps;
     if (hostname === undefined || hostname === '') return 'The name cannot be empty';

@@ -8,7 +8,7 @@ const writeSettings: Access = { kind: 'permission', permission: 'cluster.setting
 const readIndexes: Access = { kind: 'permission', permission: 'cluster.settings.indexes!read' };
 const writeIndexes: Access = { kind: 'permission', permission: 'cluster.settings.indexes!write' };
 
-/** A form that is open before provisioning. */
+/** A form that needs no credentials before provisioning. */
 const openForm = (
   id: string,
   method: Method,
@@ -89,7 +89,7 @@ export const SetWeb = openForm(
   'provisioning.web',
   'POST',
   '/settings/web',
-  // Who may only set nodes up would else become a full administrator.
+  // Otherwise a caller that may only set nodes up could become a full administrator.
   { kind: 'permission', permission: 'cluster.admin.security.admin!write' },
   'Sets the credentials of the administrator; the first time this provisions the node.',
   true,

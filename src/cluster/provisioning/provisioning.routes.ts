@@ -1,4 +1,4 @@
-// From set-up requests to the services.
+// Maps set-up requests to the services.
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -108,7 +108,7 @@ function clusterRoutes(deps: ProvisioningRoutesDeps): BoundRoute[] {
 
 const noJoining = 'Joining a cluster is not available in this version, which runs clusters of one node.';
 
-/** What is wrong with the request comes before what this version lacks. */
+/** Errors of the request take precedence over features that this version does not have. */
 function joinProblems(form: Form, provisioned: boolean): string[] {
   if (provisioned) return [`Node is already provisioned. ${noJoining}`];
   const address = form['hostname'] === undefined ? ['clusterMemberHostIp', 'clusterMemberPort'] : [];

@@ -1,4 +1,4 @@
-// From a new node to a cluster of one: services, memory, the first administrator.
+// Turns a new node into a cluster of one: services, memory, the first administrator.
 
 import { refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
@@ -15,13 +15,13 @@ import type { NodeSetupService } from './node-setup.service.ts';
 import { readServices } from './service-names.ts';
 import type { IndexSettings, StatsSettings } from './small-settings.ts';
 
-/** The one administrator, kept by the user store. The cluster is provisioned once there is one. */
+/** The one administrator, in the user store. The cluster is provisioned once there is one. */
 export interface Administrators {
   /** Null before provisioning. */
   administratorName(): string | null;
-  /** What is wrong with such credentials, by `username` and `password`. */
+  /** Problems of such credentials, by `username` and `password`. */
   administratorProblems(username: string, password: string): Record<string, string>;
-  /** `first`: refused when there is one already, whoever was faster. */
+  /** `first`: refused if there is one already, also by a concurrent request. */
   setAdministrator(username: string, password: string, which: 'first' | 'any'): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export class ProvisioningService {
     const list = reader.required('services');
     const defaults = reader.boolean('setDefaultMemQuotas');
     const services = form['services'] === undefined ? [] : this.#services(list, reader.problems);
-    reader.settle();
+    reader.refuseIfInvalid();
     if (justValidate) return;
     await this.#deps.cluster.changeSelf((node) => {
       if (this.provisioned) throw refuse.fields({ services: fixedServices });
@@ -95,12 +95,12 @@ export class ProvisioningService {
     return services;
   }
 
-  /** Establishes credentials, or changes them once there are some. Other fields are tolerated. */
+  /** Sets the credentials, or changes existing ones. Other fields are tolerated. */
   async setWeb(form: Form, justValidate: boolean): Promise<void> {
     const which = this.provisioned ? 'any' : 'first';
     const reader = new FormReader(form);
     const credentials = this.#readCredentials(reader);
-    reader.settle();
+    reader.refuseIfInvalid();
     if (!justValidate) await this.#establish(credentials, which);
   }
 
@@ -126,7 +126,7 @@ export class ProvisioningService {
     }
   }
 
-  /** The cluster has its uuid before anybody can log in to it. */
+  /** The cluster gets its uuid before any user can log in. */
   async #establish({ username, password }: Credentials, which: 'first' | 'any'): Promise<void> {
     const { cluster, administrators, random } = this.#deps;
     await cluster.changeSelf((node) => ({ ...node, services: node.services ?? ['kv'] }));
@@ -139,7 +139,7 @@ export class ProvisioningService {
     reader.filled();
     reader.only(nodeInitFields);
     const network = this.#deps.network.read(reader);
-    reader.settle();
+    reader.refuseIfInvalid();
     if (!justValidate) await this.#initNode(form, network);
   }
 
@@ -154,7 +154,7 @@ export class ProvisioningService {
     await this.#deps.network.apply(network);
   }
 
-  /** Everything in one call. One at a time: those that come too late change nothing. */
+  /** The whole set-up in one call. Calls run one at a time: later ones change nothing. */
   initCluster(form: Form, justValidate: boolean): Promise<void> {
     return this.#initializing.run('cluster', () => this.#initCluster(form, justValidate));
   }
@@ -171,7 +171,7 @@ export class ProvisioningService {
     readHosts(reader);
     const storageMode = this.#deps.indexes.readStorageMode(reader, 'indexerStorageMode');
     const defaults = reader.boolean('setDefaultMemQuotas');
-    reader.settle();
+    reader.refuseIfInvalid();
     if (justValidate) return;
     await this.#initNode(form, network);
     await this.#deps.cluster.changeSelf((node) => ({ ...node, services }));
@@ -185,7 +185,7 @@ export class ProvisioningService {
 
 const fixedServices = 'cannot change node services after cluster is provisioned';
 
-/** Only what is so already is accepted. */
+/** Only the actual values are accepted. */
 function readHosts(reader: FormReader): void {
   const hosts = reader.text('allowedHosts');
   if (hosts !== undefined && hosts !== '*') {

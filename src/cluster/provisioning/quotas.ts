@@ -1,4 +1,4 @@
-// Memory that services may be given: minima, what a node can give, and what it gives unasked. Megabytes per node.
+// Memory quotas of services: minima, the limit of a node, and defaults. Megabytes per node.
 
 export const quotaMinimaMb = {
   memoryQuota: 256,
@@ -18,20 +18,20 @@ export const quotaServices: Record<QuotaName, string> = {
   eventingMemoryQuota: 'eventing',
 };
 
-/** So that sums in bytes stay exact numbers. */
+/** Keeps sums in bytes exact numbers. */
 export const quotaMbMax = 2 ** 32;
 
 const mib = 1024 * 1024;
 
-/** What all services of a node may have together, of this much memory. */
+/** The limit of all services of a node together, for this much memory. */
 export function nodeQuotaMaxMb(memoryBytes: number): number {
   const totalMb = Math.floor(memoryBytes / mib);
   return Math.max(totalMb - 1024, Math.floor((totalMb * 80) / 100));
 }
 
 /**
- * The published arithmetic: every service gets its minimum, then in turn a share of what remains, so that a service
- * that is added later finds room.
+ * The published arithmetic: every service gets its minimum, then in turn a share of the remainder, so that a service
+ * that is added later has memory left.
  */
 export function defaultQuotasMb(memoryBytes: number): Record<QuotaName, number> {
   let leftMb = nodeQuotaMaxMb(memoryBytes);

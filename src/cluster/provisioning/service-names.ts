@@ -1,4 +1,4 @@
-// Which services a node may be asked to run, by the names of the API.
+// Services that a node may be requested to run, under the names of the API.
 import { servicesRun } from '../config/product.ts';
 
 const known = ['kv', 'index', 'n1ql', 'fts', 'cbas', 'eventing', 'backup'];

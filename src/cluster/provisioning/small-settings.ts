@@ -1,4 +1,4 @@
-// Settings that are kept and read back: statistics sharing (nothing is ever sent) and the index service's.
+// Settings that are stored and read back: statistics sharing (nothing is ever sent) and the index service's.
 import type { Form } from '#contract/route.ts';
 import type { Edition } from '../config/cluster-state.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
@@ -26,7 +26,7 @@ export class StatsSettings {
     reader.only(['sendStats']);
     reader.required('sendStats');
     const sendStats = reader.boolean('sendStats') ?? false;
-    reader.settle();
+    reader.refuseIfInvalid();
     return { sendStats };
   }
 }
@@ -51,7 +51,7 @@ const storageModes: Record<Edition, readonly string[]> = {
 };
 const intervalMax = 2 ** 31 - 1;
 
-/** Kept and read back; `storageMode` shows as the type of indexes, which are all kept in files. */
+/** Stored and read back; `storageMode` shows as the type of indexes, which are all stored in files. */
 export class IndexSettings {
   readonly #store: SettingsStore;
   readonly #edition: Edition;
@@ -69,7 +69,7 @@ export class IndexSettings {
     return this.#store.change('indexes', indexDefaults, changes);
   }
 
-  /** The field that chooses how indexes are stored, under the name that the call has for it. */
+  /** The field for the storage mode of indexes, under the name that the call uses. */
   readStorageMode(reader: FormReader, name: string): string | undefined {
     return reader.oneOf(name, storageModes[this.#edition]);
   }
@@ -89,7 +89,7 @@ export class IndexSettings {
       logLevel: reader.oneOf('logLevel', logLevels),
       storageMode: this.readStorageMode(reader, 'storageMode'),
     };
-    reader.settle();
+    reader.refuseIfInvalid();
     return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
   }
 }

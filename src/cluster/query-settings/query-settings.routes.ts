@@ -1,5 +1,5 @@
-// From requests about the query service's settings to the keys that hold them. The answer to a change goes out once the service goes
-// by it, in all but rare cases.
+// Maps requests about the query service's settings to the keys that hold them. The answer to a change is sent once the service
+// applies it, or after a short timeout.
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import type { DataService } from '../config/data-service.ts';
@@ -16,11 +16,11 @@ import {
   readQueryForm,
 } from './query-settings.ts';
 
-const courtesyMs = 2_000;
+const applyWaitMs = 2_000;
 
 export interface QuerySettingsDeps {
   settings: SettingsStore;
-  data: Pick<DataService, 'settled'>;
+  data: Pick<DataService, 'applied'>;
 }
 
 export function querySettingsRoutes({ settings, data }: QuerySettingsDeps): BoundRoute[] {
@@ -39,7 +39,7 @@ export function querySettingsRoutes({ settings, data }: QuerySettingsDeps): Boun
         ...before,
         ...changes,
       }));
-      await data.settled(revision, courtesyMs);
+      await data.applied(revision, applyWaitMs);
       return reply.json(await shown());
     }),
     bind(contract.GetCurlAllowlist, async () => reply.json(await curl())),

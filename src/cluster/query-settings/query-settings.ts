@@ -1,4 +1,4 @@
-// Settings of the query service: which there are, what they may be, and how the service knows them. Only those that were set are kept.
+// Settings of the query service: their ranges, and the service's own names for them. Only values that were set are stored.
 import { integerOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
 
@@ -60,7 +60,7 @@ export const queryDefaults: QuerySettings = Object.fromEntries(
   querySettingNames.map((name) => [name, queryRules[name].fallback]),
 );
 
-/** What the form sets, and what is wrong with it, by name. */
+/** The values that the form sets, and its problems, by name. */
 export function readQueryForm(form: Form): {
   changes: Record<string, QueryValue>;
   problems: Record<string, string>;
@@ -128,7 +128,7 @@ const isUrls = (value: unknown): value is string[] =>
 /** Bit of feature controls: no sequential scans. */
 const noSequentialScans = 0x4000;
 
-/** By the names of the service's own settings. */
+/** Under the names of the service's own settings. */
 export function serviceSettings(settings: QuerySettings): Record<string, unknown> {
   const all = { ...queryDefaults, ...settings };
   return {

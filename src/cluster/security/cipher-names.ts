@@ -1,15 +1,15 @@
-// Cipher suites by their two names: what OpenSSL calls them and what the IANA registry does. Only suites that prove who
-// the server is by its certificate have one here; those by shared keys, by passwords and without proof are of no use.
+// Cipher suites by their OpenSSL and IANA names. Only suites that authenticate the server by its certificate
+// are listed; those with shared keys, passwords or without authentication are not usable here.
 
-/** Key exchange and proof in an OpenSSL name; absent where both are RSA. */
+/** Key exchange and authentication in an OpenSSL name; absent if both are RSA. */
 const exchange = '(?:(ECDHE-ECDSA|ECDHE-RSA|DHE-RSA|ECDHE)-)?';
 const cipher = '(AES|ARIA|CAMELLIA)(128|256)(?:-(GCM|CCM))?(?:-(SHA|SHA256|SHA384))?';
 const blockCipher = new RegExp(`^${exchange}${cipher}$`);
 const chacha = /^(ECDHE-ECDSA|ECDHE-RSA|DHE-RSA)-CHACHA20-POLY1305$/;
-/** Its short proofs are below every security level that a handshake gets by with. */
+/** Its short authentication tags are below every security level that a handshake accepts. */
 const truncated = /CCM_?8/;
 
-/** Null for what has no name here. */
+/** Null for an unknown suite. */
 export function ianaName(opensslName: string): string | null {
   const name = opensslName.toUpperCase();
   if (truncated.test(name)) return null;
@@ -18,19 +18,19 @@ export function ianaName(opensslName: string): string | null {
   if (stream) return `TLS_${withUnderscores(stream[1])}_WITH_CHACHA20_POLY1305_SHA256`;
   const [, by, family, bits, mode = 'CBC', hash] = blockCipher.exec(name) ?? [];
   if (!family || (mode !== 'CCM' && !hash)) return null;
-  // The only suites whose OpenSSL name leaves out that the proof is by RSA.
+  // The only suites whose OpenSSL name omits the RSA authentication.
   const proof = by === 'ECDHE' ? 'ECDHE-RSA' : (by ?? 'RSA');
   return `TLS_${withUnderscores(proof)}_WITH_${family}_${bits}_${mode}${hash ? `_${hash}` : ''}`;
 }
 
 const withUnderscores = (text: string | undefined): string => (text ?? '').replaceAll('-', '_');
 
-/** What a node can be told to use. */
+/** The suites that a node can be configured to use. */
 export class CipherNames {
   readonly #available: () => readonly string[];
   #made: Map<string, string> | null = null;
 
-  /** OpenSSL names of what the runtime has: asked for when they are needed, for it takes the runtime a while to tell. */
+  /** OpenSSL names of the runtime's suites: read when needed, because the runtime takes a while to list them. */
   constructor(available: () => readonly string[]) {
     this.#available = available;
   }
@@ -45,14 +45,14 @@ export class CipherNames {
     return [...this.#opensslByIana.keys()].sort((a, b) => kindOf(a) - kindOf(b) || (a < b ? -1 : 1));
   }
 
-  /** The IANA name for either name of a suite; null for none that the runtime has. */
+  /** The IANA name for either name of a suite; null for one that the runtime does not have. */
   known(name: string): string | null {
     if (this.#opensslByIana.has(name)) return name;
     const iana = ianaName(name);
     return iana !== null && this.#opensslByIana.has(iana) ? iana : null;
   }
 
-  /** OpenSSL names for IANA names; what an older runtime had and this one lacks is left out. */
+  /** OpenSSL names for IANA names; suites that only an older runtime had are left out. */
   toOpenssl(names: readonly string[]): string[] {
     return names.flatMap((name) => this.#opensslByIana.get(name) ?? []);
   }

@@ -1,4 +1,4 @@
-// The keys of the security settings: who may have them, what they take, and the texts of refusals.
+// The keys of the security settings: which services have them, their values, and the texts of refusals.
 import type { CipherNames } from './cipher-names.ts';
 import {
   type EncryptionLevel,
@@ -10,7 +10,7 @@ import {
   tlsVersions,
 } from './security-state.ts';
 
-/** What values are judged by, besides themselves. */
+/** The context in which values are validated. */
 export interface Surroundings {
   ciphers: CipherNames;
   encryptsBetweenNodes: boolean;
@@ -52,13 +52,13 @@ export interface KeyPath {
   service: ServiceName | null;
   /** Null: the service as a whole. */
   key: Key | null;
-  /** As it is written in refusals. */
+  /** As refusals show it. */
   text: string;
 }
 
 export const readOnlyKey = 'supportedCipherSuites';
 
-/** Null for what there is not. */
+/** Null for an unknown path. */
 export function keyPath(steps: readonly string[]): KeyPath | null {
   const [first = '', second] = steps;
   const text = steps.join('.');
@@ -69,13 +69,13 @@ export function keyPath(steps: readonly string[]): KeyPath | null {
   return key && (service === null || key.perService) ? { service, key, text } : null;
 }
 
-/** The value that was sent for a key, or why it is refused. */
+/** The value that was sent for a key, or the reason of its refusal. */
 export function readKey(path: KeyPath, sent: string, around: Surroundings): Reading {
   if (path.key?.name === 'tlsMinVersion') return readVersion(sent, path.service);
   return path.key?.read(sent, around) ?? { problem: 'Not supported' };
 }
 
-/** TLS 1.3 alone is for services whose clients are known to speak it. */
+/** TLS 1.3 alone is allowed for services whose clients are known to support it. */
 function readVersion(sent: string, service: ServiceName | null): Reading {
   const isManager = service === null || service === 'clusterManager';
   const taken = tlsVersions.filter((version) => !isManager || version !== 'tlsv1.3');
@@ -123,7 +123,7 @@ function readHeaders(sent: string): Reading<Record<string, string>> {
     : { problem: 'max-age directive is required' };
 }
 
-/** RFC 6797: `max-age` in seconds, and what else goes with it. */
+/** RFC 6797: `max-age` in seconds, and further directives. */
 const transportSecurity = /^max-age=\d{1,10}(\s*;\s*(includeSubDomains|preload))*$/i;
 
 function parse(text: string): unknown {
@@ -134,7 +134,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The state with one value set, or with `undefined` back at what holds without it. */
+/** The state with one value set, or, with `undefined`, reset to its default. */
 export function withValue(state: SecurityState, { service, key }: KeyPath, value: unknown): SecurityState {
   if (service === null) return key ? changed(state, key.name, value) : state;
   const { [service]: own = {}, ...others } = state.services;

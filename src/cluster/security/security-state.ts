@@ -1,4 +1,4 @@
-// What the cluster keeps about security on the wire: choices for all services, and those of single services.
+// The cluster's TLS settings: choices for all services, and those of single services.
 import type { TlsVersion } from '#ports/tls.ts';
 
 export const services = [
@@ -19,10 +19,10 @@ export type TlsVersionName = (typeof tlsVersions)[number];
 export const encryptionLevels = ['control', 'all', 'strict'] as const;
 export type EncryptionLevel = (typeof encryptionLevels)[number];
 
-/** Only what was chosen is there. */
+/** Only chosen values are present. */
 export interface TlsChoices {
   tlsMinVersion?: TlsVersionName;
-  /** IANA names, the preferred first; empty: what the runtime takes by itself. */
+  /** IANA names in order of preference; empty: the runtime's default. */
   cipherSuites?: readonly string[];
   honorCipherOrder?: boolean;
 }
@@ -48,14 +48,14 @@ export const defaults = {
   clusterEncryptionLevel: 'control',
 } as const;
 
-/** What holds for all services that have not chosen otherwise. */
+/** The value for all services without a choice of their own. */
 export const commonTls = ({ tlsMinVersion, cipherSuites, honorCipherOrder }: TlsChoices) => ({
   cipherSuites: cipherSuites ?? defaults.cipherSuites,
   tlsMinVersion: tlsMinVersion ?? defaults.tlsMinVersion,
   honorCipherOrder: honorCipherOrder ?? defaults.honorCipherOrder,
 });
 
-/** What holds for one service: its own choice, else that for all. */
+/** The value for one service: its own choice, otherwise that for all. */
 export const effectiveTls = (state: SecurityState, service: ServiceName) =>
   commonTls({ ...commonTls(state), ...state.services[service] });
 
@@ -66,7 +66,7 @@ export const runtimeVersion: Readonly<Record<TlsVersionName, TlsVersion>> = {
   'tlsv1.3': 'TLSv1.3',
 };
 
-/** Whether a suite was chosen that proves who the server is, or agrees on a key, by RSA. */
+/** Whether a chosen suite uses RSA for authentication or key exchange. */
 export const wantsRsa = ({ cipherSuites = [], services: own }: SecurityState): boolean =>
   [...cipherSuites, ...Object.values(own).flatMap((choices) => choices.cipherSuites ?? [])].some((name) =>
     name.includes('_RSA_WITH_'),

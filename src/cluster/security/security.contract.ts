@@ -1,4 +1,4 @@
-// Security on the wire: settings for all services and for each, as one tree whose every node has a path.
+// TLS and security settings for all services and for each, as one tree whose every node has a path.
 import { type JsonSchema, shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute, type Method } from '#contract/route.ts';
 import { securityPartShape, securityShape, securityValueShape } from './security.shapes.ts';
@@ -19,7 +19,7 @@ const [all, part, key] = ['', '/:part', '/:part/:key'].map((rest) => `/settings/
   string,
 ];
 
-/** What every change answers. */
+/** The answer to every change. */
 const nothing = shape.array(shape.any);
 
 const route = (id: string, method: Method, path: string, json: JsonSchema, doc: string) =>
@@ -48,7 +48,7 @@ export const GetPart = route(
 );
 export const GetKey = route('read_key', 'GET', key, securityValueShape, 'One setting of one service.');
 
-/** Bodies are read as forms whatever their Content-Type says. */
+/** Bodies are read as forms with any Content-Type. */
 export const SetSecurity = defineRoute({
   id: 'security.set',
   method: 'POST',
@@ -95,19 +95,19 @@ export const ResetKey = route('reset_key', 'DELETE', key, nothing, 'Resets one s
 
 export interface SecurityView {
   state: SecurityState;
-  /** Null while traffic between nodes is not encrypted: then there is none. */
+  /** Null while traffic between nodes is not encrypted: then there is no level. */
   encryptionLevel: EncryptionLevel | null;
   supportedCipherSuites: readonly string[];
 }
 
-/** Set by a call of its own, by this machine only; shown here with the rest. */
+/** Changed only by its own call from this machine; shown here with the rest. */
 export interface CertificateUpload {
   allowed(): Promise<boolean>;
 }
 
 export type SecurityRecord = Readonly<Record<string, unknown>>;
 
-/** What a service has not chosen is shown as it holds for it. */
+/** A service without its own choice shows the effective value. */
 export function securityRecord(
   { state, encryptionLevel, supportedCipherSuites }: SecurityView,
   allowNonLocalCACertUpload: boolean,
@@ -128,7 +128,7 @@ export function securityRecord(
   };
 }
 
-/** Null when there are none, which published clients are told by an empty list. */
+/** Null if there are none; published clients expect an empty list then. */
 export function headersOf({ responseHeaders = {} }: SecurityState): Readonly<Record<string, string>> | null {
   return Object.keys(responseHeaders).length > 0 ? responseHeaders : null;
 }

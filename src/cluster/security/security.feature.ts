@@ -1,4 +1,4 @@
-// Security on the wire put together: the setting, its routes, and what listeners and every answer go by.
+// Creates the security settings, their routes, and the values that listeners and answers use.
 import type { BoundRoute } from '#contract/route.ts';
 import type { ClusterHooks } from '#http/pipeline.ts';
 import type { Log } from '#ports/log.ts';

@@ -1,5 +1,5 @@
-// From requests about security settings to the service. A path names a node of the tree; a body is a form of keys, or
-// the value itself where the path names a single one.
+// Maps requests about security settings to the service. A path names a node of the tree; a body is a form of keys, or
+// the value itself if the path names a single key.
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Form, type Params, reply } from '#contract/route.ts';
 import { parseForm } from '#http/path.ts';

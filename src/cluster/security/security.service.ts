@@ -1,4 +1,4 @@
-// Security on the wire: what was chosen, what holds for each service, and which changes are refused.
+// TLS and security settings: the choices, the effective value for each service, and which changes are refused.
 import { refuse } from '#contract/errors.ts';
 import type { Log } from '#ports/log.ts';
 import { isTls13, type TlsSpec } from '#ports/tls.ts';
@@ -31,14 +31,14 @@ export interface SecurityDeps {
   edition: Edition;
   encryptsBetweenNodes: () => boolean;
   demandsClientCertificates: () => boolean;
-  /** Resolves when there is a certificate with an RSA key, if one can be had. */
+  /** Resolves when there is a certificate with an RSA key, if one can be generated. */
   offerRsa: () => Promise<void>;
-  /** Kinds of the keys that the node's certificates have, as Node names them; empty while there is none. */
+  /** Key types of the node's certificates, as Node names them; empty while there is none. */
   keyKinds: () => readonly string[];
   log: Log;
 }
 
-/** A key as it was named, and what it is to be. */
+/** A key as it was named, and its new value. */
 export interface WantedValue {
   steps: readonly string[];
   sent: string;
@@ -59,7 +59,7 @@ export class SecurityService implements Changing {
     return this.#deps.ciphers.all;
   }
 
-  /** Whether traffic between nodes is encrypted at all: without that there is no level. */
+  /** Whether traffic between nodes is encrypted: otherwise there is no level. */
   get encryptsBetweenNodes(): boolean {
     return this.#deps.encryptsBetweenNodes();
   }
@@ -70,19 +70,19 @@ export class SecurityService implements Changing {
       : null;
   }
 
-  /** Whether suites are chosen that want an RSA key of the server. */
+  /** Whether chosen suites need an RSA key of the server. */
   get wantsRsa(): boolean {
     return wantsRsa(this.state);
   }
 
-  /** Why a certificate with a key of this kind would leave a service without any suite; null when it would not. */
+  /** The reason why a certificate with a key of this kind would leave a service without a suite; null if it would not. */
   problemWith(keyKind: string): string | null {
     return (
       services.map((service) => unfit(this.state, service, [keyKind])).find((one) => one !== null) ?? null
     );
   }
 
-  /** What a service's listeners go by, besides the certificate. */
+  /** The TLS options of a service's listeners, without the certificate. */
   tlsOf(service: ServiceName): Pick<TlsSpec, 'minVersion' | 'ciphers' | 'honorCipherOrder'> {
     const { tlsMinVersion, cipherSuites, honorCipherOrder } = effectiveTls(this.state, service);
     const ciphers = this.#deps.ciphers.toOpenssl(cipherSuites);
@@ -97,7 +97,7 @@ export class SecurityService implements Changing {
     return this.#deps.setting.onChange(listener);
   }
 
-  /** All of the values, or none when one of them is refused. */
+  /** Sets all values, or none if one of them is refused. */
   async set(wanted: readonly WantedValue[]): Promise<void> {
     const problems: string[] = [];
     const read = wanted.map((one) => this.#read(one, problems));
@@ -106,7 +106,7 @@ export class SecurityService implements Changing {
       read.reduce((next, one) => (one ? withValue(next, one.path, one.value) : next), state);
     if (wantsRsa(changed(this.state))) await this.#deps.offerRsa();
     await this.#change((state) => {
-      // A key with RSA takes a while: what the values depend on may be another by now.
+      // Generating an RSA key takes a while: the state that the values depend on may have changed.
       for (const one of wanted) this.#read(one, problems);
       if (problems.length > 0) throw refuse.errorList(problems);
       return changed(state);
@@ -114,7 +114,7 @@ export class SecurityService implements Changing {
     this.#deps.log.info('security.changed', { keys: wanted.map(({ steps }) => steps.join('.')) });
   }
 
-  /** Back to what holds without a choice. */
+  /** Resets to the default. */
   async reset(steps: readonly string[]): Promise<void> {
     const path = keyPath(steps);
     const text = steps.join('.');
@@ -171,7 +171,7 @@ export class SecurityService implements Changing {
   }
 }
 
-/** Suites of which none exists in the versions that are allowed would shut everybody out. */
+/** Suites of which none exists in the allowed TLS versions would lock every client out. */
 function unusable(state: SecurityState, service: ServiceName): string | null {
   const { cipherSuites, tlsMinVersion } = effectiveTls(state, service);
   if (cipherSuites.length === 0 || tlsMinVersion !== 'tlsv1.3') return null;
@@ -180,7 +180,7 @@ function unusable(state: SecurityState, service: ServiceName): string | null {
   return `${key} - None of the cipher suites is one of tlsv1.3, the lowest version allowed`;
 }
 
-/** Suites of which none goes with the node's certificate would, too. */
+/** So would suites of which none works with the node's certificate. */
 function unfit(state: SecurityState, service: ServiceName, kinds: readonly string[]): string | null {
   const { cipherSuites } = effectiveTls(state, service);
   const fits = (name: string) =>
@@ -191,7 +191,7 @@ function unfit(state: SecurityState, service: ServiceName, kinds: readonly strin
   return `${key} - None of the cipher suites goes with a certificate whose key is ${keys}`;
 }
 
-/** The key to mend: services that go by the choice for all share it, and its sentence. */
+/** The key to correct: services that use the choice for all share it, and its text. */
 function chosenAt(state: SecurityState, service: ServiceName, keys: readonly (keyof TlsChoices)[]): string {
   const own = state.services[service];
   return keys.some((key) => own?.[key] !== undefined) ? `${service}.cipherSuites` : 'cipherSuites';

@@ -1,4 +1,4 @@
-// What reads of security on the wire answer.
+// Schemas of the answers about security settings.
 import { shape } from '#contract/json-schema.ts';
 import { services } from './security-state.ts';
 

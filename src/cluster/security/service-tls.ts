@@ -1,4 +1,4 @@
-// What TLS listeners are given: the node's certificate, and what the security settings say for their service.
+// The TLS options of listeners: the node's certificate, and the security settings of their service.
 import type { TlsSpec } from '#ports/tls.ts';
 import type { Changing } from '../config/until.ts';
 import type { SecurityService } from './security.service.ts';

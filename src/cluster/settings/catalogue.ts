@@ -1,4 +1,4 @@
-// Every setting there is, in the order of the reference page, and what of the answers is no measurement.
+// All settings in the order of the reference page, and the fields of answers that are constants.
 import { auditParameters } from './audit-parameters.ts';
 import { bucketParameters } from './bucket-parameters.ts';
 import { clusterSettings } from './cluster-settings.ts';
@@ -14,7 +14,7 @@ export const catalogue: readonly SettingGroup[] = [
   ...auditParameters,
 ];
 
-/** Fields that published clients look for and that hold a constant here, with what it means. */
+/** Fields that published clients look for and that are constants here, with their meaning. */
 export const constantFields: readonly { field: string; where: string; value: string; meaning: string }[] = [
   {
     field: 'pitrEnabled, pitrGranularity, pitrMaxHistoryAge',

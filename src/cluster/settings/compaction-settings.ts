@@ -1,4 +1,4 @@
-// When buckets without settings of their own are compacted.
+// Automatic compaction of buckets without settings of their own.
 import { type SettingGroup, setting } from './setting.ts';
 
 const hour = '0–23';

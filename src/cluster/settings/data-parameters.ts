@@ -1,4 +1,4 @@
-// The data service's global settings. Those without an effect tune parts of another server, and are kept for tools that
+// The data service's global settings. Those without an effect tune parts of another server, and are stored for tools that
 // set them.
 import { dataRules, dataSettingNames, integerMax, threadsMax } from '../data-settings/data-settings.ts';
 import { type Change, type Effect, type SettingGroup, setting } from './setting.ts';

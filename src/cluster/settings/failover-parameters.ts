@@ -1,4 +1,4 @@
-// Parameters of what the cluster may do by itself about nodes that fail: one node has nobody to do it for.
+// Parameters of automatic reactions to failed nodes, which need more than one node.
 import { type SettingGroup, setting } from './setting.ts';
 
 const enterprise = 'enterprise edition only';

@@ -1,4 +1,4 @@
-// The internal settings: limits that act, and what waits for services.
+// The internal settings: limits with an effect, and values for services to come.
 import { numberRules, switches } from '../internal-settings/internal-settings.ts';
 import { type Effect, type SettingGroup, setting } from './setting.ts';
 

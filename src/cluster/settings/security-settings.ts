@@ -1,4 +1,4 @@
-// Settings of security on the wire: for all services, and for each that has its own.
+// TLS and security settings: for all services, and for each that has its own.
 import { type ServiceName, services } from '../security/security-state.ts';
 import { type Effect, type Setting, type SettingGroup, setting } from './setting.ts';
 

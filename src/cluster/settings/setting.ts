@@ -1,7 +1,7 @@
-// What the settings page says of one parameter. The page is generated from these declarations; a test holds them against
-// what the handlers really read.
+// One parameter on the settings page. The page is generated from these declarations; a test compares them with
+// the parameters that the handlers read.
 
-/** What this version lacks, so that a parameter is judged, kept and shown, and nothing more. */
+/** What this version does not have; the parameter is validated, stored and shown, without an effect. */
 export const lacking = {
   views: 'views',
   replicas: 'more than one node',
@@ -14,11 +14,11 @@ export const lacking = {
   backup: 'the backup service',
 } as const;
 
-/** `fixed`: only the value that is so anyway is accepted, anything else is refused. `kept`: nobody will ever go by it. */
+/** `fixed`: only the actual value is accepted. `kept`: stored, without an effect. */
 export type Effect = 'acts' | 'fixed' | 'kept' | keyof typeof lacking;
 
 /**
- * When a change shows: at once, when the bucket has restarted by itself, when a bucket starts the next time, or never
+ * When a change takes effect: at once, after an automatic restart of the bucket, at the bucket's next start, or never
  * because it is chosen at creation.
  */
 export type Change = 'live' | 'bucket restart' | 'bucket start' | 'creation only' | 'before provisioning';
@@ -34,7 +34,7 @@ export interface Setting {
 
 export interface SettingGroup {
   readonly title: string;
-  /** Ids of the routes whose forms carry these parameters. */
+  /** Ids of the routes whose forms contain these parameters. */
   readonly routes: readonly string[];
   readonly settings: readonly Setting[];
 }

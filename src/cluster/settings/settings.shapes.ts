@@ -1,4 +1,4 @@
-// What reads of settings answer.
+// Schemas of the answers to reads of settings.
 import { shape } from '#contract/json-schema.ts';
 
 const { object, each, array, string, integer, boolean } = shape;

@@ -1,9 +1,9 @@
-// What takes more than one node or more than one cluster. This version refuses all of it by name, to those who might ask, so
-// that nobody takes it for a misspelled path.
+// Calls that need more than one node or more than one cluster. This version refuses each by name, for callers with the permission, so
+// that it is not taken for a misspelled path.
 import { shape } from '#contract/json-schema.ts';
 import { type Answer, defineRoute, type Method } from '#contract/route.ts';
 
-/** How the published API words refusals of a family of calls. */
+/** The published form of refusals of a family of calls. */
 export type Wording = 'text' | 'list' | 'bare' | 'fields';
 
 interface Family {
@@ -67,7 +67,7 @@ const answers: Record<Wording, Answer> = {
   fields: { status, json: shape.object({ errors: reason }) },
 };
 
-/** Each with why it is refused. */
+/** Each call with the reason of its refusal. */
 export const refusedCalls = calls.map(([{ what, wording }, method, path, permission]) => ({
   wording,
   reason: `${what} is not available in this version, which runs clusters of one node.`,
@@ -81,5 +81,5 @@ export const refusedCalls = calls.map(([{ what, wording }, method, path, permiss
   }),
 }));
 
-/** As the reference page looks for them: among what a contract exports. */
+/** Exported for the reference page, which lists the routes of a contract. */
 export const refusedRoutes = refusedCalls.map(({ route }) => route);

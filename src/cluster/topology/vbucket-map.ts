@@ -1,14 +1,14 @@
-// Which node holds which vbucket. With one node there is one answer.
+// Which node holds which vbucket. With one node all vbuckets are on it.
 
 export const vbucketCount = 1024;
 
 export type VbucketMap = readonly (readonly number[])[];
 
-/** By number of replicas. Maps and their texts are made once: they are by far the largest part of every bucket's record. */
+/** By number of replicas. Maps and their texts are cached: they are by far the largest part of every bucket's record. */
 const maps = new Map<number, VbucketMap>();
 const texts = new WeakMap<VbucketMap, string>();
 
-/** One row per vbucket: active first, then as many replicas as asked for; -1 where no node can take one. */
+/** One row for each vbucket: active first, then its replicas; -1 where no node can take one. */
 export function singleNodeMap(replicas: number): VbucketMap {
   const made = maps.get(replicas);
   if (made) return made;
@@ -18,18 +18,18 @@ export function singleNodeMap(replicas: number): VbucketMap {
   return map;
 }
 
-/** A record that may carry a map. */
+/** A record that may contain a map. */
 export interface Mapped {
   readonly vBucketServerMap?: { readonly vBucketMap: VbucketMap };
   readonly [field: string]: unknown;
 }
 
-/** The same as `JSON.stringify`, without writing out the map anew. */
+/** Equal to `JSON.stringify`, without serializing the map again. */
 export function mappedText(record: Mapped): string {
   const { vBucketServerMap } = record;
   if (!vBucketServerMap) return JSON.stringify(record);
   const unmapped = { ...record, vBucketServerMap: { ...vBucketServerMap, vBucketMap: null } };
-  // Nothing that somebody named can look like this: quotes inside of texts are escaped.
+  // No string in the record can contain this text: quotes inside strings are escaped.
   return JSON.stringify(unmapped).replace(
     '"vBucketMap":null',
     () => `"vBucketMap":${textOf(vBucketServerMap.vBucketMap)}`,

@@ -1,4 +1,4 @@
-// The files of the page, read when somebody first asks for them and kept: they are a few kilobytes.
+// The files of the page, read at the first request and cached: they are a few kilobytes.
 import { readFile } from 'node:fs/promises';
 
 export type UiFile = 'index.html' | 'style.css' | 'app.js';

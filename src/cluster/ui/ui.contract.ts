@@ -1,5 +1,5 @@
-// Routes of the page that shows the node. It holds nothing that needs credentials: it asks for them and shows what the API
-// answers to them.
+// Routes of the page that shows the node. It holds nothing that needs credentials: it asks for them and shows the
+// API's answers.
 import { type Answer, defineRoute } from '#contract/route.ts';
 
 const file = (id: string, path: string, doc: string, text: Exclude<Answer['text'], undefined>) =>

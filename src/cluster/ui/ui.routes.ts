@@ -1,4 +1,4 @@
-// Serves the page of this node, unless it is switched off for the way that the request came.
+// Serves the page of this node, unless it is disabled for the kind of port.
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, type Reply, reply } from '#contract/route.ts';
 import type { SecurityState } from '../security/security-state.ts';
@@ -10,7 +10,7 @@ export interface UiDeps {
   readFile: (name: UiFile) => Promise<string>;
 }
 
-/** Nothing but the page's own files, and requests to this node. */
+/** Allows only the page's own files, and requests to this node. */
 const contentPolicy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -1,5 +1,5 @@
-// Identities as they are now: who may log in, with which roles, and what the data service must know of them. Roles of
-// users and groups whose bucket, scope or collection is gone do not count.
+// The current identities: who may log in, with which roles, and their rights in the data service. Roles of
+// users and groups on a deleted bucket, scope or collection do not count.
 import type { IdentitySource, KnownIdentity } from '#auth/authenticator.ts';
 import { type BucketTarget, compileGrants, fullGrants } from '#auth/grants.ts';
 import type { UserSpec } from '#auth/privileges.ts';
@@ -10,7 +10,7 @@ import type { StoredCredentials, StoredExternal, StoredUser, UsersStore } from '
 
 const administratorRoles: readonly GrantedRole[] = [{ role: 'admin', names: [] }];
 
-/** A role and why a user has it. */
+/** A role and its source. */
 export interface OriginatedRole {
   readonly role: GrantedRole;
   /** Null for the user's own, else the name of a group. */
@@ -45,12 +45,12 @@ export class Identities implements IdentitySource, Changing {
     const known = this.#known.get(name);
     if (known !== undefined) return known;
     const found = this.#look(name);
-    // Names that nobody has are not kept: there is no end to them.
+    // Unknown names are not cached: their number is unlimited.
     if (found) this.#known.set(name, found);
     return found;
   }
 
-  /** Someone of a domain: a name can be that of a local user and of an external one. */
+  /** A user of a domain: a local and an external user can have the same name. */
   findIn(name: string, domain: string): KnownIdentity | null {
     if (domain === 'external') return this.#external(name);
     const found = this.find(name);
@@ -75,7 +75,7 @@ export class Identities implements IdentitySource, Changing {
     return [...byText.values()];
   }
 
-  /** Everyone the data service lets in. Ids of scopes and collections come from the manifests it is to run, by bucket name. */
+  /** All accounts of the data port. Ids of scopes and collections come from the manifests it will run, by bucket name. */
   specs(manifests: ReadonlyMap<string, Pick<BucketTarget, 'scopes'>>): UserSpec[] {
     const { administrator, users, external = [] } = this.#store.state;
     const target = (name: string) => {
@@ -88,7 +88,7 @@ export class Identities implements IdentitySource, Changing {
         const roles = this.rolesOf(user).map((one) => one.role);
         return { ...loginOf(user), grants: compileGrants(roles, target) };
       });
-    // A local user goes before an external one of the same name.
+    // A local user takes precedence over an external one of the same name.
     const taken = new Set([administrator?.id, ...users.map(({ id }) => id)]);
     const externals = external
       .filter(({ id }) => !taken.has(id))
@@ -126,7 +126,7 @@ export class Identities implements IdentitySource, Changing {
   }
 }
 
-/** Of nobody else, also when the user is deleted and made anew. */
+/** Identifies this account only, not a later one of the same name. */
 const externalCredential = ({ uuid }: StoredExternal): string => `external ${uuid}`;
 
 const loginOf = (stored: StoredCredentials) => ({

@@ -1,4 +1,4 @@
-// What callers can ask about themselves, and the list of roles.
+// Requests of callers about themselves, and the list of roles.
 import { parsePermission } from '#auth/permission.ts';
 import { allows, everyName, type GrantedRole, namesOfLevel } from '#auth/role-rules.ts';
 import type { RoleDefinition } from '#auth/roles/definition.ts';
@@ -42,7 +42,7 @@ function listRoles(
   return reply.json(listed.map(([definition, role]) => contract.listedRole(role, definition)));
 }
 
-/** A role for any names; with a permission also for the names in it, and only where it grants the permission. */
+/** A role for any names; with a permission also for each name, and only where the role grants the permission. */
 function rolesGranting(
   definition: RoleDefinition,
   text: string | undefined,
@@ -68,7 +68,7 @@ function rolesGranting(
 function whoAmI({ service, identities }: UsersRoutesDeps, context: Context) {
   const { name: id, domain } = context.identity;
   if (domain === 'anonymous') {
-    // Before there is an administrator, anyone may do what the open routes allow.
+    // Before there is an administrator, every caller may use the open routes.
     return { id, domain, roles: identities.provisioned() ? [] : [{ role: 'admin' }] };
   }
   const roles = identities.findIn(id, domain)?.roles.map(contract.roleRecord) ?? [];

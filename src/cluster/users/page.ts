@@ -3,7 +3,7 @@
 export interface PageQuery {
   readonly pageSize: number;
   readonly order: 'asc' | 'desc';
-  /** Where the page starts: the place of this id, which need not exist any more. */
+  /** The page starts at the position of this id, which need not exist any more. */
   readonly startFrom?: string | undefined;
 }
 
@@ -14,7 +14,7 @@ export interface Page<T> {
   readonly links: Readonly<Record<string, string>>;
 }
 
-/** `sortKey` comes first, the id decides among equals. `link` is a path and query to which the start is added. */
+/** Sorts by `sortKey`, then by id. `link` is a path and query to which the start is added. */
 export function pageOf<T extends { readonly id: string }>(
   all: readonly T[],
   query: PageQuery,

@@ -1,4 +1,4 @@
-// Roles against the buckets, scopes and collections that there are.
+// Resolves the names in roles to existing buckets, scopes and collections.
 import type { BucketTarget } from '#auth/grants.ts';
 import { roleText } from '#auth/role-names.ts';
 import type { GrantedRole } from '#auth/role-rules.ts';
@@ -6,7 +6,7 @@ import type { ClusterView } from '../config/cluster-view.ts';
 import type { Changing } from '../config/until.ts';
 import type { StoredRole } from './users.store.ts';
 
-/** What roles can name. */
+/** The resources that roles can name. */
 export interface RoleTargets extends Changing {
   bucket(name: string): BucketTarget | null;
 }
@@ -19,7 +19,7 @@ export const targetsOf = (view: ClusterView): RoleTargets => ({
   onChange: (listener) => view.onChange(listener),
 });
 
-/** Roles with the ids of what they name; those that name what is not there go to `bad`. */
+/** Roles with the ids of their resources; those that name a missing one go to `bad`. */
 export function resolveRoles(
   roles: readonly GrantedRole[],
   targets: RoleTargets,
@@ -34,7 +34,7 @@ export function resolveRoles(
   return { good, bad };
 }
 
-/** False for a role whose bucket, scope or collection is gone, even if there is another of that name. */
+/** False for a role whose bucket, scope or collection was deleted, even if there is another of that name. */
 export function stillThere(role: StoredRole, targets: RoleTargets): boolean {
   const ids = idsOf(role, targets);
   return ids?.every((id, index) => id === role.ids[index]) ?? false;

@@ -1,5 +1,5 @@
-// Who may see and change which users and groups, beyond what the routes demand: administrators' roles are given and taken
-// by full administrators only, and local users are the business of those who administer local users.
+// Which users and groups a caller may see and change, beyond the routes' permissions: only full administrators grant and revoke
+// administrators' roles, and only administrators of local users manage local users.
 import { type Permission, parsePermission } from '#auth/permission.ts';
 import { allows, type GrantedRole } from '#auth/role-rules.ts';
 import { assert } from '#base/assert.ts';
@@ -31,7 +31,7 @@ export function demandSight(context: Context, roles: readonly GrantedRole[]): vo
 /** Roles that administer something, of a bucket or scope too, by their names. */
 const isAdministratorRole = ({ role }: GrantedRole): boolean => /(^|_)admin(_|$)/.test(role);
 
-/** `roles`: those that the account has and those that it gets. */
+/** `roles`: the account's present and future ones. */
 export function demandChange(context: Context, roles: readonly GrantedRole[]): void {
   if (roles.some((role) => isSecurityRole(role) || isAdministratorRole(role)))
     demand(context, givesSecurityRoles);

@@ -1,4 +1,4 @@
-// Identities put together: storage, rules, routes, and the authority that the HTTP kit asks.
+// Creates the parts of identities: storage, rules, routes, and the authority of the HTTP server.
 //
 //   const users = createUsers({ store, targets: targetsOf(view), kdf, clock, random, edition });
 //   await users.start();
@@ -16,7 +16,7 @@ import { UsersStore } from './users.store.ts';
 
 export interface Users {
   readonly service: UsersService;
-  /** Who may log in; for the agent, which tells the data service. */
+  /** All identities; the agent sends them to the data service. */
   readonly identities: Identities;
   readonly authenticator: Authenticator;
   readonly routes: readonly BoundRoute[];

@@ -1,4 +1,4 @@
-// Users and groups over REST: who may ask, and what the service answers.
+// Users and groups over REST: access checks, and the service's answers.
 import { allows, type GrantedRole } from '#auth/role-rules.ts';
 import { refuse } from '#contract/errors.ts';
 import { fieldText } from '#contract/field-text.ts';

@@ -1,4 +1,4 @@
-// Rules of users, groups and the administrator: what may be stored. Who may ask is the routes' matter.
+// Rules of users, groups and the administrator: what may be stored. The routes check who may call.
 import {
   defaultPasswordPolicy,
   nameProblem,
@@ -37,15 +37,15 @@ export interface UsersDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly edition: Edition;
-  /** The policy in force; the default one until a setting says otherwise. */
+  /** The current policy; the default one until the setting is changed. */
   readonly passwordPolicy?: () => PasswordPolicy;
-  /** Resolves once the data service goes by what was stored, or has taken too long. */
+  /** Resolves once the data service applies what was stored, or after a timeout. */
   readonly applied?: () => Promise<unknown>;
-  /** Told of every password set here, so that its first login need not be compared. */
+  /** Called with every password set here, so that its first login needs no hash. */
   readonly passwordSet?: (name: string, credentialId: string, password: string) => void;
 }
 
-/** The whole lot is one value in the configuration store. */
+/** All users and groups are one value in the configuration store. */
 const limits = { users: 5_000, communityUsers: 20, groups: 1_000, rolesOfOne: 1_000, textCharacters: 1_024 };
 
 export interface UserChange {
@@ -72,7 +72,7 @@ export class UsersService {
     return this.#state.administrator?.id ?? null;
   }
 
-  /** What is wrong with an administrator's name and password, by field. */
+  /** Problems of an administrator's name and password, by field. */
   administratorProblems(name: string, password: string): Record<string, string> {
     const problems: Record<string, string> = {};
     const [badName, badPassword] = [nameProblem(name, 'Username'), passwordProblem(password, this.#policy)];
@@ -82,7 +82,7 @@ export class UsersService {
   }
 
   /**
-   * Sets or replaces the administrator; from then on credentials are asked for. The same ones again change nothing. Of several
+   * Sets or replaces the administrator; from then on requests need credentials. The same credentials again change nothing. Of several
    * requests for the `first` one, only one succeeds.
    */
   async setAdministrator(name: string, password: string, which: 'first' | 'any' = 'any'): Promise<void> {
@@ -117,7 +117,7 @@ export class UsersService {
     return this.#state.external ?? [];
   }
 
-  /** Someone without a password here: name, roles, groups. */
+  /** Creates a user without a password here: name, roles, groups. */
   readExternal(id: string, form: Form): Omit<UserChange, 'password'> {
     this.#checkUserName(id);
     const problems: Record<string, string> = unsupported(form, ['name', 'roles', 'groups']);
@@ -150,7 +150,7 @@ export class UsersService {
     return this.#state.groups;
   }
 
-  /** Reads a user's form; every problem is told at once. */
+  /** Reads a user's form; reports all problems at once. */
   readUser(id: string, form: Form): UserChange {
     this.#checkUserName(id);
     const problems: Record<string, string> = unsupported(form, ['name', 'password', 'roles', 'groups']);
@@ -172,7 +172,7 @@ export class UsersService {
     await this.#change((state) => {
       const present = state.users.find((user) => user.id === id);
       if (!present) this.#checkRoomForUser(state);
-      // Stored while the password was hashed.
+      // Changed in the store while the password was hashed.
       if (state.administrator?.id === id) throw administratorsName();
       const missing = missingGroups(change.groups, state);
       if (missing) throw refuse.fields({ groups: missing });
@@ -245,7 +245,7 @@ export class UsersService {
     });
   }
 
-  /** Whoever was answered that an account is gone may rely on it at the data port too. */
+  /** Waits, so that the data port refuses a deleted account once the answer is sent. */
   async #change(change: (state: UsersState) => UsersState): Promise<void> {
     await this.#deps.store.change(change);
     await this.#deps.applied?.();
@@ -259,7 +259,7 @@ export class UsersService {
     return this.#deps.passwordPolicy?.() ?? defaultPasswordPolicy;
   }
 
-  /** Keeps what is stored when the password is the one it had: sessions stay valid. */
+  /** Keeps the stored credentials if the password is the same: sessions stay valid. */
   async #credentials(
     id: string,
     password: string,
@@ -332,7 +332,7 @@ function missingGroups(wanted: readonly string[], { groups }: UsersState): strin
   return missing.length > 0 ? `Groups do not exist: ${missing.join(',')}` : null;
 }
 
-/** What every request but the first one is answered that would set the node up. */
+/** The refusal of every later request to set the node up. */
 const alreadyProvisioned = () => refuse.fields({ _: 'The cluster is already provisioned' });
 
 const administratorsName = () => refuse.fields({ _: 'This is the name of the administrator.' });

@@ -1,4 +1,4 @@
-// What users, groups and roles look like.
+// Schemas of users, groups and roles.
 import { shape } from '#contract/json-schema.ts';
 
 const { object, each, array, string, integer, oneOf, either, time, named } = shape;

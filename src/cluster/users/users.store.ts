@@ -1,4 +1,4 @@
-// The key that holds the administrator, users and groups: who there is, and what groups a user names, are one invariant.
+// The key that holds the administrator, users and groups: the users and the groups they name are one invariant.
 import type { StoredPassword } from '#auth/passwords.ts';
 import type { GrantedRole } from '#auth/role-rules.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
@@ -7,9 +7,9 @@ const usersKey = 'users';
 
 export interface UsersState {
   readonly administrator: StoredCredentials | null;
-  /** By id, in order. */
+  /** Sorted by id. */
   readonly users: readonly StoredUser[];
-  /** By id, in order; older folders lack it. */
+  /** Sorted by id; absent in older data folders. */
   readonly external?: readonly StoredExternal[];
   readonly groups: readonly StoredGroup[];
 }
@@ -29,10 +29,10 @@ export interface StoredUser extends StoredCredentials {
   readonly groups: readonly string[];
 }
 
-/** Someone whose password is kept elsewhere: an LDAP server or a certificate says who it is. */
+/** A user whose password is stored elsewhere: an LDAP server or a certificate authenticates it. */
 export type StoredExternal = Pick<StoredUser, 'id' | 'uuid' | 'name' | 'roles' | 'groups'>;
 
-/** With the ids of what it names: a bucket created anew under an old name does not inherit the roles of the old one. */
+/** With the ids of its resources: a new bucket under an old name does not inherit the roles on the old one. */
 export interface StoredRole extends GrantedRole {
   readonly ids: readonly (string | null)[];
 }
@@ -45,7 +45,7 @@ export interface StoredGroup {
 
 const noUsers: UsersState = { administrator: null, users: [], groups: [] };
 
-/** Keeps the newest state in memory for readers; writers compare and set. */
+/** Holds the newest state in memory for readers; writers use compare-and-set. */
 export class UsersStore {
   readonly #store: ConfigStore;
   readonly #listeners = new Set<() => void>();
@@ -72,7 +72,7 @@ export class UsersStore {
     return this.#state;
   }
 
-  /** `change` may throw to leave all as it is. What it wrote can be read when this resolves. */
+  /** `change` may throw; then nothing is written. Its result can be read when this resolves. */
   async change(change: (state: UsersState) => UsersState): Promise<void> {
     const { value, revision } = await update(this.#store, usersKey, noUsers, change);
     this.#take(value, revision);
@@ -91,7 +91,7 @@ export class UsersStore {
   }
 }
 
-/** Puts an entry in the place of the one with its id, or where it belongs. */
+/** Replaces the entry with its id, or inserts it in order. */
 export function withEntry<T extends { readonly id: string }>(entries: readonly T[], entry: T): T[] {
   return [...withoutEntry(entries, entry.id), entry].sort((a, b) => (a.id < b.id ? -1 : 1));
 }

@@ -13,7 +13,7 @@ const types: Record<string, { type: BucketType; vocabulary: Vocabulary }> = {
   memcached: { type: 'cache', vocabulary: 'branded' },
 };
 
-/** A bucket answers in the vocabulary it was created in; without a telling type, in the node's own. */
+/** A bucket is shown in the vocabulary in which it was created; without an explicit type, in the node's own. */
 export function bucketType(
   sent: string | undefined,
   wireNames: Vocabulary,

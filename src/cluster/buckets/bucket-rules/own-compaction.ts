@@ -19,7 +19,7 @@ export function ownCompaction(input: RuleInput): OwnCompaction {
   }
 }
 
-/** Nothing of it is on disk, so only the age of tombstones matters. */
+/** An ephemeral bucket has no files, so only the age of tombstones matters. */
 function ephemeralCompaction(input: RuleInput): OwnCompaction {
   if (input.form['autoCompactionDefined'] !== undefined) {
     const text = 'autoCompactionDefined must not be set for ephemeral buckets';
@@ -52,7 +52,7 @@ function nativeCompaction(input: RuleInput): OwnCompaction {
   }
 }
 
-/** What is left out is as the cluster has it now; from here on the cluster's changes do not matter. */
+/** Omitted values are copied from the cluster's current settings; later changes of the cluster's do not apply. */
 function ownSettings(input: RuleInput): BucketAutoCompaction {
   const { databaseFragmentationThreshold: database, viewFragmentationThreshold: view } = input.compaction;
   const settings = compactionRules(input.form, { database, view }, input.problems);
@@ -60,7 +60,7 @@ function ownSettings(input: RuleInput): BucketAutoCompaction {
   return mode === undefined ? settings : { ...settings, indexCompactionMode: mode };
 }
 
-/** Enterprise nodes ignore it, yet refuse what is no mode. */
+/** Enterprise nodes ignore the mode, but refuse an unknown one. */
 function indexCompactionMode({ form, edition, problems }: RuleInput): string | undefined {
   const sent = form['indexCompactionMode'];
   if (sent === undefined) return undefined;

@@ -5,7 +5,7 @@ import { choice, type RuleInput } from './rule-input.ts';
 
 const maxTtlMax = 2_147_483_648;
 const driftMsMin = 100;
-/** Beyond it numbers are not exact. */
+/** Larger numbers are not exact. */
 const driftMsMax = Number.MAX_SAFE_INTEGER;
 
 export function evictionPolicy(input: RuleInput): EvictionPolicy {
@@ -73,7 +73,7 @@ function refuseInCommunity(input: RuleInput, name: string, text: string): void {
   if (input.form[name] !== undefined) input.problems.add(name, text);
 }
 
-/** Both ends of a replication must agree on it for ever, so it is fixed at creation. */
+/** Both ends of a replication must always use the same one, so it is fixed at creation. */
 export function conflictResolutionType(input: RuleInput): 'seqno' | 'lww' {
   const name = 'conflictResolutionType';
   if (input.present) {
@@ -97,7 +97,7 @@ export function conflictResolutionType(input: RuleInput): 'seqno' | 'lww' {
   return chosen;
 }
 
-/** Clock drift that is worth a warning; only buckets that resolve by time have it. */
+/** Clock drift that causes a warning; only for buckets with timestamp conflict resolution. */
 export function driftThresholdMs(
   input: RuleInput,
   name: 'driftAheadThresholdMs' | 'driftBehindThresholdMs',

@@ -1,16 +1,16 @@
-// Memory of one bucket within the memory of all.
+// The memory quota of a bucket within the quota of all buckets.
 import { integerOf } from '#base/decimal.ts';
 import type { RuleInput } from './rule-input.ts';
 
 const quotaMbMin = 100;
-/** So that a sum of quotas in bytes stays an exact number. */
+/** Keeps a sum of quotas in bytes an exact number. */
 const quotaMbMax = 2 ** 32;
 
-/** The published server takes `ramQuota` where both names are sent; problems come back under the name that counts. */
+/** The published server prefers `ramQuota` if both names are sent; problems are reported under the name used. */
 export const quotaKey = (input: Pick<RuleInput, 'form'>): 'ramQuotaMB' | 'ramQuota' =>
   input.form['ramQuota'] === undefined ? 'ramQuotaMB' : 'ramQuota';
 
-/** Answers the quota in megabytes per node; null after a problem. */
+/** Returns the quota in megabytes per node; null after a problem. */
 export function ramQuotaMb(input: RuleInput): number | null {
   const key = quotaKey(input);
   const sent = input.form[key];
@@ -29,7 +29,7 @@ function quotaProblem(quota: number | null): string | null {
   return null;
 }
 
-/** What others are thought to need besides: a caller's "what if". */
+/** Additional memory assumed for other buckets: a client's what-if parameter. */
 export function otherBucketsMb(input: RuleInput): number {
   const sent = input.form['otherBucketsRamQuotaMB'];
   if (sent === undefined) return 0;

@@ -1,4 +1,4 @@
-// From a form to a bucket: every rule is asked, so that a caller learns all that is wrong at once.
+// Reads a form into a bucket: every rule runs, so that a client learns all problems at once.
 import type { Form } from '#contract/route.ts';
 import type {
   BucketsState,
@@ -35,17 +35,17 @@ export interface Surroundings {
   compaction: ClusterAutoCompaction;
 }
 
-/** Everything but what the service makes itself. */
+/** All fields except those that the service generates. */
 export type BucketChoices = Omit<StoredBucket, 'uuid' | 'incarnation' | 'state'>;
 
 export interface ReadBucket {
   choices: BucketChoices;
-  /** Megabytes per node asked for; null when that was not a usable number. */
+  /** Requested megabytes per node; null if that was not a usable number. */
   quotaMb: number | null;
   /** Megabytes per node of all other buckets. */
   othersMb: number;
   problems: Problems;
-  /** What a caller should know beside the problems; null for nothing. */
+  /** A warning beside the problems; null if none. */
   warning: string | null;
 }
 
@@ -58,7 +58,7 @@ export function readNewBucket(form: Form, around: Surroundings): ReadBucket {
   return readParameters(input, name, around);
 }
 
-/** Name, type and what else is fixed at creation are ignored, as published. */
+/** Name, type and other properties fixed at creation are ignored, as published. */
 export function readChangedBucket(form: Form, present: StoredBucket, around: Surroundings): ReadBucket {
   const { type, vocabulary } = present;
   const problems = new Problems();
@@ -105,7 +105,7 @@ function readParameters(input: RuleInput, name: string, around: Surroundings): R
   };
 }
 
-/** A bucket under deletion still holds its memory. */
+/** A bucket being deleted still holds its memory. */
 export function quotaOfOthersMb(buckets: BucketsState, except: StoredBucket | null): number {
   return Object.values(buckets.byUuid)
     .filter((bucket) => bucket.uuid !== except?.uuid)

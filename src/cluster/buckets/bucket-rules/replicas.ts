@@ -1,4 +1,4 @@
-// Copies: how many, of what, and what a write must have reached.
+// Replicas: how many, of what, and the minimum durability level of writes.
 import { integerOf } from '#base/decimal.ts';
 import type { DurabilityMinLevel } from '../../config/cluster-state.ts';
 import { type RuleInput, typeNames } from './rule-input.ts';
@@ -45,7 +45,7 @@ const persistent: readonly DurabilityMinLevel[] = [
 ];
 const inMemory: readonly DurabilityMinLevel[] = ['none', 'majority'];
 
-/** Published clients look for the second key, the specification's for the first. */
+/** Published clients read the second key, clients of the specification the first. */
 const durabilityKeys = ['durabilityMinLevel', 'durability_min_level'];
 
 export function durabilityMinLevel(
@@ -57,7 +57,7 @@ export function durabilityMinLevel(
   const sent = input.form['durabilityMinLevel'];
   const level = sent === undefined ? before : levelsOf(input).find((one) => one === sent);
   const problem = level === undefined ? valueProblem(input) : reachProblem(level, replicas, dataNodes);
-  // An edit that leaves level and copies alone is not the time to complain about them.
+  // An edit that changes neither level nor replicas is not refused for them.
   const untouched = input.present && sent === undefined && replicas === input.present.replicaNumber;
   if (problem !== null && !untouched) for (const key of durabilityKeys) input.problems.add(key, problem);
   return level ?? before;
@@ -77,7 +77,7 @@ function valueProblem(input: RuleInput): string {
     : "Durability minimum level must be one of 'none', 'majority', 'majorityAndPersistActive', or 'persistToMajority'";
 }
 
-/** A level that no write could meet would make the bucket read-only. */
+/** A level that no write could reach would make the bucket read-only. */
 function reachProblem(level: DurabilityMinLevel, replicas: number, dataNodes: number): string | null {
   if (level === 'none') return null;
   if (replicas === replicasMax) return 'Durability minimum level cannot be specified with 3 replicas';
@@ -88,8 +88,8 @@ function reachProblem(level: DurabilityMinLevel, replicas: number, dataNodes: nu
 }
 
 /**
- * Shown beside errors, and to a caller who only asks for validation. As published, only a number that was sent is warned of;
- * null when there is nothing to warn of.
+ * Shown beside errors, and by validation. As published, only a number that was sent causes a warning;
+ * null if there is none.
  */
 export function replicaWarning(input: RuleInput, replicas: number, dataNodes: number): string | null {
   if (input.type === 'cache' || input.form['replicaNumber'] === undefined) return null;

@@ -1,4 +1,4 @@
-// What every rule about a bucket parameter is given, and how it reports what is wrong.
+// The input of every rule of a bucket parameter, and its reporting of problems.
 import type { Form } from '#contract/route.ts';
 import type {
   BucketType,
@@ -11,7 +11,7 @@ import type { Problems } from '../../forms/problems.ts';
 
 export interface RuleInput {
   readonly form: Form;
-  /** The bucket that is edited; null when one is created. */
+  /** The edited bucket; null at creation. */
   readonly present: StoredBucket | null;
   readonly type: BucketType;
   readonly vocabulary: Vocabulary;
@@ -21,7 +21,7 @@ export interface RuleInput {
   readonly problems: Problems;
 }
 
-/** Picks one of the allowed words; `absent` when the parameter was not sent, null after a problem. */
+/** Reads one of the allowed words; `absent` if the parameter was not sent, null after a problem. */
 export function choice<T extends string, A>(
   input: RuleInput,
   name: string,

@@ -1,9 +1,9 @@
-// Parameters of published versions whose effect cannot be had here: only what is so anyway is accepted.
+// Parameters of published versions that have no effect here: only the values that describe the actual behaviour are accepted.
 import { integerOf } from '#base/decimal.ts';
 import { vbucketCount } from '../../topology/vbucket-map.ts';
 import type { RuleInput } from './rule-input.ts';
 
-/** Only one storage engine runs here; asking for the other is refused rather than quietly answered with this one. */
+/** Only one storage engine exists here; a request for the other is refused instead of silently using this one. */
 export function storageBackend(input: RuleInput): void {
   const sent = input.form['storageBackend'];
   if (sent === undefined || sent === 'couchstore' || input.present || input.type !== 'native') return;
@@ -20,7 +20,7 @@ function backendProblem(sent: string, input: RuleInput): string {
 
 const previewText = 'Point in time recovery is only supported in developer preview mode';
 
-/** Switching it on is refused; the values that it has anyway are accepted. */
+/** Enabling it is refused; its actual values are accepted. */
 export function pointInTimeRecovery(input: RuleInput): void {
   const { pitrEnabled, pitrGranularity, pitrMaxHistoryAge } = input.form;
   if (pitrEnabled !== undefined && pitrEnabled !== 'false') {
@@ -44,7 +44,7 @@ const historyNames = [
   'historyRetentionCollectionDefault',
 ];
 
-/** Promising a history that nobody keeps would be worse than refusing. */
+/** Refused, because a history that is not kept must not be promised. */
 export function historyRetention({ form, problems }: RuleInput): void {
   for (const name of historyNames) {
     if (form[name] === undefined || ['0', 'false'].includes(form[name])) continue;

@@ -1,5 +1,5 @@
-// The process that makes certificates. It loads the certificate library, answers once and ends, so that neither the
-// start of the node nor its memory pays for the library: a thread would leave 13 MB behind. Request and answer are JSON on its
+// The process that generates certificates. It loads the certificate library, answers once and exits, so that neither the
+// start of the node nor its memory pays for the library: a thread would leave 13 MB behind. Request and response are JSON on its
 // standard input and output, where no other user of the machine can see the keys.
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
@@ -17,7 +17,7 @@ const validity = {
   notBefore: new Date(Date.UTC(2013, 0, 1)),
   notAfter: new Date(Date.UTC(2049, 11, 31, 23, 59, 59)),
 };
-/** Usages that no certificate can do without: a server's, and a client's between nodes. */
+/** Extended key usages that every certificate needs: server, and client between nodes. */
 const serverAuth = '1.3.6.1.5.5.7.3.1';
 const clientAuth = '1.3.6.1.5.5.7.3.2';
 
@@ -61,7 +61,7 @@ async function newNode(
 ): Promise<KeyedCertificate> {
   const issuer = new x509.X509Certificate(authority.certificate);
   const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ['sign', 'verify']);
-  // Some suites of TLS 1.2 have the client encrypt to the server's RSA key.
+  // Some cipher suites of TLS 1.2 encrypt to the server's RSA key.
   const usages = keyAlgorithm === rsaAlgorithm ? digitalSignature | keyEncipherment : digitalSignature;
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serial,

@@ -1,4 +1,4 @@
-// Runs the maker of certificates in a process of its own, once per request.
+// Runs the certificate process, once for each request.
 import { spawn } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';
 import { dirname, extname } from 'node:path';
@@ -9,20 +9,20 @@ import type { Issued, IssueRequest } from '../issue.ts';
 const timeoutMs = 30_000;
 
 export async function issueInProcess(request: IssueRequest): Promise<Issued> {
-  // The published package has its modules as .js.
+  // In the published package modules end in .js.
   const module = new URL(`./issue-process${extname(import.meta.url)}`, import.meta.url);
   const cache = getCompileCacheDir();
   const child = spawn(process.execPath, [fileURLToPath(module)], {
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: timeoutMs,
-    // Node names the folder for its version below the one that it was given.
+    // Node names the folder for its version below the given one.
     env: cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) },
   });
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  child.stdin.on('error', () => {}); // its end tells more
+  child.stdin.on('error', () => {}); // the exit code is reported instead
   child.stdin.end(JSON.stringify(request));
   const [code, answer, complaint] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
   if (code === 0) return JSON.parse(answer) as Issued;

@@ -1,4 +1,4 @@
-// Scripts and HTTP services that know the passphrase of a private key.
+// Reads the passphrase of a private key from scripts and HTTP services.
 import { spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { get as getPlain } from 'node:http';
@@ -52,7 +52,7 @@ export class RealPassphraseSources implements PassphraseSources {
     return new Promise((resolve, reject) => {
       const get = url.startsWith('https:') ? getSecure : getPlain;
       const signal = AbortSignal.timeout(timeoutMs);
-      // Asked once: no connection is kept for a next time.
+      // A single request: no connection is kept open.
       const options = { headers, signal, rejectUnauthorized: verifyPeer, agent: false } as const;
       const failed = (error: Error) => reject(new Error(`REST API call ${shown} failed (${error.message})`));
       get(url, options, (response) => {

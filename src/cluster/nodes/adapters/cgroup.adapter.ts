@@ -1,22 +1,22 @@
-// What the container of this process allows and uses, from the control groups of Linux (kernel.org, cgroup-v2 and cgroup-v1).
-// Elsewhere, and where nothing is limited, it says so by null.
+// Limits and usage of this process's container, from the control groups of Linux (kernel.org, cgroup-v2 and cgroup-v1).
+// Null elsewhere, and where nothing is limited.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export interface CgroupFigures {
-  /** Bytes that the group may have, and those in use that cannot be given back at once. */
+  /** Bytes that the group may use, and bytes in use that cannot be reclaimed at once. */
   memory: { limit: number; used: number } | null;
-  /** Cores that the group may use, and the seconds of them that it has used, its programs and the system for them. */
+  /** Cores that the group may use, and the processor seconds that its programs, and the system for them, have used. */
   cpu: { cores: number; usedSeconds: number; userSeconds: number; systemSeconds: number } | null;
 }
 
-/** Groups without a limit of version 1 say a number near 2^63. */
+/** In version 1 groups without a limit report a number near 2^63. */
 const unlimitedBytes = 2 ** 60;
-/** Of the clock that Linux shows to programs. */
+/** Ticks of the clock that Linux shows to programs. */
 const ticksPerSecond = 100;
 
 interface Group {
-  /** From the group of this process up to the highest one that is seen. */
+  /** From the group of this process up to the highest visible one. */
   folders: string[];
   files: typeof version1 | typeof version2;
 }
@@ -47,7 +47,7 @@ const version1 = {
   },
 };
 
-/** `root` is that of the file system, but for tests. */
+/** `root` is the file system's root, except in tests. */
 export class Cgroup {
   readonly #memory: Group | null;
   readonly #cpu: Group | null;
@@ -62,7 +62,7 @@ export class Cgroup {
   }
 }
 
-/** The lowest limit on the way up holds, for all below the folder that sets it. */
+/** The lowest limit of all ancestors applies. */
 function memoryOf({ folders, files }: Group): CgroupFigures['memory'] {
   const limits = folders.flatMap((folder) => {
     const limit = Number.parseInt(read(join(folder, files.limit)), 10);
@@ -87,7 +87,7 @@ function cpuOf({ folders, files }: Group): CgroupFigures['cpu'] {
   return Number.isNaN(seconds.usedSeconds) ? null : { cores: tightest.cores, ...seconds };
 }
 
-/** Lines of `/proc/self/cgroup` are `number:controllers:path`; version 2 names none. */
+/** Lines of `/proc/self/cgroup` are `number:controllers:path`; in version 2 the controllers are empty. */
 function groupOf(root: string, controller: string): Group | null {
   const lines = [...read(join(root, 'proc/self/cgroup')).matchAll(/^\d+:([^:]*):(.*)$/gm)];
   const old = lines.find(([, controllers]) => controllers?.split(',').includes(controller));
@@ -97,7 +97,7 @@ function groupOf(root: string, controller: string): Group | null {
   return lines.length > 0 ? { folders: upwards(mount, path), files } : null;
 }
 
-/** In a container the path may be the host's: then only the mount itself is there. */
+/** In a container the path may be the host's: then only the mount itself exists. */
 function upwards(mount: string, path: string): string[] {
   const folders: string[] = [];
   for (let at = path; at !== '/' && at !== '.' && at !== ''; at = dirname(at)) folders.push(join(mount, at));
@@ -116,6 +116,6 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // not Linux, or not set up there
+    return ''; // not Linux, or not mounted
   }
 }

@@ -1,11 +1,11 @@
-// How busy the processors are. Where a container's quota limits this process, shares are of what it allows; those of the host are
-// told beside them.
+// Processor utilization. If a container's quota limits this process, shares are relative to the quota; those of the host are
+// reported beside them.
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import type { CpuShares, HostCpuShares } from '../system.ts';
 import type { CgroupFigures } from './cgroup.adapter.ts';
 
-/** Since the machine started, in any unit. `user` holds programs of low priority too, `irq` interrupts of both kinds. */
+/** Since the machine started, in any unit. `user` includes programs of low priority, `irq` interrupts of both kinds. */
 export interface CpuTimes {
   total: number;
   idle: number;
@@ -37,7 +37,7 @@ export class CpuMeter {
     this.#atMs = monotonicMs();
   }
 
-  /** Since the last time somebody asked, but over one step at least: many readers at once see the same figures. */
+  /** Over the time since the last read, but at least one step: concurrent readers see the same figures. */
   shares(group: CgroupFigures['cpu']): CpuShares {
     const nowMs = this.#monotonicMs();
     const passedMs = nowMs - this.#atMs;

@@ -1,4 +1,4 @@
-// The machine's figures from the operating system. On Linux more is known than elsewhere; what is not known is 0.
+// The machine's figures from the operating system. Linux provides more than others; unknown ones are 0.
 import { readFileSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { arch, availableParallelism, cpus, freemem, platform, totalmem } from 'node:os';
@@ -47,13 +47,13 @@ export class Machine implements System {
   }
 }
 
-/** Memory that this process may have, in bytes: the container's limit where that is lower than the machine's. */
+/** Memory that this process may use, in bytes: the container's limit if it is lower than the machine's memory. */
 export function memoryLimit(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
-/** What is free to a container is what its limit leaves, if the machine has that much. */
+/** In a container, free memory is the limit minus what is used, up to the machine's free memory. */
 function memory(group: CgroupFigures['memory']): SystemFigures['memory'] {
   const known = table('/proc/meminfo');
   const kib = (name: string) => (known.get(name) ?? 0) * 1024;
@@ -89,7 +89,7 @@ function readIfThere(path: string): string {
   }
 }
 
-/** The highest folder above that is still on the same device. */
+/** The highest ancestor folder on the same device. */
 async function mountPointOf(folder: string): Promise<string> {
   const { dev } = await stat(folder);
   let at = folder;

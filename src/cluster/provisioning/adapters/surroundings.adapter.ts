@@ -1,4 +1,4 @@
-// Names and folders as the operating system sees them.
+// Resolves names and folders through the operating system.
 
 import { lookup } from 'node:dns/promises';
 import { constants } from 'node:fs';
@@ -8,7 +8,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Family } from '../../config/cluster-state.ts';
 import type { NodeSurroundings } from '../node-setup.service.ts';
 
-/** A node that listens everywhere is found by any of its addresses. */
+/** A node that listens on all addresses is reachable at any of them. */
 const everywhere = ['0.0.0.0', '::'];
 
 export class Surroundings implements NodeSurroundings {
@@ -40,7 +40,7 @@ export class Surroundings implements NodeSurroundings {
       await access(path, constants.W_OK);
       return (await stat(path)).isDirectory();
     } catch {
-      return false; // not there, not ours, or not a folder: all the same to the caller
+      return false; // missing, denied, or not a folder: the same to the caller
     }
   }
 
@@ -50,7 +50,7 @@ export class Surroundings implements NodeSurroundings {
       try {
         return join(await realpath(folder), ...missing);
       } catch (error) {
-        // Whatever else is wrong with it, nothing can be written there.
+        // Whatever the error, nothing can be written there.
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return resolve(path);
         missing.unshift(basename(folder));
       }
@@ -68,13 +68,13 @@ export class Surroundings implements NodeSurroundings {
   }
 }
 
-/** `::` takes connections of both. A name is taken for one of IPv4, which is what its first address nearly always is. */
+/** `::` accepts connections of both families. A name counts as IPv4, the family of its first address in nearly all cases. */
 function familiesOf(host: string): Family[] {
   if (host === '::') return ['inet', 'inet6'];
   return [isIP(host) === 6 ? 'inet6' : 'inet'];
 }
 
-/** One by one: Node's own recursion never ends below a folder that denies new entries by ENOENT, as /proc does. */
+/** One level at a time: Node's own recursion never ends below a folder that denies new entries with ENOENT, as /proc does. */
 async function makeFolders(path: string): Promise<void> {
   const missing: string[] = [];
   let folder = resolve(path);

@@ -1,4 +1,4 @@
-// Shows a node as its REST API tells of it. The name and password stay in this page's memory: a reload signs out.
+// Shows a node through its REST API. The name and password stay in this page's memory: a reload signs out.
 
 const refreshMs = 5_000;
 const one = (id) => document.getElementById(id);
