@@ -1,6 +1,6 @@
 // ADVISE: indexes that would serve a statement.
-import { type Keyspace, keyspaceText } from '../datastore/keyspace.ts';
-import { adviceFor } from '../plan/advice.ts';
+import type { Keyspace } from '../datastore/keyspace.ts';
+import { type Advice, adviceFor } from '../plan/advice.ts';
 import type { Advise } from '../tree/statement.ts';
 import { newObject, type Value } from '../values/value.ts';
 import type { PrepareContext, Prepared } from './engine.ts';
@@ -30,45 +30,67 @@ function adviceInfo(tree: Advise, inner: Prepared, context: PrepareContext): Val
     }
   }
   if (current.length > 0) info['current_indexes'] = current;
-  const recommended = adviceFor(tree.statement, tree.text, context).map(
-    ({ keyspace, alias, keys, condition, rule }) => {
-      const entry = newObject();
-      entry['index_statement'] =
-        `CREATE INDEX ${nameOf(keys)} ON ${pathText(keyspace)}(${keys.join(',')})${condition ? ` WHERE ${condition}` : ''}`;
-      entry['keyspace_alias'] = alias;
-      entry['recommending_rule'] = rule;
-      return entry;
-    },
+  const advice = adviceFor(tree.statement, tree.text, context).filter(
+    (each) => !current.some((known) => statementOf(known).includes(keysText(each, each.keys))),
   );
-  const fresh = recommended.filter((entry) => !current.some((each) => sameKeys(each, entry)));
-  if (fresh.length === 0) info['recommended_indexes'] = 'No index recommendation at this time.';
+  const covering = advice.filter((each) => each.coveringKeys).map(coveringEntry);
+  const plain = advice
+    .filter((each) => !each.property || each.coveringKeys)
+    .map((each) => entryOf(each, each.keys, { recommending_rule: each.rule }));
+  const pushed = advice
+    .filter((each) => each.property && !each.coveringKeys)
+    .map((each) => entryOf(each, each.keys, { index_property: each.property as string }));
+  if (advice.length === 0) info['recommended_indexes'] = 'No index recommendation at this time.';
   else {
     const indexes = newObject();
-    indexes['indexes'] = fresh;
+    if (covering.length > 0) indexes['covering_indexes'] = covering;
+    indexes['indexes'] = [...pushed, ...plain];
     info['recommended_indexes'] = indexes;
   }
   return info;
 }
 
-function sameKeys(a: Value, b: Value): boolean {
-  const keys = (entry: Value): string =>
-    String((entry as Record<string, Value>)['index_statement']).replace(/^.*? ON /, '');
-  return keys(a) === keys(b);
+function statementOf(entry: Value): string {
+  return String((entry as Record<string, Value>)['index_statement']);
+}
+
+function coveringEntry(advice: Advice): Value {
+  return entryOf(
+    advice,
+    advice.coveringKeys ?? advice.keys,
+    advice.property ? { index_property: advice.property } : {},
+  );
+}
+
+function keysText({ keyspace, flavors }: Advice, keys: readonly string[]): string {
+  const condition = flavors.map(({ text }) => text).join(' AND ');
+  return ` ON ${pathText(keyspace)}(${keys.join(',')})${condition ? ` WHERE ${condition}` : ''}`;
+}
+
+function entryOf(advice: Advice, keys: readonly string[], more: Readonly<Record<string, string>>): Value {
+  const { flavors, keyspace, alias, isExplicit } = advice;
+  const [plain, rest] = [keys.slice(0, advice.keys.length), keys.slice(advice.keys.length)];
+  const names = [...plain, ...flavors.map(({ key }) => key), ...rest];
+  const entry = newObject();
+  entry['index_statement'] = `CREATE INDEX ${nameOf(names)}${keysText(advice, keys)}`;
+  const { name } = keyspace;
+  const plainName = name.collection === '_default' ? name.bucket : name.collection;
+  entry['keyspace_alias'] = isExplicit && alias !== plainName ? `${plainName}_${alias}` : plainName;
+  for (const [member, value] of Object.entries(more)) entry[member] = value;
+  return entry;
 }
 
 function nameOf(keys: readonly string[]): string {
-  return `adv_${keys.map((key) => key.replaceAll(/[^A-Za-z0-9]+/g, '_').replaceAll(/^_|_$/g, '')).join('_')}`.slice(
+  return `adv_${keys.map((key) => key.replaceAll(/[^A-Za-z0-9_]+/g, '_').replaceAll(/^_|_$/g, '')).join('_')}`.slice(
     0,
     200,
   );
 }
 
-export function pathText({ name }: Pick<Keyspace, 'name'>): string {
-  return keyspaceText(name)
-    .split(/[.:]/)
-    .map((part, at) => (at === 0 ? `${part}:` : `\`${part}\``))
-    .join('.')
-    .replace(':.', ':');
+function pathText({ name }: Pick<Keyspace, 'name'>): string {
+  const { bucket, scope, collection } = name;
+  const isDefault = scope === '_default' && collection === '_default';
+  return isDefault ? `\`${bucket}\`` : `\`default\`:\`${bucket}\`.\`${scope}\`.\`${collection}\``;
 }
 
 function createText(
