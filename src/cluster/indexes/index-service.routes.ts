@@ -36,7 +36,7 @@ export function indexServiceRoutes(parts: IndexRoutesParts): BoundRoute[] {
 function statisticsRoutes(parts: IndexRoutesParts): BoundRoute[] {
   const memoryQuotaBytes = () => parts.view.cluster.quotas.indexMemoryQuota * mib;
   const service = (indexes: readonly ShownIndex[]) =>
-    serviceStatistics(indexes, { memoryQuotaBytes: memoryQuotaBytes(), memoryUsedBytes: 0 });
+    serviceStatistics(indexes, { memoryQuotaBytes: memoryQuotaBytes() });
   const named = (indexes: readonly ShownIndex[]) =>
     Object.fromEntries(indexes.map((index) => [statisticsName(index.definition), indexStatistics(index)]));
   const ofKeyspace = async (path: string): Promise<ShownIndex[]> =>

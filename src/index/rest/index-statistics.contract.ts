@@ -4,7 +4,6 @@ import type { ShownIndex } from './index-records.contract.ts';
 
 export interface ServiceFigures {
   readonly memoryQuotaBytes: number;
-  readonly memoryUsedBytes: number;
 }
 
 export type Statistics = Readonly<Record<string, number | string>>;
@@ -15,7 +14,6 @@ export function serviceStatistics(indexes: readonly ShownIndex[], figures: Servi
   return {
     indexer_state: 'Active',
     memory_quota: figures.memoryQuotaBytes,
-    memory_used: figures.memoryUsedBytes,
     memory_total_storage: bytes,
   };
 }

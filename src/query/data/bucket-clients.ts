@@ -38,7 +38,8 @@ export class BucketClients {
     if (known !== undefined) return await known;
     const asked = client.uuids();
     this.histories.set(client, asked);
-    asked.catch(() => this.histories.delete(client));
+    const forget = (): boolean => this.histories.delete(client);
+    asked.then((uuids) => uuids.includes(0n) && forget(), forget); // a vbucket that is not loaded yet answers none
     return await asked;
   }
 
