@@ -21,20 +21,32 @@ export function memberOf(raw: RawJson, name: Uint8Array): Value {
   if (bytes[at] !== 0x7b) return undefined;
   at++;
   while (at < end) {
-    // At the name of a member, or at the end of the object.
-    while (at < end && bytes[at] !== quote) {
-      if (bytes[at] === 0x7d) return undefined;
-      at++;
-    }
+    at = nextName(bytes, at, end);
+    if (at >= end) return undefined;
     const nameStart = at + 1;
     const nameEnd = stringEnd(bytes, at, end) - 1;
-    at = nameEnd + 1;
-    while (at < end && (bytes[at] as number) !== 0x3a) at++;
-    at = skipSpace(bytes, at + 1, end);
+    at = valueStart(bytes, nameEnd + 1, end);
     if (isName(bytes, nameStart, nameEnd, name)) return valueAt(bytes, at, end);
     at = valueEnd(bytes, at, end);
   }
   return undefined;
+}
+
+/** The quote of the next name, or `end` behind the last. */
+function nextName(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && bytes[at] !== quote) {
+    if (bytes[at] === 0x7d) return end;
+    at++;
+  }
+  return at;
+}
+
+/** From behind a name to its value. */
+function valueStart(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && bytes[at] !== 0x3a) at++;
+  return skipSpace(bytes, at + 1, end);
 }
 
 /** The item of an array; negative positions count from the end. MISSING if there is none, or if the text is no array. */
@@ -118,13 +130,24 @@ export function valueAt(bytes: Uint8Array, start: number, end: number): Value {
 export function valueEnd(bytes: Uint8Array, start: number, end: number): number {
   const first = bytes[start];
   if (first === quote) return stringEnd(bytes, start, end);
-  if (first !== 0x7b && first !== 0x5b) return scalarEnd(bytes, start, end);
+  return first === 0x7b || first === 0x5b ? containerEnd(bytes, start, end) : scalarEnd(bytes, start, end);
+}
+
+/** One loop for everything within: this is where the time of a scan goes. */
+function containerEnd(bytes: Uint8Array, start: number, end: number): number {
   let depth = 0;
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at] as number;
-    if (byte === quote) at = stringEnd(bytes, at, end) - 1;
-    else if (byte === 0x7b || byte === 0x5b) depth++;
-    else if ((byte === 0x7d || byte === 0x5d) && --depth === 0) return at + 1;
+  let at = start;
+  while (at < end) {
+    const byte = bytes[at++] as number;
+    if (byte === quote) {
+      for (; at < end; at++) {
+        const inner = bytes[at];
+        if (inner === quote) break;
+        if (inner === backslash) at++;
+      }
+      at++;
+    } else if (byte === 0x7b || byte === 0x5b) depth++;
+    else if ((byte === 0x7d || byte === 0x5d) && --depth === 0) return at;
   }
   return end;
 }
@@ -156,14 +179,16 @@ function skipSpace(bytes: Uint8Array, start: number, end: number): number {
 
 function isName(bytes: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
   const { length } = name;
-  if (end - start === length) {
-    let at = 0;
-    while (at < length && bytes[start + at] === name[at]) at++;
-    // Equal bytes with an escape among them stand for another name.
-    if (at === length) return !hasEscape(bytes, start, end);
+  const written = end - start;
+  if (written < length) return false;
+  if (written > length) {
+    // With an escape a name is longer than what it stands for.
+    return hasEscape(bytes, start, end) && isEscapedName(bytes, start, end, name);
   }
-  // With an escape it is longer than the name it stands for.
-  return end - start > length && hasEscape(bytes, start, end) && isEscapedName(bytes, start, end, name);
+  let at = 0;
+  while (at < length && bytes[start + at] === name[at]) at++;
+  // Equal bytes with an escape among them stand for another name.
+  return at === length && !hasEscape(bytes, start, end);
 }
 
 function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
@@ -177,33 +202,39 @@ function isEscapedName(bytes: Uint8Array, start: number, end: number, name: Uint
 }
 
 /** Fields to take out of documents in one scan: a slot of its own for each path. */
-export interface FieldTree {
-  readonly members: readonly {
-    readonly name: Uint8Array;
-    /** Left out: only fields within are wanted. */
-    readonly slot: number | undefined;
-    readonly within: FieldTree | undefined;
-  }[];
+export class FieldTree {
+  /** One entry for each member that is wanted, itself or something within. */
+  readonly names: readonly Uint8Array[];
+  /** Left out: only fields within are wanted. */
+  readonly slots: readonly (number | undefined)[];
+  readonly within: readonly (FieldTree | undefined)[];
+  /** 1 for each length of a name; longer ones share the last. Most names of a document are passed over by this alone. */
+  readonly lengths: Uint8Array;
+
+  constructor(paths: readonly FieldPath[]) {
+    const byName = Map.groupBy(paths, ({ names: [name = ''] }) => name);
+    this.names = [...byName.keys()].map(nameBytes);
+    this.lengths = new Uint8Array(lengthMax + 1);
+    for (const name of this.names) this.lengths[Math.min(name.length, lengthMax)] = 1;
+    const lists = [...byName.values()];
+    this.slots = lists.map((list) => list.find(({ names }) => names.length === 1)?.slot);
+    this.within = lists.map((list) => {
+      const deeper = list.filter(({ names }) => names.length > 1);
+      if (deeper.length === 0) return undefined;
+      return new FieldTree(deeper.map(({ names, slot }) => ({ names: names.slice(1), slot })));
+    });
+  }
 }
 
-export function fieldTree(
-  paths: readonly { readonly names: readonly string[]; readonly slot: number }[],
-): FieldTree {
-  const byName = new Map<string, { names: readonly string[]; slot: number }[]>();
-  for (const path of paths) {
-    const [name = '', ...names] = path.names;
-    byName.set(name, [...(byName.get(name) ?? []), { names, slot: path.slot }]);
-  }
-  return {
-    members: [...byName].map(([name, list]) => {
-      const within = list.filter(({ names }) => names.length > 0);
-      return {
-        name: nameBytes(name),
-        slot: list.find(({ names }) => names.length === 0)?.slot,
-        within: within.length > 0 ? fieldTree(within) : undefined,
-      };
-    }),
-  };
+export interface FieldPath {
+  readonly names: readonly string[];
+  readonly slot: number;
+}
+
+const lengthMax = 63;
+
+export function fieldTree(paths: readonly FieldPath[]): FieldTree {
+  return new FieldTree(paths);
 }
 
 /** Writes the value of each path into its slot of the row; slots of fields that are MISSING are set so. */
@@ -212,44 +243,78 @@ export function extractFields(raw: RawJson, tree: FieldTree, row: Value[]): void
   extract(raw.bytes, raw.start, raw.end, tree, row);
 }
 
-function clear({ members }: FieldTree, row: Value[]): void {
-  for (const { slot, within } of members) {
+function clear({ slots, within }: FieldTree, row: Value[]): void {
+  for (let which = 0; which < slots.length; which++) {
+    const slot = slots[which];
     if (slot !== undefined) row[slot] = undefined;
-    if (within !== undefined) clear(within, row);
+    const deeper = within[which];
+    if (deeper !== undefined) clear(deeper, row);
   }
 }
 
-function extract(bytes: Uint8Array, start: number, end: number, { members }: FieldTree, row: Value[]): void {
+function extract(bytes: Uint8Array, start: number, end: number, tree: FieldTree, row: Value[]): void {
   let at = skipSpace(bytes, start, end);
   if (bytes[at] !== 0x7b) return;
   at++;
-  // One bit for each of the first 31 members that was found: the first of several with the same name counts.
+  const { lengths } = tree;
+  const { length: count } = tree.names;
+  // A bit for each of the first 31 members that was found: of several with the same name the first counts.
   let found = 0;
-  for (let missing = members.length; missing > 0; ) {
-    while (at < end && bytes[at] !== quote) {
-      if (bytes[at] === 0x7d) return;
-      at++;
-    }
+  for (let missing = count; missing > 0; ) {
+    at = nextName(bytes, at, end);
     if (at >= end) return;
     const nameStart = at + 1;
-    at = stringEnd(bytes, at, end);
-    const nameEnd = at - 1;
-    while (at < end && bytes[at] !== 0x3a) at++;
-    at = skipSpace(bytes, at + 1, end);
-    let next = -1;
-    for (let which = 0; which < members.length; which++) {
-      const bit = which < 31 ? 1 << which : 0;
-      const member = members[which] as FieldTree['members'][number];
-      if ((found & bit) !== 0 || !isName(bytes, nameStart, nameEnd, member.name)) continue;
-      found |= bit;
-      missing--;
-      if (member.slot !== undefined) row[member.slot] ??= valueAt(bytes, at, end);
-      if (member.within !== undefined) {
-        next = valueEnd(bytes, at, end);
-        extract(bytes, at, next, member.within, row);
-      }
-      break;
+    let escapes = false;
+    for (at = nameStart; at < end; at++) {
+      const byte = bytes[at];
+      if (byte === quote) break;
+      if (byte !== backslash) continue;
+      escapes = true;
+      at++;
     }
-    at = next < 0 ? valueEnd(bytes, at, end) : next;
+    const nameEnd = at;
+    at = valueStart(bytes, at + 1, end);
+    const length = nameEnd - nameStart;
+    const which =
+      escapes || lengths[Math.min(length, lengthMax)] === 1 ? wanted(bytes, nameStart, nameEnd, tree) : -1;
+    if (which >= 0 && (which >= 31 || (found & (1 << which)) === 0)) {
+      at = take(tree, which, bytes, at, end, row);
+      if (which >= 31) continue;
+      found |= 1 << which;
+      missing--;
+    } else at = valueEnd(bytes, at, end);
   }
+}
+
+/** Which of the members this is the name of; -1: none. */
+function wanted(bytes: Uint8Array, start: number, end: number, { names }: FieldTree): number {
+  for (let which = 0; which < names.length; which++) {
+    if (isName(bytes, start, end, names[which] as Uint8Array)) return which;
+  }
+  return -1;
+}
+
+/** Answers where the value ends. */
+function take(
+  tree: FieldTree,
+  which: number,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  row: Value[],
+): number {
+  const next = valueEnd(bytes, start, end);
+  const slot = tree.slots[which];
+  if (slot !== undefined) row[slot] ??= valueWithin(bytes, start, next);
+  const within = tree.within[which];
+  if (within !== undefined) extract(bytes, start, next, within, row);
+  return next;
+}
+
+/** The value that is all of `bytes[start, end)`. */
+function valueWithin(bytes: Uint8Array, start: number, end: number): Value {
+  const first = bytes[start];
+  if (first === quote) return parseString(bytes, start, end);
+  if (first === 0x7b || first === 0x5b) return new RawJson(bytes, start, end);
+  return valueAt(bytes, start, end);
 }

@@ -16,7 +16,7 @@ import { collate, memberNames } from './collation.ts';
 import { compare, equal } from './comparison.ts';
 import { identityOf } from './identity.ts';
 import { JsonError, parseJson, parseJsonText, resolve } from './json-parse.ts';
-import { itemOf, itemsOf, memberOf, membersOf, nameBytes } from './json-scan.ts';
+import { extractFields, fieldTree, itemOf, itemsOf, memberOf, membersOf, nameBytes } from './json-scan.ts';
 import { jsonText } from './json-text.ts';
 import { typeName } from './types.ts';
 import { Binary, newObject, RawJson, setMember, type Value } from './value.ts';
@@ -284,4 +284,44 @@ test('every value has one type', () => {
     'binary',
   ]);
   assert.equal(parseJson(new TextEncoder().encode('[1]'), 1, 2), 1);
+});
+
+test('one scan for several fields finds what a scan for each finds', () => {
+  const names = fc.constantFrom('a', 'b', 'ab', '__proto__', 'ä', '"', '');
+  const { object: objects } = fc.letrec<{ object: unknown }>((tie) => ({
+    object: fc.dictionary(
+      names,
+      fc.oneof({ maxDepth: 3 }, fc.integer(), fc.string(), fc.constant(null), tie('object')),
+      { maxKeys: 4 },
+    ),
+  }));
+  const paths = fc.uniqueArray(fc.array(names, { minLength: 1, maxLength: 3 }), {
+    maxLength: 6,
+    selector: (path) => path.join('/'),
+  });
+  fc.assert(
+    fc.property(objects, paths, fc.boolean(), (object, wanted, isSpaced) => {
+      const raw = rawOf(JSON.stringify(object, null, isSpaced ? 1 : 0));
+      const row: Value[] = wanted.map(() => 'from the row before');
+      extractFields(raw, fieldTree(wanted.map((path, slot) => ({ names: path, slot }))), row);
+      const expected = wanted.map((path) =>
+        path.reduce<Value>(
+          (value, name) => (value instanceof RawJson ? memberOf(value, nameBytes(name)) : undefined),
+          raw,
+        ),
+      );
+      assert.deepEqual(row.map(plain), expected.map(plain));
+    }),
+    { numRuns: 1000 },
+  );
+  const row: Value[] = [];
+  extractFields(
+    rawOf('{"a": {"b": 1}, "a": {"b": 2}, "c": 3}'),
+    fieldTree([
+      { names: ['a', 'b'], slot: 0 },
+      { names: ['c'], slot: 1 },
+    ]),
+    row,
+  );
+  assert.deepEqual(row, [1, 3]);
 });
