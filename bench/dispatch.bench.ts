@@ -1,9 +1,9 @@
 // The data path without its sockets: frames in, replies out, on one connection. What it costs beside the system calls.
 import { crc32 } from 'node:zlib';
 import { fullGrants } from '../src/auth/grants.ts';
+import { HashingQueue } from '../src/auth/hashing-queue.ts';
 import { realKdf } from '../src/auth/kdf.host.ts';
 import { LoginThrottle } from '../src/auth/login-throttle.ts';
-import { Turns } from '../src/auth/turns.ts';
 import { noTraffic } from '../src/kv/activity.ts';
 import { Bucket } from '../src/kv/bucket/bucket.ts';
 import { handlers } from '../src/kv/commands/index.ts';
@@ -29,7 +29,7 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
   const directory = new Directory();
   const output = new Output();
   const parts = { clock: realClock, random: realRandom, log: silentLog, kdf: realKdf };
-  const logins = { throttle: new LoginThrottle(realClock), turns: new Turns() };
+  const logins = { throttle: new LoginThrottle(realClock), hashingQueue: new HashingQueue() };
   const environment = {
     ...parts,
     ...logins,
@@ -70,7 +70,7 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
   const transport = {
     write: () => true,
     unsentBytes: 0,
-    known: nothing,
+    authenticated: nothing,
     pause: nothing,
     resume: nothing,
     end: nothing,

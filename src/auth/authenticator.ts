@@ -5,11 +5,11 @@ import type { Identity } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { Authority, Caller } from './authority.ts';
+import { HashingQueue } from './hashing-queue.ts';
 import type { Kdf } from './kdf.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { passwordMatches, pretendToCompare, type StoredPassword } from './passwords.ts';
 import { allows, type GrantedRole, holdsRole } from './role-rules.ts';
-import { Turns } from './turns.ts';
 
 export interface KnownIdentity {
   readonly identity: Identity;
@@ -43,7 +43,7 @@ export class Authenticator implements Authority {
   readonly #throttle: LoginThrottle;
   readonly #memoryKey: Buffer;
   readonly #remembered = new Set<string>();
-  readonly #turns = new Turns();
+  readonly #hashingQueue = new HashingQueue();
   readonly #comparing = new Map<string, Promise<boolean>>();
   /** The digest of the future administrator's credentials; null: none is reserved. */
   #promised: string | null = null;
@@ -151,7 +151,7 @@ export class Authenticator implements Authority {
     if (known?.identity.domain === 'external')
       return await this.#verifyExternal(known.identity.name, password);
     if (!known?.password) {
-      await this.#turns.run(suspect, () => pretendToCompare(password, this.#kdf));
+      await this.#hashingQueue.run(suspect, () => pretendToCompare(password, this.#kdf));
       return false;
     }
     const digest = this.#digest(known.identity.name, known.credentialId, password);
@@ -160,7 +160,7 @@ export class Authenticator implements Authority {
     // A starting client sends many requests at once: one hash serves all of them.
     const comparing =
       this.#comparing.get(digest) ??
-      this.#turns.run(suspect, () => passwordMatches(stored, password, this.#kdf));
+      this.#hashingQueue.run(suspect, () => passwordMatches(stored, password, this.#kdf));
     this.#comparing.set(digest, comparing);
     const right = await comparing.finally(() => this.#comparing.delete(digest));
     if (right) this.#note(digest);

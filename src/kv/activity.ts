@@ -1,15 +1,15 @@
-// What the data service counts for its statistics, as plain data: counters since the start of the process, or of the
-// bucket where the engine counts them. They only grow, or begin again at zero.
+// Counters of the data service as plain data. They count since the start of the process, those of a bucket's engine since the start
+// of the bucket, and only grow or restart at zero.
 
-/** Shares of its quota between which the memory of a bucket is kept. */
+/** High and low watermark of a bucket's memory, as shares of its quota. */
 export const highShare = 0.85;
 export const lowShare = 0.75;
 
-/** What clients did with the documents of a bucket or a collection. Reads are `gets`; writes count when they succeeded. */
+/** Operations of clients on the documents of a bucket or a collection. Writes are counted when they succeed. */
 export interface DocumentCounts {
   gets: number;
   getHits: number;
-  /** Writes of values, those of sub-documents and appended bytes included. */
+  /** Writes of values, including sub-document mutations and appends. */
   sets: number;
   deletes: number;
   deleteMisses: number;
@@ -17,13 +17,13 @@ export interface DocumentCounts {
   incrementMisses: number;
   decrements: number;
   decrementMisses: number;
-  /** Writes that named the version they replace: they did, there was none, there was another. */
+  /** Writes with a CAS: it matched, there was no document, the document had another CAS. */
   casHits: number;
   casMisses: number;
   casBadValues: number;
-  /** What was refused because of a lock. */
+  /** Requests refused because the document is locked. */
   lockErrors: number;
-  /** What replication from other clusters asked for and wrote; the last: versions that lost a conflict. */
+  /** Reads and writes of cross-cluster replication; `metaRejects` are versions that lost conflict resolution. */
   metaGets: number;
   metaSets: number;
   metaDeletes: number;
@@ -54,7 +54,7 @@ export function addCounts(to: DocumentCounts, from: DocumentCounts): void {
   for (const name of Object.keys(from) as (keyof DocumentCounts)[]) to[name] += from[name];
 }
 
-/** All operations on documents; a write that named a version is one write. */
+/** All operations on documents; CAS counters are not added, because their writes are in `sets` and `deletes`. */
 export const operationsOf = (counts: DocumentCounts): number =>
   counts.gets +
   counts.sets +
@@ -68,41 +68,41 @@ export const operationsOf = (counts: DocumentCounts): number =>
   counts.metaSets +
   counts.metaDeletes;
 
-/** Durations: how many took less than each of `durationBounds`, and all; the sum in seconds. */
+/** A histogram of durations: cumulative counts for each of `durationBounds` and for all, and the sum in seconds. */
 export interface DurationFigures {
   counts: number[];
   sum: number;
 }
 
-/** Connections with change streams of one kind. */
+/** Change stream connections of one kind (replication, xdcr, …). */
 export interface StreamFigures {
   connections: number;
   itemsSent: number;
   bytesSent: number;
-  /** Changes that were not sent yet. */
+  /** Changes not sent yet. */
   itemsRemaining: number;
 }
 
-/** What a bucket's memory is used for, in bytes. */
+/** Memory of a bucket by use, in bytes. */
 export interface MemoryFigures {
-  /** Keys, values and what is known of them. */
+  /** Keys, values and metadata. */
   items: number;
-  /** Of that, headers of items; and the index of keys. */
+  /** Headers of items (part of `items`) and the key index. */
   meta: number;
-  /** All but the items: indexes, filters, cuts on their way to disk, holes between items. */
+  /** Everything except items: indexes, filters, cuts that the flusher writes, fragmentation. */
   overhead: number;
 }
 
-/** What the engine of a bucket counts. */
+/** Counters and gauges of a bucket's engine. */
 export interface EngineActivity {
   tombstones: number;
-  /** Changes that were noted to be written to disk. */
+  /** Changes queued for the flusher since the start. */
   queued: number;
-  /** Writes that found no room in memory. */
+  /** Writes refused for lack of memory. */
   memoryRefusals: number;
-  /** Commits that the disk did not take. */
+  /** Commits to disk that failed. */
   failedCommits: number;
-  /** Changes that are not on disk yet, in bytes. */
+  /** Size of changes that are not persisted yet. */
   dirtyBytes: number;
   memory: MemoryFigures;
   commit: DurationFigures;
@@ -111,15 +111,15 @@ export interface EngineActivity {
 }
 
 export interface BucketActivity extends EngineActivity {
-  /** By collection id in lower-case hex, of those that were used. */
+  /** By collection id in lower-case hex; only collections that were used. */
   collections: Record<string, DocumentCounts>;
-  /** By kind of connection. */
+  /** By kind of change stream connection. */
   streams: Record<string, StreamFigures>;
 }
 
-/** What the ports of the data service count. */
+/** Counters of the data ports. */
 export interface TrafficFigures {
-  /** Accepted since the start; those turned away for want of room. */
+  /** Connections accepted since the start, and connections refused because a limit was reached. */
   connections: number;
   rejected: number;
   logins: number;

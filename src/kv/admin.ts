@@ -1,5 +1,5 @@
-// The one door to the data service. The manager states what should be (buckets, users, ports, TLS) as plain data, as often
-// as it likes; the data service makes it so and reports what is. Everything here can cross a thread boundary.
+// The management interface of the data service, its only one. The manager sends the desired state (buckets, users, ports, TLS) as
+// plain data; the data service applies it and reports the actual state. All types here can cross a thread boundary.
 
 import type { UserSpec } from '#auth/privileges.ts';
 import type { OpenPlace } from '#ports/file-place.ts';
@@ -31,7 +31,7 @@ export type BucketType = 'native' | 'ephemeral' | 'cache';
 export type EvictionPolicy = 'valueOnly' | 'fullEviction' | 'noEviction' | 'nruEviction';
 export type DurabilityMinLevel = 'none' | 'majority' | 'majorityAndPersistActive' | 'persistToMajority';
 
-/** A collection manifest as the data port sends it; uids are lower-case hex. */
+/** A collection manifest in the form that clients receive; uids are lower-case hex. */
 export interface Manifest {
   uid: string;
   scopes: { name: string; uid: string; collections: { name: string; uid: string; maxTTL?: number }[] }[];
@@ -40,66 +40,66 @@ export interface Manifest {
 export interface BucketSpec {
   name: string;
   uuid: string;
-  /** Raised by every flush. */
+  /** Incremented by every flush of the bucket. */
   incarnation: number;
-  /** Its files were made on this node: when they are missing, they are lost. */
+  /** The bucket's files were created on this node before: if they are missing, they are lost. */
   wasMade?: boolean;
   type: BucketType;
   quotaBytes: number;
   replicaNumber: number;
   evictionPolicy: EvictionPolicy;
-  /** 8 gives the bucket the larger share of the disk where several compete. A change of this or of the policy restarts it. */
+  /** 8 gives the bucket a larger share of the disk than 3 if several buckets compete. Changing it restarts the bucket. */
   threadsNumber: 3 | 8;
   durabilityMinLevel: DurabilityMinLevel;
-  /** Seconds, 0 = off. */
+  /** Seconds; 0: no limit. */
   maxTtl: number;
   compressionMode: 'off' | 'passive' | 'active';
   conflictResolution: 'seqno' | 'lww';
   manifest: Manifest;
-  /** Terse bucket configuration as JSON text, sent as it is by GET_CLUSTER_CONFIG and with NOT_MY_VBUCKET. */
+  /** Terse bucket configuration as JSON text, sent unchanged by GET_CLUSTER_CONFIG and with NOT_MY_VBUCKET. */
   clusterConfig: { revEpoch: number; rev: number; json: string };
 }
 
-/** The wanted state; each call replaces the last. */
+/** The desired state of the data service; each call of `apply` replaces the previous one. */
 export interface KvDesired {
   buckets: BucketSpec[];
-  /** Uuids of deleted buckets whose files are to go, also those of an earlier process. No other files are removed. */
+  /** Uuids of deleted buckets whose files must be removed, also those of an earlier process. No other files are removed. */
   leaving: string[];
   users: UserSpec[];
-  /** Cluster-level configuration JSON for connections without a bucket, null before provisioning. */
+  /** Cluster configuration JSON for connections without a bucket, null before provisioning. */
   clusterConfig: { revEpoch: number; rev: number; json: string } | null;
   tls: TlsSpec | null;
-  /** The plain port is open to this machine alone. */
+  /** The unencrypted port accepts only connections from this machine. */
   plainForThisMachineOnly?: boolean;
-  /** Addresses and networks that connections are taken from; null or left out: everywhere. */
+  /** Addresses and networks from which connections are accepted; null or omitted: all. */
   clients?: readonly string[] | null;
-  /** How often all documents are looked through for expired ones; 600 s when left out. */
+  /** Interval of the expiry pager, which deletes expired documents; 600 by default. */
   expiryPagerSeconds?: number;
-  /** As on a fresh node when left out. */
+  /** Omitted: the defaults. */
   limits?: KvLimits;
-  /** How many threads may work on files; one for each work when left out. */
+  /** Threads for disk work; omitted: one for each kind. */
   threads?: KvThreads;
 }
 
-/** One thread by default, `disk_io_optimized` as many as the machine has processors. */
+/** `default` is one thread, `disk_io_optimized` one per processor, but at least 4 and at most 64. */
 export type ThreadCount = number | 'default' | 'disk_io_optimized';
 
 export interface KvThreads {
-  /** Of documents that are not in memory, and of histories. */
+  /** Read documents that are not in memory, and history for change streams. */
   readers: ThreadCount;
-  /** Shared by the files of all buckets; a change holds for buckets that start afterwards. */
+  /** Shared by the files of all buckets; a change applies to buckets that start afterwards. */
   writers: ThreadCount;
-  /** Copies of files that compactions make at a time. */
+  /** Number of files that are compacted at a time. */
   storage: ThreadCount;
 }
 
 /** Limits of the data ports. */
 export interface KvLimits {
-  /** Clients above this many are hung up on. */
+  /** Connections above this number are closed. */
   connectionsMax: number;
-  /** Clients that ask for nothing this long are hung up on; 0: never. */
+  /** Connections without requests are closed after this time; 0: never. */
   idleSeconds: number;
-  /** Log everything, and connections as they come and go. */
+  /** Logs at debug level, and every connection that opens or closes. */
   logsConnections: boolean;
 }
 
@@ -109,50 +109,50 @@ export interface KvStartOptions {
   port: number;
   tlsPort: number;
   plainForThisMachineOnly?: boolean;
-  /** As in the wanted state, from the first connection on. */
+  /** As in KvDesired, from the first connection. */
   clients?: readonly string[] | null;
-  /** The lock of the data folder: once another file is in its place, nothing is written any more. */
+  /** The lock file of the data folder: if another file replaces it, the data service stops writing. */
   lock?: OpenPlace;
   /** Version text of the VERSION command. */
   version: string;
   logLevel: string;
   /**
-   * Decides what the logins of names that nobody has look like. The same at each start: else a restart would tell them from
-   * those of users, who keep their salt. Made up when left out.
+   * Key of the fake salts in SCRAM challenges for unknown user names. It must stay the same over restarts: real users keep their
+   * salts, so a changed salt would reveal that a user does not exist. Omitted: random.
    */
   loginSecret?: Uint8Array;
 }
 
-/** The ports that really listen. */
+/** The ports that the data service listens on. */
 export interface KvPorts {
   port: number;
   tlsPort: number;
 }
 
-/** Asks for a compaction. */
+/** Options of a compaction. */
 export interface CompactOrder {
-  /** Tombstones of deletions before this second go; 0 keeps them all. */
+  /** Tombstones deleted before this time (seconds since 1970) are purged; 0 keeps all. */
   purgeBeforeSeconds: number | 'all';
-  /** Whose compaction it is: told back in reports, and named to call it off. */
+  /** Identifies the compaction in reports and for `cancelCompaction`. */
   origin: string;
 }
 
-/** A compaction under way: documents copied of about how many. */
+/** Progress of a compaction: `done` of about `total` documents are copied. */
 export interface CompactionReport {
   origin: string;
   done: number;
   total: number;
 }
 
-/** How far a bucket's start is: it is read and written from `values` on. */
+/** Progress of a bucket's warm-up. Clients can read and write from state `values` on. */
 export interface WarmUpReport {
   state: 'opening' | 'keys' | 'values' | 'done';
-  /** Documents and tombstones whose key is in memory, or known to be on disk; of them those with their value. */
+  /** Documents and tombstones whose key is loaded, and how many of them have their value loaded. */
   keys: number;
   values: number;
-  /** How many the files hold. */
+  /** Number of documents and tombstones in the files. */
   expected: number;
-  /** Time until all keys were there, and until the end; both so far while it lasts. */
+  /** Duration until all keys were loaded and until the end; while the warm-up runs, the time so far. */
   keysMs: number;
   ms: number;
 }
@@ -161,31 +161,31 @@ export interface BucketReport extends DocumentCounts {
   name: string;
   uuid: string;
   incarnation: number;
-  /** `warmup` until documents are readable; `failed` when no file of it could be opened. */
+  /** `warmup` until documents are readable; `failed` if none of its files could be opened. */
   state: 'warmup' | 'ready' | 'failed';
-  /** Files that could not be read, and why. The vbuckets in them are not served. */
+  /** Files that could not be read. Their vbuckets are not served. */
   damaged: { file: number; path: string; reason: string }[];
-  /** Why the bucket takes no writes, when it does not. */
+  /** Why the bucket refuses writes, or null. */
   writeFailure: string | null;
   items: number;
   memUsed: number;
   dataBytes: number;
   diskBytes: number;
-  /** Of the bytes on disk, what compaction would give back. */
+  /** Part of `diskBytes` that a compaction would free. */
   freeDiskBytes: number;
   compaction: CompactionReport | null;
   /** Null in buckets without a disk. */
   warmUp: WarmUpReport | null;
   dirtyItems: number;
-  /** All operations on documents since start, as clients count them. */
+  /** All operations on documents since the start (`operationsOf`). */
   ops: number;
-  /** Documents read from disk because a client asked for them. */
+  /** Documents read from disk for requests of clients. */
   diskFetches: number;
-  /** Values, items or documents that were let go to stay inside the quota. */
+  /** Values or documents evicted to stay within the quota. */
   evictions: number;
-  /** Documents expired, when asked for or by the pager. */
+  /** Documents that expired, found by a request or by the pager. */
   expired: number;
-  /** Documents whose value is on disk only. */
+  /** Documents whose value is only on disk. */
   nonResident: number;
   /** Live items per collection id in lower-case hex. */
   collectionItems: Record<string, number>;
@@ -193,7 +193,7 @@ export interface BucketReport extends DocumentCounts {
 }
 
 export interface RefusedLogin {
-  /** Null for a name that nobody has: it may be a password in the wrong field. */
+  /** Null for an unknown user name: it may be a password in the wrong field. */
   user: string | null;
   from: string;
 }
@@ -204,29 +204,46 @@ export interface KvReport {
   traffic: TrafficFigures;
 }
 
-/** Asks whether an external user has that password. */
+/** A request to verify the password of an external user; `answerExternalLogin` answers it by its id. */
 export interface ExternalLogin {
   id: number;
   name: string;
   password: string;
 }
 
+/**
+ * The data service as the manager controls it. Times are in milliseconds or seconds and sizes in bytes, as the field names say.
+ *
+ *     const ports = await kv.start({ dataDir, host: '127.0.0.1', port: 11210, tlsPort: 11207, version, logLevel: 'info' });
+ *     const report = await kv.apply({ buckets: [spec], leaving: [], users, clusterConfig: null, tls: null });
+ *     await kv.stop();
+ *
+ * When the data service runs in a thread, every method also rejects with an Error if that thread has ended.
+ */
 export interface KvAdmin {
+  /**
+   * Opens the ports; without buckets until the first `apply`. Called once.
+   * @throws Error with the code of the system (`EADDRINUSE`, `EACCES`, …) if a port cannot be opened; no port stays open then.
+   */
   start(options: KvStartOptions): Promise<KvPorts>;
   /**
-   * Makes it so. Resolves when removed buckets are gone with their files, and new ones are ready or failed; large ones
-   * may go on warming up, as their report says.
+   * Applies the desired state; calls are applied one after the other. Resolves when the files of removed buckets are deleted and
+   * new buckets are ready or failed, but at most two seconds after their start: a large bucket may still be warming up, as its
+   * report says. A bucket that cannot be started or restarted has state `failed` in the report; it does not reject the call.
+   * @throws Error if the data service is stopping, the unencrypted port cannot be opened again, or files of a deleted bucket cannot
+   * be removed. The state is then partly applied: call it again.
    */
   apply(desired: KvDesired): Promise<KvReport>;
+  /** The actual state and all counters. */
   report(): Promise<KvReport>;
-  /** Answers a question about an external user. */
-  externalVerdict(id: number, isRight: boolean): Promise<void>;
-  /** A key of the default collection, or null when it has none. */
+  /** Answers a verification request for an external user; unknown ids are ignored. */
+  answerExternalLogin(id: number, isRight: boolean): Promise<void>;
+  /** A random key of the default collection; null if the collection is empty or the bucket is unknown or not ready. */
   randomKey(bucket: string): Promise<string | null>;
-  /** Begins a compaction and does not wait for it; nothing happens when one is under way or the bucket is not there. */
+  /** Starts a compaction and returns at once. Does nothing if one is running or the bucket is unknown. */
   compact(bucketUuid: string, order: CompactOrder): Promise<void>;
-  /** Calls off the compaction of this origin, without one whatever is under way. */
+  /** Cancels the compaction with this origin; without an origin, any compaction of the bucket. */
   cancelCompaction(bucketUuid: string, origin?: string): Promise<void>;
-  /** Drains connections, flushes everything, closes cleanly. */
+  /** Stops accepting connections, persists all changes, sends the last replies and closes the files. Called once. */
   stop(): Promise<void>;
 }

@@ -71,7 +71,7 @@ export interface CommandSpec {
 }
 
 /** Default limit of values that are not documents. */
-const usualValueBytes = 64 * 1024;
+const defaultValueBytesMax = 64 * 1024;
 
 const keyRules = { none: 0, document: 1, text: 2, optional: 3 } as const;
 const valueRules = { none: 0, required: 1, optional: 2 } as const;
@@ -138,7 +138,7 @@ export function defineCommand(spec: CommandSpec): Command {
     extrasMask: extras.reduce((mask, bytes) => mask | (bytes > 31 ? 0 : 1 << bytes), 0),
     keyRule: keyRules[key],
     valueRule: valueRules[value],
-    valueBytesMax: request.valueBytesMax ?? (request.typedValue ? frameBytesMax : usualValueBytes),
+    valueBytesMax: request.valueBytesMax ?? (request.typedValue ? frameBytesMax : defaultValueBytesMax),
     casRule: casRules[cas],
   };
 }

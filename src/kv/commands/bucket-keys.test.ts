@@ -102,12 +102,12 @@ test('a random document comes with its attributes where they are wished for', as
     ...{ opcode: 0xd1, key: key('k'), extras: Buffer.from([1]) },
     value: Buffer.concat([Buffer.from([0xc8, 4, 0, 1, 0, 0, 0, 1]), Buffer.from('a1')]),
   });
-  const wish = (flag: number) => Buffer.concat([u32(0), Buffer.from([flag])]);
-  const bare = await client.ask({ opcode: 0xb6, extras: wish(0) });
+  const query = (flag: number) => Buffer.concat([u32(0), Buffer.from([flag])]);
+  const bare = await client.ask({ opcode: 0xb6, extras: query(0) });
   assert.deepEqual([bare.datatype & 4, bare.value.toString()], [0, '{}']);
-  const whole = await client.ask({ opcode: 0xb6, extras: wish(1) });
+  const whole = await client.ask({ opcode: 0xb6, extras: query(1) });
   assert.deepEqual([whole.datatype, whole.value.toString('latin1', 8)], [5, 'a\x001\x00{}']);
-  assert.equal((await client.ask({ opcode: 0xb6, extras: wish(2) })).status, Status.invalidArguments);
+  assert.equal((await client.ask({ opcode: 0xb6, extras: query(2) })).status, Status.invalidArguments);
 });
 
 test('lists keys of a collection in a vbucket from a key on, as many as are asked for', async () => {

@@ -6,7 +6,7 @@ import { Outcome, type Request } from '../dispatch/request.ts';
 
 const pathBytesMax = 2 * 251 + 1;
 /** What names of scopes and collections are made of. */
-const possibleName = /^[A-Za-z0-9_%-]{1,251}$/;
+const namePattern = /^[A-Za-z0-9_%-]{1,251}$/;
 
 /** GET_MANIFEST. */
 export function getManifest(request: Request): Outcome {
@@ -32,7 +32,7 @@ export function getCollectionId(request: Request): Status | Outcome {
   const parts = readName(request)?.split('.');
   if (parts?.length !== 2) return request.refuse(Status.invalidArguments, 'The path is not scope.collection');
   const [scopeName, collectionName] = parts.map((part) => (part === '' ? '_default' : part));
-  if (![scopeName, collectionName].every((name) => possibleName.test(name as string))) {
+  if (![scopeName, collectionName].every((name) => namePattern.test(name as string))) {
     return request.refuse(Status.invalidArguments, notPossible);
   }
   const scope = request.bucket.collections.scope(scopeName as string);
@@ -46,7 +46,7 @@ export function getCollectionId(request: Request): Status | Outcome {
 /** GET_SCOPE_ID. */
 export function getScopeId(request: Request): Status | Outcome {
   const scopeName = readName(request)?.split('.')[0] || '_default';
-  if (!possibleName.test(scopeName)) return request.refuse(Status.invalidArguments, notPossible);
+  if (!namePattern.test(scopeName)) return request.refuse(Status.invalidArguments, notPossible);
   const scope = request.bucket.collections.scope(scopeName);
   if (!scope || !isScopeVisible(request, scope)) return request.refuse(Status.unknownScope, 'Unknown scope');
   return replyId(request, scope.id);

@@ -82,5 +82,5 @@ function compose(request: Request, view: ItemView, isBehind: boolean): Status | 
 function judgeComposed(request: Request, view: ItemView, bytes: Buffer): Outcome {
   const { casHi, casLo, locked } = view;
   const document = { casHi, casLo, locked };
-  return request.giveWork(() => ({ job: { kind: 'judge', bytes, typed: 0 }, document, bytes }));
+  return request.deferWork(() => ({ job: { kind: 'judge', bytes, typed: 0 }, document, bytes }));
 }

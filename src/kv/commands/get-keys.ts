@@ -35,10 +35,10 @@ function answer(request: Request, find: (done: (value: Buffer | Status) => void)
   };
   find((value) => settle(value));
   if (outcome !== null) return outcome;
-  const held = request.connection.later(request, false);
+  const held = request.connection.holdReply(request, false);
   settle = (value) => {
     if (typeof value !== 'number') held.value = value;
-    held.settle(typeof value === 'number' ? value : Status.success);
+    held.resolve(typeof value === 'number' ? value : Status.success);
   };
   return Outcome.later;
 }

@@ -11,19 +11,19 @@ import { bodyOf, plainValue } from './values.ts';
 
 /** GET_RANDOM_KEY. */
 export function getRandomKey(request: Request): Status | Outcome {
-  const wish = readWish(request);
-  if (typeof wish === 'number') return wish;
-  const status = request.found ? show(request, request.found, wish) : Status.keyNotFound;
+  const query = readQuery(request);
+  if (typeof query === 'number') return query;
+  const status = request.found ? show(request, request.found, query) : Status.keyNotFound;
   // What was found may be gone by now.
-  return status === Status.keyNotFound ? search(request, wish) : status;
+  return status === Status.keyNotFound ? search(request, query) : status;
 }
 
-interface Wish {
+interface KeyQuery {
   collection: number;
   withXattrs: boolean;
 }
 
-function readWish(request: Request): Wish | Status {
+function readQuery(request: Request): KeyQuery | Status {
   const { buffer, extrasStart, keyStart } = request.frame;
   const collection = keyStart - extrasStart >= 4 ? buffer.readUInt32BE(extrasStart) : 0;
   const flag = keyStart - extrasStart === 5 ? (buffer[extrasStart + 4] as number) : 0;
@@ -38,34 +38,34 @@ function readWish(request: Request): Wish | Status {
   return (bits & needed) === needed ? { collection, withXattrs: flag === 1 } : Status.noAccess;
 }
 
-function search(request: Request, wish: Wish): Status | Outcome {
+function search(request: Request, query: KeyQuery): Status | Outcome {
   let status = null as Status | Outcome | null;
   let settle = (found: FoundKey | Status): void => {
-    status = typeof found === 'number' ? found : show(request, found, wish);
+    status = typeof found === 'number' ? found : show(request, found, query);
   };
-  request.bucket.engine?.keys.findRandom(wish.collection, (found) => settle(found));
+  request.bucket.engine?.keys.findRandom(query.collection, (found) => settle(found));
   if (status !== null) return status;
   const { frame } = request;
-  const held = request.connection.later(request, false);
+  const held = request.connection.holdReply(request, false);
   held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
   settle = (found) => {
     if (typeof found !== 'number') held.found = found;
-    held.settle(typeof found === 'number' ? found : Status.success);
+    held.resolve(typeof found === 'number' ? found : Status.success);
   };
   return Outcome.later;
 }
 
-function show(request: Request, found: FoundKey, wish: Wish): Status | Outcome {
+function show(request: Request, found: FoundKey, query: KeyQuery): Status | Outcome {
   const { documents, session, view } = request;
   const status = documents.find(found.vb, found.key, 0, found.key.length, view);
   if (status === notResident) request.found = found;
   if (status !== Status.success) return status;
   const value = plainValue(view, request);
-  const start = wish.withXattrs ? value.start : bodyOf(view, value);
+  const start = query.withXattrs ? value.start : bodyOf(view, value);
   const withId = session.has(Feature.collections);
-  const keyStart = view.keyStart + (withId ? 0 : collectionIdBytes(wish.collection));
+  const keyStart = view.keyStart + (withId ? 0 : collectionIdBytes(query.collection));
   const keyBytes = view.keyEnd - keyStart;
-  const seen = (session.has(Feature.json) ? Datatype.json : 0) | (wish.withXattrs ? Datatype.xattr : 0);
+  const seen = (session.has(Feature.json) ? Datatype.json : 0) | (query.withXattrs ? Datatype.xattr : 0);
   const { datatype } = view;
   const bytes = value.end - start;
   const at = beginReply(request, 4, keyBytes, bytes, datatype & seen, shownCasHi(view), shownCasLo(view));

@@ -6,15 +6,15 @@ import { Privilege } from '../admin.ts';
 import { notResident, type StoredDocument } from '../data/documents.ts';
 import { durationOf, replyValue, writeSeqno } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
-import { forgetAhead, keepAhead, type Scan, type ScanProgress, type Scans } from '../served/scans.ts';
+import { clearReadAhead, keepReadAhead, type Scan, type ScanProgress, type Scans } from '../served/scans.ts';
 import { isInRange, readScanPlan, type ScanPlan, sampleOf } from './scan-plan.ts';
 import { bodyOf, plainValue } from './values.ts';
 
 const idBytes = 16;
 const planBytesMax = 8 * 1024;
 /** One request to go on gives no more than about this, and takes no longer; the client asks again. */
-const stretchBytes = 2 * 1024 * 1024;
-const stretchMs = 5;
+const batchBytes = 2 * 1024 * 1024;
+const batchMs = 5;
 /** Documents on disk that are asked for together. */
 const readAheadMax = 64;
 
@@ -73,8 +73,8 @@ function makeScan(request: Request, plan: ScanPlan): Status | Outcome {
   if (status !== null) return Outcome.replied;
   const bytes = Buffer.from(output.buffer.subarray(from, output.end));
   output.end = from;
-  const held = connection.later(request, false, bytes);
-  settle = (later) => held.settle(later);
+  const held = connection.holdReply(request, false, bytes);
+  settle = (later) => held.resolve(later);
   return Outcome.later;
 }
 
@@ -91,14 +91,14 @@ function takeKeys(scans: Scans, scan: Scan, { sampling }: ScanPlan, keys: Buffer
 /** RANGE_SCAN_CONTINUE. */
 export function continueScan(request: Request): Status | Outcome {
   const scan = findScan(request);
-  if (!scan) return request.again ? Status.rangeScanCancelled : Status.keyNotFound;
+  if (!scan) return request.resumed ? Status.rangeScanCancelled : Status.keyNotFound;
   const refusal = checkAccess(request, scan.collection, scan.withXattrs);
   if (refusal !== Status.success) return refusal;
-  if (scan.progress !== null && request.again === null) return Status.busy;
+  if (scan.progress !== null && request.resumed === null) return Status.busy;
   const { buffer, extrasStart } = request.frame;
   const nowMs = request.environment.clock.monotonicMs();
-  const timeMs = buffer.readUInt32BE(extrasStart + idBytes + 4) || stretchMs;
-  scan.progress ??= { items: 0, bytes: 0, untilMs: nowMs + Math.min(timeMs, stretchMs) };
+  const timeMs = buffer.readUInt32BE(extrasStart + idBytes + 4) || batchMs;
+  scan.progress ??= { items: 0, bytes: 0, untilMs: nowMs + Math.min(timeMs, batchMs) };
   return handOut(request, scan, scan.progress);
 }
 
@@ -120,7 +120,7 @@ function findScan({ bucket, environment, frame }: Request): Scan | undefined {
 
 function handOut(request: Request, scan: Scan, progress: ScanProgress): Status | Outcome {
   const parts: Buffer[] = [];
-  while (scan.next < scan.keys.length && !isEnough(request, progress)) {
+  while (scan.next < scan.keys.length && !isBatchFull(request, progress)) {
     const item = itemAt(request, scan, scan.next);
     if (item === notResident) return readAhead(request, scan, parts);
     scan.next++;
@@ -131,19 +131,19 @@ function handOut(request: Request, scan: Scan, progress: ScanProgress): Status |
     parts.push(item);
   }
   scan.progress = null;
-  forgetAhead(scan);
+  clearReadAhead(scan);
   const isComplete = scan.next >= scan.keys.length;
   if (isComplete) request.bucket.scans.remove(scan);
   replyPart(request, scan, isComplete ? Status.rangeScanComplete : Status.rangeScanMore, parts);
   return Outcome.replied;
 }
 
-function isEnough({ frame, environment }: Request, progress: ScanProgress): boolean {
+function isBatchFull({ frame, environment }: Request, progress: ScanProgress): boolean {
   const { buffer, extrasStart } = frame;
   if (progress.items === 0) return false;
   const itemLimit = buffer.readUInt32BE(extrasStart + idBytes) || Infinity;
   const byteLimit = buffer.readUInt32BE(extrasStart + idBytes + 8) || Infinity;
-  if (progress.items >= itemLimit || progress.bytes >= Math.min(byteLimit, stretchBytes)) return true;
+  if (progress.items >= itemLimit || progress.bytes >= Math.min(byteLimit, batchBytes)) return true;
   return environment.clock.monotonicMs() >= progress.untilMs;
 }
 
@@ -171,18 +171,18 @@ function giveUp({ bucket }: Request, scan: Scan, status: Status): Status {
 /** Sends what there is, and goes on once what comes next has been read. */
 function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
   const { connection, documents, frame } = request;
-  const held = connection.later(request, false);
+  const held = connection.holdReply(request, false);
   held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
-  forgetAhead(scan);
+  clearReadAhead(scan);
   const read = (place: number, settle: (status: Status) => void): void =>
     documents.readStored((found) => {
       const isRead = typeof found !== 'number';
-      if (isRead) keepAhead(scan, place, found && itemOf(found, scan));
+      if (isRead) keepReadAhead(scan, place, found && itemOf(found, scan));
       settle(isRead ? Status.success : found);
     });
   read(scan.next, (status) => {
     if (status !== Status.success) scan.progress = null;
-    held.settle(status);
+    held.resolve(status);
   });
   const end = Math.min(scan.next + readAheadMax, scan.keys.length);
   for (let place = scan.next + 1; place < end; place++)

@@ -33,7 +33,7 @@ export function saslAuth(request: Request): Status | Outcome {
   const { frame, session, connection } = request;
   if (session.isCertified) return request.refuse(Status.notSupported, 'The certificate says who this is');
   session.reset();
-  connection.trust(false);
+  connection.setAuthenticated(false);
   if (frame.end - frame.valueStart > challengeBytesMax) return Status.invalidArguments;
   const mechanism = frame.buffer.toString('latin1', frame.keyStart, frame.valueStart);
   if (mechanism === 'PLAIN') return authenticatePlainly(request);
@@ -51,7 +51,7 @@ export function saslStep(request: Request): Status | Outcome {
     return request.refuse(Status.invalidArguments, 'No such authentication was begun');
   }
   const answer = exchange.finish(frame.buffer.toString('utf8', frame.valueStart, frame.end));
-  const user = stillValid(environment, exchange.user, exchange.credentialId);
+  const user = unchangedUser(environment, exchange.user, exchange.credentialId);
   if (answer === null || !user) return refuseLogin(request, exchange.user);
   logIn(request, user);
   return replyText(request, Status.success, answer);
@@ -72,7 +72,7 @@ function beginScram(request: Request, mechanism: string): Status | Outcome {
 }
 
 const fakeVerifierOf = (environment: Environment, user: string, hash: 'sha1' | 'sha256' | 'sha512') =>
-  fakeVerifier(environment.secret, user, hash, environment.directory.usualIterations);
+  fakeVerifier(environment.secret, user, hash, environment.directory.defaultIterations);
 
 function replyText(request: Request, status: Status, text: string): Outcome {
   const { frame, output } = request;
@@ -82,7 +82,7 @@ function replyText(request: Request, status: Status, text: string): Outcome {
 }
 
 /** The user, unless gone or given another password since the login was begun. */
-function stillValid(
+function unchangedUser(
   { directory }: Environment,
   name: string,
   credentialId: string | null,
@@ -94,25 +94,25 @@ function stillValid(
 function logIn(request: Request, user: UserEntry): void {
   request.environment.traffic.logins++;
   request.session.authenticate(user, request.environment.directory);
-  request.connection.trust(true);
+  request.connection.setAuthenticated(true);
 }
 
 /** The refusal leaves late, and later with each failure; other connections of the source go on. */
 function refuseLogin(request: Request, user: string): Outcome {
   const { environment, connection } = request;
-  const held = connection.later(request, true);
-  holdBack(environment, connection.peer, user, held);
+  const held = connection.holdReply(request, true);
+  refuseLater(environment, connection.peer, user, held);
   return Outcome.later;
 }
 
-function holdBack(environment: Environment, peer: string, user: string, held: HeldReply): void {
+function refuseLater(environment: Environment, peer: string, user: string, held: HeldReply): void {
   const { log, throttle, directory } = environment;
   // A name that nobody has may be a password in the wrong field.
   const known = directory.user(user) === undefined ? null : user;
   log.warn('login.refused', { user: known, peer });
   environment.traffic.refusedLogins++;
   environment.loginRefused({ user: known, from: sourceOf(peer) });
-  const tell = () => held.settle(Status.authError);
+  const tell = () => held.resolve(Status.authError);
   throttle.failed(sourceOf(peer), user).then(tell, tell);
 }
 
@@ -151,26 +151,26 @@ function authenticatePlainly(request: Request): Status | Outcome {
     logIn(request, user);
     return Status.success;
   }
-  const held = connection.later(request, true);
+  const held = connection.holdReply(request, true);
   if (user?.spec.isExternal) {
-    settleExternal(held, connection, environment, user, given.password);
+    finishExternalLogin(held, connection, environment, user, given.password);
     return Outcome.later;
   }
   const suspect = environment.throttle.suspects(sourceOf(connection.peer));
-  environment.turns
+  environment.hashingQueue
     .run(suspect, () => isRightPassword(environment, user, given))
     .then(
       (isRight) => {
-        if (!isRight) holdBack(environment, connection.peer, given.user, held);
-        else settlePlain(held, connection, environment, user as UserEntry, digest);
+        if (!isRight) refuseLater(environment, connection.peer, given.user, held);
+        else finishPlainLogin(held, connection, environment, user as UserEntry, digest);
       },
-      () => held.settle(Status.temporaryFailure),
+      () => held.resolve(Status.temporaryFailure),
     );
   return Outcome.later;
 }
 
 /** No digest is kept: who checks the password remembers it as long as it may. */
-function settleExternal(
+function finishExternalLogin(
   held: HeldReply,
   connection: Client,
   environment: Environment,
@@ -180,22 +180,22 @@ function settleExternal(
   const { name, credentialId } = asked.spec;
   environment.verifyExternal(name, password).then(
     (isRight) => {
-      const user = isRight ? stillValid(environment, name, credentialId) : undefined;
-      if (user) letIn(held, connection, environment, user);
-      else holdBack(environment, connection.peer, name, held);
+      const user = isRight ? unchangedUser(environment, name, credentialId) : undefined;
+      if (user) completeLogin(held, connection, environment, user);
+      else refuseLater(environment, connection.peer, name, held);
     },
-    () => held.settle(Status.temporaryFailure),
+    () => held.resolve(Status.temporaryFailure),
   );
 }
 
-function letIn(held: HeldReply, connection: Client, environment: Environment, user: UserEntry): void {
+function completeLogin(held: HeldReply, connection: Client, environment: Environment, user: UserEntry): void {
   environment.traffic.logins++;
   connection.session.authenticate(user, environment.directory);
-  connection.trust(true);
-  held.settle(Status.success);
+  connection.setAuthenticated(true);
+  held.resolve(Status.success);
 }
 
-function settlePlain(
+function finishPlainLogin(
   held: HeldReply,
   connection: Client,
   environment: Environment,
@@ -203,13 +203,13 @@ function settlePlain(
   digest: Buffer,
 ): void {
   const { name, credentialId } = verified.spec;
-  const user = stillValid(environment, name, credentialId);
+  const user = unchangedUser(environment, name, credentialId);
   if (!user) {
-    holdBack(environment, connection.peer, name, held);
+    refuseLater(environment, connection.peer, name, held);
     return;
   }
   user.passwordDigest = digest;
-  letIn(held, connection, environment, user);
+  completeLogin(held, connection, environment, user);
 }
 
 /** Derives the key for a user who does not exist too, so that both take the same time. */

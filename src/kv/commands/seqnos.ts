@@ -78,9 +78,9 @@ export function seqnoPersistence(request: Request): Status | Outcome {
   if (seqno <= documents.persistedSeqno(frame.vb)) return Status.success;
   // A seqno that was never given out would keep the connection waiting for nothing.
   if (seqno > documents.highSeqno(frame.vb)) return Status.temporaryFailure;
-  const held = request.connection.later(request, true);
+  const held = request.connection.holdReply(request, true);
   documents.whenPersisted(frame.vb, seqno, persistenceTimeoutMs, (isPersisted) =>
-    held.settle(isPersisted ? Status.success : Status.temporaryFailure),
+    held.resolve(isPersisted ? Status.success : Status.temporaryFailure),
   );
   return Outcome.later;
 }

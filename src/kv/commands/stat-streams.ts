@@ -49,7 +49,7 @@ function* producerFigures(producer: StreamConnection, created: number, nowMs: nu
   yield [`${prefix}:unacked_bytes`, figures.bytesUnacked];
   yield [`${prefix}:max_buffer_bytes`, controls.bufferBytes];
   yield [`${prefix}:flow_control`, controls.bufferBytes > 0 ? 'enabled' : 'disabled'];
-  yield [`${prefix}:paused`, String(producer.isHeldUp)];
+  yield [`${prefix}:paused`, String(producer.isBlocked)];
   yield [`${prefix}:num_running_backfills`, figures.pages];
   yield [`${prefix}:noop_enabled`, String(controls.noop)];
   yield [`${prefix}:noop_tx_interval`, controls.noopIntervalMs / 1000];

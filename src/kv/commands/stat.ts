@@ -48,7 +48,7 @@ export function stat(request: Request): Status | Outcome {
     replyFigure(own, ...end);
     return Outcome.replied;
   }
-  writeOn(own, rest, request.connection.later(request, true, lastOf(own)));
+  writeOn(own, rest, request.connection.holdReply(request, true, lastOf(own)));
   return Outcome.later;
 }
 
@@ -81,7 +81,7 @@ function writeOn(request: Request, rest: Iterator<Figure>, last: HeldReply): voi
     connection.send(() => {
       isOver = writeSome(request, rest);
     });
-    if (isOver) last.settle(Status.success);
+    if (isOver) last.resolve(Status.success);
     else clock.soon(go);
   };
   clock.soon(go);

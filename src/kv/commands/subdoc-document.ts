@@ -5,7 +5,7 @@ import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import type { Outcome, Request } from '../dispatch/request.ts';
-import { heavyBytes, type Moment, type SubdocJob, sharedCopy } from '../heavy/jobs.ts';
+import { heavyBytes, type MutationStamp, type SubdocJob, sharedCopy } from '../heavy/jobs.ts';
 import type { SubdocContext, SubdocDocument } from '../subdoc/document.ts';
 import type { SubdocFeatures, SubdocRequest } from '../subdoc/request.ts';
 import type { DecodeContext } from '../subdoc/specs.ts';
@@ -82,22 +82,22 @@ export function workElsewhere(
   const [extrasStart, keyStart] = [frame.extrasStart - start, frame.keyStart - start];
   const valueStart = frame.valueStart - start;
   const decoding = decodingOf(request);
-  const moment = someMoment(request.environment.random);
-  const context = { ...contextOf(request), ...moment };
+  const stamp = randomStamp(request.environment.random);
+  const context = { ...contextOf(request), ...stamp };
   const copy = { ...found, value: sharedCopy(found.value) };
   const { casHi, casLo, locked } = view;
   const document = found.exists ? { casHi, casLo, locked } : noDocument;
-  return request.giveWork((own) => {
+  return request.deferWork((own) => {
     const extras = own.subarray(extrasStart, keyStart);
     const specs = own.subarray(valueStart);
-    return { job: { kind, opcode, extras, specs, decoding, document: copy, context }, document, moment };
+    return { job: { kind, opcode, extras, specs, decoding, document: copy, context }, document, stamp };
   });
 }
 
 /** Where there was none, there must be none still. */
 const noDocument = { casHi: 0, casLo: 0, locked: false };
 
-function someMoment(random: Random): Moment {
+function randomStamp(random: Random): MutationStamp {
   const bytes = random.bytes(14);
   return { casHi: bytes.readUInt32LE(0), casLo: bytes.readUInt32LE(4), seqno: bytes.readUIntLE(8, 6) };
 }

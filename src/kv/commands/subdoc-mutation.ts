@@ -8,7 +8,7 @@ import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 import { type HeavyAnswer, isSameDocument } from '../heavy/jobs.ts';
 import type { SubdocDocument } from '../subdoc/document.ts';
 import { executeMutation, type MutationOutcome } from '../subdoc/execute.ts';
-import { replaceMoment } from '../subdoc/macros.ts';
+import { replaceStamp } from '../subdoc/macros.ts';
 import { mutationReplyBytes, writeMutationReply } from '../subdoc/replies.ts';
 import type { SubdocRequest } from '../subdoc/request.ts';
 import { decodeMultiMutation, decodeSingle } from '../subdoc/specs.ts';
@@ -103,8 +103,8 @@ function execute(
 
 function ofNow({ result }: Request, heavy: HeavyAnswer, { specs }: SubdocRequest): MutationOutcome {
   const outcome = heavy.result as MutationOutcome;
-  const usesMoment = specs.some(({ flags }) => (flags & PathFlag.expandMacros) !== 0);
-  if (usesMoment && heavy.moment && isStored(outcome)) replaceMoment(outcome.value, heavy.moment, result);
+  const usesStamp = specs.some(({ flags }) => (flags & PathFlag.expandMacros) !== 0);
+  if (usesStamp && heavy.stamp && isStored(outcome)) replaceStamp(outcome.value, heavy.stamp, result);
   return outcome;
 }
 

@@ -104,7 +104,7 @@ export function judge(request: Request, typed: number, start: number, end: numbe
   if (bytes <= heavyBytes) return judgeValue(frame.buffer, start, end, typed);
   const from = start - frame.start;
   const to = end - frame.start;
-  request.giveWork((own) => ({ job: { kind: 'judge', bytes: own.subarray(from, to), typed } }));
+  request.deferWork((own) => ({ job: { kind: 'judge', bytes: own.subarray(from, to), typed } }));
   return null;
 }
 

@@ -29,7 +29,7 @@ test('answers a frame that is none with EINVAL, then hangs up', async () => {
 test('a stranger may not send large frames, a known client up to 30 MiB', async () => {
   await using service = await startService();
   const stranger = await service.connect();
-  const large = encodeRequest(set(Buffer.alloc(connectionLimits.strangerFrameBytes)));
+  const large = encodeRequest(set(Buffer.alloc(connectionLimits.unauthenticatedFrameBytesMax)));
   stranger.socket.write(large.subarray(0, 24));
   assert.equal((await stranger.next())?.status, Status.invalidArguments);
   assert.equal(await stranger.next(), null);
@@ -106,7 +106,7 @@ test('hangs up on who does not log in, not on who idles', async () => {
 
 test('one client after the other is a check, two at a time are clients', async () => {
   let told = 0;
-  await using service = await startService(undefined, { clientsCome: () => told++ });
+  await using service = await startService(undefined, { onSecondClient: () => told++ });
   const first = await service.ready();
   first.socket.destroy();
   while ((await service.service.report()).connections > 0)

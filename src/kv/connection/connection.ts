@@ -1,64 +1,66 @@
-// One client: finds the frames in what arrives, has them run, sends the replies of one arrival in one write, and stops
-// reading while the client does not take its replies or must wait for one.
+// One client connection: splits the received bytes into frames, runs them through the dispatcher, sends the replies to one
+// chunk in one write, and stops reading while the client does not accept its replies or a request must wait.
 import { emptyFrame, type Frame, FrameResult, frameBytesMax } from '#wire/frame.ts';
 import { FrameReader } from '#wire/frame-reader.ts';
 import type { Output } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import type { TrafficFigures } from '../activity.ts';
-import { type Dispatcher, Verdict } from '../dispatch/dispatcher.ts';
-import { replyHeld } from '../dispatch/reply-held.ts';
+import { writeHeldReply } from '../dispatch/delayed-reply.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import { AfterFrame } from '../dispatch/request.ts';
 import type { Directory, UserEntry } from '../served/directory.ts';
 import { HeldReply, type ReplyHolder } from '../served/held-reply.ts';
 import type { Answerable, Client, Streamer } from '../session/client.ts';
 import { Session } from '../session/session.ts';
-import type { InputBudget, Waiting } from './input-budget.ts';
+import type { InputBudget, RoomWaiter } from './input-budget.ts';
 import type { Transport } from './transport.ts';
 
 export const connectionLimits = {
-  /** A frame of a client who has not said who it is. */
-  strangerFrameBytes: 64 * 1024,
-  /** Frames above this size need room for all of them before they are read. */
+  /** Largest frame of an unauthenticated client. */
+  unauthenticatedFrameBytesMax: 64 * 1024,
+  /** Frames above this size are read only once memory for the whole frame is reserved. */
   largeFrameBytes: 64 * 1024,
-  /** For all large frames that are arriving or being worked on. */
+  /** Memory for large frames that are arriving or processed by heavy work. */
   input: { perUser: 128 * 1024 * 1024, total: 512 * 1024 * 1024 },
-  /** For one frame to arrive, and to wait for room. */
+  /** Time for one frame to arrive, and to wait for memory. */
   frameMs: 120_000,
-  /** Replies are sent once they come to this. */
+  /** The output is sent when it reaches this size. */
   flushBytes: 256 * 1024,
-  /** Above this many unsent bytes a client is not read from. */
+  /** Above this many unsent bytes the connection stops reading. */
   unsentBytes: 4 * 1024 * 1024,
-  /** To say who it is. */
+  /** Time to authenticate. */
   authenticationMs: 30_000,
-  /** To take its last replies once it is hung up on, and to take anything at all while it is not read from. */
-  /** Its requests run for so long at a time; then other clients have their turn. */
+  /** Time slice of a connection: afterwards requests of other connections run. */
   turnMs: 4,
-  /** Looked at whenever requests and replies come to this many bytes, or as much work: reading the clock costs too. */
+  /** The clock is read once per this many bytes of requests, replies and other work, because reading it has a cost. */
   workBytes: 64 * 1024,
+  /** Time to accept the last replies after the connection began to close. */
   lingerMs: 5_000,
+  /** Time to accept any bytes while the connection has stopped reading. */
   stalledMs: 120_000,
 } as const;
 
-/** What a connection needs of the thread it lives on. */
+/** Services of the thread that runs the connection. */
 export interface ConnectionHost {
   readonly input: InputBudget;
   readonly dispatcher: Dispatcher;
   readonly output: Output;
   readonly traffic: TrafficFigures;
-  /** Reads the clock for what is done with the bytes that arrived. */
+  /** Updates the thread's current time, once per chunk. */
   tick(): void;
   nowMs(): number;
-  /** Has `resume` called soon. */
+  /** Schedules a call of `resume`. */
   wake(connection: Connection): void;
   forget(connection: Connection): void;
 }
 
-/** What a request costs at least, in bytes of work. */
+/** Minimal cost of a request, in bytes of work. */
 const requestWork = 128;
 
-/** One frame in hand at a time, whatever the connection. */
+/** The frame that is being run; shared by all connections, because only one runs at a time. */
 const frame = emptyFrame();
 
-export class Connection implements Client, ReplyHolder, Waiting {
+export class Connection implements Client, ReplyHolder, RoomWaiter {
   readonly session = new Session();
   readonly peer: string;
   streamer: Streamer | null = null;
@@ -67,22 +69,24 @@ export class Connection implements Client, ReplyHolder, Waiting {
   private orderedCount = 0;
   private readonly host: ConnectionHost;
   private readonly transport: Transport;
-  private readonly reader = new FrameReader(connectionLimits.strangerFrameBytes);
+  private readonly reader = new FrameReader(connectionLimits.unauthenticatedFrameBytesMax);
+  /** Resolved replies that `resume` will send. */
   private readonly ready: HeldReply[] = [];
   readonly openedMs: number;
+  /** A frame was put back until held replies are sent. */
   private waiting = false;
-  /** There is no room for the frame that is arriving. */
-  private isStarved = false;
-  /** Room that was taken for it, and for frames that are worked on elsewhere; by whom. */
+  /** There is no memory for the frame that is arriving. */
+  private isWaitingForRoom = false;
+  /** Memory reserved for the arriving frame and for frames in heavy work, and the user it is accounted to. */
   private roomBytes = 0;
-  private workedBytes = 0;
+  private heavyRoomBytes = 0;
   private roomOwner = '';
-  /** When the frame in part began to arrive, or to wait; below zero when there is none. */
-  private partSinceMs = -1;
-  /** Its turn is over; the next one begins by itself. */
+  /** When the incomplete frame began to arrive or to wait; negative if there is none. */
+  private partialFrameSinceMs = -1;
+  /** Its time slice is over; the next one is scheduled. */
   private isPausing = false;
   private stalledAtMs = -1;
-  /** Something arrived since the last sweep; the sweep then notes the time, so that no request has to. */
+  /** Bytes arrived since the last sweep. The sweep records the time, so that requests need not read the clock. */
   private isUsed = false;
   private usedAtMs: number;
   private closingAtMs = -1;
@@ -108,9 +112,9 @@ export class Connection implements Client, ReplyHolder, Waiting {
     return this.orderedCount > 0;
   }
 
-  /** Takes bytes that arrived. The memory may be used again afterwards. Answers whether to go on reading. */
+  /** Processes received bytes; the caller may then reuse their memory. Returns whether to continue reading. */
   received(chunk: Buffer, start: number, end: number): boolean {
-    // Who is hung up on is still read from, to notice when it closes its side.
+    // Closing connections are still read, to detect that the client closes its side.
     if (this.closed || this.closingAtMs >= 0) return true;
     this.isUsed = true;
     this.host.traffic.readBytes += end - start;
@@ -121,7 +125,7 @@ export class Connection implements Client, ReplyHolder, Waiting {
     return !this.isBlocked;
   }
 
-  /** All sent bytes are taken. */
+  /** The operating system has accepted all sent bytes. */
   drained(): void {
     this.streamer?.drained();
     if (this.stalledAtMs < 0) return;
@@ -130,17 +134,17 @@ export class Connection implements Client, ReplyHolder, Waiting {
     this.proceed();
   }
 
-  /** Sends the held replies that are settled, and goes on with requests that had to wait for them. */
+  /** Sends the resolved replies, then runs the requests that waited for them. */
   resume(): void {
     if (this.closed) return;
     for (const held of this.ready.splice(0)) this.finish(held);
     this.waiting = false;
     this.isPausing = false;
-    this.isStarved = false;
+    this.isWaitingForRoom = false;
     this.proceed();
   }
 
-  later({ frame, command }: Answerable, ordered: boolean, bytes: Buffer = Buffer.alloc(0)): HeldReply {
+  holdReply({ frame, command }: Answerable, ordered: boolean, bytes: Buffer = Buffer.alloc(0)): HeldReply {
     const { opcode, opaque } = frame;
     const quiet = command.quiet === 'success';
     const held = new HeldReply(this, { opcode, opaque, ordered, quiet }, bytes);
@@ -149,21 +153,21 @@ export class Connection implements Client, ReplyHolder, Waiting {
     return held;
   }
 
-  settled(held: HeldReply): void {
+  replyResolved(held: HeldReply): void {
     if (this.closed) return;
     this.ready.push(held);
     if (this.ready.length === 1) this.host.wake(this);
   }
 
-  /** The client has shown who it is before its first frame. */
+  /** Authenticates the client by its certificate, before its first frame. */
   certify(user: UserEntry, directory: Directory): void {
     this.session.certify(user, directory);
-    this.trust(true);
+    this.setAuthenticated(true);
   }
 
-  trust(isTrusted: boolean): void {
-    this.reader.bytesMax = isTrusted ? frameBytesMax : connectionLimits.strangerFrameBytes;
-    if (isTrusted) this.transport.known();
+  setAuthenticated(isAuthenticated: boolean): void {
+    this.reader.bytesMax = isAuthenticated ? frameBytesMax : connectionLimits.unauthenticatedFrameBytesMax;
+    if (isAuthenticated) this.transport.authenticated();
   }
 
   get unsentBytes(): number {
@@ -176,32 +180,32 @@ export class Connection implements Client, ReplyHolder, Waiting {
     this.flush();
   }
 
-  /** Sends bytes that answer nothing. */
+  /** Sends a message that is not a reply. Clients that do not accept their replies do not get it. */
   push(bytes: Buffer): void {
     if (this.closed || this.closingAtMs >= 0 || this.stalledAtMs >= 0) return;
     this.host.traffic.writtenBytes += bytes.length;
     this.transport.write(bytes, bytes.length);
   }
 
-  /** Hangs up on clients that keep us waiting, and on those that ask for nothing for so long (0: never). */
+  /** Closes the connection if one of its time limits has passed, or after `idleMs` without requests (0: never). */
   sweep(nowMs: number, idleMs = 0): void {
     const { authenticationMs, frameMs, lingerMs, stalledMs } = connectionLimits;
     const isLingering = this.closingAtMs >= 0 && nowMs - this.closingAtMs > lingerMs;
     const isStalled = this.stalledAtMs >= 0 && nowMs - this.stalledAtMs > stalledMs;
-    const isStranger = this.session.user === null && nowMs - this.openedMs > authenticationMs;
-    const isSlow = this.partSinceMs >= 0 && nowMs - this.partSinceMs > frameMs;
-    if (isLingering || isStalled || isStranger || isSlow) this.transport.destroy();
-    else if (this.isIdle(nowMs, idleMs)) this.hangUp();
+    const isUnauthenticated = this.session.user === null && nowMs - this.openedMs > authenticationMs;
+    const isSlow = this.partialFrameSinceMs >= 0 && nowMs - this.partialFrameSinceMs > frameMs;
+    if (isLingering || isStalled || isUnauthenticated || isSlow) this.transport.destroy();
+    else if (this.isIdle(nowMs, idleMs)) this.close();
   }
 
-  /** Who waits for a reply, or has a stream, is not idle. */
+  /** A client with a held reply or a change stream is not idle. */
   private isIdle(nowMs: number, idleMs: number): boolean {
     if (this.isUsed || this.heldCount > 0 || this.waiting || this.streamer !== null) this.usedAtMs = nowMs;
     this.isUsed = false;
     return idleMs > 0 && nowMs - this.usedAtMs >= idleMs;
   }
 
-  hangUp(): void {
+  close(): void {
     if (this.closingAtMs >= 0) return;
     this.closingAtMs = this.host.nowMs();
     this.flush();
@@ -212,33 +216,33 @@ export class Connection implements Client, ReplyHolder, Waiting {
     this.transport.destroy();
   }
 
-  /** The socket is gone. */
+  /** The socket is closed. */
   gone(): void {
     this.closed = true;
     this.host.input.forget(this);
-    this.giveBack('roomBytes');
-    this.giveBack('workedBytes');
+    this.releaseRoom('roomBytes');
+    this.releaseRoom('heavyRoomBytes');
     this.streamer?.gone();
     this.host.forget(this);
   }
 
-  /** Until then it counts as held: what arrives meanwhile may not get ahead of it. */
+  /** Sends a resolved reply. It counts as held until now, so that later requests could not overtake it. */
   private finish(held: HeldReply): void {
     const { dispatcher, output } = this.host;
     this.heldCount--;
-    if (held.heavy !== null && this.workedBytes > 0) this.giveBack('workedBytes');
+    if (held.heavy !== null && this.heavyRoomBytes > 0) this.releaseRoom('heavyRoomBytes');
     if (held.ordered) this.orderedCount--;
     if (this.closingAtMs >= 0) return;
     const runsAgain = held.frame.length > 0 && held.status === Status.success;
     const isFine = runsAgain
-      ? dispatcher.runAgain(this, held) !== Verdict.hangUp
-      : replyHeld(this, output, held);
-    if (!isFine) this.hangUp();
+      ? dispatcher.rerun(this, held) !== AfterFrame.close
+      : writeHeldReply(this, output, held);
+    if (!isFine) this.close();
     else if (output.end > connectionLimits.flushBytes) this.flush();
   }
 
   private get isBlocked(): boolean {
-    return this.waiting || this.isPausing || this.isStarved || this.stalledAtMs >= 0;
+    return this.waiting || this.isPausing || this.isWaitingForRoom || this.stalledAtMs >= 0;
   }
 
   private proceed(): void {
@@ -247,7 +251,7 @@ export class Connection implements Client, ReplyHolder, Waiting {
     if (!this.isBlocked && this.closingAtMs < 0) this.transport.resume();
   }
 
-  /** Runs the frames in hand until they are used up or must wait. */
+  /** Runs the received frames until all are run or one must wait. */
   private work(): void {
     const { reader } = this;
     const { dispatcher, output } = this.host;
@@ -267,12 +271,12 @@ export class Connection implements Client, ReplyHolder, Waiting {
       }
       const result = reader.next(frame);
       if (result === FrameResult.needMore) {
-        if (frame.needed > connectionLimits.largeFrameBytes) this.makeRoom(frame.needed);
+        if (frame.needed > connectionLimits.largeFrameBytes) this.reserveRoom(frame.needed);
         break;
       }
       if (result !== FrameResult.whole) {
         dispatcher.refuse(this, frame);
-        this.hangUp();
+        this.close();
         break;
       }
       const before = output.end;
@@ -280,55 +284,55 @@ export class Connection implements Client, ReplyHolder, Waiting {
       const heavyBefore = this.heavyCount;
       const verdict = dispatcher.run(this, frame);
       workBytes += requestWork + frame.needed + output.end - before + request.workBytes;
-      if (this.roomBytes > 0 && verdict !== Verdict.wait) this.leaveRoom(heavyBefore);
-      if (verdict === Verdict.wait) {
+      if (this.roomBytes > 0 && verdict !== AfterFrame.wait) this.releaseFrameRoom(heavyBefore);
+      if (verdict === AfterFrame.wait) {
         reader.unread(frame);
         this.waiting = true;
-      } else if (verdict === Verdict.hangUp) {
-        this.hangUp();
+      } else if (verdict === AfterFrame.close) {
+        this.close();
         break;
       }
       if (output.end > connectionLimits.flushBytes) this.flush();
     }
     reader.keep();
-    this.notePart();
+    this.notePartialFrame();
     this.flush();
     if (this.isBlocked) this.transport.pause();
   }
 
-  roomCame(): void {
+  roomFreed(): void {
     this.host.wake(this);
   }
 
-  /** Has the frame that is arriving wait, unread, until there is room for all of it. */
-  private makeRoom(bytes: number): void {
+  /** Reserves memory for the frame that is arriving, or stops reading until memory is released. */
+  private reserveRoom(bytes: number): void {
     if (this.roomBytes > 0) return;
     const user = this.session.user?.spec.name ?? '';
-    if (this.host.input.take(user, bytes, this)) {
+    if (this.host.input.reserve(user, bytes, this)) {
       this.roomBytes = bytes;
       this.roomOwner = user;
-      this.partSinceMs = -1;
-    } else this.isStarved = true;
+      this.partialFrameSinceMs = -1;
+    } else this.isWaitingForRoom = true;
   }
 
-  /** The large frame has been run; where it is worked on elsewhere its memory stays. */
-  private leaveRoom(heavyBefore: number): void {
-    if (this.heavyCount <= heavyBefore) this.giveBack('roomBytes');
+  /** Releases the memory of a large frame that was run; if it is in heavy work its memory stays reserved until that ends. */
+  private releaseFrameRoom(heavyBefore: number): void {
+    if (this.heavyCount <= heavyBefore) this.releaseRoom('roomBytes');
     else {
-      this.workedBytes += this.roomBytes;
+      this.heavyRoomBytes += this.roomBytes;
       this.roomBytes = 0;
     }
   }
 
-  private giveBack(of: 'roomBytes' | 'workedBytes'): void {
+  private releaseRoom(of: 'roomBytes' | 'heavyRoomBytes'): void {
     const bytes = this[of];
     this[of] = 0;
-    if (bytes > 0) this.host.input.give(this.roomOwner, bytes);
+    if (bytes > 0) this.host.input.release(this.roomOwner, bytes);
   }
 
-  private notePart(): void {
-    if (this.reader.keptBytes === 0 || this.waiting || this.isPausing) this.partSinceMs = -1;
-    else if (this.partSinceMs < 0) this.partSinceMs = this.host.nowMs();
+  private notePartialFrame(): void {
+    if (this.reader.keptBytes === 0 || this.waiting || this.isPausing) this.partialFrameSinceMs = -1;
+    else if (this.partialFrameSinceMs < 0) this.partialFrameSinceMs = this.host.nowMs();
   }
 
   private flush(): void {

@@ -1,21 +1,21 @@
-// Memory for requests that have not arrived in full. A large one begins to take memory only once there is room for all of it,
-// so that those that began can always end; the others wait, unread.
+// Memory budget for large requests that are arriving. A request is read only after memory for all of it is reserved, so that
+// every request that has started can finish; the others wait unread in their sockets.
 
 export interface InputLimits {
   perUser: number;
   total: number;
 }
 
-/** Who waits for room. */
-export interface Waiting {
-  /** There may be room now. */
-  roomCame(): void;
+/** A connection that waits for memory. */
+export interface RoomWaiter {
+  /** Memory was released: try to reserve again. */
+  roomFreed(): void;
 }
 
 export class InputBudget {
   private readonly limits: InputLimits;
   private readonly byUser = new Map<string, number>();
-  private readonly waiting = new Set<Waiting>();
+  private readonly waiting = new Set<RoomWaiter>();
   private taken = 0;
 
   constructor(limits: InputLimits) {
@@ -26,8 +26,8 @@ export class InputBudget {
     return this.taken;
   }
 
-  /** False when there is no room: `waiting` hears when some comes. */
-  take(user: string, bytes: number, waiting: Waiting): boolean {
+  /** Returns false if there is not enough memory; `waiting.roomFreed` is then called when some is released. */
+  reserve(user: string, bytes: number, waiting: RoomWaiter): boolean {
     const own = this.byUser.get(user) ?? 0;
     if (own + bytes > this.limits.perUser || this.taken + bytes > this.limits.total) {
       this.waiting.add(waiting);
@@ -38,17 +38,17 @@ export class InputBudget {
     return true;
   }
 
-  give(user: string, bytes: number): void {
+  release(user: string, bytes: number): void {
     this.taken -= bytes;
     const left = (this.byUser.get(user) ?? 0) - bytes;
     if (left > 0) this.byUser.set(user, left);
     else this.byUser.delete(user);
     const waiting = [...this.waiting];
     this.waiting.clear();
-    for (const one of waiting) one.roomCame();
+    for (const one of waiting) one.roomFreed();
   }
 
-  forget(waiting: Waiting): void {
+  forget(waiting: RoomWaiter): void {
     this.waiting.delete(waiting);
   }
 }

@@ -1,19 +1,16 @@
-// What a connection needs of its socket.
+// The socket of a connection, as the connection uses it.
 
 export interface Transport {
-  /**
-   * Sends the first `length` bytes; true when they are taken and their memory may be used again, false when it must be
-   * left alone.
-   */
+  /** Sends the first `length` bytes; returns true if the caller may reuse the memory, false while it is still being sent. */
   write(bytes: Buffer, length: number): boolean;
-  /** Bytes not yet handed to the operating system. */
+  /** Bytes that the operating system has not accepted yet. */
   readonly unsentBytes: number;
-  /** The client has shown who it is. */
-  known(): void;
-  /** Stops and starts reading. */
+  /** The client is authenticated. */
+  authenticated(): void;
+  /** Stop and restart reading. */
   pause(): void;
   resume(): void;
-  /** Sends what is left, then closes. */
+  /** Sends the pending bytes, then closes. */
   end(): void;
   /** Closes at once. */
   destroy(): void;

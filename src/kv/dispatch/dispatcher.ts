@@ -1,4 +1,5 @@
-// The only way from a frame to a command: look up, check layout, session, collection and privilege, run, answer, count.
+// The only path from a frame to a command: finds the command, checks layout, session, collection and privileges, runs the
+// command, then writes, holds or drops its reply.
 import { commandTable } from '#wire/commands/index.ts';
 import { type Command, KeyRule, layoutProblem, type PrivilegeName } from '#wire/define-command.ts';
 import { Feature } from '#wire/features.ts';
@@ -8,19 +9,15 @@ import type { Output } from '#wire/output.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { notResident } from '../data/documents.ts';
-import { type HeavyAnswer, heavyAttemptsMax } from '../heavy/jobs.ts';
 import type { HeldReply } from '../served/held-reply.ts';
 import type { Client } from '../session/client.ts';
+import { holdForDisk, holdForDurability, holdForHeavyWork } from './delayed-reply.ts';
 import { readDocumentKey } from './document-key.ts';
 import type { Environment } from './environment.ts';
 import { replyStatus, replyUnreadable } from './reply.ts';
-import { type Handler, Outcome, Request } from './request.ts';
+import { AfterFrame, type CommandResult, type Handler, Outcome, Request } from './request.ts';
 
-/** What the connection does after a frame: go on, put the frame back until what is pending is settled, or hang up. */
-export const Verdict = { goOn: 0, wait: 1, hangUp: 2 } as const;
-export type Verdict = (typeof Verdict)[keyof typeof Verdict];
-
-/** A command with everything that is worked out once. */
+/** A command with its handler and everything that can be computed once. */
 interface Entry {
   readonly command: Command;
   readonly handler: Handler;
@@ -28,33 +25,31 @@ interface Entry {
   readonly needsAny: number;
   readonly anywhere: boolean;
   readonly datatypes: number;
-  /** The command's words as truths: words are compared by a call. */
+  /** Booleans for the command's string options: comparing strings costs a call. */
   readonly needsSession: boolean;
   readonly needsBucket: boolean;
   readonly quietOnMiss: boolean;
   readonly quietOnSuccess: boolean;
 }
 
-/** Durable writes and other held replies of one connection at a time. */
+/** Limit of held replies of one connection. */
 const heldMax = 1024;
-/** A frame that has waited for the disk so long and lacks something again is not run once more. */
-const patienceMs = 2_000;
 
 export class Dispatcher {
   readonly request: Request;
   private readonly entries: readonly (Entry | undefined)[];
   private readonly heldFrame = emptyFrame();
 
-  /** `handlers` says what each declared command does. */
+  /** @throws Error if a declared command has no handler. */
   constructor(environment: Environment, output: Output, handlers: ReadonlyMap<Command, Handler>) {
     this.request = new Request(environment, output);
     this.entries = commandTable.map((command) => command && entryOf(command, handlers.get(command)));
   }
 
-  /** Runs the frame and writes its reply to the output, now or once it is settled. */
-  run(connection: Client, frame: Frame): Verdict {
-    if (frame.magic === Magic.clientResponse) return Verdict.goOn;
-    if (frame.magic === Magic.response || frame.magic === Magic.altResponse) return takeAnswer(connection);
+  /** Runs the frame. The reply is written to the output, or held until it can be sent. */
+  run(connection: Client, frame: Frame): AfterFrame {
+    if (frame.magic === Magic.clientResponse) return AfterFrame.continue;
+    if (frame.magic === Magic.response || frame.magic === Magic.altResponse) return takeResponse(connection);
     const { request } = this;
     const { session } = connection;
     request.connection = connection;
@@ -70,10 +65,10 @@ export class Dispatcher {
     return this.conclude(request, entry, outcome, before);
   }
 
-  /** Runs a frame again that lacked something, now that the disk has been asked. */
-  runAgain(connection: Client, held: HeldReply): Verdict {
+  /** Runs a held frame again, with the document that was fetched for it or the result of its heavy work. */
+  rerun(connection: Client, held: HeldReply): AfterFrame {
     readFrame(held.frame, 0, held.frame.length, this.heldFrame, frameBytesMax);
-    this.request.again = held;
+    this.request.resumed = held;
     this.request.found = held.found;
     this.request.heavy = held.heavy;
     held.documents?.provideFetched(held.fetched);
@@ -81,20 +76,20 @@ export class Dispatcher {
       return this.run(connection, this.heldFrame);
     } finally {
       held.documents?.provideFetched(null);
-      this.request.again = null;
+      this.request.resumed = null;
       this.request.found = null;
       this.request.heavy = null;
     }
   }
 
-  /** Answers a frame that cannot be read; the connection hangs up after it. */
+  /** Replies to a malformed frame; the connection is closed afterwards. */
   refuse(connection: Client, frame: Frame): void {
     this.request.frame = frame;
     replyUnreadable(this.request, connection.session);
   }
 
-  /** Runs the command, and answers for it when it throws: that is a bug of ours, which must not end the process. */
-  private attempt(request: Request, entry: Entry | undefined, before: number): number {
+  /** Checks the request and runs the command. An exception is a bug in the node; it costs this connection, not the process. */
+  private attempt(request: Request, entry: Entry | undefined, before: number): CommandResult {
     try {
       const checked = this.check(request, entry);
       if (checked !== Status.success || !entry) return checked;
@@ -114,9 +109,9 @@ export class Dispatcher {
     }
   }
 
-  private check(request: Request, entry: Entry | undefined): number {
+  private check(request: Request, entry: Entry | undefined): CommandResult {
     const { connection, frame, framing } = request;
-    // Answers to what nobody asked, and requests in the direction of clients.
+    // Responses without a request, and requests that only servers send.
     if (frame.magic !== Magic.request && frame.magic !== Magic.altRequest) return Outcome.close;
     if (!entry) return request.refuse(Status.unknownCommand, 'Unknown command');
     const { command } = entry;
@@ -127,10 +122,10 @@ export class Dispatcher {
     }
     if (
       connection.heldCount > 0 &&
-      request.again === null &&
+      request.resumed === null &&
       !mayOvertake(connection, command, framing.barrier)
     )
-      return mustWait;
+      return Outcome.wait;
     const problem = layoutProblem(command, frame);
     if (problem !== null) return request.refuse(Status.invalidArguments, problem);
     if ((frame.datatype & ~entry.datatypes) !== 0 || !isNegotiated(request)) {
@@ -139,112 +134,40 @@ export class Dispatcher {
     return entry.needsSession ? checkSession(request, entry) : Status.success;
   }
 
-  private conclude(request: Request, entry: Entry | undefined, outcome: number, before: number): Verdict {
-    if (outcome === mustWait) return Verdict.wait;
-    if (outcome === notResident) return awaitDisk(request, before);
-    if (outcome === Outcome.heavy) return awaitWork(request, before);
-    if (outcome === Outcome.close) return Verdict.hangUp;
-    if (outcome === Outcome.later) return Verdict.goOn;
+  /** Sends, holds or drops the reply, according to the result of the command. */
+  private conclude(
+    request: Request,
+    entry: Entry | undefined,
+    outcome: CommandResult,
+    before: number,
+  ): AfterFrame {
+    if (outcome === Outcome.wait) return AfterFrame.wait;
+    if (outcome === notResident) return holdForDisk(request, before);
+    if (outcome === Outcome.heavy) return holdForHeavyWork(request, before);
+    if (outcome === Outcome.close) return AfterFrame.close;
+    if (outcome === Outcome.later) return AfterFrame.continue;
     if (outcome >= 0) {
-      if (outcome === Status.keyNotFound && entry?.quietOnMiss) return Verdict.goOn;
-      if (!replyStatus(request, outcome as Status)) return Verdict.hangUp;
-      if (outcome === Status.authStale) return Verdict.hangUp;
+      if (outcome === Status.keyNotFound && entry?.quietOnMiss) return AfterFrame.continue;
+      if (!replyStatus(request, outcome as Status)) return AfterFrame.close;
+      if (outcome === Status.authStale) return AfterFrame.close;
     }
     if (request.result.pending > 0 && (outcome === Outcome.replied || outcome === Status.success)) {
-      hold(request, before);
+      holdForDurability(request, before);
     } else if (entry?.quietOnSuccess && (outcome === Outcome.replied || outcome === Status.success)) {
       request.output.end = before;
     }
-    return Verdict.goOn;
+    return AfterFrame.continue;
   }
 }
 
-/** Takes the reply just written out of the output until its durable write is settled. */
-function hold(request: Request, from: number): void {
-  const { bucket, connection, output, result } = request;
-  const bytes = Buffer.from(output.buffer.subarray(from, output.end));
-  output.end = from;
-  bucket.awaitSettled(result.pending, connection.later(request, false, bytes));
-  result.pending = 0;
-}
-
-/** Puts the frame aside until the disk has been asked, as if it had not been run. */
-function awaitDisk(request: Request, before: number): Verdict {
-  const { again, connection, counters, documents, environment, frame, output } = request;
-  output.end = before;
-  counters.gets = request.getsBefore;
-  const nowMs = environment.clock.monotonicMs();
-  if (again && !mayAskAgain(again, nowMs))
-    return replyStatus(request, Status.temporaryFailure) ? Verdict.goOn : Verdict.hangUp;
-  const held = connection.later(request, !mayBeOvertaken(request));
-  held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
-  held.found = request.found;
-  request.found = null;
-  held.sinceMs = again && again.sinceMs >= 0 ? again.sinceMs : nowMs;
-  held.documents = documents;
-  documents.awaitDisk((fetched) => {
-    if (typeof fetched === 'object') held.fetched = fetched;
-    held.settle(typeof fetched === 'object' ? Status.success : fetched);
-  });
-  return Verdict.goOn;
-}
-
-/** Puts the frame aside until its heavy work is done elsewhere; a connection has one piece at a time. */
-function awaitWork(request: Request, before: number): Verdict {
-  const { again, connection, environment, frame, output, work } = request;
-  output.end = before;
-  request.work = null;
-  if (work === null) throw new Error(`${request.command.name} gave no work`);
-  if (connection.heavyCount > 0) return Verdict.wait;
-  const attempts = (again?.heavy?.attempts ?? 0) + 1;
-  if (attempts > heavyAttemptsMax)
-    return replyStatus(request, Status.temporaryFailure) ? Verdict.goOn : Verdict.hangUp;
-  const held = connection.later(request, !mayBeOvertaken(request));
-  held.frame = connection.takeFrame(frame);
-  const { job, document = null, moment = null, bytes = null } = work(held.frame);
-  const answer: HeavyAnswer = { result: null, document, moment, bytes, attempts };
-  held.heavy = answer;
-  connection.heavyCount++;
-  const owner = {
-    user: request.session.user?.spec.name ?? '',
-    isGone: () => connection.isGone,
-  };
-  const settle = (status: Status): void => {
-    connection.heavyCount--;
-    held.settle(status);
-  };
-  environment.heavy.run(owner, job).then(
-    (result) => {
-      answer.result = result;
-      settle(Status.success);
-    },
-    (error: Error) => {
-      if (!connection.isGone) environment.log.warn('heavy.failed', { reason: error.message });
-      settle(Status.temporaryFailure);
-    },
-  );
-  return Verdict.goOn;
-}
-
-/** Whether later requests of the connection may be answered first. */
-const mayBeOvertaken = ({ command, framing, session }: Request): boolean =>
-  !framing.barrier && command.reorderable && session.features[Feature.unorderedExecution] === 1;
-
-/** What was fetched may have left memory before a change could be made. Where it never came in, no change can be. */
-const mayAskAgain = ({ fetched, sinceMs }: HeldReply, nowMs: number): boolean =>
-  fetched?.stayedOut !== true && (sinceMs < 0 || nowMs - sinceMs < patienceMs);
-
-/** Only what we ask of our own accord has an answer: messages of change streams. */
-function takeAnswer({ streamer }: Client): Verdict {
+/** The server sends requests only on change stream connections, so only those may send responses. */
+function takeResponse({ streamer }: Client): AfterFrame {
   streamer?.answered();
-  return streamer ? Verdict.goOn : Verdict.hangUp;
+  return streamer ? AfterFrame.continue : AfterFrame.close;
 }
-
-/** Stands for "not now" among the outcomes of a check. */
-const mustWait = -4;
 
 function entryOf(command: Command, handler: Handler | undefined): Entry {
-  if (!handler) throw new Error(`${command.name} is declared but does nothing`);
+  if (!handler) throw new Error(`${command.name} is declared but has no handler`);
   const bitsOf = (names: readonly PrivilegeName[] | undefined) =>
     (names ?? []).reduce((bits, name) => bits | Privilege[name], 0);
   return {
@@ -253,7 +176,7 @@ function entryOf(command: Command, handler: Handler | undefined): Entry {
     needsAll: bitsOf(command.privilege.all),
     needsAny: bitsOf(command.privilege.any),
     anywhere: command.privilege.anywhere === true,
-    // Clients set the JSON bit on anything; the server decides about it by itself.
+    // Clients set the JSON bit on any value; the server determines it from the bytes.
     datatypes: command.request.typedValue ? Datatype.json | Datatype.snappy | Datatype.xattr : Datatype.json,
     needsSession: command.session !== 'none',
     needsBucket: command.session === 'bucket',
@@ -269,7 +192,7 @@ function isNegotiated(request: Request): boolean {
   return (datatype & Datatype.xattr) === 0 || features[Feature.xattr] === 1;
 }
 
-/** Held replies may be overtaken where the client allows it, by commands of which the order does not matter. */
+/** With unordered execution, reorderable commands may overtake held replies. */
 function mayOvertake(connection: Client, command: Command, barrier: boolean): boolean {
   if (barrier || connection.isOrdered || connection.heldCount >= heldMax) return false;
   return command.reorderable && connection.session.features[Feature.unorderedExecution] === 1;
@@ -322,7 +245,7 @@ function checkBucket(request: Request, entry: Entry): Status {
   return checkPrivileges(request, entry);
 }
 
-/** A collection that is not there and one that the user may not know of look alike. */
+/** An unknown collection and one that is hidden from the user get the same reply. */
 function hiddenCollection(request: Request): Status {
   const isThere = request.bucket.collections.get(request.collection) !== undefined;
   if (isThere && !request.session.has(Feature.collections)) return Status.noAccess;

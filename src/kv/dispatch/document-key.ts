@@ -1,4 +1,4 @@
-// The key of a document request in the form that buckets know: with its collection id in front.
+// Reads the key of a document request in the form that buckets use: prefixed by its collection id.
 
 import {
   collectionIdBytes,
@@ -10,7 +10,7 @@ import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import type { Request } from './request.ts';
 
-/** Fills the request's key and collection. */
+/** Sets the request's key and collection. */
 export function readDocumentKey(request: Request): Status {
   const { frame } = request;
   const bytes = frame.valueStart - frame.keyStart;
@@ -31,7 +31,7 @@ export function readDocumentKey(request: Request): Status {
 
 const keyLengthProblem = 'Key length is not valid';
 
-/** A client without collections means the default one: its id is put in front. */
+/** Keys of clients without collections are in the default collection: its id is prefixed. */
 function readPlainKey(request: Request, bytes: number): Status {
   const { frame, keyScratch } = request;
   if (bytes > keyBytesMax.inDefault) return request.refuse(Status.invalidArguments, keyLengthProblem);

@@ -1,7 +1,8 @@
-// What commands need of the world beside their request.
+// Services and node-wide state that commands use.
+
+import type { HashingQueue } from '#auth/hashing-queue.ts';
 import type { Kdf } from '#auth/kdf.ts';
 import type { LoginThrottle } from '#auth/login-throttle.ts';
-import type { Turns } from '#auth/turns.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -16,25 +17,25 @@ export interface Environment {
   readonly log: Log;
   readonly random: Random;
   readonly kdf: Kdf;
-  /** Holds back the answers to wrong passwords. */
+  /** Delays replies to wrong passwords. */
   readonly throttle: LoginThrottle;
-  /** Key derivations wait here, those of guessers apart. */
-  readonly turns: Turns;
+  /** Runs key derivations, those of suspicious addresses at low priority. */
+  readonly hashingQueue: HashingQueue;
   readonly directory: Directory;
-  /** Takes what would keep other clients waiting. */
+  /** Runs work that would block the data thread. */
   readonly heavy: HeavyWork;
   /** Version text of the VERSION command. */
   readonly version: string;
-  /** Key of this process for made-up verifiers and remembered passwords. */
+  /** HMAC key for verifiers of unknown users and for digests of verified passwords. */
   readonly secret: Buffer;
   readonly startedMs: number;
-  /** Told of each; returns at once. */
+  /** Called for each refused login; must return at once. */
   loginRefused(login: RefusedLogin): void;
-  /** Whether an external user has that password: somebody else is asked, which takes a while. */
+  /** Verifies the password of an external user at the directory server, which may take seconds. */
   verifyExternal(name: string, password: string): Promise<boolean>;
   connections(): Iterable<Client>;
-  /** Counted here, by whoever sees it. */
+  /** Mutable counters, incremented where the events occur. */
   readonly traffic: TrafficFigures;
-  /** Limits that hold at present, by the names that clients know. */
+  /** The current limits by their published names. */
   limits(): Readonly<Record<string, number>>;
 }

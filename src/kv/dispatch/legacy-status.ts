@@ -1,4 +1,4 @@
-// Statuses as clients see them that have not asked for the extended ones: older codes, or the end of the connection.
+// Statuses for clients that did not negotiate extended errors: an older code, or closing the connection.
 
 import { GetAndLock } from '#wire/commands/documents.ts';
 import type { Command } from '#wire/define-command.ts';
@@ -6,10 +6,7 @@ import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import type { Session } from '../session/session.ts';
 
-/** For codes that such a client cannot be told. */
-export const hangUp = -1;
-
-const replaced = new Map<number, number>([
+const replaced = new Map<Status, Status>([
   [Status.locked, Status.keyExists],
   [Status.casValueInvalid, Status.keyExists],
   [Status.notLocked, Status.temporaryFailure],
@@ -17,7 +14,8 @@ const replaced = new Map<number, number>([
   [Status.syncWriteRecommitInProgress, Status.temporaryFailure],
 ]);
 
-const closing = new Set<number>([
+/** No older code exists for these: the connection is closed. */
+const closing = new Set<Status>([
   Status.authStale,
   Status.noAccess,
   Status.noBucket,
@@ -27,8 +25,9 @@ const closing = new Set<number>([
   Status.vbUuidNotEqual,
 ]);
 
-export function legacyStatus(command: Command | undefined, session: Session, status: Status): number {
-  if (closing.has(status)) return hangUp;
+/** The status to send, or null to close the connection. */
+export function legacyStatus(command: Command | undefined, session: Session, status: Status): Status | null {
+  if (closing.has(status)) return null;
   if (status === Status.locked && command === GetAndLock) return Status.temporaryFailure;
   const isUnknownPlace = status === Status.unknownCollection || status === Status.unknownScope;
   if (isUnknownPlace && !session.has(Feature.collections)) return Status.invalidArguments;

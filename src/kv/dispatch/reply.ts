@@ -1,4 +1,4 @@
-// Replies that several commands share.
+// Functions that write replies, shared by commands.
 import { writeU32 } from '#wire/bytes.ts';
 import { Feature } from '#wire/features.ts';
 import { encodeDuration } from '#wire/framing.ts';
@@ -8,13 +8,13 @@ import type { Session } from '../session/session.ts';
 import { legacyStatus } from './legacy-status.ts';
 import { Outcome, type Request } from './request.ts';
 
-/** The duration for the reply's frame, or -1 when the client did not ask for it. */
+/** The encoded server duration, or -1 if the client did not negotiate tracing. */
 export function durationOf(request: Request): number {
   if (request.startedMs < 0) return -1;
   return encodeDuration((request.environment.clock.monotonicMs() - request.startedMs) * 1000);
 }
 
-/** Begins a successful reply; answers where its body begins in the output. */
+/** Writes the header of a successful reply; returns the start of its body in the output. */
 export function beginReply(
   request: Request,
   extrasBytes: number,
@@ -40,7 +40,7 @@ export function beginReply(
   );
 }
 
-/** A success with a value and nothing else. */
+/** Writes a successful reply with only a value. */
 export function replyValue(request: Request, value: Buffer, datatype = 0): Outcome {
   const shown = request.session.has(Feature.json) ? datatype : datatype & ~Datatype.json;
   const at = beginReply(request, 0, 0, value.length, shown, 0, 0);
@@ -48,7 +48,7 @@ export function replyValue(request: Request, value: Buffer, datatype = 0): Outco
   return Outcome.replied;
 }
 
-/** A change was made: the new CAS, and where the client wants it the vbucket's uuid and the seqno. */
+/** Writes the reply to a mutation: its CAS, and if negotiated its mutation token (vbucket uuid and seqno). */
 export function replyMutation(request: Request, result: MutationResult, valueBytes = 0): number {
   const { output } = request;
   const withToken = request.session.features[Feature.mutationSeqno] === 1;
@@ -62,21 +62,21 @@ export function replyMutation(request: Request, result: MutationResult, valueByt
   return at + 16;
 }
 
-/** A number below 2^53 as eight bytes. */
+/** Writes a number below 2^53 as 64 bits. */
 export function writeSeqno(buffer: Buffer, at: number, seqno: number): void {
   writeU32(buffer, at, seqno / 2 ** 32);
   writeU32(buffer, at + 4, seqno);
 }
 
-/** The CAS that others may see of a document: all ones while it is locked. */
+/** The CAS that is sent to clients other than the locking one: all ones while the document is locked. */
 export const shownCasHi = (view: ItemView): number => (view.locked ? 0xffffffff : view.casHi);
 export const shownCasLo = (view: ItemView): number => (view.locked ? 0xffffffff : view.casLo);
 
-/** Writes a reply that is only a status, with its reason where the client can read one. Answers false to hang up instead. */
+/** Writes a reply with a status, and its error context if negotiated. Returns false if the connection must be closed instead. */
 export function replyStatus(request: Request, status: Status): boolean {
   const { session, frame, output } = request;
   const shown = session.has(Feature.xerror) ? status : legacyStatus(request.command, session, status);
-  if (shown < 0) return false;
+  if (shown === null) return false;
   const body = bodyOf(request, status);
   const datatype = body.length > 0 && session.has(Feature.json) ? Datatype.json : 0;
   const at = output.reply(
@@ -110,7 +110,7 @@ function bodyOf(request: Request, status: Status): Buffer {
     : emptyBody;
 }
 
-/** The configuration, so that the client finds the right node; once is enough for one that says so. */
+/** The cluster configuration, so that the client finds the right node; if negotiated, each revision is sent only once. */
 function configBody(request: Request): Buffer {
   const { session, bucket } = request;
   if (!session.has(Feature.dedupeNotMyVbucket)) return bucket.config;
@@ -123,7 +123,7 @@ function configBody(request: Request): Buffer {
 export const configRevision = (config: { revEpoch: number; rev: number }): string =>
   `${config.revEpoch}.${config.rev}`;
 
-/** Answers a status without a request at hand: a frame that cannot be read. */
+/** Writes the reply to a malformed frame. */
 export function replyUnreadable(request: Request, session: Session): void {
   const { frame, output } = request;
   const reason = Buffer.from(JSON.stringify({ error: { context: 'Invalid packet header' } }));

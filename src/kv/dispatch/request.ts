@@ -1,4 +1,4 @@
-// The request that is being run: one object for the thread, filled again for each frame.
+// The request that is being run: one object per thread, which the dispatcher overwrites for each frame.
 import type { Command } from '#wire/define-command.ts';
 import { emptyFrame, type Frame } from '#wire/frame.ts';
 import { emptyFraming, type Framing } from '#wire/framing.ts';
@@ -23,17 +23,35 @@ import type { Session } from '../session/session.ts';
 import type { Environment } from './environment.ts';
 import { Scratch } from './scratch.ts';
 
-/**
- * What a command answers instead of a status: it wrote its reply itself; the reply comes later; or it is run again once the
- * heavy work that it gave the request is done.
- */
-export const Outcome = { replied: -1, later: -2, close: -3, heavy: -6 } as const;
+/** Results of a command that are not a status; all are negative, statuses are not. */
+export const Outcome = {
+  /** The command wrote its reply itself. */
+  replied: -1,
+  /** The command held its reply and resolves it later. */
+  later: -2,
+  /** The connection is closed without a reply. */
+  close: -3,
+  /** Only from the checks: the frame must wait until the held replies of its connection are sent. */
+  wait: -4,
+  /** The command deferred heavy work (`deferWork`) and is run again with the result. */
+  heavy: -6,
+} as const;
 export type Outcome = (typeof Outcome)[keyof typeof Outcome];
 
-/** Gets the request's frame in memory of its own. */
+/**
+ * A status, which the dispatcher replies with, or an outcome. One status never leaves the node: `notResident` of `Documents`
+ * makes the dispatcher fetch the document and run the command again.
+ */
+export type CommandResult = Status | Outcome;
+
+/** What the connection does after a frame: read the next one, put this one back until held replies are sent, or close. */
+export const AfterFrame = { continue: 0, wait: 1, close: 2 } as const;
+export type AfterFrame = (typeof AfterFrame)[keyof typeof AfterFrame];
+
+/** Makes the heavy work from a copy of the request's frame, which it may keep. */
 export type MakeWork = (frame: Buffer) => MadeWork;
 
-export type Handler = (request: Request) => Status | Outcome;
+export type Handler = (request: Request) => CommandResult;
 
 export class Request {
   readonly environment: Environment;
@@ -43,33 +61,33 @@ export class Request {
   connection!: Client;
   session!: Session;
   command!: Command;
-  /** Set for commands that need a bucket. */
+  /** Set for commands that require a bucket. */
   bucket!: ServedBucket;
   documents!: Documents;
-  /** Of the collection of the key. */
+  /** Counters of the key's collection. */
   counters: DocumentCounts = noCounts();
-  /** The document key with its collection id in front, and the id. */
+  /** The document key, prefixed by its collection id, and that id. */
   key: Buffer = Buffer.alloc(0);
   keyStart = 0;
   keyEnd = 0;
   collection = 0;
-  /** The count of gets before the command. */
+  /** `counters.gets` before the command, restored if the command must be run again. */
   getsBefore = 0;
-  /** Set when the command runs once more, after a read from disk. */
-  again: HeldReply | null = null;
-  /** What the command found before it had to wait for the disk. */
+  /** The held reply of a command that is run again; null in the first run. */
+  resumed: HeldReply | null = null;
+  /** The key that the command found in an earlier run. */
   found: FoundKey | null = null;
-  /** Makes the heavy work of a command out of the frame's own copy. */
+  /** Set by `deferWork`. */
   work: MakeWork | null = null;
-  /** What came of it, when the command runs again. */
+  /** The result of the deferred work when the command is run again. */
   heavy: HeavyAnswer | null = null;
-  /** Bytes that the command looked through, beside those of its frame and its reply. */
+  /** Bytes that the command processed in addition to its frame and its reply. */
   workBytes = 0;
-  /** Bits the user holds where this request acts. */
+  /** Privilege bits of the user in the collection, bucket or node that the request acts on. */
   privileges = 0;
-  /** What the client is told beside the status. */
+  /** Error context that is sent with the status. */
   context = '';
-  /** When the request was begun, for the server duration; below zero when that was not asked for. */
+  /** Start of the request, for the server duration; negative if the client did not negotiate tracing. */
   startedMs = -1;
 
   readonly view: ItemView = emptyItemView();
@@ -83,20 +101,20 @@ export class Request {
     this.output = output;
   }
 
-  /** Has the work done, and the command run again. */
-  giveWork(make: MakeWork): Outcome {
+  /** Defers the work to another thread; the command is run again with its result. */
+  deferWork(make: MakeWork): Outcome {
     this.work = make;
     return Outcome.heavy;
   }
 
-  /** Answers a status together with the reason. */
+  /** Returns the status and stores its error context. */
   refuse(status: Status, context: string): Status {
     this.context = context;
     return status;
   }
 }
 
-/** Fills the mutation with what the frame says and the rest with the plainest choice. */
+/** Initializes the mutation from the frame, and all other fields with defaults. */
 export function beginMutation(request: Request, mode: StoreMode): MutationRequest {
   const { mutation, frame, framing } = request;
   mutation.vb = frame.vb;

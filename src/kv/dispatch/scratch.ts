@@ -1,11 +1,11 @@
-// Memory to compose values in, reused by every command of the thread; nothing in it outlives its synchronous stretch.
+// A reusable buffer in which commands compose values. Its content is valid only until the command returns.
 
 const keptBytes = 1024 * 1024;
 
 export class Scratch {
   buffer = Buffer.allocUnsafeSlow(4096);
 
-  /** Room for `bytes`; what was there before is gone. */
+  /** A buffer of at least `bytes`; its previous content is lost. */
   room(bytes: number): Buffer {
     const tooSmall = bytes > this.buffer.length;
     if (tooSmall || (this.buffer.length > keptBytes && bytes <= keptBytes)) {

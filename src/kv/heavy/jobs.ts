@@ -51,7 +51,7 @@ export interface WorkedOn {
 }
 
 /** CAS and seqno of the mutation to come, which nobody knows before it is stored: random numbers stand for them meanwhile. */
-export interface Moment {
+export interface MutationStamp {
   casHi: number;
   casLo: number;
   seqno: number;
@@ -61,7 +61,7 @@ export interface Moment {
 export interface MadeWork {
   job: HeavyJob;
   document?: WorkedOn;
-  moment?: Moment;
+  stamp?: MutationStamp;
   bytes?: Buffer;
 }
 
@@ -70,7 +70,7 @@ export interface HeavyAnswer {
   /** Null until it is there. */
   result: HeavyResult | null;
   readonly document: WorkedOn | null;
-  readonly moment: Moment | null;
+  readonly stamp: MutationStamp | null;
   readonly bytes: Buffer | null;
   /** How often it was worked on, because the document changed. */
   readonly attempts: number;

@@ -23,10 +23,10 @@ export interface ClientsOptions {
   /** Reads the clock for what is done next. */
   tick: () => void;
   /** More than one client is there: not only the node's own check at its start. */
-  clientsCome?: (() => void) | undefined;
+  onSecondClient?: (() => void) | undefined;
 }
 
-export const freshLimits: KvLimits = { connectionsMax: 65_000, idleSeconds: 0, logsConnections: false };
+export const defaultLimits: KvLimits = { connectionsMax: 65_000, idleSeconds: 0, logsConnections: false };
 /** Idle clients are looked for more often. */
 const sweepMs = { usual: 5_000, forIdle: 1_000 };
 const drainMs = 2_000;
@@ -35,11 +35,11 @@ const turnMs = 4;
 
 export class Clients {
   readonly all = new Set<Connection>();
-  limits = freshLimits;
+  limits = defaultLimits;
   private readonly options: ClientsOptions;
   private readonly awake = new Set<Connection>();
   /** Those of other machines that are not encrypted. */
-  private readonly exposed = new Set<Connection>();
+  private readonly remotePlain = new Set<Connection>();
   private sweepTimer: Timer | null = null;
   private isEnding = false;
   private allGone: () => void = () => {};
@@ -49,13 +49,13 @@ export class Clients {
   }
 
   connect(host: ConnectionHost, socket: Socket, shown: ShownCertificate | null): Connection {
-    const { clientsCome, gate, traffic } = this.options;
+    const { onSecondClient, gate, traffic } = this.options;
     const connection = new Connection(host, new SocketTransport(socket), peerOf(socket));
     this.all.add(connection);
-    if (this.all.size === 2) clientsCome?.();
+    if (this.all.size === 2) onSecondClient?.();
     gate.follow(socket);
     traffic.connections++;
-    if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.exposed.add(connection);
+    if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.remotePlain.add(connection);
     this.log('connection.opened', connection.peer);
     if (shown) this.certify(connection, shown);
     return connection;
@@ -68,7 +68,7 @@ export class Clients {
 
   forget(connection: Connection): void {
     this.all.delete(connection);
-    this.exposed.delete(connection);
+    this.remotePlain.delete(connection);
     this.log('connection.closed', connection.peer);
     if (this.all.size === 0) this.allGone();
   }
@@ -97,13 +97,13 @@ export class Clients {
     this.sweepTimer?.cancel();
   }
 
-  hangUpOnExposed(): void {
-    for (const connection of this.exposed) connection.hangUp();
+  closeRemotePlain(): void {
+    for (const connection of this.remotePlain) connection.close();
   }
 
   /** Connections on the bucket end with it. */
-  hangUpOn(bucket: ServedBucket): void {
-    for (const connection of this.all) if (connection.session.bucket === bucket) connection.hangUp();
+  closeOn(bucket: ServedBucket): void {
+    for (const connection of this.all) if (connection.session.bucket === bucket) connection.close();
   }
 
   pushConfig(bucket: ServedBucket): void {
@@ -115,7 +115,7 @@ export class Clients {
 
   /** Buckets are flushed and answered for by now: clients get a moment to take their last replies. */
   async end(): Promise<void> {
-    for (const connection of this.all) connection.hangUp();
+    for (const connection of this.all) connection.close();
     await this.waitUntilGone();
     for (const connection of this.all) connection.destroy();
   }

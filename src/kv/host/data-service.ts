@@ -1,8 +1,9 @@
 // The data service: its sockets, its buckets, and the wanted state that it follows. A worker thread hosts one; tests
 // host one in their own thread.
+
+import { HashingQueue } from '#auth/hashing-queue.ts';
 import type { Kdf } from '#auth/kdf.ts';
 import { LoginThrottle } from '#auth/login-throttle.ts';
-import { Turns } from '#auth/turns.ts';
 import { deferred } from '#base/deferred.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -39,8 +40,8 @@ import { Listener } from '../listener/listener.host.ts';
 import { Directory } from '../served/directory.ts';
 import { Now } from '../vbucket/now.ts';
 import { BucketHost, type BucketHostOptions, bucketFiles } from './bucket-host.ts';
-import { Clients, freshLimits } from './clients.ts';
-import { diskThreads, freshThreads } from './disk-threads.ts';
+import { Clients, defaultLimits } from './clients.ts';
+import { defaultThreads, diskThreads } from './disk-threads.ts';
 import { ExternalLogins } from './external-logins.ts';
 
 export interface DataServiceOptions {
@@ -52,7 +53,7 @@ export interface DataServiceOptions {
   /** Does what takes too long for this thread; here and later when left out. */
   heavy?: HeavyPerformer;
   loginRefused?: (login: RefusedLogin) => void;
-  /** Asks who knows external users; the answer comes as `externalVerdict`. Without it none of them has a password. */
+  /** Asks who knows external users; the answer comes as `answerExternalLogin`. Without it none of them has a password. */
   askExternal?: (login: ExternalLogin) => void;
   /** For large requests that are arriving. */
   input?: InputLimits;
@@ -64,15 +65,15 @@ export interface DataServiceOptions {
   /** Of the machine; one when left out. */
   processors?: number;
   /** More than one client is there: not only the node's own check at its start. */
-  clientsCome?: () => void;
+  onSecondClient?: () => void;
 }
 
 /** Clients of one address that have not logged in. */
-const strangersPerSource = 1024;
-const strangersLeast = 4;
+const unauthenticatedPerSource = 1024;
+const unauthenticatedMin = 4;
 
 /** Small buckets are ready by then; large ones go on warming up while the next order is followed. */
-const startPatienceMs = 2_000;
+const startWaitMs = 2_000;
 
 export class DataService implements KvAdmin {
   private readonly options: DataServiceOptions;
@@ -88,7 +89,7 @@ export class DataService implements KvAdmin {
   private readonly traffic = noTraffic();
   private readonly heavy: HeavyQueue;
   private readonly handles: HandleShares;
-  private threads = diskThreads(freshThreads, 1);
+  private threads = diskThreads(defaultThreads, 1);
   private readonly externalLogins: ExternalLogins;
   private stopping = false;
   /** Changes are made one after the other. */
@@ -99,16 +100,16 @@ export class DataService implements KvAdmin {
     this.handles = options.handles ?? handleShares();
     this.heavy = new HeavyQueue(options.heavy ?? inlineHeavy(options.clock));
     this.externalLogins = new ExternalLogins(options.askExternal ?? null);
-    const { clientsCome, clock, log } = options;
+    const { onSecondClient, clock, log } = options;
     const { directory, gate, traffic } = this;
     const tick = () => this.tick();
-    this.clients = new Clients({ clock, log, directory, gate, traffic, tick, clientsCome });
+    this.clients = new Clients({ clock, log, directory, gate, traffic, tick, onSecondClient });
     this.listener = new Listener({
       gate: this.gate,
       intake: { connect: (socket, shown) => this.clients.connect(this.connectionHost, socket, shown) },
       connectionsMax: () => this.connectionsMax(),
       connectionCount: () => this.clients.all.size,
-      strangers: new Strangers(() => this.strangerLimits(), clock),
+      strangers: new Strangers(() => this.unauthenticatedLimits(), clock),
       refused: (socket) => this.clients.refused(socket),
       withoutSharedBuffer: options.withoutSharedBuffer ?? false,
     });
@@ -125,7 +126,7 @@ export class DataService implements KvAdmin {
       log,
       kdf,
       throttle: new LoginThrottle(clock),
-      turns: new Turns(),
+      hashingQueue: new HashingQueue(),
       directory: this.directory,
       heavy: this.heavy,
       version: options.version,
@@ -153,7 +154,7 @@ export class DataService implements KvAdmin {
     return await this.listen(options);
   }
 
-  async externalVerdict(id: number, isRight: boolean): Promise<void> {
+  async answerExternalLogin(id: number, isRight: boolean): Promise<void> {
     this.externalLogins.answer(id, isRight);
   }
 
@@ -227,12 +228,12 @@ export class DataService implements KvAdmin {
   }
 
   /** Half of the connections are for clients that have logged in, unless there may be only a few. */
-  private strangerLimits(): StrangerLimits {
+  private unauthenticatedLimits(): StrangerLimits {
     const connectionsMax = this.connectionsMax();
-    const total = Math.max(Math.floor(connectionsMax / 2), Math.min(connectionsMax, strangersLeast));
+    const total = Math.max(Math.floor(connectionsMax / 2), Math.min(connectionsMax, unauthenticatedMin));
     return {
       total,
-      perSource: Math.min(strangersPerSource, Math.max(Math.floor(total / 2), strangersLeast)),
+      perSource: Math.min(unauthenticatedPerSource, Math.max(Math.floor(total / 2), unauthenticatedMin)),
     };
   }
 
@@ -255,8 +256,8 @@ export class DataService implements KvAdmin {
     if (this.stopping) throw new Error('the data service is stopping');
     this.tick();
     const { directory } = this;
-    this.clients.follow(desired.limits ?? freshLimits);
-    this.setThreads(desired.threads ?? freshThreads);
+    this.clients.follow(desired.limits ?? defaultLimits);
+    this.setThreads(desired.threads ?? defaultThreads);
     if (desired.tls) this.listener.useTls(desired.tls);
     const isPlainForThisMachineOnly = desired.plainForThisMachineOnly ?? false;
     if (isPlainForThisMachineOnly !== this.listener.isPlainForThisMachineOnly)
@@ -279,7 +280,7 @@ export class DataService implements KvAdmin {
   /** A port that cannot be opened again is tried again with the whole wanted state, as the manager does after a failure. */
   private async openPlainTo(isForThisMachineOnly: boolean): Promise<void> {
     await this.listener.listenForThisMachineOnly(isForThisMachineOnly);
-    if (isForThisMachineOnly) this.clients.hangUpOnExposed();
+    if (isForThisMachineOnly) this.clients.closeRemotePlain();
   }
 
   private async followBucket(spec: BucketSpec): Promise<void> {
@@ -301,7 +302,7 @@ export class DataService implements KvAdmin {
     const fresh = starts.filter((started) => !before.has(started));
     if (fresh.length === 0) return;
     const late = deferred<void>();
-    const timer = this.options.clock.after(startPatienceMs, late.resolve);
+    const timer = this.options.clock.after(startWaitMs, late.resolve);
     await Promise.race([Promise.all(fresh), late.promise]);
     timer.cancel();
   }
@@ -312,7 +313,7 @@ export class DataService implements KvAdmin {
     this.hosts.delete(served.name);
     this.directory.buckets.delete(served.name);
     served.producers.bucketGone();
-    this.clients.hangUpOn(served);
+    this.clients.closeOn(served);
     await host.destroy();
   }
 

@@ -33,7 +33,7 @@ const service = new DataService({
   disk: workerDiskEngine(),
   heavy: new HeavyThread(realClock),
   processors: availableParallelism(),
-  clientsCome: inlineMore,
+  onSecondClient: inlineMore,
   loginRefused: (login) => say({ kind: 'login refused', login }),
   askExternal: (login) => say({ kind: 'external login', login }),
 });

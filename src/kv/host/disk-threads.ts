@@ -2,7 +2,7 @@
 import type { KvThreads, ThreadCount } from '../admin.ts';
 import type { DiskThreads } from '../data/disk-engine.ts';
 
-export const freshThreads: KvThreads = { readers: 'default', writers: 'default', storage: 'default' };
+export const defaultThreads: KvThreads = { readers: 'default', writers: 'default', storage: 'default' };
 
 /** Threads that wait for a disk most of the time: some are of use on the smallest machine. */
 const optimized = { min: 4, max: 64 };

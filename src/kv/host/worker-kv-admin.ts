@@ -58,8 +58,8 @@ export class WorkerKvAdmin implements KvAdmin {
     return this.call('report', []);
   }
 
-  externalVerdict(id: number, isRight: boolean): Promise<void> {
-    return this.call('externalVerdict', [id, isRight]);
+  answerExternalLogin(id: number, isRight: boolean): Promise<void> {
+    return this.call('answerExternalLogin', [id, isRight]);
   }
 
   randomKey(bucket: string): Promise<string | null> {
@@ -112,7 +112,7 @@ export class WorkerKvAdmin implements KvAdmin {
   private async verify({ id, name, password }: ExternalLogin): Promise<void> {
     const verdict = this.options.verifyExternal?.(name, password) ?? false;
     const isRight = await Promise.resolve(verdict).catch(() => false);
-    await this.externalVerdict(id, isRight).catch(() => {});
+    await this.answerExternalLogin(id, isRight).catch(() => {});
   }
 
   private lose(reason: Error): void {

@@ -43,7 +43,7 @@ export class SocketTransport implements Transport {
     return this.socket.writableLength;
   }
 
-  known(): void {
+  authenticated(): void {
     isKnown(this.socket);
   }
 

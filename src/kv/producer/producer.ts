@@ -17,7 +17,7 @@ import { ClientWatch } from './client-watch.ts';
 
 const producerLimits = {
   /** Written in one stretch, so that other connections get their turn. */
-  stretchBytes: 256 * 1024,
+  batchBytes: 256 * 1024,
   /** Not yet taken by the operating system. */
   unsentBytes: 1024 * 1024,
   /** Pages from disk that are asked for or being sent. */
@@ -51,7 +51,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   private readonly streams = new Map<string, Stream>();
   private readonly readyStreams = new Set<Stream>();
   private readonly waiting = new Set<Stream>();
-  private stretchLeft = 0;
+  private batchLeft = 0;
   private isScheduled = false;
   private isClosed = false;
   private access: BucketAccess | null;
@@ -80,7 +80,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   }
 
   /** The client has not acknowledged enough, or its socket takes no more. */
-  get isHeldUp(): boolean {
+  get isBlocked(): boolean {
     const { bufferBytes } = this.controls;
     const isFull = bufferBytes > 0 && this.figures.bytesUnacked >= bufferBytes;
     return isFull || this.options.connection.unsentBytes > producerLimits.unsentBytes;
@@ -179,14 +179,14 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
 
   /** The bucket is deleted. */
   bucketGone(): void {
-    this.hangUp(EndReason.disconnected);
+    this.closeWith(EndReason.disconnected);
   }
 
   /** Another connection took over the name. */
   replaced(): void {
     // Not now: a request of the other connection is in hand.
     this.options.clock.soon(() => {
-      this.hangUp(EndReason.disconnected);
+      this.closeWith(EndReason.disconnected);
       this.gone();
     });
   }
@@ -196,7 +196,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     const { bytes } = this.writer;
     figures.bytesSent += bytes;
     if (isDocument) figures.itemsSent++;
-    this.stretchLeft -= bytes;
+    this.batchLeft -= bytes;
     if (controls.bufferBytes > 0) figures.bytesUnacked += bytes;
     return this.hasRoom;
   }
@@ -245,7 +245,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
 
   private get hasRoom(): boolean {
     const { controls, figures } = this;
-    if (this.stretchLeft <= 0) return false;
+    if (this.batchLeft <= 0) return false;
     return controls.bufferBytes === 0 || figures.bytesUnacked < controls.bufferBytes;
   }
 
@@ -265,11 +265,11 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.lastSent = this.nowMs();
     connection.send(() => this.fill());
     // With the client's buffer full its next acknowledgement goes on, with the socket's full its being drained.
-    if (this.stretchLeft <= 0) this.schedule();
+    if (this.batchLeft <= 0) this.schedule();
   }
 
   private fill(): void {
-    this.stretchLeft = producerLimits.stretchBytes;
+    this.batchLeft = producerLimits.batchBytes;
     for (const stream of this.readyStreams) {
       if (!this.hasRoom) return;
       // At the end of the set, so that each gets its turn.
@@ -282,8 +282,9 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   private followUsers(): boolean {
     const { connection, directory, bucket } = this.options;
     const { session } = connection;
-    if (session.bucket !== bucket) return this.hangUp(EndReason.disconnected);
-    if (!session.refresh(directory) || session.access === null) return this.hangUp(EndReason.lostPrivileges);
+    if (session.bucket !== bucket) return this.closeWith(EndReason.disconnected);
+    if (!session.refresh(directory) || session.access === null)
+      return this.closeWith(EndReason.lostPrivileges);
     if (this.access === session.access) return true;
     this.access = session.access;
     for (const stream of this.streams.values()) this.checkStream(stream, session.access);
@@ -306,7 +307,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
       connection.destroy();
       return;
     }
-    this.stretchLeft = producerLimits.stretchBytes;
+    this.batchLeft = producerLimits.batchBytes;
     connection.send(() => {
       if (isNoopDue) this.writer.noop(this.watch.nextNoop(nowMs));
       for (const stream of this.streams.values()) if (this.hasRoom) stream.sendPosition();
@@ -320,19 +321,19 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     const { unsentBytes } = this.options.connection;
     const { bytesSent, bytesUnacked } = this.figures;
     const stillMs = this.watch.stillMs(nowMs, { bytesSent, bytesUnacked, unsentBytes });
-    if (stillMs >= producerLimits.pagesKeptMs && this.isHeldUp)
+    if (stillMs >= producerLimits.pagesKeptMs && this.isBlocked)
       for (const stream of this.streams.values()) stream.dropReadAhead();
     const isAlive = unsentBytes === 0 || stillMs < producerLimits.unsentKeptMs;
-    return isAlive || this.hangUp(EndReason.tooSlow);
+    return isAlive || this.closeWith(EndReason.tooSlow);
   }
 
   /** Says why, as far as the client still reads, and closes the connection. */
-  private hangUp(reason: EndReason): false {
+  private closeWith(reason: EndReason): false {
     const { connection } = this.options;
     connection.send(() => {
       for (const stream of this.all()) stream.endNow(reason);
     });
-    connection.hangUp();
+    connection.close();
     return false;
   }
 }

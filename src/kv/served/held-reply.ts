@@ -1,4 +1,5 @@
-// A reply that is written but may not leave yet: a durable write that is not settled, a wait for the disk.
+// A reply that cannot be sent yet, because its request waits for a durable write, for the disk or for heavy work.
+// `dispatch/delayed-reply.ts` describes the whole path.
 import type { Status } from '#wire/status.ts';
 import type { FoundKey } from '../bucket/random-search.ts';
 import type { Documents, FetchedDocument } from '../data/documents.ts';
@@ -7,32 +8,33 @@ import type { HeavyAnswer } from '../heavy/jobs.ts';
 const nothing = Buffer.alloc(0);
 
 export interface ReplyHolder {
-  /** The reply may leave. */
-  settled(held: HeldReply): void;
+  /** The reply can be sent. */
+  replyResolved(held: HeldReply): void;
 }
 
 export class HeldReply {
   private readonly holder: ReplyHolder;
   readonly opcode: number;
   readonly opaque: number;
-  /** Later requests of the connection may not overtake it. */
+  /** Replies to later requests of the connection must not be sent before it. */
   readonly ordered: boolean;
   readonly quiet: boolean;
-  /** The reply in case of success. */
+  /** The encoded reply in case of success, or empty. */
   bytes: Buffer;
-  /** Of a success that was not written yet. */
+  /** The value of a successful reply that is not encoded yet. */
   value: Buffer = nothing;
-  /** The request itself when it is to be run again, else empty. */
+  /** The request's frame if it will be run again, else empty. */
   frame: Buffer = nothing;
-  /** What the command found in the first run, for the next. */
+  /** The key that the command found in an earlier run. */
   found: FoundKey | null = null;
-  /** What the disk was asked for by the last run, and since when the frame waits. */
+  /** The document that was fetched for the next run. */
   fetched: FetchedDocument | null = null;
   documents: Documents | null = null;
   /** The heavy work of the last run. */
   heavy: HeavyAnswer | null = null;
+  /** When the frame began to wait for the disk, negative if it did not. */
   sinceMs = -1;
-  /** Set by `settle`. */
+  /** Set by `resolve`. */
   status: Status | null = null;
 
   constructor(
@@ -48,9 +50,9 @@ export class HeldReply {
     this.bytes = bytes;
   }
 
-  /** The outcome is known: the reply leaves in the connection's next stretch. */
-  settle(status: Status): void {
+  /** Sets the status of the reply; the connection sends it when it is resumed. */
+  resolve(status: Status): void {
     this.status = status;
-    this.holder.settled(this);
+    this.holder.replyResolved(this);
   }
 }

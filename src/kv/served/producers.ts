@@ -1,37 +1,37 @@
-// The connections of change streams on one bucket, by the names they gave themselves.
+// The change stream connections of one bucket, by the names that the clients chose.
 import type { StreamFigures } from '../activity.ts';
 import type { Controls } from '../stream/controls.ts';
 import type { Stream } from '../stream/stream.ts';
 
-/** One of them, as its bucket and its statistics see it. */
+/** A change stream connection, as its bucket and the statistics use it. */
 export interface StreamConnection {
   readonly name: string;
   readonly controls: Readonly<Controls>;
   readonly figures: { itemsSent: number; bytesSent: number; bytesUnacked: number; pages: number };
   readonly openedMs: number;
   readonly lastSentMs: number;
-  /** The client has not acknowledged enough, or its socket takes no more. */
-  readonly isHeldUp: boolean;
+  /** Flow control stops it: the client has not acknowledged enough, or its socket accepts no more. */
+  readonly isBlocked: boolean;
   readonly isAwaitingNoop: boolean;
   readonly streamCount: number;
   all(): readonly Stream[];
   find(vb: number, streamId: number): Stream | undefined;
-  /** The bucket stops to serve what the streams read. */
+  /** The bucket no longer serves the documents that the streams read. */
   sourceGone(): void;
-  /** The bucket is deleted: the streams end, and the connection with them. */
+  /** The bucket is deleted: the streams end and the connection is closed. */
   bucketGone(): void;
   /** Another connection took over the name. */
   replaced(): void;
 }
 
-/** Each may hold some megabytes of pages. */
+/** Each may use some megabytes of pages. */
 const producersMax = 256;
-/** Of all connections on one bucket: each takes some hundred bytes. */
+/** Limit of streams of all connections on one bucket: each needs some hundred bytes. */
 export const bucketStreamsMax = 65_536;
 
 export class Producers {
   private readonly byName = new Map<string, StreamConnection>();
-  /** Kinds that there were: who watches one sees it fall to nothing. */
+  /** All kinds since the start: a metric of a kind without connections reports 0 instead of vanishing. */
   private readonly seen = new Set<string>([otherKind]);
 
   get isFull(): boolean {
@@ -48,7 +48,7 @@ export class Producers {
     return this.byName.values();
   }
 
-  /** A client that comes back before its old connection was found dead takes its name over. */
+  /** A client may reconnect before its old connection is found dead: the new connection replaces the one of the same name. */
   add(producer: StreamConnection): void {
     this.seen.add(kindOf(producer.name));
     const older = this.byName.get(producer.name);
@@ -75,18 +75,18 @@ export class Producers {
     return byKind;
   }
 
-  /** Only in a stretch of its own, as `Connection.send`. */
+  /** Must not be called while a request is being run, as `Connection.send`. */
   bucketGone(): void {
     for (const producer of this.byName.values()) producer.bucketGone();
   }
 
-  /** The documents cannot be read any more. */
+  /** The documents can no longer be read. */
   sourceGone(): void {
     for (const producer of this.byName.values()) producer.sourceGone();
   }
 }
 
 const otherKind = 'other';
-/** Names are for clients to choose, but the services of a cluster begin theirs with their kind. */
+/** Clients choose any name, but the services of a cluster prefix theirs with their kind. */
 const kinds = ['replication', 'xdcr', 'fts', 'cbas', 'secidx', 'eventing', 'mapreduce_view', 'backup'];
 const kindOf = (name: string): string => kinds.find((kind) => name.startsWith(`${kind}:`)) ?? otherKind;

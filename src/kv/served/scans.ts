@@ -1,5 +1,5 @@
-// The range scans of a bucket: each has listed the keys of its range when it was made, and hands documents out as the
-// client goes on.
+// The range scans of a bucket. A scan lists the keys of its range when it is created, and returns documents each time the client
+// continues it.
 
 export interface Scan {
   /** Sixteen random bytes. */
@@ -8,13 +8,13 @@ export interface Scan {
   readonly collection: number;
   readonly keyOnly: boolean;
   readonly withXattrs: boolean;
-  /** Sorted, with the collection id in front. */
+  /** Sorted, prefixed by the collection id. */
   keys: readonly Buffer[];
-  /** The place of the next key to hand out. */
+  /** Index of the next key to return. */
   next: number;
-  /** Of the request to go on that is under way. */
+  /** State of the RANGE_SCAN_CONTINUE that is being run, or null. */
   progress: ScanProgress | null;
-  /** Items read from disk by their places, null for those that are gone. */
+  /** Items read from disk, by the index of their key; null for deleted ones. */
   readonly ahead: Map<number, Buffer | null>;
   aheadBytes: number;
   readonly endsAtMs: number;
@@ -27,22 +27,22 @@ export interface ScanProgress {
 }
 
 const scansMax = 1024;
-/** Bytes of listed keys, of all scans together. */
+/** Limit of the listed keys of all scans together. */
 const keyBytesMax = 64 * 1024 * 1024;
 const lifetimeMs = 180_000;
 
-/** Bytes that one scan has read ahead, beside the item that is next. */
+/** Limit of the items that one scan has read ahead, in addition to the next one. */
 const aheadBytesMax = 256 * 1024;
 
-/** What there is no room for is read again when its turn comes. */
-export function keepAhead(scan: Scan, place: number, item: Buffer | null): void {
+/** Stores an item that was read ahead. If there is no room it is dropped and read again when it is next. */
+export function keepReadAhead(scan: Scan, place: number, item: Buffer | null): void {
   const bytes = item?.length ?? 0;
   if (place !== scan.next && scan.aheadBytes + bytes > aheadBytesMax) return;
   scan.ahead.set(place, item);
   scan.aheadBytes += bytes;
 }
 
-export function forgetAhead(scan: Scan): void {
+export function clearReadAhead(scan: Scan): void {
   scan.ahead.clear();
   scan.aheadBytes = 0;
 }
@@ -55,7 +55,7 @@ export class Scans {
     return this.scans.values();
   }
 
-  /** Bytes that the keys of one scan more may take, 0 when no scan can be made. */
+  /** Bytes available for the keys of another scan, 0 if no scan can be created. */
   room(nowMs: number): number {
     for (const scan of this.scans.values()) {
       if (scan.endsAtMs > nowMs) break;

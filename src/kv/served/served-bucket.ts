@@ -1,5 +1,5 @@
-// A bucket as the pipeline sees it: its documents once they are loaded, its collections, its configuration, and the
-// clients that wait for its durable writes.
+// A bucket as the dispatcher and the commands use it: its documents once they are loaded, its collections, its configuration,
+// its change stream connections and scans, and the held replies of its durable writes.
 import { Histogram } from '#base/histogram.ts';
 import { Status } from '#wire/status.ts';
 import { type BucketActivity, type DocumentCounts, type EngineActivity, operationsOf } from '../activity.ts';
@@ -15,7 +15,7 @@ import type { HeldReply } from './held-reply.ts';
 import { Producers } from './producers.ts';
 import { Scans } from './scans.ts';
 
-/** What counts in a bucket's statistics beside what commands count. */
+/** Statistics of a bucket that its engine reports; commands count the rest. */
 export type EngineFigures = Pick<
   BucketReport,
   | 'items'
@@ -31,7 +31,7 @@ export type EngineFigures = Pick<
   | 'collectionItems'
 >;
 
-/** What the pipeline needs of a bucket's engine beside its documents. */
+/** The engine of a bucket: its documents, changes, keys and statistics. */
 export interface BucketEngine {
   readonly documents: Documents;
   /** Null in buckets that keep no history. */
@@ -80,13 +80,13 @@ export class ServedBucket {
   /** Null until the documents can be read. */
   documents: Documents | null = null;
   engine: BucketEngine | null = null;
-  /** How far the start is, also before `engine` is there; null in buckets without a disk. */
+  /** Progress of the warm-up, available before `engine` is set; null in buckets without a disk. */
   warmUp: () => WarmUpReport | null = () => null;
   readonly tally = new Tally();
   readonly producers = new Producers();
   readonly scans = new Scans();
-  private readonly waiting = new Map<number, HeldReply>();
-  /** Two words for each vbucket: its uuid once that was asked for, before that zeros. */
+  private readonly heldReplies = new Map<number, HeldReply>();
+  /** Cache of vbucket uuids, two words each; zeros until the uuid is looked up. */
   private uuids = new Uint32Array(0);
 
   constructor(spec: BucketSpec) {
@@ -97,7 +97,7 @@ export class ServedBucket {
     this.config = Buffer.from(spec.clusterConfig.json);
   }
 
-  /** Takes over a changed specification; answers whether the cluster configuration is another one. */
+  /** Applies a changed specification; returns whether the cluster configuration changed. */
   update(spec: BucketSpec): boolean {
     const { json } = this.spec.clusterConfig;
     if (spec.manifest.uid !== this.spec.manifest.uid) {
@@ -110,29 +110,29 @@ export class ServedBucket {
     return true;
   }
 
-  /** The documents can be read from now on. */
+  /** The documents can be read. */
   open(engine: BucketEngine): void {
     this.engine = engine;
     this.documents = engine.documents;
     this.uuids = new Uint32Array(2 * engine.documents.vbucketCount);
-    engine.documents.onResolved = (token, status) => this.settle(token, status);
+    engine.documents.onResolved = (token, status) => this.resolveHeld(token, status);
   }
 
-  /** The documents cannot be read any more; who waits is told that the outcome is open. */
+  /** The documents can no longer be read. Pending durable writes are answered with an ambiguous outcome. */
   close(): void {
     this.documents = null;
     this.engine = null;
     this.producers.sourceGone();
     this.scans.clear();
-    for (const token of [...this.waiting.keys()]) this.settle(token, Status.syncWriteAmbiguous);
+    for (const token of [...this.heldReplies.keys()]) this.resolveHeld(token, Status.syncWriteAmbiguous);
   }
 
-  /** Has the reply sent once the durable write with this token is settled. */
-  awaitSettled(token: number, held: HeldReply): void {
-    this.waiting.set(token, held);
+  /** Holds the reply until the outcome of the durable write with this token is known. */
+  holdUntilDurable(token: number, held: HeldReply): void {
+    this.heldReplies.set(token, held);
   }
 
-  /** The uuid of the vbucket’s present life: its high word; `uuidLo` is to be asked for after it. */
+  /** High word of the vbucket's current uuid. Call it before `uuidLo`, which does not look the uuid up. */
   uuidHi(vb: number): number {
     if ((this.uuids[2 * vb + 1] ?? 0) === 0) this.lookUpUuid(vb);
     return this.uuids[2 * vb] ?? 0;
@@ -154,16 +154,16 @@ export class ServedBucket {
     };
   }
 
-  /** It changes only while the documents are closed, so once is enough. */
+  /** The uuid changes only while the documents are closed, so it is looked up once. */
   private lookUpUuid(vb: number): void {
     const newest = this.documents?.failoverLog(vb)[0];
     this.uuids[2 * vb] = newest?.uuidHi ?? 0;
     this.uuids[2 * vb + 1] = newest?.uuidLo ?? 0;
   }
 
-  private settle(token: number, status: Status): void {
-    const held = this.waiting.get(token);
-    this.waiting.delete(token);
-    held?.settle(status);
+  private resolveHeld(token: number, status: Status): void {
+    const held = this.heldReplies.get(token);
+    this.heldReplies.delete(token);
+    held?.resolve(status);
   }
 }

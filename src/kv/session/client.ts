@@ -1,4 +1,4 @@
-// A client as commands and change streams see it; the connection is what stands behind it.
+// A client as commands and change streams use it. `Connection` implements it.
 import type { Command } from '#wire/define-command.ts';
 import type { Frame } from '#wire/frame.ts';
 import type { HeldReply } from '../served/held-reply.ts';
@@ -10,41 +10,42 @@ export interface Client {
   readonly peer: string;
   readonly openedMs: number;
   streamer: Streamer | null;
-  /** Replies that are held for it. */
+  /** Number of held replies. */
   readonly heldCount: number;
-  /** A held reply forbids that any other overtakes it. */
+  /** True if a held reply is ordered: no other reply may overtake it. */
   readonly isOrdered: boolean;
-  /** Bytes that the operating system did not take yet. */
+  /** Bytes that the operating system has not accepted yet. */
   readonly unsentBytes: number;
-  /** From now on it may send large frames, or no longer. */
-  trust(isTrusted: boolean): void;
-  /** Heavy work of its requests that is under way. */
+  /** Applies the frame limit of authenticated or of unauthenticated clients. */
+  setAuthenticated(isAuthenticated: boolean): void;
+  /** Number of its requests whose heavy work is not finished. */
   heavyCount: number;
-  /** It is closed: nobody takes a reply. */
+  /** The socket is closed: no reply can be sent. */
   readonly isGone: boolean;
-  /** The frame in hand in memory of its own: the connection's where that holds nothing else, else a copy. */
+  /** The bytes of the current frame in memory that the caller owns (see `FrameReader.take`). */
   takeFrame(frame: Frame): Buffer;
-  /** Promises a reply to the request. An ordered one is not overtaken even where the client allows that. */
-  later(request: Answerable, ordered: boolean, bytes?: Buffer): HeldReply;
-  /** Sends what `write` adds to the output. Only in a stretch of its own: no request may be in hand. */
+  /** Registers a reply that is sent later. An ordered one is not overtaken, even with unordered execution. */
+  holdReply(request: Answerable, ordered: boolean, bytes?: Buffer): HeldReply;
+  /** Sends what `write` appends to the output. Must not be called while a request is being run. */
   send(write: () => void): void;
-  /** Sends what is written and closes. */
-  hangUp(): void;
+  /** Sends the pending output, then closes the connection. */
+  close(): void;
+  /** Closes the connection at once. */
   destroy(): void;
 }
 
-/** What must be known of a request to answer it after its stretch. */
+/** The parts of a request that are needed to reply later. */
 export interface Answerable {
   readonly frame: Frame;
   readonly command: Command;
 }
 
-/** What sends by itself to a client, beside the replies. */
+/** Sends messages to a client that are not replies: a change stream producer. */
 export interface Streamer {
-  /** The client answered a message. */
+  /** The client responded to a message. */
   answered(): void;
-  /** All sent bytes are taken. */
+  /** The operating system has accepted all sent bytes. */
   drained(): void;
-  /** The client is gone. */
+  /** The connection is closed. */
   gone(): void;
 }

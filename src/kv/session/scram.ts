@@ -1,4 +1,4 @@
-// The server's side of SCRAM (RFC 5802, RFC 7677): a challenge for the client's first message, a check of its last.
+// The server side of SCRAM (RFC 5802, RFC 7677): the challenge for the client's first message, and the verification of its final one.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { ScramVerifier, UserSpec } from '../admin.ts';
 
@@ -13,7 +13,7 @@ export const mechanismList = 'SCRAM-SHA512 SCRAM-SHA256 SCRAM-SHA1 PLAIN';
 export const userNameBytesMax = 128;
 const nonceBytesMax = 256;
 
-/** A client's first message, taken apart; null when it is not one. */
+/** The parts of a client's first message. */
 export interface ClientFirst {
   gs2Header: string;
   bare: string;
@@ -23,6 +23,7 @@ export interface ClientFirst {
 
 const firstMessage = /^([ny],(?:a=[^,]*)?,)(n=([^,]*),r=([^,]+)(?:,.*)?)$/s;
 
+/** Parses a client's first message; null if it is malformed. */
 export function readClientFirst(text: string): ClientFirst | null {
   const match = firstMessage.exec(text);
   if (!match) return null;
@@ -33,7 +34,7 @@ export function readClientFirst(text: string): ClientFirst | null {
   return { gs2Header, bare, user, nonce };
 }
 
-/** Names write `,` as `=2C` and `=` as `=3D`. */
+/** In names, `,` is encoded as `=2C` and `=` as `=3D`. */
 function unescapeName(name: string): string | null {
   if (/=(?!2C|3D)/.test(name)) return null;
   return name.replaceAll('=2C', ',').replaceAll('=3D', '=');
@@ -42,16 +43,16 @@ function unescapeName(name: string): string | null {
 export class ScramExchange {
   readonly mechanism: string;
   readonly user: string;
-  /** Credentials that the proof is checked against; null when there are none, and no proof is right. */
+  /** Id of the credentials that the proof is verified against; null for an unknown user, whose proof always fails. */
   readonly credentialId: string | null;
-  /** What the client is sent. */
+  /** The server's first message. */
   readonly challenge: string;
   private readonly hash: ScramHash;
   private readonly verifier: ScramVerifier;
   private readonly first: ClientFirst;
   private readonly nonce: string;
 
-  /** `verifier` of a user who does not exist is made up, and `credentialId` null. */
+  /** For an unknown user `verifier` is fake and `credentialId` null. */
   constructor(
     mechanism: string,
     first: ClientFirst,
@@ -69,7 +70,7 @@ export class ScramExchange {
     this.challenge = `r=${this.nonce},s=${verifier.salt},i=${verifier.iterations}`;
   }
 
-  /** The server's last message when the proof is right, else null. */
+  /** Verifies the client's final message; returns the server's final message, or null if the proof is wrong. */
   finish(text: string): string | null {
     const at = text.lastIndexOf(',p=');
     if (at < 0) return null;
@@ -94,7 +95,7 @@ export class ScramExchange {
   }
 }
 
-/** A verifier for a name that nobody has: the same for the same name under the same secret. */
+/** A verifier for an unknown user name. It is deterministic, so that repeated logins do not reveal that the user does not exist. */
 export function fakeVerifier(
   secret: Buffer,
   user: string,

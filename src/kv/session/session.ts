@@ -1,4 +1,4 @@
-// Who a connection is, what it may do, which bucket it is on and what it asked for with HELLO.
+// State of one connection: its user, the selected bucket, the access of the user to it, and the negotiated features.
 import { type Feature, featureCodeMax } from '#wire/features.ts';
 import { BucketAccess } from '../collections/access.ts';
 import type { Directory, UserEntry } from '../served/directory.ts';
@@ -6,14 +6,14 @@ import type { ServedBucket } from '../served/served-bucket.ts';
 import type { ScramExchange } from './scram.ts';
 
 export class Session {
-  /** One byte a feature code, 1 when granted. */
+  /** Indexed by feature code: 1 if granted. */
   readonly features = new Uint8Array(featureCodeMax);
   agent = '';
   user: UserEntry | null = null;
   bucket: ServedBucket | null = null;
   access: BucketAccess | null = null;
   exchange: ScramExchange | null = null;
-  /** By its certificate: then no password says otherwise. */
+  /** Authenticated by a client certificate: a password change does not end the session. */
   isCertified = false;
   /** Revision of the configuration that the last NOT_MY_VBUCKET carried. */
   sentConfigRevision = '';
@@ -28,7 +28,7 @@ export class Session {
     for (const code of codes) this.features[code] = 1;
   }
 
-  /** Forgets user and bucket. */
+  /** Resets user and bucket. */
   reset(): void {
     this.user = null;
     this.exchange = null;
@@ -52,7 +52,7 @@ export class Session {
     this.sentConfigRevision = '';
   }
 
-  /** Follows changes of users and collections; answers false when the user is gone or has new credentials. */
+  /** Applies changes of users and collections; returns false if the user is deleted or has new credentials. */
   refresh(directory: Directory): boolean {
     if (this.revision === directory.revision || !this.user) return true;
     const user = directory.user(this.user.spec.name);

@@ -20,14 +20,14 @@ export function isChecksumMacro(value: Buffer): boolean {
   return value.toString('latin1') === crcMacro;
 }
 
-type Moment = Pick<SubdocContext, 'casHi' | 'casLo' | 'seqno'>;
+type MutationStamp = Pick<SubdocContext, 'casHi' | 'casLo' | 'seqno'>;
 
 /** Clients read this one as the bytes of a little-endian machine. */
-const casText = ({ casHi, casLo }: Moment): string => hex64(swapBytes(casLo), swapBytes(casHi));
-const seqnoText = ({ seqno }: Moment): string => hex64(Math.floor(seqno / 2 ** 32), seqno % 2 ** 32);
+const casText = ({ casHi, casLo }: MutationStamp): string => hex64(swapBytes(casLo), swapBytes(casHi));
+const seqnoText = ({ seqno }: MutationStamp): string => hex64(Math.floor(seqno / 2 ** 32), seqno % 2 ** 32);
 
 /** Writes CAS and seqno of the mutation over those that stood for them; both are random, and so found nowhere else. */
-export function replaceMoment(value: Buffer, stoodFor: Moment, now: Moment): void {
+export function replaceStamp(value: Buffer, stoodFor: MutationStamp, now: MutationStamp): void {
   for (const textOf of [casText, seqnoText]) {
     const [before, after] = [textOf(stoodFor), textOf(now)];
     for (let at = value.indexOf(before); at >= 0; at = value.indexOf(before, at + before.length))

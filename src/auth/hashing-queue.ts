@@ -12,7 +12,7 @@ interface Waiting {
   start(): void;
 }
 
-export class Turns {
+export class HashingQueue {
   #running = 0;
   #suspectRunning = 0;
   readonly #clean: Waiting[] = [];

@@ -1,0 +1,121 @@
+// Replies that are sent after their request was run. The whole path of such a reply:
+//   1. `Client.holdReply` creates a HeldReply, which the connection counts. The functions below call it for durable writes, for
+//      documents on disk and for heavy work; commands call it for work that they start themselves (a login, a list of keys).
+//   2. The reply waits: in ServedBucket for a durable write, in Documents for the disk, in HeavyQueue for heavy work. Meanwhile the
+//      connection runs only requests that may overtake it; other frames stay unread (AfterFrame.wait).
+//   3. The component that it waits for calls `HeldReply.resolve` with a status. The connection appends it to its resolved replies;
+//      for the first of them Clients schedules `Connection.resume`.
+//   4. `Connection.resume` sends each resolved reply: `writeHeldReply` writes the stored bytes or the status; a reply that holds a
+//      frame is run again by `Dispatcher.rerun`, now with the document or the result at hand.
+//   5. The connection then runs the frames that waited for these replies.
+import { Feature } from '#wire/features.ts';
+import type { Output } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { type HeavyAnswer, heavyAttemptsMax } from '../heavy/jobs.ts';
+import type { HeldReply } from '../served/held-reply.ts';
+import type { Client } from '../session/client.ts';
+import { legacyStatus } from './legacy-status.ts';
+import { replyStatus } from './reply.ts';
+import { AfterFrame, type Request } from './request.ts';
+
+/** A frame that has waited for the disk this long and misses a document again is refused with a temporary failure. */
+const retryMs = 2_000;
+
+/** Moves the reply just written from the output to a held reply, which is sent once the write has its durability level. */
+export function holdForDurability(request: Request, from: number): void {
+  const { bucket, connection, output, result } = request;
+  const bytes = Buffer.from(output.buffer.subarray(from, output.end));
+  output.end = from;
+  bucket.holdUntilDurable(result.pending, connection.holdReply(request, false, bytes));
+  result.pending = 0;
+}
+
+/** Holds the frame until its document is read from disk. The effects of the first run are undone. */
+export function holdForDisk(request: Request, before: number): AfterFrame {
+  const { resumed, connection, counters, documents, environment, frame, output } = request;
+  output.end = before;
+  counters.gets = request.getsBefore;
+  const nowMs = environment.clock.monotonicMs();
+  if (resumed && !mayFetchAgain(resumed, nowMs)) return refuseForNow(request);
+  const held = connection.holdReply(request, !mayBeOvertaken(request));
+  held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
+  held.found = request.found;
+  request.found = null;
+  held.sinceMs = resumed && resumed.sinceMs >= 0 ? resumed.sinceMs : nowMs;
+  held.documents = documents;
+  documents.awaitDisk((fetched) => {
+    if (typeof fetched === 'object') held.fetched = fetched;
+    held.resolve(typeof fetched === 'object' ? Status.success : fetched);
+  });
+  return AfterFrame.continue;
+}
+
+/** Holds the frame until its heavy work is done in another thread. A connection has one piece of heavy work at a time. */
+export function holdForHeavyWork(request: Request, before: number): AfterFrame {
+  const { resumed, connection, environment, frame, output, work } = request;
+  output.end = before;
+  request.work = null;
+  if (work === null) throw new Error(`${request.command.name} returned Outcome.heavy without work`);
+  if (connection.heavyCount > 0) return AfterFrame.wait;
+  const attempts = (resumed?.heavy?.attempts ?? 0) + 1;
+  if (attempts > heavyAttemptsMax) return refuseForNow(request);
+  const held = connection.holdReply(request, !mayBeOvertaken(request));
+  held.frame = connection.takeFrame(frame);
+  const { job, document = null, stamp = null, bytes = null } = work(held.frame);
+  const answer: HeavyAnswer = { result: null, document, stamp, bytes, attempts };
+  held.heavy = answer;
+  connection.heavyCount++;
+  const owner = {
+    user: request.session.user?.spec.name ?? '',
+    isGone: () => connection.isGone,
+  };
+  const finish = (status: Status): void => {
+    connection.heavyCount--;
+    held.resolve(status);
+  };
+  environment.heavy.run(owner, job).then(
+    (result) => {
+      answer.result = result;
+      finish(Status.success);
+    },
+    (error: Error) => {
+      if (!connection.isGone) environment.log.warn('heavy.failed', { reason: error.message });
+      finish(Status.temporaryFailure);
+    },
+  );
+  return AfterFrame.continue;
+}
+
+/** Writes a resolved reply to the output; returns false if the connection must be closed instead. */
+export function writeHeldReply(connection: Client, output: Output, held: HeldReply): boolean {
+  const status = held.status ?? Status.internalError;
+  if (status === Status.success && held.quiet) return true;
+  if (held.bytes.length > 0 && status === Status.success) {
+    const at = output.reserve(held.bytes.length);
+    held.bytes.copy(output.buffer, at);
+    output.end += held.bytes.length;
+    return true;
+  }
+  const { session } = connection;
+  const shown = session.has(Feature.xerror) ? status : legacyStatus(undefined, session, status);
+  if (shown === null) return false;
+  const { opcode, opaque, value } = held;
+  const duration = session.has(Feature.tracing) ? 0 : -1;
+  const body = status === Status.success ? value : value.subarray(0, 0);
+  body.copy(output.buffer, output.reply(opcode, opaque, shown, duration, 0, 0, body.length, 0, 0, 0));
+  return true;
+}
+
+const refuseForNow = (request: Request): AfterFrame =>
+  replyStatus(request, Status.temporaryFailure) ? AfterFrame.continue : AfterFrame.close;
+
+/** Whether later requests of the connection may be answered first. */
+const mayBeOvertaken = ({ command, framing, session }: Request): boolean =>
+  !framing.barrier && command.reorderable && session.features[Feature.unorderedExecution] === 1;
+
+/**
+ * A fetched document may be evicted again before the command is rerun. If memory had no room for it at all, another fetch
+ * would not help.
+ */
+const mayFetchAgain = ({ fetched, sinceMs }: HeldReply, nowMs: number): boolean =>
+  fetched?.stayedOut !== true && (sinceMs < 0 || nowMs - sinceMs < retryMs);
