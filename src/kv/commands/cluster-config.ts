@@ -20,14 +20,18 @@ export function getClusterConfig(request: Request): Status | Outcome {
   if (!version || !json) return Status.noBucket;
   if (frame.keyStart > frame.extrasStart) {
     const known = readVersion(request);
-    if (known === null) return request.refuse(Status.invalidArguments, 'The known version is not a version');
+    if (known === null)
+      return request.refuse(
+        Status.invalidArguments,
+        'The known revision must be at least 1, the known epoch at least 1 or -1',
+      );
     if (known === configRevision(version)) return Status.success;
   }
   if (bucket && session.has(Feature.dedupeNotMyVbucket)) session.sentConfigRevision = configRevision(version);
   return replyValue(request, json, Datatype.json);
 }
 
-/** Epoch and revision that the client knows already; null when they cannot be. */
+/** Epoch and revision that the client has, or null if they are invalid. */
 function readVersion(request: Request): string | null {
   const { buffer, extrasStart } = request.frame;
   const revEpoch = buffer.readBigInt64BE(extrasStart);

@@ -1,11 +1,11 @@
-// Ids of collections and scopes, and the manifest; each user sees those in which it has a privilege.
+// Ids of collections and scopes, and the manifest. Users see only the collections in which they have a privilege.
 import { Datatype, Status } from '#wire/status.ts';
 import type { CollectionEntry, ScopeEntry } from '../collections/collections.ts';
 import { beginReply, replyValue } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 
 const pathBytesMax = 2 * 251 + 1;
-/** What names of scopes and collections are made of. */
+/** Valid names of scopes and collections. */
 const namePattern = /^[A-Za-z0-9_%-]{1,251}$/;
 
 /** GET_MANIFEST. */
@@ -54,7 +54,7 @@ export function getScopeId(request: Request): Status | Outcome {
 
 const notPossible = 'Names have 1 to 251 characters out of A-Z a-z 0-9 _ - %';
 
-/** The name is in the value; older clients put it in the key. */
+/** Clients send the name in the value; older ones in the key. */
 function readName(request: Request): string | null {
   const { frame } = request;
   const inKey = frame.valueStart > frame.keyStart;
@@ -74,7 +74,7 @@ function replyId(request: Request, id: number): Outcome {
 const isVisible = (request: Request, entry: CollectionEntry): boolean =>
   (request.session.access?.of(entry.id) ?? 0) !== 0;
 
-/** A scope shows by a privilege in it or in one of its collections. */
+/** A scope is visible to users with a privilege in it or in one of its collections. */
 const isScopeVisible = (request: Request, scope: ScopeEntry): boolean =>
   (request.session.access?.ofScope(scope) ?? 0) !== 0 ||
   scope.collections.some((entry) => isVisible(request, entry));

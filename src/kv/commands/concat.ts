@@ -1,4 +1,4 @@
-// Bytes put behind or before what is stored.
+// Commands that append bytes to a stored value or prepend them.
 import { Datatype, Status } from '#wire/status.ts';
 import { type ItemView, StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
@@ -7,11 +7,11 @@ import { heavyBytes, isSameDocument } from '../heavy/jobs.ts';
 import { isJson } from '../value/json.ts';
 import type { Judgement } from '../value/judge.ts';
 import { bodyBytesLimit } from '../value/xattrs.ts';
-import { bodyOf, faultOf, judge, plainValue } from './values.ts';
+import { bodyOf, judge, plainValue, refusalOf } from './values.ts';
 
-/** APPEND and its quiet twin. */
+/** APPEND, APPENDQ. */
 export const append = (request: Request): Status | Outcome => concat(request, true);
-/** PREPEND and its quiet twin. */
+/** PREPEND, PREPENDQ. */
 export const prepend = (request: Request): Status | Outcome => concat(request, false);
 
 function concat(request: Request, isBehind: boolean): Status | Outcome {
@@ -35,7 +35,7 @@ function concat(request: Request, isBehind: boolean): Status | Outcome {
   return Outcome.replied;
 }
 
-/** Takes what was composed and judged if it is of the document as it still is; else null. */
+/** Uses the value that was composed and validated as heavy work, if the document is unchanged; else returns null. */
 function takeComposed({ heavy, mutation, view }: Request): Status | null {
   if (!heavy?.bytes || !isSameDocument(heavy, view)) return null;
   mutation.value = heavy.bytes;
@@ -45,14 +45,14 @@ function takeComposed({ heavy, mutation, view }: Request): Status | null {
   return Status.success;
 }
 
-/** Puts the new body into the mutation. */
+/** Composes the new body and puts it into the mutation. */
 function compose(request: Request, view: ItemView, isBehind: boolean): Status | Outcome {
   const { frame, mutation } = request;
   const added = { buffer: frame.buffer, start: frame.valueStart, end: frame.end };
   if ((frame.datatype & Datatype.snappy) !== 0) {
     const judgement = judge(request, Datatype.snappy, frame.valueStart, frame.end);
     if (judgement === null) return Outcome.heavy;
-    const refusal = faultOf(request, judgement);
+    const refusal = refusalOf(request, judgement);
     if (refusal !== Status.success) return refusal;
     added.buffer = judgement.plain ?? added.buffer;
     added.start = 0;
@@ -67,7 +67,7 @@ function compose(request: Request, view: ItemView, isBehind: boolean): Status | 
   const isHeavy = bytes > heavyBytes;
   const user = request.session.user?.spec.name ?? '';
   if (isHeavy && !request.environment.heavy.hasRoom(user, bytes))
-    return request.refuse(Status.temporaryFailure, 'Too much work on large documents waits');
+    return request.refuse(Status.temporaryFailure, 'Too much work on large documents is queued');
   const body = isHeavy ? Buffer.from(new SharedArrayBuffer(bytes)) : request.scratch.room(bytes);
   value.buffer.copy(body, isBehind ? 0 : addedBytes, start, value.end);
   added.buffer.copy(body, isBehind ? oldBytes : 0, added.start, added.end);

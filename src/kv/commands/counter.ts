@@ -6,13 +6,13 @@ import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 import { add64, decimalBytesMax, number64, readDecimal, subtract64, writeDecimal } from './decimal.ts';
 import { bodyOf, plainValue } from './values.ts';
 
-/** An expiry of all ones: only an existing counter is meant. */
+/** With this expiry a missing counter is not created. */
 const doNotCreate = 0xffffffff;
 
-/** INCR and its quiet twin: wraps at 2^64. */
+/** INCR, INCRQ: wraps at 2^64. */
 export const increment = (request: Request): Status | Outcome =>
   count(request, add64, 'increments', 'incrementMisses');
-/** DECR and its quiet twin: stops at 0. */
+/** DECR, DECRQ: stops at 0. */
 export const decrement = (request: Request): Status | Outcome =>
   count(request, subtract64, 'decrements', 'decrementMisses');
 

@@ -1,13 +1,13 @@
-// Unsigned 64-bit numbers as two words, and as the decimal text that counters are stored as.
+// Unsigned 64-bit integers as two words, and as decimal text, the stored form of counters.
 
-/** One number for the thread, filled again by each call. */
+/** Result of the functions below; shared, overwritten by each call. */
 export const number64 = { hi: 0, lo: 0 };
 
 const two32 = 2 ** 32;
 /** Digits of 2^64 - 1. */
 export const decimalBytesMax = 20;
 
-/** Reads the decimal text into `number64`; false when it is not one or needs more than 64 bits. */
+/** Parses decimal text into `number64`; returns false if it is not a decimal number or exceeds 64 bits. */
 export function readDecimal(buffer: Buffer, start: number, end: number): boolean {
   if (end === start || end - start > decimalBytesMax) return false;
   let hi = 0;
@@ -25,7 +25,7 @@ export function readDecimal(buffer: Buffer, start: number, end: number): boolean
   return true;
 }
 
-/** Writes `number64` as decimal text; answers where it ends. */
+/** Writes `number64` as decimal text; returns its end. */
 export function writeDecimal(buffer: Buffer, start: number): number {
   let { hi, lo } = number64;
   let digits = 0;
@@ -48,7 +48,7 @@ export function add64(hi: number, lo: number): void {
   number64.hi = (number64.hi + hi + Math.floor(low / two32)) % two32;
 }
 
-/** Takes away, stopping at 0. */
+/** Subtracts, stopping at 0. */
 export function subtract64(hi: number, lo: number): void {
   const isBelow = number64.hi < hi || (number64.hi === hi && number64.lo < lo);
   const low = number64.lo - lo;

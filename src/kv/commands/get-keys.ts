@@ -1,4 +1,4 @@
-// GET_KEYS: the keys of a collection in one vbucket, in order, for tools that walk through a bucket by keys.
+// GET_KEYS: the keys of a collection in one vbucket in key order, for tools that iterate over a bucket.
 import { collectionIdBytes } from '#wire/collection-id.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
@@ -6,7 +6,7 @@ import { replyValue } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 
 const countDefault = 1000;
-/** Of all keys that are looked through; a vbucket with more is told so. */
+/** Limit of the keys that one request reads; larger vbuckets are refused. */
 const bytesMax = 16 * 1024 * 1024;
 
 /** GET_KEYS. */
@@ -20,23 +20,26 @@ export function getKeys(request: Request): Status | Outcome {
   const accepts = (buffer: Buffer, start: number, end: number): boolean =>
     buffer.compare(from, 0, from.length, start, end) >= 0;
   const skipped = session.has(Feature.collections) ? 0 : collectionIdBytes(collection);
-  return answer(request, (done) =>
+  return replyWhenFound(request, (done) =>
     bucket.engine?.keys.list({ vb: frame.vb, collection, accepts, seqno: 0, bytesMax }, (keys) =>
       done(typeof keys === 'number' ? keys : encode(keys.slice(0, count), skipped)),
     ),
   );
 }
 
-/** Replies with the value that `find` comes to, now or later. */
-function answer(request: Request, find: (done: (value: Buffer | Status) => void) => void): Status | Outcome {
+/** Replies with the value that `find` passes to its callback, now or later. */
+function replyWhenFound(
+  request: Request,
+  find: (done: (value: Buffer | Status) => void) => void,
+): Status | Outcome {
   let outcome = null as Status | Outcome | null;
-  let settle = (value: Buffer | Status): void => {
+  let reply = (value: Buffer | Status): void => {
     outcome = typeof value === 'number' ? value : replyValue(request, value);
   };
-  find((value) => settle(value));
+  find((value) => reply(value));
   if (outcome !== null) return outcome;
   const held = request.connection.holdReply(request, false);
-  settle = (value) => {
+  reply = (value) => {
     if (typeof value !== 'number') held.value = value;
     held.resolve(typeof value === 'number' ? value : Status.success);
   };

@@ -4,10 +4,10 @@ import { notResident } from '../data/documents.ts';
 import { beginReply, shownCasHi, shownCasLo, writeSeqno } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 
-/** The version of the reply that has the datatype too. */
+/** Version 2 of the reply includes the datatype. */
 const withDatatype = 2;
 
-/** GET_META and its quiet twin: what is known of a document, deleted or not. */
+/** GET_META, GETQ_META: the metadata of a document or of its tombstone. */
 export function getMeta(request: Request): Status | Outcome {
   const { frame, view } = request;
   const version = frame.keyStart > frame.extrasStart ? (frame.buffer[frame.extrasStart] as number) : 0;

@@ -1,4 +1,4 @@
-// GET_RANDOM_KEY: any document of a collection, also one that is on disk only.
+// GET_RANDOM_KEY: a random document of a collection, whether in memory or only on disk.
 import { collectionIdBytes } from '#wire/collection-id.ts';
 import { Feature } from '#wire/features.ts';
 import { Datatype, Status } from '#wire/status.ts';
@@ -14,7 +14,7 @@ export function getRandomKey(request: Request): Status | Outcome {
   const query = readQuery(request);
   if (typeof query === 'number') return query;
   const status = request.found ? show(request, request.found, query) : Status.keyNotFound;
-  // What was found may be gone by now.
+  // The key was found in an earlier run: its document may have been deleted since.
   return status === Status.keyNotFound ? search(request, query) : status;
 }
 
@@ -30,7 +30,7 @@ function readQuery(request: Request): KeyQuery | Status {
   if (flag > 1 || (flag === 1 && !request.session.has(Feature.xattr)))
     return request.refuse(
       Status.invalidArguments,
-      'Attributes are wished for by 1, and only where negotiated',
+      'The attribute flag must be 0 or 1; 1 requires the xattr feature',
     );
   const bits = request.session.access?.of(collection) ?? 0;
   if (bits === 0) return request.refuse(Status.unknownCollection, 'Unknown collection');
@@ -40,15 +40,15 @@ function readQuery(request: Request): KeyQuery | Status {
 
 function search(request: Request, query: KeyQuery): Status | Outcome {
   let status = null as Status | Outcome | null;
-  let settle = (found: FoundKey | Status): void => {
+  let reply = (found: FoundKey | Status): void => {
     status = typeof found === 'number' ? found : show(request, found, query);
   };
-  request.bucket.engine?.keys.findRandom(query.collection, (found) => settle(found));
+  request.bucket.engine?.keys.findRandom(query.collection, (found) => reply(found));
   if (status !== null) return status;
   const { frame } = request;
   const held = request.connection.holdReply(request, false);
   held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
-  settle = (found) => {
+  reply = (found) => {
     if (typeof found !== 'number') held.found = found;
     held.resolve(typeof found === 'number' ? found : Status.success);
   };

@@ -12,7 +12,7 @@ export function get(request: Request): Status | Outcome {
   return replyDocument(request, view);
 }
 
-/** GETK, GETKQ: the key, as it was sent, comes back too. */
+/** GETK, GETKQ: the reply includes the key as it was sent. */
 export function getWithKey(request: Request): Status | Outcome {
   const { counters, view, frame } = request;
   counters.gets++;
@@ -22,5 +22,5 @@ export function getWithKey(request: Request): Status | Outcome {
   return replyDocument(request, view, frame.valueStart - frame.keyStart);
 }
 
-/** GET_REPLICA: no vbucket is a replica here yet. */
+/** GET_REPLICA: a node has no replica vbuckets yet. */
 export const getReplica = (): Status => Status.notMyVbucket;

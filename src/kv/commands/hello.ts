@@ -5,7 +5,7 @@ import { Outcome, type Request } from '../dispatch/request.ts';
 
 const agentBytesMax = 250;
 
-/** HELLO: what is granted replaces what was granted before. */
+/** HELLO: the granted features replace those of an earlier HELLO. */
 export function hello(request: Request): Status | Outcome {
   const { frame, session } = request;
   const bytes = frame.end - frame.valueStart;
@@ -18,7 +18,10 @@ export function hello(request: Request): Status | Outcome {
   for (let at = frame.valueStart; at < frame.end; at += 2) asked.push(frame.buffer.readUInt16BE(at));
   const granted = grantFeatures(asked);
   if (!granted)
-    return request.refuse(Status.invalidArguments, 'A feature was asked for without one it needs');
+    return request.refuse(
+      Status.invalidArguments,
+      'A requested feature requires a feature that was not requested',
+    );
   session.agent = frame.buffer.toString('utf8', frame.keyStart, frame.valueStart);
   session.grant(granted);
   const at = beginReply(request, 0, 0, granted.length * 2, 0, 0, 0);

@@ -1,4 +1,4 @@
-// What each declared command does.
+// The handler of each declared command.
 import * as bucket from '#wire/commands/bucket.ts';
 import * as documents from '#wire/commands/documents.ts';
 import * as session from '#wire/commands/session.ts';

@@ -11,14 +11,17 @@ export function getAndLock(request: Request): Status | Outcome {
   const { key, keyStart, keyEnd } = request;
   const status = request.documents.lock(frame.vb, key, keyStart, keyEnd, seconds, result, view);
   if (status !== Status.success) return status;
-  // Only who locks a document is told the CAS that unlocks it.
+  // Only the locking client gets the real CAS, which unlocks the document.
   view.locked = false;
   view.casHi = result.casHi;
   view.casLo = result.casLo;
   return replyDocument(request, view);
 }
 
-/** UNLOCK. Clients made for servers of 7.1 know no status for a document that is not locked; newer ones show themselves by what they ask for. */
+/**
+ * UNLOCK. Clients for server version 7.1 do not know the status for a document that is not locked; newer clients are recognized by
+ * the features that they request.
+ */
 export function unlock(request: Request): Status {
   const { frame, key, keyStart, keyEnd, session } = request;
   const status = request.documents.unlock(frame.vb, key, keyStart, keyEnd, frame.casHi, frame.casLo);

@@ -1,5 +1,4 @@
-// How far a vbucket and its documents are: what is current, what is on disk.
-
+// Persistence of a vbucket and of single documents.
 import { collectionIdBytes, readCollectionId } from '#wire/collection-id.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
@@ -31,14 +30,14 @@ export function observeSeqno(request: Request): Status | Outcome {
   if (!isOld) return Outcome.replied;
   buffer.writeUInt32BE(uuidHi, at + 27);
   buffer.writeUInt32BE(uuidLo, at + 31);
-  // The old life of the vbucket ended where the next newer one began.
+  // The history of the old uuid ends at the first seqno of the next newer uuid.
   writeSeqno(buffer, at + 35, log[index - 1]?.seqno ?? 0);
   return Outcome.replied;
 }
 
 const KeyState = { inMemory: 0x00, persisted: 0x01, notFound: 0x80, deleted: 0x81 } as const;
 const stateBytes = 9;
-/** Documents that one request may ask about: a frame has room for millions, which would keep every client waiting. */
+/** Limit of keys in one request: a frame has room for millions, which would block the data thread. */
 export const observeKeysMax = 4096;
 
 /** OBSERVE: the state of each document that the value names. */
@@ -64,7 +63,7 @@ export function observe(request: Request): Status | Outcome {
   return Outcome.replied;
 }
 
-/** How many keys the list has, -1 when it is not well-formed. */
+/** Number of keys in the list, or -1 if it is malformed. */
 function countKeys(buffer: Buffer, start: number, end: number): number {
   let count = 0;
   for (let at = start; at < end; count++) {
@@ -76,7 +75,7 @@ function countKeys(buffer: Buffer, start: number, end: number): number {
   return count;
 }
 
-/** State and CAS of the document last looked at. */
+/** State and CAS of the document last observed, encoded. */
 const state = Buffer.alloc(stateBytes);
 
 function observeOne(request: Request, vb: number, keyStart: number, keyEnd: number): Status {

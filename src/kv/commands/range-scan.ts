@@ -1,5 +1,5 @@
-// Range scans: all documents between two keys of a collection in one vbucket, or a sample of them. The keys are those
-// of the moment when the scan is made; each document is as it is when it is handed out.
+// Range scans: all documents between two keys of a collection in one vbucket, or a sample of them. The scan lists its keys when it is
+// created; each document is read when it is returned.
 import { collectionIdBytes, writeCollectionId as writeLeb128 } from '#wire/collection-id.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
@@ -12,17 +12,20 @@ import { bodyOf, plainValue } from './values.ts';
 
 const idBytes = 16;
 const planBytesMax = 8 * 1024;
-/** One request to go on gives no more than about this, and takes no longer; the client asks again. */
+/** One RANGE_SCAN_CONTINUE returns about this much at most and runs no longer; the client then continues again. */
 const batchBytes = 2 * 1024 * 1024;
 const batchMs = 5;
-/** Documents on disk that are asked for together. */
+/** Documents that are read from disk together. */
 const readAheadMax = 64;
 
 /** RANGE_SCAN_CREATE. */
 export function createScan(request: Request): Status | Outcome {
   const { frame, bucket, documents } = request;
   if ((frame.datatype & Datatype.json) === 0 || frame.end - frame.valueStart > planBytesMax)
-    return request.refuse(Status.invalidArguments, 'The value must be JSON, and marked as such');
+    return request.refuse(
+      Status.invalidArguments,
+      'The value must be JSON of at most 8 KiB, with the JSON datatype',
+    );
   const plan = readScanPlan(frame.buffer.toString('utf8', frame.valueStart, frame.end));
   if (typeof plan === 'string') return request.refuse(Status.invalidArguments, plan);
   if (bucket.spec.type === 'cache') return Status.notSupported;
@@ -46,7 +49,7 @@ function checkSnapshot({ frame, bucket, documents }: Request, { snapshot }: Scan
   if (snapshot === null) return Status.success;
   const uuid = (BigInt(bucket.uuidHi(frame.vb)) << 32n) + BigInt(bucket.uuidLo(frame.vb));
   if (uuid !== snapshot.vbUuid) return Status.vbUuidNotEqual;
-  // Memory has every change already: there is nothing to wait for.
+  // Memory contains every change, so the requested snapshot cannot become available later.
   return snapshot.seqno > documents.highSeqno(frame.vb) ? Status.outOfRange : Status.success;
 }
 
@@ -59,13 +62,13 @@ function makeScan(request: Request, plan: ScanPlan): Status | Outcome {
   const id = environment.random.bytes(idBytes);
   const scan = bucket.scans.add({ id, vb: frame.vb, collection, keyOnly, withXattrs }, nowMs);
   let status = null as Status | null;
-  let settle = (now: Status): void => void (status = now);
+  let finish = (now: Status): void => void (status = now);
   const at = collectionIdBytes(collection);
   const accepts = (buffer: Buffer, start: number, end: number): boolean =>
     range === null || isInRange(range, buffer, start + at, end);
   const seqno = plan.snapshot?.mustExist ? plan.snapshot.seqno : 0;
   bucket.engine.keys.list({ vb: frame.vb, collection, accepts, seqno, bytesMax }, (keys) =>
-    settle(takeKeys(bucket.scans, scan, plan, keys)),
+    finish(takeKeys(bucket.scans, scan, plan, keys)),
   );
   if (status !== null && status !== Status.success) return status;
   const from = output.end;
@@ -74,7 +77,7 @@ function makeScan(request: Request, plan: ScanPlan): Status | Outcome {
   const bytes = Buffer.from(output.buffer.subarray(from, output.end));
   output.end = from;
   const held = connection.holdReply(request, false, bytes);
-  settle = (later) => held.resolve(later);
+  finish = (later) => held.resolve(later);
   return Outcome.later;
 }
 
@@ -124,7 +127,7 @@ function handOut(request: Request, scan: Scan, progress: ScanProgress): Status |
     const item = itemAt(request, scan, scan.next);
     if (item === notResident) return readAhead(request, scan, parts);
     scan.next++;
-    if (typeof item === 'number') return giveUp(request, scan, item);
+    if (typeof item === 'number') return endScan(request, scan, item);
     if (item === null) continue;
     progress.items++;
     progress.bytes += item.length;
@@ -147,7 +150,7 @@ function isBatchFull({ frame, environment }: Request, progress: ScanProgress): b
   return environment.clock.monotonicMs() >= progress.untilMs;
 }
 
-/** The item as the client gets it, null when it is gone, or why there is none; memory knows better than what was read. */
+/** The encoded item, null if the document is deleted, or an error. Memory has priority over what was read ahead from disk. */
 function itemAt(request: Request, scan: Scan, place: number): Buffer | null | Status {
   const status = look(request, scan, place);
   if (status === Status.success) return itemOf(request.view, scan);
@@ -163,22 +166,22 @@ function look({ documents, view }: Request, scan: Scan, place: number): Status {
   return status === Status.success && view.deleted ? Status.keyNotFound : status;
 }
 
-function giveUp({ bucket }: Request, scan: Scan, status: Status): Status {
+function endScan({ bucket }: Request, scan: Scan, status: Status): Status {
   bucket.scans.remove(scan);
   return status;
 }
 
-/** Sends what there is, and goes on once what comes next has been read. */
+/** Sends the items at hand and continues the scan once the next items are read from disk. */
 function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
   const { connection, documents, frame } = request;
   const held = connection.holdReply(request, false);
   held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
   clearReadAhead(scan);
-  const read = (place: number, settle: (status: Status) => void): void =>
+  const read = (place: number, finish: (status: Status) => void): void =>
     documents.readStored((found) => {
       const isRead = typeof found !== 'number';
       if (isRead) keepReadAhead(scan, place, found && itemOf(found, scan));
-      settle(isRead ? Status.success : found);
+      finish(isRead ? Status.success : found);
     });
   read(scan.next, (status) => {
     if (status !== Status.success) scan.progress = null;

@@ -3,7 +3,7 @@ import { StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 
-/** DELETE and its quiet twin. */
+/** DELETE, DELETEQ. */
 export function remove(request: Request): Status | Outcome {
   const { counters } = request;
   const status = request.documents.remove(beginMutation(request, StoreMode.remove), request.result);

@@ -1,4 +1,4 @@
-// Authentication: SCRAM against stored verifiers; PLAIN by deriving the same verifier from the password.
+// Authentication: SCRAM uses the stored verifiers; PLAIN derives the same verifier from the password.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { Status } from '#wire/status.ts';
 import type { Environment } from '../dispatch/environment.ts';
@@ -28,10 +28,11 @@ export function saslListMechanisms(request: Request): Outcome {
   return Outcome.replied;
 }
 
-/** SASL_AUTH: whoever was logged in before no longer is. */
+/** SASL_AUTH: resets an earlier authentication. */
 export function saslAuth(request: Request): Status | Outcome {
   const { frame, session, connection } = request;
-  if (session.isCertified) return request.refuse(Status.notSupported, 'The certificate says who this is');
+  if (session.isCertified)
+    return request.refuse(Status.notSupported, 'The client is authenticated by its certificate');
   session.reset();
   connection.setAuthenticated(false);
   if (frame.end - frame.valueStart > challengeBytesMax) return Status.invalidArguments;
@@ -48,7 +49,7 @@ export function saslStep(request: Request): Status | Outcome {
   session.exchange = null;
   const mechanism = frame.buffer.toString('latin1', frame.keyStart, frame.valueStart);
   if (!exchange || exchange.mechanism !== mechanism) {
-    return request.refuse(Status.invalidArguments, 'No such authentication was begun');
+    return request.refuse(Status.invalidArguments, 'No authentication with this mechanism was started');
   }
   const answer = exchange.finish(frame.buffer.toString('utf8', frame.valueStart, frame.end));
   const user = unchangedUser(environment, exchange.user, exchange.credentialId);
@@ -81,7 +82,7 @@ function replyText(request: Request, status: Status, text: string): Outcome {
   return Outcome.replied;
 }
 
-/** The user, unless gone or given another password since the login was begun. */
+/** The user, or undefined if it was deleted or its password changed since the login began. */
 function unchangedUser(
   { directory }: Environment,
   name: string,
@@ -97,7 +98,7 @@ function logIn(request: Request, user: UserEntry): void {
   request.connection.setAuthenticated(true);
 }
 
-/** The refusal leaves late, and later with each failure; other connections of the source go on. */
+/** The reply is delayed, longer with each failure; other connections of the source are not. */
 function refuseLogin(request: Request, user: string): Outcome {
   const { environment, connection } = request;
   const held = connection.holdReply(request, true);
@@ -107,23 +108,23 @@ function refuseLogin(request: Request, user: string): Outcome {
 
 function refuseLater(environment: Environment, peer: string, user: string, held: HeldReply): void {
   const { log, throttle, directory } = environment;
-  // A name that nobody has may be a password in the wrong field.
+  // An unknown user name may be a password in the wrong field, so it is not logged.
   const known = directory.user(user) === undefined ? null : user;
   log.warn('login.refused', { user: known, peer });
   environment.traffic.refusedLogins++;
   environment.loginRefused({ user: known, from: sourceOf(peer) });
-  const tell = () => held.resolve(Status.authError);
-  throttle.failed(sourceOf(peer), user).then(tell, tell);
+  const refuse = () => held.resolve(Status.authError);
+  throttle.failed(sourceOf(peer), user).then(refuse, refuse);
 }
 
 /** The address of `address:port`. */
 const sourceOf = (peer: string): string => peer.slice(0, peer.lastIndexOf(':'));
 
-/** `authorization NUL user NUL password`; clients are known to add one NUL more. */
+/** `authorization NUL user NUL password`; some clients append another NUL. */
 interface PlainLogin {
   readonly user: string;
   readonly password: string;
-  /** An identity to act as that is not the user's own; null: none. */
+  /** The authorization identity if it differs from the user, else null. */
   readonly otherId: string | null;
 }
 
@@ -143,7 +144,7 @@ function readPlain(request: Request): PlainLogin | null {
 function authenticatePlainly(request: Request): Status | Outcome {
   const given = readPlain(request);
   if (!given) return request.refuse(Status.invalidArguments, 'The message is not well-formed');
-  if (given.otherId !== null) return request.refuse(Status.authError, 'No user may act as another one');
+  if (given.otherId !== null) return request.refuse(Status.authError, 'A user cannot act as another user');
   const { environment, connection } = request;
   const user = environment.directory.user(given.user);
   const digest = digestOf(environment, user, given.password);
@@ -169,7 +170,7 @@ function authenticatePlainly(request: Request): Status | Outcome {
   return Outcome.later;
 }
 
-/** No digest is kept: who checks the password remembers it as long as it may. */
+/** Stores no password digest: the verifier of external users has its own cache with its own lifetime. */
 function finishExternalLogin(
   held: HeldReply,
   connection: Client,
@@ -212,7 +213,7 @@ function finishPlainLogin(
   completeLogin(held, connection, environment, user);
 }
 
-/** Derives the key for a user who does not exist too, so that both take the same time. */
+/** Derives the key also for an unknown user, so that both cases take the same time. */
 async function isRightPassword(
   environment: Environment,
   user: UserEntry | undefined,
@@ -230,7 +231,7 @@ async function isRightPassword(
   return isRight && verifier !== undefined;
 }
 
-/** What is kept of a right password: worth nothing outside this process. */
+/** Digest of a verified password, keyed by a secret of this process. */
 const digestOf = (environment: Environment, user: UserEntry | undefined, password: string): Buffer =>
   createHmac('sha256', environment.secret)
     .update(`${user?.spec.credentialId ?? ''}\0${password}`)

@@ -1,4 +1,4 @@
-// What a client asks a range scan for, read from its JSON.
+// Parses the JSON description of a range scan.
 import { hashKey } from '../memory/hash.ts';
 
 export interface ScanPlan {
@@ -10,7 +10,7 @@ export interface ScanPlan {
   snapshot: { vbUuid: bigint; seqno: number; mustExist: boolean } | null;
 }
 
-/** Both ends are keys without a collection id. */
+/** Both bounds are keys without a collection id. */
 export interface KeyRange {
   start: Buffer;
   startsAfter: boolean;
@@ -24,7 +24,7 @@ type Fields = Record<string, unknown>;
 
 class PlanError extends Error {}
 
-/** Answers the reason when the text is not a scan. */
+/** Returns the reason if the text does not describe a scan. */
 export function readScanPlan(text: string): ScanPlan | string {
   try {
     return planOf(fieldsOf(JSON.parse(text)));
@@ -91,7 +91,7 @@ function flagOf(value: unknown): boolean {
   return value === true;
 }
 
-/** Seeds of 64 bits come rounded, which is the same each time. */
+/** JSON numbers of 64 bits are rounded to doubles; as a seed that is fine, because the same text gives the same seed. */
 function numberOf(value: unknown, name: string): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
   throw new PlanError(`${name} must be a whole number`);
@@ -109,7 +109,7 @@ export function isInRange(range: KeyRange, buffer: Buffer, start: number, end: n
   return toEnd < 0 || (toEnd === 0 && !range.endsBefore);
 }
 
-/** The same keys for the same seed, still sorted. */
+/** A sample of the keys, sorted; the same seed gives the same sample. */
 export function sampleOf(keys: readonly Buffer[], sampling: { seed: number; samples: number }): Buffer[] {
   const seed = (sampling.seed % 2 ** 32) | 0;
   return keys

@@ -2,10 +2,10 @@ import { Status } from '#wire/status.ts';
 import type { Request } from '../dispatch/request.ts';
 import { accessTo } from '../session/session.ts';
 
-/** Stands for no bucket at all. */
+/** This name deselects the bucket. */
 const noBucket = '@no bucket@';
 
-/** SELECT_BUCKET. A bucket that is missing answers as one without rights, also to administrators: clients then give up at once. */
+/** SELECT_BUCKET. The status for an unknown bucket is that of missing privileges, for administrators too: clients then fail at once. */
 export function selectBucket(request: Request): Status {
   const { frame, session, environment } = request;
   const name = frame.buffer.toString('utf8', frame.keyStart, frame.valueStart);

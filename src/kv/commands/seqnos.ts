@@ -1,4 +1,4 @@
-// Seqnos and histories of vbuckets.
+// Seqnos and failover logs of vbuckets.
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
@@ -55,7 +55,7 @@ export function getAllVbSeqnos(request: Request): Status | Outcome {
   return Outcome.replied;
 }
 
-/** The collection that is asked about, null for all: who does not know of collections asks about the default one. */
+/** The requested collection, null for all. Clients without collections request the default collection. */
 function readCollection({ frame, session }: Request): number | null {
   if (frame.keyStart - frame.extrasStart === 8) return frame.buffer.readUInt32BE(frame.extrasStart + 4);
   return session.has(Feature.collections) ? null : 0;
@@ -76,7 +76,7 @@ export function seqnoPersistence(request: Request): Status | Outcome {
   const high = frame.buffer.readUInt32BE(frame.extrasStart);
   const seqno = high * 2 ** 32 + frame.buffer.readUInt32BE(frame.extrasStart + 4);
   if (seqno <= documents.persistedSeqno(frame.vb)) return Status.success;
-  // A seqno that was never given out would keep the connection waiting for nothing.
+  // A seqno above the highest one may never be assigned: waiting would only block the connection.
   if (seqno > documents.highSeqno(frame.vb)) return Status.temporaryFailure;
   const held = request.connection.holdReply(request, true);
   documents.whenPersisted(frame.vb, seqno, persistenceTimeoutMs, (isPersisted) =>

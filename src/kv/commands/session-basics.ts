@@ -1,4 +1,4 @@
-// Small commands that need no bucket.
+// Small commands that require no bucket.
 import { errorMapJson } from '#wire/error-map.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { replyStatus, replyValue } from '../dispatch/reply.ts';
@@ -34,7 +34,7 @@ export function getErrorMap(request: Request): Status | Outcome {
   return replyValue(request, Buffer.from(errorMapJson(formatMax)), Datatype.json);
 }
 
-/** LIST_BUCKETS: those that the user may enter. */
+/** LIST_BUCKETS: the buckets that the user may select. */
 export function listBuckets(request: Request): Outcome {
   const { user } = request.session;
   const buckets = [...request.environment.directory.buckets.values()];

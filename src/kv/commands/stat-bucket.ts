@@ -1,4 +1,4 @@
-// The groups of STAT about a bucket as a whole.
+// Groups of STAT about a whole bucket.
 import type { Histogram } from '#base/histogram.ts';
 import { highShare, lowShare } from '../activity.ts';
 import type { Request } from '../dispatch/request.ts';
@@ -52,7 +52,7 @@ export function* statMemory({ bucket }: Request): Figures {
   yield ['ep_mem_low_wat', Math.floor(quotaBytes * lowShare)];
 }
 
-/** `diskinfo`: as of the last report to the manager, which asks every few seconds. */
+/** `diskinfo`: the sizes of the last report to the manager, which is made every few seconds. */
 export function* statDisk({ bucket }: Request): Figures {
   const { dataBytes, diskBytes, freeDiskBytes } = bucket.report();
   yield ['ep_db_data_size', dataBytes];
@@ -67,7 +67,7 @@ const policies = {
   nruEviction: 'auto_delete',
 } as const;
 
-/** `config`: the settings that the bucket runs with. */
+/** `config`: the current settings of the bucket. */
 export function* statConfig(request: Request): Figures {
   const { bucket } = request;
   const { spec } = bucket;
@@ -107,7 +107,7 @@ export function* statWarmUp({ bucket }: Request): Figures {
   yield ['ep_warmup_time', Math.round(warmUp.ms * 1000)];
 }
 
-/** `tasks`: what is under way in the background. */
+/** `tasks`: the running background tasks. */
 export function* statTasks({ bucket }: Request): Figures {
   const compaction = bucket.engine?.compaction.progress;
   const tasks = compaction
@@ -116,7 +116,7 @@ export function* statTasks({ bucket }: Request): Figures {
   yield ['ep_tasks:tasks', JSON.stringify(tasks)];
 }
 
-/** `timings`: how often what took from so many to so many microseconds. */
+/** `timings`: histograms of durations in microseconds. */
 export function* statTimings({ bucket }: Request): Figures {
   const timings = bucket.engine?.timings;
   if (!timings) return;

@@ -1,5 +1,4 @@
-// The groups of STAT about collections and scopes: all of which the user may read
-// statistics, or one by its name or id.
+// Groups of STAT about collections and scopes: all whose statistics the user may read, or one by its name or id.
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import type { CollectionEntry, ScopeEntry } from '../collections/collections.ts';
@@ -65,7 +64,7 @@ const heldIn = ({ session }: Request, entry: CollectionEntry): number => session
 const isCounted = (request: Request, entry: CollectionEntry): boolean =>
   (heldIn(request, entry) & Privilege.simpleStats) !== 0;
 
-/** In the scope or in one of its collections. */
+/** Privileges of the user in the scope or in one of its collections. */
 const heldInScope = (request: Request, scope: ScopeEntry): number =>
   scope.collections.reduce(
     (bits, entry) => bits | heldIn(request, entry),

@@ -1,9 +1,9 @@
-// What the groups of STAT answer, and what several of them need.
+// Types and helpers that the groups of STAT share.
 import { Status } from '#wire/status.ts';
 import type { Documents } from '../data/documents.ts';
 import type { Request } from '../dispatch/request.ts';
 
-/** Names and values of one group. */
+/** Name and value of one statistic. */
 export type Figure = readonly [name: string, value: string | number];
 export type Figures = Iterable<Figure>;
 export type Group = (request: Request, argument: string) => Figures | Status;
@@ -13,7 +13,7 @@ export function activeVbuckets(documents: Documents | null): number[] {
   return all.filter((vb) => documents?.isActive(vb));
 }
 
-/** A group that is told for one vbucket when its number is given, else for all. */
+/** A group about one vbucket if the argument is its number, else about all. */
 export function forVbuckets(
   figuresOf: (vb: number, documents: Documents, request: Request) => Figures,
 ): Group {

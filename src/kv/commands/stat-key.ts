@@ -1,4 +1,4 @@
-// The `key` group of STAT: metadata of one document, for people who look after a bucket.
+// The `key` group of STAT: metadata of one document, for operators.
 import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';

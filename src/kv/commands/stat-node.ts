@@ -1,4 +1,4 @@
-// The groups of STAT that need no bucket.
+// Groups of STAT that require no bucket.
 import { Feature } from '#wire/features.ts';
 import type { Request } from '../dispatch/request.ts';
 import type { Client } from '../session/client.ts';
@@ -16,7 +16,7 @@ export function* statSettings({ environment }: Request): Figures {
   for (const [name, value] of Object.entries(environment.limits())) yield [name, value];
 }
 
-/** `connections`: a JSON text each, by the address of the client. */
+/** `connections`: one JSON text for each connection, by the address of the client. */
 export function* statConnections({ environment }: Request): Figures {
   const nowMs = environment.clock.monotonicMs();
   for (const connection of environment.connections()) {
@@ -43,7 +43,7 @@ function describe(connection: Client, nowMs: number) {
 
 const readings = 1000;
 
-/** `clocks`: what reading them costs here. */
+/** `clocks`: the cost of reading each clock on this machine. */
 export function* statClocks({ environment: { clock } }: Request): Figures {
   const overhead = (read: () => number): number => {
     const from = clock.monotonicMs();

@@ -1,5 +1,5 @@
-// The groups of STAT about change streams (by connection and stream, added up by kind of connection, how far one
-// vbucket's stream has come) and about range scans.
+// Groups of STAT about change streams (each connection and stream, totals by kind of connection, progress of one vbucket's stream)
+// and about range scans.
 import { Status } from '#wire/status.ts';
 import type { Request } from '../dispatch/request.ts';
 import type { StreamConnection } from '../served/producers.ts';
@@ -8,7 +8,7 @@ import type { Figures } from './stat-figures.ts';
 
 const producersOf = ({ bucket }: Request): StreamConnection[] => [...bucket.producers.all()];
 
-/** Changes that the connection's streams have not sent yet. */
+/** Number of changes that the connection's streams have not sent yet. */
 const remaining = (producer: StreamConnection): number =>
   producer.all().reduce((sum, stream) => sum + stream.remaining, 0);
 
@@ -69,7 +69,7 @@ function* streamFigures(producer: StreamConnection, stream: Stream): Figures {
   yield [`${prefix}_state`, stream.isBackfilling ? 'backfilling' : 'in-memory'];
 }
 
-/** `dcpagg [separator]`: connections whose names begin alike up to the separator count together. */
+/** `dcpagg [separator]`: totals of connections whose names are equal up to the separator. */
 export function* statStreamTotals(request: Request, argument: string): Figures {
   const separator = argument === '' ? ':' : argument;
   const groups = new Map<string, StreamConnection[]>();
@@ -92,7 +92,7 @@ function* totalsOf(kind: string, separator: string, producers: readonly StreamCo
   yield [`${prefix}backoff`, 0];
 }
 
-/** `dcp-vbtakeover vbucket connection`: what the connection's stream of a vbucket has left to send. */
+/** `dcp-vbtakeover vbucket connection`: what the connection's stream of a vbucket still has to send. */
 export function statTakeover(request: Request, argument: string): Figures | Status {
   const [, number, name] = /^(\d{1,5}) (.+)$/.exec(argument) ?? [];
   if (number === undefined) return Status.invalidArguments;

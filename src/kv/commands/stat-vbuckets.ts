@@ -1,4 +1,4 @@
-// The groups of STAT about vbuckets.
+// Groups of STAT about vbuckets.
 import type { Documents } from '../data/documents.ts';
 import { type Figures, forVbuckets } from './stat-figures.ts';
 
@@ -34,7 +34,7 @@ export const statDetails = forVbuckets(function* (vb, documents, { bucket }): Fi
   yield [`vb_${vb}:queue_size`, figures.dirtyItems];
 });
 
-/** `checkpoint [vb]`: what waits for the disk. */
+/** `checkpoint [vb]`: changes that are not persisted yet. */
 export const statCheckpoints = forVbuckets(function* (vb, documents, { bucket }): Figures {
   yield [`vb_${vb}:state`, 'active'];
   yield [`vb_${vb}:last_closed_checkpoint_seqno`, documents.persistedSeqno(vb)];
@@ -55,7 +55,7 @@ export const statFailovers = forVbuckets(function* (vb, documents): Figures {
   }
 });
 
-/** A uuid as the decimal text that statistics use. */
+/** The vbucket's uuid as decimal text. */
 function uuidText(vb: number, documents: Documents): string {
   const newest = documents.failoverLog(vb)[0];
   return newest ? decimalUuid(newest.uuidHi, newest.uuidLo) : '0';

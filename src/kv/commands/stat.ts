@@ -1,4 +1,4 @@
-// STAT: figures by group, a packet each.
+// STAT: the statistics of a group, one packet each.
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { beginReply } from '../dispatch/reply.ts';
@@ -33,33 +33,35 @@ export function stat(request: Request): Status | Outcome {
   const text = frame.buffer.toString('utf8', frame.keyStart, frame.valueStart);
   const space = text.indexOf(' ');
   const name = space < 0 ? text : text.slice(0, space);
-  const group = request.session.bucket ? (ofBucket.get(name) ?? ofNode.get(name)) : ofNode.get(name);
+  const group = request.session.bucket
+    ? (bucketGroups.get(name) ?? nodeGroups.get(name))
+    : nodeGroups.get(name);
   if (!group && !request.session.bucket) return request.refuse(Status.noBucket, 'No bucket selected');
   if (!group) return Status.keyNotFound;
-  const lack = lackingPrivilege(request, name);
-  if (lack !== '') return request.refuse(Status.noAccess, `Requires privilege: ${lack}`);
-  // Figures may be written after this turn, when the request in hand is another one.
+  const missing = missingPrivilege(request, name);
+  if (missing !== '') return request.refuse(Status.noAccess, `Requires privilege: ${missing}`);
+  // A copy: statistics may be written later, when the shared request object describes another request.
   const own: Request = Object.assign(Object.create(Object.getPrototypeOf(request)), request);
   own.frame = { ...request.frame };
   const figures = group(own, space < 0 ? '' : text.slice(space + 1));
   if (typeof figures === 'number') return figures;
   const rest = figures[Symbol.iterator]();
-  if (writeSome(own, rest)) {
+  if (writeBatch(own, rest)) {
     replyFigure(own, ...end);
     return Outcome.replied;
   }
-  writeOn(own, rest, request.connection.holdReply(request, true, lastOf(own)));
+  writeRest(own, rest, request.connection.holdReply(request, true, lastOf(own)));
   return Outcome.later;
 }
 
-/** Figures that are written in one turn. */
+/** Statistics written per batch. */
 const figuresMax = 500;
-/** For a client that takes what it was sent. */
+/** Above this many unsent bytes the next batch waits. */
 const unsentBytesMax = 1024 * 1024;
 const pauseMs = 10;
 
-/** Writes the next figures; answers whether those were the last. */
-function writeSome(request: Request, rest: Iterator<Figure>): boolean {
+/** Writes the next batch; returns whether it was the last. */
+function writeBatch(request: Request, rest: Iterator<Figure>): boolean {
   for (let written = 0; written < figuresMax; written++) {
     const { done, value } = rest.next();
     if (done) return true;
@@ -70,8 +72,8 @@ function writeSome(request: Request, rest: Iterator<Figure>): boolean {
 
 const end: Figure = ['', ''];
 
-/** Goes on in turns of its own, as fast as the client takes the figures. The reply that is held is the last of them. */
-function writeOn(request: Request, rest: Iterator<Figure>, last: HeldReply): void {
+/** Writes the other batches in later turns of the event loop, as fast as the client accepts them. The held reply ends the group. */
+function writeRest(request: Request, rest: Iterator<Figure>, last: HeldReply): void {
   const { connection, environment } = request;
   const { clock } = environment;
   const go = (): void => {
@@ -79,7 +81,7 @@ function writeOn(request: Request, rest: Iterator<Figure>, last: HeldReply): voi
     if (connection.unsentBytes > unsentBytesMax) return void clock.after(pauseMs, go);
     let isOver = false;
     connection.send(() => {
-      isOver = writeSome(request, rest);
+      isOver = writeBatch(request, rest);
     });
     if (isOver) last.resolve(Status.success);
     else clock.soon(go);
@@ -87,7 +89,7 @@ function writeOn(request: Request, rest: Iterator<Figure>, last: HeldReply): voi
   clock.soon(go);
 }
 
-/** The packet that closes a group, on its own. */
+/** The empty packet that ends a group, as a separate buffer. */
 function lastOf(request: Request): Buffer {
   const { output } = request;
   const from = output.end;
@@ -98,7 +100,7 @@ function lastOf(request: Request): Buffer {
 }
 
 const onKeys = new Set(['key', 'vkey', 'key-byid', 'vkey-byid']);
-/** These show the collections in which the user holds the privilege; all others are about the whole bucket. */
+/** Groups that show only collections in which the user has the privilege. All others require it in the whole bucket. */
 const byCollection = new Set([
   'collections',
   'collections-byid',
@@ -108,10 +110,10 @@ const byCollection = new Set([
   'manifest',
 ]);
 
-function lackingPrivilege({ session }: Request, name: string): string {
+function missingPrivilege({ session }: Request, name: string): string {
   const nodeBits = session.user?.spec.grants.node ?? 0;
   const { anywhere = 0, wide = 0 } = session.access ?? {};
-  if (ofNode.has(name)) return (nodeBits & Privilege.administrator) === 0 ? 'Stats' : '';
+  if (nodeGroups.has(name)) return (nodeBits & Privilege.administrator) === 0 ? 'Stats' : '';
   if (onKeys.has(name)) return (anywhere & Privilege.read) === 0 ? 'Read' : '';
   const held = byCollection.has(name) ? anywhere : wide;
   return (held & Privilege.simpleStats) === 0 ? 'SimpleStats' : '';
@@ -125,12 +127,12 @@ function replyFigure(request: Request, name: string, figure: string | number): v
   request.output.buffer.write(value, at + keyBytes);
 }
 
-/** Groups that need no bucket, for those who look after the node. */
-const ofNode = new Map<string, Group>(
+/** Groups that require no bucket; for administrators. */
+const nodeGroups = new Map<string, Group>(
   Object.entries({ connections: statConnections, clocks: statClocks, settings: statSettings }),
 );
 
-const ofBucket = new Map<string, Group>(
+const bucketGroups = new Map<string, Group>(
   Object.entries({
     '': statTotals,
     info: statInfo,
@@ -142,7 +144,7 @@ const ofBucket = new Map<string, Group>(
     tasks: statTasks,
     timings: statTimings,
     vbucket: statStates,
-    // A vbucket has had no other state on a single node.
+    // On a single node a vbucket never had another state.
     'prev-vbucket': statStates,
     'vbucket-seqno': statSeqnos,
     'vbucket-details': statDetails,

@@ -5,11 +5,11 @@ import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
 import { takeValue } from './values.ts';
 
-/** SET and its quiet twin. */
+/** SET, SETQ. */
 export const set = (request: Request): Status | Outcome => store(request, StoreMode.set);
-/** ADD and its quiet twin. */
+/** ADD, ADDQ. */
 export const add = (request: Request): Status | Outcome => store(request, StoreMode.add);
-/** REPLACE and its quiet twin. */
+/** REPLACE, REPLACEQ. */
 export const replace = (request: Request): Status | Outcome => store(request, StoreMode.replace);
 
 function store(request: Request, mode: StoreMode): Status | Outcome {
@@ -19,7 +19,7 @@ function store(request: Request, mode: StoreMode): Status | Outcome {
   if (refusal !== Status.success) return refusal;
   mutation.flags = readU32(frame.buffer, frame.extrasStart);
   mutation.expiry = readU32(frame.buffer, frame.extrasStart + 4);
-  // A client that sends attributes means these; one that sends only a body leaves those that are there alone.
+  // A request with attributes replaces the stored ones; a request with only a body keeps them.
   mutation.keepXattrs = (mutation.datatype & Datatype.xattr) === 0;
   const status = request.documents.store(mutation, result);
   if (frame.casLo !== 0 || frame.casHi !== 0) countVersion(request, status);
@@ -29,7 +29,7 @@ function store(request: Request, mode: StoreMode): Status | Outcome {
   return Outcome.replied;
 }
 
-/** For writes that name the version they replace. */
+/** Counts the results of writes with a CAS. */
 function countVersion({ counters }: Request, status: Status): void {
   if (status === Status.success) counters.casHits++;
   else if (status === Status.keyNotFound) counters.casMisses++;

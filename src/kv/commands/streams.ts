@@ -1,5 +1,4 @@
-// Commands of change streams: open, options, requests for streams, acknowledgements.
-
+// Commands of change streams: open a connection, set options, request and close streams, acknowledge messages.
 import { EndReason, OpenFlag, openFlagsKnown, StreamFlag, streamFlagsKnown } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
@@ -21,18 +20,21 @@ export function openStreams(request: Request): Status {
   if (!bucket.engine?.changes) return request.refuse(Status.notSupported, 'The bucket has no change streams');
   if ((flags & ~openFlagsKnown) !== 0) return request.refuse(Status.invalidArguments, 'Unknown flags');
   if ((flags & OpenFlag.producer) === 0) {
-    return request.refuse(Status.notSupported, 'Only connections that ask for streams are served');
+    return request.refuse(
+      Status.notSupported,
+      'The producer flag must be set: only connections that request streams are supported',
+    );
   }
   if (frame.valueStart - frame.keyStart > nameBytesMax) {
     return request.refuse(Status.invalidArguments, 'The name is too long');
   }
   if (connection.streamer !== null)
-    return request.refuse(Status.invalidArguments, 'The connection is open already');
+    return request.refuse(Status.invalidArguments, 'The connection is already open for change streams');
   if (session.has(Feature.unorderedExecution)) {
-    return request.refuse(Status.notSupported, 'Change streams need ordered execution');
+    return request.refuse(Status.notSupported, 'Change streams require ordered execution');
   }
   if (bucket.producers.isFull)
-    return request.refuse(Status.temporaryFailure, 'Too many connections with streams');
+    return request.refuse(Status.temporaryFailure, 'Too many connections with change streams');
   const name = frame.buffer.toString('utf8', frame.keyStart, frame.valueStart);
   const { clock, directory } = environment;
   const { output } = request;
@@ -53,7 +55,7 @@ export function controlStreams(request: Request): Status {
     return request.refuse(Status.invalidArguments, 'Stream ids must be enabled before the first stream');
   }
   if (setControl(producer.controls, name, text)) return Status.success;
-  return request.refuse(Status.invalidArguments, 'Unknown option, or not a value of it');
+  return request.refuse(Status.invalidArguments, 'Unknown option or invalid value');
 }
 
 /** DCP_STREAM_REQ. */
@@ -64,10 +66,14 @@ export function requestStream(request: Request): Status | Outcome {
   const source = request.bucket.engine?.changes;
   if (!source?.isActive(frame.vb)) return Status.notMyVbucket;
   const value = parseStreamValue(frame.buffer.toString('utf8', frame.valueStart, frame.end));
-  if (!value) return request.refuse(Status.invalidArguments, 'The value is no description of a stream');
+  if (!value)
+    return request.refuse(
+      Status.invalidArguments,
+      'The value must be a JSON object that describes the stream',
+    );
   if (!session.has(Feature.collections)) {
     if (frame.end > frame.valueStart) {
-      return request.refuse(Status.invalidArguments, 'A value needs collections to be enabled');
+      return request.refuse(Status.invalidArguments, 'A stream description requires the collections feature');
     }
     value.filter = { kind: 'default' };
   }
@@ -81,12 +87,12 @@ function checkRequest(request: Request, producer: Producer, value: StreamValue):
   const flags = frame.buffer.readUInt32BE(frame.extrasStart);
   if ((flags & ~streamFlagsKnown) !== 0) return request.refuse(Status.invalidArguments, 'Unknown flags');
   if ((flags & StreamFlag.takeover) !== 0) {
-    return request.refuse(Status.notSupported, 'Vbuckets are not handed over by streams');
+    return request.refuse(Status.notSupported, 'Takeover streams are not supported');
   }
   if (value.streamId > 0 !== producer.controls.streamIds) {
     return request.refuse(
       Status.streamIdInvalid,
-      'Stream ids are for connections that enabled them, and then needed',
+      'A stream id is required if stream ids are enabled, and forbidden otherwise',
     );
   }
   if (value.manifestUid > Number.parseInt(bucket.collections.uid, 16)) return Status.manifestAhead;
@@ -131,7 +137,7 @@ function beginStream(
     form: producer.form((flags & StreamFlag.noValue) !== 0),
     startSeqno,
     endSeqno,
-    // A client that has all of its snapshot is not in the middle of anything.
+    // A client with its complete snapshot resumes at the snapshot's end.
     snapStart: startSeqno === snapEnd ? startSeqno : snapStart,
     ignorePurged: (flags & StreamFlag.ignorePurged) !== 0,
     diskOnly: (flags & StreamFlag.diskOnly) !== 0,
@@ -139,7 +145,7 @@ function beginStream(
   return Outcome.replied;
 }
 
-/** Success when the client's history is ours; else the reply says where to roll back to. */
+/** Success if the client's history matches the vbucket's; else replies with the seqno to which the client must roll back. */
 function checkHistory(
   request: Request,
   source: ChangeSource,
@@ -204,7 +210,7 @@ export function noopOfClient(request: Request): Status | Outcome {
   return Outcome.replied;
 }
 
-/** DCP_BUFFER_ACKNOWLEDGEMENT: never answered. */
+/** DCP_BUFFER_ACKNOWLEDGEMENT: has no reply. */
 export function acknowledgeBuffer(request: Request): Status | Outcome {
   const producer = producerOf(request);
   if (!producer) return notOpen(request);
@@ -220,7 +226,7 @@ function producerOf({ connection, bucket }: Request): Producer | null {
 const notOpen = (request: Request): Status =>
   request.refuse(Status.invalidArguments, 'The connection was not opened for change streams');
 
-/** Numbers that no seqno reaches are as good as infinite. */
+/** Numbers from 2^53 on are above every seqno: they are read as Infinity. */
 function readU64(buffer: Buffer, at: number): number {
   const value = buffer.readUInt32BE(at) * 2 ** 32 + buffer.readUInt32BE(at + 4);
   return value >= 2 ** 53 ? Infinity : value;

@@ -1,4 +1,4 @@
-// The stored document in the form that sub-document operations read, and what the session lets them do.
+// Prepares sub-document operations: the stored document in the form that they read, and the features and privileges of the session.
 import type { Random } from '#ports/random.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
@@ -13,7 +13,7 @@ import { plainValue } from './values.ts';
 
 const noValue = Buffer.alloc(0);
 
-/** One document for the thread, filled again by each call. */
+/** Result of `findDocument`; shared, overwritten by each call. */
 const document: SubdocDocument = {
   exists: false,
   deleted: false,
@@ -30,7 +30,7 @@ const document: SubdocDocument = {
   lastModified: 0,
 };
 
-/** Looks the request’s document up; a tombstone is one too. Answers a status when it cannot be looked up. */
+/** Looks up the request's document or its tombstone; returns a status if the lookup fails. */
 export function findDocument(request: Request): SubdocDocument | Status {
   const { frame, view, key, keyStart, keyEnd } = request;
   request.counters.gets++;
@@ -56,7 +56,7 @@ export function findDocument(request: Request): SubdocDocument | Status {
   return document;
 }
 
-/** Whether reading the document for so many paths takes too long for this thread. */
+/** Whether the operations take too long for the data thread. */
 export function isHeavy(request: Request, { value }: SubdocDocument, { specs }: SubdocRequest): boolean {
   const workBytes = workOf(value, specs);
   if (workBytes > heavyBytes) return true;
@@ -64,11 +64,11 @@ export function isHeavy(request: Request, { value }: SubdocDocument, { specs }: 
   return false;
 }
 
-/** Each path may lead through all of the document. */
+/** Upper bound of the work in bytes: each path may lead through the whole document. */
 const workOf = (value: Buffer, specs: SubdocRequest['specs']): number =>
   value.length * specs.length + specs.reduce((sum, spec) => sum + spec.value.length, 0);
 
-/** Has the request worked on elsewhere, with a copy of the document as it is now. */
+/** Defers the operations to another thread, with a copy of the document. */
 export function workElsewhere(
   request: Request,
   kind: SubdocJob['kind'],
@@ -76,7 +76,7 @@ export function workElsewhere(
 ): Outcome | Status {
   const user = request.session.user?.spec.name ?? '';
   if (!request.environment.heavy.hasRoom(user, found.value.length))
-    return request.refuse(Status.temporaryFailure, 'Too much work on large documents waits');
+    return request.refuse(Status.temporaryFailure, 'Too much work on large documents is queued');
   const { frame, view } = request;
   const { opcode, start } = frame;
   const [extrasStart, keyStart] = [frame.extrasStart - start, frame.keyStart - start];
@@ -94,7 +94,7 @@ export function workElsewhere(
   });
 }
 
-/** Where there was none, there must be none still. */
+/** Version of a missing document: the result is valid only if it is still missing. */
 const noDocument = { casHi: 0, casLo: 0, locked: false };
 
 function randomStamp(random: Random): MutationStamp {
@@ -102,12 +102,12 @@ function randomStamp(random: Random): MutationStamp {
   return { casHi: bytes.readUInt32LE(0), casLo: bytes.readUInt32LE(4), seqno: bytes.readUIntLE(8, 6) };
 }
 
-/** What the session negotiated, for the decoder. */
+/** The negotiated features, for the decoder. */
 export function decodingOf(request: Request): DecodeContext {
   const { session, frame } = request;
   const features: SubdocFeatures = {
     xattr: session.has(Feature.xattr),
-    // Published clients use these two once the bucket's capabilities name them, without asking in their HELLO.
+    // Published clients use these two if the bucket's capabilities name them, without negotiating them with HELLO.
     documentMacro: true,
     replaceBodyWithXattr: true,
     replicaRead: session.has(Feature.subdocReplicaRead),
@@ -117,7 +117,7 @@ export function decodingOf(request: Request): DecodeContext {
   return { features, hasCas: frame.casHi !== 0 || frame.casLo !== 0 };
 }
 
-/** What the user may do, and the moment; CAS and seqno are those of the mutation to come. */
+/** Privileges of the user, the time, and CAS and seqno that the mutation will get. */
 export function contextOf(request: Request): SubdocContext {
   const { privileges, result, environment } = request;
   return {
@@ -135,5 +135,5 @@ export const extrasOf = ({ frame }: Request): Buffer =>
   frame.buffer.subarray(frame.extrasStart, frame.keyStart);
 export const specsOf = ({ frame }: Request): Buffer => frame.buffer.subarray(frame.valueStart, frame.end);
 
-/** The decoder’s answer is a request or the status that refuses it. */
+/** True if the decoder returned a status instead of a request. */
 export const isRefused = (decoded: SubdocRequest | Status): decoded is Status => typeof decoded === 'number';

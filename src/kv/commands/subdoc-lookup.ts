@@ -1,4 +1,4 @@
-// Reads of parts of a document.
+// Commands that read parts of a document.
 import { Status } from '#wire/status.ts';
 import { DocFlag } from '#wire/subdoc-opcodes.ts';
 import { durationOf, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
@@ -18,7 +18,7 @@ import {
   workElsewhere,
 } from './subdoc-document.ts';
 
-/** SUBDOC_GET, SUBDOC_EXISTS, SUBDOC_GET_COUNT: the value alone, the path’s status in the header. */
+/** SUBDOC_GET, SUBDOC_EXISTS, SUBDOC_GET_COUNT: the reply is the value, with the path's status in the header. */
 export function singleLookup(request: Request): Status | Outcome {
   const { opcode } = request.frame;
   const decoded = decodeSingle(opcode, extrasOf(request), specsOf(request), decodingOf(request));
@@ -31,7 +31,7 @@ export function singleLookup(request: Request): Status | Outcome {
   return Outcome.replied;
 }
 
-/** SUBDOC_MULTI_LOOKUP: status and value of each path. */
+/** SUBDOC_MULTI_LOOKUP: the reply is status and value of each path. */
 export function multiLookup(request: Request): Status | Outcome {
   const decoded = decodeMultiLookup(extrasOf(request), specsOf(request), decodingOf(request));
   const outcome = lookUp(request, decoded);
@@ -44,11 +44,11 @@ export function multiLookup(request: Request): Status | Outcome {
 
 function lookUp(request: Request, decoded: SubdocRequest | Status): LookupOutcome | Status | Outcome {
   if (isRefused(decoded)) return decoded;
-  // No vbucket is a replica here yet.
+  // A node has no replica vbuckets yet.
   if ((decoded.docFlags & DocFlag.replicaRead) !== 0) return Status.notMyVbucket;
   const { heavy, view } = request;
   if (heavy?.result) {
-    // It is the document of the moment when the request came.
+    // The reply describes the document as it was when the request arrived.
     Object.assign(view, heavy.document);
     return heavy.result as LookupOutcome;
   }

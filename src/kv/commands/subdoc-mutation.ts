@@ -1,4 +1,4 @@
-// Changes of parts of a document: read, change and store in one synchronous stretch, so that no other write comes between.
+// Commands that change parts of a document. Reading, changing and storing is one synchronous call, so it is atomic.
 import { Datatype, Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { Privilege } from '../admin.ts';
@@ -23,7 +23,7 @@ import {
   workElsewhere,
 } from './subdoc-document.ts';
 
-/** The single-path mutations: the new value of a counter alone, the path’s status in the header. */
+/** The single-path mutations: the reply is the new value of a counter or empty, with the path's status in the header. */
 export function singleMutation(request: Request): Status | Outcome {
   const { opcode } = request.frame;
   const outcome = change(
@@ -36,7 +36,7 @@ export function singleMutation(request: Request): Status | Outcome {
   return Outcome.replied;
 }
 
-/** SUBDOC_MULTI_MUTATION: all paths or none. */
+/** SUBDOC_MULTI_MUTATION: changes all paths or none. */
 export function multiMutation(request: Request): Status | Outcome {
   const decoded = decodeMultiMutation(extrasOf(request), specsOf(request), decodingOf(request));
   const outcome = change(request, decoded);
@@ -69,7 +69,7 @@ const noValue = Buffer.alloc(0);
 const isStored = ({ status }: MutationOutcome): boolean =>
   status === Status.success || status === Status.subdocSuccessDeleted;
 
-/** What was stored, or the failure of one of several paths; a status for any other refusal. */
+/** Returns the outcome if it was stored or one of several paths failed, else a status. */
 function change(request: Request, decoded: SubdocRequest | Status): MutationOutcome | Status | Outcome {
   if (isRefused(decoded)) return decoded;
   if (!hasPrivileges(request, decoded)) return request.refuse(Status.noAccess, 'Requires more privileges');
@@ -86,7 +86,7 @@ function change(request: Request, decoded: SubdocRequest | Status): MutationOutc
   return status === Status.success ? outcome : status;
 }
 
-/** What was worked out elsewhere holds for the document as it was then. */
+/** Runs the operations, or uses the result of heavy work if the document is unchanged since. */
 function execute(
   request: Request,
   decoded: SubdocRequest,
@@ -95,20 +95,21 @@ function execute(
   const { counters, heavy, view } = request;
   if (!isHeavy(request, document, decoded)) return executeMutation(document, decoded, contextOf(request));
   const now = document.exists ? view : { casHi: 0, casLo: 0 };
-  if (heavy?.result && isSameDocument(heavy, now)) return ofNow(request, heavy, decoded);
+  if (heavy?.result && isSameDocument(heavy, now)) return withStamp(request, heavy, decoded);
   counters.gets--;
   counters.getHits--;
   return workElsewhere(request, 'mutation', document);
 }
 
-function ofNow({ result }: Request, heavy: HeavyAnswer, { specs }: SubdocRequest): MutationOutcome {
+/** The result of heavy work with the CAS and seqno that the mutation will get. */
+function withStamp({ result }: Request, heavy: HeavyAnswer, { specs }: SubdocRequest): MutationOutcome {
   const outcome = heavy.result as MutationOutcome;
   const usesStamp = specs.some(({ flags }) => (flags & PathFlag.expandMacros) !== 0);
   if (usesStamp && heavy.stamp && isStored(outcome)) replaceStamp(outcome.value, heavy.stamp, result);
   return outcome;
 }
 
-/** Deleting the document takes the right to delete, counting the right to read what was there. */
+/** Deleting the document requires the delete privilege, a counter the read privilege. */
 function hasPrivileges(request: Request, { specs }: SubdocRequest): boolean {
   let needed = 0;
   for (const { opcode } of specs) {
@@ -118,7 +119,7 @@ function hasPrivileges(request: Request, { specs }: SubdocRequest): boolean {
   return (request.privileges & needed) === needed;
 }
 
-/** As `Documents` checks at the store; asked before the paths are, so that who may not write learns nothing of them. */
+/** The same check as in `Documents.store`, made before the paths are followed, so that a refused request reveals nothing about them. */
 function checkLockAndCas(request: Request, decoded: SubdocRequest, document: SubdocDocument): Status {
   const { frame, view } = request;
   const hasCas = frame.casHi !== 0 || frame.casLo !== 0;
@@ -159,7 +160,7 @@ function modeOf(outcome: MutationOutcome): StoreMode {
   return outcome.created ? StoreMode.add : StoreMode.replace;
 }
 
-/** A mutation’s reply with the executor’s status, which tells a tombstone from a live document. */
+/** Writes a mutation's reply with the executor's status, which differs for tombstones. */
 function replyStored(request: Request, status: Status, valueBytes: number): number {
   const from = request.output.end;
   const at = replyMutation(request, request.result, valueBytes);

@@ -1,4 +1,4 @@
-// Values as clients send and want them: compressed or not, with extended attributes in front or not, JSON or not.
+// Converts values between the stored form and the negotiated one: compression, extended attributes, JSON flag.
 import { writeU32 } from '#wire/bytes.ts';
 import { Feature } from '#wire/features.ts';
 import { packedBytesMax, snappyInflate, snappyLength } from '#wire/snappy.ts';
@@ -12,7 +12,7 @@ import { heavyBytes } from '../heavy/jobs.ts';
 import { isJson } from '../value/json.ts';
 import { type Judgement, judgeValue, valueBytesMax } from '../value/judge.ts';
 
-/** A range of bytes; one for the thread, filled again by each call below. */
+/** A range of bytes. One shared object, overwritten by each call below. */
 export interface ValueRange {
   buffer: Buffer;
   start: number;
@@ -40,7 +40,7 @@ export function plainValue(view: StoredDocument, request?: Request): ValueRange 
 export const bodyOf = (view: StoredDocument, value: ValueRange): number =>
   (view.datatype & Datatype.xattr) === 0 ? value.start : bodyStart(value.buffer, value.start, value.end);
 
-/** Answers the document in the view: flags and body, with its key where wanted. */
+/** Replies with the document in the view: flags, the key if `keyBytes` is set, and body. */
 export function replyDocument(request: Request, view: ItemView, keyBytes = 0): Outcome {
   const { session } = request;
   let { datatype } = view;
@@ -65,7 +65,7 @@ export function replyDocument(request: Request, view: ItemView, keyBytes = 0): O
   return Outcome.replied;
 }
 
-/** The checked value of a SET, ADD or REPLACE, put into the request's mutation. */
+/** Validates the value of the frame and puts it into the request's mutation. */
 export function takeValue(request: Request, end = request.frame.end): Status | Outcome {
   const { frame, mutation } = request;
   mutation.value = frame.buffer;
@@ -81,7 +81,7 @@ function takeJudged(request: Request, typed: number, end: number): Status | Outc
   const { frame, mutation, bucket } = request;
   const judgement = judge(request, typed, frame.valueStart, end);
   if (judgement === null) return Outcome.heavy;
-  const refusal = faultOf(request, judgement);
+  const refusal = refusalOf(request, judgement);
   if (refusal !== Status.success) return refusal;
   const json = judgement.isJson ? Datatype.json : Datatype.raw;
   const { plain } = judgement;
@@ -95,7 +95,7 @@ function takeJudged(request: Request, typed: number, end: number): Status | Outc
   return Status.success;
 }
 
-/** What is known of bytes of the frame; null when that is work for elsewhere, which the request then has. */
+/** Validates a value in the frame. If it is large this is deferred as heavy work, and null is returned. */
 export function judge(request: Request, typed: number, start: number, end: number): Judgement | null {
   const { frame } = request;
   if (request.heavy?.result && request.heavy.bytes === null) return request.heavy.result as Judgement;
@@ -108,11 +108,11 @@ export function judge(request: Request, typed: number, start: number, end: numbe
   return null;
 }
 
-/** Why the value cannot be stored by this user. */
-export function faultOf(request: Request, { fault, systemBytes }: Judgement): Status {
+/** The status that refuses the value, or success. */
+export function refusalOf(request: Request, { fault, systemBytes }: Judgement): Status {
   if (fault === 'not inflatable') return request.refuse(Status.invalidArguments, 'Failed to inflate payload');
   if (fault === 'bad attributes')
-    return request.refuse(Status.xattrInvalid, 'The extended attributes are not well-formed');
+    return request.refuse(Status.xattrInvalid, 'The extended attributes are malformed');
   if (systemBytes > 0 && (request.privileges & Privilege.systemXattrWrite) === 0)
     return request.refuse(Status.noAccess, 'Requires privilege: SystemXattrWrite');
   return fault === 'too big' ? Status.tooBig : Status.success;

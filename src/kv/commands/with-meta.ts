@@ -1,4 +1,4 @@
-// Writes of versions that were made elsewhere, as replication between clusters sends them.
+// Writes of versions from another cluster, which cross-cluster replication (XDCR) sends.
 import { readU32 } from '#wire/bytes.ts';
 import { snappyInflate } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
@@ -10,9 +10,9 @@ import { valueBytesMax } from '../value/judge.ts';
 import { takeValue } from './values.ts';
 
 const Option = {
-  /** The older way to say `skipsResolution`. */
+  /** Older option with the meaning of `skipsResolution`. */
   force: 0x01,
-  /** The sender knows that the last write wins here; it must, and must not say so elsewhere. */
+  /** Required for buckets with last-write-wins conflict resolution, forbidden for others. */
   acceptsLastWrite: 0x02,
   regeneratesCas: 0x04,
   skipsResolution: 0x08,
@@ -21,7 +21,7 @@ const Option = {
 
 const revLimit = 2 ** 48;
 
-/** One for the thread, filled again by each command. */
+/** The decoded version; shared, overwritten by each command. */
 const incoming: IncomingVersion = {
   casHi: 0,
   casLo: 0,
@@ -33,11 +33,11 @@ const incoming: IncomingVersion = {
   regeneratesCas: false,
 };
 
-/** SET_WITH_META and its quiet twin. */
+/** SET_WITH_META, SETQ_WITH_META. */
 export const setWithMeta = (request: Request): Status | Outcome => write(request, false, false);
-/** ADD_WITH_META and its quiet twin. */
+/** ADD_WITH_META, ADDQ_WITH_META. */
 export const addWithMeta = (request: Request): Status | Outcome => write(request, false, true);
-/** DEL_WITH_META and its quiet twin. */
+/** DEL_WITH_META, DELQ_WITH_META. */
 export const deleteWithMeta = (request: Request): Status | Outcome => write(request, true, false);
 
 function write(request: Request, isDeletion: boolean, mustBeNew: boolean): Status | Outcome {
@@ -84,15 +84,15 @@ function readOptions(request: Request): Status {
 
 function optionsProblem(rule: 'seqno' | 'lww', accepts: boolean, skips: boolean): string {
   const { isDeletion, isExpiration, regeneratesCas } = incoming;
-  if (regeneratesCas && !skips) return 'A CAS can be made anew only where conflicts are not resolved';
+  if (regeneratesCas && !skips) return 'Regenerating the CAS requires skipping conflict resolution';
   if (isExpiration && !isDeletion) return 'Only a deletion can be an expiration';
-  if (rule === 'seqno' && accepts) return 'The last write does not win in this bucket';
+  if (rule === 'seqno' && accepts) return 'The bucket does not use last-write-wins conflict resolution';
   if (rule === 'lww' && !accepts && !regeneratesCas)
-    return 'The last write wins in this bucket, which the request must accept';
+    return 'The bucket uses last-write-wins conflict resolution, which the request must accept';
   return '';
 }
 
-/** The value without what older senders put behind it. */
+/** Reads the value, without the trailing metadata of older senders. */
 function readValue(request: Request, mutation: MutationRequest): Status | Outcome {
   const { buffer, extrasStart, keyStart, valueStart, end } = request.frame;
   const hasTrailer = ((keyStart - extrasStart) & 3) === 2;
@@ -104,7 +104,7 @@ function readValue(request: Request, mutation: MutationRequest): Status | Outcom
   return readAttributesOnly(request, mutation);
 }
 
-/** A deletion keeps attributes and nothing else. */
+/** The value of a deletion may contain only attributes. */
 function readAttributesOnly(request: Request, mutation: MutationRequest): Status {
   if (mutation.valueStart === mutation.valueEnd) return Status.success;
   if ((mutation.datatype & Datatype.snappy) !== 0) unpack(mutation);
@@ -116,7 +116,7 @@ function readAttributesOnly(request: Request, mutation: MutationRequest): Status
   return Status.success;
 }
 
-/** The block was inflated before, when it was checked: it can be. */
+/** Inflates the value. It was inflated once when it was validated, so it cannot fail. */
 function unpack(mutation: MutationRequest): void {
   const plain = snappyInflate(mutation.value, mutation.valueStart, mutation.valueEnd, valueBytesMax);
   mutation.value = plain ?? Buffer.alloc(0);

@@ -1,15 +1,14 @@
-// Heavy work waits here: one piece is done at a time, and users get their turn one after the other, so that nobody waits for
-// all that another user sends.
+// The queue of heavy work: one job runs at a time. Users are served round robin, so that no user waits for all jobs of another.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { HeavyJob, HeavyOwner, HeavyResult, HeavyWork } from './jobs.ts';
 
-/** Does the work, in another thread or later. */
+/** Runs a job, in another thread or later in this one. */
 export interface HeavyPerformer {
   perform(job: HeavyJob): Promise<HeavyResult>;
   stop(): Promise<void>;
 }
 
-/** Of copies of documents, and values, that wait for their turn. */
+/** Limits of the documents and values in queued jobs. */
 const bytesMax = { perUser: 128 * 1024 * 1024, total: 512 * 1024 * 1024 };
 
 const bytesOf = (job: HeavyJob): number =>
@@ -23,7 +22,7 @@ interface Waiting {
 
 export class HeavyQueue implements HeavyWork {
   private readonly performer: HeavyPerformer;
-  /** In the order of their turns. */
+  /** The first user is served next. */
   private readonly byUser = new Map<string, Waiting[]>();
   private readonly bytesByUser = new Map<string, number>();
   private bytes = 0;
@@ -79,7 +78,7 @@ export class HeavyQueue implements HeavyWork {
       if (next === undefined) continue;
       if (!next.owner.isGone()) return next;
       this.count(user, -bytesOf(next.job));
-      next.answer.reject(new Error('nobody waits for it'));
+      next.answer.reject(new Error('the connection of the request is closed'));
     }
     return null;
   }

@@ -1,4 +1,4 @@
-// Heavy work in the thread itself, in a turn of its own: for services that run in a test's thread.
+// Runs heavy work in the data thread, in a later turn of the event loop: for services that run in a test's thread.
 import type { Clock } from '#ports/clock.ts';
 import type { HeavyPerformer } from './heavy-queue.ts';
 import type { HeavyResult } from './jobs.ts';

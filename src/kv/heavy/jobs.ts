@@ -1,11 +1,11 @@
-// Work on values that is too long for the data thread. It is done elsewhere on memory that nobody changes meanwhile, and the
-// command is run again with what came of it.
+// Heavy work: validation and sub-document operations that would block the data thread. Another thread does it on memory that does not
+// change meanwhile, then the command is run again with the result.
 import type { SubdocContext, SubdocDocument } from '../subdoc/document.ts';
 import type { LookupOutcome, MutationOutcome } from '../subdoc/execute.ts';
 import type { DecodeContext } from '../subdoc/specs.ts';
 import type { Judgement } from '../value/judge.ts';
 
-/** Of work that takes about as long as this many bytes of the worst JSON; more is not for the data thread. */
+/** Work on more bytes than this is heavy: the data thread validates this much of the slowest JSON in acceptable time. */
 export const heavyBytes = 64 * 1024;
 
 export interface JudgeJob {
@@ -14,7 +14,7 @@ export interface JudgeJob {
   typed: number;
 }
 
-/** The request as it was sent, and the document that it is about. */
+/** The request as it was sent, and its document. */
 export interface SubdocJob {
   kind: 'lookup' | 'mutation';
   opcode: number;
@@ -28,36 +28,36 @@ export interface SubdocJob {
 export type HeavyJob = JudgeJob | SubdocJob;
 export type HeavyResult = Judgement | LookupOutcome | MutationOutcome;
 
-/** Whose work it is. */
+/** The client of a job. */
 export interface HeavyOwner {
-  /** Users get their turn one after the other. */
+  /** Jobs are scheduled round robin by user. */
   readonly user: string;
-  /** Nobody waits for the result any more. */
+  /** The connection is closed: the result is not needed. */
   isGone(): boolean;
 }
 
 export interface HeavyWork {
-  /** Whether the user may add so much to what waits. */
+  /** Whether the queue accepts another job of this size from the user. */
   hasRoom(user: string, bytes: number): boolean;
   run(owner: HeavyOwner, job: HeavyJob): Promise<HeavyResult>;
   stop(): Promise<void>;
 }
 
-/** The document that is worked on; one with another CAS is another. */
+/** The version of the document that the job works on. */
 export interface WorkedOn {
   casHi: number;
   casLo: number;
   locked: boolean;
 }
 
-/** CAS and seqno of the mutation to come, which nobody knows before it is stored: random numbers stand for them meanwhile. */
+/** CAS and seqno of the mutation. They are assigned only when it is stored, so the job uses random placeholders. */
 export interface MutationStamp {
   casHi: number;
   casLo: number;
   seqno: number;
 }
 
-/** What a command gives to be done, and wants back in its second run. */
+/** A job, and what the command needs again when it is run with the result. */
 export interface MadeWork {
   job: HeavyJob;
   document?: WorkedOn;
@@ -65,26 +65,26 @@ export interface MadeWork {
   bytes?: Buffer;
 }
 
-/** The result as a held reply keeps it. */
+/** The job's result, stored in the held reply. */
 export interface HeavyAnswer {
-  /** Null until it is there. */
+  /** Null until the job is done. */
   result: HeavyResult | null;
   readonly document: WorkedOn | null;
   readonly stamp: MutationStamp | null;
   readonly bytes: Buffer | null;
-  /** How often it was worked on, because the document changed. */
+  /** How often the job was run, because the document changed meanwhile. */
   readonly attempts: number;
 }
 
 export const heavyAttemptsMax = 100;
 
-/** A copy that another thread can read without another one. */
+/** A copy in shared memory, which another thread can read without copying it again. */
 export function sharedCopy(bytes: Uint8Array): Buffer {
   const copy = Buffer.from(new SharedArrayBuffer(bytes.length));
   copy.set(bytes);
   return copy;
 }
 
-/** A document with the same CAS is the same: each change gives it another. */
+/** Each change of a document assigns a new CAS, so an equal CAS means that it is unchanged. */
 export const isSameDocument = ({ document }: HeavyAnswer, now: { casHi: number; casLo: number }): boolean =>
   document !== null && document.casHi === now.casHi && document.casLo === now.casLo;

@@ -1,4 +1,4 @@
-// Does a piece of heavy work.
+// Runs a job of heavy work.
 import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { executeLookup, executeMutation } from '../subdoc/execute.ts';
 import { decodeMultiLookup, decodeMultiMutation, decodeSingle } from '../subdoc/specs.ts';

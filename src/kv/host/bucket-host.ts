@@ -1,5 +1,4 @@
-// One bucket of the wanted state made real: its engine started, changed, emptied and taken away, while the pipeline
-// serves it or refuses for it.
+// One bucket of the desired state: starts, changes, flushes and removes its engine, and opens or closes it for the dispatcher.
 import type { Clock } from '#ports/clock.ts';
 import type { OpenPlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
@@ -21,9 +20,9 @@ export interface BucketHostOptions {
   log: Log;
   now: Now;
   disk: DiskEngine;
-  /** Where bucket folders are. */
+  /** Parent of the bucket folders. */
   folder: string;
-  /** Of the data folder. */
+  /** The lock file of the data folder. */
   lock?: OpenPlace | undefined;
 }
 
@@ -45,9 +44,9 @@ export class BucketHost {
   readonly served: ServedBucket;
   private bucket: Bucket;
   private readonly options: BucketHostOptions;
-  /** Resolves when the present start is through. */
+  /** Resolves when the current start is finished. */
   started: Promise<void> = Promise.resolve();
-  /** Of the next start. */
+  /** Applied at the next start too. */
   private expiryPagerSeconds = expiryPagerSecondsDefault;
   private readonly log: Log;
   private sizes: DiskSizes = noSizes;
@@ -63,13 +62,13 @@ export class BucketHost {
     this.served.warmUp = () => this.bucket.warmUpReport;
   }
 
-  /** Begins to load the documents, and serves them as soon as it may. Resolves then, or when that is not to be. */
+  /** Loads the documents and serves them once they are readable. Resolves then, or if the start fails. */
   start(): Promise<void> {
     this.started = this.load();
     return this.started;
   }
 
-  /** A bucket that cannot be loaded says so in its report. */
+  /** A failure is logged and in the report. */
   private async load(): Promise<void> {
     const { bucket, served } = this;
     try {
@@ -83,7 +82,7 @@ export class BucketHost {
     }
   }
 
-  /** Follows the wanted state; answers whether its cluster configuration changed. */
+  /** Applies a changed specification; returns whether the cluster configuration changed. */
   async follow(spec: BucketSpec): Promise<boolean> {
     const { bucket, served } = this;
     const hasNewManifest = spec.manifest.uid !== served.spec.manifest.uid;
@@ -119,7 +118,7 @@ export class BucketHost {
     this.served.close();
   }
 
-  /** Takes the bucket away with its files. */
+  /** Removes the bucket and its files. */
   async destroy(): Promise<void> {
     this.served.close();
     await this.bucket.destroy();
@@ -162,7 +161,7 @@ export class BucketHost {
     });
   }
 
-  /** As if the node had been stopped and started, for this bucket alone. */
+  /** Stops the bucket and starts it again with the new specification, as a restart of the node would. */
   private async restart(spec: BucketSpec): Promise<void> {
     this.served.close();
     this.bucket.state = 'warmup';
@@ -217,7 +216,7 @@ export class BucketHost {
   }
 }
 
-/** A bucket without a disk would lose its documents; what would change concerns the disk anyway. */
+/** Buckets without a disk are not restarted: they would lose their documents, and both settings concern the disk. */
 function isRestartNeeded(before: BucketSpec, after: BucketSpec): boolean {
   if (before.type !== 'native') return false;
   return before.evictionPolicy !== after.evictionPolicy || before.threadsNumber !== after.threadsNumber;
@@ -232,7 +231,7 @@ const storageOf = (spec: BucketSpec, { disk, folder, lock }: BucketHostOptions) 
   },
 });
 
-/** The files of a bucket in the folder of all. */
+/** The files of a bucket in the parent folder. */
 export const bucketFiles = (folder: string, uuid: string, incarnation: number): BucketFiles => ({
   folder: `${folder}/${uuid}`,
   bucketUuid: uuid,

@@ -1,4 +1,4 @@
-// The connections of the data service: who is there, who is woken, who has been idle too long, and the end of them all.
+// All connections of the data service: resumes those with resolved replies, closes idle ones, and closes all at the end.
 import type { Socket } from 'node:net';
 import { deferred } from '#base/deferred.ts';
 import { isLoopback } from '#base/loopback.ts';
@@ -20,17 +20,17 @@ export interface ClientsOptions {
   directory: Directory;
   gate: ClientGate;
   traffic: TrafficFigures;
-  /** Reads the clock for what is done next. */
+  /** Updates the thread's current time. */
   tick: () => void;
-  /** More than one client is there: not only the node's own check at its start. */
+  /** Called when two connections are open at once: then there are clients beside the node's own start check. */
   onSecondClient?: (() => void) | undefined;
 }
 
 export const defaultLimits: KvLimits = { connectionsMax: 65_000, idleSeconds: 0, logsConnections: false };
-/** Idle clients are looked for more often. */
+/** Interval of sweeps; shorter if an idle time is set. */
 const sweepMs = { usual: 5_000, forIdle: 1_000 };
 const drainMs = 2_000;
-/** Connections that were woken together go on for so long in one turn. */
+/** Time slice for resuming connections; the others continue in the next turn of the event loop. */
 const turnMs = 4;
 
 export class Clients {
@@ -38,7 +38,7 @@ export class Clients {
   limits = defaultLimits;
   private readonly options: ClientsOptions;
   private readonly awake = new Set<Connection>();
-  /** Those of other machines that are not encrypted. */
+  /** Unencrypted connections from other machines. */
   private readonly remotePlain = new Set<Connection>();
   private sweepTimer: Timer | null = null;
   private isEnding = false;
@@ -84,7 +84,7 @@ export class Clients {
     if (hasNewIdleTime) this.planSweep();
   }
 
-  /** From now on those who keep us waiting, or ask for nothing for too long, are hung up on. */
+  /** Schedules the next sweep, which closes connections that exceeded a time limit. */
   planSweep(): void {
     if (this.isEnding) return;
     const delayMs = this.limits.idleSeconds > 0 ? sweepMs.forIdle : sweepMs.usual;
@@ -101,7 +101,7 @@ export class Clients {
     for (const connection of this.remotePlain) connection.close();
   }
 
-  /** Connections on the bucket end with it. */
+  /** Closes the connections that selected the bucket. */
   closeOn(bucket: ServedBucket): void {
     for (const connection of this.all) if (connection.session.bucket === bucket) connection.close();
   }
@@ -113,7 +113,7 @@ export class Clients {
     }
   }
 
-  /** Buckets are flushed and answered for by now: clients get a moment to take their last replies. */
+  /** Closes all connections. Call it after the buckets are stopped: clients get `drainMs` to accept their last replies. */
   async end(): Promise<void> {
     for (const connection of this.all) connection.close();
     await this.waitUntilGone();
@@ -129,7 +129,7 @@ export class Clients {
     timer.cancel();
   }
 
-  /** Whom nobody goes by the name of may still log in, unless certificates are demanded. */
+  /** A client whose certificate names no user may still log in, unless certificates are mandatory. */
   private certify(connection: Connection, { user, demanded }: ShownCertificate): void {
     const { directory, log } = this.options;
     const known = user === null ? undefined : directory.user(user);
@@ -152,7 +152,7 @@ export class Clients {
     const untilMs = clock.monotonicMs() + turnMs;
     let resumed = 0;
     for (const connection of awake) {
-      // The others go on in the next turn, so that what arrives meanwhile is read.
+      // The others continue in the next turn, so that sockets are read in between.
       if (resumed > 0 && clock.monotonicMs() >= untilMs) break;
       connection.resume();
       resumed++;

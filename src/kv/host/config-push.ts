@@ -1,4 +1,4 @@
-// A changed cluster configuration, sent unasked to clients that want to hear of it.
+// The notification of a changed cluster configuration, for clients that negotiated it.
 import { Feature } from '#wire/features.ts';
 import { Magic } from '#wire/frame.ts';
 import { encodeRequest } from '#wire/output.ts';
@@ -8,7 +8,7 @@ import type { Session } from '../session/session.ts';
 
 const clustermapChange = 0x01;
 
-/** The notification for a client of the bucket, or null when it wants none. */
+/** The notification for a client of the bucket, or null if it did not negotiate one. */
 export function configPush(session: Session, bucket: ServedBucket): Buffer | null {
   if (session.bucket !== bucket) return null;
   const brief = session.has(Feature.clustermapPushBrief);

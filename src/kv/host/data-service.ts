@@ -1,5 +1,5 @@
-// The data service: its sockets, its buckets, and the wanted state that it follows. A worker thread hosts one; tests
-// host one in their own thread.
+// The data service: its ports, its buckets, and the desired state that it applies. It runs in a worker thread; in tests, in the
+// thread of the test.
 
 import { HashingQueue } from '#auth/hashing-queue.ts';
 import type { Kdf } from '#auth/kdf.ts';
@@ -50,29 +50,29 @@ export interface DataServiceOptions {
   log: Log;
   kdf: Kdf;
   disk: DiskEngine;
-  /** Does what takes too long for this thread; here and later when left out. */
+  /** Runs heavy work in another thread; omitted: in this thread, later. */
   heavy?: HeavyPerformer;
   loginRefused?: (login: RefusedLogin) => void;
-  /** Asks who knows external users; the answer comes as `answerExternalLogin`. Without it none of them has a password. */
+  /** Requests the verification of an external user, which `answerExternalLogin` answers. Omitted: their logins fail. */
   askExternal?: (login: ExternalLogin) => void;
-  /** For large requests that are arriving. */
+  /** Memory limits for large requests that are arriving. */
   input?: InputLimits;
-  /** Of the process; asked of the system when left out. */
+  /** File descriptors of the process; omitted: read from the system. */
   handles?: HandleShares;
-  /** Stands above the wanted state's. */
+  /** Overrides the limit of the desired state. */
   connectionsMax?: number;
   withoutSharedBuffer?: boolean;
-  /** Of the machine; one when left out. */
+  /** Processors of the machine; 1 by default. */
   processors?: number;
-  /** More than one client is there: not only the node's own check at its start. */
+  /** Called when two connections are open at once: then there are clients beside the node's own start check. */
   onSecondClient?: () => void;
 }
 
-/** Clients of one address that have not logged in. */
+/** Limit of unauthenticated connections from one address. */
 const unauthenticatedPerSource = 1024;
 const unauthenticatedMin = 4;
 
-/** Small buckets are ready by then; large ones go on warming up while the next order is followed. */
+/** `apply` waits this long for new buckets. Small ones are ready by then; large ones continue to warm up. */
 const startWaitMs = 2_000;
 
 export class DataService implements KvAdmin {
@@ -92,7 +92,7 @@ export class DataService implements KvAdmin {
   private threads = diskThreads(defaultThreads, 1);
   private readonly externalLogins: ExternalLogins;
   private stopping = false;
-  /** Changes are made one after the other. */
+  /** The last call of `apply`; calls are applied one after the other. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(options: DataServiceOptions) {
@@ -159,7 +159,7 @@ export class DataService implements KvAdmin {
   }
 
   apply(desired: KvDesired): Promise<KvReport> {
-    // Who may come at all waits for nothing.
+    // The allowlist is applied at once, without waiting for earlier calls.
     this.gate.admitOnly(desired.clients ?? null);
     const done = this.last.then(() => this.follow(desired));
     this.last = done.catch(() => {});
@@ -217,7 +217,7 @@ export class DataService implements KvAdmin {
     return [...this.hosts.values()].find(({ served }) => served.uuid === bucketUuid);
   }
 
-  /** Reads the clock for everything that happens until the next call. */
+  /** Sets the current time for everything until the next call. */
   private tick(): void {
     const { clock } = this.options;
     this.now.set(clock.wallMs(), clock.monotonicMs());
@@ -227,7 +227,7 @@ export class DataService implements KvAdmin {
     return Math.min(this.options.connectionsMax ?? this.clients.limits.connectionsMax, this.handles.data);
   }
 
-  /** Half of the connections are for clients that have logged in, unless there may be only a few. */
+  /** Reserves half of the connections for authenticated clients, unless the limit is very small. */
   private unauthenticatedLimits(): StrangerLimits {
     const connectionsMax = this.connectionsMax();
     const total = Math.max(Math.floor(connectionsMax / 2), Math.min(connectionsMax, unauthenticatedMin));
@@ -277,7 +277,7 @@ export class DataService implements KvAdmin {
     return await this.report();
   }
 
-  /** A port that cannot be opened again is tried again with the whole wanted state, as the manager does after a failure. */
+  /** If the port cannot be opened, `apply` fails, and the manager sends the desired state again. */
   private async openPlainTo(isForThisMachineOnly: boolean): Promise<void> {
     await this.listener.listenForThisMachineOnly(isForThisMachineOnly);
     if (isForThisMachineOnly) this.clients.closeRemotePlain();
@@ -296,7 +296,7 @@ export class DataService implements KvAdmin {
     void host.start();
   }
 
-  /** Those that were under way `before` have been waited for. */
+  /** Waits for starts that are not in `before`: an earlier call has waited for those. */
   private async waitForStarts(before: ReadonlySet<Promise<void>>): Promise<void> {
     const starts = [...this.hosts.values()].map(({ started }) => started);
     const fresh = starts.filter((started) => !before.has(started));
@@ -307,7 +307,7 @@ export class DataService implements KvAdmin {
     timer.cancel();
   }
 
-  /** Connections on the bucket end with it. */
+  /** Removes the bucket, its files and its connections. */
   private async remove(host: BucketHost): Promise<void> {
     const { served } = host;
     this.hosts.delete(served.name);
@@ -317,13 +317,13 @@ export class DataService implements KvAdmin {
     await host.destroy();
   }
 
-  /** An earlier process may have ended between hearing of a deletion and finishing it. */
+  /** An earlier process may have ended before it finished a deletion. */
   private async removeLeftovers(uuid: string): Promise<void> {
     const { disk, folder } = this.bucketOptions;
     await disk.destroy(bucketFiles(folder, uuid, 0));
   }
 }
 
-/** A bucket of the same name with another uuid is another bucket. */
+/** A bucket with the same name but another uuid is another bucket. */
 const isWanted = ({ served }: BucketHost, specs: readonly BucketSpec[]): boolean =>
   specs.some((spec) => spec.name === served.name && spec.uuid === served.uuid);

@@ -1,4 +1,4 @@
-// The thread of the data service: hosts it, takes calls of its door from the main thread, and sends its log there.
+// Entry point of the data thread: runs the data service, executes the calls of KvAdmin from the main thread, and sends log lines there.
 import { availableParallelism } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { realKdf } from '#auth/kdf.host.ts';
@@ -39,7 +39,7 @@ const service = new DataService({
 });
 
 port.on('message', (call: DoorCall) => void answer(call));
-// Its data is off the heap: what a busy hour leaves there is mostly code, which the next one needs again.
+// The data is off the heap. What remains on the heap after a busy period is mostly compiled code that will be needed again.
 giveBackWhenIdle({ worthBytes: 6 << 20 });
 
 async function answer({ id, method, args }: DoorCall): Promise<void> {

@@ -1,10 +1,10 @@
-// From how many threads are wanted, in words or numbers, to how many there may be.
+// Converts the thread settings, words or numbers, to numbers of threads.
 import type { KvThreads, ThreadCount } from '../admin.ts';
 import type { DiskThreads } from '../data/disk-engine.ts';
 
 export const defaultThreads: KvThreads = { readers: 'default', writers: 'default', storage: 'default' };
 
-/** Threads that wait for a disk most of the time: some are of use on the smallest machine. */
+/** Disk threads wait for the disk most of the time, so several are useful even with one processor. */
 const optimized = { min: 4, max: 64 };
 
 export function diskThreads({ readers, writers, storage }: KvThreads, processors: number): DiskThreads {

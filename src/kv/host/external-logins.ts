@@ -1,8 +1,8 @@
-// Logins of external users on their way: each waits for the answer of who knows them.
+// Logins of external users that wait for their verification by the main thread.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { ExternalLogin } from '../admin.ts';
 
-/** More are refused: a server that does not answer must not hold any number of them. */
+/** Further logins are refused, so that a directory server that does not respond cannot hold an unlimited number. */
 const waitingMax = 256;
 
 export class ExternalLogins {

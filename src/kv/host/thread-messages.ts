@@ -1,4 +1,4 @@
-// What the main thread and the data thread say to each other: calls of the door and their answers, and lines for the log.
+// Messages between the main thread and the data thread: calls of KvAdmin and their results, logins and log lines.
 import type { LogLevel } from '#ports/log.ts';
 import type { ExternalLogin, KvAdmin, RefusedLogin } from '../admin.ts';
 
@@ -10,7 +10,7 @@ export interface DoorCall {
 
 export interface DoorFailure {
   message: string;
-  /** As in system errors: `EADDRINUSE`. */
+  /** Code of a system error: `EADDRINUSE`. */
   code: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// The door to a data service in a worker thread of its own, so that no work of the main thread stalls a client.
+// KvAdmin for a data service in its own worker thread, so that work of the main thread does not delay clients.
 import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Log } from '#ports/log.ts';
@@ -17,10 +17,10 @@ import type { DoorFailure, ThreadMessage } from './thread-messages.ts';
 
 export interface WorkerKvAdminOptions {
   log: Log;
-  /** The thread ended without being asked to: nothing is served any more. */
+  /** Called if the thread ends although `stop` was not called: the data service is lost. */
   onLost: (reason: Error) => void;
   onLoginRefused?: (login: RefusedLogin) => void;
-  /** Whether an external user has that password. Without it none has. */
+  /** Verifies the password of an external user. Omitted: their logins fail. */
   verifyExternal?: (name: string, password: string) => Promise<boolean>;
 }
 
@@ -108,10 +108,10 @@ export class WorkerKvAdmin implements KvAdmin {
     else answer?.reject(errorOf(message.failure));
   }
 
-  /** Answers in any case: a login waits for it. */
+  /** Answers even if the verification fails, because a login waits for the answer. */
   private async verify({ id, name, password }: ExternalLogin): Promise<void> {
-    const verdict = this.options.verifyExternal?.(name, password) ?? false;
-    const isRight = await Promise.resolve(verdict).catch(() => false);
+    const verified = this.options.verifyExternal?.(name, password) ?? false;
+    const isRight = await Promise.resolve(verified).catch(() => false);
     await this.answerExternalLogin(id, isRight).catch(() => {});
   }
 

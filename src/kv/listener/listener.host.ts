@@ -1,4 +1,4 @@
-// The data ports: accepts, limits the number of connections, and takes the certificate that is to be used from now on.
+// The data ports: accepts connections, limits their number, and applies the TLS certificate.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { loopbackHosts } from '#base/loopback.ts';
@@ -11,7 +11,7 @@ import { type Intake, readEvents, readShared } from './socket-transport.host.ts'
 const sharedReadBytes = 256 * 1024;
 const keepAliveDelayMs = 30_000;
 const backlog = 1024;
-/** For a client that is turned away to close its side; so many may take that time at once. */
+/** Time for a refused client to close its side, and how many refused clients may be waited for at once. */
 const turnAwayMs = 1_000;
 const turnedAwayMax = 256;
 
@@ -20,11 +20,11 @@ export interface ListenerOptions {
   gate: ClientGate;
   connectionsMax(): number;
   connectionCount(): number;
-  /** Clients that have not logged in. */
+  /** Limits unauthenticated connections. */
   strangers: Strangers;
-  /** A client was hung up on for want of room. */
+  /** Called when a connection is refused because a limit is reached. */
   refused?(socket: Socket): void;
-  /** Read through public events only. */
+  /** Read sockets through public events only. */
   withoutSharedBuffer?: boolean;
 }
 
@@ -42,14 +42,14 @@ export class Listener {
     this.options = options;
   }
 
-  /** Listens for plain connections; answers the port. */
+  /** Listens for unencrypted connections; returns the port. */
   async listen(host: string, port: number, { forThisMachineOnly = false } = {}): Promise<number> {
     this.plain = { host, port, servers: [] };
     await this.openPlain(this.plain, forThisMachineOnly);
     return this.plain.port;
   }
 
-  /** Opens the plain port to this machine alone, or to everybody that its host lets in. Open connections are left alone. */
+  /** Reopens the unencrypted port, for connections from this machine only or on its configured host. Open connections stay open. */
   async listenForThisMachineOnly(isOnly: boolean): Promise<void> {
     const { plain } = this;
     if (plain === null) return;
@@ -84,13 +84,13 @@ export class Listener {
     return server;
   }
 
-  /** Listens for TLS connections, which are refused until there is a certificate; answers the port. */
+  /** Listens for TLS connections, which fail until a certificate is set; returns the port. */
   async listenTls(host: string, port: number): Promise<number> {
     const server = createTlsServer(
       { handshakeTimeout: handshakeMs, ...socketOptions },
       (socket: TLSSocket) => {
         this.options.strangers.handshaken(socket);
-        // The list may have changed since the handshake began.
+        // The allowlist may have changed since the handshake began.
         if (this.options.gate.refuses(socket)) return;
         const shown = shownCertificate(socket, this.clients);
         if (shown === 'refused') socket.destroy();
@@ -103,13 +103,13 @@ export class Listener {
       if (this.options.gate.refuses(socket)) return;
       if (!this.options.strangers.enterHandshake(socket)) this.options.refused?.(socket);
     });
-    // A failed handshake is the client's affair, and its socket is closed already.
+    // A failed handshake is an error of the client; the socket is closed already.
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     this.tlsServer = server;
     return await this.open(server, host, port);
   }
 
-  /** The certificate of connections from now on. */
+  /** Sets the certificate for new connections. */
   useTls(spec: TlsSpec): void {
     if (!this.tlsServer) return;
     this.clients = spec.clients;
@@ -117,7 +117,7 @@ export class Listener {
     askForCertificates(this.tlsServer, spec.clients);
   }
 
-  /** Accepts nothing more. Resolves once every connection is closed. */
+  /** Stops accepting connections. Resolves once all are closed. */
   async close(): Promise<void> {
     const closed = [...this.servers].map(
       (server) => new Promise<void>((resolve) => server.close(() => resolve())),
@@ -130,7 +130,7 @@ export class Listener {
     return this.options.connectionCount() >= this.options.connectionsMax();
   }
 
-  /** Closes our side, and reads off what the client sent: else it would see a reset instead of an end. */
+  /** Closes the server's side and discards what the client sends: otherwise the client would see a reset instead of an end. */
   private turnAway(socket: Socket): void {
     this.options.refused?.(socket);
     socket.on('error', () => socket.destroy());
@@ -153,7 +153,7 @@ export class Listener {
         resolve();
       });
     });
-    // A server that cannot accept (no descriptors left) tries again with the next connection.
+    // If accepting fails (no file descriptors left), the server retries with the next connection.
     server.on('error', () => {});
     this.servers.add(server);
     const address = server.address();

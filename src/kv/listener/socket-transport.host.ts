@@ -1,5 +1,5 @@
-// A connection's socket. Plain sockets are read into one buffer that all connections of the thread share; where that
-// cannot be had (TLS), each arrival comes in a buffer of its own.
+// The socket of a connection. Unencrypted sockets are read into one buffer that all connections of the thread share; TLS sockets
+// deliver each chunk in its own buffer.
 import { writeSync } from 'node:fs';
 import { type Server, Socket } from 'node:net';
 import type { ShownCertificate } from '#ports/client-certificate.ts';
@@ -9,7 +9,7 @@ import type { Transport } from '../connection/transport.ts';
 
 export class SocketTransport implements Transport {
   private readonly socket: Socket;
-  /** Of a plain socket, where the system has such numbers; else below zero. */
+  /** File descriptor of an unencrypted socket, negative if there is none. */
   private readonly descriptor: number;
 
   constructor(socket: Socket) {
@@ -23,13 +23,13 @@ export class SocketTransport implements Transport {
     const taken = this.descriptor >= 0 && socket.writableLength === 0 ? this.writeNow(bytes, length) : 0;
     if (taken === length) return true;
     socket.write(bytes.subarray(taken, length));
-    // Nothing waits in the stream: the operating system has it all, and the memory is ours again.
+    // If nothing waits in the stream, the operating system has accepted everything and the memory can be reused.
     return socket.writableLength === 0;
   }
 
   /**
-   * Past the stream, whose bookkeeping for each write costs more than answering a request. The socket does not block:
-   * what it does not take, and what goes wrong, is the stream's affair.
+   * Writes to the descriptor directly, because the stream's overhead per write exceeds the cost of a request. The socket does not
+   * block: the stream writes what it does not accept, and handles errors.
    */
   private writeNow(bytes: Buffer, length: number): number {
     try {
@@ -64,13 +64,13 @@ export class SocketTransport implements Transport {
   }
 }
 
-/** How sockets hand over what arrives. */
+/** Creates connections for accepted sockets. */
 export interface Intake {
-  /** Makes the connection for an accepted socket, of whoever its certificate names. */
+  /** `shown` is the client certificate, null if there is none. */
   connect(socket: Socket, shown: ShownCertificate | null): Connection;
 }
 
-/** The private part of sockets that lets one be made anew around an accepted handle, and written to by its number. */
+/** Private members of sockets: the handle, around which a second socket is created, and its file descriptor. */
 interface SocketInternals {
   _handle: { readonly fd?: number } | null;
   _server: unknown;
@@ -78,15 +78,14 @@ interface SocketInternals {
 }
 
 function descriptorOf(socket: Socket): number {
-  // What an encrypted socket sends is not what is written to it.
+  // Bytes for an encrypted socket must pass through the stream.
   if ('encrypted' in socket) return -1;
   return (socket as unknown as SocketInternals)._handle?.fd ?? -1;
 }
 
 /**
- * Reads the accepted socket through the shared buffer. The reader must be given when a socket is made, so a second one
- * is made around the handle of the first (nodejs.org/api/net.html, `onread`); a runtime without that handle is
- * served by `data` events.
+ * Reads the accepted socket through the shared buffer. Node takes the reader only when a socket is created (nodejs.org/api/net.html,
+ * `onread`), so a second socket is created around the handle of the first. On a runtime without that handle, `data` events are used.
  */
 export function readShared(accepted: Socket, server: Server, shared: Buffer, intake: Intake): void {
   const internals = accepted as unknown as SocketInternals;
@@ -103,14 +102,14 @@ export function readShared(accepted: Socket, server: Server, shared: Buffer, int
     onread: { buffer: shared, callback: (bytes: number) => connection?.received(shared, 0, bytes) ?? false },
   };
   const socket = new Socket(options as unknown as ConstructorParameters<typeof Socket>[0]);
-  // The server counts its sockets: the count must go down when this one closes.
+  // The server counts its open sockets: the count must decrease when this one closes.
   Object.assign(socket, { _server: server, server });
   sameStranger(accepted, socket);
   connection = watch(socket, intake, null);
   socket.resume();
 }
 
-/** Reads through public events; each chunk is memory of its own. */
+/** Reads through public events; each chunk has its own memory. */
 export function readEvents(socket: Socket, intake: Intake, shown: ShownCertificate | null): void {
   const connection = watch(socket, intake, shown);
   socket.on('data', (chunk: Buffer) => {
@@ -122,7 +121,7 @@ export function readEvents(socket: Socket, intake: Intake, shown: ShownCertifica
 function watch(socket: Socket, intake: Intake, shown: ShownCertificate | null): Connection {
   const connection = intake.connect(socket, shown);
   socket.on('drain', () => connection.drained());
-  // Clients vanish in many ways; each ends in `close`, which is all that matters here.
+  // Every socket error is followed by `close`, which is the only event that is needed.
   socket.on('error', () => socket.destroy());
   socket.on('close', () => connection.gone());
   return connection;

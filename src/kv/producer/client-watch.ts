@@ -1,10 +1,9 @@
-// Whether the client of change streams is still there: when it last took anything, and which of our questions it has not
-// answered.
+// Detects dead clients of change streams: records when the client last accepted bytes and how many NOOPs it left unanswered.
 
-/** NOOPs in a row that a client may leave unanswered. */
+/** After this many unanswered NOOPs in a row the client is considered dead. */
 const missedNoops = 2;
 
-/** What has moved so far. */
+/** Counters that change when the client accepts or acknowledges bytes. */
 export interface Movement {
   bytesSent: number;
   bytesUnacked: number;
@@ -34,19 +33,19 @@ export class ClientWatch {
     return nowMs - this.lastNoopMs >= intervalMs;
   }
 
-  /** The opaque of the NOOP that is sent now. */
+  /** Returns the opaque of the next NOOP. */
   nextNoop(nowMs: number): number {
     this.lastNoopMs = nowMs;
     this.noopsOpen++;
     return (this.noopOpaque = (this.noopOpaque + 1) >>> 0);
   }
 
-  /** The client answered one of our messages. */
+  /** The client responded to a message. */
   answered(): void {
     this.noopsOpen = 0;
   }
 
-  /** For how long nothing has moved. */
+  /** Time since the client last accepted or acknowledged bytes. */
   stillMs(nowMs: number, movement: Movement): number {
     const { last } = this;
     const isStill =

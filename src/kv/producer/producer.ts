@@ -1,4 +1,4 @@
-// The change streams of one connection: which there are, how much may be sent, whether the client is still there.
+// The change streams of one connection: registers them, controls how much each may send, and closes dead connections.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { EndReason, type MarkerVersion, OpenFlag } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
@@ -16,15 +16,15 @@ import { Stream, type StreamHost, type StreamOptions } from '../stream/stream.ts
 import { ClientWatch } from './client-watch.ts';
 
 const producerLimits = {
-  /** Written in one stretch, so that other connections get their turn. */
+  /** Bytes written at a time; afterwards other connections run. */
   batchBytes: 256 * 1024,
-  /** Not yet taken by the operating system. */
+  /** Above this many bytes that the operating system has not accepted, sending pauses. */
   unsentBytes: 1024 * 1024,
-  /** Pages from disk that are asked for or being sent. */
+  /** Pages of changes that are being read from disk or sent. */
   pages: 4,
   /** Streams of one connection. */
   streams: 4096,
-  /** Pages are kept for a client that takes nothing, and unsent bytes for one whose socket takes nothing. */
+  /** While the client accepts nothing: how long pages stay in memory, and how long the connection stays open with unsent bytes. */
   pagesKeptMs: 5_000,
   unsentKeptMs: 120_000,
 } as const;
@@ -71,7 +71,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.timer = options.clock.after(tickMs, () => this.tick());
   }
 
-  /** When it was opened, and when it last sent something. */
+  /** When the connection was opened for change streams, and when it last sent something. */
   get openedMs(): number {
     return this.opened;
   }
@@ -79,7 +79,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     return this.lastSent;
   }
 
-  /** The client has not acknowledged enough, or its socket takes no more. */
+  /** Flow control stops it: the client has not acknowledged enough, or its socket accepts no more. */
   get isBlocked(): boolean {
     const { bufferBytes } = this.controls;
     const isFull = bufferBytes > 0 && this.figures.bytesUnacked >= bufferBytes;
@@ -129,7 +129,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     stream.start();
   }
 
-  /** How documents look on this connection. */
+  /** The form in which documents are sent on this connection. */
   form(withoutValue: boolean): ItemForm {
     const { controls, options } = this;
     const { session } = options.connection;
@@ -154,7 +154,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.schedule();
   }
 
-  /** The client answered one of our messages. */
+  /** The client responded to a message. */
   answered(): void {
     this.watch.answered();
   }
@@ -163,7 +163,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.schedule();
   }
 
-  /** The connection is gone. */
+  /** The connection is closed. */
   gone(): void {
     if (this.isClosed) return;
     this.isClosed = true;
@@ -172,7 +172,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.bucket.producers.delete(this.name, this);
   }
 
-  /** The bucket stops to serve what the streams read. */
+  /** The bucket no longer serves the documents that the streams read. */
   sourceGone(): void {
     for (const stream of this.streams.values()) stream.endSoon(EndReason.stateChanged);
   }
@@ -182,9 +182,9 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.closeWith(EndReason.disconnected);
   }
 
-  /** Another connection took over the name. */
+  /** Another connection opened with the same name. */
   replaced(): void {
-    // Not now: a request of the other connection is in hand.
+    // Deferred, because a request of the other connection is being run.
     this.options.clock.soon(() => {
       this.closeWith(EndReason.disconnected);
       this.gone();
@@ -212,7 +212,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
       return false;
     }
     this.figures.pages++;
-    // A change made it ready before its turn came: the turn is another's.
+    // It no longer waits for a page. It may still be in the set, if a new change made it ready earlier.
     this.waiting.delete(stream);
     return true;
   }
@@ -222,7 +222,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.wakeWaiting();
   }
 
-  /** As many streams as there are free pages. One may need none by now, so that this is done now and then as well. */
+  /** Wakes as many streams as there are free pages. A woken stream may not need its page any more, so `tick` calls this too. */
   private wakeWaiting(): void {
     let free = producerLimits.pages - this.figures.pages;
     for (const stream of this.waiting) {
@@ -264,7 +264,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     if (!this.followUsers()) return;
     this.lastSent = this.nowMs();
     connection.send(() => this.fill());
-    // With the client's buffer full its next acknowledgement goes on, with the socket's full its being drained.
+    // If the client's buffer is full, its next acknowledgement continues; if the socket is full, `drained` does.
     if (this.batchLeft <= 0) this.schedule();
   }
 
@@ -272,13 +272,13 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.batchLeft = producerLimits.batchBytes;
     for (const stream of this.readyStreams) {
       if (!this.hasRoom) return;
-      // At the end of the set, so that each gets its turn.
+      // Moved to the end of the set: round robin.
       this.readyStreams.delete(stream);
       if (stream.step()) this.readyStreams.add(stream);
     }
   }
 
-  /** Follows changes of users and collections; hangs up, and answers false, when this connection may not go on. */
+  /** Applies changes of users and collections. If the connection lost its access it is closed, and the result is false. */
   private followUsers(): boolean {
     const { connection, directory, bucket } = this.options;
     const { session } = connection;
@@ -316,7 +316,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.schedule();
   }
 
-  /** Clients that take nothing are waited for, but not with much memory, nor for ever; false when that ends. */
+  /** Releases the pages of a client that accepts nothing, and later closes its connection; the result is then false. */
   private checkProgress(nowMs: number): boolean {
     const { unsentBytes } = this.options.connection;
     const { bytesSent, bytesUnacked } = this.figures;
@@ -327,7 +327,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     return isAlive || this.closeWith(EndReason.tooSlow);
   }
 
-  /** Says why, as far as the client still reads, and closes the connection. */
+  /** Ends all streams with the reason, then closes the connection. */
   private closeWith(reason: EndReason): false {
     const { connection } = this.options;
     connection.send(() => {

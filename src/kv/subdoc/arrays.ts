@@ -40,7 +40,7 @@ export function pushFirst(text: Buffer, path: Path, match: Match, mkdirP: boolea
   return spliced(text, start, start, values, isEmpty(text, match) ? emptyBytes : comma);
 }
 
-/** Adds a primitive value at the end of an array of primitives that does not hold it, compared byte by byte. */
+/** Appends a primitive value to an array of primitives that does not contain it, compared byte by byte. */
 export function addUnique(text: Buffer, path: Path, match: Match, mkdirP: boolean, value: Buffer): Edit {
   const checked = checkPrimitive(value);
   if (checked !== Status.success) return failed(checked);
@@ -53,7 +53,7 @@ export function addUnique(text: Buffer, path: Path, match: Match, mkdirP: boolea
   return pushLast(text, path, match, mkdirP, value);
 }
 
-/** Adds values before the element that the path names, or at the end when it names the position after the last. */
+/** Inserts values before the element that the path names, or at the end if the path names the position after the last element. */
 export function arrayInsert(text: Buffer, path: Path, match: Match, values: Buffer): Edit {
   const target = path[path.length - 1];
   if (target === undefined || target.name !== null || target.index < 0)
@@ -85,7 +85,7 @@ function newArray(text: Buffer, path: Path, match: Match, mkdirP: boolean, value
   return addMissing(text, path, match, [openBracket, values, closeBracket]);
 }
 
-/** Success when the array holds only primitives and not this one. */
+/** Success if the array contains only primitives, and not this one. */
 function findPrimitive(text: Buffer, match: Match, value: Buffer): Status {
   let held: Status = Status.success;
   let at = spaceEnd(text, match.valueStart + 1, match.valueEnd);

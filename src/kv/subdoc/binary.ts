@@ -1,14 +1,13 @@
-// Xattr values that are any bytes: stored as a JSON string, base64 behind a marker that other servers and clients
-// know too.
+// Binary xattr values: stored as a JSON string of base64 with a prefix that published servers and clients use too.
 
 const marker = '"cb-content-base64-encoded:';
 
-/** The JSON string that stands for the bytes. */
+/** Encodes bytes as a JSON string. */
 export function encodeBinary(bytes: Buffer): Buffer {
   return Buffer.from(`${marker}${bytes.toString('base64')}"`);
 }
 
-/** The bytes that a JSON value stands for, null when it is not such a string. */
+/** Decodes such a JSON string; null for any other JSON value. */
 export function decodeBinary(json: Buffer): Buffer | null {
   const text = json.toString('latin1');
   if (!text.startsWith(marker) || !text.endsWith('"')) return null;

@@ -1,4 +1,4 @@
-// What is wrong with a sub-document request whatever the document holds.
+// Checks of a sub-document request that do not depend on the document.
 import { Status } from '#wire/status.ts';
 import {
   DocFlag,
@@ -13,7 +13,7 @@ import type { Spec, SubdocFeatures, SubdocRequest } from './request.ts';
 import { isVirtualName } from './virtual.ts';
 import { isVirtual, isXattr, isXattrPathKey } from './xattr-paths.ts';
 
-/** One operation by itself. */
+/** Checks one operation. */
 export function checkSpec(spec: Spec, mutates: boolean, features: SubdocFeatures): Status {
   const traits = operationTraits(spec.opcode);
   if (traits === undefined || traits.mutates !== mutates) return Status.subdocInvalidCombo;
@@ -31,7 +31,7 @@ export function checkSpec(spec: Spec, mutates: boolean, features: SubdocFeatures
 function checkFlags(spec: Spec, traits: OperationTraits, features: SubdocFeatures): Status {
   const { flags } = spec;
   if (!isXattr(spec) && (flags & (PathFlag.expandMacros | PathFlag.binary)) !== 0) {
-    // An operation that never takes the flag answers for that first.
+    // A flag that the operation never allows is reported first.
     const allowed = (flags & ~traits.flags) === 0;
     return allowed ? Status.subdocXattrInvalidFlagCombo : Status.invalidArguments;
   }
@@ -56,7 +56,7 @@ function checkXattr(spec: Spec, mutates: boolean, features: SubdocFeatures): Sta
   return isKnownMacro(spec.value, features.documentMacro) ? Status.success : Status.subdocXattrUnknownMacro;
 }
 
-/** The operations together, and the document flags. */
+/** Checks the combination of the operations and the document flags. */
 export function checkTogether(
   request: SubdocRequest,
   mutates: boolean,
@@ -89,12 +89,12 @@ function checkDocFlags(
   return wrong ? Status.invalidArguments : Status.success;
 }
 
-/** One path alone is created as deleted where there may be nothing yet; transactions send several to a tombstone, by its CAS. */
+/** A single xattr path may create a tombstone; transactions send several paths for an existing tombstone, with its CAS. */
 function createsXattrs({ docFlags, specs }: SubdocRequest): boolean {
   return (docFlags & (DocFlag.add | DocFlag.mkdoc)) !== 0 && specs.every(isXattr);
 }
 
-/** Xattr operations come first, and who deletes the body is alone in working on it. */
+/** Xattr operations come first; an operation that deletes the body is the only one on the body. */
 function checkOrder(specs: readonly Spec[]): Status {
   let bodySpecs = 0;
   let deletes = false;

@@ -7,7 +7,7 @@ import type { PathComponent } from './path.ts';
 const smallest = -(2n ** 63n);
 const largest = 2n ** 63n - 1n;
 
-/** Adds the delta to the number at the path, or makes the member with the delta as its first value. */
+/** Adds the delta to the number at the path, or creates the member with the delta as its value. */
 export function counter(
   text: Buffer,
   path: readonly PathComponent[],
@@ -26,7 +26,7 @@ export function counter(
   }
   const stored = text.toString('latin1', match.valueStart, match.valueEnd);
   if (!/^-?\d+$/.test(stored)) return failed(Status.subdocPathMismatch);
-  // By length first: millions of digits take seconds to become a number.
+  // The length is checked first: parsing millions of digits takes seconds.
   if (stored.length > 20 || !isInt64(BigInt(stored))) return failed(Status.subdocNumberRange);
   const sum = BigInt(stored) + delta;
   if (!isInt64(sum)) return failed(Status.subdocValueCantInsert);
@@ -34,7 +34,7 @@ export function counter(
   return { ...spliced(text, match.valueStart, match.valueEnd, number), value: number };
 }
 
-/** Decimal digits without leading zeros, not zero, within int64. */
+/** Parses a nonzero int64 without leading zeros; null if it is anything else. */
 function parseDelta(digits: string): bigint | null {
   if (!/^-?[1-9]\d{0,18}$/.test(digits)) return null;
   const delta = BigInt(digits);

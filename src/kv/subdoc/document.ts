@@ -1,13 +1,13 @@
-// What the executor is told of the document and of the moment.
+// Input of the executor: the document, and the context of the request.
 
-/** The document as it is. For one that is not there, not even as a tombstone, only `exists` matters. */
+/** The stored document. If there is none, not even a tombstone, only `exists` is valid. */
 export interface SubdocDocument {
   exists: boolean;
   /** A tombstone. */
   deleted: boolean;
-  /** As stored, with the snappy bit if it has it; `value` is inflated all the same. */
+  /** The stored datatype, which may include the snappy bit; `value` is always inflated. */
   datatype: number;
-  /** Xattr section, when datatype has the bit, and body; not compressed. */
+  /** Xattr section (if datatype has the bit) and body, not compressed. */
   value: Buffer;
   flags: number;
   expiry: number;
@@ -21,9 +21,9 @@ export interface SubdocDocument {
   lastModified: number;
 }
 
-/** What holds for the request besides the document. */
+/** Context of the request besides the document. */
 export interface SubdocContext {
-  /** CAS and seqno that the mutation will get (lookups: not used). */
+  /** CAS and seqno that the mutation will get; lookups do not use them. */
   casHi: number;
   casLo: number;
   seqno: number;

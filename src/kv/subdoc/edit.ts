@@ -1,5 +1,5 @@
-// Shared by the operations: the answer of one operation on a JSON text, and the splicing that leaves all bytes
-// around a change as they were.
+// Shared by the operations: the result of one operation on a JSON text, and splicing, which leaves all bytes around a change
+// unchanged.
 import { Status } from '#wire/status.ts';
 import { isJson, isSpace, jsonDepth } from '../value/json.ts';
 import type { Match } from './locate.ts';
@@ -7,7 +7,7 @@ import { levelLimit, type PathComponent } from './path.ts';
 
 export const emptyBytes = Buffer.alloc(0);
 
-/** What an operation gave. Lookups leave `text` alone; only lookups and the counter have a `value`. */
+/** Result of an operation. Lookups do not change `text`; only lookups and the counter have a `value`. */
 export interface Edit {
   status: Status;
   text: Buffer;
@@ -22,20 +22,20 @@ export function answered(value: Buffer): Edit {
   return { status: Status.success, text: emptyBytes, value };
 }
 
-/** The text with a range of it replaced. */
+/** Replaces a range of the text. */
 export function spliced(text: Buffer, start: number, end: number, ...parts: readonly Buffer[]): Edit {
   const changed = Buffer.concat([text.subarray(0, start), ...parts, text.subarray(end)]);
   return { status: Status.success, text: changed, value: emptyBytes };
 }
 
-/** Success when the value is one JSON value that fits below `levels` containers. */
+/** Success if the value is one JSON value that does not exceed the depth limit below `levels` containers. */
 export function checkValue(value: Buffer, levels: number): Status {
   const depth = jsonDepth(value, 0, value.length);
   if (depth < 0) return Status.subdocValueCantInsert;
   return levels + depth > levelLimit ? Status.subdocValueTooDeep : Status.success;
 }
 
-/** As `checkValue`, for one or more values with commas between. */
+/** As `checkValue`, for one or more values separated by commas. */
 export function checkValues(values: Buffer, levels: number): Status {
   if (values.every(isSpace)) return Status.subdocValueCantInsert;
   const depth = jsonDepth(Buffer.concat([openBracket, values, closeBracket]), 0, values.length + 2) - 1;
@@ -43,7 +43,7 @@ export function checkValues(values: Buffer, levels: number): Status {
   return levels + depth > levelLimit ? Status.subdocValueTooDeep : Status.success;
 }
 
-/** Success when the value is a single string, number, true, false or null. */
+/** Success if the value is a single string, number, true, false or null. */
 export function checkPrimitive(value: Buffer): Status {
   if (!isJson(value, 0, value.length)) return Status.subdocValueCantInsert;
   return jsonDepth(value, 0, value.length) === 0 ? Status.success : Status.subdocValueCantInsert;
@@ -58,8 +58,8 @@ const quote = Buffer.from('"');
 const quoteColon = Buffer.from('":');
 
 /**
- * Adds what a path misses to the container where the match ended: the next name as a new member, further names as
- * objects inside it, the value innermost. An index on the way can't be made: path not found.
+ * Creates the missing components of a path in the container where the match ended: the next name as a new member, further names as
+ * nested objects, with the value innermost. A missing array index cannot be created: path not found.
  */
 export function addMissing(
   text: Buffer,

@@ -1,6 +1,6 @@
-// Runs decoded sub-document requests (`specs.ts`) against one document (`document.ts`). Pure: the caller finds the
-// document, checks its CAS and lock, inflates its value, and stores what a mutation gave in the same synchronous
-// stretch. What a lookup gives are views of the document's value; a mutation's may be views of the request's bytes.
+// Runs decoded sub-document requests (`specs.ts`) on one document (`document.ts`). Pure: the caller finds the document, checks its
+// CAS and lock, inflates its value, and stores the result of a mutation in the same synchronous call. Results of lookups are views
+// of the document's value; those of mutations may be views of the request's bytes.
 //
 // A mutation is all or nothing. Store only for status 00 and cd: `value` with `datatype` and `flags`, the request's
 // expiry, as a tombstone when `deleted`.
@@ -18,8 +18,8 @@ import { isSystem, isXattr } from './xattr-paths.ts';
 
 export interface LookupOutcome {
   /**
-   * Multi: success, or multi-path failure when an operation failed; both have another code on a tombstone. Single:
-   * the operation's own status. Any other status is about the whole request, and `results` is then empty.
+   * Multi-path: success, or multi-path failure if an operation failed; both have another code for a tombstone. Single-path: the
+   * status of the operation. Any other status concerns the whole request, and `results` is then empty.
    */
   status: Status;
   /** In the order of the operations. */
@@ -28,22 +28,22 @@ export interface LookupOutcome {
 
 export interface MutationOutcome {
   /**
-   * 00, or cd when a tombstone was or is written in place of no live document. Anything else: store nothing. Multi:
-   * cc when an operation failed; single: that operation's own status.
+   * 00, or cd if a tombstone is written where there was no live document. For any other status nothing is stored. Multi-path: cc
+   * if an operation failed; single-path: the status of the operation.
    */
   status: Status;
-  /** The first operation that failed, and its status, when `status` is cc. */
+  /** The first failed operation and its status, if `status` is cc. */
   failedIndex: number;
   failedStatus: Status;
-  /** What operations returned (only counters do). */
+  /** Values returned by operations (only counters return one). */
   values: { index: number; value: Buffer }[];
-  /** What to store: xattr section and body. */
+  /** The value to store: xattr section and body. */
   value: Buffer;
   datatype: number;
   flags: number;
-  /** What to store is a tombstone. */
+  /** Store a tombstone. */
   deleted: boolean;
-  /** The request saw no document: what is stored is new, and replaces a tombstone that may be there. */
+  /** The request saw no document: store a new one, which replaces a tombstone. */
   created: boolean;
 }
 
@@ -66,7 +66,7 @@ export function executeLookup(
   return { status: overallStatus(doc, request, results), results };
 }
 
-/** One pass for all paths, or for a value and its entries, pays where the body is large; else null. */
+/** For large bodies, finds all paths in one pass; else null. */
 function lookUpInBody({ specs }: SubdocRequest, parts: ValueParts): Map<Spec, Edit> | null {
   if (parts.body.length < onePassFrom || !parts.bodyIsJson) return null;
   const inBody = specs.filter((spec) => !isXattr(spec) && spec.opcode !== SubdocOpcode.getDoc);
@@ -87,7 +87,7 @@ function overallStatus(
   return doc.deleted ? Status.subdocMultiPathFailureDeleted : Status.subdocMultiPathFailure;
 }
 
-/** Runs a mutation against a document. */
+/** Runs a mutation on a document. */
 export function executeMutation(
   doc: SubdocDocument,
   request: SubdocRequest,
@@ -154,7 +154,7 @@ function isVisible(doc: SubdocDocument, request: SubdocRequest): boolean {
   return doc.exists && (!doc.deleted || (request.docFlags & DocFlag.accessDeleted) !== 0);
 }
 
-/** Never a view of the stored value: its memory may move or be freed while the new one is stored. */
+/** A copy, never a view of the stored value: its memory may be moved or freed while the new value is stored. */
 function joined(section: Buffer, body: Buffer, doc: SubdocDocument): Buffer {
   if (section.length === 0 && body.buffer !== doc.value.buffer) return body;
   return Buffer.concat([section, body]);

@@ -1,22 +1,22 @@
-// Finds where a path leads in the bytes of a JSON text without parsing it to values. The text is a stored
-// document, judged to be JSON when it was stored; if it is not, the answer is "not JSON", never a crash.
+// Finds a path in the bytes of a JSON text without parsing its values. The text is a stored document that was validated as JSON;
+// if it is not JSON after all, the result is "not JSON", never an exception.
 import { Status } from '#wire/status.ts';
 import { spaceEnd, stringEnd, nameEnd as valueAfterName } from '../value/json.ts';
 import { levelLimit, type PathComponent, unescapeName } from './path.ts';
 
-/** Where a path leads. */
+/** Result of following a path. */
 export interface Match {
-  /** Success, also when the path's end is missing; else a mismatch, too deep or not JSON. */
+  /** Success, also if the end of the path is missing; else mismatch, too deep or not JSON. */
   status: Status;
   found: boolean;
-  /** The value that the path names, when found. */
+  /** The range of the value that the path names, if found. */
   valueStart: number;
   valueEnd: number;
-  /** Where the value's entry in its container begins: the quote of its name, else the value itself. */
+  /** Start of the value's entry in its container: the quote of its name, else the value itself. */
   entryStart: number;
-  /** How many components of the path lead to something that is there. */
+  /** Number of components of the path that exist. */
   level: number;
-  /** When not found: the container that misses component `level`, and how many entries it has. */
+  /** If not found: the container without component `level`, and its number of entries. */
   containerStart: number;
   containerEnd: number;
   containerCount: number;
@@ -56,7 +56,7 @@ export function locate(text: Buffer, path: readonly PathComponent[], match: Matc
   match.status = match.found ? Status.success : statusOf(match.valueEnd);
 }
 
-/** The start of the entry's value in the container at `at`, or -1 after writing to `match` why there is none. */
+/** Returns the start of the entry's value in the container at `at`, or -1 after setting the reason in `match`. */
 function enter(text: Buffer, at: number, component: PathComponent, match: Match): number {
   const opening = component.name === null ? 0x5b : 0x7b;
   if (text[at] !== opening) {
@@ -114,21 +114,21 @@ function hasEscape(text: Buffer, start: number, end: number): boolean {
   return false;
 }
 
-/** Byte by byte from the end: names beside each other tend to begin alike, and to differ before a call would pay. */
+/** Compares from the end, because neighbouring names often share a prefix; in a loop, because names are too short for a call to pay. */
 function isSame(text: Buffer, start: number, end: number, name: Buffer): boolean {
   if (end - start !== name.length) return false;
   for (let i = name.length - 1; i >= 0; i--) if (text[start + i] !== name[i]) return false;
   return true;
 }
 
-/** The position after the value at `at`, which stands in `level` containers; negative when broken or too deep. */
+/** Returns the position after the value at `at`, which is inside `level` containers; negative if malformed or too deep. */
 export function skipValue(text: Buffer, at: number, level: number): number {
   const first = text[at];
   if (first === 0x22) return stringEnd(text, at, text.length);
   return first === 0x7b || first === 0x5b ? skipContainer(text, at, level) : skipScalar(text, at, level);
 }
 
-/** Whatever ends a number or a word: comma, closing bracket or brace, white space, the end of the text. */
+/** Skips a number or a word, which ends at a comma, a closing bracket or brace, white space or the end of the text. */
 function skipScalar(text: Buffer, at: number, level: number): number {
   let next = at;
   for (; next < text.length; next++) {
@@ -151,7 +151,7 @@ function skipContainer(text: Buffer, at: number, level: number): number {
       continue;
     }
     next++;
-    // Outside strings only brackets, braces and some letters of words have all of these bits: the rest goes on at once.
+    // Outside strings only brackets, braces and some letters have all of these bits; all other bytes are skipped at once.
     if ((byte & 0x58) !== 0x58) continue;
     if (byte === 0x7b || byte === 0x5b) {
       if (level + ++depth > levelLimit) return tooDeep;
@@ -160,7 +160,7 @@ function skipContainer(text: Buffer, at: number, level: number): number {
   return broken;
 }
 
-/** How many entries the container at `start` has. */
+/** Number of entries of the container at `start`. */
 export function countEntries(text: Buffer, start: number): number {
   const object = text[start] === 0x7b;
   let count = 0;

@@ -1,4 +1,4 @@
-// One lookup operation on a document.
+// Runs one lookup operation on a document.
 import { Status } from '#wire/status.ts';
 import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { getXattr } from '#wire/xattr-section.ts';
@@ -11,7 +11,7 @@ import type { Spec } from './request.ts';
 import { virtualXattr } from './virtual.ts';
 import { isVirtual, isXattr, wrapXattr } from './xattr-paths.ts';
 
-/** The status and value of one operation. */
+/** Returns status and value of one operation. */
 export function lookUpSpec(spec: Spec, doc: SubdocDocument, parts: ValueParts, context: SubdocContext): Edit {
   if (isXattr(spec)) return lookUpXattr(spec, doc, parts, context);
   if (spec.opcode === SubdocOpcode.getDoc) {

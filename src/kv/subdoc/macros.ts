@@ -1,5 +1,4 @@
-// Macros: an xattr's new value given as a string that the server replaces by what it knows of the mutation or of
-// the document.
+// Macros: strings as xattr values that the server replaces by a property of the mutation (CAS, seqno) or of the document.
 import type { SubdocContext, SubdocDocument } from './document.ts';
 import { documentField, documentXattr, hex32, hex64, swapBytes } from './virtual.ts';
 
@@ -9,7 +8,7 @@ const seqnoMacro = macro('Mutation.seqno');
 const crcMacro = macro('Mutation.value_crc32c');
 const documentMacro = /^"\$\{\$document(?:\.([^}]*))?\}"$/;
 
-/** Whether a value is a macro, with the document's fields among them or not. */
+/** Whether a value is a macro; those of document fields only if `withDocument` is set. */
 export function isKnownMacro(value: Buffer, withDocument: boolean): boolean {
   const text = value.toString('latin1');
   if (text === casMacro || text === seqnoMacro || text === crcMacro) return true;
@@ -22,11 +21,11 @@ export function isChecksumMacro(value: Buffer): boolean {
 
 type MutationStamp = Pick<SubdocContext, 'casHi' | 'casLo' | 'seqno'>;
 
-/** Clients read this one as the bytes of a little-endian machine. */
+/** The CAS macro is little-endian. */
 const casText = ({ casHi, casLo }: MutationStamp): string => hex64(swapBytes(casLo), swapBytes(casHi));
 const seqnoText = ({ seqno }: MutationStamp): string => hex64(Math.floor(seqno / 2 ** 32), seqno % 2 ** 32);
 
-/** Writes CAS and seqno of the mutation over those that stood for them; both are random, and so found nowhere else. */
+/** Replaces the random placeholders of CAS and seqno by those of the mutation. Being random, they occur nowhere else in the value. */
 export function replaceStamp(value: Buffer, stoodFor: MutationStamp, now: MutationStamp): void {
   for (const textOf of [casText, seqnoText]) {
     const [before, after] = [textOf(stoodFor), textOf(now)];
@@ -35,7 +34,7 @@ export function replaceStamp(value: Buffer, stoodFor: MutationStamp, now: Mutati
   }
 }
 
-/** The value that a macro stands for; null when the document has no such field. `bodyChecksum` is the new body's. */
+/** The value of a macro, null if the document has no such field. `bodyChecksum` is that of the new body. */
 export function expandMacro(
   value: Buffer,
   bodyChecksum: number,

@@ -1,4 +1,4 @@
-// One mutation on its way: the parts of the document's value, changed by one operation after the other.
+// The state of one mutation: the parts of the document's value, which its operations change one after the other.
 import { Status } from '#wire/status.ts';
 import { DocFlag, operationTraits, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { getXattr } from '#wire/xattr-section.ts';
@@ -45,7 +45,7 @@ export class MutationRun {
     this.bodyIsJson = root !== null || this.stored.bodyIsJson;
   }
 
-  /** Runs all operations; answers the index of the one that failed, or -1. */
+  /** Runs all operations; returns the index of the first that failed, or -1. */
   execute(): number {
     for (const [index, spec] of this.request.specs.entries()) {
       this.failedStatus = isXattr(spec) ? this.runXattr(spec, index, 0) : this.runBody(spec, index);
@@ -56,8 +56,8 @@ export class MutationRun {
   }
 
   /**
-   * The new body, and so its checksum, is known only after all operations: those on xattrs are run again from the
-   * start. The checksum's text has the same length as its stand-in, so nothing else comes out differently.
+   * The checksum of the new body is known only after all operations, so the operations on xattrs are run again from the start. Its
+   * text has the same length as the placeholder of the first run, so nothing else changes.
    */
   private writeChecksum(): void {
     const checksum = crc32c(this.body, 0, this.body.length);
@@ -73,7 +73,7 @@ export class MutationRun {
     return (this.request.docFlags & flags) !== 0;
   }
 
-  /** The body to start from where there is none: an object or array, as the first path into the body needs it. */
+  /** The initial body of a document without one: an object or an array, as the first path into the body requires. */
   private newRoot(): Buffer | null {
     const first = this.request.specs.find(
       (spec) => !isXattr(spec) && !operationTraits(spec.opcode)?.wholeDoc,

@@ -1,5 +1,5 @@
-// The sub-document operations on one JSON text. Each finds its place by `locate` and splices bytes there, so that
-// number forms, key order and white space of the rest survive.
+// The sub-document operations on one JSON text. Each finds its position with `locate` and splices bytes there, so that number
+// formats, key order and white space of the rest are preserved.
 import { Status } from '#wire/status.ts';
 import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { spaceEnd } from '../value/json.ts';
@@ -10,11 +10,11 @@ import { countEntries, locate, newMatch } from './locate.ts';
 import { type PathComponent, parsePath } from './path.ts';
 import { newQuery, type Query, scan } from './scan.ts';
 
-/** One match and one path for all operations: none outlives its synchronous stretch. */
+/** One match and one path, shared by all operations: each finishes synchronously. */
 const match = newMatch();
 const path: PathComponent[] = [];
 
-/** A lookup (get, exists, get_count) on a JSON text. The value is a view of the text. */
+/** Runs a lookup (get, exists, get_count) on a JSON text. The value is a view of the text. */
 export function lookUp(opcode: number, text: Buffer, pathBytes: Buffer): Edit {
   const parsed = parsePath(pathBytes, path);
   if (parsed !== Status.success) return failed(parsed);
@@ -27,7 +27,7 @@ export function lookUp(opcode: number, text: Buffer, pathBytes: Buffer): Edit {
   return answered(Buffer.from(String(countEntries(text, match.valueStart))));
 }
 
-/** Several lookups on one text, in one pass over it. */
+/** Runs several lookups in one pass over the text. */
 export function lookUpAll(text: Buffer, lookups: readonly { opcode: number; path: Buffer }[]): Edit[] {
   const asked = lookups.map(({ opcode, path }) => {
     const components: PathComponent[] = [];
@@ -55,7 +55,7 @@ function isContainer(byte: number | undefined): boolean {
   return byte === 0x5b || byte === 0x7b;
 }
 
-/** A mutation on a JSON text: the changed text in `text`, the counter's number in `value`. */
+/** Runs a mutation on a JSON text. Returns the changed text in `text`, the new number of a counter in `value`. */
 export function mutate(
   opcode: number,
   mkdirP: boolean,
@@ -113,7 +113,7 @@ function replace(text: Buffer, value: Buffer): Edit {
   return spliced(text, match.valueStart, match.valueEnd, value);
 }
 
-/** Takes an entry out with one comma: the one after it, or before it when it is the last. */
+/** Removes an entry and one comma: the one after it, or for the last entry the one before it. */
 function remove(text: Buffer): Edit {
   if (path.length === 0) return failed(Status.subdocValueCantInsert);
   locate(text, path, match);

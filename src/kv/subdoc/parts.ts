@@ -1,11 +1,11 @@
-// A document's value in its two parts.
+// Splits a document's value into xattr section and body.
 import { Datatype } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import type { SubdocDocument } from './document.ts';
 import { emptyBytes } from './edit.ts';
 
 export interface ValueParts {
-  /** Xattr section, empty when there is none. */
+  /** The xattr section, empty if there is none. */
   section: Buffer;
   body: Buffer;
   bodyIsJson: boolean;

@@ -1,25 +1,25 @@
-// Paths into a document: `a.b[0].c`, `[-1]` for the last element, back-ticks around names that hold dots or
-// brackets (a doubled back-tick is a literal one). A name is written as it stands between the quotes of a JSON
-// key, so `"` and `\` come escaped; \u escapes are not taken.
+// Parses paths into a document: `a.b[0].c`, `[-1]` for the last element, back-ticks around names that contain dots or brackets (a
+// doubled back-tick is a literal one). A name is written as between the quotes of a JSON key, so `"` and `\` are escaped; \u
+// escapes are not allowed.
 import { Status } from '#wire/status.ts';
 import { isDigit, isUtf8Range } from '../value/json.ts';
 
 export const pathBytesLimit = 1024;
 
-/** How deep documents and paths go; the root of the document counts, so a path has at most 31 components. */
+/** Maximal depth of documents and paths. It includes the document's root, so a path has at most 31 components. */
 export const levelLimit = 32;
 
-/** A member name, or an element's index when `name` is null. */
+/** A member name, or an array index if `name` is null. */
 export interface PathComponent {
-  /** The bytes between the quotes of the key. */
+  /** The name as in the JSON text, escaped and without quotes. */
   name: Buffer | null;
-  /** The name with its escapes resolved, null when it has none. */
+  /** The unescaped name, null if it contains no escapes. */
   unescaped: string | null;
   /** -1 is the last element. */
   index: number;
 }
 
-/** Parses a path into `components`, which it empties first. */
+/** Parses a path into `components`, whose previous content is removed. */
 export function parsePath(bytes: Buffer, components: PathComponent[]): Status {
   components.length = 0;
   if (bytes.length > pathBytesLimit || !isUtf8Range(bytes, 0, bytes.length)) return Status.subdocPathInvalid;
@@ -39,7 +39,7 @@ export function parsePath(bytes: Buffer, components: PathComponent[]): Status {
   return Status.success;
 }
 
-/** The end of the name at `at` (a dot, a bracket or the end of the path), or -1. */
+/** The end of the name at `at` (a dot, a bracket or the end of the path), or -1 if it is malformed. */
 function nameEnd(bytes: Buffer, at: number): number {
   let quoted = false;
   for (let next = at; next < bytes.length; next++) {
@@ -67,12 +67,12 @@ function memberOf(bytes: Buffer, start: number, end: number): PathComponent | nu
   return { name, unescaped: name.includes(0x5c) ? unescapeName(name.toString()) : null, index: 0 };
 }
 
-/** Doubled back-ticks become one, single ones go. */
+/** Replaces doubled back-ticks by one and removes single ones. */
 function withoutQuoting(raw: Buffer): Buffer {
   return Buffer.from(raw.toString('latin1').replace(/`(`?)/g, '$1'), 'latin1');
 }
 
-/** The text of a JSON string's content, null when it is not one. */
+/** Unescapes the content of a JSON string; null if it is malformed. */
 export function unescapeName(content: string): string | null {
   try {
     return JSON.parse(`"${content}"`);
@@ -84,7 +84,7 @@ export function unescapeName(content: string): string | null {
 
 function elementOf(bytes: Buffer, start: number, end: number): PathComponent | null {
   if (end - start === 2 && bytes[start] === 0x2d && bytes[start + 1] === 0x31) return element(-1);
-  // More digits than any array has elements: far beyond what a document can hold.
+  // An index of more than 15 digits is beyond the size of any document.
   if (end === start || end - start > 15) return null;
   let index = 0;
   for (let at = start; at < end; at++) {

@@ -1,18 +1,18 @@
-// The values of sub-document replies, written straight into the output: ask for the size, then write there.
+// Encodes the values of sub-document replies directly into the output: one function returns the size, another writes.
 //
 //   multi lookup:             for each operation u16 status, u32 value bytes, value
 //   multi mutation, stored:   for each operation that returns a value u8 index, u16 status, u32 value bytes, value
 //   multi mutation, refused:  u8 index, u16 status of the first operation that failed; only with status cc
-//   single path:              the value alone
+//   single path:              only the value
 import { Status } from '#wire/status.ts';
 import type { LookupOutcome, MutationOutcome } from './execute.ts';
 
-/** Bytes of a multi lookup's reply. */
+/** Size of a multi lookup's reply. */
 export function lookupReplyBytes(outcome: LookupOutcome): number {
   return outcome.results.reduce((bytes, { value }) => bytes + 6 + value.length, 0);
 }
 
-/** Writes a multi lookup's reply; answers the position after it. */
+/** Writes a multi lookup's reply; returns the position after it. */
 export function writeLookupReply(outcome: LookupOutcome, out: Buffer, at: number): number {
   let to = at;
   for (const { status, value } of outcome.results) {
@@ -23,13 +23,13 @@ export function writeLookupReply(outcome: LookupOutcome, out: Buffer, at: number
   return to;
 }
 
-/** Bytes of a multi mutation's reply. */
+/** Size of a multi mutation's reply. */
 export function mutationReplyBytes(outcome: MutationOutcome): number {
   if (outcome.status === Status.subdocMultiPathFailure) return 3;
   return outcome.values.reduce((bytes, { value }) => bytes + 7 + value.length, 0);
 }
 
-/** Writes a multi mutation's reply; answers the position after it. */
+/** Writes a multi mutation's reply; returns the position after it. */
 export function writeMutationReply(outcome: MutationOutcome, out: Buffer, at: number): number {
   if (outcome.status === Status.subdocMultiPathFailure) {
     return out.writeUInt16BE(outcome.failedStatus, out.writeUInt8(outcome.failedIndex, at));

@@ -1,18 +1,18 @@
-// A decoded sub-document request, and the features that decide what it may hold.
+// A decoded sub-document request, and the negotiated features that determine what it may contain.
 
-/** What the connection negotiated that matters here. */
+/** The negotiated features of the connection, by their HELLO codes. */
 export interface SubdocFeatures {
   /** HELLO 0x06. Without it every xattr path is refused as not supported. */
   xattr: boolean;
   /** HELLO 0x18: macros `${$document...}`. */
   documentMacro: boolean;
-  /** HELLO 0x19: the operation that makes an xattr's value the body. */
+  /** HELLO 0x19: the operation that replaces the body by an xattr's value. */
   replaceBodyWithXattr: boolean;
   /** HELLO 0x1c: reads on replicas. */
   replicaRead: boolean;
   /** HELLO 0x20: more than one xattr key in a request. */
   multiXattrKeys: boolean;
-  /** HELLO 0x21: xattr values that are any bytes. */
+  /** HELLO 0x21: binary xattr values. */
   binaryXattr: boolean;
 }
 
@@ -29,10 +29,10 @@ export interface Spec {
 export interface SubdocRequest {
   specs: Spec[];
   docFlags: number;
-  /** As on the wire; 0 when not given, which clears the document's expiry unless it is to be preserved. */
+  /** In the protocol's format; 0 if absent, which clears the document's expiry unless the request preserves it. */
   expiry: number;
   /** New user flags, or null to keep those of the document. */
   userFlags: number | null;
-  /** From a single-path opcode: a failure is answered in the header. */
+  /** The request has a single-path opcode: a failure is the status in the header. */
   single: boolean;
 }

@@ -1,5 +1,5 @@
-// Finds where several paths lead in one pass over a JSON text, however many they are: for large documents, where each pass
-// is what costs. What it finds is what `locate` finds for each path alone.
+// Finds any number of paths in one pass over a JSON text, for large documents, where each pass is expensive. The results are the
+// same as those of `locate` for each path.
 import { Status } from '#wire/status.ts';
 import { spaceEnd, nameEnd as valueAfterName } from '../value/json.ts';
 import { isEntry, skipValue, statusOf } from './locate.ts';
@@ -7,12 +7,12 @@ import { levelLimit, type PathComponent } from './path.ts';
 
 export interface Query {
   readonly path: readonly PathComponent[];
-  /** Success also where the path's end is missing. */
+  /** Success also if the end of the path is missing. */
   status: Status;
   found: boolean;
   valueStart: number;
   valueEnd: number;
-  /** Entries of the value when that is an object or array. */
+  /** Number of entries, if the value is an object or array. */
   count: number;
 }
 
@@ -25,14 +25,14 @@ export const newQuery = (path: readonly PathComponent[]): Query => ({
   count: 0,
 });
 
-/** Stands for the end of a value that nobody asked for. */
+/** Returned instead of the end of a value if the caller does not need it. */
 const notNeeded = -3;
 
 export function scan(text: Buffer, queries: readonly Query[]): void {
   visit(text, spaceEnd(text, 0, text.length), 0, queries, false);
 }
 
-/** Follows queries into the value at `at`, which stands in `level` containers; answers its end, or below zero why there is none. */
+/** Follows queries into the value at `at`, which is inside `level` containers; returns its end, or a negative reason. */
 function visit(
   text: Buffer,
   at: number,
@@ -79,9 +79,9 @@ class Container {
   private readonly start: number;
   private readonly level: number;
   private readonly isArray: boolean;
-  /** Those whose entry is still to come. */
+  /** Queries whose entry has not been reached. */
   private pending: Query[];
-  /** Those that ask for the last entry. */
+  /** Queries for the last entry. */
   private readonly forLast: Query[];
   private readonly ending: readonly Query[];
 

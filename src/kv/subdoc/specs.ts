@@ -1,6 +1,5 @@
-// Decodes the requests of the sub-document commands from byte ranges and refuses what can be refused without the
-// document. Every length comes from a client and is checked before use. The decoded request holds views of the
-// bytes: it is valid only as long as they are.
+// Decodes the requests of the sub-document commands, and refuses those that are invalid for any document. Every length comes from a
+// client and is checked before use. The decoded request contains views of the bytes and is valid as long as they are.
 //
 //   single extras:  u16 path bytes, u8 flags, [u32 expiry], [u32 user flags], [u8 document flags]; value: path, value
 //   multi extras:   [u32 expiry], [u32 user flags], [u8 document flags]; value: specs
@@ -16,14 +15,14 @@ import { xattrKeyOf } from './xattr-paths.ts';
 
 export const specLimit = 16;
 
-/** What a decoder is given besides the bytes. */
+/** Input of a decoder besides the bytes. */
 export interface DecodeContext {
   features: SubdocFeatures;
   /** The request's header has a CAS. */
   hasCas: boolean;
 }
 
-/** Decodes a single-path request (opcodes c5 to cf, d2, d3); a status when it is refused. */
+/** Decodes a single-path request (opcodes c5 to cf, d2, d3); returns a status if it is refused. */
 export function decodeSingle(
   opcode: number,
   extras: Buffer,
@@ -48,7 +47,7 @@ export function decodeSingle(
   return checked(request, traits.mutates, context);
 }
 
-/** Decodes a multi lookup (d0); a status when it is refused. */
+/** Decodes a multi lookup (d0); returns a status if it is refused. */
 export function decodeMultiLookup(
   extras: Buffer,
   value: Buffer,
@@ -57,7 +56,7 @@ export function decodeMultiLookup(
   return decodeMulti(false, extras, value, context);
 }
 
-/** Decodes a multi mutation (d1); a status when it is refused. */
+/** Decodes a multi mutation (d1); returns a status if it is refused. */
 export function decodeMultiMutation(
   extras: Buffer,
   value: Buffer,
@@ -90,7 +89,7 @@ function newRequest(specs: Spec[], single: boolean): SubdocRequest {
   return { specs, docFlags: 0, expiry: 0, userFlags: null, single };
 }
 
-/** The optional fields after the fixed extras, told apart by how many bytes there are. */
+/** Decodes the optional fields after the fixed extras; their number of bytes determines which are present. */
 function decodeOptions(bytes: Buffer, mutates: boolean, request: SubdocRequest): boolean {
   const length = bytes.length;
   if (length > (mutates ? 9 : 1) || ![0, 1, 4, 5, 8, 9].includes(length)) return false;

@@ -1,4 +1,4 @@
-// Virtual xattrs: what the server knows of a document, readable as if it were stored in xattrs.
+// Virtual xattrs: metadata of a document, readable as if it were stored in xattrs.
 import { Datatype } from '#wire/status.ts';
 import { XattrWalk } from '#wire/xattr-section.ts';
 import { crc32c } from '../value/crc32c.ts';
@@ -22,7 +22,7 @@ export function virtualXattr(
   return Buffer.from(JSON.stringify({ HLC: { mode, now: String(now) } }));
 }
 
-/** Field names and their values as JSON text, in the order in which they are shown. */
+/** Field names and functions for their values as JSON text, in output order. */
 const fields: Record<string, (doc: SubdocDocument, body: Buffer) => string> = {
   CAS: (doc) => hex64(doc.casHi, doc.casLo),
   datatype: (doc) => JSON.stringify(datatypeNames(doc.datatype)),
@@ -37,7 +37,7 @@ const fields: Record<string, (doc: SubdocDocument, body: Buffer) => string> = {
   vbucket_uuid: (doc) => hex64(doc.vbuuidHi, doc.vbuuidLo),
 };
 
-/** Several paths of a request may ask for it, and a large body takes long. */
+/** Cache: several paths of a request may read the checksum, which takes long for a large body. */
 const checksums = new WeakMap<Buffer, number>();
 
 function checksumOf(body: Buffer): number {
@@ -54,7 +54,7 @@ export function documentXattr(doc: SubdocDocument, body: Buffer): string {
   return `{${members.join(',')}}`;
 }
 
-/** One field of `$document` as JSON text, null when there is no such field. */
+/** One field of `$document` as JSON text, null for an unknown field. */
 export function documentField(name: string, doc: SubdocDocument, body: Buffer): string | null {
   return Object.hasOwn(fields, name) ? (fields[name]?.(doc, body) ?? null) : null;
 }
@@ -93,7 +93,7 @@ function digits(word: number): string {
   return (word >>> 0).toString(16).padStart(8, '0');
 }
 
-/** A 32-bit word with its bytes in the opposite order. */
+/** Reverses the bytes of a 32-bit word. */
 export function swapBytes(word: number): number {
   return ((word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24)) >>> 0;
 }

@@ -1,5 +1,5 @@
-// The first component of an xattr path is the xattr's key. The operations work on a JSON text, so an xattr is put
-// into one: an object with the key as its only member, where the whole path leads to its place.
+// The first component of an xattr path is the xattr's key. The operations work on a JSON text, so an xattr is wrapped into an
+// object with the key as its only member, in which the whole path is followed.
 
 import { PathFlag } from '#wire/subdoc-opcodes.ts';
 import { isUtf8Range } from '../value/json.ts';
@@ -20,17 +20,17 @@ export function isXattr(spec: Spec): boolean {
   return (spec.flags & PathFlag.xattr) !== 0;
 }
 
-/** Keys that start with `$` are made up on each read. */
+/** Keys with a leading `$` are virtual: their values are computed on each read. */
 export function isVirtual(key: Buffer): boolean {
   return key[0] === 0x24;
 }
 
-/** Keys that start with `_` belong to the system. */
+/** Keys with a leading `_` are system xattrs. */
 export function isSystem(key: Buffer): boolean {
   return key[0] === 0x5f;
 }
 
-/** Whether a path may name an xattr: a key that can be stored or a virtual one, in bytes that need no escape. */
+/** Whether a key is valid in a path: a key that can be stored or a virtual one, without bytes that need escaping. */
 export function isXattrPathKey(key: Buffer): boolean {
   if (key.includes(0x22) || key.includes(0x5c) || key.includes(0x60) || key.includes(0x5d)) return false;
   if (key.some((byte) => byte < 0x20)) return false;
@@ -43,14 +43,14 @@ const nameEnd = Buffer.from('":');
 const objectEnd = Buffer.from('}');
 const noMembers = Buffer.from('{}');
 
-/** The JSON text around an xattr's value; `{}` when there is none. */
+/** Wraps an xattr's value into a JSON object; `{}` if there is no value. */
 export function wrapXattr(key: Buffer, value: Buffer | null): Buffer {
   return value === null ? noMembers : Buffer.concat([objectStart, key, nameEnd, value, objectEnd]);
 }
 
 const match = newMatch();
 
-/** The xattr's value in such a text, null when it is gone. */
+/** The xattr's value in such an object, null if it was removed. */
 export function unwrapXattr(key: Buffer, text: Buffer): Buffer | null {
   const component: PathComponent = { name: key, unescaped: null, index: 0 };
   locate(text, [component], match);
