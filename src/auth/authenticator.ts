@@ -46,7 +46,7 @@ export class Authenticator implements Authority {
   readonly #hashingQueue = new HashingQueue();
   readonly #comparing = new Map<string, Promise<boolean>>();
   /** The digest of the future administrator's credentials; null: none is reserved. */
-  #promised: string | null = null;
+  #reserved: string | null = null;
   /** The credential ids under which cached callers were authenticated. */
   readonly #knownAs = new WeakMap<Caller, string>();
   /** Of callers that act for somebody else. */
@@ -70,15 +70,15 @@ export class Authenticator implements Authority {
     return this.#source.provisioned();
   }
 
-  /** Until it is provisioned, nobody but who has these credentials sets the node up. */
-  promiseTo(name: string, password: string): void {
-    this.#promised = this.#digest(name, '', password);
+  /** Until the node is provisioned, only these credentials may set it up. */
+  reserveFor(name: string, password: string): void {
+    this.#reserved = this.#digest(name, '', password);
   }
 
   maySetUp(sent: { readonly name: string; readonly password: string } | null): boolean {
-    if (this.#promised === null) return true;
+    if (this.#reserved === null) return true;
     // Digests are keyed by a secret of this process, so the time of their comparison reveals nothing about the credentials.
-    return sent !== null && this.#digest(sent.name, '', sent.password) === this.#promised;
+    return sent !== null && this.#digest(sent.name, '', sent.password) === this.#reserved;
   }
 
   certified(name: string): Caller | null {

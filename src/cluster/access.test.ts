@@ -16,7 +16,7 @@ const callOf =
     return { status: answer.statusCode, body: answer.payload, challenge };
   };
 
-test('refuses on every route of a node what its declaration says', async (t) => {
+test("refuses the callers and inputs that each route's declaration excludes", async (t) => {
   const { request, server, manager } = await aManager();
   t.after(() => manager.stop());
   const form = { password: 'secret1', roles: 'sync_gateway_replicator[*]' };
@@ -27,13 +27,13 @@ test('refuses on every route of a node what its declaration says', async (t) => 
   await checkAccess(t, cases, callOf(server));
 });
 
-test('keeps every route closed before provisioning that is not declared open', async (t) => {
+test('closes routes that are not declared open before provisioning', async (t) => {
   const { server, manager } = await aManager({ provisioned: false });
   t.after(() => manager.stop());
   await checkAccess(t, unprovisionedCases(server.routes, admin), callOf(server));
 });
 
-test('opens before provisioning what provisioning and bootstrap need, and nothing else', async () => {
+test('opens only the routes of provisioning and bootstrap before provisioning', async () => {
   const { server, manager } = await aManager({ provisioned: false });
   const open = server.routes
     .filter((route) => route.openBeforeProvisioning)

@@ -129,7 +129,7 @@ export interface ClusterManager {
   readonly throttles: { readonly rest: Throttle; readonly capi: Throttle };
   readonly authority: Authority;
   /** Until the node is provisioned, only these credentials may set it up. */
-  promiseTo(administrator: { readonly username: string; readonly password: string }): void;
+  reserveFor(administrator: { readonly username: string; readonly password: string }): void;
   readonly hooks: ClusterHooks;
   readonly certificates: { readonly ready: Promise<void> };
   /** Counts the requests of all REST ports. */
@@ -179,7 +179,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     }),
     throttles: requestThrottles({ ...options, view }),
     authority: users.authenticator,
-    promiseTo: ({ username, password }) => users.authenticator.promiseTo(username, password),
+    reserveFor: ({ username, password }) => users.authenticator.reserveFor(username, password),
     hooks: {
       clusterUuid: () => view.cluster.uuid,
       bucketUuid: (name) => view.liveBucket(name)?.uuid ?? null,

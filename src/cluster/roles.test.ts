@@ -94,7 +94,7 @@ const sentences: { sentence: string; may: readonly Who[]; url: string; sent?: Se
   { sentence: '4.11: all roles read it', may: everyone, url: '/pools/default/certificate' },
 ];
 
-test('lets in whom the sentences of the specification name, and nobody else', async (t) => {
+test('allows exactly the roles that the specification names', async (t) => {
   const { request, manager } = await aNode();
   t.plan(sentences.length * everyone.length);
   for (const { sentence, may, url, sent } of sentences) {
@@ -141,7 +141,7 @@ const unspoken: { may: readonly Who[]; url: string; sent?: Sent }[] = [
   { may: everyone, url: '/docs/api' },
 ];
 
-test('lets in to routes without a sentence whom a person would name, and nobody else', async (t) => {
+test('allows exactly the expected roles on routes that the specification does not mention', async (t) => {
   const { request, manager } = await aNode();
   t.plan(unspoken.length * (everyone.length + 1));
   for (const { may, url, sent } of unspoken) {
@@ -197,7 +197,7 @@ const table: [RegExp, readonly Who[]][] = [
 /** Permissions that the table says nothing of: who reads documents and views is told by roles of the data. */
 const others = /\.data\.|\.views!/;
 
-test('lets every administrative role call the routes that its permissions grant, and no other', async (t) => {
+test('allows every administrative role exactly the routes that its permissions grant', async (t) => {
   const { manager } = await aNode();
   const routes = manager.routes.map(({ route }) => route);
   const gate = new AccessGate(manager.authority, routes);

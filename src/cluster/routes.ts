@@ -31,7 +31,7 @@ import { NetworkService } from './encryption/network.service.ts';
 import { indexRoutes } from './indexes/indexes.routes.ts';
 import type { IndexesService } from './indexes/indexes.service.ts';
 import { internalSettingsRoutes } from './internal-settings/internal-settings.routes.ts';
-import { Moments } from './nodes/moments.ts';
+import { NodeSnapshots } from './nodes/node-snapshots.ts';
 import { nodeRoutes } from './nodes/nodes.routes.ts';
 import type { System } from './nodes/system.ts';
 import { poolRoutes } from './pools/pools.routes.ts';
@@ -69,7 +69,7 @@ export interface ClusterParts {
 
 export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
   const provisioned = () => parts.administrators.administratorName() !== null;
-  const moments = new Moments(parts);
+  const snapshots = new NodeSnapshots(parts);
   const buckets = new BucketsService({
     ...parts,
     store: new BucketsStore(parts.store),
@@ -79,14 +79,14 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...setUpRoutes(parts, provisioned),
     ...poolRoutes({
       ...parts,
-      moments,
+      snapshots,
       provisioned,
       warnings: () => parts.certificates.report.expiring(),
     }),
-    ...nodeRoutes({ ...parts, moments }),
+    ...nodeRoutes({ ...parts, snapshots }),
     ...bucketRoutes({
       ...parts,
-      moments,
+      snapshots,
       service: buckets,
       timeSeries: parts.metrics.store,
       watched: parts.metrics.watched,

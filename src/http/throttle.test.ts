@@ -80,7 +80,7 @@ const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const counted = (throttle: Throttle, count: number) => eventually(() => assert.equal(throttle.inHand, count));
 
 describe('the limit of concurrent requests', () => {
-  it('refuses those above it with a reason and a time to come back, before credentials are looked at', async () => {
+  it('refuses requests above it with a reason and Retry-After, before checking credentials', async () => {
     await using server = await limited();
     const { limits, port, ask, throttle, judged } = server;
     limits.requests = 1;
@@ -113,7 +113,7 @@ describe('the limit of concurrent requests', () => {
     });
   });
 
-  it('refuses all at nought, but for what takes the limit back and diagnostics', async () => {
+  it('refuses all at zero, except diagnostics and removal of the limit', async () => {
     await using server = await limited();
     server.limits.requests = 0;
     assert.equal((await server.ask('/quick')).status, 503);
@@ -124,7 +124,7 @@ describe('the limit of concurrent requests', () => {
     assert.equal(server.throttle.inHand, 0);
   });
 
-  it('counts streams as long as they last, and no connection that is idle', async () => {
+  it('counts streams while they are open, and no idle connection', async () => {
     await using server = await limited();
     const { limits, port, ask, throttle } = server;
     limits.requests = 1;
@@ -139,7 +139,7 @@ describe('the limit of concurrent requests', () => {
     for (const socket of idle) socket.destroy();
   });
 
-  it('counts down when clients vanish: cut off, half closed, or with more requests on the way', async () => {
+  it('counts down when clients disconnect: reset, half closed, or with more requests in transit', async () => {
     await using server = await limited();
     const { port, throttle } = server;
     const cut = await sent(port, request('/held'));
@@ -168,7 +168,7 @@ describe('the limit of concurrent requests', () => {
 });
 
 describe('the limit of memory', () => {
-  it('refuses requests while as much is in use, and is looked at first', async () => {
+  it('refuses requests while as much is in use, and is checked first', async () => {
     await using text = await limited();
     text.limits.memoryMib = 100;
     text.limits.requests = 0;
@@ -184,7 +184,7 @@ describe('the limit of memory', () => {
     assert.equal((await text.ask('/quick')).status, 200);
   });
 
-  it('is told on view ports as an object', async () => {
+  it('is reported on view ports as an object', async () => {
     await using server = await limited('json');
     server.limits.memoryMib = 0;
     assert.deepEqual(JSON.parse((await server.ask('/quick')).text), {

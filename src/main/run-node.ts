@@ -78,7 +78,7 @@ async function startNode(
   try {
     const credentials = wanted ?? folder.madeAdministrator() ?? (makePassword ? madeUp() : null);
     // The port is open before the administrator is set: somebody else could be there first.
-    if (credentials !== null) node.manager.promiseTo(credentials);
+    if (credentials !== null) node.manager.reserveFor(credentials);
     await node.start();
     await becomeReady({ node, options, folder, plan, credentials, made: wanted === null, companion, log });
     reserve.keep();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
 
-test('refuses calls of published tools for what is not there with the reason', async () => {
+test('refuses calls of published tools for missing features with the reason', async () => {
   const { request, manager } = await aManager();
   await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });
   for (const [method, path, reason] of [
@@ -19,7 +19,7 @@ test('refuses calls of published tools for what is not there with the reason', a
   await manager.stop();
 });
 
-test('tells Prometheus where the nodes are in YAML at the published path', async () => {
+test('lists scrape targets for Prometheus in YAML at the published path', async () => {
   const { request, manager } = await aManager();
   const { status, text, headers } = await request('/prometheus_sd_config.yaml');
   assert.equal(status, 200);

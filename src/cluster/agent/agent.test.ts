@@ -97,7 +97,7 @@ describe('agent', () => {
     await agent.stop();
   });
 
-  it('frees the name of a deleted bucket once the data service has let go', async () => {
+  it('frees the name of a deleted bucket once the data service has removed its files', async () => {
     const { agent, buckets, kv, view } = await anAgent();
     const { uuid } = await buckets.create(form, true);
     await buckets.remove('b');
@@ -107,7 +107,7 @@ describe('agent', () => {
     await agent.stop();
   });
 
-  it('has the files removed of a bucket whose deletion an earlier process left undone', async () => {
+  it('finishes the deletion of a bucket that an earlier process began', async () => {
     const before = await anAgent();
     const { uuid } = await before.buckets.create(form, true);
     await before.agent.stop();
@@ -178,7 +178,7 @@ describe('agent', () => {
     await agent.stop();
   });
 
-  it('samples less often while nobody asks', async () => {
+  it('samples less often while no client reads', async () => {
     const { agent, clock, kv } = await anAgent();
     const samplesIn = async (seconds: number) => {
       const before = kv.reports;
@@ -209,7 +209,7 @@ describe('agent', () => {
     assert.equal(clock.pending, 0);
   });
 
-  it('shows one who asks for the first time the rates up to now, not those of the last sample', async () => {
+  it('computes rates up to now for a first reader, not up to the last sample', async () => {
     const { agent, buckets, kv, clock } = await anAgent();
     const { uuid } = await buckets.create(form, true);
     clock.advance(10_000);

@@ -167,14 +167,14 @@ export class Agent implements DataService {
       plainForThisMachineOnly: listening.isPlainForThisMachineOnly,
       clients: clients.admitted,
     });
-    this.#samples.take(report, momentOf(clock));
+    this.#samples.take(report, timeOf(clock));
     if (this.#samples.isWarming()) this.#scheduleSample();
     for (const bucket of leaving) await this.#forget(bucket.uuid);
     checkEmptied(desired.buckets, report.buckets);
     await this.#keepMade(desired, report);
     this.#applied = wanted;
     this.#settledRevision = Math.max(this.#settledRevision, revision);
-    this.#tell();
+    this.#notify();
   }
 
   /** A failed write is repeated after the next change: until then lost files cannot be distinguished from files not yet made. */
@@ -237,13 +237,13 @@ export class Agent implements DataService {
   async #takeReport(): Promise<void> {
     try {
       const report = await this.#deps.kv.report();
-      if (this.#samples.take(report, momentOf(this.#deps.clock))) this.#tell();
+      if (this.#samples.take(report, timeOf(this.#deps.clock))) this.#notify();
     } catch (error) {
       this.#deps.log.warn('agent.report_failed', { reason: (error as Error).message });
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 }
@@ -258,4 +258,4 @@ function checkEmptied(desired: readonly Emptied[], present: readonly Emptied[]):
   }
 }
 
-const momentOf = (clock: Clock) => ({ monotonicMs: clock.monotonicMs() });
+const timeOf = (clock: Clock) => ({ monotonicMs: clock.monotonicMs() });

@@ -32,7 +32,7 @@ function valuesOf(changes: Partial<BucketReport>, traffic = noTraffic()) {
   return (name: string) => values.get(name);
 }
 
-test('tells operations by kind and by what came of them', () => {
+test('counts operations by kind and result', () => {
   const value = valuesOf({ gets: 7, getHits: 5, sets: 4, deletes: 3, deleteMisses: 2, casBadValues: 1 });
   assert.deepEqual(
     ['get hit', 'get miss', 'set', 'delete hit', 'delete miss', 'cas badval', 'incr hit'].map((op) =>
@@ -42,7 +42,7 @@ test('tells operations by kind and by what came of them', () => {
   );
 });
 
-test('tells what each collection holds and what was done in it', () => {
+test('reports items and operations of each collection', () => {
   const orders = { ...noCounts(), gets: 2, sets: 3, increments: 1 };
   const activity = { ...aBucketReport({}).activity, collections: { a: orders } };
   const value = valuesOf({ collectionItems: { a: 9 }, activity });
@@ -53,7 +53,7 @@ test('tells what each collection holds and what was done in it', () => {
   assert.equal(value('kv_collection_ops b _default _default get'), 0);
 });
 
-test('tells how much of the queue for the disk is done', () => {
+test('reports the progress of the disk queue', () => {
   const activity = { ...aBucketReport({}).activity, queued: 10 };
   const value = valuesOf({ dirtyItems: 3, activity });
   assert.deepEqual(
@@ -62,7 +62,7 @@ test('tells how much of the queue for the disk is done', () => {
   );
 });
 
-test('tells what memory is used for, and when nothing more went in', () => {
+test('reports the uses of memory, and writes refused for lack of it', () => {
   const memory = { items: 70, meta: 20, overhead: 5 };
   const activity = {
     ...aBucketReport({}).activity,
@@ -86,12 +86,12 @@ test('tells what memory is used for, and when nothing more went in', () => {
   );
 });
 
-test('tells the share of documents in memory, all where there are none', () => {
+test('reports the share of resident documents, 100% of an empty bucket', () => {
   assert.equal(valuesOf({ items: 8, nonResident: 2 })('kv_vb_perc_mem_resident_ratio b active'), 0.75);
   assert.equal(valuesOf({})('kv_vb_perc_mem_resident_ratio b active'), 1);
 });
 
-test('tells about the ports, and nothing of a bucket on its way out', () => {
+test('reports ports, and nothing of a bucket being deleted', () => {
   const value = valuesOf(
     { uuid: 'gone' },
     { ...noTraffic(), connections: 5, logins: 4, refusedLogins: 1, readBytes: 9 },
@@ -105,7 +105,7 @@ test('tells about the ports, and nothing of a bucket on its way out', () => {
   assert.equal(value('kv_curr_items b'), undefined);
 });
 
-test('says which buckets have damaged files or take no writes', () => {
+test('reports buckets with damaged files and buckets that refuse writes', () => {
   const whole = valuesOf({});
   assert.deepEqual([whole('kv_bucket_damaged_files b'), whole('kv_bucket_writes_refused b')], [0, 0]);
   const harmed = valuesOf({

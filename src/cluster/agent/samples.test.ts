@@ -14,7 +14,7 @@ function taker() {
   return { samples, take };
 }
 
-test('takes rates over steps that say something, and never below zero', () => {
+test('computes rates over sufficient intervals, and never below zero', () => {
   const { samples, take } = taker();
   for (let second = 0; second <= 3; second++) take(second, { ops: 10 * second });
   take(3.5, { ops: 5000 });
@@ -23,7 +23,7 @@ test('takes rates over steps that say something, and never below zero', () => {
   assert.equal(samples.measured('u')?.rates.ops, 0);
 });
 
-test('tells when the state of a bucket changed', () => {
+test("reports a change of a bucket's state", () => {
   const { samples, take } = taker();
   assert.equal(take(0, { state: 'warmup' }), true);
   assert.equal(take(1, { state: 'warmup' }), false);

@@ -14,7 +14,7 @@ interface Sample {
   base: { atMs: number; report: BucketReport };
 }
 
-interface Moment {
+interface ReportTime {
   monotonicMs: number;
 }
 
@@ -26,7 +26,7 @@ export class Samples {
   #report: KvReport | null = null;
 
   /** Stores a report and returns whether the state of any bucket changed. Rates are those since the report before. */
-  take(report: KvReport, now: Moment): boolean {
+  take(report: KvReport, now: ReportTime): boolean {
     const before = this.#byUuid;
     this.#report = report;
     this.#byUuid = new Map(
@@ -97,7 +97,7 @@ function troublesOf({ name, damaged, writeFailure }: BucketReport): string[] {
   ];
 }
 
-function next(before: Sample | undefined, report: BucketReport, now: Moment): Sample {
+function next(before: Sample | undefined, report: BucketReport, now: ReportTime): Sample {
   const base = { atMs: now.monotonicMs, report };
   if (!before) return { report, rates: noRates, base };
   if (now.monotonicMs - before.base.atMs < shortestStepMs) return { ...before, report };

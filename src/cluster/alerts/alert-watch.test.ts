@@ -50,14 +50,14 @@ function aWatch() {
   return { watch, around, clock, list, raised };
 }
 
-describe('what operators should hear of', () => {
+describe('conditions that raise alerts', () => {
   it('is nothing while all is well', async () => {
     const { watch, raised, list } = aWatch();
     await watch.check();
     assert.deepEqual([raised, list.all()], [[], []]);
   });
 
-  it('is a full disk, by the limit that was set, and again after twelve hours', async () => {
+  it('include a full disk by the configured limit, repeated after twelve hours', async () => {
     const { watch, around, raised, list, clock } = aWatch();
     around.machine.disk = full;
     around.limits = { ...freshAlertLimits, maxDiskUsedPerc: 95 };
@@ -100,7 +100,7 @@ describe('what operators should hear of', () => {
     assert.deepEqual(raised.slice(4), ['overhead', 'ip']);
   });
 
-  it('is memory of the machine, by the highest threshold that is passed', async () => {
+  it("include the machine's memory, by the highest exceeded threshold", async () => {
     const { watch, around, list } = aWatch();
     const texts = async (free: number, limits: Partial<AlertLimits> = {}) => {
       around.machine.memory = { total: 100, free };
@@ -136,7 +136,7 @@ describe('what operators should hear of', () => {
 });
 
 describe('the alerts of a node', () => {
-  it('are listed, mailed, kept among the events, and silenced by their token', async (t) => {
+  it('are listed, mailed, recorded as events, and silenced by their token', async (t) => {
     const mails: string[] = [];
     const mailer = {
       async send(_server: unknown, { subject }: { subject: string }) {
@@ -161,7 +161,7 @@ describe('the alerts of a node', () => {
     assert.deepEqual((await request('/pools/default')).body.alerts, []);
   });
 
-  it('have limits that refuse what is no percentage', async (t) => {
+  it('have limits that accept only percentages', async (t) => {
     const { request, manager } = await aManager();
     t.after(() => manager.stop());
     const wrong = { maxDiskUsedPerc: 101, memoryNoticeThreshold: -2, other: 1 };

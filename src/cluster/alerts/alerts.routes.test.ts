@@ -178,7 +178,7 @@ describe('alert settings', () => {
     await manager.stop();
   });
 
-  it('tell of all that is wrong at once, and of a form without anything to go by', async () => {
+  it('report all problems at once, and a form without usable fields', async () => {
     const { request, manager } = await aManager();
     const wrong = {
       enabled: 'x',
@@ -209,7 +209,7 @@ describe('alert settings', () => {
     await manager.stop();
   });
 
-  it('allow nobody to be told only while nothing is sent', async () => {
+  it('allow no recipients only while mail is disabled', async () => {
     const { request, manager } = await aManager();
     const nobody = { enabled: 'false', recipients: '' };
     assert.equal((await request('/settings/alerts', { form: nobody })).status, 200);
@@ -238,7 +238,7 @@ describe('alert settings', () => {
 describe('a test mail', () => {
   const paths = ['/settings/alerts/testEmail', '/settings/alerts/sendTestEmail'];
 
-  it('goes by the settings in the form, which are not kept, at both paths', async (t) => {
+  it('uses the settings in the form, which are not stored, at both paths', async (t) => {
     await using smtp = await startMailServer({ credentials: { user: 'u', password: 'p' } });
     const mailer = new SmtpMailer({ trusted: async () => [smtp.certificate] });
     const { request, manager } = await aManager({ mailer });
@@ -287,7 +287,7 @@ describe('a test mail', () => {
     }
   });
 
-  it('is told of what its server lacks, though the server took it', async (t) => {
+  it('reports missing extensions of its server, although the server accepted it', async (t) => {
     const lacking = ['no way to sign in', 'no odd names'];
     const mailer = { send: async () => ({ sent: true, refused: [], lacking }) as const };
     const { request, manager } = await aManager({ mailer });
@@ -323,7 +323,7 @@ describe('an alert', () => {
     text: "Node ('n_0@h') was automatically failed over.",
   } as const;
 
-  it('is mailed to who wants it, in the published form, and to nobody else', async (t) => {
+  it('is mailed in the published form to the recipients of its kind only', async (t) => {
     const mails: Mail[] = [];
     const mailer: Mailer = {
       async send(_server, mail) {
@@ -348,7 +348,7 @@ describe('an alert', () => {
     ]);
   });
 
-  it('waits for a server that is away, and goes by settings that were corrected meanwhile', async (t) => {
+  it('waits for an unreachable server, and uses settings that were corrected meanwhile', async (t) => {
     const hosts: string[] = [];
     const mailer: Mailer = {
       async send({ host }) {

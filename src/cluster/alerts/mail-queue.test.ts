@@ -55,7 +55,7 @@ describe('the queue of mails', () => {
     assert.equal(tried.length, before + 1);
   });
 
-  it('tries at once when told that something changed, and starts its pauses anew', async () => {
+  it('retries at once after a notification, and resets its pauses', async () => {
     let outcome: MailOutcome = later;
     const { clock, queue, tried } = aQueue(() => outcome);
     queue.add('a');
@@ -68,7 +68,7 @@ describe('the queue of mails', () => {
     assert.deepEqual([tried.length, queue.size], [3, 0]);
   });
 
-  it('gives a mail up that no other try could send, and goes on with the next', async () => {
+  it('gives up a mail after a permanent failure, and continues with the next', async () => {
     const { queue, tried, lost } = aQueue((mail) => (mail === 'a' ? never : sent));
     queue.add('a');
     queue.add('b');
@@ -88,7 +88,7 @@ describe('the queue of mails', () => {
     assert.deepEqual([lost, queue.size], [[['a', 'econnrefused']], 0]);
   });
 
-  it('keeps a bounded number of mails, the newest, and not the one under way', async () => {
+  it('keeps a bounded number of the newest mails besides the one being sent', async () => {
     const answers = Promise.withResolvers<MailOutcome>();
     const { queue, lost } = aQueue(() => answers.promise);
     for (let number = 0; number <= waitingMax; number++) queue.add(`${number}`);
@@ -99,7 +99,7 @@ describe('the queue of mails', () => {
     assert.equal(queue.size, 0);
   });
 
-  it('takes a delivery that throws for one that failed', async () => {
+  it('treats a delivery that throws as failed', async () => {
     const { clock, queue } = aQueue(() => {
       throw new Error('settings cannot be read');
     });

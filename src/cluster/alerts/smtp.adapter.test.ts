@@ -27,7 +27,7 @@ async function started(t: TestContext, settings: MailServerSettings) {
 }
 
 describe('mail over SMTP', () => {
-  it('goes over STARTTLS with authentication when encryption is asked for', async (t) => {
+  it('uses STARTTLS with authentication if encryption is configured', async (t) => {
     const { server, mailer, mails } = await started(t, { credentials });
     assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [], lacking: [] });
     const [received] = mails;
@@ -47,34 +47,34 @@ describe('mail over SMTP', () => {
     assert.deepEqual([mails[0]?.encrypted, mails[0]?.user], [true, credentials.user]);
   });
 
-  it('sends nothing where encryption is asked for and not offered', async (t) => {
+  it('sends nothing if configured encryption is not offered', async (t) => {
     const { server, mailer, mails } = await started(t, { credentials, plain: true });
     const outcome = await mailer.send(server, mail, never);
     assert.equal(outcome.sent, false);
     assert.deepEqual(mails, []);
   });
 
-  it('sends nothing to a server whose certificate nobody vouches for', async (t) => {
+  it('sends nothing to a server with an untrusted certificate', async (t) => {
     const { server, mails } = await started(t, { credentials });
     const outcome = await new SmtpMailer({ trusted: async () => [] }).send(server, mail, never);
     assert.match('reason' in outcome ? outcome.reason : '', /self-signed certificate/);
     assert.deepEqual(mails, []);
   });
 
-  it('takes encryption where it is offered, by any certificate, when it is not asked for', async (t) => {
+  it('uses offered encryption with any certificate if none is configured', async (t) => {
     const { server, mails } = await started(t, {});
     const mailer = new SmtpMailer({ trusted: async () => [] });
     assert.equal((await mailer.send({ ...server, encrypt: false }, mail, never)).sent, true);
     assert.equal(mails[0]?.encrypted, true);
   });
 
-  it('goes in the clear only where encryption is neither asked for nor offered', async (t) => {
+  it('uses plain text only if encryption is neither configured nor offered', async (t) => {
     const { server, mailer, mails } = await started(t, { plain: true });
     assert.equal((await mailer.send({ ...server, encrypt: false }, mail, never)).sent, true);
     assert.equal(mails[0]?.encrypted, false);
   });
 
-  it('tells of a wrong password, and repeats no secret that the server repeats', async (t) => {
+  it('reports a wrong password without secrets that the server repeats', async (t) => {
     const { server, mailer } = await started(t, { credentials, talkative: true });
     const outcome = await mailer.send({ ...server, password: 'wrong-s3cret' }, mail, never);
     assert.deepEqual(outcome, {
@@ -84,7 +84,7 @@ describe('mail over SMTP', () => {
     });
   });
 
-  it('tells what a server does not offer that took the mail all the same', async (t) => {
+  it('reports missing extensions of a server that accepted the mail', async (t) => {
     const beyond = { ...mail, sender: 'nœud@example.org', recipients: ['a@exämple.org', 'é@example.org'] };
     const offering = await started(t, { credentials });
     assert.deepEqual(await offering.mailer.send(offering.server, beyond, never), {
@@ -104,7 +104,7 @@ describe('mail over SMTP', () => {
     assert.deepEqual(ascii, { sent: true, refused: [], lacking: [] });
   });
 
-  it('tells of a server that is not there', async (t) => {
+  it('reports an unreachable server', async (t) => {
     const { server, mailer } = await started(t, {});
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
@@ -138,7 +138,7 @@ describe('mail over SMTP', () => {
     }
   });
 
-  it('says which recipients were refused, and whether another try could help', async (t) => {
+  it('reports refused recipients, and whether a retry could succeed', async (t) => {
     const refuse = (to: string) =>
       to.startsWith('b')
         ? { code: 550, text: 'no such user' }
@@ -161,7 +161,7 @@ describe('mail over SMTP', () => {
     }
   });
 
-  it('lets nothing in a subject or text become a header or a command', async (t) => {
+  it('keeps headers and commands out of subject and text', async (t) => {
     const { server, mailer, mails } = await started(t, {});
     const subject = 'one\r\nBcc: victim@example.org\r\n\r\nbody\0';
     const text = 'x\r\n.\r\nMAIL FROM:<evil@example.org>\r\n';

@@ -26,7 +26,7 @@ async function audited(t: TestContext) {
 }
 
 describe('the audit log', () => {
-  it('is off at first, and then records changes by their published numbers', async (t) => {
+  it('is off by default, and records changes by their published numbers', async (t) => {
     const { request, folder, lines } = await audited(t);
     assert.deepEqual((await request(path)).body, {
       ...{ disabled: [], uid: '0', auditdEnabled: false, disabledUsers: [], logPath: '/data/logs' },
@@ -57,7 +57,7 @@ describe('the audit log', () => {
     assert.equal(lines().length, count);
   });
 
-  it('begins a new file by size and by age', async (t) => {
+  it('rotates the file by size and by age', async (t) => {
     const { request, folder, clock } = await audited(t);
     const form = { auditdEnabled: 'true', logPath: folder, rotateInterval: '900', rotateSize: '700' };
     await request(path, { form });
@@ -111,7 +111,7 @@ describe('the audit log', () => {
     assert.equal((await request(path)).body.auditdEnabled, false);
   });
 
-  it('lists its events, those that may be left out apart', async (t) => {
+  it('lists its events, optional ones separately', async (t) => {
     const { request, manager } = await audited(t);
     const [optional, fixed] = [
       (await request(`${path}/descriptors`)).body,

@@ -269,7 +269,7 @@ describe('the auto-compaction settings of the cluster', () => {
     assert.equal('allowedTimePeriod' in (await request(read)).body.autoCompactionSettings, false);
   });
 
-  it('are set by full and cluster administrators, and read by those who only read', async () => {
+  it('are set by full and cluster administrators, and read by read-only administrators', async () => {
     const { request } = await aManager();
     const roles = ['admin', 'cluster_admin', 'ro_admin', 'bucket_admin[*]', 'security_admin_local'];
     for (const [index, role] of roles.entries()) {
@@ -300,7 +300,7 @@ describe('the auto-compaction settings of a bucket', () => {
     return made;
   };
 
-  it('take from the cluster what they leave out, and then stay as they are', async () => {
+  it('copy omitted values from the cluster, independent of its later changes', async () => {
     const { request } = await make();
     const settings = { 'databaseFragmentationThreshold[percentage]': '44', purgeInterval: '9' };
     await request(write, { form: { ...base, ...settings } });

@@ -102,7 +102,7 @@ describe('auto-compaction', () => {
     assert.equal(calls.length, 1, 'one that goes on is not begun again');
   });
 
-  it('goes by megabytes, and by what a bucket has of its own', async () => {
+  it("uses thresholds in megabytes and a bucket's own settings", async () => {
     const { calls, pass, set, own } = await scheduled([aBucket('a')]);
     await set({ databaseFragmentationThreshold: { percentage: null, sizeMb: 41 } });
     await pass(30_000);
@@ -136,7 +136,7 @@ describe('auto-compaction', () => {
     assert.deepEqual(calls.slice(2), ['compact uuid-a'], 'the next night it is tried again');
   });
 
-  it('goes on after its period unless it is to be aborted', async () => {
+  it('continues after its period unless the settings cancel it', async () => {
     const { calls, reach, set } = await scheduled([aBucket('a')]);
     await set({ allowedTimePeriod: { ...night, abortOutside: false } });
     await reach(2, 1);
@@ -144,7 +144,7 @@ describe('auto-compaction', () => {
     assert.deepEqual(calls, ['compact uuid-a']);
   });
 
-  it('never calls off what somebody asked for', async () => {
+  it('never cancels a requested compaction', async () => {
     const { calls, reach, set, change } = await scheduled([aBucket('a')]);
     await set({ allowedTimePeriod: night });
     change('uuid-a', { compaction: { origin: 'bucket', done: 0, total: 1 } });
@@ -152,7 +152,7 @@ describe('auto-compaction', () => {
     assert.deepEqual(calls, []);
   });
 
-  it('takes one bucket at a time, or several where they need not wait', async () => {
+  it('compacts one bucket at a time, or several if allowed in parallel', async () => {
     const { calls, pass, end, set } = await scheduled([aBucket('a'), aBucket('b')]);
     await pass(60_000);
     assert.deepEqual(calls, ['compact uuid-a']);
@@ -167,7 +167,7 @@ describe('auto-compaction', () => {
     assert.deepEqual(both.calls, ['compact uuid-a', 'compact uuid-b']);
   });
 
-  it('waits for a compaction that somebody asked for', async () => {
+  it('waits for a requested compaction', async () => {
     const { calls, pass, change } = await scheduled([aBucket('a'), aBucket('b')]);
     change('uuid-b', { compaction: { origin: 'bucket', done: 0, total: 1 } });
     await pass(60_000);
@@ -197,7 +197,7 @@ describe('auto-compaction', () => {
     assert.ok(calls.length - before < 5, `${calls.length - before} tries in forty minutes`);
   });
 
-  it('forgets deletions by the purge interval of the moment', async () => {
+  it('purges tombstones by the current purge interval', async () => {
     const { orders, pass, end, set, clock, own } = await scheduled([aBucket('a')]);
     await pass(lookEveryMs.idle);
     const secondsAgo = (
@@ -218,7 +218,7 @@ describe('auto-compaction', () => {
     assert.equal(secondsAgo(orders[2]), 43_200);
   });
 
-  it('lets ephemeral buckets forget deletions without files, and leaves caches alone', async () => {
+  it('purges tombstones of ephemeral buckets, not of caches', async () => {
     const ephemeral = aBucket('e', { type: 'ephemeral', purgeIntervalDays: 120_000 / dayMs });
     const { calls, pass, change } = await scheduled([ephemeral, aBucket('c', { type: 'cache' })]);
     change('uuid-e', { dataBytes: 0, freeDiskBytes: 0 });
@@ -228,7 +228,7 @@ describe('auto-compaction', () => {
     assert.deepEqual(calls, ['compact uuid-e']);
   });
 
-  it('forgets a bucket that warms up or goes, and ends with the node', async () => {
+  it('skips a bucket that warms up or is deleted, and ends with the node', async () => {
     const { calls, pass, change, compactor, clock } = await scheduled([aBucket('a'), aBucket('b')]);
     await pass(lookEveryMs.idle);
     change('uuid-a', { state: 'warmup', compaction: null });

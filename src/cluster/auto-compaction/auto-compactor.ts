@@ -6,9 +6,9 @@ import type { Log } from '#ports/log.ts';
 import type { BucketAutoCompaction, ClusterAutoCompaction, StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService, MeasuredBucket } from '../config/data-service.ts';
+import { Attempts } from './attempts.ts';
 import { type CompactionDecision, compactNow, type TimeOfDay } from './compact-when.ts';
 import { clusterCompaction, purgeBeforeSeconds } from './settings.ts';
-import { Tries } from './tries.ts';
 
 /** Figures are taken every ten seconds; a running compaction is checked more often. */
 export const lookEveryMs = { idle: 10_000, busy: 1_000 };
@@ -30,14 +30,14 @@ type Rules = BucketAutoCompaction | ClusterAutoCompaction;
 
 export class AutoCompactor {
   readonly #deps: AutoCompactorDeps;
-  readonly #tries: Tries;
+  readonly #attempts: Attempts;
   readonly #purgedAtMs = new Map<string, number>();
   #timer: Timer | null = null;
   #stopped = false;
 
   constructor(deps: AutoCompactorDeps) {
     this.#deps = deps;
-    this.#tries = new Tries(deps.clock);
+    this.#attempts = new Attempts(deps.clock);
   }
 
   start(): void {
@@ -51,14 +51,14 @@ export class AutoCompactor {
 
   #plan(): void {
     if (this.#stopped) return;
-    const delayMs = this.#tries.anyRunning ? lookEveryMs.busy : lookEveryMs.idle;
+    const delayMs = this.#attempts.anyRunning ? lookEveryMs.busy : lookEveryMs.idle;
     this.#timer = this.#deps.clock.after(delayMs, () => void this.#look().finally(() => this.#plan()));
   }
 
   async #look(): Promise<void> {
     const { view, data, log } = this.#deps;
     try {
-      if (this.#tries.anyRunning) await data.refresh();
+      if (this.#attempts.anyRunning) await data.refresh();
       const buckets = view.liveBuckets();
       this.#forgetOthers(buckets);
       for (const bucket of buckets) await this.#lookAt(bucket);
@@ -70,7 +70,7 @@ export class AutoCompactor {
   async #lookAt(bucket: StoredBucket): Promise<void> {
     const measured = this.#deps.data.measured(bucket.uuid);
     if (this.#stopped) return;
-    if (measured?.state !== 'ready') this.#tries.ended(bucket.uuid, { isDue: false, freeBytes: 0 });
+    if (measured?.state !== 'ready') this.#attempts.ended(bucket.uuid, { isDue: false, freeBytes: 0 });
     else if (bucket.type === 'ephemeral') await this.#purge(bucket);
     else if (bucket.type === 'native') await this.#follow(bucket, measured);
   }
@@ -86,7 +86,7 @@ export class AutoCompactor {
       await data.cancelCompaction(uuid, 'automatic');
       return;
     }
-    const pauseMs = this.#tries.ended(uuid, {
+    const pauseMs = this.#attempts.ended(uuid, {
       isDue: decision === 'compact',
       freeBytes: measured.freeDiskBytes,
     });
@@ -104,9 +104,9 @@ export class AutoCompactor {
 
   async #begin(bucket: StoredBucket, rules: Rules, { freeDiskBytes }: MeasuredBucket): Promise<void> {
     const { uuid, name } = bucket;
-    if (!this.#tries.mayBegin(uuid, JSON.stringify(rules))) return;
+    if (!this.#attempts.mayBegin(uuid, JSON.stringify(rules))) return;
     if (this.#isDiskBusy() && !rules.parallelDBAndViewCompaction) return;
-    this.#tries.begun(uuid, freeDiskBytes);
+    this.#attempts.begun(uuid, freeDiskBytes);
     this.#deps.log.info('auto_compaction.begun', { bucket: name, freeBytes: freeDiskBytes });
     await this.#order(bucket);
   }
@@ -132,12 +132,12 @@ export class AutoCompactor {
   #isDiskBusy(): boolean {
     const { view, data } = this.#deps;
     const isOnDisk = ({ uuid, type }: StoredBucket) => type === 'native' && data.measured(uuid)?.compaction;
-    return this.#tries.anyRunning || view.liveBuckets().some(isOnDisk);
+    return this.#attempts.anyRunning || view.liveBuckets().some(isOnDisk);
   }
 
   #forgetOthers(buckets: readonly StoredBucket[]): void {
     const live = new Set(buckets.map(({ uuid }) => uuid));
-    this.#tries.keep(live);
+    this.#attempts.keep(live);
     for (const uuid of this.#purgedAtMs.keys()) if (!live.has(uuid)) this.#purgedAtMs.delete(uuid);
   }
 }

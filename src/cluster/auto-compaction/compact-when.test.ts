@@ -27,7 +27,7 @@ test('thresholds that are not set are never reached, and small files are left al
   assert.equal(compactNow(when({ percentage: 2 }), files(3, 4), noon), 'compact');
 });
 
-test('outside its period nothing begins, and what is under way ends if the period says so', () => {
+test('starts nothing outside the period, and cancels a running compaction if configured', () => {
   const at = (hour: number, minute: number, changes: object = {}) =>
     compactNow(when({ period: { ...night, ...changes } }), files(900), { hour, minute });
   assert.deepEqual(

@@ -6,7 +6,7 @@ import type { Edition } from '../config/cluster-state.ts';
 import { Problems } from '../forms/problems.ts';
 import type { AutoFailoverSettings, AutoReprovisionSettings } from './auto-failover.service.ts';
 
-export interface Read<T> {
+export interface ReadForm<T> {
   changes: Partial<T>;
   problems: Problems;
 }
@@ -19,7 +19,7 @@ const diskPeriodRange = [5, 3600] as const;
 const maxCountRange = [1, 100] as const;
 const maxNodesMax = 2 ** 31 - 1;
 
-export function readAutoFailover(form: Form, edition: Edition): Read<AutoFailoverSettings> {
+export function readAutoFailover(form: Form, edition: Edition): ReadForm<AutoFailoverSettings> {
   const problems = new Problems();
   const enabled = boolean(form, 'enabled', problems);
   // As published: parameters that depend on failover are disabled with it, and others are not read.
@@ -49,7 +49,7 @@ function diskIssues(form: Form, problems: Problems): Partial<AutoFailoverSetting
   return { diskIssues: true, diskPeriod: within(form, disk.period, diskPeriodRange, problems) };
 }
 
-export function readAutoReprovision(form: Form): Read<AutoReprovisionSettings> {
+export function readAutoReprovision(form: Form): ReadForm<AutoReprovisionSettings> {
   const problems = new Problems();
   const enabled = boolean(form, 'enabled', problems);
   if (!enabled) return { changes: { enabled: false }, problems };
@@ -60,7 +60,7 @@ export function readAutoReprovision(form: Form): Read<AutoReprovisionSettings> {
 }
 
 /** Refuses with one line per parameter. */
-export function refuseIfInvalid({ problems }: Read<never> | Read<object>): void {
+export function refuseIfInvalid({ problems }: ReadForm<never> | ReadForm<object>): void {
   if (problems.any)
     throw refuse.text(
       Object.values(problems.fields)

@@ -66,7 +66,7 @@ describe('auto-failover settings', () => {
     assert.deepEqual(body, { enabled: true, timeout: 3600, count: 0 });
   });
 
-  it('read as published on a fresh node, and what depends on failover is off with it', async (t) => {
+  it('read as published on a new node; dependent settings are disabled with failover', async (t) => {
     const { request, manager } = await aManager();
     t.after(() => manager.stop());
     const fresh = {
@@ -86,7 +86,7 @@ describe('auto-failover settings', () => {
     assert.deepEqual([(await request(`${path}/resetCount`, { method: 'POST' })).status], [200]);
   });
 
-  it('answer a question about a form by fields, and all problems at once by lines', async (t) => {
+  it('report problems of a validation by field, and those of a change as lines', async (t) => {
     const { request, manager } = await aManager();
     t.after(() => manager.stop());
     const form = { enabled: 'true', timeout: '4', maxCount: '0' };

@@ -3,7 +3,12 @@ import type { Edition } from '../config/cluster-state.ts';
 import { FormReader } from '../forms/form-reader.ts';
 import * as contract from './auto-failover.contract.ts';
 import type { AutoFailoverSettings, FailoverSettingsService } from './auto-failover.service.ts';
-import { type Read, readAutoFailover, readAutoReprovision, refuseIfInvalid } from './auto-failover-form.ts';
+import {
+  type ReadForm,
+  readAutoFailover,
+  readAutoReprovision,
+  refuseIfInvalid,
+} from './auto-failover-form.ts';
 
 export interface AutoFailoverDeps {
   service: FailoverSettingsService;
@@ -63,7 +68,7 @@ function failover({ service }: AutoFailoverDeps): BoundRoute[] {
 /** Refusals are lines of text, but fields if the request only validates the form. */
 async function judged<T extends object>(
   query: Form,
-  read: Read<T>,
+  read: ReadForm<T>,
   change: (changes: Partial<T>) => Promise<void>,
 ): Promise<Reply> {
   const { problems, changes } = read;

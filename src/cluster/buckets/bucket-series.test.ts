@@ -47,7 +47,7 @@ const counted = (count: number, of: (index: number) => number) =>
   Array.from({ length: count }, (_, index) => of(index));
 const sets = (stepMs: number, values: number[]) => series('kv_ops', { op: 'set' }, stepMs, values);
 
-test('shows rates for each second of the last minute, and what adds up to all that was done', async () => {
+test('shows rates for each second of the last minute that add up to all operations', async () => {
   const values = counted(100, (index) => index * index);
   const { timesMs, figures } = await reader(sets(1000, values)).series.read('b', minute);
   assert.equal(timesMs.length, 60);
@@ -59,12 +59,12 @@ test('shows rates for each second of the last minute, and what adds up to all th
   assert.deepEqual(figures['ops'], figures['cmd_set']);
 });
 
-test('counts on over a restart, whose counters begin at zero', async () => {
+test('continues over a restart, after which counters begin at zero', async () => {
   const { figures } = await reader(sets(1000, [10, 20, 3, 4])).series.read('b', minute);
   assert.deepEqual(figures['cmd_set'], [10, 3, 1]);
 });
 
-test('shows gauges as they were last, and adds up what is counted apart', async () => {
+test('shows the last value of gauges, and sums of separate counters', async () => {
   const { figures } = await reader(
     sets(1000, [0, 0, 0]),
     series('kv_curr_items', {}, 1000, [5, 6, 7]),
@@ -123,7 +123,7 @@ test('gives charts about sixty samples of the same time', async () => {
   assert.ok(figures['cmd_set']?.every((rate) => rate === 1));
 });
 
-test('leaves out moments without samples and figures that were not asked for', async () => {
+test('omits timestamps without samples and figures that were not requested', async () => {
   const { series: one } = reader(sets(1000, [1, 2, 4]));
   assert.deepEqual(await one.read('b', { ...minute, figure: 'cmd_set' }), {
     timesMs: [startMs + 1000, startMs + 2000],

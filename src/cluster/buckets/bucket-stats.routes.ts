@@ -2,8 +2,8 @@
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';
 import { bucketUri } from '../bootstrap/terse-config.ts';
-import type { Moments } from '../nodes/moments.ts';
 import { nodeAddress } from '../nodes/node-record.ts';
+import type { NodeSnapshots } from '../nodes/node-snapshots.ts';
 import { bucketFigures } from './bucket-figures.ts';
 import { type BucketSeries, BucketSeriesReader, isZoom, type SeriesReaderDeps } from './bucket-series.ts';
 import * as contract from './buckets.contract.ts';
@@ -14,7 +14,7 @@ const intervalMs = 1_000;
 
 interface BucketStatsDeps extends SeriesReaderDeps {
   service: BucketsService;
-  moments: Moments;
+  snapshots: NodeSnapshots;
 }
 
 interface ShownSeries extends BucketSeries {
@@ -29,7 +29,8 @@ export const bucketStatsRoutes = (deps: BucketStatsDeps): BoundRoute[] => [
 ];
 
 const bucketOf = ({ service }: BucketStatsDeps, params: Params) => service.find(params['bucket'] as string);
-const addressOf = ({ moments }: BucketStatsDeps, context: Context) => nodeAddress(moments.still(context));
+const addressOf = ({ snapshots }: BucketStatsDeps, context: Context) =>
+  nodeAddress(snapshots.stable(context));
 
 function knownNode(deps: BucketStatsDeps, params: Params, context: Context): string {
   const address = addressOf(deps, context);

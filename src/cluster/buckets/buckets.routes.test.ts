@@ -196,7 +196,7 @@ describe('bucket requests', () => {
     assert.equal(body.summaries.ramSummary.total, 1024 * mib);
   });
 
-  it('judge without doing', async () => {
+  it('validate without a change', async () => {
     const { request } = await aManager();
     const form = { name: 'b', ramQuotaMB: 100 };
     const judge = (query: string, more: object) =>
@@ -258,7 +258,7 @@ describe('bucket requests', () => {
     );
   });
 
-  it('delete, and say that the bucket is gone', async () => {
+  it('delete, and report that the bucket is gone', async () => {
     const { request } = await aBucket();
     const { status, text } = await request(`${buckets}/b`, { method: 'DELETE' });
     assert.deepEqual([status, text], [200, '']);
@@ -276,7 +276,7 @@ describe('bucket requests', () => {
     assert.equal(kv.desired?.buckets[0]?.incarnation, 1);
   });
 
-  it('find some key, or say that there is none', async () => {
+  it('find some key, or report that there is none', async () => {
     const { request, kv } = await aBucket();
     const none = await request(`${buckets}/b/localRandomKey`);
     assert.deepEqual([none.status, none.body], [404, { ok: false, error: 'fallback_to_all_docs' }]);
@@ -311,7 +311,7 @@ describe('bucket requests', () => {
     assert.deepEqual(names, Object.keys(figures).sort());
   });
 
-  it('say in their statistics whether they keep their documents on disk', async () => {
+  it('show in their statistics whether they store documents on disk', async () => {
     const { request } = await aBucket();
     const form = { name: 'e', bucketType: 'ephemeral', ramQuotaMB: 100, replicaNumber: 0 };
     assert.equal((await request(buckets, { form })).status, 202);

@@ -5,9 +5,14 @@ import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import type { Product } from '../config/product.ts';
-import { snapshots } from '../config/snapshots.ts';
-import type { Moments } from '../nodes/moments.ts';
-import { bucketNodeRecord, type NodeMoment, stableBucketNode, storageTotals } from '../nodes/node-record.ts';
+import { valueStream } from '../config/value-stream.ts';
+import {
+  bucketNodeRecord,
+  type NodeSnapshot,
+  stableBucketNode,
+  storageTotals,
+} from '../nodes/node-record.ts';
+import type { NodeSnapshots } from '../nodes/node-snapshots.ts';
 import { mappedText } from '../topology/vbucket-map.ts';
 import { fullRecord, stableRecord } from './bucket-record.ts';
 import type { SeriesReaderDeps } from './bucket-series.ts';
@@ -19,7 +24,7 @@ export interface BucketRoutesDeps extends SeriesReaderDeps {
   service: BucketsService;
   view: ClusterView;
   data: DataService;
-  moments: Moments;
+  snapshots: NodeSnapshots;
   product: Product;
 }
 
@@ -65,35 +70,35 @@ function judged(judgement: { fields: Record<string, string>; summaries: unknown 
   return reply.json(value, wrong ? 400 : fineStatus);
 }
 
-function reads({ service, view, data, moments, product }: BucketRoutesDeps): BoundRoute[] {
+function reads({ service, view, data, snapshots, product }: BucketRoutesDeps): BoundRoute[] {
   const enterprise = product.edition === 'enterprise';
-  const textOf = (bucket: StoredBucket, moment: NodeMoment, query: Form) => {
+  const textOf = (bucket: StoredBucket, snapshot: NodeSnapshot, query: Form) => {
     const manifest = view.manifest(bucket.uuid);
-    const nodes = [bucketNodeRecord(moment, bucket)];
-    const totals = query['basic_stats'] !== undefined ? storageTotals(moment, view.buckets) : null;
-    const input = { bucket, manifest, moment, nodes, enterprise };
+    const nodes = [bucketNodeRecord(snapshot, bucket)];
+    const totals = query['basic_stats'] !== undefined ? storageTotals(snapshot, view.buckets) : null;
+    const input = { bucket, manifest, snapshot, nodes, enterprise };
     return mappedText(fullRecord(input, data.measured(bucket.uuid), totals, query['skipMap'] === 'true'));
   };
   const streamed = (name: string, context: Context) => {
     const bucket = view.liveBucket(name);
     if (!bucket) return null;
-    const moment = moments.still(context);
-    const nodes = [stableBucketNode(moment, bucket)];
-    return stableRecord({ bucket, manifest: view.manifest(bucket.uuid), moment, nodes, enterprise }, false);
+    const snapshot = snapshots.stable(context);
+    const nodes = [stableBucketNode(snapshot, bucket)];
+    return stableRecord({ bucket, manifest: view.manifest(bucket.uuid), snapshot, nodes, enterprise }, false);
   };
   return [
     bind(contract.ListBuckets, async ({ query }, context) => {
-      const moment = await moments.now(context);
+      const snapshot = await snapshots.now(context);
       const seen = service.list().filter(({ name }) => context.may(`cluster.bucket[${name}].settings!read`));
-      return reply.jsonText(`[${seen.map((bucket) => textOf(bucket, moment, query)).join(',')}]`);
+      return reply.jsonText(`[${seen.map((bucket) => textOf(bucket, snapshot, query)).join(',')}]`);
     }),
     bind(contract.GetBucket, async ({ params, query }, context) => {
-      const moment = await moments.now(context);
-      return reply.jsonText(textOf(service.find(nameIn(params)), moment, query));
+      const snapshot = await snapshots.now(context);
+      return reply.jsonText(textOf(service.find(nameIn(params)), snapshot, query));
     }),
     bind(contract.StreamBucket, ({ params }, context) => {
       const { name } = service.find(nameIn(params));
-      return reply.stream((signal) => snapshots([view, data], () => streamed(name, context), signal));
+      return reply.stream((signal) => valueStream([view, data], () => streamed(name, context), signal));
     }),
     bind(contract.RandomKey, async ({ params }) => {
       const key = await data.randomKey(service.find(nameIn(params)).name);

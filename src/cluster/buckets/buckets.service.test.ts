@@ -63,7 +63,7 @@ describe('creating a bucket', () => {
     });
   });
 
-  it('remembers the vocabulary it was asked in', async () => {
+  it('stores the vocabulary of its creation', async () => {
     const { service } = await aService({ wireNames: 'branded', memoryQuotaMb: 4096 });
     for (const [sent, type, vocabulary] of [
       ['native', 'native', 'neutral'],
@@ -230,7 +230,7 @@ describe('creating a bucket', () => {
     });
   }
 
-  it('tells everything that is wrong at once', async () => {
+  it('reports all problems at once', async () => {
     const { service } = await aService();
     const form = { name: 'a b', ramQuotaMB: '1', replicaNumber: '9', evictionPolicy: 'x', maxTTL: 'x' };
     const got = fields(await refusal(service.create(form, false)));
@@ -270,7 +270,7 @@ describe('creating a bucket', () => {
     assert.equal(got['name'], 'Bucket with given name already exists');
   });
 
-  it('looks at the number of buckets before anything else', async () => {
+  it('checks the number of buckets first', async () => {
     const { service } = await aService({ memoryQuotaMb: 10_000 });
     for (let count = 0; count < 30; count++) await service.create({ ...wanted, name: `b${count}` }, false);
     const error = await refusal(service.create({}, false));
@@ -280,7 +280,7 @@ describe('creating a bucket', () => {
     assert.deepEqual((await service.judgeNew({}, false)).fields, fields(error));
   });
 
-  it('lets only one of two concurrent creations have the name, and the memory', async () => {
+  it('grants name and memory to one of two concurrent creations', async () => {
     const { service } = await aService({ memoryQuotaMb: 150 });
     const results = await Promise.allSettled([
       service.create(wanted, true),
@@ -392,7 +392,7 @@ describe('judging without creating', () => {
 });
 
 describe('editing a bucket', () => {
-  it('changes what is sent and keeps the rest', async () => {
+  it('changes the fields sent and keeps the rest', async () => {
     const { service } = await aService();
     const before = await service.create({ ...wanted, maxTTL: '60', replicaIndex: '0' }, false);
     const form = {
@@ -437,7 +437,7 @@ describe('editing a bucket', () => {
     assert.deepEqual([service.find('b').autoCompaction, service.find('b').purgeIntervalDays], [null, null]);
   });
 
-  it('does not know a bucket by another case', async () => {
+  it('treats names of another case as unknown', async () => {
     const { service } = await aService();
     await service.create(wanted, false);
     assert.equal((await refusal(service.edit('B', {}, false))).status, 404);
@@ -478,7 +478,7 @@ describe('flushing and deleting', () => {
     await service.create(wanted, true);
   });
 
-  it('says after 30 seconds that a deletion goes on', async () => {
+  it('reports after 30 seconds that a deletion continues', async () => {
     const { service, clock } = await aService();
     await service.create(wanted, false);
     const outcome = refusal(service.remove('b'));

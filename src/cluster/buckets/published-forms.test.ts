@@ -6,13 +6,13 @@ import { aManager } from '../../../test/support/manager.ts';
 const path = '/pools/default/buckets';
 const wanted = { name: 'b', ramQuotaMB: 100 };
 
-test('takes ramQuota where both names of the quota are sent', async () => {
+test('uses ramQuota if both names of the quota are sent', async () => {
   const { request } = await aManager();
   await request(path, { form: { ...wanted, ramQuota: 200 } });
   assert.equal((await request(`${path}/b`)).body.quota.rawRAM, 200 * 1024 * 1024);
 });
 
-test('refuses auto-compaction of an ephemeral bucket, and a mode that is none, by name', async () => {
+test('refuses auto-compaction of an ephemeral bucket and an unknown mode by name', async () => {
   const { request } = await aManager();
   const ephemeral = { ...wanted, bucketType: 'ephemeral', autoCompactionDefined: 'false' };
   assert.deepEqual((await request(path, { form: ephemeral })).body.errors, {

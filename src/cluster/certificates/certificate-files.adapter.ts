@@ -1,7 +1,7 @@
 // Certificates and keys in files of the data folder, where older versions kept them; now they are in the configuration.
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CertificateFiles, KeptCertificates } from './certificates.service.ts';
+import type { CertificateFiles, StoredCertificates } from './certificates.service.ts';
 import type { KeyedCertificate } from './issue.ts';
 
 export class FolderCertificates implements CertificateFiles {
@@ -11,7 +11,7 @@ export class FolderCertificates implements CertificateFiles {
     this.#folder = folder;
   }
 
-  async load(): Promise<KeptCertificates> {
+  async load(): Promise<StoredCertificates> {
     const [authority, node, names] = await Promise.all([
       this.#loadPair('ca'),
       this.#loadPair('node'),

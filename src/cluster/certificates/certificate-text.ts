@@ -12,7 +12,7 @@ export const certificateProblem = {
   known: 'This certificate is already in use',
 } as const;
 
-export type Read<T> = { readonly value: T } | { readonly problem: string };
+export type Parsed<T> = { readonly value: T } | { readonly problem: string };
 
 interface Block {
   readonly label: string;
@@ -59,7 +59,7 @@ const typeNames: Record<string, string> = {
 const typeName = (label: string): string => typeNames[label] ?? label;
 
 /** All certificates of a text, at least one. */
-export function readCertificates(text: string): Read<X509Certificate[]> {
+export function readCertificates(text: string): Parsed<X509Certificate[]> {
   if (text.trim() === '') return { problem: certificateProblem.empty };
   const found = blocksOf(text);
   if (found.length === 0) return { problem: certificateProblem.malformed };
@@ -72,7 +72,7 @@ export function readCertificates(text: string): Read<X509Certificate[]> {
   return { value: certificates };
 }
 
-function readBlock({ label, pem, isEncrypted }: Block): Read<X509Certificate> {
+function readBlock({ label, pem, isEncrypted }: Block): Parsed<X509Certificate> {
   if (label !== 'CERTIFICATE') return { problem: certificateProblem.wrongType(typeName(label)) };
   if (isEncrypted) return { problem: certificateProblem.encrypted };
   try {
@@ -83,7 +83,7 @@ function readBlock({ label, pem, isEncrypted }: Block): Read<X509Certificate> {
 }
 
 /** Certificates of authorities, which must be valid now. */
-export function readAuthorities(text: string, nowMs: number): Read<X509Certificate[]> {
+export function readAuthorities(text: string, nowMs: number): Parsed<X509Certificate[]> {
   const read = readCertificates(text);
   if ('problem' in read) return read;
   const isPast = read.value.some((one) => !isValidAt(one, nowMs));
@@ -114,7 +114,7 @@ export const keyProblem = {
 } as const;
 
 /** The private key of a text; `passphrase` for an encrypted one. */
-export function readKey(text: string, passphrase: string | null): Read<KeyObject> {
+export function readKey(text: string, passphrase: string | null): Parsed<KeyObject> {
   // Files made by OpenSSL may contain the curve beside the key.
   const found = blocksOf(text).filter(({ label }) => label !== 'EC PARAMETERS');
   const [block] = found;

@@ -59,7 +59,7 @@ test('makes an uploaded certificate the root, and warns of a node that is not si
   assert.deepEqual(extended.body, uploaded.body);
 });
 
-test('refuses what is no certificate of an authority, with the reason', async () => {
+test('refuses anything but a certificate of an authority, with the reason', async () => {
   await using node = await aNode();
   using authority = new OpensslAuthority();
   using other = new OpensslAuthority('/CN=Other');
@@ -87,7 +87,7 @@ test('refuses what is no certificate of an authority, with the reason', async ()
   assert.deepEqual([again.status, again.body], [400, { error: 'This certificate is already in use' }]);
 });
 
-test('takes a root from this machine only until that is allowed, which only this machine can do', async () => {
+test('accepts a root from this machine only, until a call from this machine allows others', async () => {
   await using node = await aNode();
   using authority = new OpensslAuthority();
   const from = '192.0.2.7';
@@ -112,7 +112,7 @@ test('takes a root from this machine only until that is allowed, which only this
   assert.equal((await node.upload(authority.certificate, from)).status, 200);
 });
 
-test('loads authorities from the inbox, all or none, and tells of no single root from then on', async () => {
+test('loads all authorities of the inbox or none, and shows no single root from then on', async () => {
   await using node = await aNode();
   using one = new OpensslAuthority('/CN=One');
   using two = new OpensslAuthority('/CN=Two', { toDays: 10 });
@@ -155,7 +155,7 @@ test('loads authorities from the inbox, all or none, and tells of no single root
   );
 });
 
-test('tells of no single root once two were uploaded', async () => {
+test('shows no single root once two were uploaded', async () => {
   await using node = await aNode();
   using one = new OpensslAuthority('/CN=One');
   using two = new OpensslAuthority('/CN=Two');
@@ -164,7 +164,7 @@ test('tells of no single root once two were uploaded', async () => {
   assert.equal((await node.request('/pools/default/certificate')).status, 400);
 });
 
-test('tells of authorities only what is public to those who may not read security settings', async () => {
+test('shows only public fields of authorities to callers without security permissions', async () => {
   await using node = await aNode();
   const full = (await node.request('/pools/default/trustedCAs')).body;
   assert.deepEqual(full[0].nodes, ['127.0.0.1:8091']);
@@ -190,7 +190,7 @@ test('forgets an authority that no node uses', async () => {
   assert.equal((await node.request('/pools/default/certificate')).status, 200);
 });
 
-test('takes a chain and key of the inbox into use', async () => {
+test('activates a chain and key of the inbox', async () => {
   await using node = await aNode();
   using root = new OpensslAuthority('/CN=Root');
   using middle = new OpensslAuthority('/CN=Middle', { issuer: root });
@@ -283,7 +283,7 @@ test('opens an encrypted key with the passphrase of the request, and never shows
   assert.doesNotMatch(shown.text + JSON.stringify(await node.store.list('')), new RegExp(secret));
 });
 
-test('names what is wrong with the way a passphrase is given', async () => {
+test('names the problem of a passphrase source', async () => {
   await using node = await aNode();
   const given = (privateKeyPassphrase: unknown) => ({ privateKeyPassphrase });
   const cases: [unknown, string, string][] = [
@@ -310,7 +310,7 @@ test('names what is wrong with the way a passphrase is given', async () => {
   }
 });
 
-test('makes new certificates on request, in the place of loaded ones unless told otherwise', async () => {
+test('generates new certificates on request, and replaces loaded ones by default', async () => {
   await using node = await aNode({ issue: issueInProcess });
   using root = new OpensslAuthority('/CN=Root');
   const { certificate, key } = root.issue('/CN=node', { names });
@@ -345,7 +345,7 @@ test('leaves certificates to the enterprise edition', async () => {
   await manager.stop();
 });
 
-test('keeps suites and certificate fitting: neither is taken where nobody could connect any more', async () => {
+test('refuses cipher suites and certificates that would lock every client out', async () => {
   await using node = await aNode({ issue: issueInProcess });
   using authority = new OpensslAuthority();
   const { certificate, key } = authority.issue('/CN=node', { names });

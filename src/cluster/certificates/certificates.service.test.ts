@@ -101,7 +101,7 @@ describe('certificates', () => {
       assert.doesNotMatch(JSON.stringify(await first.store.list('')), /PRIVATE KEY/);
     }));
 
-  it('takes over certificates that an earlier version kept in files, and leaves none there', () =>
+  it('imports certificates that an older version kept in files, and removes the files', () =>
     withFolder(async (folder) => {
       const { authority, node } = issuedCertificates;
       mkdirSync(join(folder, 'certificates'));

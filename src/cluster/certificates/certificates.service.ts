@@ -19,7 +19,7 @@ import {
 import { asked, type ClientAuth } from './client-auth.ts';
 import type { AlternativeName, Issue, Issued, KeyedCertificate } from './issue.ts';
 
-export interface KeptCertificates {
+export interface StoredCertificates {
   authority: KeyedCertificate | null;
   node: KeyedCertificate | null;
   /** The names that the node's certificate was generated for, as this service wrote them. */
@@ -28,7 +28,7 @@ export interface KeptCertificates {
 
 /** Certificates in files of the data folder, as older versions kept them. */
 export interface CertificateFiles {
-  load(): Promise<KeptCertificates>;
+  load(): Promise<StoredCertificates>;
   remove(): Promise<void>;
 }
 

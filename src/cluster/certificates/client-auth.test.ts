@@ -5,7 +5,7 @@ import { aManager } from '../../../test/support/manager.ts';
 const path = '/settings/clientCertAuth';
 const rule = { path: 'subject.cn', prefix: 'www.', delimiter: '.,;' };
 
-test('asks clients for no certificates until it is told to, and keeps what it is told', async () => {
+test('requests no client certificates by default, and stores a change', async () => {
   const { request, manager, store } = await aManager();
   const read = async () => (await request(path)).body;
   assert.deepEqual(await read(), { state: 'disable', prefixes: [] });
@@ -21,7 +21,7 @@ test('asks clients for no certificates until it is told to, and keeps what it is
   await again.manager.stop();
 });
 
-test('refuses what it cannot go by, with the reason', async () => {
+test('refuses invalid settings with the reason', async () => {
   const { request, manager } = await aManager();
   const eleven = Array.from({ length: 11 }, (_, index) => ({ ...rule, prefix: String(index) }));
   const cases: [unknown, unknown][] = [

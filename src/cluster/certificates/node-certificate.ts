@@ -9,8 +9,8 @@ import {
   isValidAt,
   keyProblem,
   keyText,
+  type Parsed,
   pemOf,
-  type Read,
   readCertificates,
   readKey,
   subjectOf,
@@ -99,7 +99,7 @@ function textOf(what: string, { path, text, problem }: InboxFile): string {
   return text;
 }
 
-function accepted<T>(read: Read<T>, before = ''): T {
+function accepted<T>(read: Parsed<T>, before = ''): T {
   if ('problem' in read) throw refuse.json(`${before}${read.problem}`);
   return read.value;
 }

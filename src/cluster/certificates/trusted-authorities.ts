@@ -4,7 +4,7 @@ import { assert } from '#base/assert.ts';
 import { refuse } from '#contract/errors.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import { certificateProblem, pemOf, type Read, readAuthorities } from './certificate-text.ts';
+import { certificateProblem, type Parsed, pemOf, readAuthorities } from './certificate-text.ts';
 import type { CertificatesStore } from './certificates.store.ts';
 import { type CertificatesState, type StoredAuthority, withAuthority } from './certificates-state.ts';
 import type { Inbox, InboxFile } from './inbox.ts';
@@ -82,14 +82,14 @@ export class TrustedAuthorities {
   }
 }
 
-function oneAuthority(read: Read<X509Certificate[]>): string {
+function oneAuthority(read: Parsed<X509Certificate[]>): string {
   if ('problem' in read) throw refuse.bare({ error: read.problem });
   if (read.value.length > 1) throw refuse.bare({ error: certificateProblem.tooMany });
   return pemOf(read.value);
 }
 
 function authoritiesOf({ path, text, problem }: InboxFile, nowMs: number): Found[] {
-  const read: Read<X509Certificate[]> = text === null ? { problem } : readAuthorities(text, nowMs);
+  const read: Parsed<X509Certificate[]> = text === null ? { problem } : readAuthorities(text, nowMs);
   if ('problem' in read) throw refuse.json(`Couldn't load CA certificate from ${path}. ${read.problem}`);
   return read.value.map((one) => ({ pem: pemOf([one]), file: path }));
 }

@@ -5,24 +5,24 @@ import { SettingsStore } from '../config/settings.store.ts';
 import type { Changing } from '../config/until.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
 
-interface Kept {
+interface StoredAllowlist {
   /** Null: every address. */
   entries: string[] | null;
 }
 
 const name = 'clientAllowlist';
-const nobodySaid: Kept = { entries: null };
+const nobodySaid: StoredAllowlist = { entries: null };
 
 export const entriesMax = 1_000;
 
 export class ClientAllowlist implements Changing {
-  readonly #setting: WatchedSetting<Kept>;
+  readonly #setting: WatchedSetting<StoredAllowlist>;
   readonly #settings: SettingsStore;
   readonly #operatorAddress: string | undefined;
 
   /** `operatorAddress` is always admitted, and without a list no other address is. */
   constructor(store: ConfigStore, operatorAddress: string | undefined) {
-    this.#setting = new WatchedSetting<Kept>(store, name, nobodySaid);
+    this.#setting = new WatchedSetting<StoredAllowlist>(store, name, nobodySaid);
     this.#settings = new SettingsStore(store);
     this.#operatorAddress = operatorAddress;
   }
@@ -54,7 +54,7 @@ export class ClientAllowlist implements Changing {
   /** Resolves with the revision that holds the list. */
   set(entries: readonly string[] | null): Promise<number> {
     const kept = entries === null ? null : [...new Set(entries)];
-    return this.#settings.replace<Kept>(name, nobodySaid, () => ({ entries: kept }));
+    return this.#settings.replace<StoredAllowlist>(name, nobodySaid, () => ({ entries: kept }));
   }
 
   onChange(listener: () => void): { stop(): void } {

@@ -41,7 +41,7 @@ describe('scopes and collections', () => {
     assert.equal((await request('/pools/default/b/b')).body.collectionsManifestUid, '6');
   });
 
-  it('refuse what is there, what is not, and what may not be', async () => {
+  it('refuse existing, missing and forbidden names', async () => {
     const { request } = await aBucket();
     await request(scopes, { form: { name: 's' } });
     await request(`${scopes}/s/collections`, { form: { name: 'c' } });
@@ -150,7 +150,7 @@ describe('scopes and collections', () => {
     assert.equal(noDefault.body.errors._, 'Deleting _default scope is not allowed');
   });
 
-  it('show and change for scope administrators only what is theirs', async () => {
+  it('let scope administrators see and change only their scopes', async () => {
     const { request } = await aBucket();
     for (const name of ['mine', 'other']) await request(scopes, { form: { name } });
     const form = { password: 'password', roles: 'scope_admin[b:mine]' };
@@ -166,7 +166,7 @@ describe('scopes and collections', () => {
     assert.equal((await request(scopes, { as, form: { name: 'third' } })).status, 403);
   });
 
-  it('are not had by cache buckets', async () => {
+  it('are not available in cache buckets', async () => {
     const { request } = await aBucket({ bucketType: 'cache' });
     const { status, text } = await request(scopes, { form: { name: 's' } });
     assert.deepEqual([status, text], [400, 'Not allowed on this type of bucket']);

@@ -106,7 +106,7 @@ describe("the data service's settings", () => {
     });
   });
 
-  it('show only what was set, and answer a change with all that is', async () => {
+  it('show only values that were set, and answer a change with all of them', async () => {
     const { request } = await aManager();
     assert.deepEqual((await request(path)).body, {});
     await request(path, { form: { verbosity: 1 } });
@@ -114,14 +114,14 @@ describe("the data service's settings", () => {
     assert.deepEqual([status, body], [202, { verbosity: 1, max_connections: 3000 }]);
   });
 
-  it('refuse names that nobody knows, and change nothing then', async () => {
+  it('refuse unknown names, and change nothing then', async () => {
     const { request } = await aManager();
     const { status, body } = await request(path, { form: { verbosity: 1, x: 1 } });
     assert.deepEqual([status, body], [400, { _: 'Unknown POST parameters: ["x"]' }]);
     assert.deepEqual((await request(path)).body, {});
   });
 
-  it('of a node stand before those of the cluster until they are taken back', async () => {
+  it('of a node override those of the cluster until they are removed', async () => {
     const { request } = await aManager();
     await request(path, { form: { max_connections: 3000, verbosity: 2 } });
     await request(`${base}/node/ns_1@cb.local`, { form: { max_connections: 4000 } });

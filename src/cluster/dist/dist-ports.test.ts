@@ -33,7 +33,7 @@ it('greets on both ports and hangs up', async () => {
   await ports.stop();
 });
 
-it('says which port is taken', async () => {
+it('reports which port is in use', async () => {
   const ports = new DistPorts({ host: '127.0.0.1', port: 0, tlsPort: 0, greeting: '' });
   const port = await ports.startPlain();
   const second = new DistPorts({ host: '127.0.0.1', port, tlsPort: 0, greeting: '' });

@@ -22,7 +22,7 @@ export interface NetworkDeps {
 }
 
 /** The fields of a form. */
-export interface NetworkWish {
+export interface NetworkChange {
   afamily?: Family;
   afamilyOnly?: boolean;
   nodeEncryption?: boolean;
@@ -41,48 +41,48 @@ export class NetworkService {
   /** Chooses the listener for the node's own traffic, and enables it. */
   async setUp(form: Form, justValidate: boolean): Promise<void> {
     const reader = this.#reader(form);
-    const wish = this.read(reader);
+    const change = this.read(reader);
     if (await this.#deps.failsOver()) {
       reader.problems.add('_', "Can't change network configuration when auto-failover is enabled.");
     }
     reader.refuseIfInvalid();
-    if (!justValidate) await this.apply(wish);
+    if (!justValidate) await this.apply(change);
   }
 
   /** Validates the network fields of a form. */
-  read(reader: FormReader): NetworkWish {
-    const wish = readWish(reader);
-    this.#judge(wish, reader.problems);
-    return wish;
+  read(reader: FormReader): NetworkChange {
+    const change = readChange(reader);
+    this.#validate(change, reader.problems);
+    return change;
   }
 
-  async apply(wish: NetworkWish): Promise<void> {
-    if (Object.keys(wish).length === 0) return;
+  async apply(change: NetworkChange): Promise<void> {
+    if (Object.keys(change).length === 0) return;
     await this.#change((network) => {
       // Changed in the store since the form was validated.
       const problems = new Problems();
-      this.#judge(wish, problems);
+      this.#validate(change, problems);
       if (problems.any) throw refuse.fields(problems.fields);
-      const next = { ...network, ...wish };
+      const next = { ...network, ...change };
       return withListener(next, next);
     });
   }
 
   async enable(form: Form, justValidate: boolean): Promise<void> {
     const reader = this.#reader(form);
-    const wish = readWish(reader);
-    this.#judgeHost(wish, reader.problems);
-    this.#judgeEdition(wish, reader.problems);
+    const change = readChange(reader);
+    this.#validateHost(change, reader.problems);
+    this.#validateEdition(change, reader.problems);
     reader.refuseIfInvalid();
-    if (!justValidate) await this.#change((network) => withListener(network, listenerOf(network, wish)));
+    if (!justValidate) await this.#change((network) => withListener(network, listenerOf(network, change)));
   }
 
   async disable(form: Form, justValidate: boolean): Promise<void> {
     const reader = this.#reader(form);
-    const wish = readWish(reader);
+    const change = readChange(reader);
     reader.refuseIfInvalid();
     const disabled = (network: NodeNetwork) => {
-      const gone = listenerOf(network, wish);
+      const gone = listenerOf(network, change);
       if (!sameListener(network, gone)) return withoutListener(network, gone);
       const name = `${spoken[gone.afamily]}, ${gone.nodeEncryption ? 'encrypted' : 'not encrypted'}`;
       throw refuse.fields({ _: `The listener (${name}) is in use. Choose another by setupNetConfig first.` });
@@ -106,17 +106,17 @@ export class NetworkService {
     return reader;
   }
 
-  #judge(wish: NetworkWish, problems: Problems): void {
+  #validate(change: NetworkChange, problems: Problems): void {
     const level = this.#deps.encryptionLevel();
-    this.#judgeHost(wish, problems);
-    this.#judgeEdition(wish, problems);
-    if (wish.nodeEncryption === false && (level === 'all' || level === 'strict')) {
+    this.#validateHost(change, problems);
+    this.#validateEdition(change, problems);
+    if (change.nodeEncryption === false && (level === 'all' || level === 'strict')) {
       const reason = `the cluster encryption level has been set to ${level}`;
       problems.add('nodeEncryption', `Can't disable nodeEncryption when ${reason}`);
     }
   }
 
-  #judgeEdition({ nodeEncryption, afamily }: NetworkWish, problems: Problems): void {
+  #validateEdition({ nodeEncryption, afamily }: NetworkChange, problems: Problems): void {
     if (this.#deps.edition === 'enterprise') return;
     if (nodeEncryption) {
       problems.add('nodeEncryption', 'Node encryption is not supported in community edition');
@@ -125,7 +125,7 @@ export class NetworkService {
   }
 
   /** A running node keeps the addresses it was started on. */
-  #judgeHost({ afamily, afamilyOnly }: NetworkWish, problems: Problems): void {
+  #validateHost({ afamily, afamilyOnly }: NetworkChange, problems: Problems): void {
     const { families, view } = this.#deps;
     if (afamily && !families.includes(afamily)) {
       const text = `The node was started on an address of another family (--host), so ${spoken[afamily]} is not available`;
@@ -145,12 +145,12 @@ export class NetworkService {
   }
 }
 
-const listenerOf = (network: NodeNetwork, wish: NetworkWish): NodeListener => ({
-  afamily: wish.afamily ?? network.afamily,
-  nodeEncryption: wish.nodeEncryption ?? network.nodeEncryption,
+const listenerOf = (network: NodeNetwork, change: NetworkChange): NodeListener => ({
+  afamily: change.afamily ?? network.afamily,
+  nodeEncryption: change.nodeEncryption ?? network.nodeEncryption,
 });
 
-function readWish(reader: FormReader): NetworkWish {
+function readChange(reader: FormReader): NetworkChange {
   const family = reader.oneOf('afamily', ['ipv4', 'ipv6']);
   const afamilyOnly = reader.boolean('afamilyOnly');
   const encryption = reader.oneOf('nodeEncryption', ['on', 'off']);

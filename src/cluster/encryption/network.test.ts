@@ -36,7 +36,7 @@ async function aNetwork(options: Parameters<typeof aManager>[0] = {}) {
 const refused = (fields: Record<string, string>) => [400, { errors: fields }];
 
 describe('the network between nodes', () => {
-  it('takes, keeps and refuses what the calls say of each field', async (t) => {
+  it('accepts, stores and refuses the documented values of each field', async (t) => {
     await using target = await managerTarget();
     await target.send('POST', '/settings/autoFailover', { enabled: 'false' });
     await checkSettings(t, target, {
@@ -82,7 +82,7 @@ describe('the network between nodes', () => {
     });
   });
 
-  it('is encrypted by the published three steps, and not any more by the same', async () => {
+  it('is encrypted by the published three steps, and decrypted by the same', async () => {
     const { post, node } = await aNetwork();
     assert.deepEqual(await node(), [false, [plain]]);
     assert.deepEqual(await post('enableExternalListener', { nodeEncryption: 'on' }), [200, '']);
@@ -97,7 +97,7 @@ describe('the network between nodes', () => {
     assert.deepEqual(await node(), [false, [plain]]);
   });
 
-  it('is what the addresses of a start allow, and writes nothing when they allow it all', async () => {
+  it('follows the addresses of a start, and writes nothing if they allow all of it', async () => {
     const { post, store, manager } = await aNetwork();
     await post('setupNetConfig', { afamilyOnly: 'true', nodeEncryption: 'on' });
     await manager.stop();
@@ -118,7 +118,7 @@ describe('the network between nodes', () => {
     assert.deepEqual(await restarted(['inet', 'inet6']), ['inet6', false, true, listeners('inet6')]);
   });
 
-  it('keeps the listener that it uses, and says so', async () => {
+  it('refuses to remove the listener that it uses, with the reason', async () => {
     const { post, node } = await aNetwork();
     const _ = 'The listener (ipv4, not encrypted) is in use. Choose another by setupNetConfig first.';
     assert.deepEqual(await post('disableExternalListener', { afamily: 'ipv4' }), refused({ _ }));
@@ -166,7 +166,7 @@ describe('the network between nodes', () => {
 });
 
 describe('the level of encryption in a cluster', () => {
-  it('is there while traffic between nodes is encrypted, and keeps that so', async (t) => {
+  it('exists while traffic between nodes is encrypted, and prevents disabling that', async (t) => {
     const { post, level, request } = await aNetwork();
     const shown = async () => (await request('/settings/security')).body.clusterEncryptionLevel;
     const inPool = async () => (await request('/pools/default')).body.clusterEncryptionLevel;

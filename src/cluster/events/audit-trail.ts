@@ -2,14 +2,14 @@
 import type { Audit, ChangeMade, RequestRefused } from '#http/audit.ts';
 import { type AuditEvent, auditEventOf, loginFailed, permissionRefused } from '../audit/audit-events.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
+import type { Denials } from './denials.ts';
 import { changeByRoute } from './event-kinds.ts';
 import type { EventLog } from './event-log.ts';
 import { redacted } from './redact.ts';
-import type { Refusals } from './refusals.ts';
 
 export interface AuditTrailDeps {
   events: EventLog;
-  refusals: Refusals;
+  refusals: Denials;
   /** Whether a user of that name exists. An unknown name may be a password in the wrong field, and is not stored. */
   isUser(name: string): boolean;
   /** The same for the audit log, if enabled. */

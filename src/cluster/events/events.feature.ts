@@ -7,12 +7,12 @@
 //   events.stop();
 import type { BoundRoute } from '#contract/route.ts';
 import { AuditTrail, type AuditTrailDeps } from './audit-trail.ts';
-import { Chronicle, type ChronicleDeps } from './chronicle.ts';
+import { BucketWatch, type BucketWatchDeps } from './bucket-watch.ts';
+import { Denials } from './denials.ts';
 import type { JournalName } from './event-kinds.ts';
 import { EventLog, type EventLogDeps } from './event-log.ts';
 import { eventRoutes } from './events.routes.ts';
 import type { Journal, JournalBounds } from './journal.ts';
-import { Refusals } from './refusals.ts';
 
 /** Opens a journal of that name without reading or writing. */
 export type OpenJournal = (name: JournalName, bounds: JournalBounds) => Journal;
@@ -26,9 +26,9 @@ export interface Events {
 }
 
 export type EventsOptions = Omit<EventLogDeps, 'journals' | 'node'> &
-  Omit<ChronicleDeps, 'events' | 'view'> &
+  Omit<BucketWatchDeps, 'events' | 'view'> &
   Pick<AuditTrailDeps, 'isUser' | 'auditLog'> & {
-    view: ChronicleDeps['view'] & { self: { otpNode: string; hostname?: string | null } };
+    view: BucketWatchDeps['view'] & { self: { otpNode: string; hostname?: string | null } };
     journal: OpenJournal;
   };
 
@@ -41,9 +41,9 @@ export function createEvents(options: EventsOptions): Events {
     refusals: journal('refusals', { pieceBytes: mebibyte, pieces: 2 }),
   };
   const log = new EventLog({ ...options, journals, node: () => nodeOf(view.self) });
-  const refusals = new Refusals({ clock, record: (name, attributes) => log.record(name, attributes) });
+  const refusals = new Denials({ clock, record: (name, attributes) => log.record(name, attributes) });
   let started = false;
-  const chronicle = new Chronicle({ ...options, events: log });
+  const bucketWatch = new BucketWatch({ ...options, events: log });
   return {
     log,
     audit: new AuditTrail({ ...options, events: log, refusals }),
@@ -51,10 +51,10 @@ export function createEvents(options: EventsOptions): Events {
     start({ version }) {
       started = true;
       log.record('node_started', { version });
-      chronicle.start();
+      bucketWatch.start();
     },
     stop() {
-      chronicle.stop();
+      bucketWatch.stop();
       refusals.flush();
       if (started) log.record('node_stopped');
       log.close();

@@ -4,7 +4,7 @@ import type { BoundRoute } from '#contract/route.ts';
 import { aManager, type ManagerOptions, type Sent } from '../../../test/support/manager.ts';
 import { MemoryJournal } from '../../../test/support/memory-journal.ts';
 import { eventually } from '../../../test/support/node-process.ts';
-import { windowMs } from './refusals.ts';
+import { windowMs } from './denials.ts';
 
 interface Shown {
   event_id: number;
@@ -76,7 +76,7 @@ describe('events', () => {
     );
   });
 
-  it('tell of the start of the node and of the life of a bucket', async (t) => {
+  it('record the start of the node and the life cycle of a bucket', async (t) => {
     const { request, events, kv } = await aNode(t);
     await request('/pools/default/buckets', { form: aBucket });
     kv.figures['b'] = { damaged: [{ path: '/data/b/2.db', reason: 'is damaged' } as never] };
@@ -89,7 +89,7 @@ describe('events', () => {
     );
   });
 
-  it('tell of changes by every method, deletions among them', async (t) => {
+  it('record changes by every method, deletions included', async (t) => {
     const { request, events, clock } = await aNode(t);
     const user = '/settings/rbac/users/local/jane';
     await request('/pools/default/buckets', { form: aBucket });
@@ -110,7 +110,7 @@ describe('events', () => {
     }
   });
 
-  it('tell of no change that was refused or only asked for', async (t) => {
+  it('record no change that was refused or only validated', async (t) => {
     const { request, newest } = await aNode(t);
     const before = await newest();
     await request('/settings/stats', { form: { sendStats: 'x' } });
@@ -124,7 +124,7 @@ describe('events', () => {
     assert.deepEqual(await newest(), before);
   });
 
-  it('tell of every call whose method is not GET but for these', async (t) => {
+  it('record every call whose method is not GET except these', async (t) => {
     const { manager } = await aNode(t);
     const silent = manager.routes.filter(({ route }) => route.changesNothing).map(({ route }) => route.id);
     assert.deepEqual(silent.sort(), [
@@ -140,13 +140,13 @@ describe('events', () => {
     ]);
   });
 
-  it('tell of a change that pretends to be a question to a route that knows none', async (t) => {
+  it('record a change with just_validate on a route without validation', async (t) => {
     const { request, newest } = await aNode(t);
     await request('/settings/autoFailover/resetCount?just_validate=1', { method: 'POST' });
     assert.equal((await newest())?.extra_attributes?.['operation'], 'auto_failover.reset');
   });
 
-  it('tell of failed logins and refused permissions, and repeat no name that nobody has', async (t) => {
+  it('record failed logins and refused permissions, without unknown user names', async (t) => {
     const { request, events, clock, refused } = await aNode(t);
     const weak = { password: 'secret1', roles: 'data_reader[*]' };
     await request('/settings/rbac/users/local/weak', { method: 'PUT', form: weak });
@@ -193,7 +193,7 @@ describe('events', () => {
     );
   });
 
-  it('are asked for by sound parameters only', async (t) => {
+  it('are read with valid parameters only', async (t) => {
     const { request } = await aNode(t);
     const limit = 'The value must be in range from';
     for (const [url, key, text] of [
@@ -218,7 +218,7 @@ describe('events', () => {
       assert.equal((await request(url)).status, 200, url);
   });
 
-  it('show who changed what only to administrators of the cluster or its security', async (t) => {
+  it('show authors of changes only to administrators of the cluster or its security', async (t) => {
     const { request } = await aNode(t);
     await request('/pools/default/buckets', { form: aBucket });
     const roles = [
@@ -271,7 +271,7 @@ describe('events', () => {
     assert.equal((await stream.next()).done, true);
   });
 
-  it('hold up no change when they cannot be kept', async (t) => {
+  it('delay no change if they cannot be stored', async (t) => {
     class FullDisk extends MemoryJournal {
       override append(): never {
         throw new Error('ENOSPC');
@@ -290,7 +290,7 @@ describe('events', () => {
     assert.deepEqual(await events(), before);
   });
 
-  it('tell of an alert that could not be mailed', async (t) => {
+  it('record an alert that could not be mailed', async (t) => {
     const mailer = {
       send: async () => ({ sent: false, reason: '550 no such user', lasting: true }) as const,
     };

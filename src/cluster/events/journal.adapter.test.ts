@@ -43,7 +43,7 @@ describe('a journal in a folder', () => {
     assert.deepEqual(await linesOf(journal), ['a', 'b']);
   });
 
-  it('is read by another process though it was never closed', async (t) => {
+  it('can be read by another process although it was never closed', async (t) => {
     const folder = aFolder(t);
     aJournal(t, folder).append('a');
     const next = aJournal(t, folder);
@@ -51,7 +51,7 @@ describe('a journal in a folder', () => {
     assert.deepEqual(await linesOf(next), ['a', 'b']);
   });
 
-  it('goes on with a new line after one that was cut off', async (t) => {
+  it('continues with a new line after a truncated one', async (t) => {
     const folder = aFolder(t);
     const journal = aJournal(t, folder);
     journal.append('whole');
@@ -77,14 +77,14 @@ describe('a journal in a folder', () => {
     for (const file of files) assert.ok(statSync(join(folder, file)).size <= bounds.pieceBytes);
   });
 
-  it('takes a line that is longer than a piece in a piece of its own', async (t) => {
+  it('reads a line longer than a piece as a piece of its own', async (t) => {
     const journal = aJournal(t, aFolder(t));
     const long = 'x'.repeat(300);
     for (const line of ['a', long, 'b']) journal.append(line);
     assert.deepEqual(await linesOf(journal), ['a', long, 'b']);
   });
 
-  it('lets nobody else read it and takes no other file for its own', async (t) => {
+  it('is readable by its owner only and ignores other files', async (t) => {
     const folder = aFolder(t);
     const journal = aJournal(t, folder);
     journal.append('a');
@@ -95,13 +95,13 @@ describe('a journal in a folder', () => {
     assert.equal(statSync(join(folder, 'events.1.jsonl')).mode & 0o777, 0o600);
   });
 
-  it('says when it cannot keep a line', (t) => {
+  it('throws if it cannot store a line', (t) => {
     const folder = aFolder(t);
     writeFileSync(folder, 'not a folder');
     assert.throws(() => aJournal(t, folder).append('a'), { code: 'ENOTDIR' });
   });
 
-  it('passes over damaged lines, reports each once, and reads those of older versions', async (t) => {
+  it('skips damaged lines, reports each once, and reads those of older versions', async (t) => {
     const folder = aFolder(t);
     const path = join(folder, 'events.1.jsonl');
     const damages: number[] = [];

@@ -4,7 +4,7 @@ import { redacted } from './redact.ts';
 
 const hidden = '********';
 
-describe('what an audit trail keeps of a request', () => {
+describe('the redacted form of a request', () => {
   it('is every plain field', () => {
     assert.deepEqual(redacted({ ramQuotaMB: '100', 'a[b]': 'true', count: 3 }), {
       ...{ ramQuotaMB: '100', 'a[b]': 'true', count: 3 },

@@ -111,7 +111,7 @@ describe('the internal settings', () => {
     );
   });
 
-  it('change together or not at all, and name whatever is wrong', async () => {
+  it('change together or not at all, and name every problem', async () => {
     const { request } = await aManager();
     const form = { maxBucketCount: '7', nonsense: '1', rebalanceMovesPerNode: '0' };
     const { status, body } = await request(path, { form });
@@ -121,7 +121,7 @@ describe('the internal settings', () => {
     assert.equal((await request(path)).body.maxBucketCount, 30);
   });
 
-  it('are answered without a body, and read whatever the type of the content', async () => {
+  it('are answered without a body, and read with any content type', async () => {
     const { server, request } = await aManager();
     const authorization = `Basic ${Buffer.from('Administrator:password').toString('base64')}`;
     const answer = await server.inject({
@@ -157,7 +157,7 @@ describe('the internal settings', () => {
     assert.equal((await request('/pools')).status, 200);
   });
 
-  it('refuse requests while the manager takes more memory than it may', async () => {
+  it('refuse requests while the manager uses more memory than its limit', async () => {
     const { request, requestCapi } = await aManager();
     await request(path, { form: { dropRequestMemoryThresholdMiB: '50' } });
     assert.match((await request('/pools')).text, /memory limit/);

@@ -25,7 +25,7 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
   const kindOf = async (changes: Partial<LdapSettings>, name = 'jane', password = 'jane-secret') =>
     (await ldap.login(settings(changes), name, password)).kind;
 
-  it('are right with the right password only, by a template', async () => {
+  it('succeed with the right password only, by a template', async () => {
     assert.deepEqual(await ldap.login(settings(), 'jane', 'jane-secret'), {
       kind: 'right',
       dn: 'uid=jane,dc=test',
@@ -34,7 +34,7 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
     assert.equal(await kindOf({}, 'nobody', 'jane-secret'), 'wrong');
   });
 
-  it('take a name as a name, whatever is in it', async () => {
+  it('escape special characters in a name', async () => {
     const open = { userDNMapping: { template: 'uid=%u' } };
     assert.equal(await kindOf(open, 'jane,dc=test', 'jane-secret'), 'wrong');
     const bindsAs = { bindDN: server.administrator.dn, bindPass: server.administrator.password };
@@ -46,7 +46,7 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
     assert.equal(await kindOf(both), 'wrong');
   });
 
-  it('are encrypted on request, by a certificate that is trusted', async () => {
+  it('are encrypted on request, with a trusted certificate', async () => {
     const trusts = { hosts: ['localhost'], cacert: server.certificate };
     assert.equal(await kindOf({ ...trusts, encryption: 'TLS', port: server.tlsPort }), 'right');
     assert.equal(await kindOf({ ...trusts, encryption: 'StartTLSExtension' }), 'right');
@@ -60,7 +60,7 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
     }
   });
 
-  it('go to the next host where one does not answer, and fail with a reason where none does', async () => {
+  it('try the next host if one does not answer, and fail with a reason if none does', async () => {
     const hosts = ['localhost.invalid', '127.0.0.1'];
     assert.equal(await kindOf({ hosts }), 'right');
     const failed = await ldap.login(settings({ hosts: ['127.0.0.1'], port: 1 }), 'jane', 'jane-secret');

@@ -67,7 +67,7 @@ describe('external users', () => {
     assert.equal((await request(`${users}/external/jane`, { method: 'DELETE' })).status, 404);
   });
 
-  it('log in by the answer of the directory, which is remembered for a while', async () => {
+  it('log in by the answer of the LDAP server, which is cached for a while', async () => {
     const { request, put, whoami, directory, clock } = await aDirectory();
     await put('jane', 'ro_admin');
     assert.deepEqual(await whoami('jane:jane-secret'), [401]);
@@ -99,7 +99,7 @@ describe('external users', () => {
     assert.deepEqual(directory.asked, []);
   });
 
-  it('are the business of who administers external users', async () => {
+  it('are managed by administrators of external users', async () => {
     const { request, put } = await aDirectory();
     for (const half of ['local', 'external']) await put(half, `security_admin_${half}`, 'local');
     const status = async (half: string, domain: string) => {
@@ -253,7 +253,7 @@ describe('the LDAP settings', () => {
     });
   });
 
-  it('are tried without being kept, and hide the password everywhere', async () => {
+  it('can be tested without being stored, and hide the password everywhere', async () => {
     const { request, store, directory } = await aDirectory();
     await request('/settings/ldap', { form: { ...on, bindPass: 'pl4nted-secret' } });
     assert.doesNotMatch(JSON.stringify(await store.list('')), /pl4nted/);

@@ -10,7 +10,7 @@ import { type SystemFigures, usedShare } from './system.ts';
 export type NodeStatus = 'healthy' | 'warmup' | 'unhealthy';
 
 /** The facts about the answering node that change only with its configuration. */
-export interface StillMoment {
+export interface StableNodeSnapshot {
   node: NodeState;
   product: Product;
   os: string;
@@ -21,7 +21,7 @@ export interface StillMoment {
 }
 
 /** All facts about the node at one time. */
-export interface NodeMoment extends StillMoment {
+export interface NodeSnapshot extends StableNodeSnapshot {
   uptimeSeconds: number;
   system: SystemFigures;
 }
@@ -29,11 +29,11 @@ export interface NodeMoment extends StillMoment {
 const mib = 1024 * 1024;
 
 /** Where the client finds the node. */
-export const nodeHost = (moment: Pick<StillMoment, 'node' | 'localAddress'>): string =>
-  urlHost(moment.node.hostname ?? moment.localAddress);
+export const nodeHost = (snapshot: Pick<StableNodeSnapshot, 'node' | 'localAddress'>): string =>
+  urlHost(snapshot.node.hostname ?? snapshot.localAddress);
 
-export const nodeAddress = (moment: Pick<StillMoment, 'node' | 'localAddress'>): string =>
-  `${nodeHost(moment)}:${moment.node.ports.mgmt}`;
+export const nodeAddress = (snapshot: Pick<StableNodeSnapshot, 'node' | 'localAddress'>): string =>
+  `${nodeHost(snapshot)}:${snapshot.node.ports.mgmt}`;
 
 /** Addresses under which clients reach the node: the plain port, and the TLS port. */
 export function nodeNames(node: NodeState, localAddress: string): [string, string] {
@@ -47,8 +47,8 @@ export function statusOf(measured: MeasuredBucket | null | undefined): NodeStatu
 }
 
 /** The worst bucket decides: one that failed, refuses writes or has a damaged file; then one that warms up. */
-export function nodeStatus(moment: Pick<StillMoment, 'measured'>): NodeStatus {
-  const statuses = new Set([...moment.measured.values()].map(statusOf));
+export function nodeStatus(snapshot: Pick<StableNodeSnapshot, 'measured'>): NodeStatus {
+  const statuses = new Set([...snapshot.measured.values()].map(statusOf));
   if (statuses.has('unhealthy')) return 'unhealthy';
   return statuses.has('warmup') ? 'warmup' : 'healthy';
 }
@@ -56,38 +56,45 @@ export function nodeStatus(moment: Pick<StillMoment, 'measured'>): NodeStatus {
 /** Whether the configured replicas exist: none can with one node. */
 export const replicationOf = (bucket: StoredBucket): number => (bucket.replicaNumber === 0 ? 1 : 0);
 
-export function nodeRecord(moment: NodeMoment): Record<string, unknown> {
-  return { ...identity(moment, '/'), status: nodeStatus(moment), ...figures(moment, moment.measured) };
+export function nodeRecord(snapshot: NodeSnapshot): Record<string, unknown> {
+  return {
+    ...identity(snapshot, '/'),
+    status: nodeStatus(snapshot),
+    ...figures(snapshot, snapshot.measured),
+  };
 }
 
 /** The node in the record of a bucket. */
-export function bucketNodeRecord(moment: NodeMoment, bucket: StoredBucket): Record<string, unknown> {
-  const own = moment.measured.get(bucket.uuid) ?? null;
+export function bucketNodeRecord(snapshot: NodeSnapshot, bucket: StoredBucket): Record<string, unknown> {
+  const own = snapshot.measured.get(bucket.uuid) ?? null;
   return {
-    ...identity(moment, `/${capiPath(bucket)}`),
+    ...identity(snapshot, `/${capiPath(bucket)}`),
     status: statusOf(own),
     replication: replicationOf(bucket),
-    ...figures(moment, new Map([[bucket.uuid, own]])),
+    ...figures(snapshot, new Map([[bucket.uuid, own]])),
   };
 }
 
 /** The part that changes only with the configuration; streams carry only this. */
-export function stableBucketNode(moment: StillMoment, bucket: StoredBucket): Record<string, unknown> {
-  const status = statusOf(moment.measured.get(bucket.uuid));
-  return { ...identity(moment, `/${capiPath(bucket)}`), status, replication: replicationOf(bucket) };
+export function stableBucketNode(
+  snapshot: StableNodeSnapshot,
+  bucket: StoredBucket,
+): Record<string, unknown> {
+  const status = statusOf(snapshot.measured.get(bucket.uuid));
+  return { ...identity(snapshot, `/${capiPath(bucket)}`), status, replication: replicationOf(bucket) };
 }
 
-export function identity(moment: StillMoment, capi: string): Record<string, unknown> {
-  const { node, product, os } = moment;
+export function identity(snapshot: StableNodeSnapshot, capi: string): Record<string, unknown> {
+  const { node, product, os } = snapshot;
   const { ports } = node;
-  const host = nodeHost(moment);
+  const host = nodeHost(snapshot);
   const network = networkOf(node);
   return {
     couchApiBase: `http://${host}:${ports.capi}${capi}`,
     couchApiBaseHTTPS: `https://${host}:${ports.capiSSL}${capi}`,
     otpNode: node.otpNode,
     thisNode: true,
-    hostname: nodeAddress(moment),
+    hostname: nodeAddress(snapshot),
     configuredHostname: `${urlHost(node.hostname ?? '127.0.0.1')}:${ports.mgmt}`,
     nodeUUID: node.uuid,
     nodeHash: Number.parseInt(node.uuid.slice(0, 7), 16),
@@ -112,12 +119,12 @@ export function identity(moment: StillMoment, capi: string): Record<string, unkn
   };
 }
 
-function figures(moment: NodeMoment, buckets: ReadonlyMap<string, MeasuredBucket | null>) {
-  const { memory, cpu, allocationStalls } = moment.system;
+function figures(snapshot: NodeSnapshot, buckets: ReadonlyMap<string, MeasuredBucket | null>) {
+  const { memory, cpu, allocationStalls } = snapshot.system;
   const reserved = Math.floor((memory.total * 4) / 5 / mib);
   return {
     cpuCount: cpu.count,
-    uptime: String(Math.floor(moment.uptimeSeconds)),
+    uptime: String(Math.floor(snapshot.uptimeSeconds)),
     memoryTotal: memory.total,
     memoryFree: memory.free,
     mcdMemoryReserved: reserved,
@@ -164,15 +171,15 @@ function interestingStats(buckets: readonly (MeasuredBucket | null)[]): Record<s
 }
 
 /** Further fields of `/nodes/self`. */
-export function nodeDetails(moment: NodeMoment, buckets: BucketsState): Record<string, unknown> {
-  const { node, system } = moment;
+export function nodeDetails(snapshot: NodeSnapshot, buckets: BucketsState): Record<string, unknown> {
+  const { node, system } = snapshot;
   const { totalBytes, mountPoint } = system.disk;
   const usagePercent = Math.ceil(100 * usedShare(system.disk));
   return {
     availableStorage: {
       hdd: [{ path: mountPoint, sizeKBytes: Math.floor(totalBytes / 1024), usagePercent }],
     },
-    storageTotals: storageTotals(moment, buckets),
+    storageTotals: storageTotals(snapshot, buckets),
     storage: { ssd: [], hdd: [storagePaths(node)] },
     // Nothing here trusts a shared cookie; the field is part of the published record.
     otpCookie: '',
@@ -193,9 +200,9 @@ function storagePaths({ paths }: NodeState) {
 }
 
 /** Bytes summed over all data nodes, of which there is one. */
-export function storageTotals(moment: NodeMoment, buckets: BucketsState) {
-  const { memory, disk } = moment.system;
-  const measured = [...moment.measured.values()].filter((bucket) => bucket !== null);
+export function storageTotals(snapshot: NodeSnapshot, buckets: BucketsState) {
+  const { memory, disk } = snapshot.system;
+  const measured = [...snapshot.measured.values()].filter((bucket) => bucket !== null);
   const memUsed = measured.reduce((sum, bucket) => sum + bucket.memUsedBytes, 0);
   const diskUsed = measured.reduce((sum, bucket) => sum + bucket.diskBytes, 0);
   const quotaTotal = buckets.memoryQuotaMb * mib;

@@ -2,16 +2,22 @@
 import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import type { Moments } from './moments.ts';
 import { nodeAddress, nodeDetails, nodeRecord, nodeStatus, replicationOf } from './node-record.ts';
+import type { NodeSnapshots } from './node-snapshots.ts';
 import { GetNode, GetNodeStatuses, GetOwnNode } from './nodes.contract.ts';
 
-export function nodeRoutes({ view, moments }: { view: ClusterView; moments: Moments }): BoundRoute[] {
+export function nodeRoutes({
+  view,
+  snapshots,
+}: {
+  view: ClusterView;
+  snapshots: NodeSnapshots;
+}): BoundRoute[] {
   const detailed = async (context: Context) => {
-    const moment = await moments.now(context);
-    const details = nodeDetails(moment, view.buckets);
+    const snapshot = await snapshots.now(context);
+    const details = nodeDetails(snapshot, view.buckets);
     return reply.json({
-      ...nodeRecord(moment),
+      ...nodeRecord(snapshot),
       replication: replicationOfAll(view),
       ...details,
       ...view.cluster.quotas,
@@ -24,13 +30,13 @@ export function nodeRoutes({ view, moments }: { view: ClusterView; moments: Mome
       return detailed(context);
     }),
     bind(GetNodeStatuses, (_, context) => {
-      const moment = moments.still(context);
+      const snapshot = snapshots.stable(context);
       return reply.json({
-        [nodeAddress(moment)]: {
+        [nodeAddress(snapshot)]: {
           // A warming node counts as healthy: only its buckets are not ready.
-          status: nodeStatus(moment) === 'unhealthy' ? 'unhealthy' : 'healthy',
+          status: nodeStatus(snapshot) === 'unhealthy' ? 'unhealthy' : 'healthy',
           gracefulFailoverPossible: false,
-          otpNode: moment.node.otpNode,
+          otpNode: snapshot.node.otpNode,
           dataless: false,
           replication: replicationOfAll(view),
         },

@@ -26,7 +26,7 @@ const enforced = (name: string): Parameter => ({
 const specials = [...'@%+\\/\'"!#$^?:,(){}[]~`-_.'];
 
 describe('the password policy', () => {
-  it('takes, keeps and refuses what the specification says of each field', async (t) => {
+  it('accepts, stores and refuses the specified values of each field', async (t) => {
     await using target = await managerTarget();
     await checkSettings(t, target, {
       write: path,
@@ -110,7 +110,7 @@ describe('the password policy', () => {
     assert.equal((await request('/pools', { as: 'u:secretly1' })).status, 200);
   });
 
-  it('counts each special character, and letters and digits of any script as what they are', async (t) => {
+  it('counts each special character, and letters and digits of any script', async (t) => {
     const { request } = await aManager();
     const isFine = async (password: string) => {
       const form = { password, roles: 'admin' };
@@ -134,7 +134,7 @@ describe('the password policy', () => {
     }
   });
 
-  it('counts characters, not bytes, and lets passwords be empty when it says so', async () => {
+  it('counts characters, not bytes, and allows empty passwords if configured', async () => {
     const { request } = await aManager();
     const put = async (password: string) =>
       (await request('/settings/rbac/users/local/u', { method: 'PUT', form: { password, roles: 'admin' } }))

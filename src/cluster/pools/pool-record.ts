@@ -9,10 +9,10 @@ import { type Product, servicesRun } from '../config/product.ts';
 import { bucketCountMax } from '../internal-settings/internal-settings.ts';
 import {
   identity,
-  type NodeMoment,
+  type NodeSnapshot,
   nodeRecord,
   nodeStatus,
-  type StillMoment,
+  type StableNodeSnapshot,
   storageTotals,
 } from '../nodes/node-record.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
@@ -46,7 +46,7 @@ export const versions = (product: Product) => ({
 
 export function poolRecord(
   view: ClusterView,
-  moment: NodeMoment,
+  snapshot: NodeSnapshot,
   seen: readonly StoredBucket[],
   encryption: EncryptionLevel | null,
   alerts: readonly Alert[],
@@ -56,8 +56,8 @@ export function poolRecord(
     ...stablePool(view, seen, encryption),
     alerts,
     alertsSilenceURL: `/controller/resetAlerts?token=${alertsToken}&uuid=${view.cluster.uuid}`,
-    nodes: [nodeRecord(moment)],
-    storageTotals: storageTotals(moment, view.buckets),
+    nodes: [nodeRecord(snapshot)],
+    storageTotals: storageTotals(snapshot, view.buckets),
   };
 }
 
@@ -69,7 +69,7 @@ export interface Alert {
 
 /** Conditions for an administrator: buckets with problems, and warnings of other components. */
 export function alerts(
-  { measured }: NodeMoment,
+  { measured }: NodeSnapshot,
   others: readonly string[],
   raised: readonly ListedAlert[],
   popUps: readonly AlertKind[],
@@ -90,13 +90,13 @@ export function alerts(
 /** Without figures, so that a stream sends it only when something changed. */
 export function streamedPool(
   view: ClusterView,
-  moment: StillMoment,
+  snapshot: StableNodeSnapshot,
   seen: readonly StoredBucket[],
   encryption: EncryptionLevel | null,
 ) {
   return {
     ...stablePool(view, seen, encryption),
-    nodes: [{ ...identity(moment, '/'), status: nodeStatus(moment) }],
+    nodes: [{ ...identity(snapshot, '/'), status: nodeStatus(snapshot) }],
   };
 }
 

@@ -47,7 +47,7 @@ describe('cluster reads', () => {
     assert.deepEqual([unknown.status, unknown.body], [404, 'Node is unknown to this cluster.']);
   });
 
-  it('tell the terse facts of the cluster to administrators', async () => {
+  it('show the terse cluster description to administrators', async () => {
     const { request } = await aManager();
     const { uuid } = (await request('/pools')).body;
     const url = '/pools/default/terseClusterInfo';
@@ -87,7 +87,7 @@ describe('cluster reads', () => {
     assert.deepEqual([wrong.status, wrong.body], [400, { rebalanceStatusTimeout: 'invalid' }]);
   });
 
-  it('raise alerts about damaged files and buckets that take no writes', async () => {
+  it('raise alerts about damaged files and buckets that refuse writes', async () => {
     const { request, kv } = await aManager();
     await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });
     assert.deepEqual((await request('/pools/default')).body.alerts, []);
@@ -105,7 +105,7 @@ describe('cluster reads', () => {
     );
   });
 
-  it('wait for a change when asked to', async () => {
+  it('wait for a change on request', async () => {
     const { request } = await aManager();
     const { etag } = (await request('/pools/default')).body;
     const waiting = request(`/pools/default?waitChange=10000&etag=${etag}`);
@@ -170,7 +170,7 @@ describe('cluster reads', () => {
 });
 
 describe('view ports', () => {
-  it('say that views are not served', async () => {
+  it('report that views are not available', async () => {
     const { request, requestCapi } = await aManager();
     await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });
     const { uuid } = (await request('/pools/default/buckets/b')).body;

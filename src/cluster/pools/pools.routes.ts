@@ -8,10 +8,10 @@ import { nodeServices, terseBucketConfig } from '../bootstrap/terse-config.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import { clusterCompatVersion, type Product } from '../config/product.ts';
-import { snapshots } from '../config/snapshots.ts';
 import { type Changing, until } from '../config/until.ts';
-import type { Moments } from '../nodes/moments.ts';
+import { valueStream } from '../config/value-stream.ts';
 import { nodeStatus } from '../nodes/node-record.ts';
+import type { NodeSnapshots } from '../nodes/node-snapshots.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
 import { mappedText } from '../topology/vbucket-map.ts';
 import { alerts, poolRecord, poolsRecord, streamedPool, versions } from './pool-record.ts';
@@ -22,7 +22,7 @@ import { terseClusterInfo } from './terse-cluster.ts';
 export interface PoolRoutesDeps {
   view: ClusterView;
   data: DataService;
-  moments: Moments;
+  snapshots: NodeSnapshots;
   product: Product;
   clock: Clock;
   provisioned: () => boolean;
@@ -54,10 +54,10 @@ function greetings({ view, product, provisioned }: PoolRoutesDeps): BoundRoute[]
 }
 
 function wholeCluster(deps: PoolRoutesDeps): BoundRoute[] {
-  const { view, data, moments, clock, security } = deps;
+  const { view, data, snapshots, clock, security } = deps;
   const seen = (context: Context) =>
     view.liveBuckets().filter(({ name }) => context.may(`cluster.bucket[${name}].settings!read`));
-  const etag = (context: Context) => `${view.latestRevision()}-${nodeStatus(moments.still(context))}`;
+  const etag = (context: Context) => `${view.latestRevision()}-${nodeStatus(snapshots.stable(context))}`;
   const pool = async (query: Form, context: Context) => {
     refuseUnprovisioned(deps);
     const waitMs = waitOf(query);
@@ -65,21 +65,22 @@ function wholeCluster(deps: PoolRoutesDeps): BoundRoute[] {
       const changed = () => etag(context) !== query['etag'];
       await until(anyOf(view, data), changed, waitMs, clock, context.signal);
     }
-    const moment = await moments.now(context);
+    const snapshot = await snapshots.now(context);
     const { alertList: list, alerts: service } = deps;
     const { popUps } = await service.read();
-    const known = alerts(moment, deps.warnings(), list.all(), popUps, clock.wallMs());
+    const known = alerts(snapshot, deps.warnings(), list.all(), popUps, clock.wallMs());
     return reply.json({
       etag: etag(context),
-      ...poolRecord(view, moment, seen(context), security.encryptionLevel, known, list.token),
+      ...poolRecord(view, snapshot, seen(context), security.encryptionLevel, known, list.token),
     });
   };
   return [
     bind(contract.GetPool, ({ query }, context) => pool(query, context)),
     bind(contract.GetPoolNodes, ({ query }, context) => pool(query, context)),
     bind(contract.StreamPool, (_, context) => {
-      const read = () => streamedPool(view, moments.still(context), seen(context), security.encryptionLevel);
-      return reply.stream((signal) => snapshots([view, data, security], read, signal));
+      const read = () =>
+        streamedPool(view, snapshots.stable(context), seen(context), security.encryptionLevel);
+      return reply.stream((signal) => valueStream([view, data, security], read, signal));
     }),
     bind(contract.GetTerseCluster, ({ query }) => {
       refuseUnprovisioned(deps);
@@ -122,12 +123,12 @@ function bootstrap({ view, data }: PoolRoutesDeps): BoundRoute[] {
   return [
     bind(contract.GetNodeServices, () => reply.json(nodeServices(view))),
     bind(contract.StreamNodeServices, () =>
-      reply.stream((signal) => snapshots([view], () => nodeServices(view), signal)),
+      reply.stream((signal) => valueStream([view], () => nodeServices(view), signal)),
     ),
     bind(contract.GetTerseBucket, ({ params }) => reply.jsonText(mappedText(found(params['bucket'])))),
     bind(contract.StreamTerseBucket, ({ params }) => {
       found(params['bucket']);
-      return reply.stream((signal) => snapshots([view, data], () => terse(params['bucket']), signal));
+      return reply.stream((signal) => valueStream([view, data], () => terse(params['bucket']), signal));
     }),
   ];
 }

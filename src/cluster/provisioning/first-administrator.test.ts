@@ -49,7 +49,7 @@ test('of several requests to set the cluster up at once exactly one succeeds, an
   assert.deepEqual([body.clusterName, body.memoryQuota], [winner, 300 + names.indexOf(winner)]);
 });
 
-test('of several first credentials sent at once exactly one is stored, by whatever route', async () => {
+test('stores exactly one of several first credentials sent at once, by any route', async () => {
   const { request } = await aSlowManager(false);
   const answers = await Promise.all(
     names.map((username, index) => {
@@ -93,7 +93,7 @@ async function half(port: number, { path, as, body }: { path: string; as?: strin
   };
 }
 
-test('a request from before the first administrator whose body comes after is asked for credentials', async () => {
+test('requires credentials if the first administrator is set while the body of a request arrives', async () => {
   const { request, server } = await aManager({ provisioned: false });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const credentials = (username: string) => `username=${username}&password=password&port=SAME`;
@@ -108,7 +108,7 @@ test('a request from before the first administrator whose body comes after is as
   await server.stop(1000);
 });
 
-test('a request of an account that loses its roles while its body comes is judged anew', async () => {
+test('checks access again if an account loses its roles while the body of its request arrives', async () => {
   const { request, server } = await aManager();
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const put = (name: string, roles: string) =>

@@ -6,7 +6,7 @@ import { InTurn } from '#ports/in-turn.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import type { NetworkService, NetworkWish } from '../encryption/network.service.ts';
+import type { NetworkChange, NetworkService } from '../encryption/network.service.ts';
 import { FormReader } from '../forms/form-reader.ts';
 import { portProblem } from '../forms/port-problem.ts';
 import type { Problems } from '../forms/problems.ts';
@@ -143,7 +143,7 @@ export class ProvisioningService {
     if (!justValidate) await this.#initNode(form, network);
   }
 
-  async #initNode(form: Form, network: NetworkWish): Promise<void> {
+  async #initNode(form: Form, network: NetworkChange): Promise<void> {
     const { nodeSetup } = this.#deps;
     const { hostname } = form;
     const unnamable = hostname === undefined ? null : await nodeSetup.renameProblem(hostname);

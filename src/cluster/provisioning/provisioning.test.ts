@@ -8,7 +8,7 @@ const fresh = () => aManager({ provisioned: false });
 const post = (form: Sent['form'] = {}): Sent => ({ form: form as Record<string, string>, as: null });
 
 describe('a new node', () => {
-  it('answers what may be asked without credentials, and 401 to the rest', async () => {
+  it('answers open routes without credentials, and 401 to the rest', async () => {
     const { request } = await fresh();
     for (const url of ['/pools', '/versions', '/nodes/self', '/pools/default/nodeServices', '/ui/']) {
       assert.equal((await request(url, { as: null })).status, 200, url);
@@ -171,14 +171,14 @@ describe('memory', () => {
     });
   }
 
-  it('cannot go below what buckets have', async () => {
+  it('cannot go below the quotas of buckets', async () => {
     const { request } = await aManager();
     await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 600 } });
     const { body } = await request('/pools/default', { form: { memoryQuota: 500 } });
     assert.match(body.errors.memoryQuota, /cannot be less than 600MB/);
   });
 
-  it('takes quotas of services that do not run, and validates without changing', async () => {
+  it('accepts quotas of services that do not run, and validates without a change', async () => {
     const { request } = await aManager();
     assert.equal((await request('/pools/default', { form: { ftsMemoryQuota: 999 } })).status, 200);
     const judged = await request('/pools/default?just_validate=1', { form: { ftsMemoryQuota: 300 } });
@@ -258,7 +258,7 @@ describe('one-call set-up', () => {
     assert.deepEqual((await request('/pools', { as: null })).body.pools, []);
   });
 
-  it('sets folders and names of a node, and says what is wrong with them', async () => {
+  it('sets folders and names of a node, and reports their problems', async () => {
     const { request } = await fresh();
     assert.equal(
       (await request('/nodeInit', post({ indexPath: '/ours/i', hostname: 'db.local' }))).status,
@@ -270,7 +270,7 @@ describe('one-call set-up', () => {
     assert.deepEqual([bad.status, bad.body.errors._], [400, 'An absolute path is required for eventingPath']);
   });
 
-  it('keeps how indexes are to be stored, by the rules of the edition', async () => {
+  it('stores the storage mode of indexes, by the rules of the edition', async () => {
     const { request } = await fresh();
     const credentials = { port: 'SAME', username: 'Administrator', password: 'password' };
     const refused = await request('/clusterInit', post({ ...credentials, indexerStorageMode: 'forestdb' }));
@@ -333,7 +333,7 @@ describe('the node itself', () => {
     assert.match((await send({ index_path: '/database' }))[0], /writable/);
   });
 
-  it('refuses names that it cannot go by', async () => {
+  it('refuses names that it cannot use', async () => {
     const { request } = await fresh();
     const rename = async (form: Record<string, string>) =>
       (await request('/node/controller/rename', post(form))).body;
@@ -343,7 +343,7 @@ describe('the node itself', () => {
     ]);
   });
 
-  it('judges alternate addresses', async () => {
+  it('validates alternate addresses', async () => {
     const { request } = await aManager();
     const url = '/node/controller/setupAlternateAddresses/external';
     const put = async (form: Record<string, string>) => (await request(url, { method: 'PUT', form })).text;
@@ -358,7 +358,7 @@ describe('the node itself', () => {
     assert.equal((await request('/pools/default')).body.nodes[0].alternateAddresses, undefined);
   });
 
-  it('does not join clusters, and says so after what is wrong with the request', async () => {
+  it('refuses to join clusters, after reporting problems of the request', async () => {
     const { request } = await fresh();
     const join = async (form: Record<string, string>) =>
       (await request('/node/controller/doJoinCluster', post(form))).body;
@@ -383,10 +383,10 @@ describe('the node itself', () => {
   });
 });
 
-it('lets nobody but the administrator that is to be set up a node that has been promised to one', async () => {
+it('lets only the reserved administrator set up a reserved node', async () => {
   const { manager, request } = await aManager({ provisioned: false });
   const form = { ...administrator, port: 'SAME' };
-  manager.promiseTo(administrator);
+  manager.reserveFor(administrator);
   for (const as of [null, 'evil:password', 'Administrator:wrong', 'Administrator:']) {
     assert.equal((await request('/settings/web', { form, as })).status, 401, String(as));
     assert.equal((await request('/clusterInit', { form, as })).status, 401, String(as));

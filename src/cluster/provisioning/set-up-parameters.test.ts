@@ -90,7 +90,7 @@ async function asAdministrator(): Promise<SettingsTarget> {
   };
 }
 
-test('the administrator is who the last accepted request says, also after a restart', async (t) => {
+test('the last accepted request sets the administrator, also after a restart', async (t) => {
   await using target = await asAdministrator();
   const base = { port: 'SAME', username: 'Administrator', password: 'password' };
   const number = 'Port must be a number.';
@@ -232,7 +232,7 @@ test('folders and services of a node are chosen before it has an administrator',
   });
 });
 
-test('a node takes several folders for analytics, each once', async (t) => {
+test('a node accepts several folders for analytics, each once', async (t) => {
   const { request, manager } = await aManager({ provisioned: false });
   t.after(() => manager.stop());
   const shown = async () => (await request('/nodes/self', { as: null })).body.storage.hdd[0].cbas_dirs;
@@ -252,7 +252,7 @@ test('a node takes several folders for analytics, each once', async (t) => {
   assert.deepEqual(await shown(), ['/ours/c', '/ours/d']);
 });
 
-test('a node takes names that are its own', async (t) => {
+test('a node accepts its own names', async (t) => {
   await using target = await managerTarget();
   await checkSettings(t, target, {
     ...{ write: '/node/controller/rename', read: '/nodes/self' },

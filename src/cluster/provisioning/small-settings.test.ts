@@ -73,7 +73,7 @@ test('keeps the settings of the index service over restarts, and refuses what is
   });
 });
 
-test('keeps how the community edition stores indexes', async (t) => {
+test('stores the storage mode of the community edition', async (t) => {
   await using target = await managerTarget({ edition: 'community' });
   await checkSettings(t, target, {
     ...{ write: '/settings/indexes', read: '/settings/indexes', refusal: refusals.fields },

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
 import { querySettingNames, readCurlAllowlist, readQueryForm, serviceSettings } from './query-settings.ts';
 
-test('settings are judged by name, and none is taken when one is wrong', () => {
+test('validates settings by name, and stores none if one is invalid', () => {
   const good = readQueryForm({ queryTimeout: '5', queryUseCBO: 'false', queryCleanupWindow: '30s' });
   assert.deepEqual(good, {
     changes: { queryTimeout: 5, queryUseCBO: false, queryCleanupWindow: '30s' },

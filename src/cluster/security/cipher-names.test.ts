@@ -9,7 +9,7 @@ import { CipherNames, ianaName } from './cipher-names.ts';
 const unnamed = /psk|srp|ccm_?8|^a?null|adh|aecdh/i;
 
 describe('names of cipher suites', () => {
-  it('are those of the registry, as OpenSSL itself tells them', { skip: needs('openssl') }, (t) => {
+  it('are those of the registry, as OpenSSL lists them', { skip: needs('openssl') }, (t) => {
     const listed = execFileSync('openssl', ['ciphers', '-stdname', 'ALL:!aNULL:!PSK:!SRP:!aDSS:@SECLEVEL=0']);
     const lines = listed.toString().trim().split('\n');
     const pairs = lines.map((line) => line.split(/\s+/)).map(([iana, , openssl]) => [iana, openssl] as const);
@@ -24,7 +24,7 @@ describe('names of cipher suites', () => {
     assert.deepEqual(without, []);
   });
 
-  it('are not given to suites that no certificate plays a part in, nor to what is none', (t) => {
+  it('are not given to suites without certificates or to unknown names', (t) => {
     const others = [
       'psk-aes128-gcm-sha256',
       'srp-aes-128-cbc-sha',
@@ -38,7 +38,7 @@ describe('names of cipher suites', () => {
     for (const name of others) t.assert.equal(ianaName(name), null, name);
   });
 
-  it('are taken in both forms and kept in the registry’s', () => {
+  it('are accepted in both forms and stored in the registry’s', () => {
     const names = new CipherNames(() => [
       'ecdhe-rsa-aes128-gcm-sha256',
       'aes128-sha',

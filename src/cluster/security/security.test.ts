@@ -102,12 +102,12 @@ const parameters: Parameter[] = [
 ];
 
 describe('security settings', () => {
-  it('take, keep and refuse what the specification says, for all services and for each', async (t) => {
+  it('accept, store and refuse the specified values, for all services and for each', async (t) => {
     await using target = await managerTarget();
     await checkSettings(t, target, { write: path, read: path, refusal: refusals.list, parameters });
   });
 
-  it('show the published defaults, and for each service what holds and what could be chosen', async () => {
+  it('show the published defaults, and effective and possible values of each service', async () => {
     const { request } = await aManager();
     const { body, status } = await request(path);
     assert.equal(status, 200);
@@ -243,7 +243,7 @@ describe('security settings', () => {
     assert.deepEqual([status, body], [400, { errors: [`clusterEncryptionLevel - ${reason}`] }]);
   });
 
-  it('decide whether a 401 asks for credentials, and which headers every answer has', async () => {
+  it('decide whether a 401 has a challenge, and which headers every answer has', async () => {
     const { request } = await aManager();
     assert.ok((await request('/pools', { as: null })).headers['www-authenticate']);
     const headers = '{"Strict-Transport-Security":"max-age=1"}';

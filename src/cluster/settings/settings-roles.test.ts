@@ -29,7 +29,7 @@ const table: [path: string, form: Sent['form'] | null, allowed: string][] = [
   ['/events', null, reads],
 ];
 
-test('lets exactly the roles in that may read or change alerts, failover and events', async (t) => {
+test('allows exactly the roles that may read or change alerts, failover and events', async (t) => {
   const { request, manager } = await aManager();
   t.after(() => manager.stop());
   await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });

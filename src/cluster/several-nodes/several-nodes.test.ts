@@ -6,7 +6,7 @@ const sentence = (what: string) =>
   `${what} is not available in this version, which runs clusters of one node.`;
 const xdcr = sentence('Replication between clusters');
 
-test('refuses what needs several nodes or clusters with a reason, worded as clients of each call read it', async () => {
+test("refuses calls that need several nodes or clusters, with a reason in each call's published form", async () => {
   const { request } = await aManager();
   for (const [method, path, body] of [
     ['POST', '/controller/addNode', [sentence('Adding nodes')]],
@@ -24,7 +24,7 @@ test('refuses what needs several nodes or clusters with a reason, worded as clie
   }
 });
 
-test('asks first whether the caller might do it', async () => {
+test('checks permissions first', async () => {
   const { request } = await aManager();
   const form = { password: 'password', roles: 'data_reader[*]' };
   await request('/settings/rbac/users/local/reader', { method: 'PUT', form });

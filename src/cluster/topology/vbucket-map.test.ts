@@ -14,7 +14,7 @@ test('one node holds every vbucket, and no replica of it', () => {
   }
 });
 
-test('a record and its map are written as JSON writes them, whatever their texts look like', () => {
+test('serializes a record and its map like JSON.stringify, with any texts', () => {
   const odd = ['"vBucketMap":null', '\\"vBucketMap\\":null', 'vBucketMap', '$&', "$'"];
   for (const text of odd) {
     const record = {

@@ -21,7 +21,7 @@ it('is a page without secrets under a strict policy, and the root leads to it', 
   t.assert.equal(headers['content-type'], 'text/html; charset=utf-8');
 });
 
-it('is switched off for plain connections by its setting, and the API is not', async () => {
+it('is disabled for plain connections by its setting, the API is not', async () => {
   const { request } = await aManager();
   await request('/settings/security', { form: { disableUIOverHttp: 'true' } });
   for (const file of files) {

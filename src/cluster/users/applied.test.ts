@@ -6,7 +6,7 @@ import { aManager } from '../../../test/support/manager.ts';
 const users = '/settings/rbac/users/local';
 const groups = '/settings/rbac/groups';
 
-test('answers changes of users and groups once the data service goes by them, or has taken two seconds', async (t) => {
+test('answers changes of users and groups once the data service applies them, or after two seconds', async (t) => {
   const { request, kv, clock } = await aManager();
   const form = { password: 'secret1', roles: 'bucket_full_access[*]' };
   await request(`${groups}/crew`, { method: 'PUT', form: { roles: 'ro_admin' } });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
 
-test('asks of who puts a user into a group for the rights to give the roles of the group', async () => {
+test("requires the right to grant a group's roles for adding a user to it", async () => {
   const { request } = await aManager();
   const put = (id: string, form: Record<string, string>, as?: string) =>
     request(`/settings/rbac/users/local/${id}`, { method: 'PUT', form, ...(as && { as }) });

@@ -182,7 +182,7 @@ export class UsersService {
       const uuid = present?.uuid ?? this.#deps.random.uuid();
       return { ...state, users: withEntry(state.users, { ...loginOf(login), ...rest, uuid }) };
     });
-    this.#told(id, change.password);
+    this.#remember(id, change.password);
   }
 
   readPassword(form: Form): string {
@@ -203,7 +203,7 @@ export class UsersService {
       if (!present) throw noSuchUser();
       return { ...state, users: withEntry(state.users, { ...present, ...credentials }) };
     });
-    this.#told(id, password);
+    this.#remember(id, password);
   }
 
   async deleteUser(id: string): Promise<void> {
@@ -271,7 +271,7 @@ export class UsersService {
     return { id, password: stored, credentialId: hexId(random), passwordChangedMs: clock.wallMs() };
   }
 
-  #told(id: string, password: string | null): void {
+  #remember(id: string, password: string | null): void {
     const known = this.user(id);
     if (known && password !== null) this.#deps.passwordSet?.(id, known.credentialId, password);
   }

@@ -95,7 +95,7 @@ async function aNode(
 
 const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
 
-test('refuses on every route what its declaration says', async (t) => {
+test("refuses the callers and inputs that each route's declaration excludes", async (t) => {
   const { put, plainCall, routes } = await aNode();
   await put('weak', 'password=secret1&roles=sync_gateway_replicator[*]');
   const identities = { admin: basic('Administrator:password'), weak: basic('weak:secret1') };
@@ -151,7 +151,7 @@ test('creates, reads, replaces and deletes a user', async () => {
   });
 });
 
-test('tells every wrong field of a user, and changes nothing', async () => {
+test('reports every wrong field of a user, and changes nothing', async () => {
   const { put, service } = await aNode();
   assert.deepEqual(
     await put('jane', 'roles=nonsense,data_reader[gone],admin&groups=g&limits={}&password=short'),
@@ -181,7 +181,7 @@ test('tells every wrong field of a user, and changes nothing', async () => {
   assert.deepEqual(service.users(), []);
 });
 
-test('knows two domains and keeps users in one', async () => {
+test('has two domains and stores users in one', async () => {
   const { call } = await aNode();
   assert.deepEqual(await call('GET', '/settings/rbac/users/moon'), {
     status: 404,
@@ -197,7 +197,7 @@ test('knows two domains and keeps users in one', async () => {
   assert.equal((await call('GET', '/settings/rbac/users/external')).body[0].id, 'x');
 });
 
-test('takes user names that objects treat specially', async () => {
+test('accepts user names that objects treat specially', async () => {
   const { call, put } = await aNode();
   assert.equal((await call('GET', '/settings/rbac/users/local/__proto__')).status, 404);
   assert.equal((await put('__proto__', 'password=secret1&roles=admin')).status, 200);
@@ -238,7 +238,7 @@ test('keeps sessions valid when a user is stored with the same password again', 
   );
 });
 
-test('takes the older security role as both of its halves', async () => {
+test('accepts the older security role as both of its successors', async () => {
   const { call, put } = await aNode();
   assert.equal((await put('u', 'password=secret1&roles=security_admin,ro_admin')).status, 200);
   const { roles } = (await call('GET', '/settings/rbac/users/local/u')).body;
@@ -249,7 +249,7 @@ test('takes the older security role as both of its halves', async () => {
   assert.equal((await put('v', 'password=secret1&roles=security_admin[travel]')).status, 400);
 });
 
-test('gives roles through groups, and takes them with the group', async () => {
+test('grants roles through groups, and revokes them with the group', async () => {
   const { call, put } = await aNode();
   assert.deepEqual(await call('PUT', '/settings/rbac/groups/readers', 'description=d'), {
     status: 400,
@@ -282,7 +282,7 @@ test('gives roles through groups, and takes them with the group', async () => {
   assert.deepEqual(await call('GET', '/settings/rbac/groups/x'), { status: 404, body: 'Unknown group.' });
 });
 
-test('lets a local security administrator manage users, but neither see nor make administrators', async () => {
+test('lets a local security administrator manage users, but neither see nor create administrators', async () => {
   const { call, put } = await aNode();
   await put('sec', 'password=secret1&roles=security_admin_local');
   await put('viewer', 'password=secret1&roles=ro_admin');
@@ -371,7 +371,7 @@ test('pages through users with links to the other pages', async () => {
   });
 });
 
-test('tells callers who they are, and nothing of anyone before there is an administrator', async () => {
+test('shows callers their identity, and none before there is an administrator', async () => {
   const fresh = await aNode({ provisioned: false });
   assert.deepEqual(await fresh.call('GET', '/whoami', '', 'any:thing'), {
     status: 200,
@@ -405,7 +405,7 @@ test('checks permissions for the caller', async () => {
   assert.deepEqual(await check(''), { status: 400, body: 'Request body should not be empty.' });
 });
 
-test('takes a role away with its bucket, also when another of the name comes', async () => {
+test('revokes a role with its bucket, also if another of the name is created', async () => {
   const { put, identities, targets } = await aNode();
   await put('jane', 'password=secret1&roles=data_reader[travel],data_writer[*]');
   const roles = () => identities.find('jane')?.roles.map((role) => role.role);
@@ -416,7 +416,7 @@ test('takes a role away with its bucket, also when another of the name comes', a
   assert.deepEqual(roles(), ['data_writer']);
 });
 
-test('tells the data service who may log in, the administrator with everything', async () => {
+test('sends all accounts to the data service, the administrator with every right', async () => {
   const { put, identities, targets } = await aNode();
   let changes = 0;
   identities.onChange(() => changes++);
@@ -460,7 +460,7 @@ test('keeps an administrator that is set again, and refuses bad names and passwo
   assert.equal(service.administratorName(), 'Administrator');
 });
 
-test('lets a local security administrator give no administrator role of any kind, to itself or others', async () => {
+test('prevents a local security administrator from granting administrator roles of any kind', async () => {
   const { call, put } = await aNode();
   await put('sec', 'password=secret1&roles=security_admin_local');
   await put('chief', 'password=secret1&roles=cluster_admin');

@@ -16,7 +16,7 @@ const refusal = async (promise: Promise<unknown>): Promise<unknown> => {
   return error.body.value ?? error.body.fields;
 };
 
-test('takes a passphrase from a script of its folder, and says why it cannot', async () => {
+test('reads a passphrase from a script of its folder, or reports why it cannot', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'scripts-'));
   const script = (name: string, text: string) => {
     writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`);
@@ -44,7 +44,7 @@ test('takes a passphrase from a script of its folder, and says why it cannot', a
   rmSync(folder, { recursive: true });
 });
 
-test('takes a passphrase from an HTTP service, and shows no secret of the call', async () => {
+test('reads a passphrase from an HTTP service, and shows no secret of the call', async () => {
   const server = createServer((request, response) => {
     const isRight = request.headers['x-token'] === 't0ken' && request.url === '/key?secret=1';
     response.writeHead(isRight ? 200 : 403).end(isRight ? 'sesame' : '');

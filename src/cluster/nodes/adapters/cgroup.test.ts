@@ -51,7 +51,7 @@ test('reads version 1, in a container that sees its own group as the root', () =
   });
 });
 
-test('tells of no limits where there are none', () => {
+test('reports no limits if there are none', () => {
   const none = { memory: null, cpu: null };
   assert.deepEqual(figuresOf({}), none);
   assert.deepEqual(

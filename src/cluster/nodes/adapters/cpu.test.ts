@@ -19,7 +19,7 @@ function aMeter(
 
 const host = { utilization: 30, user: 12, system: 8 };
 
-test('says what share of the processors programs, the system, interrupts and the hypervisor took', () => {
+test('reports the processor shares of programs, the system, interrupts and the hypervisor', () => {
   const { machine, meter } = aMeter(null);
   machine.nowMs = 500;
   machine.times = later;
@@ -29,7 +29,7 @@ test('says what share of the processors programs, the system, interrupts and the
   assert.deepEqual(meter.shares(null), { ...host, irq: 5, stolen: 5, host });
 });
 
-test('measures a container by its quota, and its host beside it', () => {
+test('measures a container relative to its quota, and also its host', () => {
   const { machine, meter } = aMeter({ cores: 0.5, usedSeconds: 3, userSeconds: 2, systemSeconds: 1 });
   machine.nowMs = 10_000;
   machine.times = later;

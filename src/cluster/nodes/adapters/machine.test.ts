@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { it } from 'node:test';
 import { Machine, memoryLimit } from './machine.adapter.ts';
 
-it('tells plausible figures of this machine', async () => {
+it('reports plausible figures of this machine', async () => {
   let nowMs = 0;
   const machine = new Machine(tmpdir(), () => nowMs);
   nowMs = 5_000;

@@ -20,7 +20,7 @@ test('makes a folder with all that lead to it', async () => {
   assert.equal(await surroundings.usableFolder(deep), true);
 });
 
-test('refuses what is a file or lies below one', async () => {
+test('refuses files and paths below files', async () => {
   using folder = scratch();
   const file = join(folder.path, 'file');
   writeFileSync(file, '');
@@ -28,7 +28,7 @@ test('refuses what is a file or lies below one', async () => {
   assert.equal(await surroundings.usableFolder(join(file, 'below')), false);
 });
 
-test('refuses folders below one that takes no entries, at once', {
+test('refuses folders below one that denies new entries, at once', {
   skip: process.platform !== 'linux' && 'there is no /proc',
   timeout: 5_000,
 }, async () => {
@@ -40,7 +40,7 @@ test('refuses paths that the system cannot have', async () => {
   assert.equal(await surroundings.usableFolder('/tmp/nul\0byte'), false);
 });
 
-test('follows links as far as there is a path, and takes the rest as it is written', async () => {
+test('follows links of the existing part of a path, and keeps the rest as written', async () => {
   using folder = scratch();
   const real = realpathSync(folder.path);
   mkdirSync(join(real, 'there'));

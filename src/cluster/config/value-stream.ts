@@ -4,7 +4,7 @@ import type { Changing } from './until.ts';
  * Yields the result of `read` now and after every change of it, until it is null or the client disconnects. A slow
  * client skips intermediate changes, so nothing queues up.
  */
-export async function* snapshots(
+export async function* valueStream(
   sources: readonly Changing[],
   read: () => unknown,
   signal: AbortSignal,

@@ -6,7 +6,7 @@ import type { Attributes, EventName } from './event-kinds.ts';
 export const windowMs = 60_000;
 export const sendersMax = 100;
 
-export interface RefusalsDeps {
+export interface DenialsDeps {
   clock: Clock;
   record(name: EventName, attributes: Attributes): void;
 }
@@ -17,12 +17,12 @@ interface Counted {
   count: number;
 }
 
-export class Refusals {
-  readonly #deps: RefusalsDeps;
+export class Denials {
+  readonly #deps: DenialsDeps;
   readonly #counted = new Map<string, Counted>();
   #timer: Timer | null = null;
 
-  constructor(deps: RefusalsDeps) {
+  constructor(deps: DenialsDeps) {
     this.#deps = deps;
   }
 

@@ -15,7 +15,7 @@ interface Try {
   notBeforeMs: number;
 }
 
-export class Tries {
+export class Attempts {
   readonly #clock: Clock;
   readonly #byBucket = new Map<string, Try>();
 

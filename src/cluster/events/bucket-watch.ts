@@ -3,7 +3,7 @@ import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import type { EventLog } from './event-log.ts';
 
-export interface ChronicleDeps {
+export interface BucketWatchDeps {
   events: EventLog;
   view: Pick<ClusterView, 'liveBuckets' | 'onChange'>;
   data: Pick<DataService, 'measured' | 'onChange'>;
@@ -15,12 +15,12 @@ interface Seen {
   troubles: readonly string[];
 }
 
-export class Chronicle {
-  readonly #deps: ChronicleDeps;
+export class BucketWatch {
+  readonly #deps: BucketWatchDeps;
   readonly #seen = new Map<string, Seen>();
   #subscriptions: { stop(): void }[] = [];
 
-  constructor(deps: ChronicleDeps) {
+  constructor(deps: BucketWatchDeps) {
     this.#deps = deps;
   }
 

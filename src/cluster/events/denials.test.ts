@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { Refusals, sendersMax, windowMs } from './refusals.ts';
+import { Denials, sendersMax, windowMs } from './denials.ts';
 
 function aCounter() {
   const clock = new ManualClock();
   const told: [string, unknown, unknown][] = [];
-  const refusals = new Refusals({
+  const refusals = new Denials({
     clock,
     record: (name, { user, count }) => told.push([name, user, count]),
   });
@@ -14,7 +14,7 @@ function aCounter() {
 }
 
 describe('refused requests', () => {
-  it('are told of at once, and the rest of a minute in one entry', () => {
+  it('are reported at once, and the rest of a minute in one entry', () => {
     const { clock, refusals, told } = aCounter();
     for (let time = 0; time < 1000; time++) refusals.note('login_failed', { user: 'a', from: 'x' });
     assert.deepEqual(told, [['login_failed', 'a', 1]]);
@@ -28,7 +28,7 @@ describe('refused requests', () => {
     assert.deepEqual([told, clock.pending], [[['login_failed', 'a', 1]], 0]);
   });
 
-  it('are told apart by kind, user and sender', () => {
+  it('are distinguished by kind, user and sender', () => {
     const { refusals, told } = aCounter();
     refusals.note('login_failed', { user: 'a', from: 'x' });
     refusals.note('login_failed', { user: 'a', from: 'y' });
