@@ -1,4 +1,4 @@
-// Documents of one bucket over one connection: many requests at once, values inflated here and not in the data service.
+// A client of one bucket over one connection: pipelined requests. Compressed values are inflated here, not in the data service.
 import { deferred } from '#base/deferred.ts';
 import { GetAllVbSeqnos, GetCollectionId, GetFailoverLog, GetManifest, Stat } from '#wire/commands/bucket.ts';
 import { Add, Delete, Get, Replace, SetDocument } from '#wire/commands/documents.ts';
@@ -41,7 +41,7 @@ const features = [
   Feature.multipleXattrKeys,
 ];
 
-/** Of a body of 20 MiB with its attributes. */
+/** The largest body: 20 MiB and its extended attributes. */
 export const inflatedBytesMax = 22 << 20;
 /** Common flags of client libraries: JSON. */
 export const jsonFlags = 0x02000000;
@@ -53,7 +53,7 @@ export interface BucketClientOptions {
 }
 
 export interface FetchedDocument {
-  /** Inflated. */
+  /** The inflated body. */
   value: Buffer;
   isJson: boolean;
   cas: bigint;
@@ -68,21 +68,21 @@ export interface FetchedParts {
 export type DurabilityLevel = 'none' | 'majority' | 'majorityAndPersistActive' | 'persistToMajority';
 
 export interface StoreRequest {
-  /** `remove` of a document that is not there answers keyNotFound. */
+  /** `remove` of a missing document answers keyNotFound. */
   kind: 'add' | 'set' | 'replace' | 'remove';
   key: string;
   value: Uint8Array;
-  /** 0n: whatever the document has. */
+  /** 0n: any CAS. */
   cas: bigint;
   /** Absolute seconds since 1970, 0: none, 'keep': as the document has it. */
   expiry: number | 'keep';
   flags?: number;
   durability?: DurabilityLevel;
-  /** Extended attributes and document flags; with them the request is one on parts of a document. */
+  /** Extended attributes and document flags; with these the request is a sub-document mutation. */
   parts?: { writes: readonly PathWrite[]; docFlags: number };
 }
 
-/** Where a change is in the history of its vbucket. */
+/** The position of a change in the history of its vbucket. */
 export interface ChangeToken {
   vb: number;
   uuid: bigint;
@@ -126,7 +126,7 @@ export class BucketClient {
     this.connection.close();
   }
 
-  /** A document, or the status why there is none, for each key in its order. */
+  /** Resolves with a document or the status why there is none, in the order of the keys. */
   async getMany(
     collectionId: number,
     keys: readonly string[],
@@ -144,7 +144,7 @@ export class BucketClient {
     return found;
   }
 
-  /** The same parts of each document, or the status why there are none. A missing part has its own status. */
+  /** Reads the same parts of each document; a missing document or part has a status instead. */
   async lookupMany(
     collectionId: number,
     keys: readonly string[],
@@ -168,7 +168,7 @@ export class BucketClient {
     return found;
   }
 
-  /** Never rejects for a single document. Writes of one key run in their order. */
+  /** Never rejects for a single document. Writes of one key are applied in order. */
   async storeMany(
     collectionId: number,
     requests: readonly StoreRequest[],
@@ -199,7 +199,7 @@ export class BucketClient {
     return seqnos;
   }
 
-  /** History of a vbucket, newest first. */
+  /** The failover log of a vbucket, newest entry first. */
   async failoverLog(vb: number): Promise<{ uuid: bigint; seqno: number }[]> {
     const { value } = await this.connection.expect({ opcode: GetFailoverLog.opcode, vb });
     return failoverEntries(value);
@@ -218,7 +218,7 @@ export class BucketClient {
     return uuids;
   }
 
-  /** undefined: there is none of this name. */
+  /** undefined: no collection of this name. */
   async collectionId(scope: string, collection: string): Promise<number | undefined> {
     const value = Buffer.from(`${scope}.${collection}`);
     const reply = await this.connection.request({ opcode: GetCollectionId.opcode, value });
@@ -272,7 +272,7 @@ function fetched(frame: Frame): FetchedDocument {
   return { value, isJson: (datatype & Datatype.json) !== 0, cas: casOf(frame), flags };
 }
 
-/** A value with memory of its own, inflated. */
+/** A copied, inflated value. */
 function inflatedValue(buffer: Buffer, start: number, end: number, datatype: number): Buffer {
   if ((datatype & Datatype.snappy) === 0) return Buffer.from(buffer.subarray(start, end));
   const inflated = snappyInflate(buffer, start, end, inflatedBytesMax);

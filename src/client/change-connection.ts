@@ -1,5 +1,5 @@
 // One connection of change streams on a bucket: streams are requested by vbucket, their messages go to one handler in order.
-// Flow control acknowledges what the handler has taken; NOOPs keep both sides sure of each other.
+// Flow control acknowledges what the handler has consumed; NOOPs detect a dead peer.
 import { deferred } from '#base/deferred.ts';
 import {
   DcpBufferAck,
@@ -23,40 +23,40 @@ export interface FailoverEntry {
   seqno: number;
 }
 
-/** Up to where a client has the changes of a vbucket. All zero: nothing yet. */
+/** The client's position in a vbucket. All zero: no changes yet. */
 export interface StreamPosition {
   uuid: bigint;
   seqno: number;
-  /** Of the snapshot that the client is in; both equal to the seqno where it is complete. */
+  /** The client's current snapshot; both equal `seqno` if it is complete. */
   snapshotStart: number;
   snapshotEnd: number;
 }
 
 export interface StreamRequest {
   from: StreamPosition;
-  /** Changes up to this seqno, then the stream ends as finished; left out: for ever; 'latest': what is there now. */
+  /** The stream ends after this seqno; absent: never; 'latest': the present high seqno. */
   until?: number | 'latest';
 }
 
 export type StreamReply =
-  /** History of the vbucket, newest first: the first uuid is the one to go on with. */
+  /** The failover log, newest entry first; its first uuid identifies the current history. */
   | { kind: 'open'; log: FailoverEntry[] }
-  /** The client has changes that the server has not: undo those after this seqno and request again. */
+  /** The client must undo its changes after this seqno and request the stream again. */
   | { kind: 'rollback'; seqno: number }
   | { kind: 'refused'; status: number };
 
-/** Gets the messages of all streams of a connection, in order for each vbucket. Nothing here may throw or wait. */
+/** Receives the messages of all streams of a connection, in order per vbucket. Its methods must not throw or block. */
 export interface ChangeHandler {
-  /** The stream of a vbucket begins; its messages follow. The first uuid is of the history that they belong to. */
+  /** The stream of a vbucket starts; the first uuid identifies the history of its messages. */
   opened(vb: number, log: readonly FailoverEntry[]): void;
   /** Valid during the call. */
   change(change: Change): void;
   snapshot(vb: number, start: number, end: number): void;
-  /** Nothing that the stream is about happened up to this seqno. */
+  /** There are no matching changes up to this seqno. */
   advanced(vb: number, seqno: number): void;
   event(event: CollectionEvent): void;
   ended(vb: number, reason: EndReason): void;
-  /** Everything received so far has been handed over: a moment to commit. */
+  /** All received messages have been delivered; a good time to commit. */
   drained(): void;
 }
 
@@ -64,9 +64,9 @@ export interface ChangeConnectionOptions {
   address: WireAddress;
   account: WireAccount;
   bucket: string;
-  /** Of the connection, in statistics; another connection of the same name is closed. */
+  /** The name of the connection in statistics; another connection of the same name is closed. */
   name: string;
-  /** Collection ids; left out: the whole bucket. */
+  /** Collection ids; absent: the whole bucket. */
   collections?: readonly number[];
   withXattrs: boolean;
   /** Keys and metadata only. */
@@ -84,7 +84,7 @@ const features = [
   Feature.collections,
 ];
 
-/** The server sends no more than this ahead of what was acknowledged. */
+/** The flow-control window: unacknowledged bytes that the server may send. */
 const bufferBytes = 4 << 20;
 const acknowledgeBytes = 1 << 20;
 const noopSeconds = 10;
@@ -150,18 +150,18 @@ export class ChangeConnection {
     return answer.promise;
   }
 
-  /** Before the messages behind the reply are handed over. */
+  /** Called before the messages behind the reply are delivered. */
   private begun(vb: number, reply: StreamReply): StreamReply {
     if (reply.kind === 'open') this.options.handler.opened(vb, reply.log);
     return reply;
   }
 
-  /** The handler gets the end of the stream; there may be none. */
+  /** The handler receives the stream end, if the stream exists. */
   async closeStream(vb: number): Promise<void> {
     await this.connection.request({ opcode: DcpCloseStream.opcode, vb });
   }
 
-  /** Takes nothing more until `resume`; the server stops sending soon. */
+  /** Stops reading until `resume`; flow control then stops the server. */
   pause(): void {
     this.isPaused = true;
     this.connection.pause();

@@ -1,5 +1,5 @@
-// Follows the changes of a bucket's vbuckets for as long as it runs: connects again after a loss, requests streams from where the
-// follower is, has it undo what the server lost. What was applied, and what is kept of it, is the handler's.
+// Follows the changes of a bucket until it is stopped: reconnects, requests streams from the handler's positions, and calls the handler
+// to undo changes that the server lost. The handler applies and stores changes.
 import type { Clock } from '#ports/clock.ts';
 import { EndReason } from '#wire/dcp.ts';
 import { Status } from '#wire/status.ts';
@@ -12,11 +12,11 @@ import {
 import { isPassing } from './data-port-error.ts';
 
 export interface FollowerHandler extends ChangeHandler {
-  /** Where a vbucket goes on; asked whenever its stream is requested. */
+  /** The position from which to request the stream of a vbucket. */
   positionOf(vb: number): StreamPosition;
-  /** The server lost what came after this seqno. `positionOf` answers with none above it once this has resolved. */
+  /** The server lost the changes after this seqno. Once it resolves, `positionOf` must return no position above it. */
   rollback(vb: number, seqno: number): Promise<void> | void;
-  /** The connection was lost, or could not be made: for logs and states. It is tried again. */
+  /** The connection was lost or failed; it will be retried. For logs and states. */
   lost(reason: Error): void;
 }
 
@@ -28,7 +28,7 @@ export interface ChangeFollowerOptions extends Omit<ChangeConnectionOptions, 'ha
 
 const retryMs = { first: 20, last: 5_000 } as const;
 
-/** Ends after which there is nothing to follow. All others are requested again. */
+/** Stream ends that are final. After all others the stream is requested again. */
 const finalEnds: ReadonlySet<number> = new Set([
   EndReason.finished,
   EndReason.filterEmpty,
@@ -51,7 +51,7 @@ export class ChangeFollower {
     this.running ??= this.run();
   }
 
-  /** Resolves when the handler is called no more. */
+  /** Resolves after the last call of the handler. */
   async stop(): Promise<void> {
     this.stopped.abort(new Error('the follower stops'));
     this.connection?.close();
@@ -86,7 +86,7 @@ export class ChangeFollower {
     }
   }
 
-  /** Resolves with the reason why the connection is gone. */
+  /** Resolves with the reason why the connection ended. */
   private async follow(): Promise<Error> {
     const { handler, vbuckets } = this.options;
     try {
@@ -123,7 +123,7 @@ export class ChangeFollower {
     }
   }
 
-  /** Resolves when the stream has begun, or there is none to begin. */
+  /** Resolves when the stream has started or cannot start. */
   private async request(connection: ChangeConnection, vb: number): Promise<void> {
     const { clock, handler } = this.options;
     while (!this.isStopped) {
@@ -146,7 +146,7 @@ export class ChangeFollower {
     }
     const { connection } = this;
     if (connection === null || this.isStopped) return;
-    // A failed request leaves a connection that is of no more use: the next one requests all streams.
+    // After a failed request the connection is replaced; the next one requests all streams.
     this.request(connection, vb).catch(() => connection.close());
   }
 

@@ -1,4 +1,4 @@
-// One message of a change stream taken apart. The objects are filled again for each message: what outlives the call is copied.
+// Decodes the messages of change streams. The objects are reused for every message: copy what must outlive the call.
 import { readU32 } from '#wire/bytes.ts';
 import { readCollectionId } from '#wire/collection-id.ts';
 import { EventKind, Message } from '#wire/dcp.ts';
@@ -18,7 +18,7 @@ const kinds: Readonly<Record<number, ChangeKind>> = {
   [Message.expiration]: 'expiration',
 };
 
-/** A new version of a document, valid during the call that hands it over. */
+/** A new version of a document; valid only during the call that receives it. */
 export class Change {
   kind: ChangeKind = 'mutation';
   vb = 0;
@@ -28,30 +28,30 @@ export class Change {
   casLo = 0;
   collectionId = 0;
   flags = 0;
-  /** Seconds since 1970, of deletions when they happened; 0: never. */
+  /** Expiry in seconds since 1970 (0: never); for deletions, their time. */
   expiry = 0;
   isJson = false;
   /** Inflated: extended attributes (with the length in front), then the body. */
   buffer: Buffer = Buffer.alloc(0);
   xattrsStart = 0;
-  /** Where the attributes end. */
+  /** The end of the extended attributes. */
   bodyStart = 0;
   end = 0;
   private frame: Frame | null = null;
 
-  /** Of the document, without its collection. */
+  /** The document key without its collection. */
   get key(): string {
     const { buffer, keyStart, valueStart } = this.frame as Frame;
     return buffer.toString('utf8', keyStartOf(buffer, keyStart, valueStart), valueStart);
   }
 
-  /** The same as UTF-8, a view. */
+  /** The key as UTF-8; a view. */
   get keyBytes(): Buffer {
     const { buffer, keyStart, valueStart } = this.frame as Frame;
     return buffer.subarray(keyStartOf(buffer, keyStart, valueStart), valueStart);
   }
 
-  /** JSON text of an extended attribute, a view; undefined: there is none. */
+  /** The JSON text of an extended attribute (a view), or undefined. */
   xattr(name: string): Buffer | undefined {
     const section = this.buffer.subarray(this.xattrsStart, this.bodyStart);
     return section.length === 0 ? undefined : (getXattr(section, Buffer.from(name)) ?? undefined);
@@ -102,7 +102,7 @@ export class Change {
   }
 }
 
-/** A scope or collection came, went or changed. */
+/** A system event: a scope or collection was created, dropped or changed. */
 export interface CollectionEvent {
   vb: number;
   seqno: number;
@@ -125,6 +125,6 @@ export function eventOf(frame: Frame): CollectionEvent {
   };
 }
 
-/** Eight bytes as a number; seqnos stay below 2^53. */
+/** Reads eight bytes as a number; seqnos are below 2^53. */
 export const readSeqno = (buffer: Buffer, at: number): number =>
   readU32(buffer, at) * 2 ** 32 + readU32(buffer, at + 4);

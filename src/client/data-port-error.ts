@@ -1,10 +1,10 @@
-// What goes wrong between a client and a data port.
+// Errors of clients of the data port.
 import { Status } from '#wire/status.ts';
 
-/** There is no connection, or it ended before the answer came: whether the request was done is not known. */
+/** The connection failed or ended before the reply: the outcome of the request is unknown. */
 export class DataPortError extends Error {}
 
-/** The server answered that it does not do this. */
+/** The server replied with an error status. */
 export class StatusError extends Error {
   readonly opcode: number;
   readonly status: number;

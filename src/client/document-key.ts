@@ -1,14 +1,14 @@
-// Keys of documents as requests carry them, and the vbuckets that they belong to.
+// Document keys in requests, and their vbuckets.
 import { crc32 } from 'node:zlib';
 import { collectionIdBytes, readCollectionId, writeCollectionId } from '#wire/collection-id.ts';
 
-/** Of a bucket. */
+/** The number of vbuckets of a bucket. */
 export const vbucketCount = 1024;
 
 /** The vbucket that a key (without its collection) belongs to. */
 export const vbucketOf = (key: string | Uint8Array): number => ((crc32(key) >>> 16) & 0x7fff) % vbucketCount;
 
-/** A key with its collection in front. */
+/** Encodes a key with its collection id in front. */
 export function documentKey(collectionId: number, key: string): Buffer {
   const at = collectionIdBytes(collectionId);
   const named = Buffer.allocUnsafe(at + Buffer.byteLength(key));
@@ -17,6 +17,6 @@ export function documentKey(collectionId: number, key: string): Buffer {
   return named;
 }
 
-/** Where a key begins behind its collection. */
+/** The offset of the key behind its collection id. */
 export const keyStartOf = (buffer: Buffer, at: number, end: number): number =>
   at + collectionIdBytes(Math.max(0, readCollectionId(buffer, at, end)));

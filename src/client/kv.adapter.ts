@@ -1,4 +1,4 @@
-// A small client of the data port, for readiness checks and the documents of an init file: one request after the other.
+// A simple client of the data port for readiness checks and init files: one request at a time.
 import { realClock } from '#ports/clock.ts';
 import { GetCollectionId, Observe } from '#wire/commands/bucket.ts';
 import { Get, SetDocument } from '#wire/commands/documents.ts';
@@ -8,7 +8,7 @@ import { Status } from '#wire/status.ts';
 import { documentKey, vbucketOf } from './document-key.ts';
 import { WireConnection, type WireReply } from './wire-connection.adapter.ts';
 
-/** In a reply to OBSERVE: what became of a document, and its CAS. */
+/** A document in a reply to OBSERVE: state and CAS. */
 const observedStateBytes = 9;
 const inMemoryOnly = 0;
 const jsonFlags = 0x02000000;
@@ -36,7 +36,7 @@ export class KvClient {
     await this.connection.authenticate({ username, password });
   }
 
-  /** A bucket that was just made may not be there yet: tries until it is, or the time is over. */
+  /** Retries until the bucket exists or the time is over: a new bucket may not be there yet. */
   async select(bucket: string, patienceMs = 0): Promise<void> {
     const deadline = realClock.monotonicMs() + patienceMs;
     for (;;) {
@@ -59,7 +59,7 @@ export class KvClient {
     return this.request({ opcode: Get.opcode, vb: vbucketOf(key), key: documentKey(collectionId, key) });
   }
 
-  /** A bucket that loads its documents, or makes room, takes no writes for a while: tries until it does. */
+  /** Retries temporary failures, which a bucket answers while it warms up or frees memory. */
   async set(
     { collectionId, key }: StoredDocument,
     value: Uint8Array,
@@ -86,7 +86,7 @@ export class KvClient {
     }
   }
 
-  /** Whether all of them have reached the disk; a node that is asked hurries. */
+  /** True once all are persisted; asking makes the node flush at once. */
   async arePersisted(documents: readonly StoredDocument[]): Promise<boolean> {
     const asked = documents.map(observed);
     const { value } = await this.expect({ opcode: Observe.opcode, value: Buffer.concat(asked) });
@@ -97,7 +97,7 @@ export class KvClient {
     });
   }
 
-  /** As `request`, but any status other than success is an error. */
+  /** Like `request`, but rejects for any status other than success. */
   expect(request: RequestParts): Promise<WireReply> {
     return this.connection.expect(request);
   }

@@ -1,4 +1,4 @@
-// Many requests on one connection, a bounded number of them under way at a time.
+// Pipelines many requests on one connection with a bounded number in flight.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Frame } from '#wire/frame.ts';
 import type { RequestParts } from '#wire/output.ts';
@@ -6,21 +6,21 @@ import { DataPortError } from './data-port-error.ts';
 import type { WireConnection } from './wire-connection.adapter.ts';
 
 const inFlightMax = 1024;
-/** Of requests that are under way. */
+/** Limits of requests in flight. */
 const bytesMax = 8 << 20;
 const headBytes = 64;
 
 export interface Pipelined {
   count: number;
-  /** Called once for each, when its turn comes. */
+  /** Called once per request, when it can be sent. */
   request: (index: number) => RequestParts;
-  /** Gets the reply as offsets that hold during the call. */
+  /** Receives the reply as offsets that are valid during the call. */
   take: (index: number, frame: Frame) => void;
-  /** Sends nothing more when aborted, and rejects with its reason. */
+  /** On abort nothing more is sent, and the promise rejects with the reason. */
   signal?: AbortSignal | undefined;
 }
 
-/** Resolves when every reply has been taken. */
+/** Resolves after the last reply. */
 export function pipelined(connection: WireConnection, work: Pipelined): Promise<void> {
   return new Run(connection, work).start();
 }
@@ -67,7 +67,7 @@ class Run {
         return true;
       }
       this.work.take(index, frame);
-      // Refilled once per half, so that requests leave together.
+      // Refill when half is done, so that requests are sent together.
       if (this.next - this.done <= inFlightMax / 2 || this.done === this.work.count) this.fill();
       return true;
     });

@@ -1,4 +1,4 @@
-// All documents of a collection in one vbucket, or their keys, page by page.
+// Reads all documents (or keys) of a collection in one vbucket in pages.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { RangeScanCancel, RangeScanContinue, RangeScanCreate } from '#wire/commands/bucket.ts';
 import type { Frame } from '#wire/frame.ts';
@@ -9,7 +9,7 @@ import type { WireConnection } from './wire-connection.adapter.ts';
 
 export interface ScannedDocument {
   key: string;
-  /** Empty when only keys were asked for. */
+  /** Empty in a scan of keys. */
   value: Buffer;
   /** The section of extended attributes in front of the body, with its length; empty without. */
   xattrs: Buffer;
@@ -31,13 +31,13 @@ const pageBytes = 1 << 20;
 const metaBytes = 25;
 const nothing = Buffer.alloc(0);
 
-/** Ids of the range that holds every key. */
+/** The range that includes every key. */
 const everything = {
   start: Buffer.from([0]).toString('base64'),
   end: Buffer.from([0xff]).toString('base64'),
 };
 
-/** Pages of one scan. `next` reads the following one; null: there are no more. Call `cancel` to leave early. */
+/** One scan. `next` reads the next page; null at the end. Call `cancel` to stop early. */
 export class RangeScanner {
   private readonly connection: WireConnection;
   private readonly scan: RangeScan;
@@ -59,7 +59,7 @@ export class RangeScanner {
     return this.page(this.id as unknown as Buffer);
   }
 
-  /** Also while it is being made: the service forgets it then. */
+  /** Also works while the scan is being created. */
   cancel(): void {
     const { id, isDone } = this;
     this.isDone = true;
@@ -67,7 +67,7 @@ export class RangeScanner {
     this.connection.send({ opcode: RangeScanCancel.opcode, vb: this.scan.vb, extras: id }, () => true);
   }
 
-  /** False for a vbucket without documents of the collection. */
+  /** False if the vbucket has no documents of the collection. */
   private async create(): Promise<boolean> {
     const { vb, collectionId, keysOnly, withXattrs } = this.scan;
     const plan = {
@@ -161,7 +161,7 @@ function textAt(body: Buffer, cursor: { at: number }): string {
   return body.toString('utf8', start, end);
 }
 
-/** A length (LEB128) and that many bytes. */
+/** Reads a length (LEB128) and that many bytes. */
 function rangeAt(body: Buffer, cursor: { at: number }): [start: number, end: number] {
   let length = 0;
   let factor = 1;

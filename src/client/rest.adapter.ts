@@ -1,4 +1,4 @@
-// A small client of a node's REST API: for first-start set-up, the readiness check and the cloud.
+// A simple client of a node's REST API for first-start set-up, the readiness check and the cloud.
 import { request } from 'node:http';
 
 export interface RestReply {
@@ -11,9 +11,9 @@ export interface RestTarget {
   port: number;
   username?: string;
   password?: string;
-  /** The address to come from, where the node's allowlist admits only that. */
+  /** The local address, where the node's allowlist admits only that. */
   localAddress?: string | undefined;
-  /** For how long a silent connection is waited for. */
+  /** Idle timeout of the connection. */
   timeoutMs?: number | undefined;
 }
 
@@ -21,7 +21,7 @@ const patienceMs = 30_000;
 
 export type RestFields = Readonly<Record<string, string | number | boolean>>;
 
-/** Fields of a form, or JSON text. */
+/** Form fields, or JSON text. */
 export type RestContent = RestFields | string;
 
 export function rest(
@@ -63,7 +63,7 @@ export function rest(
   return promise;
 }
 
-/** As `rest`, but a status of 300 or above is an error that carries the answer's text. */
+/** Like `rest`, but rejects for a status of 300 or above with the text of the response. */
 export async function restOk(
   target: RestTarget,
   method: string,
@@ -75,14 +75,14 @@ export async function restOk(
   throw refusal(method, path, answer);
 }
 
-/** What the node answered, in one line: the fields it refused, or its text. */
+/** The node's error in one line: refused fields, or its text. */
 export function refusal(method: string, path: string, answer: RestReply): Error {
   const fields = Object.entries(refusedFields(answer.body));
   const told = fields.map(([name, text]) => (name === '_' ? text : `${name}: ${text}`)).join('; ');
   return new Error(`${method} ${path}: ${answer.status} ${told || answer.body.trim()}`);
 }
 
-/** What a node says of each field that it refused; `_`: of the whole. Empty when its answer is of another form. */
+/** The node's errors by field; `_`: of the whole request. Empty if the response has another form. */
 export function refusedFields(body: string): Record<string, string> {
   try {
     const { errors } = JSON.parse(body) as { errors?: Record<string, string> };

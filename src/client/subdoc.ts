@@ -1,8 +1,8 @@
-// Requests on parts of a document as bytes, and their replies taken apart (public document: kv_engine docs/BinaryProtocol.md).
+// Encodes sub-document requests and decodes their replies (public document: kv_engine docs/BinaryProtocol.md).
 import type { Frame } from '#wire/frame.ts';
 
 export interface PathRead {
-  /** Of wire/subdoc-opcodes. */
+  /** See wire/subdoc-opcodes. */
   opcode: number;
   flags: number;
   path: string;
@@ -46,7 +46,7 @@ export function encodeWrites(writes: readonly PathWrite[]): Buffer {
   );
 }
 
-/** Statuses and values of the reads, in their order, with memory of their own. */
+/** Statuses and copied values of the lookups, in order. */
 export function decodeReads({ buffer, valueStart, end }: Frame): PathResult[] {
   const body = Buffer.from(buffer.subarray(valueStart, end));
   const results: PathResult[] = [];
@@ -59,7 +59,7 @@ export function decodeReads({ buffer, valueStart, end }: Frame): PathResult[] {
   return results;
 }
 
-/** Which write failed and why, of a reply that says so. */
+/** The index and status of the failed mutation, if the reply names one. */
 export function decodeFailedWrite({ buffer, valueStart, end }: Frame): { index: number; status: number } {
   if (end - valueStart < 3) return { index: 0, status: 0 };
   return { index: buffer[valueStart] as number, status: buffer.readUInt16BE(valueStart + 1) };

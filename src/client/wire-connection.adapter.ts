@@ -1,5 +1,5 @@
-// One connection to a data port: frames out and in, many requests under way at once. Replies find their request by its opaque, so
-// they may come in any order; requests of the server (change streams, NOOP) go to `onMessage`. What commands mean is known elsewhere.
+// One connection to a data port: sends and receives frames, with many requests in flight. Replies are matched by opaque and may come in
+// any order; requests from the server (change streams, NOOP) go to `onMessage`. It does not interpret commands.
 import { connect, type Socket } from 'node:net';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { writeU32 } from '#wire/bytes.ts';
@@ -13,9 +13,9 @@ import { DataPortError, StatusError } from './data-port-error.ts';
 export interface WireAddress {
   host: string;
   port: number;
-  /** The address to come from. */
+  /** The local address. */
   localAddress?: string | undefined;
-  /** A connection with requests under way on which nothing arrives for so long is closed. */
+  /** A connection with requests in flight is closed after this time without input. */
   timeoutMs: number;
 }
 
@@ -24,7 +24,7 @@ export interface WireAccount {
   password: string;
 }
 
-/** A reply with memory of its own. */
+/** A copied reply. */
 export interface WireReply {
   status: number;
   datatype: number;
@@ -34,10 +34,10 @@ export interface WireReply {
   value: Buffer;
 }
 
-/** Gets the reply as offsets that hold during the call, null when the connection ended. Answers true after the last reply. */
+/** Receives a reply as offsets that are valid during the call; null if the connection ended. Returns true after the last reply. */
 export type TakeReply = (frame: Frame | null) => boolean;
 
-/** Larger than what the server accepts: replies have framing, and documents of 20 MiB their attributes. */
+/** Above the server's limit for requests: a 20 MiB document with attributes and framing must fit. */
 const frameBytesMax = 64 << 20;
 const receiveBytes = 64 << 10;
 const inFlightMax = 16_384;
@@ -45,13 +45,13 @@ const agent = Buffer.from('{"a":"divan"}');
 const nothing = Buffer.alloc(0);
 
 export class WireConnection {
-  /** Gets requests of the server as offsets that hold during the call. */
+  /** Receives requests from the server as offsets that are valid during the call. */
   onMessage: ((frame: Frame) => void) | null = null;
-  /** The server sends something now and then even if nothing happens: silence is a reason to close too. */
+  /** The server sends NOOPs: close the connection after silence even without requests in flight. */
   expectsMessages = false;
-  /** Called when everything that was received so far has been handed out. */
+  /** Called after all received frames have been delivered. */
   onDrained: (() => void) | null = null;
-  /** Resolves with the reason once the connection is of no more use. */
+  /** Resolves with the reason once the connection has ended. */
   readonly closed: Promise<DataPortError>;
   private readonly socket: Socket;
   private readonly reader = new FrameReader(frameBytesMax);
@@ -86,7 +86,7 @@ export class WireConnection {
     });
   }
 
-  /** @throws DataPortError when there is no connection */
+  /** @throws DataPortError if the connection fails */
   static async open(address: WireAddress): Promise<WireConnection> {
     const connection = new WireConnection(address, Buffer.allocUnsafeSlow(receiveBytes));
     const connected = deferred<void>();
@@ -104,7 +104,7 @@ export class WireConnection {
     return this.waiting.size;
   }
 
-  /** Names the client and asks for features; answers those granted. */
+  /** Sends HELLO; resolves with the granted features. */
   async hello(features: readonly number[]): Promise<ReadonlySet<number>> {
     const value = Buffer.alloc(features.length * 2);
     for (const [index, code] of features.entries()) value.writeUInt16BE(code, index * 2);
@@ -119,12 +119,12 @@ export class WireConnection {
     await this.expect({ opcode: SaslAuth.opcode, key: Buffer.from('PLAIN'), value });
   }
 
-  /** Answers the status: a bucket that was just made may not be there yet. */
+  /** Resolves with the status: a new bucket may not be there yet. */
   async selectBucket(name: string): Promise<number> {
     return (await this.request({ opcode: SelectBucket.opcode, key: Buffer.from(name) })).status;
   }
 
-  /** As `request`, but any status other than success is a StatusError. */
+  /** Like `request`, but rejects with a StatusError for any status other than success. */
   async expect(request: RequestParts): Promise<WireReply> {
     const reply = await this.request(request);
     if (reply.status === Status.success) return reply;
@@ -142,7 +142,7 @@ export class WireConnection {
     return reply.promise;
   }
 
-  /** Sends a request without waiting for others. `take` gets each of its replies in order; it must not throw. */
+  /** Sends a request. `take` receives its replies in order and must not throw. */
   send(request: RequestParts, take: TakeReply): void {
     if (this.reason !== null) {
       take(null);
@@ -154,12 +154,12 @@ export class WireConnection {
     this.write(request, opaque);
   }
 
-  /** Sends what is not answered, or answers the server. */
+  /** Sends a frame without a reply, such as a response to the server. */
   say(message: RequestParts): void {
     if (this.reason === null) this.write(message, message.opaque ?? 0);
   }
 
-  /** Reads nothing more from the socket until `resume`. */
+  /** Stops reading from the socket until `resume`. */
   pause(): void {
     this.socket.pause();
   }
@@ -185,7 +185,7 @@ export class WireConnection {
     process.nextTick(() => this.flush());
   }
 
-  /** Requests of one turn leave in one write. */
+  /** Requests of one turn of the event loop are sent in one write. */
   private flush(): void {
     const { output } = this;
     this.isFlushDue = false;
@@ -231,7 +231,7 @@ export class WireConnection {
   }
 }
 
-/** Copies a reply out of the buffer that it was received in. */
+/** Copies a reply out of the receive buffer. */
 function replyOf(frame: Frame): WireReply {
   const { extrasStart, keyStart, valueStart, end } = frame;
   const body = Buffer.from(frame.buffer.subarray(extrasStart, end));

@@ -1,14 +1,14 @@
-// The file of the embedded configuration store: opened, brought up to date and checked. Each entry has a checksum, and the row
-// of the store has the sum of them all, so that a flipped bit or an entry that vanished is found before anything is served.
+// Opens, migrates and verifies the file of the embedded configuration store. Each entry has a checksum and the store's row has the sum of
+// all of them, so that a flipped bit or a missing entry is detected before anything is served.
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { checkCommits, hasLog, lookInto } from '#ports/commit-counter.ts';
 import { checkWal } from '#ports/wal-check.ts';
 
-/** "DVNC", so that another program's file is told apart. */
+/** "DVNC": identifies the file as ours. */
 const applicationId = 0x44564e43;
-/** 2: checksums, and whether the file is in use. */
+/** Version 2 adds checksums and the in-use flag. */
 const schemaVersion = 2;
 
 export interface EntryRow {
@@ -20,9 +20,9 @@ export interface EntryRow {
 
 export interface StoreRow {
   revision: number;
-  /** Of the checksums of all entries, modulo 2^32. */
+  /** The sum of the checksums of all entries, modulo 2^32. */
   sum: number;
-  /** 1 from the start of a process to its clean stop. */
+  /** 1 while a process uses the file, 0 after a clean stop. */
   in_use: number;
 }
 
@@ -34,14 +34,14 @@ const storeChecksum = ({ revision, sum, in_use }: StoreRow): number =>
 
 export const addChecksum = (sum: number, change: number): number => (sum + change) >>> 0;
 
-/** Throws, naming the entry, unless it is as it was written. */
+/** Throws for an entry that fails its checksum, naming it. */
 export function checkEntry(row: EntryRow): void {
   if (row.checksum !== entryChecksum(row)) throw new Error(`the entry "${row.key}" is damaged`);
 }
 
-/** Opens a file, or makes it, and marks it as in use. Throws and leaves the file as it is when it is damaged. */
+/** Opens or creates the file and marks it as in use. Throws for a damaged file and leaves it unchanged. */
 export function openConfigFile(path: string): { database: DatabaseSync; state: StoreRow } {
-  // Accounts are in it: for the owner's eyes only, whatever the folder's mode. Files beside it take its mode.
+  // Readable by the owner only, whatever the mode of the folder: it contains accounts. SQLite gives its other files the same mode.
   closeSync(openSync(path, 'a', 0o600));
   let database: DatabaseSync | null = null;
   try {
@@ -82,7 +82,7 @@ function begin(database: DatabaseSync, version: number): StoreRow {
   const state: StoreRow = { ...storeRow(database), in_use: 1 };
   database.prepare(putState).run(...boundState(state));
   database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}; commit`);
-  // Into the file itself: were it in the log only, a lost log would leave a file that claims a clean stop.
+  // Checkpoint the flag into the file: if it were in the WAL only, a lost WAL would leave a file that claims a clean stop.
   database.exec('pragma wal_checkpoint(truncate)');
   return state;
 }
@@ -117,7 +117,7 @@ function checkOwner(database: DatabaseSync, path: string): void {
     throw new Error(`its header is damaged: it says schema ${version}, and its tables are of another`);
 }
 
-/** Throws unless everything in the file is as it was written. Answers its schema. */
+/** Verifies all checksums and returns the schema version; throws for damage. */
 function checkFile(path: string): number {
   checkWal(`${path}-wal`);
   const hadLog = hasLog(path);
@@ -135,7 +135,7 @@ function checkLog(path: string, database: DatabaseSync, hadLog: boolean): void {
   checkCommits(path, { commits: revision, isInUse: in_use === 1, hadLog });
 }
 
-/** Damage is reported at once, not by the first request that needs the entry. */
+/** Verifies at the start, not when a request first needs the entry. */
 function checkEntries(database: DatabaseSync, version: number): void {
   const { integrity_check: found } = database.prepare('pragma integrity_check(1)').get() as Record<
     string,

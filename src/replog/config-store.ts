@@ -1,6 +1,6 @@
 // The cluster configuration: revisioned keys with compare-and-set. One invariant lives in one key. Reads may be stale on
-// a distributed engine: only a successful compare-and-set proves anything. Watches are level-triggered: a watcher is told
-// that a key changed and sees its newest value; values in between may be missed.
+// a distributed engine: only a successful compare-and-set proves anything. Watches are level-triggered: a watcher receives
+// the newest value of a changed key and may miss values in between.
 
 export interface Entry<T = unknown> {
   readonly key: string;
@@ -10,25 +10,25 @@ export interface Entry<T = unknown> {
 }
 
 export interface ChangeOptions {
-  /** The change lets space on the disk be freed: when that is full, room held back for such changes serves it. */
+  /** The change leads to freed disk space: on a full disk it may use the reserve. */
   freesSpace?: boolean;
 }
 
 export interface ConfigStore {
   get<T>(key: string): Promise<Entry<T> | null>;
   list<T>(prefix: string): Promise<Entry<T>[]>;
-  /** Writes if the key is at `expectedRevision` (0: absent). Answers the new revision, or null when another was first. */
+  /** Writes if the key is at `expectedRevision` (0: absent). Resolves with the new revision, or null if another write came first. */
   put<T>(key: string, value: T, expectedRevision: number, options?: ChangeOptions): Promise<number | null>;
-  /** A deletion frees space. */
+  /** Deletes if the key is at `expectedRevision`. On a full disk it may use the reserve. */
   delete(key: string, expectedRevision: number): Promise<boolean>;
   /** Calls `changed` with every existing entry under the prefix, then after each change (`null` value: deleted). */
   watch(prefix: string, changed: (key: string, entry: Entry | null) => void): Promise<{ stop(): void }>;
-  /** Revision of the newest change in the store. */
+  /** The revision of the newest change in the store. */
   revision(): number;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Reads, changes and writes one key until no other writer is in between. `change` answers the new value, or throws to leave it. */
+/** Reads, changes and writes one key, retrying after concurrent writes. `change` returns the new value, or throws to abort. */
 export async function update<T>(
   store: ConfigStore,
   key: string,

@@ -18,14 +18,14 @@ import {
 import type { ChangeOptions, ConfigStore, Entry } from './config-store.ts';
 import { WatchList } from './watch-list.ts';
 
-/** What must be so for a change: throws when it is not. */
+/** A check before each change; throws to refuse it. */
 export interface ChangeGuard {
   check(): void;
 }
 
 export interface EmbeddedStoreOptions {
   spareRoom?: SpareRoom;
-  /** Beside the store's own file, which is always checked. */
+  /** Further checks; the identity of the store's own file is always checked. */
   guard?: ChangeGuard;
 }
 
@@ -139,12 +139,12 @@ export class EmbeddedConfigStore implements ConfigStore {
     }
   }
 
-  /** A disk that fails the commit may fail this, too: the first error is the one to tell. */
+  /** The rollback may fail too; the first error is reported. */
   #rollBack(): void {
     try {
       if (this.#database.isTransaction) this.#database.exec('rollback');
     } catch {
-      // The next change finds the transaction open, and is refused.
+      // The next change finds the transaction open and is refused.
     }
   }
 
@@ -157,7 +157,7 @@ export class EmbeddedConfigStore implements ConfigStore {
     }
   }
 
-  /** A file that cannot be marked stays in use: the next start looks at it more closely. */
+  /** A file that cannot be marked stays in use: the next start checks its WAL. */
   #markClosed(): void {
     try {
       this.#place.check();
@@ -170,13 +170,13 @@ export class EmbeddedConfigStore implements ConfigStore {
   }
 }
 
-/** Answers the checksum of what it wrote, 0 when that is nothing. */
+/** Returns the checksum of the written entry, 0 for a deletion. */
 type Write = (revision: number) => number;
 
 const unwritable = (reason: string, cause: unknown): UnwritableError =>
   new UnwritableError(`Nothing was changed: ${reason}.`, { cause });
 
-/** After a failed sync nobody knows what the file holds. */
+/** After a failed sync the content of the file is unknown. */
 const failed = (cause: unknown): UnwritableError =>
   new UnwritableError(
     `The change may be lost: the configuration file cannot be written: ${(cause as Error).message}.`,

@@ -1,4 +1,4 @@
-// A configuration store that forgets: for tests and simulations.
+// An in-memory configuration store for tests and simulations.
 import type { ConfigStore, Entry } from './config-store.ts';
 import { WatchList } from './watch-list.ts';
 
@@ -49,7 +49,7 @@ export class MemoryConfigStore implements ConfigStore {
     return this.#entries.get(key)?.revision ?? 0;
   }
 
-  /** A fresh copy each time, as from a disk: no caller can change what another reads. */
+  /** Copies the value, as a read from disk would, so that callers cannot change each other's values. */
   #read<T>(key: string): Entry<T> | null {
     const entry = this.#entries.get(key);
     return entry ? { key, value: JSON.parse(entry.json) as T, revision: entry.revision } : null;

@@ -2,7 +2,7 @@ import type { Entry } from './config-store.ts';
 
 type Changed = (key: string, entry: Entry | null) => void;
 
-/** Who watches which keys of one store in this process. */
+/** The watchers of one store in this process. */
 export class WatchList {
   #watchers = new Set<{ prefix: string; changed: Changed }>();
 
