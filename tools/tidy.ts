@@ -18,7 +18,7 @@ const allowed: Record<string, readonly string[]> = {
   query: ['base', 'ports', 'contract', 'wire', 'client', 'auth', 'http', 'metrics', 'sqlpp'],
   index: ['base', 'ports', 'contract', 'wire', 'client', 'auth', 'http', 'metrics', 'sqlpp'],
   kv: ['base', 'ports', 'wire', 'auth'],
-  cluster: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http', 'metrics'],
+  cluster: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http', 'metrics', 'client'],
   // Clients of a node's own ports, for whoever starts nodes: the process itself and the cloud.
   client: ['base', 'ports', 'wire'],
   cloud: ['base', 'ports', 'contract', 'auth', 'client'],

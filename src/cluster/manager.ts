@@ -48,6 +48,7 @@ import { ClusterView } from './config/cluster-view.ts';
 import { type Product, productOf } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
 import { WatchedSetting } from './config/watched-setting.ts';
+import type { DataPortAccess } from './documents/documents.service.ts';
 import { Listening } from './encryption/listening.ts';
 import { createEvents, type Events, type OpenJournal } from './events/events.feature.ts';
 import { firstConfiguration, ownEntry } from './first-configuration.ts';
@@ -100,6 +101,8 @@ export interface MachinePorts {
 export interface ClusterManagerOptions extends MachinePorts {
   store: ConfigStore;
   kv: AgentDeps['kv'];
+  /** How connections of this node reach its data port. */
+  dataPort: DataPortAccess;
   /** The index service, if the node runs one. */
   indexes?: IndexDoor;
   kdf: Kdf;

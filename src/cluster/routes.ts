@@ -27,6 +27,8 @@ import type { DataService } from './config/data-service.ts';
 import type { Product } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
 import { dataSettingsRoutes } from './data-settings/data-settings.routes.ts';
+import { documentRoutes } from './documents/documents.routes.ts';
+import { type DataPortAccess, DocumentsService } from './documents/documents.service.ts';
 import { NetworkService } from './encryption/network.service.ts';
 import { indexRoutes } from './indexes/indexes.routes.ts';
 import type { IndexesService } from './indexes/indexes.service.ts';
@@ -59,6 +61,7 @@ export interface ClusterParts {
   certificates: Certificates;
   administrators: Administrators;
   memoryBytes: () => number;
+  dataPort: DataPortAccess;
   product: Product;
   edition: Edition;
   wireNames: Vocabulary;
@@ -92,6 +95,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
       watched: parts.metrics.watched,
     }),
     ...collectionRoutes({ ...parts, service: new CollectionsService(parts) }),
+    ...documentRoutes(new DocumentsService(parts)),
     ...alertRoutes(parts.alerts, parts.alertList),
     ...querySettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
     ...dataSettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),

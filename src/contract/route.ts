@@ -56,6 +56,8 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   readonly justValidate?: boolean | 'own';
   /** The call changes nothing although its method is not GET. All others are recorded in the audit trail. */
   readonly changesNothing?: boolean;
+  /** The body holds what users store, which no trail of changes shows. */
+  readonly hasUserData?: boolean;
   /** The successful response; 200 without a body by default. */
   readonly answer?: Answer;
   /** One sentence for the reference page. */

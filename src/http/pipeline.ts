@@ -287,7 +287,8 @@ export class Pipeline {
     const { identity, tls } = context;
     const { sender } = exchange.caller ?? {};
     const from = { identity, tls, remoteAddress: context.remoteAddress, ...(sender && { sender }) };
-    this.#options.hooks.audit?.changed({ route, path, query, body, ...from });
+    const shown = route.hasUserData ? undefined : body;
+    this.#options.hooks.audit?.changed({ route, path, query, body: shown, ...from });
   }
 
   #meter({ request, path }: Exchange, status: number, milliseconds: number): void {

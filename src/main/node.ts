@@ -196,6 +196,7 @@ export class Node {
         compact: (uuid, order) => kv.compact(uuid, order),
         cancelCompaction: (uuid, origin) => kv.cancelCompaction(uuid, origin),
       },
+      dataPort: () => this.services.access(),
       indexes: this.services.index,
       kdf: realKdf,
       secrets,

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { InjectOptions } from 'light-my-request';
 import type { Kdf } from '#auth/kdf.ts';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
+import { DataPortError } from '#client/data-port-error.ts';
 import { createHttpServer } from '#http/server.ts';
 import type { BucketReport, CompactOrder, KvDesired, KvReport } from '#kv/admin.ts';
 import { flatten } from '#metrics/registry.ts';
@@ -17,6 +18,7 @@ import type { Inbox, InboxFile } from '../../src/cluster/certificates/inbox.ts';
 import type { Issue, Issued } from '../../src/cluster/certificates/issue.ts';
 import type { PassphraseSources } from '../../src/cluster/certificates/passphrase.ts';
 import type { Edition, Family, Vocabulary } from '../../src/cluster/config/cluster-state.ts';
+import type { DataPortAccess } from '../../src/cluster/documents/documents.service.ts';
 import type { OpenJournal } from '../../src/cluster/events/events.feature.ts';
 import type { DirectoryServer } from '../../src/cluster/ldap/directory-server.ts';
 import { createClusterManager } from '../../src/cluster/manager.ts';
@@ -125,6 +127,8 @@ export interface ManagerOptions {
   /** Default: events are kept in memory. */
   journal?: OpenJournal;
   inbox?: Inbox;
+  /** Default: there is none. */
+  dataPort?: DataPortAccess;
   /** Where the clock stands. */
   startMs?: number;
   /** Provisions as `Administrator` / `password` unless false. */
@@ -177,6 +181,7 @@ export async function aManager(options: ManagerOptions = {}) {
     directoryServer: () => options.directoryServer ?? noDirectory,
     auditFile: options.auditFile ?? noAudit,
     inbox: options.inbox ?? emptyInbox,
+    dataPort: options.dataPort ?? (() => Promise.reject(new DataPortError('there is no data port'))),
     passphrases: noPassphrases,
     issue: options.issue ?? (async () => issuedCertificates),
     journal: options.journal ?? (() => new MemoryJournal()),

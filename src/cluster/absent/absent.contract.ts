@@ -10,9 +10,6 @@ interface Family {
 
 const read = 'cluster.settings!read';
 const write = 'cluster.settings!write';
-const documents = '/pools/default/buckets/:bucket/docs';
-const readDocuments = 'cluster.bucket[{bucket}].data.docs!read';
-const writeDocuments = 'cluster.bucket[{bucket}].data.docs!upsert';
 
 const families: readonly Family[] = [
   {
@@ -39,16 +36,6 @@ const families: readonly Family[] = [
     calls: [
       ['POST', '/controller/startLogsCollection', 'cluster.admin.logs!read'],
       ['POST', '/controller/cancelLogsCollection', 'cluster.admin.logs!read'],
-    ],
-  },
-  {
-    id: 'documents',
-    reason: 'Documents are not available over REST in this version; use an SDK.',
-    calls: [
-      ['GET', documents, readDocuments],
-      ['GET', `${documents}/:document`, readDocuments],
-      ['POST', `${documents}/:document`, writeDocuments],
-      ['DELETE', `${documents}/:document`, writeDocuments],
     ],
   },
 ];

@@ -18,6 +18,16 @@ const maxTTL = described('Seconds after which documents expire; 0: never.', {
 });
 const password = text('At least as long as the password policy asks, 6 characters unless it was changed.');
 
+const document: BodyNotes = {
+  required: ['value'],
+  properties: {
+    value: text('The document.'),
+    flags: described('Common flags of client libraries.', { ...integer, minimum: 1, maximum: 4_294_967_295 }),
+    cas: text('The version to replace, in decimal, as `meta.cas` of a read has it.'),
+  },
+  example: { value: '{"name":"Divan"}' },
+};
+
 /** By the id of the route. */
 export const bodyNotes: Readonly<Record<string, BodyNotes>> = {
   'provisioning.init_cluster': {
@@ -54,6 +64,8 @@ export const bodyNotes: Readonly<Record<string, BodyNotes>> = {
     example: { name: 'airline', maxTTL: 3600 },
   },
   'collections.change': { required: ['maxTTL'], properties: { maxTTL }, example: { maxTTL: 3600 } },
+  'documents.write': document,
+  'collection_documents.write': document,
   'users.put': {
     properties: {
       name: text('A name for people.'),

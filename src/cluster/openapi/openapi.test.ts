@@ -131,6 +131,8 @@ async function wrongAnswers(node: Node, route: RouteDefinition, refusals: number
     if (refusals.includes(sent.status)) return [];
     // A bucket without documents has no key, a cache has no manifest, and a setting for all has no parts.
     if (sent.status === 404 && /random_key|manifest|security.read_key/.test(id)) return [];
+    // Without a data port there are no documents: documents.test.ts reads some.
+    if ([404, 503].includes(sent.status) && /documents\.(list|read)$/.test(id)) return [];
     if (sent.status !== (answer.status ?? 200)) return [`${id}: ${url}: ${sent.status} ${sent.text}`];
     if (sent.body === undefined) return answer.json ? [`${id}: ${url}: no JSON`] : [];
     return answer.json ? misfits(sent.body, answer.json).map((one) => `${id}: ${url}: ${one}`) : [];

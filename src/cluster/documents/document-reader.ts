@@ -1,0 +1,78 @@
+// One document with its attributes, at one moment, in the form that published consoles read.
+import type { BucketClient, FetchedParts } from '#client/bucket-client.ts';
+import type { PathRead } from '#client/subdoc.ts';
+import { Status } from '#wire/status.ts';
+import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+
+/** What `$document` says of a document. */
+interface Facts {
+  readonly CAS: string;
+  readonly datatype: readonly string[];
+  readonly exptime: number;
+  readonly flags: number;
+  readonly revid: string;
+}
+
+/** Paths of one request. */
+const pathsMax = 15;
+const attemptsMax = 10;
+
+const attribute = (path: string): PathRead => ({ opcode: SubdocOpcode.get, flags: PathFlag.xattr, path });
+const facts = attribute('$document');
+const heads = [facts, attribute('$XTOC'), { opcode: SubdocOpcode.getDoc, flags: 0, path: '' }];
+
+/** The status of the data port where there is no such document, or it changes all the time. */
+export async function readDocument(
+  client: BucketClient,
+  place: { collectionId: number; key: string; withSystemXattrs: boolean },
+): Promise<unknown> {
+  const { collectionId, key } = place;
+  const read = async (paths: readonly PathRead[]) =>
+    (await client.lookupMany(collectionId, [key], paths))[0] as FetchedParts | number;
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const head = await read(heads);
+    if (typeof head === 'number') return head;
+    const [known, contents, body] = head.results.map(({ value }) => value) as [Buffer, Buffer, Buffer];
+    const names = (JSON.parse(contents.toString()) as string[]).filter(
+      (name) => place.withSystemXattrs || !name.startsWith('_'),
+    );
+    const xattrs = await readXattrs(names, head.cas, read);
+    if (typeof xattrs === 'number') return xattrs;
+    if (xattrs !== null) return shown(key, head.cas, JSON.parse(known.toString()) as Facts, body, xattrs);
+  }
+  return Status.temporaryFailure;
+}
+
+/** null: the document has changed meanwhile. */
+async function readXattrs(
+  names: readonly string[],
+  cas: bigint,
+  read: (paths: readonly PathRead[]) => Promise<FetchedParts | number>,
+): Promise<Record<string, unknown> | null | number> {
+  const found: [string, unknown][] = [];
+  for (let at = 0; at < names.length; at += pathsMax) {
+    const some = names.slice(at, at + pathsMax);
+    const parts = await read(some.map(attribute));
+    if (typeof parts === 'number') return parts;
+    if (parts.cas !== cas) return null;
+    for (const [index, { status, value }] of parts.results.entries())
+      if (status === Status.success) found.push([some[index] as string, JSON.parse(value.toString())]);
+  }
+  return Object.fromEntries(found);
+}
+
+function shown(id: string, cas: bigint, known: Facts, body: Buffer, xattrs: Record<string, unknown>) {
+  const { exptime: expiration, flags, revid, datatype } = known;
+  const rev = `${revid}-${hex(cas, 16)}${hex(expiration, 8)}${hex(flags, 8)}`;
+  return {
+    meta: { id, rev, expiration, flags, cas: `${cas}` },
+    ...content(body, datatype.includes('json')),
+    xattrs,
+  };
+}
+
+const hex = (value: bigint | number, digits: number): string => value.toString(16).padStart(digits, '0');
+
+/** A value as consoles read it. */
+export const content = (value: Buffer, isJson: boolean): { json: string } | { base64: string } =>
+  isJson ? { json: value.toString() } : { base64: value.toString('base64') };

@@ -1,0 +1,159 @@
+// Documents of a collection, read and changed over the data port as any client does. The rights of the caller are those of the
+// route's permission: the connection is this node's own.
+import type { BucketClient } from '#client/bucket-client.ts';
+import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import { refuse } from '#contract/errors.ts';
+import type { Form } from '#contract/route.ts';
+import { Status } from '#wire/status.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { content, readDocument } from './document-reader.ts';
+import { badRequest, busy, refusalOf } from './document-refusals.ts';
+import type { Page } from './page-query.ts';
+
+/** How this node's own connections reach its data port. */
+export type DataPortAccess = () => Promise<{ address: WireAddress; account: WireAccount }>;
+
+export interface DocumentPlace {
+  readonly bucket: string;
+  readonly scope: string;
+  readonly collection: string;
+}
+
+interface OpenPlace {
+  readonly client: BucketClient;
+  readonly collectionId: number;
+}
+
+/** Each has a connection of its own. */
+const requestsMax = 16;
+const pageBytesMax = 20 << 20;
+/** Documents that are read together. */
+const batch = 16;
+/** JSON, as client libraries and the first servers mark it. */
+const jsonFlags = 0x02000006;
+
+export class DocumentsService {
+  private readonly deps: { view: ClusterView; dataPort: DataPortAccess };
+  private requests = 0;
+
+  constructor(deps: { view: ClusterView; dataPort: DataPortAccess }) {
+    this.deps = deps;
+  }
+
+  list(place: DocumentPlace, page: Page, signal: AbortSignal) {
+    return this.at(place, async ({ client, collectionId }) => {
+      const { listKeys } = await import('./list-keys.ts');
+      const ids = await listKeys(client, collectionId, page, signal);
+      if (!page.withDocuments) return ids.map((id) => ({ id }));
+      const rows: { id: string; doc: ReturnType<typeof content> }[] = [];
+      let bytes = 0;
+      for (let from = 0; from < ids.length; from += batch) {
+        const some = ids.slice(from, from + batch);
+        for (const [index, found] of (await client.getMany(collectionId, some, signal)).entries()) {
+          if (found === Status.keyNotFound) continue; // deleted meanwhile
+          if (typeof found === 'number') throw await refusalFor(found);
+          bytes += found.value.length;
+          rows.push({ id: some[index] as string, doc: content(found.value, found.isJson) });
+        }
+        if (bytes > pageBytesMax && ids.length > 1)
+          throw badRequest(`limit: the documents take more than ${pageBytesMax >> 20} MB; ask for fewer`);
+      }
+      return rows;
+    });
+  }
+
+  /** `maySeeSystemXattrs` is asked about a place that exists: only its names make a permission. */
+  read(place: DocumentPlace, key: string, maySeeSystemXattrs: () => boolean): Promise<unknown> {
+    return this.at(place, async ({ client, collectionId }) => {
+      const withSystemXattrs = maySeeSystemXattrs();
+      const found = await readDocument(client, { collectionId, key, withSystemXattrs });
+      if (found === Status.keyNotFound) throw refuse.empty(404);
+      if (typeof found === 'number') throw await refusalFor(found);
+      return found;
+    });
+  }
+
+  /** Over the version that `cas` names, or any. */
+  write(place: DocumentPlace, key: string, sent: Form): Promise<void> {
+    const { value } = sent;
+    if (value === undefined) throw badRequest('value: the document, as text');
+    const cas = casIn(sent);
+    const flags = flagsIn(sent);
+    return this.at(place, async ({ client, collectionId }) => {
+      const kind = cas === 0n ? 'set' : 'replace';
+      const stored = { kind, key, value: Buffer.from(value), cas, expiry: 'keep', flags } as const;
+      const [reply] = await client.storeMany(collectionId, [stored]);
+      if (reply?.status === Status.keyNotFound) throw await refusalFor(Status.keyExists);
+      if (reply?.status !== Status.success) throw await refusalFor(reply?.status ?? Status.internalError);
+    });
+  }
+
+  remove(place: DocumentPlace, key: string): Promise<void> {
+    return this.at(place, async ({ client, collectionId }) => {
+      const removed = { kind: 'remove', key, value: Buffer.alloc(0), cas: 0n, expiry: 0 } as const;
+      const [reply] = await client.storeMany(collectionId, [removed]);
+      if (reply?.status === Status.keyNotFound) throw badRequest("Key doesn't exist");
+      if (reply?.status !== Status.success) throw await refusalFor(reply?.status ?? Status.internalError);
+    });
+  }
+
+  private async at<T>(place: DocumentPlace, act: (open: OpenPlace) => Promise<T>): Promise<T> {
+    const collectionId = this.collectionId(place);
+    if (this.requests >= requestsMax) throw busy();
+    this.requests++;
+    try {
+      return await this.connected(place.bucket, (client) => act({ client, collectionId }));
+    } finally {
+      this.requests--;
+    }
+  }
+
+  private async connected<T>(bucket: string, act: (client: BucketClient) => Promise<T>): Promise<T> {
+    // Few nodes are asked for documents this way: what it takes is loaded by the first request.
+    const [{ BucketClient }, { DataPortError, StatusError }] = await Promise.all([
+      import('#client/bucket-client.ts'),
+      import('#client/data-port-error.ts'),
+    ]);
+    let client: BucketClient | null = null;
+    try {
+      client = await BucketClient.open({ ...(await this.deps.dataPort()), bucket });
+      return await act(client);
+    } catch (error) {
+      if (error instanceof StatusError) throw await refusalFor(error.status);
+      if (error instanceof DataPortError) throw busy();
+      throw error;
+    } finally {
+      client?.close();
+    }
+  }
+
+  private collectionId({ bucket, scope, collection }: DocumentPlace): number {
+    const { view } = this.deps;
+    const uuid = view.liveBucket(bucket)?.uuid;
+    if (uuid === undefined) throw refuse.notFound();
+    const inScope = view.manifest(uuid).scopes.find(({ name }) => name === scope);
+    if (!inScope) throw refuse.json({ error: `Scope with name "${scope}" is not found` }, 404);
+    const uid = inScope.collections.find(({ name }) => name === collection)?.uid;
+    if (uid !== undefined) return Number.parseInt(uid, 16);
+    const missing = `Collection with name "${collection}" in scope "${scope}" is not found`;
+    throw refuse.json({ error: missing }, 404);
+  }
+}
+
+async function refusalFor(status: number) {
+  const { isPassing } = await import('#client/data-port-error.ts');
+  return refusalOf(status, isPassing(status));
+}
+
+function casIn({ cas }: Form): bigint {
+  if (cas === undefined) return 0n;
+  const version = /^\d{1,20}$/.test(cas) ? BigInt(cas) : 0n;
+  if (version > 0n && version < 1n << 64n) return version;
+  throw badRequest('cas: the decimal number that a read of the document gives in meta.cas');
+}
+
+function flagsIn({ flags }: Form): number {
+  if (flags === undefined) return jsonFlags;
+  if (/^[1-9]\d{0,9}$/.test(flags) && Number(flags) < 2 ** 32) return Number(flags);
+  throw refuse.text("'flags' must be a valid positive integer");
+}

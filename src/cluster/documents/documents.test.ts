@@ -1,0 +1,186 @@
+// Documents over REST, with a real data service behind the cluster manager.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { vbucketOf } from '#client/document-key.ts';
+import { aDesired, aUser, startService } from '../../../test/support/data-service.ts';
+import { misfits } from '../../../test/support/json-schema.ts';
+import { administrator, aManager } from '../../../test/support/manager.ts';
+import { ListDocuments, ReadDocument } from './documents.contract.ts';
+
+const buckets = '/pools/default/buckets';
+const docs = `${buckets}/b/docs`;
+const orders = `${buckets}/b/scopes/shop/collections/orders/docs`;
+
+async function aCluster() {
+  const service = await startService(aDesired({ buckets: [] }));
+  const account = { username: 'admin', password: 'password' };
+  const dataPort = async () => ({
+    address: { host: '127.0.0.1', port: service.port, timeoutMs: 5_000 },
+    account,
+  });
+  const cluster = await aManager({ dataPort });
+  const { request, manager, kv } = cluster;
+  await request(buckets, { form: { name: 'b', ramQuotaMB: 100, bucketType: 'couchbase' } });
+  await request(`${buckets}/b/scopes`, { form: { name: 'shop' } });
+  await request(`${buckets}/b/scopes/shop/collections`, { form: { name: 'orders' } });
+  await manager.applied(5_000);
+  const users = [aUser('admin', 'password')];
+  await service.service.apply(aDesired({ ...kv.desired, users, clients: null }));
+  return {
+    ...{ ...cluster, service },
+    [Symbol.asyncDispose]: async () => {
+      await manager.stop();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const rowsOf = (answer: { body: { rows: { id: string }[] } }) => answer.body.rows.map(({ id }) => id);
+
+test('stores, reads and deletes documents of the default and of another collection', async () => {
+  await using cluster = await aCluster();
+  const { request } = cluster;
+  for (const path of [docs, orders]) {
+    const one = `${path}/a%2Fb`;
+    assert.equal((await request(one)).status, 404);
+    const stored = await request(one, { form: { value: `{"path":"${path}"}` } });
+    assert.deepEqual([stored.status, stored.body], [200, []]);
+    const { body } = await request(one);
+    assert.deepEqual(misfits(body, ReadDocument.answer.json), []);
+    assert.equal(body.json, `{"path":"${path}"}`);
+    assert.match(body.meta.rev, new RegExp(`^1-${BigInt(body.meta.cas).toString(16)}0000000002000006$`));
+    assert.deepEqual([body.meta.id, body.meta.expiration, body.xattrs], ['a/b', 0, {}]);
+  }
+  assert.equal((await request(`${docs}/a%2Fb`, { method: 'DELETE' })).status, 200);
+  assert.deepEqual(rowsOf(await request(docs)), []);
+  assert.deepEqual(rowsOf(await request(orders)), ['a/b']);
+  const again = await request(`${docs}/a%2Fb`, { method: 'DELETE' });
+  assert.deepEqual(again.body, { error: 'bad_request', reason: "Key doesn't exist" });
+});
+
+test('pages through keys in the order of their bytes', async () => {
+  await using cluster = await aCluster();
+  const { request } = cluster;
+  const names = Array.from({ length: 60 }, (_, i) => `k${i}`).sort();
+  await Promise.all(
+    Array.from({ length: 4 }, async (_, part) => {
+      for (const name of names.filter((_, i) => i % 4 === part))
+        await request(`${docs}/${name}`, { form: { value: JSON.stringify(name) } });
+    }),
+  );
+  const page = async (query: string) => rowsOf(await request(`${docs}?${query}`));
+  assert.deepEqual(await page(''), names);
+  assert.deepEqual(await page('limit=7'), names.slice(0, 7));
+  assert.deepEqual(await page('limit=7&skip=50'), names.slice(50, 57));
+  const from = (key: string) => `startkey=${encodeURIComponent(JSON.stringify(key))}`;
+  const to = (key: string) => `endkey=${encodeURIComponent(JSON.stringify(key))}`;
+  assert.deepEqual(await page(`${from('k2')}&limit=3&skip=1`), ['k20', 'k21', 'k22']);
+  assert.deepEqual(await page(`${from('k2')}&${to('k21')}`), ['k2', 'k20', 'k21']);
+  assert.deepEqual(await page(`${from('k2')}&${to('k21')}&inclusive_end=false`), ['k2', 'k20']);
+  const { body } = await request(`${docs}?limit=1&include_docs=true`);
+  assert.deepEqual(misfits(body, ListDocuments.answer.json), []);
+  assert.deepEqual(body, { rows: [{ id: 'k0', doc: { json: '"k0"' } }] });
+});
+
+test('stores only over the version that cas names', async () => {
+  await using cluster = await aCluster();
+  const { request } = cluster;
+  const one = `${docs}/a`;
+  const missing = await request(one, { form: { value: '1', cas: '5' } });
+  assert.equal(missing.status, 409);
+  await request(one, { form: { value: '1' } });
+  const { cas } = (await request(one)).body.meta;
+  assert.equal((await request(one, { form: { value: '2', cas } })).status, 200);
+  const late = await request(one, { form: { value: '3', cas } });
+  assert.deepEqual([late.status, late.body.error], [409, 'conflict']);
+  assert.equal((await request(one)).body.json, '2');
+});
+
+test('shows values that are no JSON in base64, and attributes', async () => {
+  await using cluster = await aCluster();
+  const { request, service } = cluster;
+  const client = await service.ready();
+  const on = { vb: vbucketOf('a'), key: Buffer.from('\0a') };
+  await client.ask({ ...on, opcode: 1, extras: Buffer.alloc(8), value: Buffer.from([1, 2]) });
+  const write = (path: string) => {
+    const spec = Buffer.from([0xc8, 4, 0, path.length, 0, 0, 0, 1]);
+    return Buffer.concat([spec, Buffer.from(`${path}7`)]);
+  };
+  for (const name of ['tag', '_sys']) await client.ask({ ...on, opcode: 0xd1, value: write(name) });
+  const { body } = await request(`${docs}/a`);
+  assert.deepEqual([body.base64, body.json], ['AQI=', undefined]);
+  assert.deepEqual(body.xattrs, { tag: 7, _sys: 7 });
+  await request('/settings/rbac/users/local/reader', {
+    method: 'PUT',
+    form: { roles: 'data_reader[b]', password: 'password' },
+  });
+  const seen = await request(`${docs}/a`, { as: 'reader:password' });
+  assert.deepEqual(seen.body.xattrs, { tag: 7 });
+});
+
+test('admits to documents of a collection only who may have them', async () => {
+  await using cluster = await aCluster();
+  const { request } = cluster;
+  const user = (name: string, roles: string) =>
+    request(`/settings/rbac/users/local/${name}`, { method: 'PUT', form: { roles, password: 'password' } });
+  await user('reader', 'data_reader[b:shop:orders]');
+  await user('writer', 'data_writer[b:shop:orders]');
+  await user('manager', 'bucket_admin[b]');
+  const may = async (as: string, path: string, method: 'GET' | 'POST' | 'DELETE') =>
+    (
+      await request(path, {
+        ...{ method, as: `${as}:password` },
+        ...(method === 'POST' && { form: { value: '1' } }),
+      })
+    ).status !== 403;
+  const all = async (as: string, path: string) =>
+    [
+      await may(as, path, 'GET'),
+      await may(as, `${path}/x`, 'POST'),
+      await may(as, `${path}/x`, 'GET'),
+      await may(as, `${path}/x`, 'DELETE'),
+    ]
+      .map(Number)
+      .join('');
+  assert.equal(await all('reader', orders), '1010');
+  assert.equal(await all('writer', orders), '0101');
+  for (const as of ['reader', 'writer']) assert.equal(await all(as, docs), '0000', as);
+  assert.equal(await all('manager', docs), '0000');
+  assert.equal((await request(docs, { as: null })).status, 401);
+});
+
+test('refuses what is wrong by its name, and changes nothing', async () => {
+  await using cluster = await aCluster();
+  const { request } = cluster;
+  for (const [query, name] of [
+    ['limit=x', 'limit'],
+    ['limit=-1', 'limit'],
+    ['limit=10001', 'limit'],
+    ['limit=9000&skip=1001', 'skip'],
+    ['startkey=a', 'startkey'],
+    ['endkey=1', 'endkey'],
+    ['include_docs=yes', 'include_docs'],
+  ]) {
+    const { status, body } = await request(`${docs}?${query}`);
+    assert.deepEqual([status, body.error], [400, 'bad_request'], query);
+    assert.match(body.reason, new RegExp(`^${name}`));
+  }
+  assert.equal((await request(`${docs}?limit=10000`)).status, 200);
+  for (const form of [{}, { value: '1', cas: 'x' }, { value: '1', cas: '0' }, { value: '1', flags: '-1' }])
+    assert.equal((await request(`${docs}/a`, { form: form as Record<string, string> })).status, 400);
+  assert.deepEqual(rowsOf(await request(docs)), []);
+  assert.equal((await request(`${buckets}/none/docs`)).status, 404);
+  const gone = await request(`${buckets}/b/scopes/none/collections/c/docs`);
+  assert.deepEqual([gone.status, gone.body], [404, { error: 'Scope with name "none" is not found' }]);
+  assert.equal((await request(`${buckets}/b/scopes/a:b/collections/c]/docs/a`)).status, 404);
+});
+
+test('keeps values of documents out of the trail of changes', async () => {
+  await using cluster = await aCluster();
+  const { request } = cluster;
+  await request(`${docs}/a`, { form: { value: '{"iban":"very private"}' } });
+  const { text } = await request('/events');
+  assert.match(text, /documents\.write/);
+  assert.doesNotMatch(text, /very private/);
+  assert.match(text, new RegExp(administrator.username));
+});

@@ -1,0 +1,39 @@
+// The first keys of a collection from a key on, in the order of their bytes, gathered from vbuckets that each have theirs in order.
+
+export class KeyPage {
+  /** Sorted, when `trim` was called last. */
+  private keys: Buffer[] = [];
+  private readonly count: number;
+  private readonly accepts: (key: Buffer) => boolean;
+  /** No later key is wanted, once there are enough. */
+  private last: Buffer | null = null;
+
+  constructor(count: number, accepts: (key: Buffer) => boolean) {
+    this.count = count;
+    this.accepts = accepts;
+  }
+
+  /** Takes keys in order from a reply of GET_KEYS, without the collection ids that they begin with. */
+  take(reply: Buffer, collectionIdBytes: number): void {
+    for (let at = 0; at + 2 <= reply.length; ) {
+      const end = at + 2 + reply.readUInt16BE(at);
+      const key = reply.subarray(at + 2 + collectionIdBytes, end);
+      if (!this.accepts(key) || (this.last !== null && key.compare(this.last) > 0)) return;
+      this.keys.push(key);
+      at = end;
+    }
+  }
+
+  /** Forgets what is behind the page. */
+  trim(): void {
+    this.keys.sort(Buffer.compare);
+    if (this.keys.length < this.count) return;
+    // Copies: a key must not keep the reply that it came in.
+    this.keys = this.keys.slice(0, this.count).map((key) => Buffer.from(key));
+    this.last = this.keys.at(-1) ?? null;
+  }
+
+  names(skip: number): string[] {
+    return this.keys.slice(skip, this.count).map((key) => key.toString());
+  }
+}

@@ -1,0 +1,55 @@
+// A page of the keys of a collection: every vbucket that has had documents of it lists its first ones.
+import type { BucketClient } from '#client/bucket-client.ts';
+import { StatusError } from '#client/data-port-error.ts';
+import { pipelined } from '#client/pipelined.ts';
+import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
+import { GetKeys } from '#wire/commands/bucket.ts';
+import { Status } from '#wire/status.ts';
+import { KeyPage } from './key-page.ts';
+import type { Page } from './page-query.ts';
+
+/** Of all replies that are under way. */
+const repliesBytesMax = 4 << 20;
+const keyBytesMax = 2 + 255;
+const vbucketsMax = 64;
+
+export async function listKeys(
+  client: BucketClient,
+  collectionId: number,
+  page: Page,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const count = page.skip + page.limit;
+  if (count === 0) return [];
+  const seqnos = await client.highSeqnos(collectionId);
+  const vbuckets = [...seqnos.keys()].filter((vb) => seqnos[vb] !== 0);
+  const prefixBytes = collectionIdBytes(collectionId);
+  const prefix = Buffer.alloc(prefixBytes);
+  writeCollectionId(prefix, 0, collectionId);
+  const key = Buffer.concat([prefix, page.startKey]);
+  const extras = Buffer.alloc(4);
+  extras.writeUInt32BE(count);
+  const keys = new KeyPage(count, (one) => isBeforeEnd(one, page));
+  const together = Math.min(vbucketsMax, Math.max(1, Math.floor(repliesBytesMax / (count * keyBytesMax))));
+  let failure: number = Status.success;
+  for (let at = 0; at < vbuckets.length; at += together) {
+    const some = vbuckets.slice(at, at + together);
+    await pipelined(client.connection, {
+      ...{ count: some.length, signal },
+      request: (index) => ({ opcode: GetKeys.opcode, vb: some[index] as number, key, extras }),
+      take(_, { vb: status, buffer, valueStart, end }) {
+        if (status !== Status.success) failure = status;
+        else keys.take(Buffer.from(buffer.subarray(valueStart, end)), prefixBytes);
+      },
+    });
+    if (failure !== Status.success) throw new StatusError(GetKeys.opcode, failure);
+    keys.trim();
+  }
+  return keys.names(page.skip);
+}
+
+function isBeforeEnd(key: Buffer, { endKey, includesEnd }: Page): boolean {
+  if (endKey === null) return true;
+  const order = key.compare(endKey);
+  return includesEnd ? order <= 0 : order < 0;
+}

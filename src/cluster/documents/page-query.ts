@@ -1,0 +1,64 @@
+// Which page of documents a query asks for.
+import { integerOf } from '#base/decimal.ts';
+import type { Form } from '#contract/route.ts';
+import { badRequest } from './document-refusals.ts';
+
+export interface Page {
+  readonly skip: number;
+  readonly limit: number;
+  /** Keys begin at the byte 0 when it was not sent. */
+  readonly startKey: Buffer;
+  /** null: to the last. */
+  readonly endKey: Buffer | null;
+  readonly includesEnd: boolean;
+  readonly withDocuments: boolean;
+}
+
+/** Keys in order up to the end of a page are kept while its page is found. */
+export const keysMax = 10_000;
+const limitDefault = 1000;
+
+export function readPage(query: Form): Page {
+  const skip = countIn(query, 'skip', 0);
+  const limit = countIn(query, 'limit', limitDefault);
+  if (skip + limit > keysMax)
+    throw badRequest(`skip and limit: at most ${keysMax} together; use startkey to go further`);
+  return {
+    ...{ skip, limit },
+    startKey: keyIn(query, 'startkey') ?? Buffer.alloc(1),
+    endKey: keyIn(query, 'endkey'),
+    includesEnd: booleanIn(query, 'inclusive_end', true),
+    withDocuments: booleanIn(query, 'include_docs', false),
+  };
+}
+
+function countIn(query: Form, name: string, otherwise: number): number {
+  const sent = query[name];
+  const count = sent === undefined ? otherwise : integerOf(sent);
+  if (count === null || count < 0 || count > keysMax)
+    throw badRequest(`${name}: an integer from 0 to ${keysMax}`);
+  return count;
+}
+
+function booleanIn(query: Form, name: string, otherwise: boolean): boolean {
+  const sent = query[name];
+  if (sent === undefined) return otherwise;
+  if (sent !== 'true' && sent !== 'false') throw badRequest(`${name}: true or false`);
+  return sent === 'true';
+}
+
+function keyIn(query: Form, name: string): Buffer | null {
+  const sent = query[name];
+  if (sent === undefined) return null;
+  const key = parsed(sent);
+  if (typeof key === 'string' && Buffer.byteLength(key) <= 246) return Buffer.from(key);
+  throw badRequest(`${name}: a JSON string of at most 246 bytes, such as "a"`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null; // refused by the caller
+  }
+}
