@@ -28,7 +28,7 @@ import { Flusher } from './flusher.ts';
 import { collectionSpecs, defaultManifest, manifestState, manifestUid } from './manifest.ts';
 import { MemoryDocuments } from './memory-documents.ts';
 import { MemoryKeeper } from './memory-keeper.ts';
-import { PersistenceWaits } from './persistence-waits.ts';
+import { Persistence } from './persistence.ts';
 import { readerOf, type Storage } from './read-rows.ts';
 import type { BucketRules } from './rules.ts';
 import { Timings } from './timings.ts';
@@ -74,7 +74,7 @@ export class Bucket {
   private readonly cutter: Cutter;
   private readonly events: EventRecorder;
   private readonly durableWrites: DurableWrites;
-  private readonly waits: PersistenceWaits;
+  private readonly persistence: Persistence;
   private readonly flusher: Flusher | null;
   private readonly residency: Residency;
   private readonly keeper: MemoryKeeper;
@@ -111,7 +111,7 @@ export class Bucket {
       persistent: type === 'native',
       onDirty: (row) => this.flusher?.noteDirty(row, false),
     });
-    this.waits = new PersistenceWaits(clock);
+    this.persistence = new Persistence(this.vbuckets.rows, clock);
     this.durableWrites = new DurableWrites({
       vbuckets: this.vbuckets,
       clock,
@@ -126,6 +126,8 @@ export class Bucket {
     this.fetches = storage ? this.makeFetches(storage) : null;
     this.warmUp = storage ? this.makeWarmUp(storage) : null;
     this.documents = this.makeDocuments();
+    // Durable writes become visible before streams read them.
+    this.persistence.notify(this.keeper, this.events, this.durableWrites, this.changes);
     this.background = this.makeBackground(policy);
     this.keys = this.makeKeys();
     this.adoptManifest(options.manifest ?? defaultManifest);
@@ -318,14 +320,7 @@ export class Bucket {
       timings: this.timings,
       priority: this.options.priority ?? 'low',
       roomBytes: () => this.keeper.lowBytes - this.keeper.usedBytes,
-      onPersisted: (row, seqno) => {
-        rows.persistedSeqno[row] = seqno;
-        this.keeper.noteWritten();
-        this.events.persisted(row, seqno);
-        this.durableWrites.persisted(row, seqno);
-        this.waits.persisted(row, seqno);
-        this.changes.wake(row);
-      },
+      persistence: this.persistence,
       onFailure: (file, reason) => this.loseDisk(`file ${file}: ${reason}`),
       onFull: (reason) => this.noteFull(reason),
     });
@@ -405,7 +400,7 @@ export class Bucket {
       vbuckets: this.vbuckets,
       collections: this.collections,
       durableWrites: this.durableWrites,
-      waits: this.waits,
+      persistence: this.persistence,
       onDirty: (row, isUrgent) => flusher?.noteDirty(row, isUrgent),
       onWatched: (row) => flusher?.writeSoon(row),
     });
@@ -413,9 +408,9 @@ export class Bucket {
 
   private makeChanges(): ChangeFeed {
     const { clock, storage } = this.options;
-    const { durableWrites, vbuckets } = this;
+    const { durableWrites, persistence, vbuckets } = this;
     const backfill = storage ? readerOf(storage) : null;
-    return new ChangeFeed({ vbuckets, durableWrites, clock, backfill });
+    return new ChangeFeed({ vbuckets, durableWrites, persistence, clock, backfill });
   }
 
   /** Refuses writes with a temporary failure until there is space; acknowledged changes stay in memory. */
@@ -433,7 +428,7 @@ export class Bucket {
     this.isDiskLost = true;
     this.documents.writeRefusal = Status.temporaryFailure;
     this.durableWrites.resolveAmbiguous();
-    this.waits.abandon();
+    this.persistence.failWaits();
   }
 
   /** Records the manifest's changes as system events. Caches keep no history. */
@@ -456,7 +451,7 @@ export class Bucket {
 
   private failWaiters(): void {
     this.durableWrites.clear();
-    this.waits.abandon();
+    this.persistence.failWaits();
     this.fetches?.clear();
     this.residency.forgetAbsent();
   }

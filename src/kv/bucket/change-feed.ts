@@ -11,12 +11,14 @@ import { Bit } from '../memory/layout.ts';
 import { fillCutItem } from '../vbucket/cut-item.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { DurableWrites } from './durable-writes.ts';
+import type { Persistence } from './persistence.ts';
 
 const pageTargetBytes = 512 * 1024;
 
 export interface ChangeFeedOptions {
   vbuckets: Vbuckets;
   durableWrites: DurableWrites;
+  persistence: Persistence;
   clock: Clock;
   /** Reads the rows of a vbucket; null in buckets without a disk. */
   backfill: ((vb: number, afterSeqno: number) => Promise<BackfillPage>) | null;
@@ -54,7 +56,7 @@ export class ChangeFeed implements ChangeSource {
 
   storedSeqno(vb: number): number {
     if (this.options.backfill === null) return this.highSeqno(vb);
-    return this.vbuckets.rows.persistedSeqno[vb] as number;
+    return this.options.persistence.seqno(vb);
   }
 
   purgeSeqno(vb: number): number {
@@ -82,8 +84,8 @@ export class ChangeFeed implements ChangeSource {
     this.vbuckets.recent.unfollow(vb);
   }
 
-  /** Notifies followers that durable writes were resolved or rows persisted. */
-  wake(vb: number): void {
+  /** Notifies followers: rows can be read from disk, and durable writes may be visible. */
+  persisted(vb: number): void {
     this.vbuckets.recent.touch(vb);
   }
 

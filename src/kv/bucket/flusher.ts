@@ -7,6 +7,7 @@ import { CutWriter } from '../data/cut.ts';
 import { type CutBuffer, type DiskEngine, DiskFullError, fileOf } from '../data/disk-engine.ts';
 import type { Cutter } from '../vbucket/cutter.ts';
 import type { VbucketRows } from '../vbucket/rows.ts';
+import type { Persistence } from './persistence.ts';
 import type { Timings } from './timings.ts';
 
 /** Delay for collecting more changes of the same keys when no client waits for the disk. */
@@ -39,8 +40,8 @@ export interface FlusherOptions {
   priority: 'low' | 'high';
   /** Bytes that can be allocated before anything must be evicted. */
   roomBytes: () => number;
-  /** Called when everything of the vbucket up to `seqno` is persisted. */
-  onPersisted: (row: number, seqno: number) => void;
+  /** Gets the seqnos of each commit. */
+  persistence: Pick<Persistence, 'advance'>;
   onFailure: (file: number, reason: string) => void;
   /** Called with a reason when the disk is full, and with null when it has space again. */
   onFull: (reason: string | null) => void;
@@ -245,7 +246,7 @@ export class Flusher {
   }
 
   private async write(file: FileState, { cuts, taken }: Batch): Promise<void> {
-    const { clock, disk, bucketUuid, onPersisted, priority, timings } = this.options;
+    const { clock, disk, bucketUuid, persistence, priority, timings } = this.options;
     const { byteLength } = cuts;
     const startedMs = clock.monotonicMs();
     try {
@@ -260,7 +261,7 @@ export class Flusher {
     const tookMs = clock.monotonicMs() - startedMs;
     timings.commit.add(tookMs);
     adapt(file, byteLength, tookMs, targetCommitMs[priority]);
-    for (const { row, seqno } of taken) onPersisted(row, seqno);
+    for (const { row, seqno } of taken) persistence.advance(row, seqno);
   }
 
   private keep(file: FileState, batch: Batch, reason: string): void {

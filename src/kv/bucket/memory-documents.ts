@@ -30,7 +30,7 @@ import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { DurableWrites } from './durable-writes.ts';
 import { type DiskReads, FetchedDocuments } from './fetched-documents.ts';
 import type { MemoryKeeper } from './memory-keeper.ts';
-import type { PersistenceWaits } from './persistence-waits.ts';
+import type { Persistence } from './persistence.ts';
 import { type BucketRules, checkDurability } from './rules.ts';
 import { WriteRoom } from './write-room.ts';
 
@@ -43,7 +43,7 @@ export interface MemoryDocumentsOptions {
   vbuckets: Vbuckets;
   collections: LiveCollections;
   durableWrites: DurableWrites;
-  waits: PersistenceWaits;
+  persistence: Persistence;
   residency: Residency;
   keeper: MemoryKeeper;
   expirer: Expirer;
@@ -65,7 +65,7 @@ export class MemoryDocuments implements Documents {
   private readonly vbuckets: Vbuckets;
   private readonly collections: LiveCollections;
   private readonly durableWrites: DurableWrites;
-  private readonly waits: PersistenceWaits;
+  private readonly persistence: Persistence;
   private readonly residency: Residency;
   private readonly keeper: MemoryKeeper;
   private readonly expirer: Expirer;
@@ -84,7 +84,7 @@ export class MemoryDocuments implements Documents {
     this.vbuckets = options.vbuckets;
     this.collections = options.collections;
     this.durableWrites = options.durableWrites;
-    this.waits = options.waits;
+    this.persistence = options.persistence;
     this.residency = options.residency;
     this.keeper = options.keeper;
     this.expirer = options.expirer;
@@ -262,7 +262,7 @@ export class MemoryDocuments implements Documents {
   }
 
   persistedSeqno(vb: number): number {
-    return this.vbuckets.rows.persistedSeqno[vb] ?? 0;
+    return this.persistence.seqno(vb);
   }
 
   watchPersisted(vb: number): number {
@@ -280,7 +280,7 @@ export class MemoryDocuments implements Documents {
       done(isPersisted);
       return;
     }
-    this.waits.add(vb, seqno, timeoutMs, done);
+    this.persistence.wait(vb, seqno, timeoutMs, done);
     this.onDirty(vb, true);
   }
 

@@ -98,7 +98,7 @@ export class MemoryKeeper {
   }
 
   /** Called when items were persisted: they can be moved now, so a round that had to skip them is worth repeating. */
-  noteWritten(): void {
+  persisted(): void {
     if (this.defragmenter.stayed > 0 && this.usedBytes > this.highBytes) this.allowRound();
   }
 
