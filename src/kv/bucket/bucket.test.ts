@@ -7,8 +7,8 @@ import { fileOf } from '../data/disk-engine.ts';
 import { DurabilityLevel } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 import type { BucketOptions } from './bucket.ts';
-import { durableWriteLimit } from './durable-writes.ts';
-import { persistenceWaitLimit } from './persistence.ts';
+import { durableWriteLimit } from './durability/durable-writes.ts';
+import { persistenceWaitLimit } from './durability/persistence.ts';
 
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
 const { majority, persistToMajority } = DurabilityLevel;

@@ -10,8 +10,8 @@ import type { FailoverEntry } from '../data/documents.ts';
 import { Bit } from '../memory/layout.ts';
 import { fillCutItem } from '../vbucket/cut-item.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import type { DurableWrites } from './durable-writes.ts';
-import type { Persistence } from './persistence.ts';
+import type { DurableWrites } from './durability/durable-writes.ts';
+import type { Persistence } from './durability/persistence.ts';
 
 const pageTargetBytes = 512 * 1024;
 

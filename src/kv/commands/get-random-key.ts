@@ -3,7 +3,7 @@ import { collectionIdBytes } from '#wire/collection-id.ts';
 import { Feature } from '#wire/features.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import type { FoundKey } from '../bucket/random-search.ts';
+import type { FoundKey } from '../bucket/keys/random-search.ts';
 import { notResident } from '../data/documents.ts';
 import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';

@@ -5,7 +5,7 @@ import { emptyFraming, type Framing } from '#wire/framing.ts';
 import type { Output } from '#wire/output.ts';
 import type { Status } from '#wire/status.ts';
 import { type DocumentCounts, noCounts } from '../activity.ts';
-import type { FoundKey } from '../bucket/random-search.ts';
+import type { FoundKey } from '../bucket/keys/random-search.ts';
 import {
   type Documents,
   emptyItemView,

@@ -27,8 +27,8 @@ import type {
   KvThreads,
   RefusedLogin,
 } from '../admin.ts';
-import { expiryPagerSecondsDefault } from '../bucket/expiry-pager.ts';
-import type { FoundKey } from '../bucket/random-search.ts';
+import type { FoundKey } from '../bucket/keys/random-search.ts';
+import { expiryPagerSecondsDefault } from '../bucket/upkeep/expiry-pager.ts';
 import { handlers } from '../commands/index.ts';
 import { type ConnectionHost, connectionLimits } from '../connection/connection.ts';
 import { InputBudget, type InputLimits } from '../connection/input-budget.ts';

@@ -1,7 +1,7 @@
 // A reply that cannot be sent yet, because its request waits for a durable write, for the disk or for heavy work.
 // `dispatch/delayed-reply.ts` describes the whole path.
 import type { Status } from '#wire/status.ts';
-import type { FoundKey } from '../bucket/random-search.ts';
+import type { FoundKey } from '../bucket/keys/random-search.ts';
 import type { Documents, FetchedDocument } from '../data/documents.ts';
 import type { HeavyAnswer } from '../heavy/jobs.ts';
 

@@ -4,7 +4,7 @@ import { Histogram } from '#base/histogram.ts';
 import { Status } from '#wire/status.ts';
 import { type BucketActivity, type DocumentCounts, type EngineActivity, operationsOf } from '../activity.ts';
 import type { BucketReport, BucketSpec, CompactionReport, WarmUpReport } from '../admin.ts';
-import type { BucketKeys } from '../bucket/bucket-keys.ts';
+import type { BucketKeys } from '../bucket/keys/bucket-keys.ts';
 import type { Timings } from '../bucket/timings.ts';
 import { Collections } from '../collections/collections.ts';
 import { Tally } from '../collections/tally.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
-import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
-import { DurabilityLevel } from '../data/documents.ts';
-import { MemoryDisk } from '../disk/memory-engine.ts';
+import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { DurabilityLevel } from '../../data/documents.ts';
+import { MemoryDisk } from '../../disk/memory-engine.ts';
 
 const files = { folder: '/s', bucketUuid: 's', incarnation: 1, fileCount: 4 };
 const quotaBytes = 2 * 1024 * 1024;

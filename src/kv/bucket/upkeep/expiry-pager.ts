@@ -2,8 +2,8 @@
 // on disk only, asks the disk for expired ones.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
-import type { DocumentKey } from '../data/document-keys.ts';
-import type { Expirer } from '../vbucket/expirer.ts';
+import type { DocumentKey } from '../../data/document-keys.ts';
+import type { Expirer } from '../../vbucket/expirer.ts';
 
 export const expiryPagerSecondsDefault = 600;
 

@@ -2,7 +2,7 @@
 // committed version when its seqno is persisted, whether or not its client still waits.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
-import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 
 export const durableWriteLimit = 65_536;
 const defaultTimeoutMs = 30_000;

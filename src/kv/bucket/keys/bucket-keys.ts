@@ -2,10 +2,10 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
-import type { LiveCollections } from '../vbucket/live-collections.ts';
-import type { Residency } from '../vbucket/residency.ts';
-import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import { evictKey } from './evict-key.ts';
+import type { LiveCollections } from '../../vbucket/live-collections.ts';
+import type { Residency } from '../../vbucket/residency.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
+import { evictKey } from '../evict-key.ts';
 import { type KeyQuery, listKeys, type ReadRows, type WhenListed } from './key-scan.ts';
 import { findRandomKey, type WhenFound } from './random-search.ts';
 

@@ -2,10 +2,10 @@
 // that wait for a key. Every waiting call gets the document, whether or not memory has room for it.
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
-import { type CutItem, CutReader } from '../data/cut.ts';
-import { type DiskEngine, type Fetched, fileOf } from '../data/disk-engine.ts';
-import type { FetchedDocument, WhenFetched } from '../data/documents.ts';
-import type { Timings } from './timings.ts';
+import { type CutItem, CutReader } from '../../data/cut.ts';
+import { type DiskEngine, type Fetched, fileOf } from '../../data/disk-engine.ts';
+import type { FetchedDocument, WhenFetched } from '../../data/documents.ts';
+import type { Timings } from '../timings.ts';
 
 /** Keys being fetched; further requests fail with a temporary failure. */
 const fetchLimit = 16_384;

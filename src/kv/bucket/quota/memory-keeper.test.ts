@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
-import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
-import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { DurabilityLevel } from '../data/documents.ts';
-import { MemoryDisk } from '../disk/memory-engine.ts';
+import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { ManualClock } from '../../../../test/support/manual-clock.ts';
+import { DurabilityLevel } from '../../data/documents.ts';
+import { MemoryDisk } from '../../disk/memory-engine.ts';
 
 class CountingClock extends ManualClock {
   turns = 0;

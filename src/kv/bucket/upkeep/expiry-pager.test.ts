@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Datatype, Status } from '#wire/status.ts';
-import { BucketUnderTest, withXattrs } from '../../../test/support/a-bucket.ts';
-import { DurabilityLevel } from '../data/documents.ts';
-import { MemoryDisk } from '../disk/memory-engine.ts';
+import { BucketUnderTest, withXattrs } from '../../../../test/support/a-bucket.ts';
+import { DurabilityLevel } from '../../data/documents.ts';
+import { MemoryDisk } from '../../disk/memory-engine.ts';
 
 const rules = {
   quotaBytes: 2 * 1024 * 1024,

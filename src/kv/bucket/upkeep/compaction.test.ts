@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
-import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
-import { MemoryDisk } from '../disk/memory-engine.ts';
+import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { MemoryDisk } from '../../disk/memory-engine.ts';
 
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
 

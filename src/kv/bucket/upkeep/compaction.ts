@@ -2,15 +2,15 @@
 // tombstones that the files no longer hold.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { CompactionReport, CompactOrder } from '../admin.ts';
+import type { CompactionReport, CompactOrder } from '../../admin.ts';
 import {
   type CompactResult,
   type DiskEngine,
   everyTombstone,
   type PurgedVbucket,
-} from '../data/disk-engine.ts';
-import { oldTombstones, purgeTombstones } from '../vbucket/tombstone-purge.ts';
-import type { Vbuckets } from '../vbucket/vbuckets.ts';
+} from '../../data/disk-engine.ts';
+import { oldTombstones, purgeTombstones } from '../../vbucket/tombstone-purge.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 
 /** Vbuckets whose tombstones are scanned before clients are served again. */
 const vbucketsAtOnce = 8;

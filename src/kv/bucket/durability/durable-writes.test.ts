@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
-import { ManualClock } from '../../../test/support/manual-clock.ts';
-import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { ManualClock } from '../../../../test/support/manual-clock.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import { DurableWrites } from './durable-writes.ts';
 
 test('resolves only writes up to the persisted seqno of their own vbucket', () => {

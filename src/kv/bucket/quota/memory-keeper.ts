@@ -1,13 +1,13 @@
 // Keeps a bucket inside its quota: above the high watermark it evicts values, items or documents until memory is below
 // the low one, in slices of well under a millisecond between which clients are served. It also compacts sparse pages.
 import type { Clock, Timer } from '#ports/clock.ts';
-import { highShare, lowShare } from '../activity.ts';
-import type { BucketType, EvictionPolicy } from '../admin.ts';
-import { Defragmenter } from '../vbucket/defragmenter.ts';
-import { Evictor } from '../vbucket/evictor.ts';
-import type { Residency } from '../vbucket/residency.ts';
-import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import type { BucketRules } from './rules.ts';
+import { highShare, lowShare } from '../../activity.ts';
+import type { BucketType, EvictionPolicy } from '../../admin.ts';
+import { Defragmenter } from '../../vbucket/defragmenter.ts';
+import { Evictor } from '../../vbucket/evictor.ts';
+import type { Residency } from '../../vbucket/residency.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { BucketRules } from '../rules.ts';
 
 /** From this share of the quota on, writes evict items themselves. */
 const nearQuotaShare = 0.95;

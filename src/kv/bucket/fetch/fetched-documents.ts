@@ -1,15 +1,15 @@
 // Documents that a call did not find in memory: requests the read from disk and holds what was read while the waiting frame runs
 // again, since memory may have had no room for it or have evicted it by then. Only reads use it; memory's own version has priority.
 import { Status } from '#wire/status.ts';
-import { type CutItem, isDeleted, isExpired } from '../data/cut.ts';
+import { type CutItem, isDeleted, isExpired } from '../../data/cut.ts';
 import {
   type FetchedDocument,
   type ItemView,
   notResident,
   type StoredDocument,
   type WhenFetched,
-} from '../data/documents.ts';
-import type { Vbuckets } from '../vbucket/vbuckets.ts';
+} from '../../data/documents.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { FetchRequest } from './background-fetches.ts';
 
 /** Loads a document into memory, or reads it without loading it; null in buckets without a disk. */

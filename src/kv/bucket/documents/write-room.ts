@@ -1,11 +1,11 @@
 // Whether memory has room for another version. Close to the quota a write evicts items itself.
 import { Status } from '#wire/status.ts';
-import { Bit } from '../memory/layout.ts';
-import { checkSize } from '../vbucket/drafts.ts';
-import type { Draft } from '../vbucket/items.ts';
-import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import type { MemoryKeeper } from './memory-keeper.ts';
-import type { BucketRules } from './rules.ts';
+import { Bit } from '../../memory/layout.ts';
+import { checkSize } from '../../vbucket/drafts.ts';
+import type { Draft } from '../../vbucket/items.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { MemoryKeeper } from '../quota/memory-keeper.ts';
+import type { BucketRules } from '../rules.ts';
 
 /** Above this many dirty bytes in a vbucket, the disk is too slow for its writes: they get a temporary failure. */
 const maxDirtyBytesPerVbucket = 64 * 1024 * 1024;

@@ -3,12 +3,12 @@
 // retried, with the same cuts.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import { CutWriter } from '../data/cut.ts';
-import { type CutBuffer, type DiskEngine, DiskFullError, fileOf } from '../data/disk-engine.ts';
-import type { Cutter } from '../vbucket/cutter.ts';
-import type { VbucketRows } from '../vbucket/rows.ts';
+import { CutWriter } from '../../data/cut.ts';
+import { type CutBuffer, type DiskEngine, DiskFullError, fileOf } from '../../data/disk-engine.ts';
+import type { Cutter } from '../../vbucket/cutter.ts';
+import type { VbucketRows } from '../../vbucket/rows.ts';
+import type { Timings } from '../timings.ts';
 import type { Persistence } from './persistence.ts';
-import type { Timings } from './timings.ts';
 
 /** Delay for collecting more changes of the same keys when no client waits for the disk. */
 const lingerMs = { low: 20, high: 5 } as const;

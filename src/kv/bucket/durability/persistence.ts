@@ -1,7 +1,7 @@
 // How far each vbucket of a bucket is persisted: the flusher reports it here; waiting calls, durable writes and streams ask
 // here, or follow it.
 import type { Clock, Timer } from '#ports/clock.ts';
-import type { VbucketRows } from '../vbucket/rows.ts';
+import type { VbucketRows } from '../../vbucket/rows.ts';
 
 export const persistenceWaitLimit = 65_536;
 const checkEveryMs = 50;

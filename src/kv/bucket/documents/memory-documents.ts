@@ -1,6 +1,6 @@
 // The documents of a bucket, answered from memory: decides whether a change is permitted and makes it.
 import { Datatype, Status } from '#wire/status.ts';
-import type { BucketType } from '../admin.ts';
+import type { BucketType } from '../../admin.ts';
 import {
   type Documents,
   DurabilityLevel,
@@ -15,23 +15,23 @@ import {
   type StoredDocument,
   StoreMode,
   type WhenFetched,
-} from '../data/documents.ts';
-import { Bit, maxKeyBytes, Word } from '../memory/layout.ts';
-import { advanceCas, nextCas } from '../vbucket/cas-clock.ts';
-import { checkIncoming } from '../vbucket/conflict.ts';
-import { draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../vbucket/drafts.ts';
-import type { Expirer } from '../vbucket/expirer.ts';
-import { absoluteExpiry, capExpiry, lockSecondsDefault, lockSecondsMax } from '../vbucket/expiry.ts';
-import { emptyDraft } from '../vbucket/items.ts';
-import type { LiveCollections } from '../vbucket/live-collections.ts';
-import { checkExisting, checkStore, isInFlight } from '../vbucket/preconditions.ts';
-import type { Residency } from '../vbucket/residency.ts';
-import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import type { DurableWrites } from './durable-writes.ts';
-import { type DiskReads, FetchedDocuments } from './fetched-documents.ts';
-import type { MemoryKeeper } from './memory-keeper.ts';
-import type { Persistence } from './persistence.ts';
-import { type BucketRules, checkDurability } from './rules.ts';
+} from '../../data/documents.ts';
+import { Bit, maxKeyBytes, Word } from '../../memory/layout.ts';
+import { advanceCas, nextCas } from '../../vbucket/cas-clock.ts';
+import { checkIncoming } from '../../vbucket/conflict.ts';
+import { draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../../vbucket/drafts.ts';
+import type { Expirer } from '../../vbucket/expirer.ts';
+import { absoluteExpiry, capExpiry, lockSecondsDefault, lockSecondsMax } from '../../vbucket/expiry.ts';
+import { emptyDraft } from '../../vbucket/items.ts';
+import type { LiveCollections } from '../../vbucket/live-collections.ts';
+import { checkExisting, checkStore, isInFlight } from '../../vbucket/preconditions.ts';
+import type { Residency } from '../../vbucket/residency.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { DurableWrites } from '../durability/durable-writes.ts';
+import type { Persistence } from '../durability/persistence.ts';
+import { type DiskReads, FetchedDocuments } from '../fetch/fetched-documents.ts';
+import type { MemoryKeeper } from '../quota/memory-keeper.ts';
+import { type BucketRules, checkDurability } from '../rules.ts';
 import { WriteRoom } from './write-room.ts';
 
 /** An item that was accessed before has the first of these and not the second. */

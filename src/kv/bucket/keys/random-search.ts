@@ -3,10 +3,10 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
-import { CutReader, isDeleted, isExpired } from '../data/cut.ts';
-import type { BackfillPage } from '../data/disk-engine.ts';
-import { collectionIdOf } from '../vbucket/live-collections.ts';
-import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { CutReader, isDeleted, isExpired } from '../../data/cut.ts';
+import type { BackfillPage } from '../../data/disk-engine.ts';
+import { collectionIdOf } from '../../vbucket/live-collections.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { ReadRows } from './key-scan.ts';
 
 export interface FoundKey {

@@ -5,8 +5,8 @@ import {
   type CollectionKeysOrder,
   type DiskEngine,
   fileOf,
-} from '../data/disk-engine.ts';
-import type { Now } from '../vbucket/now.ts';
+} from '../../data/disk-engine.ts';
+import type { Now } from '../../vbucket/now.ts';
 
 export interface Storage {
   disk: DiskEngine;

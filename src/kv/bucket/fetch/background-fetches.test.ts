@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
-import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
-import type { FetchedDocument } from '../data/documents.ts';
-import { MemoryDisk, type MemoryDiskOptions } from '../disk/memory-engine.ts';
+import { ManualClock } from '../../../../test/support/manual-clock.ts';
+import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from '../../data/cut.ts';
+import type { FetchedDocument } from '../../data/documents.ts';
+import { MemoryDisk, type MemoryDiskOptions } from '../../disk/memory-engine.ts';
+import { Timings } from '../timings.ts';
 import { BackgroundFetches, type BackgroundFetchesOptions, type FetchRequest } from './background-fetches.ts';
-import { Timings } from './timings.ts';
 
 /** Reads of a file that has one document. */
 async function fetchesOf({

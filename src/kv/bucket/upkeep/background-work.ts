@@ -1,16 +1,16 @@
 // Background tasks of a bucket: freeing documents of dropped collections, expiring documents, compacting files.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { EvictionPolicy } from '../admin.ts';
-import type { Expirer } from '../vbucket/expirer.ts';
-import type { LiveCollections } from '../vbucket/live-collections.ts';
-import { Sweeper } from '../vbucket/sweeper.ts';
-import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import type { EvictionPolicy } from '../../admin.ts';
+import type { Expirer } from '../../vbucket/expirer.ts';
+import type { LiveCollections } from '../../vbucket/live-collections.ts';
+import { Sweeper } from '../../vbucket/sweeper.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { MemoryDocuments } from '../documents/memory-documents.ts';
+import { collectionKeysOf, expiredKeysOf, type Storage } from '../keys/read-rows.ts';
 import { CollectionSweep } from './collection-sweep.ts';
 import { Compaction } from './compaction.ts';
 import { ExpiryPager, expiryPagerSecondsDefault } from './expiry-pager.ts';
-import type { MemoryDocuments } from './memory-documents.ts';
-import { collectionKeysOf, expiredKeysOf, type Storage } from './read-rows.ts';
 
 export interface BackgroundWorkOptions {
   vbuckets: Vbuckets;

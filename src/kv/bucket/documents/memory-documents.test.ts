@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { snappyCompress } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
-import { BucketUnderTest, withXattrs } from '../../../test/support/a-bucket.ts';
-import { DurabilityLevel, StoreMode } from '../data/documents.ts';
+import { BucketUnderTest, withXattrs } from '../../../../test/support/a-bucket.ts';
+import { DurabilityLevel, StoreMode } from '../../data/documents.ts';
 
 const aBucket = (options = {}): Promise<BucketUnderTest> => new BucketUnderTest(options).start();
 const day = 24 * 3600;

@@ -2,9 +2,9 @@
 // documents may be on disk only, what the disk still has of them.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
-import type { CollectionKeysOrder } from '../data/disk-engine.ts';
-import type { DocumentKey } from '../data/document-keys.ts';
-import type { Sweeper } from '../vbucket/sweeper.ts';
+import type { CollectionKeysOrder } from '../../data/disk-engine.ts';
+import type { DocumentKey } from '../../data/document-keys.ts';
+import type { Sweeper } from '../../vbucket/sweeper.ts';
 
 /** A few milliseconds of work: clients are served in between. */
 const slots = 4000;

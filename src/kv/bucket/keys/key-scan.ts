@@ -1,10 +1,10 @@
 // The keys of one collection in one vbucket, for scans: from memory, and from disk as well where whole documents may have
 // been evicted.
 import { Status } from '#wire/status.ts';
-import { CutBits, CutReader } from '../data/cut.ts';
-import type { BackfillPage } from '../data/disk-engine.ts';
-import { collectionIdOf } from '../vbucket/live-collections.ts';
-import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { CutBits, CutReader } from '../../data/cut.ts';
+import type { BackfillPage } from '../../data/disk-engine.ts';
+import { collectionIdOf } from '../../vbucket/live-collections.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 
 /** Which keys to list. `accepts` gets the key with the collection id in front. */
 export interface KeyQuery {
