@@ -16,7 +16,7 @@ const { majority, persistToMajority } = DurabilityLevel;
 const onDisk = (disk: MemoryDisk, options: Partial<BucketOptions> & { clock?: ManualClock } = {}) =>
   new BucketUnderTest({ storage: { disk: disk.engine(), files }, ...options }).start();
 
-/** Lets promises and immediates run, and the flusher's linger pass. */
+/** Runs promises and immediates, and waits for the flusher's delay. */
 async function work(b: BucketUnderTest): Promise<void> {
   for (let i = 0; i < 5; i++) {
     b.tick(20);
@@ -24,7 +24,7 @@ async function work(b: BucketUnderTest): Promise<void> {
   }
 }
 
-/** A disk whose next syncs wait until the test lets them go. */
+/** A disk whose next syncs wait until the test releases them. */
 function gatedDisk(): { disk: MemoryDisk; hold: () => void; release: () => void } {
   let gate = Promise.withResolvers<void>();
   gate.resolve();
@@ -316,7 +316,7 @@ test('a flush outlives a restart', async () => {
   assert.deepEqual(again.bucket.documents.failoverLog(5), [entry]);
 });
 
-/** The looks at memory and for expired documents, from time to time. */
+/** The periodic checks of memory and for expired documents. */
 const timersAtRest = 2;
 
 test('the start removes documents of a collection that was dropped while the bucket was down', async () => {

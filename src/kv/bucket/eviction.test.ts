@@ -1,4 +1,4 @@
-// More data than memory: every policy does what it promises, and nothing is lost.
+// More data than memory: every policy acts as documented, and no data is lost.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Datatype, Status } from '#wire/status.ts';
@@ -25,7 +25,7 @@ async function pass(b: BucketUnderTest): Promise<void> {
 const textOf = (i: number): string => `${i} `.repeat(200 + (i % 7) * 50);
 const vbOf = (i: number): number => i % 64;
 
-/** Stores it, waiting its turn while the bucket is full. */
+/** Stores it, retrying while the bucket is full. */
 async function put(b: BucketUnderTest, i: number): Promise<void> {
   const change = { vb: vbOf(i), value: textOf(i) };
   for (let tries = 0; tries < 1000; tries++) {

@@ -1,4 +1,4 @@
-// The start of a bucket with documents on disk: keys first, large values later, and an end at any time.
+// The start of a bucket with documents on disk: keys first, large values later, stopped at any time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';

@@ -28,6 +28,6 @@ test('keeps what was done in a collection that is gone in the sum', () => {
   assert.deepEqual(
     [tally.total().gets, tally.collections()['8']?.gets],
     [6, 1],
-    'counted anew, not with the old',
+    'counted separately from the old one',
   );
 });

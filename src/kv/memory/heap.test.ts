@@ -103,7 +103,7 @@ test('returns memory to the system, also between pages that stay', async () => {
     for (let page = 0; page < pages; page++) heaps.forEach(fill);
     return heaps;
   };
-  // What the process's allocator does with what it gets back depends on what it has seen.
+  // Whether the process's allocator returns freed memory depends on its history.
   for (const heap of filled(20)) heap.clear();
   collect();
   const [left, kept] = filled(200);

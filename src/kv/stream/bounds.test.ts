@@ -1,4 +1,4 @@
-// What clients may cost that take nothing, ask for too much, or lose their rights.
+// Limits of what clients cost that accept nothing, request too much, or lose their privileges.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { realClock } from '#ports/clock.ts';
@@ -20,7 +20,7 @@ import { bucketStreamsMax, Producers } from '../served/producers.ts';
 const plain = aDesired({ buckets: [aBucket('b', { manifest: defaultManifest })] });
 const [disconnected, tooSlow, lostPrivileges] = [3, 4, 8];
 
-/** Timers run as ever, but what is measured can be made to have taken longer. */
+/** Timers run as usual, but the clock that is read can be advanced. */
 function jumpingClock() {
   let aheadMs = 0;
   const jump = (ms: number): void => {
@@ -64,7 +64,7 @@ test('drops pages of a client that accepts nothing after five seconds and reads 
   await client.stream(0);
   await client.until(() => client.unacked >= 20_000);
   assert.equal(await pagesHeld(service), 1);
-  // As often as it takes: the first of them may come before it is seen that the client stands still.
+  // Several times: the first page may be read before the server notices that the client does not read.
   await eventually(async () => {
     jump(5000);
     assert.equal(await pagesHeld(service), 0);

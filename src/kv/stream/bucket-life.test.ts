@@ -1,4 +1,4 @@
-// Streams while their bucket is restarted, emptied, taken away, compacted, purged, and short of memory.
+// Streams while their bucket is restarted, flushed, deleted, compacted, purged, and short of memory.
 import assert from 'node:assert/strict';
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,7 +32,7 @@ const requestOf = (key: string, value: string, vb: number) => ({
   ...{ opcode: 0x01, vb, key: Buffer.from(`\0${key}`), value: Buffer.from(value), extras: Buffer.alloc(8) },
 });
 
-/** Stores all, and comes again with what finds no room. */
+/** Stores all documents, retrying those that find no room. */
 async function storeAll(kv: KvConnection, texts: Iterable<[string, string]>, vb = 0): Promise<void> {
   for (let left = [...texts]; left.length > 0; ) {
     const batch = left.splice(0, 500);
@@ -41,9 +41,9 @@ async function storeAll(kv: KvConnection, texts: Iterable<[string, string]>, vb 
   }
 }
 
-/** When this is answered everything before it in the vbucket is on disk. */
-async function settle(kv: KvConnection, vb = 0): Promise<number> {
-  const ask = () => kv.ask({ ...requestOf('settled', 'x', vb), framing: persisted });
+/** Resolves when all earlier changes of the vbucket are on disk. */
+async function untilPersisted(kv: KvConnection, vb = 0): Promise<number> {
+  const ask = () => kv.ask({ ...requestOf('persisted', 'x', vb), framing: persisted });
   let reply = await ask();
   while (reply.status === temporaryFailure) reply = await ask();
   assert.equal(reply.status, 0);
@@ -72,7 +72,7 @@ const follow = async (service: TestService, name: string, bufferBytes = 0): Prom
     bufferBytes > 0 ? { connection_buffer_size: `${bufferBytes}` } : {},
   );
 
-/** Takes all that the client's buffer has room for. */
+/** Reads as much as the client's buffer has room for. */
 async function takeBuffer(client: DcpClient, bytes: number): Promise<void> {
   await client.until(() => client.unacked >= bytes);
 }
@@ -112,7 +112,7 @@ test('a flush ends a stream during its backfill, and its client starts from noth
   await using service = await startService(plain());
   const kv = await service.ready();
   await storeAll(kv, texts(2000, 1000));
-  await settle(kv);
+  await untilPersisted(kv);
   const client = await follow(service, 'flush', 50_000);
   await client.stream(0);
   await takeBuffer(client, 50_000);
@@ -137,7 +137,7 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
     await slow.stream(0);
     const expected = texts(14_000, 1000);
     await storeAll(kv, expected);
-    const end = await settle(kv);
+    const end = await untilPersisted(kv);
     const { nonResident = 0 } = (await service.service.report()).buckets[0] ?? {};
     assert.ok(nonResident > 5000, `${nonResident} are on disk only`);
     const fresh = await follow(service, 'fresh');
@@ -157,7 +157,7 @@ test('streams over TLS send everything to clients that read and to clients that 
   const expected = texts(8000, 1000);
   const kv = await service.ready();
   await storeAll(kv, expected);
-  const end = await settle(kv);
+  const end = await untilPersisted(kv);
   const connection = await KvConnection.open(service.tlsPort, { ca: certificate });
   await connection.hello(usualFeatures);
   await connection.plain('admin', 'password');
@@ -180,16 +180,16 @@ test('a backfill continues while its file is compacted and written to', async ()
     const kv = await service.ready();
     const expected = texts(6000, 1000);
     await storeAll(kv, expected);
-    await settle(kv);
+    await untilPersisted(kv);
     const client = await follow(service, 'compacted', 100_000);
     await client.stream(0);
     await takeBuffer(client, 100_000);
     assert.ok(client.copyOf(0).position < 1000);
     await service.service.compact(uuid, { origin: 'bucket', purgeBeforeSeconds: 0 });
-    // Half of it moves behind the snapshot, some of it while the file is copied.
+    // Half of the documents move behind the snapshot, some of them while the file is copied.
     for (const [key] of texts(3000, 1000)) expected.set(key, `${key} again`);
     await storeAll(kv, [...expected].slice(0, 3000));
-    const end = await settle(kv);
+    const end = await untilPersisted(kv);
     await eventually(() => assert.equal(globSync(`${dataDir}/**/data-0.2.db`).length, 1));
     client.ackBytes = 50_000;
     client.acknowledge();
@@ -215,7 +215,7 @@ test('only a client that may have missed purged deletions rolls back to nothing'
     for (let i = 0; i < 10; i++) await kv.ask({ opcode: 0x04, key: Buffer.from(`\0k${i}`) });
     await at.reach([[0, 2010]]);
     at.connection.close();
-    const end = await settle(kv);
+    const end = await untilPersisted(kv);
     await past.reach([[0, end]]);
     past.connection.close();
     const live = await follow(service, 'live');
@@ -245,7 +245,7 @@ test('only a client that may have missed purged deletions rolls back to nothing'
     middle.ackBytes = 50_000;
     middle.acknowledge();
     await middle.until(() => middle.copyOf(0).endReason === rolledBack);
-    assert.ok(middle.copyOf(0).position < 2010, 'not told that it has everything');
+    assert.ok(middle.copyOf(0).position < 2010, 'the snapshot is not complete');
     assert.equal(await again(middle), 0x23);
     await storeAll(kv, texts(1, 10, 5000));
     await live.reach([[0, end + 1]]);

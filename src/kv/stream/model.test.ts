@@ -1,5 +1,5 @@
-// Random changes against a model, followed by a stream that is cut off and taken up again: whenever the client is told
-// that its copy is whole, the copy is what the vbucket was at that seqno.
+// Random changes against a model, followed by a stream that is interrupted and resumed: whenever a snapshot is complete, the
+// client's copy equals the vbucket at that seqno.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aBucket, aDesired, startService, type TestService } from '../../../test/support/data-service.ts';
@@ -97,7 +97,7 @@ for (const type of ['native', 'ephemeral'] as const) {
       client = await connected(service, client, note);
       const following: DcpClient = client;
       const enough = following.changes.length + draw(400);
-      // The connection may end first, on purpose.
+      // The connection may be closed by the test first.
       const reading = following
         .until(() => following.changes.length >= enough)
         .catch((error: Error) => assert.equal(error.message, 'the connection was closed'));

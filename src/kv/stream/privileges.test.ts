@@ -1,4 +1,4 @@
-// Whose changes a user may follow, and which scopes and collections show to one who follows a single collection.
+// Whose changes a user may stream, and which scopes and collections a user sees who streams a single collection.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileGrants } from '#auth/grants.ts';

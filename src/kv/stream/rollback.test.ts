@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rollbackSeqno } from './rollback.ts';
 
-/** Three lives: the second began at 100, the third at 200; now at 300. */
+/** Three failover entries: at 0, 100 and 200; the vbucket is at 300. */
 const failoverLog = [
   { uuidHi: 0, uuidLo: 3, seqno: 200 },
   { uuidHi: 0, uuidLo: 2, seqno: 100 },

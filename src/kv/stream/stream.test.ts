@@ -328,7 +328,7 @@ test('after a crash rolls only clients ahead of the disk back to the persisted s
   synced = Promise.resolve();
   gate.resolve();
   for (const connection of [kv, ahead.connection]) connection.close();
-  // What is left of the process that crashed cannot be stopped in order.
+  // The remains of the crashed process cannot be stopped in order.
   await before.service.stop().catch(() => {});
 
   await using after = await startService(plain(), { disk: disk.engine() });

@@ -28,8 +28,8 @@ const first = scope('0', '_default', ['0', '_default']);
 const desired = (uid: string, scopes: Manifest['scopes'], changes: Partial<BucketSpec> = {}): KvDesired =>
   aDesired({ buckets: [aBucket('b', { manifest: { uid, scopes }, ...changes })] });
 
-/** What the stream of vbucket 3 told of events, in short. */
-const told = (client: DcpClient): unknown[] =>
+/** The events that the stream of vbucket 3 received, in short form. */
+const eventsOf = (client: DcpClient): unknown[] =>
   client.events.map(({ seqno, kind, version, key, value }) => [
     seqno,
     kind,
@@ -80,7 +80,7 @@ for (const type of ['native', 'ephemeral'] as const) {
       [2, 0, 0, 'orders', u64(1) + u32(8) + u32(8)],
       [3, 0, 1, 'carts', u64(2) + u32(8) + u32(9) + u32(60)],
     ];
-    assert.deepEqual(told(live), beginnings);
+    assert.deepEqual(eventsOf(live), beginnings);
     if (type === 'ephemeral') {
       const kv = await service.ready();
       assert.equal(
@@ -91,7 +91,7 @@ for (const type of ['native', 'ephemeral'] as const) {
     await live.reach([[3, 4]]);
     const later = await streaming(service, 'later');
     await later.reach([[3, 4]]);
-    assert.deepEqual(told(later), beginnings);
+    assert.deepEqual(eventsOf(later), beginnings);
     await service.service.apply(desired('5', [first], { type }));
     const endings = [
       [5, 1, 0, '', u64(2) + u32(8) + u32(8)],
@@ -100,13 +100,13 @@ for (const type of ['native', 'ephemeral'] as const) {
     ];
     for (const client of [live, later]) {
       await client.until(() => client.events.length === 6);
-      assert.deepEqual(told(client), [...beginnings, ...endings]);
+      assert.deepEqual(eventsOf(client), [...beginnings, ...endings]);
     }
-    // What is stored may lag behind: the last write waits until it does not.
+    // The disk may lag behind: wait until the last write is persisted.
     if (type === 'native') await set(await service.ready(), 'last', 0);
     const afterwards = await streaming(service, 'afterwards');
     await afterwards.until(() => afterwards.events.length === 3);
-    assert.deepEqual(told(afterwards), endings);
+    assert.deepEqual(eventsOf(afterwards), endings);
   });
 }
 
@@ -122,7 +122,7 @@ test('sends each stream the events of its own scope or collections, and ends it 
   for (const client of [scoped, both, one]) await client.reach([[3, 3]]);
   await service.service.apply(desired('5', shop(['8', 'orders'])));
   await one.until(() => one.copyOf(3).endReason !== null);
-  assert.deepEqual([one.copyOf(3).endReason, told(one).length], [7, 2]);
+  assert.deepEqual([one.copyOf(3).endReason, eventsOf(one).length], [7, 2]);
   await service.service.apply(desired('6', [first]));
   for (const client of [scoped, both]) await client.until(() => client.copyOf(3).endReason !== null);
   assert.deepEqual([both.copyOf(3).endReason, both.events.map(({ kind }) => kind)], [7, [0, 0, 1, 1]]);
@@ -203,12 +203,12 @@ test('the next start records events that a crash lost, and none twice', async ()
   disk.crash();
   await between.service.stop().catch(() => {});
   await using after = await startService(desired('7', shop(['9', 'carts', 5])), { disk: disk.engine() });
-  // Once this is on disk, so are the events.
+  // Once this write is persisted, so are the events.
   await set(await after.ready(), 'k', 9);
   const client = await streaming(after, 'after');
   await client.until(() => client.events.length === 3);
   assert.deepEqual(
-    told(client).map((event) => (event as unknown[]).slice(1)),
+    eventsOf(client).map((event) => (event as unknown[]).slice(1)),
     [
       [3, 0, 'shop', u64(0) + u32(8)],
       [1, 0, '', u64(4) + u32(8) + u32(8)],

@@ -6,7 +6,7 @@ import { isJson, isUtf8Range, jsonDepth, jsonDepthLimit } from './json.ts';
 
 const accepts = (bytes: Buffer) => isJson(bytes, 0, bytes.length);
 
-/** The same decision by the engine's parser, which is lax about bytes that are not UTF-8. */
+/** The same decision by the engine's parser, which accepts bytes that are not UTF-8. */
 function parses(bytes: Buffer): boolean {
   try {
     JSON.parse(bytes.toString());

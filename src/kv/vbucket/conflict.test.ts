@@ -6,7 +6,7 @@ const version = (rev: number, cas: number, rest: Partial<Version> = {}): Version
   ...{ rev, casHi: 7, casLo: cas, expiry: 0, flags: 0, hasXattrs: false },
   ...rest,
 });
-/** What comes in, what is stored, and whether the incoming version wins by revisions, by time, each also as a deletion. */
+/** The incoming version, the stored one, and whether the incoming one wins by revisions, by time, each also as a deletion. */
 const cases: [string, Version, Version, [boolean, boolean, boolean, boolean]][] = [
   ['more revisions, earlier', version(2, 1), version(1, 2), [true, false, true, false]],
   ['fewer revisions, later', version(1, 2), version(2, 1), [false, true, false, true]],

@@ -13,7 +13,7 @@ async function purge(b: BucketUnderTest, purgeBeforeSeconds: number): Promise<vo
   }
 }
 
-/** As many deletions long ago as lately, with live documents between them. */
+/** As many old deletions as recent ones, with live documents between them. */
 async function purgeOld(b: BucketUnderTest, count: number): Promise<void> {
   for (let i = 0; i < count; i++) b.store(`old${i}`);
   for (let i = 0; i < count; i++) b.remove(`old${i}`);

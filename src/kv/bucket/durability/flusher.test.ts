@@ -14,7 +14,7 @@ async function aBucket(options: Pick<Partial<BucketOptions>, 'priority'> = {}): 
   return b;
 }
 
-/** In steps of five milliseconds, with time for what goes on beside the clock. */
+/** Advances in steps of five milliseconds, running promises in between. */
 async function pass(b: BucketUnderTest, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 5) {
     b.tick(5);
@@ -49,7 +49,7 @@ test('a bucket with a larger share of the disk writes after 5 ms', async () => {
 test('changes are written after 20 ms while memory is short', async () => {
   const b = await aBucket();
   b.store('k', { vb });
-  // Three quarters of it are left to documents before any has to leave.
+  // Three quarters of it are the low watermark, up to which nothing is evicted.
   b.bucket.setRules({ quotaBytes: (b.bucket.documents.memUsed + 1000) / 0.75 });
   await pass(b, 15);
   assert.equal(persisted(b), 0);

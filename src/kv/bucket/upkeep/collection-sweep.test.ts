@@ -1,4 +1,4 @@
-// What a dropped collection has on disk only goes too, without anybody asking for it.
+// Documents of a dropped collection that are on disk only are removed in the background.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';

@@ -31,7 +31,7 @@ async function filled(
   return { engine, files };
 }
 
-/** What is there answers as before and takes commits, nothing else is left, and compaction works after all. */
+/** The old file answers as before and takes commits, no other file is left, and a later compaction succeeds. */
 async function checkAsBefore(engine: DiskEngine, files: BucketFiles, names: string[]): Promise<void> {
   assert.deepEqual(namesIn(files), names);
   const { length } = await loaded(engine, files);

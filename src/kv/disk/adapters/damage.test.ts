@@ -1,4 +1,4 @@
-// What a damaged file may do: be refused by name, or be read as it was written. Never anything else.
+// A damaged file is refused by name, or read as it was written. Never anything else.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ const filesIn = (folder: string): BucketFiles => ({
   fileCount: 1,
 });
 
-/** Ten commits that overwrite each other in part, with values in the row and beside it. */
+/** Ten commits that overwrite each other in part, with values in the row and in `big`. */
 const commits: Doc[][] = Array.from({ length: 10 }, (_, round) =>
   Array.from({ length: 40 }, (_, i) => ({
     vb: (i + round * 11) % 4,
@@ -42,7 +42,7 @@ const commits: Doc[][] = Array.from({ length: 10 }, (_, round) =>
   })),
 );
 
-/** What is there after the first `count` commits, in the order of a load. */
+/** The documents after the first `count` commits, in the order of a load. */
 function after(count: number): string {
   const newest = new Map(
     commits
@@ -77,7 +77,7 @@ async function anImage(stop: 'clean' | 'crash', count = commits.length): Promise
 
 type Outcome = { damage: string } | { opened: OpenedFile; docs: string };
 
-/** Opens and loads what the image holds, and checks that a refusal leaves the file as it was. */
+/** Opens and loads the image, and checks that a refusal leaves the file unchanged. */
 async function tryImage(folder: Folder, image: Image, how: Partial<BucketFiles> = {}): Promise<Outcome> {
   const files = { ...filesIn(folder.path), ...how };
   place(files.folder, image);
@@ -118,7 +118,7 @@ function flipped(bytes: Buffer, at: number, mask: number): Buffer {
 
 const cleanImage = await anImage('clean');
 const countedCrashImage = await anImage('crash');
-/** As a power cut may leave it, or an older version: nobody knows how many commits there were. */
+/** As a power failure may leave it, or an older version: without the count of commits. */
 const crashImage = without(countedCrashImage, countFile);
 const whole = after(commits.length);
 
@@ -220,7 +220,7 @@ test('a truncated or corrupted log is refused and kept when commits were counted
   ];
   for (const log of harmed) {
     const outcome = await tryImage(folder, changed(countedCrashImage, walFile, log));
-    // A flip in the part of the header that nobody reads changes nothing.
+    // A flip in the unused part of the header changes nothing.
     if ('docs' in outcome) assert.equal(outcome.docs, whole);
     else assert.deepEqual(readFileSync(join(filesIn(folder.path).folder, walFile)), log);
   }
@@ -384,7 +384,7 @@ function ownLayout(): Record<string, unknown> {
   return layout;
 }
 
-/** Everything but the clean flag, which may honestly be lost. */
+/** Everything but the clean flag, which may be lost without damage. */
 function withoutFlag(outcome: Outcome): unknown {
   return 'opened' in outcome ? { docs: outcome.docs, vbuckets: outcome.opened.vbuckets } : outcome;
 }

@@ -1,4 +1,4 @@
-// What is acknowledged survives `kill -9`, and whatever else is there is whole commits.
+// Acknowledged commits survive `kill -9`; other commits are applied completely or not at all.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import { sqliteEngine } from '../adapters/sqlite-engine.ts';
 const program = new URL('../../../../test/support/committing.ts', import.meta.url).pathname;
 const bucketUuid = 'e'.repeat(32);
 
-/** Runs the program until `commits` were acknowledged, kills it, and answers the last acknowledged round of each file. */
+/** Runs the program until `commits` were acknowledged, kills it, and returns the last acknowledged round of each file. */
 async function commitAndKill(folder: string, first: readonly number[], commits: number): Promise<number[]> {
   const child = spawn(process.execPath, [program, folder, ...first.map(String)], {
     stdio: ['ignore', 'pipe', 'inherit'],
