@@ -1,14 +1,19 @@
 // The indexes that a query thread scans: files of the index service, read here; changes of definitions go to the main thread.
+
+import type { MessagePort } from 'node:worker_threads';
 import { positionsOf } from '#index/entries/key-positions.ts';
 import { connectIndexes } from '#index/link/linked-indexes.ts';
 import { IndexFolderReaders } from '#index/store/index-folder.adapter.ts';
 import { realClock } from '#ports/clock.ts';
-import type { ConnectedIndexes } from '#query/host/query-host.ts';
+import type { ConnectedIndexes } from '#query/host/query-host-options.ts';
 import type { QueryStart } from '#query/host/query-messages.ts';
 
-export async function connectIndexFiles({ indexFolder, indexPort }: QueryStart): Promise<ConnectedIndexes> {
+export async function connectIndexFiles(
+  { indexFolder }: QueryStart,
+  port: MessagePort,
+): Promise<ConnectedIndexes> {
   const { indexes, admin, catalogue } = await connectIndexes({
-    port: indexPort,
+    port,
     readers: new IndexFolderReaders(indexFolder),
     clock: realClock,
     directions: positionsOf,

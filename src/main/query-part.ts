@@ -50,6 +50,7 @@ export class QueryPart {
     });
     this.worker = new WorkerQuery({
       ...given,
+      indexPort: () => this.links.connect(),
       startThread: () =>
         startWorker(new URL('./query-thread', import.meta.url), import.meta.url, { name: 'query service' }),
     });
@@ -64,7 +65,6 @@ export class QueryPart {
       dataFolder: options['data-dir'],
       sequentialScans: options['query-sequential-scans'] === 'on',
       indexFolder: join(options['data-dir'], indexFolder),
-      indexPort: this.links.connect(),
       ...world,
     });
   }

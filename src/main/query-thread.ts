@@ -5,7 +5,6 @@ import type { Log } from '#ports/log.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { QueryHost } from '#query/host/query-host.ts';
 import type { QueryCall, QueryMessage } from '#query/host/query-messages.ts';
-import { connectIndexFiles } from './query-indexes.ts';
 
 assert(parentPort !== null, 'the query service runs in a worker thread');
 const port = parentPort;
@@ -22,7 +21,8 @@ const host = new QueryHost({
   say,
   log: logTo('query'),
   engine: async () => (await import('./query-engine.ts')).engine,
-  connectIndexes: connectIndexFiles,
+  connectIndexes: async (start, indexPort) =>
+    (await import('./query-indexes.ts')).connectIndexFiles(start, indexPort),
 });
 
 port.on('message', (call: QueryCall) => {

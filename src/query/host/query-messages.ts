@@ -16,8 +16,6 @@ export interface QueryStart {
   readonly clients: readonly string[] | null;
   readonly sequentialScans: boolean;
   readonly indexFolder: string;
-  /** Of the index service; transferred. */
-  readonly indexPort: MessagePort;
 }
 
 export interface QueryPorts {
@@ -68,6 +66,8 @@ export type QueryCall =
       readonly caller: KnownCaller | null;
       readonly watch: number;
     }
+  /** Of the index service; transferred. */
+  | { readonly kind: 'indexes'; readonly port: MessagePort }
   /** A caller's account, credentials or roles changed. */
   | { readonly kind: 'forget'; readonly watch: number };
 
@@ -91,5 +91,7 @@ export type QueryMessage =
       readonly fields: Record<string, unknown>;
     }
   | { readonly kind: 'ask'; readonly asked: number; readonly question: QueryQuestion }
+  /** Asks for the port of the index service, once. */
+  | { readonly kind: 'connect indexes' }
   /** The thread keeps this caller no longer. */
   | { readonly kind: 'unwatch'; readonly watch: number };

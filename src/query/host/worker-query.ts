@@ -1,5 +1,5 @@
 // The main thread's side of the query service: starts its thread, hands it state, answers who its callers are.
-import type { Worker } from 'node:worker_threads';
+import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Authority, Caller } from '#auth/authority.ts';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Log } from '#ports/log.ts';
@@ -17,6 +17,8 @@ export interface WorkerQueryOptions {
   /** Starts the thread; where it begins is the composition's to know. */
   readonly startThread: () => Worker;
   readonly authority: () => Authority;
+  /** Of the index service, for the thread. */
+  readonly indexPort: () => MessagePort;
   readonly log: Log;
   /** The thread ended without being asked to. */
   readonly onLost: (reason: Error) => void;
@@ -45,7 +47,7 @@ export class WorkerQuery {
   }
 
   start(options: QueryStart): Promise<QueryPorts> {
-    return this.call({ kind: 'start', options }, [options.indexPort]);
+    return this.call({ kind: 'start', options });
   }
 
   /** Resolves when the thread knows it: requests from then on see these buckets and collections. */
@@ -68,12 +70,12 @@ export class WorkerQuery {
     await this.worker.terminate();
   }
 
-  private call<T>(call: WithoutId<QueryCall>, transferred: QueryStart['indexPort'][] = []): Promise<T> {
+  private call<T>(call: WithoutId<QueryCall>): Promise<T> {
     if (this.lost !== null) return Promise.reject(this.lost);
     const id = ++this.lastId;
     const answer = deferred<unknown>();
     this.waiting.set(id, answer);
-    this.worker.postMessage({ ...call, id }, transferred);
+    this.worker.postMessage({ ...call, id });
     return answer.promise as Promise<T>;
   }
 
@@ -82,6 +84,11 @@ export class WorkerQuery {
       case 'log':
         this.options.log[message.level](message.event, message.fields);
         return;
+      case 'connect indexes': {
+        const port = this.options.indexPort();
+        this.worker.postMessage({ kind: 'indexes', port } satisfies QueryCall, [port]);
+        return;
+      }
       case 'ask':
         void this.tellCaller(message.asked, message.question);
         return;

@@ -1,0 +1,19 @@
+// What a query thread is made with.
+import type { MessagePort } from 'node:worker_threads';
+import type { Log } from '#ports/log.ts';
+import type { IndexAdmin, Indexes } from '../../sqlpp/datastore/indexes.ts';
+import type { Engine } from '../state/engine-port.ts';
+import type { QueryMessage, QueryStart } from './query-messages.ts';
+
+export interface ConnectedIndexes {
+  readonly indexes: Indexes;
+  readonly admin: IndexAdmin;
+  revision(): number;
+}
+
+export interface QueryHostOptions {
+  readonly say: (message: QueryMessage) => void;
+  readonly log: Log;
+  readonly engine: () => Promise<Engine>;
+  readonly connectIndexes: (start: QueryStart, port: MessagePort) => Promise<ConnectedIndexes>;
+}

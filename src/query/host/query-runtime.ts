@@ -1,0 +1,135 @@
+// What answers requests: loaded with the first one, so that an idle node does not pay for it.
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import type { MessagePort } from 'node:worker_threads';
+import { rest } from '#client/rest.adapter.ts';
+import { realClock } from '#ports/clock.ts';
+import { realRandom } from '#ports/random.ts';
+import { BucketClients } from '../data/bucket-clients.ts';
+import { Keyspaces } from '../data/keyspaces.ts';
+import { QueryHandler } from '../http/query-handler.ts';
+import { QueryService } from '../service/query-service.ts';
+import { changeSettings, defaultSettings } from '../state/settings.ts';
+import { KnownCallers } from './known-callers.ts';
+import type { QueryHostOptions } from './query-host-options.ts';
+import type { QueryReport, QueryStart, QueryState } from './query-messages.ts';
+import { ScratchFiles } from './scratch-files.adapter.ts';
+
+export class QueryRuntime {
+  readonly callers: KnownCallers;
+  readonly handler: QueryHandler;
+  private readonly start: QueryStart;
+  private readonly clients: BucketClients;
+  private readonly keyspaces: Keyspaces;
+  private readonly service: QueryService;
+  private state: QueryState;
+
+  private constructor(
+    start: QueryStart,
+    state: QueryState,
+    parts: Pick<QueryRuntime, 'callers'> & {
+      clients: BucketClients;
+      keyspaces: Keyspaces;
+      service: (known: () => QueryState) => QueryService;
+    },
+  ) {
+    this.start = start;
+    this.state = state;
+    this.callers = parts.callers;
+    this.clients = parts.clients;
+    this.keyspaces = parts.keyspaces;
+    this.service = parts.service(() => this.state);
+    this.handler = new QueryHandler(this.service, realClock);
+    this.take(null, state);
+  }
+
+  static async make(
+    options: QueryHostOptions,
+    start: QueryStart,
+    state: QueryState,
+    indexPort: MessagePort,
+  ): Promise<QueryRuntime> {
+    const connected = await options.connectIndexes(start, indexPort);
+    const callers = new KnownCallers(realRandom.bytes(32), options.say);
+    const [clients, keyspaces] = [new BucketClients(), new Keyspaces()];
+    const settings = { ...defaultSettings(availableParallelism()), sequentialScans: start.sequentialScans };
+    const spaceOf = () => (settings.tmpSpaceMb < 0 ? Infinity : settings.tmpSpaceMb * 2 ** 20);
+    const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), spaceOf);
+    const startedMs = realClock.monotonicMs();
+    const service = (known: () => QueryState) =>
+      new QueryService({
+        engine: options.engine,
+        authority: callers,
+        ...{ clients, keyspaces, settings },
+        indexes: connected.indexes,
+        indexAdmin: connected.admin,
+        indexRevision: () => connected.revision(),
+        rest: {
+          request: ({ user: username, password }, method, path, fields) =>
+            rest({ ...known().rest, username, password }, method, path, fields),
+        },
+        scratch: () => scratch.open(),
+        clock: realClock,
+        random: realRandom,
+        log: options.log,
+        processFigures: () => figures(realClock.monotonicMs() - startedMs),
+        node: () => known().node,
+      });
+    return new QueryRuntime(start, state, { callers, clients, keyspaces, service });
+  }
+
+  follow(state: QueryState): void {
+    const before = this.state;
+    this.state = state;
+    this.take(before, state);
+  }
+
+  report(): QueryReport {
+    const { counters, active, admission, prepared } = this.service;
+    return {
+      counters: { ...counters.values },
+      active: active.count,
+      queued: admission.queued,
+      prepareds: prepared.all().length,
+    };
+  }
+
+  stop(): void {
+    this.service.stop();
+  }
+
+  close(): void {
+    this.clients.closeAll();
+  }
+
+  private take(before: QueryState | null, state: QueryState): void {
+    if (!isSame(before?.data, state.data)) this.clients.use(state.data);
+    this.followBuckets(state);
+    // What POST /admin/settings changed here holds until the cluster's settings change.
+    if (isSame(before?.settings, state.settings)) return;
+    const isOn = state.settings['sequential-scans'] === true && this.start.sequentialScans;
+    changeSettings(this.service.deps.settings, { ...state.settings, 'sequential-scans': isOn });
+  }
+
+  private followBuckets({ buckets }: QueryState): void {
+    for (const { name, uuid } of this.keyspaces.all())
+      if (buckets.find((bucket) => bucket.name === name)?.uuid !== uuid) this.clients.forget(name);
+    if (!isSame(this.keyspaces.all(), buckets)) this.keyspaces.set(buckets);
+  }
+}
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+function figures(uptimeMs: number) {
+  const { heapUsed, heapTotal, rss } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  const share = (microseconds: number) => (uptimeMs === 0 ? 0 : microseconds / 10 / uptimeMs);
+  return {
+    usedBytes: heapUsed,
+    heapBytes: heapTotal,
+    residentBytes: rss,
+    processors: availableParallelism(),
+    userShare: share(user),
+    systemShare: share(system),
+  };
+}
