@@ -256,8 +256,15 @@ export class Node {
       plainForThisMachineOnly: manager.listening.isPlainForThisMachineOnly,
       clients: this.admitted(manager.clients.admitted),
     });
-    const { port, tlsPort } = await this.opening('query-port', started);
+    const { port, tlsPort } = await started.catch((error: Error) =>
+      this.opening(this.queryPortOf(error), Promise.reject(error)),
+    );
     Object.assign(this.ports, { n1ql: port, n1qlSSL: tlsPort });
+  }
+
+  /** Which of the query service's two ports an error of its start is about. */
+  private queryPortOf({ message }: Error): PortOption {
+    return message.includes(`:${this.options['query-tls-port']}`) ? 'query-tls-port' : 'query-port';
   }
 
   /** This process checks itself before it is ready; an operator does so from an address that is admitted anyway. */

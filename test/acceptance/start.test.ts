@@ -18,7 +18,7 @@ after(() => rmSync(scratch, { recursive: true, force: true }));
 
 const run = (...args: string[]) =>
   spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', timeout: 20_000 });
-const freePorts = ['rest', 'rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls'];
+const freePorts = ['rest', 'kv', 'capi', 'dist', 'query', 'index'].flatMap((name) => [name, `${name}-tls`]);
 const portsExcept = (given: string) =>
   freePorts.filter((name) => name !== given).flatMap((name) => [`--${name}-port`, '0']);
 
@@ -48,7 +48,8 @@ test('says which port is in use', async () => {
   const { port } = other.address() as { port: number };
   for (const name of freePorts) {
     const dataDir = join(scratch, `used-${name}`);
-    const ended = run('node', '--data-dir', dataDir, `--${name}-port`, String(port), ...portsExcept(name));
+    const where = ['--data-dir', dataDir, '--services', 'kv,index,n1ql'];
+    const ended = run('node', ...where, `--${name}-port`, String(port), ...portsExcept(name));
     assert.equal(ended.status, 1, name);
     assert.match(ended.stderr, new RegExp(`--${name}-port.*${port}.*in use`), name);
   }

@@ -15,7 +15,7 @@ const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'divan-up-'));
 const startTimeoutMs = 45_000;
 const started: ChildProcess[] = [];
-const names = ['rest', 'rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls'];
+const names = ['rest', 'kv', 'capi', 'dist', 'query', 'index'].flatMap((name) => [name, `${name}-tls`]);
 const ports = names.flatMap((name) => [`--${name}-port`, '0']);
 
 after(async () => {

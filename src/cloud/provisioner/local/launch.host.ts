@@ -91,6 +91,7 @@ function flags({ spec, folder, operatorAddress }: LaunchOptions): string[] {
     'capi-tls-port': ports.capiTls,
     'dist-port': ports.dist,
     'dist-tls-port': ports.distTls,
+    services: 'kv',
     'memory-quota': memoryMb,
     'wire-names': 'branded',
     'ready-file': readyFile(folder),
