@@ -12,7 +12,7 @@ export const GetAlerts = defineRoute({
   path: '/settings/alerts',
   access: { kind: 'permission', permission: 'cluster.settings!read' },
   answer: { json: alertsShape },
-  doc: 'Who is told of which events by mail. The password of the mail server is never shown.',
+  doc: 'Recipients and kinds of alert mails. The password of the mail server is never shown.',
 });
 
 export const ChangeAlerts = defineRoute({
@@ -26,7 +26,7 @@ export const ChangeAlerts = defineRoute({
 });
 
 const testDoc =
-  'Sends a test mail by the settings in the form, which are not kept; answers when the mail server took it, or with what it refused or lacks.';
+  'Sends a test mail by the settings in the form, which are not stored; answers when the mail server accepted it, or with what it refused or does not support.';
 
 export const TestAlerts = defineRoute({
   id: 'alerts.test',
@@ -82,7 +82,7 @@ export const ResetAlerts = defineRoute({
   access: write,
   query: openForm({ token: field.text().optional() }),
   bodyKind: 'form',
-  doc: 'Takes alerts that were seen off the list of `/pools/default`, whose `alertsSilenceURL` has the token. One whose cause lasts comes back.',
+  doc: 'Removes acknowledged alerts from the list of `/pools/default`, whose `alertsSilenceURL` has the token. An alert whose cause persists is raised again.',
 });
 
 export function shownAlerts({ enabled, recipients, alerts, popUps, sender, server }: AlertSettings) {

@@ -18,11 +18,11 @@ const optional = (id: number, name: string, description: string): AuditEvent => 
   isOptional: true,
 });
 
-export const loginFailed = event(8193, 'login failure', 'Somebody could not log in');
+export const loginFailed = event(8193, 'login failure', 'A login failed');
 export const permissionRefused = event(
   8264,
   'authentication failure',
-  'Somebody lacked the rights to a request',
+  'A request was refused for missing permissions',
 );
 export const alertMailed = optional(8257, 'alert email sent', 'An alert was sent by mail');
 /** Changes without a published number. */

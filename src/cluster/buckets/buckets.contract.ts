@@ -204,7 +204,7 @@ export const PurgeBucket = controller(
   'buckets.purge',
   'unsafePurgeBucket',
   remove,
-  'Compacts and drops every tombstone, however new: consumers of changes that lag behind must begin anew.',
+  'Compacts and purges every tombstone of any age: change stream clients that lag behind must start again from zero.',
 );
 
 /** A known call that this version cannot perform. */

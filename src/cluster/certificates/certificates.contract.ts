@@ -54,7 +54,7 @@ export const SetUploadFromElsewhere = defineRoute({
   access: writeSecurity,
   bodyKind: 'raw',
   answer: { json: shape.array(shape.any) },
-  doc: 'Lets other machines upload a root certificate (body `true` or `false`); from this machine only.',
+  doc: 'Allows other machines to upload a root certificate (body `true` or `false`); only from this machine.',
 });
 
 export const Regenerate = defineRoute({
@@ -103,7 +103,7 @@ export const ReloadCertificate = defineRoute({
   path: '/node/controller/reloadCertificate',
   access: writeSecurity,
   bodyKind: 'raw',
-  doc: "Takes `inbox/chain.pem` and `inbox/pkey.key` of this node's data folder as its certificate, at once and on every port.",
+  doc: "Loads `inbox/chain.pem` and `inbox/pkey.key` of this node's data folder as its certificate, at once and on every port.",
 });
 
 export const GetNodeCertificates = defineRoute({
@@ -130,7 +130,7 @@ export const GetClientAuth = defineRoute({
   path: '/settings/clientCertAuth',
   access: readSecurity,
   answer: { json: clientAuthShape },
-  doc: 'Whether clients of the TLS ports show who they are by certificates.',
+  doc: 'Whether the TLS ports request client certificates.',
 });
 
 export const SetClientAuth = defineRoute({
@@ -140,7 +140,7 @@ export const SetClientAuth = defineRoute({
   access: writeSecurity,
   bodyKind: 'raw',
   answer: { status: 202 },
-  doc: 'Asks clients of the TLS ports for certificates (`enable`) or lets nobody in without one (`mandatory`), and says where in them user names are: `{"state":"enable","prefixes":[{"path":"subject.cn","prefix":"","delimiter":""}]}`. Answers 200 when nothing changed.',
+  doc: 'Requests (`enable`) or requires (`mandatory`) client certificates on the TLS ports, and sets which part of them holds the user name: `{"state":"enable","prefixes":[{"path":"subject.cn","prefix":"","delimiter":""}]}`. Answers 200 when nothing changed.',
 });
 
 export const GetTlsPorts = defineRoute({

@@ -24,7 +24,7 @@ export const SetClientAllowlist = defineRoute({
   access,
   bodyKind: 'json',
   answer,
-  doc: 'Takes connections from these addresses and networks only, on every port: `{"entries":["10.1.0.0/16"]}`; others are closed before a byte is read.',
+  doc: 'Accepts connections from these addresses and networks only, on every port: `{"entries":["10.1.0.0/16"]}`; others are closed before a byte is read.',
 });
 
 export const ClearClientAllowlist = defineRoute({
@@ -32,7 +32,7 @@ export const ClearClientAllowlist = defineRoute({
   method: 'DELETE',
   path,
   access,
-  doc: 'Takes connections from everywhere again.',
+  doc: 'Accepts connections from all addresses again.',
 });
 
 export const allowlistRecord = (entries: readonly string[] | null) => ({

@@ -24,7 +24,7 @@ export const SetGlobal = defineRoute({
   access: writing,
   bodyKind: 'form',
   answer: { status: 202, json: settings },
-  doc: 'Sets settings of the data service on all nodes, at once; those left out stay as they are.',
+  doc: 'Sets settings of the data service on all nodes, at once; omitted ones stay unchanged.',
 });
 
 export const GetNode = defineRoute({
@@ -61,7 +61,7 @@ export const RemoveNodeSetting = defineRoute({
   path: `${base}/node/:node/setting/:setting`,
   access: writing,
   answer: { status: 202, json: shape.array(shape.any) },
-  doc: 'Goes back from a node’s own value to the one for all nodes.',
+  doc: 'Resets a node’s own value to the one for all nodes.',
 });
 
 export const GetEffective = defineRoute({

@@ -39,7 +39,7 @@ export const TryLdapConnection = defineRoute({
   bodyKind: 'form',
   changesNothing: true,
   answer: { json: verdict },
-  doc: 'Connects to the LDAP server by the present settings and those in the form, which are not kept.',
+  doc: 'Connects to the LDAP server with the stored settings and those in the form, which are not stored.',
 });
 
 export const TryLdapLogin = defineRoute({
@@ -50,7 +50,7 @@ export const TryLdapLogin = defineRoute({
   bodyKind: 'form',
   changesNothing: true,
   answer: { json: verdict },
-  doc: 'Logs `authUser` in with `authPass` by the present settings and those in the form, which are not kept.',
+  doc: 'Logs `authUser` in with `authPass` by the stored settings and those in the form, which are not stored.',
 });
 
 const hidden = '**********';

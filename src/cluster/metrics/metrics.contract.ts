@@ -13,7 +13,7 @@ export const GetMetrics = defineRoute({
   path: '/metrics',
   access: exportStats,
   answer: { text: 'text/plain' },
-  doc: 'All metrics of this moment in the text format of Prometheus, or as OpenMetrics to who accepts that.',
+  doc: 'All current metrics in the text format of Prometheus, or as OpenMetrics if the client accepts it.',
 });
 
 export const GetTargets = defineRoute({

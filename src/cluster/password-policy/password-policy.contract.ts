@@ -33,7 +33,7 @@ export const SetPasswordPolicy = defineRoute({
     enforceSpecialChars: enforced,
   }),
   justValidate: true,
-  doc: 'Changes what passwords must be like from now on; those that are set already stay valid.',
+  doc: 'Changes the rules for new passwords; existing ones stay valid.',
 });
 
 export const policyRecord = (policy: PasswordPolicy): PasswordPolicy => ({

@@ -29,7 +29,7 @@ export const SetQuerySettings = defineRoute({
   access: writing,
   bodyKind: 'form',
   answer: { json: settings },
-  doc: 'Sets settings of the query service, at once; those left out stay as they are.',
+  doc: 'Sets settings of the query service, at once; omitted ones stay unchanged.',
 });
 
 export const GetCurlAllowlist = defineRoute({

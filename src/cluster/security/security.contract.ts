@@ -56,7 +56,7 @@ export const SetSecurity = defineRoute({
   access: write,
   bodyKind: 'anyForm',
   answer: { json: nothing },
-  doc: 'Changes settings of security on the wire, those of a service as `data.tlsMinVersion`; all or none.',
+  doc: 'Changes TLS and security settings, those of a service as `data.tlsMinVersion`; all or none.',
 });
 export const SetPart = defineRoute({
   id: 'security.set_part',

@@ -99,7 +99,7 @@ export const constantFields: readonly { field: string; where: string; value: str
     field: 'disableUIPopUp',
     where: '`alerts` of the cluster',
     value: '`false`',
-    meaning: 'whoever shows alerts shows all of them',
+    meaning: 'consoles show all alerts',
   },
   {
     field: 'orchestrator, master, counters',

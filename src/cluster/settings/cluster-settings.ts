@@ -184,7 +184,7 @@ export const clusterSettings: readonly SettingGroup[] = [
     title: 'Ports at which clients elsewhere find a node',
     routes: ['provisioning.alternate'],
     settings: ['mgmt', 'mgmtSSL', 'kv', 'kvSSL', 'capi', 'capiSSL'].map((name) =>
-      setting(name, 'not told', '1024–65535', 'live', 'acts'),
+      setting(name, 'not advertised', '1024–65535', 'live', 'acts'),
     ),
   },
   {

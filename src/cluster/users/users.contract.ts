@@ -47,7 +47,7 @@ export const ListRoles = defineRoute({
   access: reads,
   query: openForm({ permission }),
   answer: { json: shape.array(roleShape) },
-  doc: 'Lists the roles that can be given, or those that grant a permission.',
+  doc: 'Lists the roles that can be granted, or those that include a permission.',
 });
 
 export const ListUsers = defineRoute({
@@ -157,7 +157,7 @@ export const WhoAmI = defineRoute({
   access: { kind: 'anyone' },
   openBeforeProvisioning: true,
   answer: { json: whoAmIShape },
-  doc: 'Tells callers who they are and which roles they have.',
+  doc: 'Returns the identity and the roles of the caller.',
 });
 
 export const CheckPermissions = defineRoute({
@@ -169,7 +169,7 @@ export const CheckPermissions = defineRoute({
   bodyLimit: 128 << 10,
   changesNothing: true,
   answer: { json: shape.record(shape.boolean) },
-  doc: 'Tells which of the permissions in the body, separated by commas, the caller has.',
+  doc: 'Returns which of the permissions in the body, separated by commas, the caller has.',
 });
 
 const paramNames = ['bucket_name', 'scope_name', 'collection_name'];
