@@ -1,5 +1,6 @@
 // A bucket under test: its own clock, short calls with strings for keys and values.
-import { Bucket, type BucketOptions } from '#kv/bucket/bucket.ts';
+import { Bucket } from '#kv/bucket/bucket.ts';
+import type { BucketOptions } from '#kv/bucket/bucket-parts.ts';
 import {
   DurabilityLevel,
   emptyItemView,

@@ -6,7 +6,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { fileOf } from '../data/disk-engine.ts';
 import { DurabilityLevel } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
-import type { BucketOptions } from './bucket.ts';
+import type { BucketOptions } from './bucket-parts.ts';
 import { durableWriteLimit } from './durability/durable-writes.ts';
 import { persistenceWaitLimit } from './durability/persistence.ts';
 

@@ -6,7 +6,7 @@ import { BucketUnderTest, withXattrs } from '../../../test/support/a-bucket.ts';
 import type { ManualClock } from '../../../test/support/manual-clock.ts';
 import { DurabilityLevel, StoreMode } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
-import type { BucketOptions } from './bucket.ts';
+import type { BucketOptions } from './bucket-parts.ts';
 
 const quotaBytes = 2 * 1024 * 1024;
 const rules = { quotaBytes, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 };

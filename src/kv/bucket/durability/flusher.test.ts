@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
-import type { BucketOptions } from '../bucket.ts';
+import type { BucketOptions } from '../bucket-parts.ts';
 
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
 const vb = 3;

@@ -1,0 +1,236 @@
+// The parts of one bucket and how they are wired: which part calls which. Their life cycle is in bucket.ts.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { BucketType, EvictionPolicy, Manifest } from '../admin.ts';
+import { type BucketFiles, fileOf } from '../data/disk-engine.ts';
+import { Cutter } from '../vbucket/cutter.ts';
+import { EventRecorder } from '../vbucket/event-recorder.ts';
+import { Expirer } from '../vbucket/expirer.ts';
+import { LiveCollections } from '../vbucket/live-collections.ts';
+import type { Now } from '../vbucket/now.ts';
+import { Residency } from '../vbucket/residency.ts';
+import { Vbuckets } from '../vbucket/vbuckets.ts';
+import { ChangeFeed } from './change-feed.ts';
+import { MemoryDocuments } from './documents/memory-documents.ts';
+import { DurableWrites } from './durability/durable-writes.ts';
+import { Flusher } from './durability/flusher.ts';
+import { Persistence } from './durability/persistence.ts';
+import { BackgroundFetches } from './fetch/background-fetches.ts';
+import { takeFetched } from './fetch/fetch-intake.ts';
+import { BucketKeys } from './keys/bucket-keys.ts';
+import { readerOf, type Storage } from './keys/read-rows.ts';
+import { MemoryKeeper } from './quota/memory-keeper.ts';
+import type { BucketRules } from './rules.ts';
+import { Timings } from './timings.ts';
+import { BackgroundWork } from './upkeep/background-work.ts';
+import { WarmUp } from './warm-up.ts';
+
+const vbucketCountDefault = 1024;
+
+export interface BucketOptions {
+  type: BucketType;
+  rules: BucketRules;
+  /** Without it `valueOnly` where there is a disk, else `noEviction`. */
+  evictionPolicy?: EvictionPolicy;
+  /** Priority of the bucket's commits on a disk shared by buckets. */
+  priority?: 'low' | 'high';
+  expiryPagerSeconds?: number;
+  /** The collections at start; without it only the default collection. */
+  manifest?: Manifest;
+  /** Native buckets only. */
+  storage?: Storage;
+  vbucketCount?: number;
+  /** Shared by all buckets of a thread; the host sets it before it passes input on. */
+  now: Now;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+/** What the parts ask of the bucket's life cycle, and report to it. */
+export interface BucketHooks {
+  isServed: () => boolean;
+  /** Whether changes will be persisted. */
+  isPersistent: () => boolean;
+  onDiskFailure: (reason: string) => void;
+  /** Called with a reason when the disk is full, and with null when it has space again. */
+  onDiskFull: (reason: string | null) => void;
+}
+
+export class BucketParts {
+  readonly documents: MemoryDocuments;
+  readonly changes: ChangeFeed;
+  readonly rules: BucketRules;
+  readonly keys: BucketKeys;
+  readonly vbuckets: Vbuckets;
+  readonly cutter: Cutter;
+  readonly events: EventRecorder;
+  readonly durableWrites: DurableWrites;
+  readonly persistence: Persistence;
+  readonly flusher: Flusher | null;
+  readonly residency: Residency;
+  readonly keeper: MemoryKeeper;
+  readonly expirer: Expirer;
+  readonly fetches: BackgroundFetches | null;
+  readonly warmUp: WarmUp | null;
+  readonly background: BackgroundWork;
+  readonly collections = new LiveCollections();
+  readonly timings = new Timings();
+  private readonly filesWithDamagedRows = new Set<number>();
+  private readonly options: BucketOptions;
+  private readonly hooks: BucketHooks;
+
+  constructor(options: BucketOptions, hooks: BucketHooks) {
+    const { clock, now, random, storage, type } = options;
+    this.options = options;
+    this.hooks = hooks;
+    this.rules = { ...options.rules };
+    this.vbuckets = new Vbuckets({
+      count: options.vbucketCount ?? vbucketCountDefault,
+      now,
+      collections: this.collections,
+      hashSeed: random.bytes(4).readInt32LE(),
+      persistent: type === 'native',
+    });
+    this.cutter = new Cutter(this.vbuckets);
+    this.events = new EventRecorder({
+      vbuckets: this.vbuckets,
+      persistent: type === 'native',
+      onDirty: (row) => this.flusher?.noteDirty(row, false),
+    });
+    this.persistence = new Persistence(this.vbuckets.rows, clock);
+    this.durableWrites = new DurableWrites({
+      vbuckets: this.vbuckets,
+      clock,
+      resolved: (token, status) => this.documents.onResolved(token, status),
+    });
+    this.flusher = storage ? this.makeFlusher(storage) : null;
+    const policy = options.evictionPolicy ?? (storage ? 'valueOnly' : 'noEviction');
+    this.residency = new Residency(this.vbuckets, policy);
+    this.changes = this.makeChanges();
+    this.keeper = this.makeKeeper(policy);
+    this.expirer = new Expirer(this.vbuckets, (row) => this.flusher?.noteDirty(row, false));
+    this.fetches = storage ? this.makeFetches(storage) : null;
+    this.warmUp = storage ? this.makeWarmUp(storage) : null;
+    this.documents = this.makeDocuments();
+    // Durable writes become visible before streams read them.
+    this.persistence.notify(this.keeper, this.events, this.durableWrites, this.changes);
+    this.background = this.makeBackground(policy);
+    this.keys = this.makeKeys();
+  }
+
+  private makeWarmUp({ disk, files }: Storage): WarmUp {
+    const { clock, log, random } = this.options;
+    const { collections, events, keeper, residency, vbuckets } = this;
+    const isFull = (): boolean => keeper.usedBytes > keeper.lowBytes;
+    const memory = { vbuckets, collections, residency, events, isFull };
+    return new WarmUp({ ...memory, disk, files, random, clock, log });
+  }
+
+  private makeFlusher(storage: Storage): Flusher {
+    const { rows } = this.vbuckets;
+    return new Flusher({
+      disk: storage.disk,
+      bucketUuid: storage.files.bucketUuid,
+      fileCount: storage.files.fileCount,
+      rows,
+      cutter: this.cutter,
+      clock: this.options.clock,
+      log: this.options.log,
+      timings: this.timings,
+      priority: this.options.priority ?? 'low',
+      roomBytes: () => this.keeper.lowBytes - this.keeper.usedBytes,
+      persistence: this.persistence,
+      onFailure: (file, reason) => this.hooks.onDiskFailure(`file ${file}: ${reason}`),
+      onFull: this.hooks.onDiskFull,
+    });
+  }
+
+  private makeKeys(): BucketKeys {
+    const { clock, random, storage } = this.options;
+    const { collections, residency, vbuckets } = this;
+    const readRows = storage ? readerOf(storage) : null;
+    const tick = () => this.tick();
+    return new BucketKeys({ vbuckets, residency, collections, readRows, random, clock, tick });
+  }
+
+  private makeBackground(policy: EvictionPolicy): BackgroundWork {
+    const { clock, expiryPagerSeconds, log, storage } = this.options;
+    const { collections, documents, expirer, vbuckets } = this;
+    return new BackgroundWork({
+      ...{ vbuckets, collections, documents, expirer, policy, storage, expiryPagerSeconds, clock, log },
+      tick: () => this.tick(),
+      isPersistent: this.hooks.isPersistent,
+      isServed: this.hooks.isServed,
+      onDirty: (row) => this.flusher?.noteDirty(row, false),
+    });
+  }
+
+  private makeKeeper(policy: EvictionPolicy): MemoryKeeper {
+    const { changes, flusher, vbuckets, residency } = this;
+    return new MemoryKeeper({
+      type: this.options.type,
+      policy,
+      rules: this.rules,
+      vbuckets,
+      residency,
+      clock: this.options.clock,
+      tick: () => this.tick(),
+      otherBytes: () => (flusher?.bytes ?? 0) + changes.bytes,
+    });
+  }
+
+  private makeFetches({ disk, files }: Storage): BackgroundFetches {
+    const { collections, keeper, residency, vbuckets } = this;
+    const intake = { vbuckets, collections, residency, keeper };
+    return new BackgroundFetches({
+      disk,
+      bucketUuid: files.bucketUuid,
+      fileCount: files.fileCount,
+      clock: this.options.clock,
+      timings: this.timings,
+      tick: () => this.tick(),
+      take: (request, item) => takeFetched(intake, request, item),
+      noteAbsent: (row, key) => residency.noteAbsent(row, key),
+      noteDamaged: (row) => this.noteDamagedRow(files, fileOf(row, files.fileCount)),
+    });
+  }
+
+  private makeDocuments(): MemoryDocuments {
+    const { flusher } = this;
+    return new MemoryDocuments({
+      residency: this.residency,
+      keeper: this.keeper,
+      expirer: this.expirer,
+      reads: this.fetches,
+      type: this.options.type,
+      rules: this.rules,
+      vbuckets: this.vbuckets,
+      collections: this.collections,
+      durableWrites: this.durableWrites,
+      persistence: this.persistence,
+      onDirty: (row, isUrgent) => flusher?.noteDirty(row, isUrgent),
+      onWatched: (row) => flusher?.writeSoon(row),
+    });
+  }
+
+  private makeChanges(): ChangeFeed {
+    const { clock, storage } = this.options;
+    const { durableWrites, persistence, vbuckets } = this;
+    const backfill = storage ? readerOf(storage) : null;
+    return new ChangeFeed({ vbuckets, durableWrites, persistence, clock, backfill });
+  }
+
+  /** Reported once a file: further reads would find more damaged rows in it. */
+  private noteDamagedRow({ bucketUuid }: BucketFiles, file: number): void {
+    if (this.filesWithDamagedRows.has(file)) return;
+    this.filesWithDamagedRows.add(file);
+    this.options.log.error('bucket.damaged_row', { bucketUuid, file });
+  }
+
+  private tick(): void {
+    const { clock, now } = this.options;
+    now.set(clock.wallMs(), clock.monotonicMs());
+  }
+}
