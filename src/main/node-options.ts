@@ -56,7 +56,7 @@ export const nodeOptions = {
   },
   username: { kind: kinds.text, doc: 'administrator to provision with on first start (with --password)' },
   password: { kind: kinds.text, doc: 'password of that administrator; better given by environment' },
-  services: { kind: services, default: 'kv', doc: 'services to run: kv, index, n1ql' },
+  services: { kind: services, default: 'kv,index,n1ql', doc: 'services to run: kv, index, n1ql' },
   'memory-quota': { kind: kinds.megabytes, doc: 'data service memory on first start (default by machine)' },
   engine: {
     kind: onlyEmbedded,
