@@ -1,4 +1,4 @@
-// Commands that find keys by themselves, and those about where a document is, over a real socket.
+// Commands that search for keys, and commands about the residency of documents, over a real socket.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
@@ -47,7 +47,7 @@ for (const policy of ['valueOnly', 'fullEviction'] as const) {
     assert.equal((await evict(client, 'missing')).status, Status.keyNotFound);
   });
 
-  test(`finds a random document that is on disk only, with ${policy}`, async () => {
+  test(`finds a random document that is only on disk, with ${policy}`, async () => {
     await using service = await serviceWith(policy);
     const client = await service.ready();
     const text = `{"text":"${'x'.repeat(100)}"}`;
@@ -62,7 +62,7 @@ for (const policy of ['valueOnly', 'fullEviction'] as const) {
   });
 }
 
-test('evicts for administrators only, and only where there is a disk', async () => {
+test('evicts only for administrators, and only in buckets with a disk', async () => {
   const node = { ...fullGrants(), node: 0 };
   await using service = await startService(
     aDesired({
@@ -76,7 +76,7 @@ test('evicts for administrators only, and only where there is a disk', async () 
   assert.equal((await evict(await service.ready({ user: 'writer' }), 'k')).status, Status.noAccess);
 });
 
-test('finds a random document of a rare collection among many others without keeping them waiting', async () => {
+test('finds a random document of a small collection among many others without blocking other clients', async () => {
   await using service = await startService();
   const client = await service.ready();
   for (let vb = 0; vb < 60; vb++) {
@@ -95,7 +95,7 @@ test('finds a random document of a rare collection among many others without kee
   assert.equal((await random(client, 99)).status, Status.unknownCollection);
 });
 
-test('a random document comes with its attributes where they are wished for', async () => {
+test('returns a random document with its attributes if they are requested', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask({
@@ -110,7 +110,7 @@ test('a random document comes with its attributes where they are wished for', as
   assert.equal((await client.ask({ opcode: 0xb6, extras: query(2) })).status, Status.invalidArguments);
 });
 
-test('lists keys of a collection in a vbucket from a key on, as many as are asked for', async () => {
+test('lists the requested number of keys of a collection in a vbucket from a start key', async () => {
   await using service = await startService();
   const client = await service.ready();
   for (const name of ['a', 'b', 'c']) await set(client, name, '1');
@@ -127,7 +127,7 @@ test('lists keys of a collection in a vbucket from a key on, as many as are aske
   assert.equal((await client.ask({ opcode: 0xb8, key: key('a'), vb: 2000 })).status, Status.notMyVbucket);
 });
 
-test('lists keys of documents that are on disk only', async () => {
+test('lists keys of documents that are only on disk', async () => {
   await using service = await serviceWith('fullEviction');
   const client = await service.ready();
   for (const name of ['a', 'b', 'c']) await set(client, name, '1');
@@ -136,7 +136,7 @@ test('lists keys of documents that are on disk only', async () => {
   assert.deepEqual([reply.status, keysIn(reply.value)], [0, ['\0a', '\0b', '\0c']]);
 });
 
-test('tells the state of a vbucket', async () => {
+test('returns the state of a vbucket', async () => {
   await using service = await startService();
   const client = await service.ready();
   assert.equal((await client.ask({ opcode: 0x3e, vb: 5 })).value.readUInt32BE(), 1);

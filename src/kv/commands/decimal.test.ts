@@ -30,7 +30,7 @@ test('reads and writes decimal text up to 2^64 - 1', () => {
   }
 });
 
-test('refuses what is not a number of 64 bits', () => {
+test('refuses text that is not an unsigned 64-bit number', () => {
   for (const text of [
     '',
     '-1',

@@ -50,7 +50,7 @@ test('stores, reads, replaces and deletes a document', async () => {
   assert.equal((await client.ask({ opcode: 4, key: key('k') })).status, Status.keyNotFound);
 });
 
-test('quiet commands answer only what a client must know', async () => {
+test('quiet commands reply only in case of errors, quiet reads only on a hit', async () => {
   await using service = await startService();
   const client = await service.ready();
   client.send(
@@ -73,7 +73,7 @@ test('quiet commands answer only what a client must know', async () => {
   );
 });
 
-test('counts up with wrap-around, down to zero, and creates only where asked', async () => {
+test('increments with wrap-around, decrements to zero, and creates a counter only if requested', async () => {
   await using service = await startService();
   const client = await service.ready();
   const count = (opcode: number, delta: number, initial: number, expiry: number) =>
@@ -91,7 +91,7 @@ test('counts up with wrap-around, down to zero, and creates only where asked', a
   assert.equal((await count(5, 1, 0, 0)).status, Status.deltaBadValue);
 });
 
-test('appends and prepends to what is there, keeping flags', async () => {
+test('appends and prepends to the stored value, keeping its flags', async () => {
   await using service = await startService();
   const client = await service.ready();
   const concat = (opcode: number, value: string) =>
@@ -104,7 +104,7 @@ test('appends and prepends to what is there, keeping flags', async () => {
   assert.deepEqual([read.value.toString(), read.extras.readUInt32BE(0)], ['abc', 0xcafe]);
 });
 
-test('a locked document hides its CAS, refuses others, and yields to the lock', async () => {
+test('a locked document hides its CAS, refuses writes, and accepts one with the CAS of the lock', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('k', 'v'));
@@ -146,7 +146,7 @@ test('touch and get-and-touch set the expiry that GET_META shows, of deleted doc
   assert.equal((await client.ask({ opcode: 0xa0, key: key('never') })).status, Status.keyNotFound);
 });
 
-test('keeps a compressed value as it came, and inflates it for clients that cannot', async () => {
+test('stores a compressed value unchanged, and inflates it for clients without compression', async () => {
   await using service = await startService();
   const client = await service.ready();
   const text = Buffer.from(JSON.stringify({ text: 'abc'.repeat(500) }));
@@ -165,7 +165,7 @@ test('keeps a compressed value as it came, and inflates it for clients that cann
   assert.ok(snappyInflate(block, 0, block.length, 1e6));
 });
 
-test('refuses a block that would inflate to more than a document may be', async () => {
+test('refuses a compressed value that inflates above the limit of documents', async () => {
   await using service = await startService();
   const client = await service.ready();
   const claim = Buffer.from([0xff, 0xff, 0xff, 0x7f, 0]);
@@ -181,7 +181,7 @@ test('refuses a body above 20 MiB and stores one of 20 MiB', async () => {
   assert.equal((await client.ask(get('k'))).value.length, bytes);
 });
 
-test('a durable write is answered once it is on disk, and replies stay in order', async () => {
+test('replies to a durable write once it is persisted, and keeps replies in order', async () => {
   await using service = await startService();
   const client = await service.ready();
   const durable = { framing: Buffer.from([0x11, 3]), opaque: 1 };
@@ -236,7 +236,7 @@ test('with unordered execution, reads overtake a durable write until a barrier',
   );
 });
 
-test('tells where a vbucket is not served, with the configuration', async () => {
+test('replies NOT_MY_VBUCKET with the configuration for a vbucket that it does not serve', async () => {
   await using service = await startService();
   const client = await service.ready();
   const reply = await client.ask(get('k', { vb: 5000 }));
@@ -244,7 +244,7 @@ test('tells where a vbucket is not served, with the configuration', async () => 
   assert.equal((JSON.parse(reply.value.toString()) as { name: string }).name, 'b');
 });
 
-test('a locked document is locked for counters too, whatever it holds', async () => {
+test('refuses counters on a locked document, whatever its value', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('n', '{}'));
@@ -253,7 +253,7 @@ test('a locked document is locked for counters too, whatever it holds', async ()
   assert.equal(counted.status, Status.locked);
 });
 
-test('lists for a collection the seqnos of its own latest changes, and after a restart too', async () => {
+test('lists the highest seqnos of a collection, after a restart too', async () => {
   await using service = await startService();
   const client = await service.ready();
   const inOrders = { key: key('k', 8), framing: Buffer.from([0x11, 3]) };
@@ -278,14 +278,14 @@ test('lists for a collection the seqnos of its own latest changes, and after a r
   assert.equal(await seqnos(plain), seqnoOf(later));
 });
 
-test('lists the seqnos of a collection that is there for the user, and of no other', async () => {
+test('lists seqnos only of collections that are visible to the user', async () => {
   await using service = await startService();
   const client = await service.ready();
   assert.equal((await client.ask({ opcode: 0x48, extras: u32(1, 8) })).status, Status.success);
   assert.equal((await client.ask({ opcode: 0x48, extras: u32(1, 99) })).status, Status.unknownCollection);
 });
 
-test('tells the state of many keys at once, but not of so many that others wait', async () => {
+test('observes many keys in one request, up to a limit', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('k', '1'));

@@ -1,5 +1,4 @@
-// Work that is too long for the data thread: it is done elsewhere, other clients are served meanwhile, and what comes of it is
-// what would have come of it here.
+// Heavy work: another thread does it, other clients are served meanwhile, and the results are the same as in the data thread.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Deferred, deferred } from '#base/deferred.ts';
@@ -44,7 +43,7 @@ const mutation = (name: string, ...specs: Buffer[]): RequestParts => ({
 const items = Array.from({ length: 30_000 }, (_, id) => ({ id, name: `name ${id}` }));
 const document = Buffer.from(JSON.stringify({ items, n: 1, last: 'here' }));
 
-/** Does the work only when it is let, one piece after the other. */
+/** Runs jobs one at a time, each only when the test releases it. */
 class Gate implements HeavyPerformer {
   readonly jobs: { job: HeavyJob; answer: Deferred<HeavyResult> }[] = [];
   private arrived: Deferred<void> = deferred();
@@ -56,7 +55,7 @@ class Gate implements HeavyPerformer {
     return answer.promise;
   }
 
-  /** Does the next piece, once there is one. */
+  /** Runs the next job once there is one. */
   async let(): Promise<void> {
     while (this.jobs.length === 0) {
       this.arrived = deferred();
@@ -107,7 +106,7 @@ test('other clients are served while a large document is looked up', async () =>
   assert.equal((await client.next())?.opcode, 0x00, 'the connection’s next request is answered after it');
 });
 
-test('a client that allows it gets other answers first', async () => {
+test('a client with unordered execution gets other replies first', async () => {
   const gate = new Gate();
   await using service = await startService(undefined, { heavy: gate });
   const client = await service.ready({ features: [...usualFeatures, 0x0e] });
@@ -123,7 +122,7 @@ test('a client that allows it gets other answers first', async () => {
   assert.equal((await client.next())?.opaque, 9, 'a connection has one piece of work at a time');
 });
 
-test('a change of a large document is made to what it is by then', async () => {
+test('changes the current version of a large document if it changed during the work', async () => {
   const gate = new Gate();
   await using service = await startService(undefined, { heavy: gate });
   const [client, other] = [await service.ready(), await service.ready()];
@@ -136,7 +135,7 @@ test('a change of a large document is made to what it is by then', async () => {
   assert.equal((await other.ask(get('large'))).value.toString(), '{"n":11}');
 });
 
-test('a change that keeps losing against others ends as a temporary failure', async () => {
+test('fails temporarily if the document changes during every attempt', async () => {
   const gate = new Gate();
   await using service = await startService(undefined, { heavy: gate });
   const [client, other] = [await service.ready(), await service.ready()];
@@ -150,7 +149,7 @@ test('a change that keeps losing against others ends as a temporary failure', as
   assert.equal((await client.next())?.status, Status.temporaryFailure);
 });
 
-test('CAS and seqno that a large document’s attribute names are those of its change', async () => {
+test('expands the macros of a large document to CAS and seqno of its mutation', async () => {
   await using service = await startService();
   const client = await service.ready({ features: [...usualFeatures, 0x20] });
   await client.ask(set('large', document));
@@ -175,7 +174,7 @@ test('CAS and seqno that a large document’s attribute names are those of its c
   assert.equal(value.toString('utf8', value.length - 1), '2');
 });
 
-test('large values are stored as small ones are: JSON or not, compressed or not, appended to, refused', async () => {
+test('stores and refuses large values like small ones: JSON, compressed, appended to', async () => {
   await using service = await startService(undefined, { heavy: new HeavyThread(realClock) });
   const client = await service.ready();
   const compressed = snappyCompress(document, 0, document.length);
@@ -206,7 +205,7 @@ test('large values are stored as small ones are: JSON or not, compressed or not,
   assert.equal((await client.ask(set('big', Buffer.alloc(20 * 1024 * 1024 + 1)))).status, Status.tooBig);
 });
 
-test('users get their turn one after the other, and nobody’s work is done for clients that left', async () => {
+test('serves users round robin, and drops jobs of closed connections', async () => {
   const gate = new Gate();
   const queue = new HeavyQueue(gate);
   const order: string[] = [];
@@ -231,7 +230,7 @@ test('users get their turn one after the other, and nobody’s work is done for 
   );
 });
 
-test('a thread of heavy work that fails costs one request, and stops with its service', async () => {
+test('a failure of the heavy work thread costs one request, and the thread stops with its service', async () => {
   const users = [aUser('admin', 'password')];
   const broken: HeavyPerformer = {
     perform: () => Promise.reject(new Error('it ended')),

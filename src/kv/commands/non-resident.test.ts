@@ -27,7 +27,7 @@ const expiry = (seconds: number): Buffer => {
   return extras;
 };
 
-/** A service whose bucket holds several times its quota, and a client of it. */
+/** A service with a bucket that contains several times its quota, and a client. */
 async function overfull(
   features: readonly number[],
   evictionPolicy: 'valueOnly' | 'fullEviction' = 'valueOnly',
@@ -76,7 +76,7 @@ for (const [name, features] of [
   });
 }
 
-test('every command that needs the value has it fetched; quiet ones stay quiet', async () => {
+test('fetches the value for every command that needs it; quiet commands stay quiet', async () => {
   const { service, client } = await overfull(usualFeatures);
   await using _ = service;
   const ask = (i: number, parts: Partial<RequestParts>): Promise<Reply> =>
@@ -104,7 +104,7 @@ test('every command that needs the value has it fetched; quiet ones stay quiet',
   assert.equal((await service.service.report()).buckets[0]?.diskFetches, before, 'GET_META needs no value');
 });
 
-/** The numbers of the documents that a scan of everything gives. */
+/** The numbers of the documents that a full scan returns. */
 async function scan(client: KvConnection): Promise<Set<number>> {
   const plan = { range: { start: 'aw==', end: 'bA==' } };
   const created = await client.ask({ opcode: 0xda, datatype: 1, value: Buffer.from(JSON.stringify(plan)) });
@@ -183,7 +183,7 @@ for (const [policy, features] of [
   });
 }
 
-/** Changes documents until the bucket refuses one for now. */
+/** Changes documents until the bucket fails temporarily. */
 async function fillUp(client: KvConnection): Promise<void> {
   for (let i = count - 1; ; i--) {
     const set = { opcode: 1, key: key(`k${i}`), extras: Buffer.alloc(8), value: Buffer.from(text(i)) };

@@ -1,5 +1,5 @@
-// Who may do what, command by command, written from the published table of privileges and not from our declarations: each
-// command in each collection, by users who hold just what it takes, by users who lack one privilege, and by roles.
+// The privileges of every command, written from the published table and not from the declarations: each command in each collection,
+// by users with exactly the required privileges, by users without one of them, and by roles.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileGrants } from '#auth/grants.ts';
@@ -19,7 +19,7 @@ import {
   uncheckedOpcodes,
 } from '../../../test/support/privilege-table.ts';
 
-/** What the user holds in each place, by word; `bucket` is what holds in all of the bucket. */
+/** Privileges of the user in each place; `bucket` are those in the whole bucket. */
 interface Case {
   name: string;
   grants: Grants;
@@ -29,7 +29,7 @@ interface Case {
 type Answer = 'done' | 'refused' | 'hidden';
 const answers: Record<number, Answer> = { 36: 'refused', 136: 'hidden', 140: 'hidden' };
 
-/** What shows a collection: the privileges on documents, changes and figures. */
+/** Privileges that make a collection visible: those on documents, change streams and statistics. */
 const showing = new Set<PrivilegeWord>([
   'read',
   'insert',
@@ -45,7 +45,7 @@ function expected(row: Row, place: Place, { held }: Case): Answer {
   if (row.about === 'bucket') return meets(row.need, held.bucket) ? 'done' : 'refused';
   const anywhere = [...new Set([...held.bucket, ...places.flatMap((one) => held[one])])];
   if (row.about === 'anywhere') return meets(row.need, anywhere) ? 'done' : 'refused';
-  // Without a key there is a check before the collection is looked at.
+  // Without a key the privilege is checked before the collection.
   if (row.about === 'named' && !meets(row.need, anywhere)) return 'refused';
   const here = inSystem(place, held[place]);
   if (!here.some((word) => showing.has(word))) return 'hidden';
@@ -55,7 +55,7 @@ function expected(row: Row, place: Place, { held }: Case): Answer {
 const meets = ({ all = [], any = [] }: Need, held: readonly PrivilegeWord[]): boolean =>
   all.every((word) => held.includes(word)) && (any.length === 0 || any.some((word) => held.includes(word)));
 
-/** In a system collection reading and writing each take a privilege more. */
+/** In a system collection, reading and writing each require another privilege. */
 function inSystem(place: Place, held: readonly PrivilegeWord[]): readonly PrivilegeWord[] {
   if (place !== 'system') return held;
   const reading: PrivilegeWord[] = ['read', 'rangeScan', 'dcpStream'];
@@ -73,7 +73,7 @@ const bitsOf = (words: readonly PrivilegeWord[]): number =>
   words.reduce((bits, word) => bits | Privilege[word], 0);
 const nothing: readonly PrivilegeWord[] = [];
 
-/** One who holds the words in one collection, and the bucket-wide ones in the bucket. */
+/** A user with the privileges in one collection, and the bucket-wide ones in the bucket. */
 function inOneCollection(name: string, place: Place, words: readonly PrivilegeWord[]): Case {
   const inBucket = words.filter((word) => word === 'dcpProducer');
   const collections = { [ids[place].toString(16)]: bitsOf(words) };
@@ -141,7 +141,7 @@ async function withService(cases: readonly Case[]) {
   const users = cases.map(({ grants }, index) => aUser(`user${index}`, 'password', grants));
   const service = await startService(aDesired({ users: [...users, aUser('admin', 'password')] }));
   const admin = await service.ready();
-  // A document with attributes in each collection: what is refused must not depend on what is there.
+  // A document with attributes in each collection: the refusal must not depend on the stored document.
   for (const place of places) {
     const key = Buffer.concat([Buffer.from([ids[place]]), Buffer.from('k')]);
     await admin.ask({ opcode: 0x01, key, extras: Buffer.alloc(8), value: Buffer.from('{"n":1}') });
@@ -151,7 +151,7 @@ async function withService(cases: readonly Case[]) {
 
 type Service = Awaited<ReturnType<typeof startService>>;
 
-/** The answers of all rows in all places to one user, all sent at once. */
+/** The replies to all rows in all places for one user; all requests are pipelined. */
 async function ask(service: Service, index: number, asked: readonly (readonly [Row, Place])[]) {
   const client = await service.ready({ user: `user${index}` });
   const seen = new Map<number, number>();
@@ -167,7 +167,7 @@ async function ask(service: Service, index: number, asked: readonly (readonly [R
     if (reply.magic === 0x81 && reply.opcode === 0x0a && reply.opaque === last) break;
   }
   client.close();
-  // Commands that are quiet on success answer nothing then.
+  // Quiet commands do not reply to success.
   return asked.map((_, opaque) => answers[seen.get(opaque) ?? 0] ?? 'done');
 }
 
@@ -179,7 +179,7 @@ for (const [title, cases] of [
   ['one privilege more or less', [...casesOf([...rows, ...streamRows])]],
   ['roles', roleCases],
 ] as const) {
-  test(`the published privileges decide about every command: ${title}`, async (t) => {
+  test(`every command requires its published privileges: ${title}`, async (t) => {
     await using service = await withService(cases);
     const asked = rows.flatMap((row) => placesOf(row).map((place) => [row, place] as const));
     t.plan(cases.length);
@@ -193,7 +193,7 @@ for (const [title, cases] of [
     }
   });
 
-  test(`the published privileges decide about change streams: ${title}`, async (t) => {
+  test(`change streams require their published privileges: ${title}`, async (t) => {
     await using service = await withService(cases);
     const producers = [...cases.entries()].filter(([, { held }]) => held.bucket.includes('dcpProducer'));
     t.plan(producers.length);

@@ -65,7 +65,7 @@ async function storing(service: TestService, names: readonly string[], collectio
   return client;
 }
 
-test('gives the keys between two bounds, in order, with or without the bounds', async () => {
+test('returns the keys between two bounds in order, with or without the bounds', async () => {
   await using service = await startService();
   const client = await storing(service, ['d', 'b', 'a', 'c', 'bb']);
   const range = (fields: object) => scanKeys(client, { range: fields });
@@ -75,7 +75,7 @@ test('gives the keys between two bounds, in order, with or without the bounds', 
   assert.deepEqual(await range({ start: base64('x'), end: base64('y') }), []);
 });
 
-test('gives documents of one collection, some at a time', async () => {
+test('returns documents of one collection in several parts', async () => {
   await using service = await startService();
   await storing(service, ['elsewhere']);
   const client = await storing(service, ['a', 'b', 'c'], 8);
@@ -93,7 +93,7 @@ test('gives documents of one collection, some at a time', async () => {
   assert.equal((await client.ask(goOn(id))).status, Status.keyNotFound);
 });
 
-test('leaves out what was deleted since the scan was made', async () => {
+test('omits documents that were deleted after the scan was created', async () => {
   await using service = await startService();
   const client = await storing(service, ['a', 'b']);
   const { value: id } = await create(client, { key_only: true, range: everything });
@@ -115,7 +115,7 @@ test('samples the same documents for the same seed', async () => {
   assert.equal((await sample(2, 100)).length, 40);
 });
 
-test('asks for the snapshot that the client has seen', async () => {
+test('requires the snapshot that the client names', async () => {
   await using service = await startService(
     aDesired({ buckets: [aBucket('b', { manifest: defaultManifest })] }),
   );
@@ -134,7 +134,7 @@ test('asks for the snapshot that the client has seen', async () => {
   assert.equal(await at({ seqno: 1, seqno_exists: true }), Status.notStored);
 });
 
-test('refuses what is not a scan, and users without the privilege', async () => {
+test('refuses invalid scans, and users without the privilege', async () => {
   const grants = { node: 0, buckets: { b: { privileges: Privilege.read } } };
   const users = [aUser('admin', 'password', fullGrants()), aUser('weak', 'password', grants)];
   await using service = await startService(aDesired({ users }));
@@ -160,7 +160,7 @@ test('refuses what is not a scan, and users without the privilege', async () => 
   assert.equal((await create(weak, { range: everything })).status, Status.noAccess);
 });
 
-test('ends a scan on demand', async () => {
+test('cancels a scan', async () => {
   await using service = await startService();
   const client = await storing(service, ['a']);
   const { value: id } = await create(client, { range: everything });

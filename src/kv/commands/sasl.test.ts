@@ -1,10 +1,10 @@
-// Authentication over a real socket, besides what session.test.ts has of it.
+// Authentication over a real socket; session.test.ts has further tests of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
 
-test('refuses a login with PLAIN that wants to act as another user', async () => {
+test('refuses a PLAIN login with another authorization identity', async () => {
   await using service = await startService(
     aDesired({ users: [aUser('admin', 'password'), aUser('other', 'password')] }),
   );

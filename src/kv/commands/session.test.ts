@@ -26,7 +26,7 @@ const set = (name: string, collection = 0): RequestParts => ({
 const context = (value: Buffer): string =>
   (JSON.parse(value.toString()) as { error: { context: string } }).error.context;
 
-test('grants the features it knows, in the order asked for, and replaces them at the next HELLO', async () => {
+test('grants known features in the requested order, and replaces them at the next HELLO', async () => {
   await using service = await startService();
   const client = await service.connect();
   const granted = await client.hello([0x12, 0x55, 0x07, 0x03]);
@@ -36,7 +36,7 @@ test('grants the features it knows, in the order asked for, and replaces them at
   assert.equal((await client.ask({ opcode: 0x1f, value: Buffer.alloc(3) })).status, Status.invalidArguments);
 });
 
-test('logs in with every mechanism, and proves that it knows the verifier', async () => {
+test('authenticates with every mechanism, and proves that it has the verifier', async () => {
   await using service = await startService(aDesired({ users: [aUser('a,b=c', 'pä ss')] }));
   const client = await service.connect();
   await client.hello(usualFeatures);
@@ -58,7 +58,7 @@ test('logs in with every mechanism, and proves that it knows the verifier', asyn
   );
 });
 
-test('a user who does not exist gets the same challenge each time, and fails at its end', async () => {
+test('an unknown user gets the same challenge each time, and fails at the final message', async () => {
   await using service = await startService();
   const client = await service.connect();
   const first = { opcode: 0x21, key: Buffer.from('SCRAM-SHA256'), value: Buffer.from('n,,n=nobody,r=abc') };
@@ -69,7 +69,7 @@ test('a user who does not exist gets the same challenge each time, and fails at 
   assert.equal((await client.plain('nobody', 'x')).status, Status.authError);
 });
 
-test('tells nobody without rights whether a bucket is there, whatever its name', async () => {
+test('does not reveal to users without privileges whether a bucket exists, whatever its name', async () => {
   const users = [aUser('nobody', 'password', { node: 0, buckets: {} })];
   await using service = await startService(aDesired({ users }));
   const client = await service.connect();
@@ -79,7 +79,7 @@ test('tells nobody without rights whether a bucket is there, whatever its name',
     assert.equal((await client.select(name)).status, Status.noAccess, name);
 });
 
-test('shows the same salt to a name that nobody has after a restart, as it does to users', async () => {
+test('shows an unknown user the same salt after a restart, as it does to real users', async () => {
   const saltAfterStart = async (name: string, secret: number): Promise<string | undefined> => {
     await using service = await startService(aDesired(), { loginSecret: Buffer.alloc(32, secret) });
     const client = await service.connect();
@@ -95,7 +95,7 @@ test('shows the same salt to a name that nobody has after a restart, as it does 
   assert.notEqual(await saltAfterStart('nobody', 2), await saltAfterStart('nobody', 1));
 });
 
-test('a login that was under way when the password changed or the user went fails', async () => {
+test('a login fails if the password changes or the user is deleted during it', async () => {
   await using service = await startService();
   const client = await service.connect();
   await client.hello(usualFeatures);
@@ -105,7 +105,7 @@ test('a login that was under way when the password changed or the user went fail
   assert.equal((await client.select('b')).status, Status.noAccess);
 });
 
-test('a login with PLAIN counts only if its user is still there, with the same password, at the end', async () => {
+test('a PLAIN login succeeds only if its user still exists with the same password at the end', async () => {
   const begun = deferred<void>();
   const derived = deferred<void>();
   const pbkdf2: Kdf['pbkdf2'] = async (...given) => {
@@ -124,7 +124,7 @@ test('a login with PLAIN counts only if its user is still there, with the same p
   assert.equal((await client.select('b')).status, Status.noAccess);
 });
 
-test('tells a guesser later and later, and lets others in meanwhile', async () => {
+test('delays replies to wrong passwords longer each time, and authenticates others meanwhile', async () => {
   await using service = await startService();
   const guesses = await Promise.all(
     Array.from({ length: 4 }, async () => {
@@ -145,7 +145,7 @@ test('tells a guesser later and later, and lets others in meanwhile', async () =
   assert.deepEqual(order, ['let in 0', ...Array(4).fill(`told ${Status.authError}`)]);
 });
 
-test('refuses first messages that are not well-formed', async () => {
+test('refuses malformed first messages', async () => {
   await using service = await startService();
   const client = await service.connect();
   for (const text of [
@@ -170,7 +170,7 @@ test('refuses first messages that are not well-formed', async () => {
   );
 });
 
-test('commands need a login, then a bucket, and say so', async () => {
+test('commands require a login, then a bucket, and report which is missing', async () => {
   await using service = await startService();
   const client = await service.connect();
   await client.hello(usualFeatures);
@@ -186,7 +186,7 @@ test('commands need a login, then a bucket, and say so', async () => {
   assert.equal((await client.ask({ opcode: 0x06 + 0x50 })).status, Status.unknownCommand);
 });
 
-test('a client without extended errors is hung up on where it cannot be told', async () => {
+test('closes the connection of a client without extended errors if no older status exists', async () => {
   await using service = await startService();
   const client = await service.connect();
   client.send(get('k'));
@@ -198,7 +198,7 @@ test('a client without extended errors is hung up on where it cannot be told', a
   assert.equal((await other.ask({ opcode: 0x94, key: Buffer.from('k') })).status, Status.temporaryFailure);
 });
 
-test('serves the configuration of the bucket, and of the cluster to those who may see it', async () => {
+test('returns the configuration of the bucket, and of the cluster to users with the privilege', async () => {
   const clusterConfig = { revEpoch: 1, rev: 7, json: '{"rev":7}' };
   const reader = aUser('reader', 'password', { node: 0, buckets: { b: { privileges: Privilege.read } } });
   await using service = await startService(
@@ -225,7 +225,7 @@ test('serves the configuration of the bucket, and of the cluster to those who ma
   assert.equal((await client.ask({ opcode: 0xb5 })).status, Status.noAccess);
 });
 
-test('pushes a new configuration to clients that asked for it', async () => {
+test('pushes a new configuration to clients that negotiated it', async () => {
   await using service = await startService();
   const client = await service.ready({ features: [0x07, 0x0b, 0x0c, 0x0d] });
   const bucket = aBucket('b', { clusterConfig: { revEpoch: 1, rev: 2, json: '{"rev":2}' } });
@@ -239,7 +239,7 @@ test('pushes a new configuration to clients that asked for it', async () => {
   assert.equal((await client.ask({ opcode: 0x0a })).status, Status.success);
 });
 
-test('pushes only the revision to clients that asked for the brief form', async () => {
+test('pushes only the revision to clients that negotiated the brief form', async () => {
   await using service = await startService();
   const client = await service.ready({ features: [0x07, 0x0b, 0x0c, 0x1f] });
   const silent = await service.ready({ features: [0x07, 0x0b, 0x0c] });
@@ -254,7 +254,7 @@ test('pushes only the revision to clients that asked for the brief form', async 
   assert.equal((await silent.ask({ opcode: 0x0a })).opcode, 0x0a);
 });
 
-test('tells a client once where to go, when it asked to be told once for each configuration', async () => {
+test('sends each configuration once with NOT_MY_VBUCKET if the client negotiated deduplication', async () => {
   await using service = await startService();
   const client = await service.ready({ features: [0x07, 0x0b, 0x12, 0x1e] });
   const elsewhere = async () => (await client.ask({ ...get('k'), vb: 5000 })).value.toString();
@@ -298,7 +298,7 @@ test('finds ids of collections and scopes, and lists the manifest', async () => 
   assert.equal((await client.ask({ opcode: 0, key: key('k'.repeat(250)) })).status, Status.keyNotFound);
 });
 
-test('a user sees and does what the grants of bucket, scope and collection say', async () => {
+test('the grants of bucket, scope and collection determine what a user sees and may do', async () => {
   const { read, upsert } = Privilege;
   const buckets = {
     b: { privileges: 0, scopes: { '8': { privileges: read, collections: { '8': upsert } } } },
@@ -327,7 +327,7 @@ test('a user sees and does what the grants of bucket, scope and collection say',
   assert.equal((await client.ask({ opcode: 0x10 })).status, Status.noAccess);
 });
 
-test('a system collection takes a privilege more', async () => {
+test('a system collection requires another privilege', async () => {
   const grants = (privileges: number) => ({ node: 0, buckets: { b: { privileges } } });
   const { read, upsert, systemCollectionLookup: lookup, systemCollectionMutation: mutation } = Privilege;
   const users = [
@@ -348,7 +348,7 @@ test('a system collection takes a privilege more', async () => {
   ]);
 });
 
-test('rights change at once; a user who is gone or has a new password is told and hung up on', async () => {
+test('privileges change at once; a deleted user or one with a new password gets AUTH_STALE and is disconnected', async () => {
   await using service = await startService();
   const client = await service.ready();
   assert.equal((await client.ask(set('k'))).status, Status.success);
@@ -361,7 +361,7 @@ test('rights change at once; a user who is gone or has a new password is told an
   assert.equal(await client.next(), null);
 });
 
-test('connections on a removed bucket end; others go on', async () => {
+test('closes connections on a removed bucket, and no others', async () => {
   const both = [aBucket('b'), aBucket('c')];
   await using service = await startService(aDesired({ buckets: both }));
   const onB = await service.ready();
@@ -373,7 +373,7 @@ test('connections on a removed bucket end; others go on', async () => {
   assert.equal((await onC.ask(get('k'))).status, Status.keyNotFound);
 });
 
-test('statistics come by group, closed by an empty packet', async () => {
+test('returns statistics by group, ended by an empty packet', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask({ ...set('k'), framing: Buffer.from([0x11, 3]) });
@@ -423,7 +423,7 @@ test('statistics come by group, closed by an empty packet', async () => {
   assert.equal(await group('vbucket-seqno x'), Status.invalidArguments);
 });
 
-test('hangs up on what only servers send', async () => {
+test('closes the connection on messages that only servers send', async () => {
   await using service = await startService();
   for (const magic of [0x81, 0x82, 0x18]) {
     const client = await service.ready();
@@ -432,14 +432,14 @@ test('hangs up on what only servers send', async () => {
   }
 });
 
-test('a traced client gets the duration in front of each reply', async () => {
+test('a client with tracing gets the duration in each reply', async () => {
   await using service = await startService();
   const client = await service.ready({ features: [...usualFeatures, 0x0f] });
   const reply = await client.ask(get('k'));
   assert.deepEqual([reply.magic, reply.framing.length, reply.framing[0]], [0x18, 3, 2]);
 });
 
-test('says its version, its error map, and goodbye', async () => {
+test('returns its version and its error map, and closes the connection on QUIT', async () => {
   await using service = await startService();
   const client = await service.connect();
   assert.equal((await client.ask({ opcode: 0x0b })).value.toString(), '7.1.0-test');
@@ -453,7 +453,7 @@ test('says its version, its error map, and goodbye', async () => {
   assert.equal(await quiet.next(), null);
 });
 
-test('serves TLS with the certificate it was last given', async () => {
+test('serves TLS with the last certificate', async () => {
   const { makeCertificate } = await import('../../../test/support/certificate.ts');
   const [first, second] = [await makeCertificate(), await makeCertificate()];
   const tls = { minVersion: 'TLSv1.2', honorCipherOrder: true } as const;
@@ -469,7 +469,7 @@ test('serves TLS with the certificate it was last given', async () => {
   later.close();
 });
 
-test('lets in nobody who shook hands while its address left the allowlist', async () => {
+test('refuses a TLS connection whose address leaves the allowlist during the handshake', async () => {
   const { makeCertificate } = await import('../../../test/support/certificate.ts');
   const certificate = await makeCertificate();
   const tls = { minVersion: 'TLSv1.2', honorCipherOrder: true, ...certificate } as const;

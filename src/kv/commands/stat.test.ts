@@ -1,4 +1,4 @@
-// Statistics, over a real socket: what was done is what is told.
+// Statistics over a real socket: they match the operations.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
@@ -30,7 +30,7 @@ async function group(client: KvConnection, name: string): Promise<Figures> {
 const statusOf = async (client: KvConnection, name: string) =>
   (await client.ask({ opcode: 0x10, key: Buffer.from(name) })).status;
 
-test('tells what a vbucket holds, has given out and still has to write', async () => {
+test('reports items, seqnos and unpersisted changes of a vbucket', async () => {
   await using service = await startService();
   const client = await service.ready();
   const stored = await client.ask(set('k', '{}', { vb: 5 }));
@@ -56,7 +56,7 @@ test('tells what a vbucket holds, has given out and still has to write', async (
   );
 });
 
-test('tells the settings that a bucket runs with', async () => {
+test('reports the current settings of a bucket', async () => {
   const buckets = [
     aBucket('b', {
       evictionPolicy: 'fullEviction',
@@ -83,7 +83,7 @@ test('tells the settings that a bucket runs with', async () => {
   assert.match((await group(client, 'info'))['version'] as string, /^7\.1\.0/);
 });
 
-test('counts commits and reads from disk by how long they took', async () => {
+test('counts commits and reads from disk by duration', async () => {
   await using service = await startService(
     aDesired({ buckets: [aBucket('b', { evictionPolicy: 'fullEviction' })] }),
   );
@@ -99,13 +99,13 @@ test('counts commits and reads from disk by how long they took', async () => {
   for (const name of ['disk_commit', 'bg_wait', 'bg_load']) {
     const counted = timings.filter(([range]) => range.startsWith(`${name}_`));
     const count = counted.reduce((sum, [, inRange]) => sum + Number(inRange), 0);
-    // Buckets commit by themselves too, when they begin.
+    // Buckets also commit when they start.
     assert.ok(name === 'disk_commit' ? count >= 1 : count === 1, `${name} ${count}`);
     assert.match(counted[0]?.[0] as string, /_\d+,\d+$/);
   }
 });
 
-test('tells the limits that hold at present', async () => {
+test('reports the current limits', async () => {
   await using started = await startService(aDesired(), { processors: 2 });
   const client = await started.ready();
   const fresh = await group(client, 'settings');
@@ -125,7 +125,7 @@ test('tells the limits that hold at present', async () => {
   );
 });
 
-test('tells administrators of connections, clocks and limits, on a bucket and on none', async () => {
+test('reports connections, clocks and limits to administrators, with and without a bucket', async () => {
   const reader = aUser('reader', 'password', { ...fullGrants(), node: 0 });
   await using service = await startService(aDesired({ users: [aUser('admin', 'password'), reader] }));
   const onBucket = await service.ready();
@@ -144,7 +144,7 @@ test('tells administrators of connections, clocks and limits, on a bucket and on
   assert.equal(await statusOf(await service.ready({ user: 'reader' }), 'connections'), Status.noAccess);
 });
 
-test('tells who reads changes, alone and by the beginning of their names', async () => {
+test('reports change stream connections, each and aggregated by the prefix of their names', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('k'));
@@ -163,7 +163,7 @@ const openStreams = (name: string) => ({
   extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]),
 });
 
-test('tells of range scans that go on', async () => {
+test('reports open range scans', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('k'));
@@ -176,7 +176,7 @@ test('tells of range scans that go on', async () => {
   assert.deepEqual(await group(client, 'range-scans'), {});
 });
 
-test('tells of a document by the name or the id of its collection, to who may read it', async () => {
+test('reports a document by name or id of its collection, to users who may read it', async () => {
   const user = aUser('counter', 'password', {
     node: 0,
     buckets: { b: { privileges: Privilege.simpleStats } },
@@ -194,7 +194,7 @@ test('tells of a document by the name or the id of its collection, to who may re
   assert.equal(await statusOf(counter, 'key k 0 shop.orders'), Status.noAccess);
 });
 
-test('a long group is told in several turns, and other clients are served between them', async () => {
+test('writes a long group in several turns, and serves other clients between them', async () => {
   let turns = 0;
   const clock = {
     ...realClock,
@@ -220,7 +220,7 @@ test('a long group is told in several turns, and other clients are served betwee
   assert.ok(turns - before > names.size / 1000, `${turns - before} turns`);
 });
 
-test('a value that is no document’s has a bound', async () => {
+test('limits values that are not documents', async () => {
   await using service = await startService();
   const client = await service.ready();
   const value = Buffer.alloc(64 * 1024 + 1, ' ');

@@ -159,7 +159,7 @@ test('creates a document as deleted, sees it with access to deleted ones, and re
   assert.equal(await body(client), '{"a":1}');
 });
 
-test('attributes stay with a document that is stored again, and system ones outlive it', async () => {
+test('attributes survive a new version of the document, and system attributes its deletion', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(
@@ -181,7 +181,7 @@ test('attributes stay with a document that is stored again, and system ones outl
   assert.deepEqual((await look(client, [[0xc5, 'user', 4]], 0x04)).results, [[0xc0, '']]);
 });
 
-test('expands macros to the CAS and seqno that the mutation really gets', async () => {
+test('expands macros to CAS and seqno of the mutation', async () => {
   await using service = await startService();
   const client = await service.ready();
   const specs = [
@@ -202,7 +202,7 @@ test('expands macros to the CAS and seqno that the mutation really gets', async 
   ]);
 });
 
-test('a durable sub-document write is answered once it is settled', async () => {
+test('replies to a durable sub-document write once it is durable', async () => {
   await using service = await startService();
   const client = await service.ready();
   const framing = Buffer.from([0x11, 3]);
@@ -211,7 +211,7 @@ test('a durable sub-document write is answered once it is settled', async () => 
   assert.equal(await body(client), '{"a":1}');
 });
 
-test('system attributes and deleting take privileges of their own', async () => {
+test('system attributes and deletion require separate privileges', async () => {
   const { read, upsert } = Privilege;
   const clerk = aUser('clerk', 'password', { node: 0, buckets: { b: { privileges: read | upsert } } });
   await using service = await startService(aDesired({ users: [clerk] }));
@@ -221,7 +221,7 @@ test('system attributes and deleting take privileges of their own', async () => 
   assert.equal((await client.ask(mutation([[0x04, '']]))).status, Status.noAccess);
 });
 
-test('has no replica to look parts up in, and says so to clients that may ask', async () => {
+test('refuses replica reads, because a node has no replicas yet', async () => {
   await using service = await startService();
   const client = await service.ready({ features: [...usualFeatures, 0x1c] });
   const specs = Buffer.concat([Buffer.from([0xc5, 0, 0, 1]), Buffer.from('a')]);

@@ -1,4 +1,4 @@
-// Versions made elsewhere, over a real socket.
+// Writes of versions from another cluster, over a real socket.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
@@ -64,7 +64,7 @@ async function metaOf(client: KvConnection, name: string) {
 const words = (cas: bigint) => ({ casHi: Number(cas >> 32n), casLo: Number(cas & 0xffffffffn) });
 const statusOf = async (reply: Promise<Reply>) => (await reply).status;
 
-test('keeps what the version has from elsewhere, in all four layouts', async () => {
+test('keeps the metadata of the version, in all four layouts', async () => {
   await using service = await startService();
   const client = await service.ready();
   const expiry = Math.floor(Date.now() / 1000) + 1000;
@@ -83,7 +83,7 @@ test('keeps what the version has from elsewhere, in all four layouts', async () 
   assert.ok(changed.cas > casBase);
 });
 
-test('gives later writes a higher CAS than one that came from ahead of its clock', async () => {
+test('assigns later writes a higher CAS than a version from a cluster whose clock is ahead', async () => {
   await using service = await startService();
   const client = await service.ready();
   const ahead = BigInt(Date.now() + 3_600_000) * 1_000_000n;
@@ -92,7 +92,7 @@ test('gives later writes a higher CAS than one that came from ahead of its clock
   assert.equal(next.cas, ahead + 1n);
 });
 
-test('lets the version with more revisions win, also over and with deletions', async () => {
+test('the version with more revisions wins, also for deletions', async () => {
   await using service = await startService();
   const client = await service.ready();
   const set = (rev: number, cas = casBase) => statusOf(client.ask(write(0xa2, 'k', { rev, cas }, '1')));
@@ -110,7 +110,7 @@ test('lets the version with more revisions win, also over and with deletions', a
   assert.equal((await metaOf(client, 'none'))?.deleted, 1);
 });
 
-test('lets the last write win in buckets made for that, if the sender knows it', async () => {
+test('the last write wins in buckets with that conflict resolution, if the sender accepts it', async () => {
   const buckets = [aBucket('b', { conflictResolution: 'lww' })];
   await using service = await startService(aDesired({ buckets }));
   const client = await service.ready();
@@ -124,7 +124,7 @@ test('lets the last write win in buckets made for that, if the sender knows it',
   assert.notEqual((await metaOf(client, 'k'))?.cas, casBase);
 });
 
-test('refuses options, CAS values and revisions that make no sense', async () => {
+test('refuses invalid options, CAS values and revisions', async () => {
   await using service = await startService();
   const client = await service.ready();
   const set = (meta: Meta) => statusOf(client.ask(write(0xa2, 'k', meta, '1')));
@@ -149,7 +149,7 @@ test('a CAS in the header must be that of the stored document', async () => {
   assert.equal((await set(2, casBase)).status, Status.success);
 });
 
-test('adds only where no live document is', async () => {
+test('adds only if there is no live document', async () => {
   await using service = await startService();
   const client = await service.ready();
   const add = (rev: number) => statusOf(client.ask(write(0xa4, 'k', { rev }, '1')));
@@ -173,7 +173,7 @@ test('keeps attributes of documents and of deletions', async () => {
   assert.deepEqual([meta?.deleted, meta?.datatype], [1, 4]);
 });
 
-test('takes compressed values, also attributes of deletions', async () => {
+test('accepts compressed values, also attributes of deletions', async () => {
   await using service = await startService();
   const client = await service.ready();
   const packed = (value: Buffer) => snappyCompress(value, 0, value.length);
@@ -199,7 +199,7 @@ test('takes compressed values, also attributes of deletions', async () => {
   assert.equal(await statusOf(client.ask(rubbish)), Status.invalidArguments);
 });
 
-test('quiet twins answer only what went wrong, users need the privilege, figures count', async () => {
+test('quiet commands reply only to errors, users need the privilege, statistics count the writes', async () => {
   const { read, upsert, delete: remove, insert } = Privilege;
   const weak = { node: 0, buckets: { b: { privileges: read | upsert | remove | insert } } };
   const users = [aUser('admin', 'password', fullGrants()), aUser('weak', 'password', weak)];

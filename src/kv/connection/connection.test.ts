@@ -1,4 +1,4 @@
-// What a connection does about clients that send too much, too little or too slowly.
+// Behaviour of connections for clients that send too much, too little or too slowly.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { realClock } from '#ports/clock.ts';
@@ -18,7 +18,7 @@ const set = (value: Buffer, opaque = 0) => ({
 });
 const get = { opcode: 0, key: Buffer.from('\0k') };
 
-test('answers a frame that is none with EINVAL, then hangs up', async () => {
+test('replies EINVAL to a malformed frame, then closes the connection', async () => {
   await using service = await startService();
   const client = await service.connect();
   client.socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -26,7 +26,7 @@ test('answers a frame that is none with EINVAL, then hangs up', async () => {
   assert.equal(await client.next(), null);
 });
 
-test('a stranger may not send large frames, a known client up to 30 MiB', async () => {
+test('refuses large frames of unauthenticated clients, accepts 30 MiB of authenticated ones', async () => {
   await using service = await startService();
   const stranger = await service.connect();
   const large = encodeRequest(set(Buffer.alloc(connectionLimits.unauthenticatedFrameBytesMax)));
@@ -41,7 +41,7 @@ test('a stranger may not send large frames, a known client up to 30 MiB', async 
   assert.equal(await client.next(), null);
 });
 
-test('requests that arrive in any pieces are answered alike', async () => {
+test('replies are the same however requests are split into chunks', async () => {
   await using service = await startService();
   const client = await service.ready();
   const stream = Buffer.concat([
@@ -56,7 +56,7 @@ test('requests that arrive in any pieces are answered alike', async () => {
   }
 });
 
-test('stops reading from a client that does not take its replies, and goes on when it does', async () => {
+test('stops reading from a client that does not accept its replies, and continues when it does', async () => {
   await using service = await startService();
   const client = await service.ready();
   const value = Buffer.from(Uint32Array.from({ length: 256 * 1024 }, (_, at) => at).buffer);
@@ -64,7 +64,7 @@ test('stops reading from a client that does not take its replies, and goes on wh
   const count = 100;
   client.socket.pause();
   for (let opaque = 0; opaque < count; opaque++) client.send({ ...get, opaque });
-  // Everyone else is served meanwhile, and what is buffered for the slow one is bounded.
+  // Other clients are served meanwhile, and the buffer for the slow one is bounded.
   const other = await service.ready();
   assert.equal((await other.ask(get)).value.length, value.length);
   const { gets } = (await service.service.report()).buckets[0]!;
@@ -77,7 +77,7 @@ test('stops reading from a client that does not take its replies, and goes on wh
   }
 });
 
-test('takes no more connections than it may', async () => {
+test('accepts no more connections than its limit', async () => {
   await using service = await startService(undefined, { connectionsMax: 2 });
   const first = await service.connect();
   const second = await service.connect();
@@ -91,7 +91,7 @@ test('takes no more connections than it may', async () => {
   assert.equal((await (await service.connect()).ask({ opcode: 0x0a })).status, 0);
 });
 
-test('hangs up on who does not log in, not on who idles', async () => {
+test('closes connections without a login after the time limit, but not idle ones', async () => {
   const clock = new ManualClock();
   await using service = await startService(undefined, { clock });
   const idle = await service.ready();
@@ -104,7 +104,7 @@ test('hangs up on who does not log in, not on who idles', async () => {
   assert.equal((await idle.ask({ opcode: 0x0a })).status, 0);
 });
 
-test('one client after the other is a check, two at a time are clients', async () => {
+test('reports clients only when two connections are open at once', async () => {
   let told = 0;
   await using service = await startService(undefined, { onSecondClient: () => told++ });
   const first = await service.ready();
@@ -118,12 +118,12 @@ test('one client after the other is a check, two at a time are clients', async (
   for (const { socket } of [second, third]) socket.destroy();
 });
 
-test('a client that sends many requests at once has them run in several turns, in order', async () => {
+test('runs many pipelined requests of a client in several turns, in order', async () => {
   let nowMs = 0;
   let turns = 0;
   const clock = {
     ...realClock,
-    // Each look at the clock finds a millisecond gone: a turn is over after some of them.
+    // Each reading of the clock advances it by a millisecond, so the time slice ends after some of them.
     monotonicMs: () => ++nowMs,
     soon: (fire: () => void) => {
       turns++;
@@ -145,7 +145,7 @@ const twoUsers = aDesired({ users: [aUser('admin', 'password'), aUser('other', '
 const mebibyte = 1024 * 1024;
 const large = encodeRequest(set(Buffer.alloc(8 * mebibyte)));
 
-test('large requests of a user that arrive in part wait for each other, those of others do not', async () => {
+test('large incomplete requests of one user wait for each other, those of other users do not', async () => {
   await using service = await startService(twoUsers, {
     input: { perUser: 10 * mebibyte, total: 20 * mebibyte },
   });
@@ -158,7 +158,7 @@ test('large requests of a user that arrive in part wait for each other, those of
   for (const client of clients) assert.equal((await client.next())?.status, 0);
 });
 
-test('a large request for which there is no room is not read, and one that takes too long ends', async () => {
+test('does not read a large request without memory for it, and closes the connection of a slow one', async () => {
   const clock = new ManualClock();
   const input = { perUser: 10 * mebibyte, total: 20 * mebibyte };
   await using service = await startService(undefined, { clock, input });

@@ -1,4 +1,4 @@
-// Every opcode there could be, in every shape that a frame can wrongly have: each is answered, and properly.
+// Every possible opcode in every invalid frame shape: each gets a proper reply.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { prng } from '#base/prng.ts';
@@ -14,11 +14,11 @@ const seed = printedSeed(console.log, 20_261_120);
 const allFeatures = Array.from({ length: 0x22 }, (_, code) => code).filter((code) => code !== 0x0e);
 const opcodes = Array.from({ length: 256 }, (_, opcode) => opcode);
 const known = new Set<number>(Object.values(Status));
-/** After one of these the session is another one, or is over. */
+/** These commands change or end the session. */
 const changesSession = /^(HELLO|SASL|SELECT_BUCKET|QUIT|DCP_OPEN)/;
 const marker = 0x5eed;
 
-/** Shapes that some command or other has, and those that none has. */
+/** Frame shapes that some command has, and shapes that none has. */
 function shapes(opcode: number): Record<string, Partial<RequestParts>> {
   const random = prng(seed + opcode);
   const key = Buffer.from('\0some key');
@@ -66,7 +66,7 @@ function shapes(opcode: number): Record<string, Partial<RequestParts>> {
   };
 }
 
-/** The replies to one request, up to that of a NOOP behind it; `isOver` when the connection was closed instead. */
+/** The replies to one request, up to that of a following NOOP; `isOver` if the connection was closed instead. */
 async function repliesTo(client: KvConnection, request: RequestParts) {
   client.send(request, { opcode: 0x0a, opaque: marker });
   const replies: Reply[] = [];
@@ -77,7 +77,7 @@ async function repliesTo(client: KvConnection, request: RequestParts) {
   return { replies, isOver: true };
 }
 
-test(`every opcode is answered in every shape (seed ${seed})`, { timeout: 60_000 }, async () => {
+test(`replies to every opcode in every shape (seed ${seed})`, { timeout: 60_000 }, async () => {
   const failures: object[] = [];
   const log = {
     ...silentLog,
@@ -116,7 +116,7 @@ test(`every opcode is answered in every shape (seed ${seed})`, { timeout: 60_000
   assert.deepEqual(failures, []);
 });
 
-test('a stranger gets no further than the door, whatever it sends', async () => {
+test('an unauthenticated client reaches no command that requires a login, whatever it sends', async () => {
   await using service = await startService();
   for (const opcode of opcodes) {
     const command = commandTable[opcode];

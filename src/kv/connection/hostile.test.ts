@@ -1,4 +1,4 @@
-// Clients that send rubbish: no command may throw, no other client may notice.
+// Clients that send random frames: no command may throw, and other clients are not affected.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -27,12 +27,12 @@ function randomness(start: number) {
 }
 type Randomness = ReturnType<typeof randomness>;
 
-/** Opcodes that end the connection or the login would end the attack too early. */
+/** Opcodes that end the connection or the login are excluded: they would end the attack too early. */
 const tame = commands.filter(
   (command) => !command.name.startsWith('SASL') && !command.name.startsWith('QUIT'),
 );
 
-/** A frame that has the layout of some command, and nonsense in it. */
+/** A frame with the layout of some command and random content. */
 function plausible({ below, bytes }: Randomness): RequestParts {
   const command = tame[below(tame.length)]!;
   const sizes = command.request?.extras ?? [0];
@@ -57,7 +57,7 @@ function subdocument({ below, bytes }: Randomness): Buffer {
   return Buffer.concat(specs);
 }
 
-/** Usually a whole frame with a byte or two changed in its body, so that the stream goes on. */
+/** Usually a complete frame with a byte or two changed in its body, so that the following frames are still found. */
 function mutated(random: Randomness): Buffer {
   const frame = encodeRequest(plausible(random));
   const { below } = random;
@@ -66,7 +66,7 @@ function mutated(random: Randomness): Buffer {
   return frame;
 }
 
-/** What is answered without a command having been run. */
+/** Statuses of requests that were refused before a command ran. */
 const refusals: readonly number[] = [
   Status.invalidArguments,
   Status.unknownCommand,
@@ -75,7 +75,7 @@ const refusals: readonly number[] = [
   Status.noAccess,
 ];
 
-/** Answers how many of the frames a command answered. */
+/** Returns how many of the frames reached a command. */
 async function attack(client: KvConnection, random: Randomness, count: number): Promise<number> {
   for (let sent = 0; sent < count && !client.socket.destroyed; sent++) {
     client.socket.write(mutated(random));
@@ -91,10 +91,12 @@ async function attack(client: KvConnection, random: Randomness, count: number): 
   return answered;
 }
 
-/** Change streams send messages of their own accord. */
+/** Change streams send messages that are not replies. */
 const isReply = ({ magic }: Reply): boolean => magic === Magic.response || magic === Magic.altResponse;
 
-test(`random and mutated frames break nothing and nobody (seed ${seed})`, { timeout: 30_000 }, async () => {
+test(`random and mutated frames neither crash the service nor affect other clients (seed ${seed})`, {
+  timeout: 30_000,
+}, async () => {
   const failures: unknown[] = [];
   const log = {
     ...silentLog,

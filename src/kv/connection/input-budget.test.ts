@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InputBudget } from './input-budget.ts';
 
-test('users have their own room and a share of all, and hear when some comes', () => {
+test('limits the memory of each user and of all, and notifies waiting connections when memory is released', () => {
   const budget = new InputBudget({ perUser: 10, total: 15 });
   const heard: string[] = [];
   const waiting = (name: string) => ({ roomFreed: () => void heard.push(name) });

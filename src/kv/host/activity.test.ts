@@ -1,4 +1,4 @@
-// What the data service counts is what clients did, over real sockets.
+// The counters of the data service match the operations of clients, over real sockets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
@@ -19,7 +19,7 @@ const count = (opcode: number, name: string, expiry: number) => {
   return { opcode, key: key(name), extras };
 };
 
-test('counts reads, writes, deletions and counters by what came of them', async () => {
+test('counts reads, writes, deletions and counters by result', async () => {
   await using service = await startService();
   const client = await service.ready();
   const stored = await client.ask(set('k'));
@@ -82,12 +82,12 @@ test('counts connections, logins and bytes', async () => {
   assert.deepEqual([traffic.connections, traffic.logins, traffic.refusedLogins], [1, 1, 0]);
 });
 
-test('counts what waits for the disk and how long commits take', async () => {
+test('counts queued changes and durations of commits', async () => {
   await using service = await startService();
   const client = await service.ready();
   const durable = { framing: Buffer.from([0x11, 3]) };
   const bucket = async () => (await service.service.report()).buckets[0]!;
-  // What a fresh bucket has to tell of its collections comes to disk first.
+  // A new bucket first persists its collection manifest.
   await eventually(async () => assert.equal((await bucket()).dirtyItems, 0));
   const before = (await bucket()).activity;
   await client.ask(set('k', durable));

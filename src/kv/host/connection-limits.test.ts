@@ -1,4 +1,4 @@
-// What the limits on connections do to clients, over real sockets.
+// Effects of the connection limits on clients, over real sockets.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -6,7 +6,7 @@ import { aBucket, aDesired, startService } from '../../../test/support/data-serv
 import type { DiskEngine } from '../data/disk-engine.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 
-/** A disk whose loads wait. */
+/** A disk whose loads wait for the test. */
 function slowToLoad() {
   const gate = deferred<void>();
   const engine = new MemoryDisk().engine();
@@ -17,7 +17,7 @@ function slowToLoad() {
 
 const small = aBucket('small', { uuid: '5'.repeat(32), type: 'ephemeral', evictionPolicy: 'noEviction' });
 
-test('a bucket that warms up holds up neither other buckets nor changes, and says so to clients', async () => {
+test('a bucket that warms up delays neither other buckets nor changes, and replies with a temporary failure', async () => {
   const { disk, release } = slowToLoad();
   await using service = await startService(aDesired(), { disk });
   const states = async () => (await service.service.report()).buckets.map(({ state }) => state);

@@ -54,7 +54,7 @@ test('a data thread keeps documents over a restart, empties a bucket, and remove
   await rm(dataDir, { recursive: true });
 });
 
-test('a data thread removes the files of a bucket that an earlier one was to delete', async () => {
+test('a data thread removes the files of a bucket whose deletion an earlier one did not finish', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'divan-kv-'));
   const { uuid } = aBucket('b');
   for (const leaving of [[], [uuid]]) {
@@ -67,7 +67,7 @@ test('a data thread removes the files of a bucket that an earlier one was to del
   await rm(dataDir, { recursive: true });
 });
 
-test('start names the port that is in use', async () => {
+test('the error of start names the port that is in use', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));
   const { port } = taken.address() as { port: number };

@@ -17,7 +17,7 @@ import { decodeMultiLookup, decodeSingle } from './specs.ts';
 const { xattr, binary } = PathFlag;
 type Spec = [opcode: number, path: string, flags?: number];
 
-/** The overall status, then each operation's value, or its status when it failed. */
+/** The overall status, then the value of each operation, or its status if it failed. */
 function looked(
   doc: SubdocDocument,
   specs: Spec[],
@@ -42,7 +42,7 @@ function lookedSingle(doc: SubdocDocument, opcode: number, path: string, flags =
 
 const tombstone = aDocumentWithXattrs({ _sys: '{"a":1}', user: '2' }, '', { deleted: true });
 
-test('answers each operation by itself', () => {
+test('returns a result for each operation', () => {
   const doc = aDocument({ value: Buffer.from('{"a": 1, "b":[2,3]}') });
   assert.deepEqual(looked(doc, [[Op.get, 'a']]), ['0', '1']);
   const specs: Spec[] = [
@@ -62,7 +62,7 @@ test('answers each operation by itself', () => {
   assert.deepEqual(looked(doc, failing), ['cc', '1', 'c0', 'c1', 'c2', 'c0']);
 });
 
-test('answers a single-path failure in the overall status', () => {
+test('returns a single-path failure as the overall status', () => {
   assert.deepEqual(lookedSingle(aDocument(), Op.get, 'a'), ['0', '1']);
   assert.deepEqual(lookedSingle(aDocument(), Op.get, 'x'), ['c0', '']);
   assert.deepEqual(lookedSingle(aDocument({ datatype: 0 }), Op.exists, 'a'), ['c6', '']);
@@ -72,7 +72,7 @@ test('answers a single-path failure in the overall status', () => {
   assert.deepEqual(lookedSingle(tombstone, Op.get, 'none', xattr, DocFlag.accessDeleted), ['c0', '']);
 });
 
-test('finds no document, and tombstones only when asked to', () => {
+test('reports a missing document, and finds tombstones only if requested', () => {
   const specs: Spec[] = [
     [Op.get, '_sys.a', xattr],
     [Op.get, 'user', xattr],
@@ -85,7 +85,7 @@ test('finds no document, and tombstones only when asked to', () => {
   assert.deepEqual(looked(aDocument(), [[Op.get, 'a']], DocFlag.accessDeleted), ['0', '1']);
 });
 
-test('gives whole bodies of any kind, but follows paths only into JSON', () => {
+test('returns whole bodies of any type, but follows paths only into JSON', () => {
   const raw = aDocument({ datatype: 0, value: Buffer.from([0, 255]) });
   assert.deepEqual(looked(raw, [[Op.getDoc, '']]), ['0', '\0�']);
   assert.deepEqual(
@@ -132,7 +132,7 @@ test('decodes binary xattrs', () => {
   }
 });
 
-test('makes up $document from what is known of the document', () => {
+test('computes $document from the metadata of the document', () => {
   const body = '{"a":1}';
   const sum = crc32c(Buffer.from(body), 0, body.length).toString(16).padStart(8, '0');
   const doc = aDocumentWithXattrs({ x: '1' }, body, { datatype: 7, expiry: 1234, seqno: 2 ** 32 + 5 });
@@ -161,7 +161,7 @@ test('makes up $document from what is known of the document', () => {
   assert.deepEqual(dead, ['cd', 'true']);
 });
 
-test('lists xattr keys in $XTOC, system keys only for those who may read them', () => {
+test('lists xattr keys in $XTOC, system keys only for users who may read them', () => {
   const doc = aDocumentWithXattrs({ x: '1', _s: '2', y: '3' });
   const toc: Spec[] = [[Op.get, '$XTOC', xattr]];
   assert.deepEqual(looked(doc, toc), ['0', '["x","_s","y"]']);
@@ -169,14 +169,14 @@ test('lists xattr keys in $XTOC, system keys only for those who may read them', 
   assert.deepEqual(looked(aDocument(), toc), ['0', '[]']);
 });
 
-test('tells the clock in $vbucket', () => {
+test('returns the clock in $vbucket', () => {
   const hlc = (context: SubdocContext) =>
     looked(aDocument(), [[Op.get, '$vbucket.HLC', xattr]], 0, context)[1] ?? '';
   assert.deepEqual(JSON.parse(hlc(aContext())), { now: '1700000123', mode: 'real' });
   assert.deepEqual(JSON.parse(hlc(aContext({ hlcMode: 'logical' }))), { now: '1700000123', mode: 'logical' });
 });
 
-test('refuses system xattrs to those who may not read them', () => {
+test('refuses system xattrs to users without the privilege', () => {
   const doc = aDocumentWithXattrs({ x: '1', _s: '2' });
   const context = aContext({ mayReadSystemXattrs: false });
   assert.deepEqual(looked(doc, [[Op.get, 'x', xattr]], 0, context), ['0', '1']);
@@ -194,7 +194,7 @@ test('refuses system xattrs to those who may not read them', () => {
   );
 });
 
-test('reads documents in shared memory, where pages of the bucket are', () => {
+test('reads documents in shared memory, as buckets store them', () => {
   const { value } = aDocumentWithXattrs({ x: '{"é":[1]}' }, '{"\\u00e9":"€"}');
   const page = Buffer.from(new SharedArrayBuffer(value.length + 20), 10, value.length);
   value.copy(page);

@@ -11,7 +11,7 @@ const { mkdoc, add, accessDeleted, createAsDeleted, revive } = DocFlag;
 const tombstone = aDocumentWithXattrs({ _sys: '{"a":1}', user: '2' }, '', { deleted: true });
 const macro = (name: string) => `"\${${name}}"`;
 
-test('changes the body and leaves everything else as it was', () => {
+test('changes the body and keeps everything else', () => {
   const doc = aDocumentWithXattrs({ x: '1' }, '{"a": 1.0, "b":2}');
   const outcome = aMutation(doc, [
     [Op.dictUpsert, 'c', '3'],
@@ -41,7 +41,7 @@ test('returns the numbers of counters with their positions', () => {
   assert.deepEqual(shown(outcome), { status: '0', xattrs: { n: '5' }, body: '{"a":42,"b":1}' });
 });
 
-test('stores nothing when one operation fails, and names the first that did', () => {
+test('stores nothing if one operation fails, and names the first failed one', () => {
   const outcome = aMutation(aDocument(), [
     [Op.dictUpsert, 'b', '1'],
     [Op.dictAdd, 'a', '2'],
@@ -58,7 +58,7 @@ test('stores nothing when one operation fails, and names the first that did', ()
   assert.equal(single.status, 0xc9);
 });
 
-test('wants a document unless it may make one', () => {
+test('requires a document unless it may create one', () => {
   const put: [number, string, string][] = [[Op.dictUpsert, 'a.b', '1']];
   assert.equal(aMutation(noDocument, put).status, 1);
   assert.equal(aMutation(noDocument, put, { docFlags: accessDeleted }).status, 1);
@@ -85,7 +85,7 @@ test('wants a document unless it may make one', () => {
   );
 });
 
-test('starts a new document as the first path needs it', () => {
+test('creates an object or an array, as the first path requires', () => {
   const made = (opcode: number, path: string, value: string) =>
     shown(aMutation(noDocument, [[opcode, path, value]], { docFlags: mkdoc }));
   assert.equal(made(Op.pushLast, '', '1').body, '[1]');
@@ -123,7 +123,7 @@ test('writes and deletes whole bodies, JSON or not', () => {
   assert.deepEqual([plain.deleted, plain.datatype, plain.value.length], [true, 0, 0]);
 });
 
-test('makes, changes and removes xattrs', () => {
+test('creates, changes and removes xattrs', () => {
   const doc = aDocumentWithXattrs({ x: '{"y":1}', z: '[1]' });
   const rows: [[number, string, string, number], Record<string, string> | string][] = [
     [[Op.dictUpsert, 'x.y', '2', xattr], { x: '{"y":2}', z: '[1]' }],
@@ -183,7 +183,7 @@ test('expands macros, in nested places too', () => {
   assert.equal(shown(literal).xattrs['x'], macro('Mutation.CAS'));
 });
 
-test('stores binary xattr values as marked strings and makes them the body again', () => {
+test('stores binary xattr values as prefixed strings and decodes them for the body', () => {
   const bytes = Buffer.from([0, 255, 34]);
   const stored = aMutation(aDocument(), [[Op.dictUpsert, 'x.b', bytes, xattr | binary | mkdirP]]);
   assert.equal(shown(stored).xattrs['x'], '{"b":"cb-content-base64-encoded:AP8i"}');
@@ -205,7 +205,7 @@ test('stores binary xattr values as marked strings and makes them the body again
   assert.equal(text.failedStatus, 0xd8);
 });
 
-test('keeps the replaced body when the checksum macro is beside it', () => {
+test('keeps the replaced body if the request also contains the checksum macro', () => {
   const doc = aDocumentWithXattrs({ x: '[1]' });
   const outcome = aMutation(doc, [
     [Op.dictUpsert, 's', macro('Mutation.value_crc32c'), xattr | expandMacros],
@@ -216,7 +216,7 @@ test('keeps the replaced body when the checksum macro is beside it', () => {
   assert.deepEqual(shown(outcome), { status: '0', xattrs: { x: '[1]', s: `"0x${sum}"` }, body: '[1,2]' });
 });
 
-test('creates tombstones that hold only xattrs', () => {
+test('creates tombstones with only xattrs', () => {
   const stage: [number, string, string, number][] = [[Op.dictUpsert, 'txn.op', '"i"', xattr | mkdirP]];
   for (const docFlags of [createAsDeleted | add, createAsDeleted | mkdoc | accessDeleted]) {
     const outcome = aMutation(noDocument, stage, { docFlags });
@@ -233,7 +233,7 @@ test('creates tombstones that hold only xattrs', () => {
   assert.equal(aMutation(aDocument(), stage, { docFlags: createAsDeleted | add }).status, 2);
 });
 
-test('changes tombstones and brings them back to life', () => {
+test('changes and revives tombstones', () => {
   const touch: [number, string, string, number][] = [[Op.dictUpsert, 'user', '3', xattr]];
   const still = aMutation(tombstone, touch, { docFlags: accessDeleted });
   assert.deepEqual(shown(still), { status: 'cd', xattrs: { _sys: '{"a":1}', user: '3' }, body: '' });
@@ -252,7 +252,7 @@ test('changes tombstones and brings them back to life', () => {
   assert.equal(aMutation(noDocument, touch, { docFlags: accessDeleted | revive }).status, 1);
 });
 
-test('asks for the privilege on system xattrs', () => {
+test('requires the privilege on system xattrs', () => {
   const context = aContext({ mayWriteSystemXattrs: false });
   const on = (key: string, opcode: number, using = context) => {
     const value = opcode === Op.dictUpsert ? '1' : '';
@@ -267,7 +267,7 @@ test('asks for the privilege on system xattrs', () => {
   assert.equal(on('_s', Op.replaceBodyWithXattr, aContext({ mayReadSystemXattrs: false })), 0x24);
 });
 
-test('refuses bodies and xattrs above their limits, and takes them at the limit', () => {
+test('refuses bodies and xattrs above their limits, and accepts them at the limit', () => {
   const body = (length: number) =>
     aMutation(aDocument(), [[Op.setDoc, '', Buffer.alloc(length, 'x')]]).status;
   assert.equal(body(bodyBytesLimit), 0);
@@ -279,7 +279,7 @@ test('refuses bodies and xattrs above their limits, and takes them at the limit'
   assert.equal(put(xattrBytesLimit - overhead + 1), 3);
 });
 
-test('never gives back memory of the stored value', () => {
+test('never returns a view of the stored value', () => {
   const doc = aDocumentWithXattrs({ x: '1' });
   const outcome = aMutation(doc, [[Op.delete, 'x', '', xattr]]);
   doc.value.fill(0);

@@ -1,4 +1,4 @@
-// Random requests against random documents: whatever is asked, what would be stored is well-formed.
+// Random requests on random documents: the value to store is always well-formed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Datatype, Status } from '#wire/status.ts';
@@ -78,7 +78,7 @@ function randomValue(random: Random): string {
   return random(3) === 0 ? String(random(9) + 1) : JSON.stringify(randomJson(random, 2));
 }
 
-/** Mostly requests that make sense: xattr operations first, flags that the operation takes. */
+/** Mostly valid requests: xattr operations first, flags that the operation allows. */
 function randomSpecs(random: Random, mutates: boolean): Buffer {
   const specs: { xattr: boolean; bytes: Buffer }[] = [];
   for (let count = random(4) + 1; count > 0; count--) {
@@ -103,7 +103,7 @@ function isWellFormed({ value, datatype, deleted }: MutationOutcome): boolean {
   return deleted || isJson(value, body, value.length) === ((datatype & Datatype.json) !== 0);
 }
 
-test('a mutation gives a well-formed value or a refusal', (t) => {
+test('a mutation returns a well-formed value or is refused', (t) => {
   const random = aSeed(t);
   const docFlags = [0, 0, 0, DocFlag.mkdoc, DocFlag.add, DocFlag.accessDeleted];
   docFlags.push(DocFlag.accessDeleted | DocFlag.revive, DocFlag.createAsDeleted | DocFlag.mkdoc);
@@ -123,7 +123,7 @@ test('a mutation gives a well-formed value or a refusal', (t) => {
   assert.ok(stored > 500, `only ${stored} stored`);
 });
 
-test('a lookup answers every operation, with JSON where it names a part', (t) => {
+test('a lookup returns a result for every operation, which is JSON for a path', (t) => {
   const random = aSeed(t);
   let found = 0;
   for (let round = 0; round < 20_000; round++) {

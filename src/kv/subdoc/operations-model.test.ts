@@ -1,4 +1,4 @@
-// The operations on bytes against the same operations on parsed values.
+// Compares the operations on bytes with the same operations on parsed values.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
@@ -12,7 +12,7 @@ type Container = Json[] | { [key: string]: Json };
 
 const names = ['a', 'b', 'c', 'name', 'é€', '😀', 'with space', 'q"uote', 'back\\slash', 'new\nline', 'new'];
 
-/** A path that often leads somewhere: it follows the value and strays now and then. */
+/** A path that often exists: it follows the value and deviates sometimes. */
 function randomPath(random: Random, value: Json): Step[] {
   const steps: Step[] = [];
   let at: Json | undefined = value;
@@ -47,7 +47,7 @@ function isObject(value: Json | undefined): value is { [key: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The container of the path's last step, or why it can't be had. */
+/** The container of the path's last component, or the status if there is none. */
 function walkTo(root: Json, steps: readonly Step[], mkdirP: boolean): Container | number {
   let at: Json = root;
   for (const [i, step] of steps.entries()) {
@@ -66,7 +66,7 @@ function walkTo(root: Json, steps: readonly Step[], mkdirP: boolean): Container 
   throw new Error('no steps');
 }
 
-/** Applies a mutation to parsed JSON in place; answers the wire status. */
+/** Applies a mutation to parsed JSON in place; returns the status. */
 function model(opcode: number, mkdirP: boolean, root: Json, steps: readonly Step[], value: Json): number {
   const step = steps.at(-1) as Step;
   const container = walkTo(root, steps, mkdirP && opcode !== Op.replace && opcode !== Op.delete);
@@ -111,7 +111,7 @@ function model(opcode: number, mkdirP: boolean, root: Json, steps: readonly Step
 
 const opcodes = [Op.dictAdd, Op.dictUpsert, Op.replace, Op.delete, Op.pushLast, Op.pushFirst, Op.arrayInsert];
 
-test('a mutation gives the text that the model gives, or both refuse it', (t) => {
+test('a mutation returns the same text as the model, or both refuse it', (t) => {
   const random = aSeed(t);
   const seen = new Map<string, number>();
   for (let round = 0; round < 20_000; round++) {
@@ -141,7 +141,7 @@ test('a mutation gives the text that the model gives, or both refuse it', (t) =>
     assert.ok((seen.get(`${opcode.toString(16)} 0`) ?? 0) > 20, 'each succeeds at times');
 });
 
-/** A path that ends in the wrong kind of step may be refused for that before or after it is followed. */
+/** A path that ends in the wrong type of component may be refused before or after it is followed. */
 function isAlsoRight(opcode: number, steps: readonly Step[], status: number): boolean {
   const member = typeof steps.at(-1) === 'string';
   const wrong =
@@ -171,7 +171,7 @@ test('get, exists and get_count agree with the parsed value', (t) => {
   }
 });
 
-test('no operation crashes or hangs on text that is broken', (t) => {
+test('no operation throws or hangs on malformed text', (t) => {
   const random = aSeed(t);
   for (let round = 0; round < 20_000; round++) {
     const root = randomJson(random, 4);

@@ -7,7 +7,7 @@ import { lookUp, mutate } from './operations.ts';
 const hex = (status: number) => status.toString(16);
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
-/** `{"1":{"2":…{}…}}` with that many objects, and the path to the innermost. */
+/** `{"1":{"2":…{}…}}` with the given number of objects, and the path to the innermost. */
 const deepObject = (depth: number) =>
   numbers(depth - 1)
     .map((i) => `{"${i}":`)
@@ -28,7 +28,7 @@ function checkLookups(opcode: number, rows: readonly Row[]): void {
     assert.equal(looked(opcode, text, path), expected, `${text} ${path}`);
 }
 
-test('get answers the exact bytes of what the path names', () => {
+test('get returns the exact bytes of the value at the path', () => {
   const text = ' { "a" : 1.50 , "b":[ 1, {"c" : "x\\n"} ,null ], "d.e":true, "q\\"":2, "\\u00e9":3, "a":9 } ';
   checkLookups(Op.get, [
     [text, 'a', '1.50'],
@@ -47,7 +47,7 @@ test('get answers the exact bytes of what the path names', () => {
   ]);
 });
 
-test('get tells a missing path from one through a wrong type', () => {
+test('get distinguishes a missing path from one through a wrong type', () => {
   checkLookups(Op.get, [
     ['{"a":1}', 'b', 'c0'],
     ['{"a":{}}', 'a.b', 'c0'],
@@ -68,7 +68,7 @@ test('get tells a missing path from one through a wrong type', () => {
   ]);
 });
 
-test('answers for text that is no JSON after all, and for cut text', () => {
+test('reports text that is not JSON, and truncated text', () => {
   checkLookups(Op.get, [
     ['', 'a', 'c6'],
     ['{', 'a', 'c6'],
@@ -93,7 +93,7 @@ test('goes 32 levels deep and no deeper', () => {
   ]);
 });
 
-test('exists answers nothing but its status', () => {
+test('exists returns only its status', () => {
   checkLookups(Op.exists, [
     ['{"a":[1]}', 'a', ''],
     ['{"a":[1]}', 'a[0]', ''],
@@ -102,7 +102,7 @@ test('exists answers nothing but its status', () => {
   ]);
 });
 
-test('get_count counts entries of arrays and objects, the root too', () => {
+test('get_count counts entries of arrays and objects, including the root', () => {
   checkLookups(Op.getCount, [
     ['[]', '', '0'],
     ['[1, 2 ,[3,4],{"a":5}]', '', '4'],
@@ -126,7 +126,7 @@ function checkChanges(opcode: number, mkdirP: boolean, rows: readonly Change[]):
   for (const row of rows) assert.equal(changed(opcode, mkdirP, row), row[3], row.slice(0, 3).join(' '));
 }
 
-test('dict_add and dict_upsert store a member, leaving all other bytes alone', () => {
+test('dict_add and dict_upsert store a member and keep all other bytes', () => {
   for (const opcode of [Op.dictAdd, Op.dictUpsert]) {
     checkChanges(opcode, false, [
       ['{}', 'a', '1', '{"a":1}'],
@@ -157,7 +157,7 @@ test('dict_add and dict_upsert store a member, leaving all other bytes alone', (
   checkChanges(Op.dictUpsert, false, [['{"a": 1 ,"b":2}', 'a', '[2]', '{"a": [2] ,"b":2}']]);
 });
 
-test('mkdir_p makes the objects on the way', () => {
+test('mkdir_p creates the missing objects of the path', () => {
   checkChanges(Op.dictUpsert, true, [
     ['{}', 'a.b.c', '1', '{"a":{"b":{"c":1}}}'],
     ['{"x":1}', 'a.b', '1', '{"x":1,"a":{"b":1}}'],
@@ -175,7 +175,7 @@ test('mkdir_p makes the objects on the way', () => {
   checkChanges(Op.counter, true, [['{}', 'a.b', '-5', '{"a":{"b":-5}}']]);
 });
 
-test('replace takes members and elements that are there', () => {
+test('replace requires an existing member or element', () => {
   checkChanges(Op.replace, false, [
     ['{"a" : 1 }', 'a', '{"x":[]}', '{"a" : {"x":[]} }'],
     ['[1, 2,3]', '[1]', '"two"', '[1, "two",3]'],
@@ -189,7 +189,7 @@ test('replace takes members and elements that are there', () => {
   ]);
 });
 
-test('delete takes one comma along, the one that has to go', () => {
+test('delete removes an entry with the right comma', () => {
   checkChanges(Op.delete, false, [
     ['{"a":1}', 'a', '', '{}'],
     ['{ "a" : 1 }', 'a', '', '{  }'],
@@ -254,7 +254,7 @@ test('array_insert puts values before an element or after the last', () => {
   ]);
 });
 
-test('add_unique keeps an array of primitives a set', () => {
+test('add_unique adds only primitives that the array does not contain', () => {
   checkChanges(Op.addUnique, false, [
     ['[]', '', '1', '[1]'],
     ['[1,"a",true,null]', '', '"b"', '[1,"a",true,null,"b"]'],

@@ -4,7 +4,7 @@ import { Status } from '#wire/status.ts';
 import { aSeed, randomBytes } from '../../../test/support/random.ts';
 import { levelLimit, type PathComponent, parsePath, pathBytesLimit } from './path.ts';
 
-/** Names as text, indexes as numbers, or the status when refused. */
+/** Names as text and indexes as numbers, or the status of a refused path. */
 function parsed(path: string | Buffer): (string | number)[] | number {
   const components: PathComponent[] = [];
   const status = parsePath(Buffer.from(path as string), components);
@@ -38,7 +38,7 @@ test('reads names, indexes and back-ticks', () => {
   for (const [path, components] of paths) assert.deepEqual(parsed(path), components, path);
 });
 
-test('refuses what is not a path', () => {
+test('refuses malformed paths', () => {
   const paths = [
     '.',
     '.a',
@@ -81,7 +81,7 @@ test('refuses a path with more components than levels below the root', () => {
   assert.equal(parsed('[0]'.repeat(levelLimit)), Status.subdocPathTooBig);
 });
 
-test('lives through random bytes and every truncation', (t) => {
+test('does not throw for random bytes and truncations', (t) => {
   const random = aSeed(t);
   const alphabet = Buffer.from('ab.[]0-1`"\\é');
   for (let round = 0; round < 20_000; round++) {

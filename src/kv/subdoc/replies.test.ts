@@ -31,7 +31,7 @@ test('writes status and value of each lookup', () => {
   assert.equal(lookupReply({ status: 1, results: [] }), '');
 });
 
-test('writes what mutations returned, or the first that failed', () => {
+test('writes the values of mutations, or the first failure', () => {
   const counted = aMutation(aDocument(), [
     [Op.dictUpsert, 'b', '1'],
     [Op.counter, 'a', '9'],

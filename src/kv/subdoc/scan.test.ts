@@ -8,7 +8,7 @@ import { lookUp, lookUpAll } from './operations.ts';
 const opcodes = [SubdocOpcode.get, SubdocOpcode.exists, SubdocOpcode.getCount];
 const names = ['a', 'b', 'c', '', 'x y', 'é', '\\u0061', 'zz'];
 
-/** Of the document where there is such an entry, else made up. */
+/** An existing entry of the document if there is one, else a random one. */
 function randomPath(random: Random, value: unknown): string {
   let path = '';
   let at: unknown = value;
@@ -28,7 +28,7 @@ function randomPath(random: Random, value: unknown): string {
   return path;
 }
 
-test('one pass finds for every path what a pass of its own finds', (t) => {
+test('one pass over all paths finds the same as a separate pass for each', (t) => {
   const random = aSeed(t);
   const seen = new Map<number, number>();
   for (let round = 0; round < 3000; round++) {
@@ -52,7 +52,7 @@ test('one pass finds for every path what a pass of its own finds', (t) => {
 
 const nested = (depth: number, inner = '1'): string => '['.repeat(depth) + inner + ']'.repeat(depth);
 
-test('one pass finds a document too deep where a pass of its own does', () => {
+test('one pass over all paths reports the depth limit like a separate pass for each', () => {
   const texts = [
     nested(31),
     nested(32),

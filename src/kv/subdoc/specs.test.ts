@@ -70,7 +70,7 @@ test('reads the extras of each length: expiry, user flags, document flags', () =
     assert.equal(read('00'.repeat(length)), Status.invalidArguments);
 });
 
-test('reads single-path requests with each length of extras', () => {
+test('decodes single-path requests with each length of extras', () => {
   const read = (opcode: number, hex: string, value: string) => {
     const decoded = decodeSingle(opcode, Buffer.from(hex, 'hex'), bytes(value), context);
     if (typeof decoded === 'number') return decoded;
@@ -99,7 +99,7 @@ test('reads single-path requests with each length of extras', () => {
   assert.equal(read(Op.get, '000400', 'a.b'), 4, 'path longer than the value');
 });
 
-test('refuses operations of the other kind, unknown ones, none and too many', () => {
+test('refuses lookups among mutations and the reverse, unknown operations, none and too many', () => {
   assert.equal(lookup([]), 'cb');
   assert.equal(mutation([]), 'cb');
   assert.equal(lookup(Array(specLimit).fill(aLookupSpec(Op.get, 'a'))), 'ok');
@@ -113,7 +113,7 @@ test('refuses operations of the other kind, unknown ones, none and too many', ()
   assert.equal(statusOf(decodeSingle(0x77, Buffer.from('000000', 'hex'), bytes(''), context)), '81');
 });
 
-test('refuses missing and unwanted paths and values, in multi and single form', () => {
+test('refuses missing and superfluous paths and values, in multi-path and single-path requests', () => {
   const noPath = [Op.dictAdd, Op.dictUpsert, Op.replace, Op.arrayInsert, Op.counter];
   for (const opcode of noPath) {
     assert.equal(mutation([aMutationSpec(opcode, '', '1')]), '4');
@@ -182,7 +182,7 @@ test('allows each operation its path flags and no others', () => {
   assert.equal(single(Op.dictAdd, expandMacros, 'a', '1'), 'ce');
 });
 
-test('judges document flags', () => {
+test('validates document flags', () => {
   const { mkdoc, add, accessDeleted, createAsDeleted, revive, replicaRead } = DocFlag;
   const spec = [aMutationSpec(Op.dictUpsert, 'x', '1', xattr)];
   const rows: [number, string][] = [
@@ -223,7 +223,7 @@ test('judges document flags', () => {
   assert.equal(lookup(get, replicaRead, { features: noFeatures, hasCas: false }), '4');
 });
 
-test('wants xattr operations first, and a deletion of the body alone', () => {
+test('requires xattr operations first, and a deletion as the only operation on the body', () => {
   const inXattr = aMutationSpec(Op.dictUpsert, 'x', '1', xattr);
   const inBody = aMutationSpec(Op.dictUpsert, 'a', '1');
   const remove = aMutationSpec(Op.deleteDoc, '');
@@ -235,7 +235,7 @@ test('wants xattr operations first, and a deletion of the body alone', () => {
   assert.equal(mutation([inBody, remove]), 'cb');
 });
 
-test('judges xattr keys', () => {
+test('validates xattr keys', () => {
   for (const path of [
     '',
     '.a',
@@ -261,7 +261,7 @@ test('judges xattr keys', () => {
   assert.equal(single(Op.dictUpsert, xattr, '$unknown', '1'), 'd2');
 });
 
-test('takes only known macros, as the whole value', () => {
+test('accepts only known macros, as the whole value', () => {
   const macros = ['Mutation.CAS', 'Mutation.seqno', 'Mutation.value_crc32c'].map((name) => `"\${${name}}"`);
   const documentMacros = ['$document', '$document.CAS', '$document.unknown'].map((name) => `"\${${name}}"`);
   const put = (value: string, using = context) =>
@@ -274,7 +274,7 @@ test('takes only known macros, as the whole value', () => {
   for (const value of documentMacros) assert.equal(put(value, without), 'd0', value);
 });
 
-test('holds back what the connection did not negotiate', () => {
+test('refuses features that the connection did not negotiate', () => {
   const without = (name: keyof typeof allFeatures) => ({
     features: { ...allFeatures, [name]: false },
     hasCas: false,
@@ -294,7 +294,7 @@ test('holds back what the connection did not negotiate', () => {
   assert.equal(lookup(one, null, without('multiXattrKeys')), 'ok');
 });
 
-test('refuses every truncation and lives through random and mutated bytes', (t) => {
+test('refuses every truncation and does not throw for random and mutated bytes', (t) => {
   const random = aSeed(t);
   const lookups = Buffer.concat([aLookupSpec(Op.get, 'x.y', xattr), aLookupSpec(Op.exists, 'abc')]);
   const mutations = Buffer.concat([
