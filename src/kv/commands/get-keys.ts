@@ -6,8 +6,8 @@ import { replyValue } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 
 const countDefault = 1000;
-/** Limit of the keys that one request reads; larger vbuckets are refused. */
-const bytesMax = 16 * 1024 * 1024;
+/** Of one reply, which stays below 5 MB. */
+const countMax = 16_384;
 
 /** GET_KEYS. */
 export function getKeys(request: Request): Status | Outcome {
@@ -15,14 +15,21 @@ export function getKeys(request: Request): Status | Outcome {
   if (!documents.isActive(frame.vb)) return Status.notMyVbucket;
   if (bucket.spec.type !== 'native' || !bucket.engine) return Status.notSupported;
   const hasCount = frame.keyStart > frame.extrasStart;
-  const count = hasCount ? frame.buffer.readUInt32BE(frame.extrasStart) : countDefault;
+  const requested = hasCount ? frame.buffer.readUInt32BE(frame.extrasStart) : countDefault;
+  const query = {
+    vb: frame.vb,
+    collection,
+    seqno: 0,
+    bytesMax: Infinity,
+    countMax: Math.min(requested, countMax),
+  };
   const from = Buffer.from(key.subarray(keyStart, keyEnd));
   const accepts = (buffer: Buffer, start: number, end: number): boolean =>
     buffer.compare(from, 0, from.length, start, end) >= 0;
   const skipped = session.has(Feature.collections) ? 0 : collectionIdBytes(collection);
   return replyWhenFound(request, (done) =>
-    bucket.engine?.keys.list({ vb: frame.vb, collection, accepts, seqno: 0, bytesMax }, (keys) =>
-      done(typeof keys === 'number' ? keys : encode(keys.slice(0, count), skipped)),
+    bucket.engine?.keys.list({ ...query, accepts }, (keys) =>
+      done(typeof keys === 'number' ? keys : encode(keys, skipped)),
     ),
   );
 }

@@ -67,9 +67,8 @@ function makeScan(request: Request, plan: ScanPlan): Status | Outcome {
   const accepts = (buffer: Buffer, start: number, end: number): boolean =>
     range === null || isInRange(range, buffer, start + at, end);
   const seqno = plan.snapshot?.mustExist ? plan.snapshot.seqno : 0;
-  bucket.engine.keys.list({ vb: frame.vb, collection, accepts, seqno, bytesMax }, (keys) =>
-    finish(takeKeys(bucket.scans, scan, plan, keys)),
-  );
+  const query = { vb: frame.vb, collection, accepts, seqno, bytesMax, countMax: Infinity };
+  bucket.engine.keys.list(query, (keys) => finish(takeKeys(bucket.scans, scan, plan, keys)));
   if (status !== null && status !== Status.success) return status;
   const from = output.end;
   replyValue(request, scan.id);
@@ -87,8 +86,8 @@ function takeKeys(scans: Scans, scan: Scan, { sampling }: ScanPlan, keys: Buffer
     scans.remove(scan);
     return typeof keys === 'number' ? keys : Status.keyNotFound;
   }
-  scans.fill(scan, sampling === null ? keys : sampleOf(keys, sampling));
-  return Status.success;
+  const isRoom = scans.fill(scan, sampling === null ? keys : sampleOf(keys, sampling));
+  return isRoom ? Status.success : Status.busy;
 }
 
 /** RANGE_SCAN_CONTINUE. */

@@ -29,6 +29,8 @@ export interface ScanProgress {
 const scansMax = 1024;
 /** Limit of the listed keys of all scans together. */
 const keyBytesMax = 64 * 1024 * 1024;
+/** Of a key in memory, beside its bytes. */
+const keyOverhead = 64;
 const lifetimeMs = 180_000;
 
 /** Limit of the items that one scan has read ahead, in addition to the next one. */
@@ -78,9 +80,16 @@ export class Scans {
     return scan;
   }
 
-  fill(scan: Scan, keys: readonly Buffer[]): void {
+  /** False when others have taken the room meanwhile: the scan is gone then. */
+  fill(scan: Scan, keys: readonly Buffer[]): boolean {
+    const bytes = bytesOf(keys);
+    if (this.keyBytes + bytes > keyBytesMax) {
+      this.remove(scan);
+      return false;
+    }
     scan.keys = keys;
-    if (this.scans.get(scan.id.toString('hex')) === scan) this.keyBytes += bytesOf(keys);
+    if (this.scans.get(scan.id.toString('hex')) === scan) this.keyBytes += bytes;
+    return true;
   }
 
   find(id: string, nowMs: number): Scan | undefined {
@@ -100,4 +109,5 @@ export class Scans {
   }
 }
 
-const bytesOf = (keys: readonly Buffer[]): number => keys.reduce((sum, key) => sum + key.length, 0);
+const bytesOf = (keys: readonly Buffer[]): number =>
+  keys.reduce((sum, key) => sum + key.length + keyOverhead, 0);

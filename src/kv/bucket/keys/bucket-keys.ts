@@ -8,6 +8,7 @@ import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import { evictKey } from '../evict-key.ts';
 import { type KeyQuery, listKeys, type ReadRows, type WhenListed } from './key-scan.ts';
 import { findRandomKey, type WhenFound } from './random-search.ts';
+import { SlicedWork } from './sliced.ts';
 
 export interface BucketKeysOptions {
   vbuckets: Vbuckets;
@@ -22,14 +23,16 @@ export interface BucketKeysOptions {
 
 export class BucketKeys {
   private readonly options: BucketKeysOptions;
+  private readonly work: SlicedWork;
 
   constructor(options: BucketKeysOptions) {
     this.options = options;
+    this.work = new SlicedWork(options.clock);
   }
 
   /** Lists the sorted keys of live documents, at once or after reading the disk. */
   list(query: KeyQuery, done: WhenListed): void {
-    listKeys(this.options.vbuckets, this.options.readRows, query, done);
+    listKeys({ ...this.options, work: this.work }, query, done);
   }
 
   /** Finds the key of some live document of a collection, at once or after reading the disk. */

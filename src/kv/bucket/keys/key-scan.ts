@@ -1,10 +1,12 @@
-// The keys of one collection in one vbucket, for scans: from memory, and from disk as well where whole documents may have
-// been evicted.
+// The keys of one collection in one vbucket at one moment, for scans: from memory, and from disk as well where whole
+// documents may have left memory.
 import { Status } from '#wire/status.ts';
 import { CutBits, CutReader } from '../../data/cut.ts';
 import type { BackfillPage } from '../../data/disk-engine.ts';
 import { collectionIdOf } from '../../vbucket/live-collections.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
+import { KeyWalk } from './key-walk.ts';
+import { type SlicedWork, type Steps, sortedInSteps } from './sliced.ts';
 
 /** Which keys to list. `accepts` gets the key with the collection id in front. */
 export interface KeyQuery {
@@ -13,31 +15,42 @@ export interface KeyQuery {
   accepts(buffer: Buffer, start: number, end: number): boolean;
   /** A change that must still be the latest of its document; 0 for none. */
   seqno: number;
-  /** Lists with more bytes than this are refused. */
+  /** More than this is refused; each key counts with what it takes in memory. */
   bytesMax: number;
+  /** Only so many, the first ones in order. */
+  countMax: number;
 }
 
 export type WhenListed = (keys: Buffer[] | Status) => void;
 
 export type ReadRows = (vb: number, afterSeqno: number) => Promise<BackfillPage>;
 
-/** Lists the keys, sorted; calls back before it returns when memory holds all keys. */
+/** Homes of the index that are looked at in one step. */
+const homesPerStep = 512;
+/** Of a key in memory, beside its bytes. */
+const keyOverhead = 64;
+
+/** Lists the keys, sorted; calls back in the same turn where memory knows them all and they are few. */
 export function listKeys(
-  vbuckets: Vbuckets,
-  readRows: ReadRows | null,
+  { vbuckets, readRows, work }: { vbuckets: Vbuckets; readRows: ReadRows | null; work: SlicedWork },
   query: KeyQuery,
   done: WhenListed,
 ): void {
   const list = new KeyList(query);
-  listMemory(vbuckets, query, list);
-  if (readRows === null || vbuckets.rows.itemsAway[query.vb] === 0) done(list.result());
-  else void listDisk(readRows, query, list).then(done, () => done(Status.temporaryFailure));
+  const sort = (): void => work.run(list.result(), done);
+  work.run(listMemory(vbuckets, query, list), () => {
+    if (readRows === null || vbuckets.rows.itemsAway[query.vb] === 0) sort();
+    else void listDisk(readRows, { query, list, work }).then(sort, () => done(Status.temporaryFailure));
+  });
 }
 
 class KeyList {
-  private readonly keys = new Map<string, Buffer>();
+  private names = new Set<string>();
+  private keys: Buffer[] = [];
   private readonly query: KeyQuery;
   private bytes = 0;
+  /** Keys behind it are not among the first ones. */
+  private last: Buffer | null = null;
   hasSeqno: boolean;
 
   constructor(query: KeyQuery) {
@@ -52,35 +65,57 @@ class KeyList {
   add(buffer: Buffer, start: number, end: number): void {
     if (collectionIdOf(buffer, start) !== this.query.collection) return;
     if (this.isFull || !this.query.accepts(buffer, start, end)) return;
+    if (this.last !== null && buffer.compare(this.last, 0, this.last.length, start, end) > 0) return;
     const name = buffer.toString('latin1', start, end);
-    if (this.keys.has(name)) return;
-    this.bytes += end - start;
-    this.keys.set(name, Buffer.from(buffer.subarray(start, end)));
+    if (this.names.has(name)) return;
+    this.bytes += end - start + keyOverhead;
+    this.names.add(name);
+    this.keys.push(Buffer.from(buffer.subarray(start, end)));
   }
 
-  result(): Buffer[] | Status {
+  /** Forgets the keys behind the first ones, when there are twice as many. */
+  *trim(): Steps<void> {
+    const { countMax } = this.query;
+    if (this.keys.length < 2 * countMax + homesPerStep) return;
+    this.keys = (yield* sortedInSteps(this.keys)).slice(0, countMax);
+    this.names = new Set(this.keys.map((key) => key.toString('latin1')));
+    this.bytes = this.keys.reduce((sum, key) => sum + key.length + keyOverhead, 0);
+    this.last = this.keys.at(-1) ?? null;
+  }
+
+  *result(): Steps<Buffer[] | Status> {
     if (!this.hasSeqno) return Status.notStored;
-    return this.isFull ? Status.busy : [...this.keys.values()].sort(Buffer.compare);
+    if (this.isFull) return Status.busy;
+    this.names.clear();
+    return (yield* sortedInSteps(this.keys)).slice(0, this.query.countMax);
   }
 }
 
-function listMemory({ index, items, now }: Vbuckets, query: KeyQuery, list: KeyList): void {
-  const { vb } = query;
-  for (let place = 0; place < index.end(vb); place += 2) {
-    const address = index.address(vb, index.slotAt(vb, place));
-    if (address === 0) continue;
+function* listMemory({ index, items, now }: Vbuckets, query: KeyQuery, list: KeyList): Steps<void> {
+  const walk = new KeyWalk(index, query.vb, (address) => {
     if (items.seqno(address) === query.seqno) list.hasSeqno = true;
-    if (!items.isLive(address, now.seconds)) continue;
+    if (!items.isLive(address, now.seconds)) return;
     list.add(items.page(address), items.keyStart(address), items.valueStart(address));
+  });
+  while (!walk.slice(homesPerStep) && !list.isFull) {
+    yield* list.trim();
+    yield;
   }
 }
 
-async function listDisk(readRows: ReadRows, query: KeyQuery, list: KeyList): Promise<Buffer[] | Status> {
+interface DiskListing {
+  query: KeyQuery;
+  list: KeyList;
+  work: SlicedWork;
+}
+
+async function listDisk(readRows: ReadRows, { query, list, work }: DiskListing): Promise<void> {
   let after = 0;
   for (;;) {
     const page = await readRows(query.vb, after);
     takePage(page, query, list);
-    if (page.toSeqno >= page.endSeqno || list.isFull) return list.result();
+    if (page.toSeqno >= page.endSeqno || list.isFull) return;
+    await new Promise<void>((resolve) => work.run(list.trim(), resolve));
     after = page.toSeqno;
   }
 }

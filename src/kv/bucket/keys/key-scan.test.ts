@@ -1,0 +1,95 @@
+// Lists of the keys of a vbucket that take several turns of the thread.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { ManualClock } from '../../../../test/support/manual-clock.ts';
+import type { KeyQuery } from './key-scan.ts';
+
+/** Turns wait until the test lets them run. */
+class TurnClock extends ManualClock {
+  readonly turns: (() => void)[] = [];
+  override soon(fire: () => void): void {
+    this.turns.push(fire);
+  }
+}
+
+async function aBucket(count: number) {
+  const clock = new TurnClock();
+  const under = await new BucketUnderTest({ clock }).start();
+  for (let i = 0; i < count; i++) under.store(`k${i}`);
+  const list = (changes: Partial<KeyQuery> = {}) => {
+    const query = {
+      vb: 0,
+      collection: 0,
+      accepts: () => true,
+      seqno: 0,
+      bytesMax: Infinity,
+      countMax: Infinity,
+    };
+    const result: { keys: string[] | number | null } = { keys: null };
+    under.bucket.keys.list({ ...query, ...changes }, (keys) => {
+      result.keys = typeof keys === 'number' ? keys : keys.map((key) => key.toString('latin1', 1));
+    });
+    return result;
+  };
+  /** Lets all turns run; `between` each two. */
+  const runTurns = (between: (turn: number) => void = () => {}) => {
+    let turns = 0;
+    for (let next = clock.turns.shift(); next; next = clock.turns.shift()) {
+      between(turns++);
+      next();
+    }
+    return turns;
+  };
+  return { under, list, runTurns };
+}
+
+const names = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, i) => `k${from + i}`);
+
+test('lists few keys at once and many over several turns', async () => {
+  const few = await aBucket(100);
+  assert.deepEqual(few.list().keys, names(0, 100).sort());
+  const many = await aBucket(30_000);
+  const result = many.list();
+  assert.equal(result.keys, null);
+  assert.ok(many.runTurns() > 10);
+  assert.deepEqual(result.keys, names(0, 30_000).sort());
+});
+
+test('finds every key that is there all the time, and each once', async () => {
+  const { under, list, runTurns } = await aBucket(30_000);
+  const result = list();
+  let gone = 0;
+  let more = 0;
+  runTurns((turn) => {
+    for (let i = 0; i < 300 && gone < 10_000; i++) under.remove(`k${gone++}`);
+    for (let i = 0; i < (turn < 30 ? 700 : 0); i++) under.store(`new${more++}`);
+  });
+  assert.ok(gone > 5_000 && more > 10_000, `${gone} ${more}`);
+  const keys = result.keys as string[];
+  assert.equal(new Set(keys).size, keys.length);
+  const found = new Set(keys);
+  assert.deepEqual(
+    names(gone, 30_000).filter((name) => !found.has(name)),
+    [],
+  );
+});
+
+test('keeps only the first keys when so many are wanted', async () => {
+  const { list, runTurns } = await aBucket(20_000);
+  const all = names(0, 20_000).sort();
+  const first = list({ countMax: 10, bytesMax: 200_000 });
+  runTurns();
+  assert.deepEqual(first.keys, all.slice(0, 10));
+  const tooMany = list({ bytesMax: 200_000 });
+  runTurns();
+  assert.equal(tooMany.keys, 0x85);
+});
+
+test('does one long list at a time', async () => {
+  const { list, runTurns } = await aBucket(30_000);
+  const [one, other] = [list(), list()];
+  runTurns(() => assert.ok(other.keys === null || one.keys !== null));
+  assert.deepEqual(other.keys, one.keys);
+});
