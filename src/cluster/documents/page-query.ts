@@ -15,7 +15,7 @@ export interface Page {
 }
 
 /** Keys in order up to the end of a page are kept while its page is found. */
-export const keysMax = 10_000;
+const keysMax = 10_000;
 const limitDefault = 1000;
 
 export function readPage(query: Form): Page {

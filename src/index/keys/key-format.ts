@@ -20,9 +20,9 @@ export const KeyType = {
 export const escapeByte = 1;
 
 /** From here on a double does not hold every integer: two bytes follow with what is missing to the exact one. */
-export const exactIntegersEnd = 2 ** 53;
+const exactIntegersEnd = 2 ** 53;
 /** Integers have 64 bits: no exact one rounds to a double beyond this. */
-export const integersEnd = 2 ** 63;
+const integersEnd = 2 ** 63;
 /** Added to that difference (between -512 and 512) so that it sorts as unsigned. */
 export const residualBias = 0x8000;
 

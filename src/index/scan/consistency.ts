@@ -34,7 +34,7 @@ export async function waitFor(wait: Wait): Promise<void> {
   }
 }
 
-export function isSatisfied(consistency: Consistency, progress: IndexProgress): boolean {
+function isSatisfied(consistency: Consistency, progress: IndexProgress): boolean {
   if (consistency.kind === 'not_bounded') return true;
   for (const [vb, { seqno, uuid }] of consistency.vector) {
     if (progress.completeSeqno(vb) < seqno) return false;

@@ -55,7 +55,7 @@ const keyspaces: Readonly<Record<string, Rows>> = {
   user_info: (source) => userRows(source, { own: false }),
 };
 
-export const catalogNames: readonly string[] = Object.keys(keyspaces);
+const catalogNames: readonly string[] = Object.keys(keyspaces);
 
 export class RequestCatalog implements Catalog {
   private readonly source: RowSource;

@@ -28,7 +28,7 @@ export type CounterName =
   | 'at_plus'
   | 'scan_plus';
 
-export const counterNames: readonly CounterName[] = [
+const counterNames: readonly CounterName[] = [
   ...(['requests', 'cancelled', 'selects', 'updates', 'inserts', 'deletes', 'transactions'] as const),
   ...(['index_scans', 'primary_scans', 'invalid_requests', 'request_time', 'service_time'] as const),
   ...(['result_count', 'result_size', 'errors', 'warnings', 'mutations'] as const),

@@ -1,6 +1,6 @@
 // Settings of the service on this node: from the cluster's query settings, and from POST /admin/settings until the next start.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import { durationText, parseDuration } from '../request/duration.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import { parseDuration } from '../request/duration.ts';
 
 export interface ServiceSettings {
   /** Requests that run at a time; the next so many wait. */
@@ -169,5 +169,3 @@ function changeOne(settings: ServiceSettings, name: string, value: unknown): voi
     throw sqlError(2032, JSON.stringify(value), typeof value, name);
   settings.kept[name] = value;
 }
-
-export const timeoutShown = (ms: number): string => durationText(ms);

@@ -19,7 +19,7 @@ function copyOf(object: ValueObject): Record<string, Value> {
   return Object.assign(newObject(), object);
 }
 
-export function pairOf(name: string, value: Value): ValueObject {
+function pairOf(name: string, value: Value): ValueObject {
   const pair = newObject();
   pair['name'] = name;
   setMember(pair, 'val', value);

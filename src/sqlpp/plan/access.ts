@@ -360,7 +360,7 @@ function canLimit(access: Access, from: KeyspaceFrom): boolean {
   );
 }
 
-export function needsDocument(access: Access, source: Source): boolean {
+function needsDocument(access: Access, source: Source): boolean {
   const { slots } = access.uses;
   if (source.usesMeta) return true;
   return slots.has(source.slot) || (source.metaSlot !== undefined && slots.has(source.metaSlot));

@@ -252,7 +252,7 @@ function trimmed(row: readonly PlanRange[]): PlanRange[] {
 }
 
 /** Whether rows that fulfil all conjuncts fulfil the conditions too. */
-export function implies(
+function implies(
   conjuncts: readonly Expression[],
   conditions: readonly Expression[],
   context: SargContext,

@@ -85,7 +85,7 @@ function rightJoin(
   return { op: 'join', ...join, right, isLookup: false, isConstant: true };
 }
 
-export function slotsOfSource(source: Source): number[] {
+function slotsOfSource(source: Source): number[] {
   return [source.slot, source.idSlot, source.metaSlot, source.positionSlot].filter(
     (slot) => slot !== undefined,
   );

@@ -122,12 +122,7 @@ function resolveRange(
 }
 
 /** A scope with the variables of ranges. Ranges do not see each other's variables. */
-export function bindRanges(
-  resolver: Resolving,
-  bindings: readonly RangeBinding[],
-  scope: Scope,
-  at: number,
-): Scope {
+function bindRanges(resolver: Resolving, bindings: readonly RangeBinding[], scope: Scope, at: number): Scope {
   const inner = scope.inner();
   for (const { name, position } of bindings) {
     for (const variable of [name, position]) {

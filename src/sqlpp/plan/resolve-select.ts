@@ -184,7 +184,7 @@ function resolveSubselect(
   return { body, order: lifted.order };
 }
 
-export function resolveLet(resolver: Resolving, bindings: readonly Binding[], scope: Scope): SlotBinding[] {
+function resolveLet(resolver: Resolving, bindings: readonly Binding[], scope: Scope): SlotBinding[] {
   return bindings.map(({ name, expression, at }) => {
     const resolved = resolver.expression(expression, scope);
     refuseDuplicate(resolver.text, name, scope, at);
@@ -234,7 +234,7 @@ function aliasScope(terms: readonly ProjectionTerm[], scope: Scope): Scope {
   return inner;
 }
 
-export function resolveOrder(resolver: Resolving, terms: readonly SortTerm[], scope: Scope): OrderTerm[] {
+function resolveOrder(resolver: Resolving, terms: readonly SortTerm[], scope: Scope): OrderTerm[] {
   return terms.map(({ expression, direction, nulls }) => ({
     expression: resolver.expression(expression, scope),
     isDescending: typeof direction === 'object' ? direction : direction === 'desc',

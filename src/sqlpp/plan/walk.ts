@@ -101,7 +101,7 @@ function mapAggregate(node: Aggregate, map: Mapper): Aggregate {
   });
 }
 
-export function mapWindow(window: WindowSpecification, map: Mapper): WindowSpecification {
+function mapWindow(window: WindowSpecification, map: Mapper): WindowSpecification {
   return rebuild(window, {
     partitionBy: mapList(window.partitionBy, map),
     orderBy: mapItems(window.orderBy, (term) => mapSortTerm(term, map)),

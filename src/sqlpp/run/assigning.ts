@@ -153,7 +153,7 @@ function assign(target: Value, step: Value, value: Value): void {
   else mutable[step] = value;
 }
 
-export function mutableCopy(value: Value): Value {
+function mutableCopy(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return (value as Value[]).map(mutableCopy);
   if (Object.getPrototypeOf(value) !== null) return value;

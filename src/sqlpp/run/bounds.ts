@@ -101,7 +101,7 @@ export function likePrefix(pattern: string, mark: string): { text: string; isWho
 }
 
 /** The first string after all that begin so; undefined: there is none. */
-export function stringAfter(prefix: string): string | undefined {
+function stringAfter(prefix: string): string | undefined {
   const points = [...prefix].map((letter) => letter.codePointAt(0) as number);
   while (points.length > 0) {
     const last = points.pop() as number;

@@ -94,7 +94,7 @@ export function plainPrepared(
   };
 }
 
-export function emptyExecution(): Omit<Execution, 'rows'> {
+function emptyExecution(): Omit<Execution, 'rows'> {
   return {
     outcome: { mutations: 0, sorted: 0, usedBytes: 0, errors: [], warnings: [], phases: new Map() },
     timings: () => null,
@@ -129,7 +129,7 @@ function createIndex(resolver: Resolver, tree: CreateIndex): Act {
   };
 }
 
-export function definitionOf(keyspace: Keyspace, tree: CreateIndex): Omit<IndexDefinition, 'id'> {
+function definitionOf(keyspace: Keyspace, tree: CreateIndex): Omit<IndexDefinition, 'id'> {
   const options = optionsOf(tree.with);
   return {
     name: tree.name ?? '#primary',

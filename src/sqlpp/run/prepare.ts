@@ -36,7 +36,7 @@ export function prepareStatement(text: string, context: PrepareContext): Prepare
   return prepareTree(parseStatement(text), text, context);
 }
 
-export function prepareTree(tree: StatementTree, text: string, context: PrepareContext): Prepared {
+function prepareTree(tree: StatementTree, text: string, context: PrepareContext): Prepared {
   const isPlain = tree.kind !== 'explain' && tree.kind !== 'advise' && tree.kind !== 'prepare';
   if (isPlain && namesKeyspaceLater(tree, context)) return prepareLater(tree, text, context);
   switch (tree.kind) {

@@ -14,7 +14,7 @@ import { type Batch, emptyRow, type Row } from './row.ts';
 import { sizeOf } from './size.ts';
 
 /** An expression needs the rows of a subquery that nobody ran yet: the operator runs it and evaluates the expression again. */
-export class SubqueryNeeded {
+class SubqueryNeeded {
   readonly node: ResolvedSubquery;
   readonly values: readonly Value[];
   readonly key: string;

@@ -40,7 +40,7 @@ export async function keysOf(run: Run, code: Code, row: Row, isDistinct: boolean
   return isDistinct ? [...new Set(keys)] : keys;
 }
 
-export function withSlot(row: Row, slot: number, value: Value): Row {
+function withSlot(row: Row, slot: number, value: Value): Row {
   const next = row.slice();
   next[slot] = value;
   return next;

@@ -74,7 +74,7 @@ function nullsOf(value: Value): 'first' | 'last' | undefined {
   return value === 'first' || value === 'last' ? value : undefined;
 }
 
-export function comparator(rules: readonly TermRules[]): CompareKeys {
+function comparator(rules: readonly TermRules[]): CompareKeys {
   return (a, b) => {
     for (let at = 0; at < rules.length; at++) {
       const { isDescending, nulls } = rules[at] as TermRules;

@@ -39,15 +39,11 @@ export function formatExpression(expression: Expression, options: FormatOptions 
   return new Formatter(options).expression(expression);
 }
 
-export function formatSelect(select: Select, options: FormatOptions = {}): string {
-  return new Formatter(options).select(select);
-}
-
 export function formatFromTerm(term: FromTerm): string {
   return new Formatter({ namespace: 'default' }).from(term);
 }
 
-export class Formatter {
+class Formatter {
   private readonly options: FormatOptions;
 
   constructor(options: FormatOptions = {}) {
@@ -368,11 +364,11 @@ function outer(join: 'inner' | 'left' | 'right'): string {
   return join === 'inner' ? '' : `${join} outer `;
 }
 
-export function asText(alias: string | undefined): string {
+function asText(alias: string | undefined): string {
   return alias === undefined ? '' : ` as ${quoteName(alias)}`;
 }
 
-export function functionNameText({ namespace, parts }: FunctionName): string {
+function functionNameText({ namespace, parts }: FunctionName): string {
   const name = parts.map(quoteName).join('.');
   return namespace === undefined ? name : `${quoteName(namespace)}:${name}`;
 }

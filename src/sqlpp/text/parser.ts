@@ -1,6 +1,6 @@
 // Text to trees: whole statements, and expressions by themselves (keys of stored indexes).
 import { sqlError } from '../errors/sql-error.ts';
-import type { Expression, KeyTerm } from '../tree/query.ts';
+import type { Expression } from '../tree/query.ts';
 import type {
   Advise,
   BeginTransaction,
@@ -11,14 +11,13 @@ import type {
   RollbackTransaction,
   Statement,
 } from '../tree/statement.ts';
-import { CallParser } from './call-parser.ts';
 import { ChangeParser } from './change-parser.ts';
 import { DefinitionParser } from './definition-parser.ts';
 import { QueryParser } from './query-parser.ts';
 import { TokenReader } from './token-reader.ts';
 
 /** Characters of a statement. */
-export const statementMax = 1_048_576;
+const statementMax = 1_048_576;
 
 /** Refuses with 3000, naming line, column and word. `at` of the tree counts in `text.trim()`. */
 export function parseStatement(text: string): Statement {
@@ -34,16 +33,6 @@ export function parseExpression(text: string): Expression {
   const expression = queries.expressions.keyExpression();
   if (queries.tokens.kind !== 'end of input') throw queries.tokens.unexpected('the end of the expression');
   return expression;
-}
-
-/** An index key by itself: an expression with `DESC` and `INCLUDE MISSING` behind it. */
-export function parseKeyTerm(text: string): KeyTerm {
-  const queries = new QueryParser(new TokenReader(text.trim()));
-  const key = new CallParser(queries.tokens, queries.expressions).keyTerm(
-    queries.expressions.keyExpression(),
-  );
-  if (queries.tokens.kind !== 'end of input') throw queries.tokens.unexpected('the end of the index key');
-  return key;
 }
 
 class StatementParser {

@@ -53,11 +53,6 @@ function hexOf(digits: string): number | undefined {
   return /^[0-9a-fA-F]{4}$/.test(digits) ? Number.parseInt(digits, 16) : undefined;
 }
 
-/** As it stands in a statement: `"it's"`. */
-export function quoteString(value: string): string {
-  return JSON.stringify(value);
-}
-
 export function quoteName(name: string): string {
   if (!/[`\\\p{Cc}]/u.test(name)) return `\`${name}\``;
   return `\`${JSON.stringify(name).slice(1, -1).replaceAll('\\"', '"').replaceAll('`', '``')}\``;

@@ -65,7 +65,7 @@ function compareObjects(a: ValueObject, b: ValueObject): number {
   return 0;
 }
 
-export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
     const difference = (a[at] as number) - (b[at] as number);

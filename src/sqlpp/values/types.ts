@@ -3,8 +3,8 @@ import { resolve } from './json-parse.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
 /** In collation order. */
-export const missingRank = 1;
-export const nullRank = 2;
+const missingRank = 1;
+const nullRank = 2;
 export const booleanRank = 3;
 export const numberRank = 4;
 export const stringRank = 5;

@@ -119,7 +119,7 @@ export function dayOfYear(moment: Moment): number {
   return (at(year, month, day) - at(year, 1, 1)) / dayMs + 1;
 }
 
-export function isLeapYear(year: number): boolean {
+function isLeapYear(year: number): boolean {
   return year % 400 === 0 || (year % 4 === 0 && year % 100 !== 0);
 }
 
