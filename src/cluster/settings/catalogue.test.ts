@@ -5,8 +5,8 @@ import { aManager } from '../../../test/support/manager.ts';
 import { catalogue } from './catalogue.ts';
 import { securitySettings } from './security-settings.ts';
 
-/** Users, groups, scopes and collections are things, not settings; a refusal to join has nothing to set. */
-const things = /^(users|groups|collections)\.|^provisioning\.join$/;
+/** Users, groups, scopes, collections and documents are things, not settings; a refusal to join has nothing to set. */
+const things = /^(users|groups|collections|documents|collection_documents)\.|^provisioning\.join$/;
 
 const namesOf = (route: string): Set<string> =>
   new Set(
