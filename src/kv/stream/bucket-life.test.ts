@@ -60,7 +60,7 @@ const texts = (count: number, bytes: number, from = 0): Map<string, string> =>
 
 function assertCopy(client: DcpClient, expected: Map<string, string>, vb = 0): void {
   const live = liveDocuments(client.copyOf(vb));
-  live.delete('\0settled');
+  live.delete('\0persisted');
   assert.equal(live.size, expected.size);
   for (const [key, value] of expected) assert.equal(live.get(`\0${key}`), value, key);
 }
