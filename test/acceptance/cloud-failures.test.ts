@@ -8,6 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { LocalProvisioner, operatorAddressHere } from '#cloud/provisioner/local/local-provisioner.host.ts';
 import { PlaceTakenError } from '#cloud/provisioner/provisioner.ts';
+import { Seals } from '#cloud/store/seals.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -63,11 +64,18 @@ test('starts nodes with an allocator that gives buffers back, and nothing that i
   assert.ok(!read('cmdline').join(' ').includes(password));
 });
 
+/** The cloud's file as another of its servers would write to it: with the function that keeps the checksums. */
+function writableDatabase(cloud: CloudProcess): DatabaseSync {
+  const database = new DatabaseSync(join(cloud.dataDir, 'cloud.db'));
+  new Seals(database);
+  return database;
+}
+
 test('says why a cluster could not be made, and deletes it', async () => {
   const first = await CloudProcess.start();
   const { path } = await aCluster(first);
   await first.stop('SIGKILL');
-  const database = new DatabaseSync(join(first.dataDir, 'cloud.db'));
+  const database = writableDatabase(first);
   database.exec("update clusters set phase = 'deploy_failed'");
   database.exec("update operations set state = 'failed', last_error = 'no such luck'");
   database.close();
@@ -166,7 +174,7 @@ test('finishes a cluster that was all but ready when the cloud and the node ende
   try {
     const { path } = await aCluster(first);
     await first.stop('SIGTERM');
-    const database = new DatabaseSync(join(first.dataDir, 'cloud.db'));
+    const database = writableDatabase(first);
     database.exec("update clusters set phase = 'deploying', deployed_at = null");
     database.exec("update operations set state = 'open', step = 'probe'");
     database.close();
@@ -233,7 +241,7 @@ test('knows its nodes although its folder has lost its name, and says whose they
     );
     const operation = (await third.request('DELETE', path)).headers.get('divan-operation') as string;
     await third.stop('SIGTERM');
-    const database = new DatabaseSync(join(first.dataDir, 'cloud.db'));
+    const database = writableDatabase(first);
     database.exec('update operations set next_at = next_at - 60000');
     database.close();
     await using fourth = await CloudProcess.start({ dataDir: first.dataDir });
@@ -255,7 +263,7 @@ test('removes at start what a deleted cluster left, and nothing that it does not
     const { path } = await aCluster(first, { name: 'deleted' });
     const { path: unknown } = await aCluster(first, { name: 'unknown' });
     await first.stop('SIGKILL');
-    const database = new DatabaseSync(join(first.dataDir, 'cloud.db'));
+    const database = writableDatabase(first);
     database.exec('pragma foreign_keys = off; delete from nodes; delete from clusters');
     const id = path.split('/').at(-1) as string;
     database.prepare("update operations set kind = 'delete' where cluster_id = ?").run(id);
