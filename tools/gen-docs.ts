@@ -10,6 +10,7 @@ import { cloudOptions } from '../src/main/cloud-options.ts';
 import { nodeOptions } from '../src/main/node-options.ts';
 import { operatorCommands } from '../src/main/operator/commands.ts';
 import { defaultText, environmentName, type OptionSpecs } from '../src/main/options.ts';
+import { queryOptions } from '../src/main/query-options.ts';
 import { resetPasswordOptions } from '../src/main/reset-password-options.ts';
 import { upOptions } from '../src/main/up-options.ts';
 import { functionsPage } from './docs-functions.ts';
@@ -51,6 +52,8 @@ function commandLine(): string {
     '`divan reset-password`: sets the administrator of a node that is stopped.',
     '',
     ...optionTable(resetPasswordOptions),
+    '\n`divan query [STATEMENT]`: runs SQL++ statements of the command line, of `--file`, of a pipe or of a prompt ([guide](../guides/query.md)).\n',
+    ...optionTable(queryOptions),
     '\n`divan cloud`: the hosted management API, which provisions and runs clusters of such nodes ([guide](../guides/cloud.md)).\n',
     ...optionTable(cloudOptions),
     '\nTokens, users and clouds are seen to by commands on the same database, whether the cloud runs or not; `--help` behind each tells its',

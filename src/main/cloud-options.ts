@@ -14,7 +14,7 @@ const share: OptionKind<number> = {
   },
 };
 
-const httpUrl: OptionKind<string> = {
+export const httpUrl: OptionKind<string> = {
   placeholder: 'URL',
   show: (value) => value,
   parse(text) {

@@ -2,6 +2,7 @@
 import { cloudOptions } from './cloud-options.ts';
 import { nodeOptions } from './node-options.ts';
 import { describeOptions, nearest, type OptionSpecs, parseOptions, UsageError } from './options.ts';
+import { queryOptions } from './query-options.ts';
 import { release } from './release.ts';
 import { resetPasswordOptions } from './reset-password-options.ts';
 import { Ending } from './signals.ts';
@@ -28,6 +29,11 @@ const commands: Readonly<Record<string, Command>> = {
     doc: 'the hosted management API, which provisions and runs clusters of nodes; its tokens, users and clouds',
     options: cloudOptions,
     run: cloud,
+  },
+  query: {
+    doc: 'runs SQL++ statements: divan query [STATEMENT]; without one and without --file it reads them from a prompt or a pipe',
+    options: queryOptions,
+    run: query,
   },
   'reset-password': {
     doc: 'sets the name and password of the administrator of a node that is stopped',
@@ -89,6 +95,11 @@ async function cloud(args: readonly string[]): Promise<void> {
   const ending = Ending.onSignals();
   const { runCloud } = await import('./run-cloud.ts');
   await runCloud(options, ending);
+}
+
+async function query(args: readonly string[]): Promise<void> {
+  const { runQuery } = await import('./shell/run-query.ts');
+  await runQuery(args);
 }
 
 async function resetPassword(args: readonly string[]): Promise<void> {

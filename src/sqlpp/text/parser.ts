@@ -17,7 +17,7 @@ import { QueryParser } from './query-parser.ts';
 import { TokenReader } from './token-reader.ts';
 
 /** Characters of a statement. */
-const statementMax = 1_048_576;
+export const statementMax = 1_048_576;
 
 /** Refuses with 3000, naming line, column and word. `at` of the tree counts in `text.trim()`. */
 export function parseStatement(text: string): Statement {

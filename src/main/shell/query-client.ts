@@ -1,0 +1,109 @@
+// Sends one statement to a query service and reads its answer. Integers that a double cannot hold keep their digits.
+import { request as plainRequest } from 'node:http';
+import { request as tlsRequest } from 'node:https';
+
+export interface QueryNotice {
+  readonly code: number;
+  readonly msg: string;
+}
+
+export interface QueryAnswer {
+  readonly status: string;
+  readonly results?: readonly unknown[];
+  readonly errors?: readonly QueryNotice[];
+  readonly warnings?: readonly QueryNotice[];
+  readonly metrics?: { readonly elapsedTime?: string; readonly mutationCount?: number };
+}
+
+export interface QueryTarget {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+/** Shown without a stack: its text says what failed. */
+export class QueryFailure extends Error {
+  override name = 'QueryFailure';
+  readonly explained = true;
+}
+
+const answerBytesMax = 256 * 1024 * 1024;
+
+export async function sendStatement(
+  target: QueryTarget,
+  statement: string,
+  signal?: AbortSignal,
+): Promise<QueryAnswer> {
+  const { status, body } = await post(target, JSON.stringify({ statement }), signal);
+  const answer = parsedAnswer(body);
+  if (answer !== null) return answer;
+  throw new QueryFailure(`${target.url} answered ${status} ${body.trim().slice(0, 200)}`.trim());
+}
+
+function post(
+  { url, username, password }: QueryTarget,
+  content: string,
+  signal: AbortSignal | undefined,
+): Promise<{ status: number; body: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
+  const address = new URL(`${url.replace(/\/+$/, '')}/query/service`);
+  const request = address.protocol === 'https:' ? tlsRequest : plainRequest;
+  const fail = (error: Error): void =>
+    reject(
+      error instanceof QueryFailure
+        ? error
+        : new QueryFailure(
+            signal?.aborted ? 'the statement was stopped' : `--url: cannot reach ${url}: ${reason(error)}`,
+          ),
+    );
+  const outgoing = request(address, {
+    method: 'POST',
+    agent: false,
+    auth: `${username}:${password}`,
+    headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) },
+    ...(signal && { signal }),
+  });
+  outgoing.on('error', fail);
+  outgoing.on('response', (response) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    response.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > answerBytesMax)
+        response.destroy(
+          new QueryFailure('the answer has more than 256 MiB; read it in parts with LIMIT and OFFSET'),
+        );
+    });
+    response.on('error', fail);
+    response.on('end', () =>
+      resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
+    );
+  });
+  outgoing.end(content);
+  return promise;
+}
+
+/** A host with several addresses fails with the errors of all of them and no text of its own. */
+const reason = (error: Error): string =>
+  error instanceof AggregateError ? error.errors.map(({ message }) => message).join('; ') : error.message;
+
+function parsedAnswer(body: string): QueryAnswer | null {
+  try {
+    const answer = JSON.parse(
+      body,
+      exactly as (key: string, value: unknown) => unknown,
+    ) as QueryAnswer | null;
+    return typeof answer?.status === 'string' ? answer : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The types of this part of JSON are not in TypeScript's library yet. */
+const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+
+const exactly = (_key: string, value: unknown, { source }: { source?: string }): unknown =>
+  typeof value === 'number' && source !== undefined && Number.isInteger(value) && !Number.isSafeInteger(value)
+    ? rawJson(source)
+    : value;

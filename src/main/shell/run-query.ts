@@ -1,0 +1,154 @@
+// `divan query`: runs statements of the command line, a file, a pipe or a prompt.
+import { readFileSync } from 'node:fs';
+import { createInterface, type Interface } from 'node:readline';
+import { statementMax } from '#sqlpp/text/parser.ts';
+import { parseOptions, UsageError } from '../options.ts';
+import { type QueryOptions, queryOptions } from '../query-options.ts';
+import { QueryFailure, type QueryNotice, sendStatement } from './query-client.ts';
+import { jsonLines, printable, table } from './rows-text.ts';
+import { StatementReader } from './statement-reader.ts';
+
+const historyMax = 1_000;
+const help =
+  'Statements end with ; and may have several lines. \\timing switches times on and off, \\quit ends.\n';
+
+export async function runQuery(args: readonly string[]): Promise<void> {
+  const { statement, rest } = splitStatement(args);
+  const options = parseOptions(queryOptions, rest, process.env);
+  if (statement !== null && options.file !== undefined)
+    throw new UsageError('a statement and --file are given; give one of them');
+  // The reader of a pipe may end before all rows are written.
+  process.stdout.on('error', () => process.exit(0));
+  const shell = new Shell(options);
+  if (statement !== null) return shell.runAll(statement);
+  if (options.file !== undefined) return shell.runAll(textOf(options.file));
+  return shell.read();
+}
+
+/** The one argument that is neither an option nor its value. */
+function splitStatement(args: readonly string[]): { statement: string | null; rest: string[] } {
+  const rest: string[] = [];
+  let statement: string | null = null;
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] as string;
+    const isOption = /^--[a-z]/.test(arg);
+    if (!isOption && statement !== null)
+      throw new UsageError('more than one statement is given; put a statement in quotes');
+    if (!isOption) statement = arg;
+    else rest.push(arg);
+    const name = arg.slice(2);
+    const needsValue = isOption && Object.hasOwn(queryOptions, name) && name !== 'json' && name !== 'explain';
+    if (needsValue && args[i + 1] !== undefined) rest.push(args[++i] as string);
+  }
+  return { statement, rest };
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`--file: cannot read ${path}: ${(error as Error).message}`);
+  }
+}
+
+class Shell {
+  private readonly options: QueryOptions;
+  private readonly reader = new StatementReader();
+  private isTiming = false;
+  private running: AbortController | null = null;
+
+  constructor(options: QueryOptions) {
+    this.options = options;
+  }
+
+  /** Ends with the first statement that fails. */
+  async runAll(text: string): Promise<void> {
+    for (const statement of [...this.reader.add(text), ...this.reader.end()]) await this.run(statement);
+  }
+
+  /** From standard input: at a terminal with a prompt and history, going on after errors. */
+  async read(): Promise<void> {
+    const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
+    const lines = createInterface({
+      input: process.stdin,
+      ...(isTerminal && { output: process.stdout, historySize: historyMax }),
+      terminal: isTerminal,
+    });
+    const prompt = (): void => {
+      if (!isTerminal) return;
+      lines.setPrompt(this.reader.isPending ? '   ...> ' : 'divan> ');
+      lines.prompt();
+    };
+    if (isTerminal) process.stdout.write(help);
+    this.followInterrupts(lines, prompt);
+    prompt();
+    for await (const line of lines) {
+      if (!(await this.take(line, isTerminal))) break;
+      prompt();
+    }
+    lines.close();
+    if (!isTerminal) for (const statement of this.reader.end()) await this.run(statement);
+  }
+
+  /** Ctrl-C stops a statement that runs, else drops what was typed. */
+  private followInterrupts(lines: Interface, prompt: () => void): void {
+    lines.on('SIGINT', () => {
+      if (this.running !== null) return this.running.abort();
+      this.reader.clear();
+      lines.write(null, { ctrl: true, name: 'u' });
+      process.stdout.write('\n');
+      prompt();
+    });
+  }
+
+  /** False: no further line is read. */
+  private async take(line: string, isTerminal: boolean): Promise<boolean> {
+    if (!this.reader.isPending && line.startsWith('\\')) return this.command(line.trim());
+    try {
+      if (this.reader.length + line.length > statementMax) {
+        this.reader.clear();
+        throw new QueryFailure(`a statement has at most ${statementMax} characters`);
+      }
+      for (const statement of this.reader.add(`${line}\n`)) await this.run(statement);
+    } catch (error) {
+      if (!isTerminal || !(error instanceof QueryFailure)) throw error;
+      process.stderr.write(`${error.message}\n`);
+    }
+    return true;
+  }
+
+  private command(name: string): boolean {
+    if (name === '\\quit') return false;
+    if (name === '\\timing') {
+      this.isTiming = !this.isTiming;
+      process.stderr.write(`timing is ${this.isTiming ? 'on' : 'off'}\n`);
+    } else process.stderr.write(help);
+    return true;
+  }
+
+  private async run(statement: string): Promise<void> {
+    const { explain, json } = this.options;
+    this.running = new AbortController();
+    try {
+      const text = explain ? `EXPLAIN ${statement}` : statement;
+      const answer = await sendStatement(this.options, text, this.running.signal);
+      const { results = [], errors = [], warnings = [], metrics = {} } = answer;
+      for (const warning of warnings) process.stderr.write(`warning ${notice(warning)}\n`);
+      const isChange = results.length === 0 && metrics.mutationCount !== undefined;
+      if (json) process.stdout.write(jsonLines(results));
+      else if (explain)
+        process.stdout.write(results.map((plan) => `${JSON.stringify(plan, null, 2)}\n`).join(''));
+      else if (isChange) process.stdout.write(`(${metrics.mutationCount} changed)\n`);
+      else if (errors.length === 0 || results.length > 0) process.stdout.write(table(results));
+      if (this.isTiming) process.stderr.write(`time: ${metrics.elapsedTime ?? 'unknown'}\n`);
+      if (answer.status !== 'success' || errors.length > 0)
+        throw new QueryFailure(
+          errors.map(notice).join('\n') || `the statement ended with status ${answer.status}`,
+        );
+    } finally {
+      this.running = null;
+    }
+  }
+}
+
+const notice = ({ code, msg }: QueryNotice): string => `${code}: ${printable(msg)}`;
