@@ -19,6 +19,7 @@ import {
 } from '#cluster/config/cluster-state.ts';
 import { memoryLimit } from '#cluster/nodes/adapters/machine.adapter.ts';
 import { defaultQuotasMb } from '#cluster/provisioning/quotas.ts';
+import { SqlError } from '#sqlpp/errors/sql-error.ts';
 import { keyBytesMax } from '#wire/collection-id.ts';
 import { bucketFields, type InitPlan, type PlannedBucket, type PlannedUser } from './init-plan.ts';
 import { UsageError } from './options.ts';
@@ -28,6 +29,8 @@ export interface PlanSurroundings {
   memoryQuotaMb: number | undefined;
   edition: Edition;
   wireNames: Vocabulary;
+  /** Of `--services`. */
+  services: string;
   /** So many of the plan's buckets are of `--bucket`, and come first. */
   flags: number;
   /** The init file. */
@@ -37,11 +40,13 @@ export interface PlanSurroundings {
 const problemsShown = 20;
 const bucketsMax = 30;
 const valueBytesMax = 20 * 1024 * 1024;
+const statementsMax = 10_000;
 
 /** Throws a UsageError with all that is wrong. */
-export function checkPlan(plan: InitPlan, around: PlanSurroundings): void {
+export async function checkPlan(plan: InitPlan, around: PlanSurroundings): Promise<void> {
   const check = new PlanCheck(plan, around);
   check.run();
+  await check.statements();
   if (check.problems.length > 0)
     throw new UsageError(check.problems.slice(0, problemsShown).join('\ndivan: '));
 }
@@ -63,6 +68,30 @@ class PlanCheck {
     if (this.plan.buckets.length > bucketsMax)
       this.add(this.inFile('buckets'), this.plan.buckets.length, `a node has at most ${bucketsMax} buckets`);
     for (const [index, user] of this.plan.users.entries()) this.user(user, this.inFile(`users.${index}`));
+  }
+
+  /** Only their syntax: what they name may come from statements before them. The parser is loaded for them alone. */
+  async statements(): Promise<void> {
+    const { statements } = this.plan;
+    if (statements.length === 0) return;
+    const { services } = this.around;
+    if (!services.split(',').includes('n1ql'))
+      return this.add(
+        this.inFile('statements'),
+        undefined,
+        `--services ${services} lacks n1ql, which runs them`,
+      );
+    if (statements.length > statementsMax)
+      this.add(this.inFile('statements'), statements.length, `at most ${statementsMax} are run`);
+    const { parseStatement } = await import('#sqlpp/text/parser.ts');
+    for (const [index, text] of statements.slice(0, statementsMax).entries()) {
+      try {
+        parseStatement(text);
+      } catch (error) {
+        if (!(error instanceof SqlError)) throw error;
+        this.add(this.inFile(`statements.${index}`), undefined, `${error.code}: ${error.message}`);
+      }
+    }
   }
 
   private bucket(bucket: PlannedBucket, place: string): void {

@@ -99,8 +99,18 @@ export class DataFolder {
     return existsSync(join(this.path, firstStartFile));
   }
 
+  /** Keeps what an earlier one that was interrupted has noted. */
   beginFirstStart(): void {
-    writePrivate(join(this.path, firstStartFile), Buffer.alloc(0));
+    if (!this.firstStartPending) writePrivate(join(this.path, firstStartFile), Buffer.alloc(0));
+  }
+
+  /** So many statements of the init file have run in a first start that is pending: it does not run them again. */
+  get statementsDone(): number {
+    return Number(readFileSync(join(this.path, firstStartFile), 'utf8')) || 0;
+  }
+
+  noteStatements(count: number): void {
+    writePrivate(join(this.path, firstStartFile), Buffer.from(String(count)));
   }
 
   endFirstStart(): void {

@@ -1,14 +1,29 @@
-// What happens on the first start only: provisioning, then the users, buckets, collections and documents of the plan.
-// All of it goes through the node's own REST API and data port, as any client's set-up would.
+// What happens on the first start only: provisioning, then the users, buckets, collections, documents and statements of the plan.
+// All of it goes through the node's own REST API, data port and query service, as any client's set-up would.
 
 import { KvClient, type StoredDocument } from '#client/kv.adapter.ts';
-import { type RestFields, type RestTarget, refusal, rest, restOk } from '#client/rest.adapter.ts';
+import {
+  type RestFields,
+  type RestReply,
+  type RestTarget,
+  refusal,
+  rest,
+  restOk,
+} from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { bucketFields, type InitPlan, keptOnDisk, type PlannedBucket } from './init-plan.ts';
 
 export interface FirstStart {
   rest: RestTarget;
   kv: { host: string; port: number; localAddress: string | undefined };
+  /** The query service, where it runs. */
+  query: RestTarget;
+  /** Resolves once the services follow the configuration: a query service that has just started knows no users. */
+  followed(): Promise<unknown>;
+  /** The init file, for errors. */
+  file: string;
+  /** How many statements an interrupted first start has run, and where to note it. */
+  statements: { done: number; note(count: number): void };
   services: string;
   memoryQuotaMb: number | undefined;
   plan: InitPlan;
@@ -16,6 +31,8 @@ export interface FirstStart {
 
 const kvTimeoutMs = 30_000;
 const observedAtOnce = 1_000;
+/** The creation of an index answers when it is online. */
+const statementMs = 3_600_000;
 
 /** Sets services, memory and the administrator. */
 export async function provision(
@@ -37,6 +54,35 @@ export async function applyPlan(start: FirstStart): Promise<void> {
     const path = `/settings/rbac/users/local/${encodeURIComponent(name)}`;
     await restOk(start.rest, 'PUT', path, { name: displayName ?? '', password, roles: roles.join(',') });
   }
+  await runStatements(start);
+}
+
+/** One after the other; each is noted, so that a first start that goes on repeats none that changed something. */
+async function runStatements(start: FirstStart): Promise<void> {
+  const { plan, statements, query, file } = start;
+  if (plan.statements.length > 0) await start.followed();
+  for (const [index, statement] of plan.statements.entries()) {
+    if (index < statements.done) continue;
+    const content = JSON.stringify({ statement, scan_consistency: 'request_plus' });
+    const answer = await rest({ ...query, timeoutMs: statementMs }, 'POST', '/query/service', content);
+    const problem = queryProblem(answer);
+    if (problem !== null) throw new Error(`--init: ${file}: statements.${index}: ${problem}`);
+    statements.note(index + 1);
+  }
+}
+
+/** What an answer of the query service says went wrong. */
+function queryProblem({ status: httpStatus, body }: RestReply): string | null {
+  try {
+    const { status, errors = [] } = JSON.parse(body) as {
+      status?: string;
+      errors?: { code: number; msg: string }[];
+    };
+    if (status === 'success' && errors.length === 0) return null;
+    return errors.map(({ code, msg }) => `${code}: ${msg}`).join('; ') || `status ${status}`;
+  } catch {
+    return `${httpStatus} ${body.trim()}`.trim();
+  }
 }
 
 async function makeBucket(start: FirstStart, bucket: PlannedBucket): Promise<void> {
@@ -50,7 +96,8 @@ async function makeBucket(start: FirstStart, bucket: PlannedBucket): Promise<voi
       await make(start, `${scopes}/${encodeURIComponent(scope.name)}/collections`, fields);
     }
   }
-  if (bucket.documents.length > 0) await storeDocuments(start, bucket);
+  // Statements that have run may have changed them since.
+  if (bucket.documents.length > 0 && start.statements.done === 0) await storeDocuments(start, bucket);
 }
 
 /** Takes what is there already for made: an earlier first start may have come this far before it was ended. */

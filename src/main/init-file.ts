@@ -34,7 +34,11 @@ const user = z.strictObject({
   displayName: z.string().optional(),
   roles: z.array(z.string()).default([]),
 });
-const initFile = z.strictObject({ users: z.array(user).default([]), buckets: z.array(bucket).default([]) });
+const initFile = z.strictObject({
+  users: z.array(user).default([]),
+  buckets: z.array(bucket).default([]),
+  statements: z.array(z.string()).default([]),
+});
 
 export function readInitFile(path: string): InitPlan {
   let text: string;

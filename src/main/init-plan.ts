@@ -30,6 +30,8 @@ export interface PlannedUser {
 export interface InitPlan {
   users: PlannedUser[];
   buckets: PlannedBucket[];
+  /** For the query service, in this order, once all the rest is in place. */
+  statements: string[];
 }
 
 /** `NAME[:TYPE[:QUOTAMB]]` of `--bucket`. */
@@ -67,7 +69,11 @@ export function planOf(flags: readonly PlannedBucket[], file: InitPlan | null, p
   distinctNames(inFile, ({ name }, i) => `--init: ${path}: buckets.${i}.name: "${name}" is there twice`);
   const both = inFile.find(({ name }) => inFlags.has(name.toLowerCase()));
   if (both !== undefined) throw new UsageError(`bucket "${both.name}" is in both --bucket and ${path}`);
-  return { users: file?.users ?? [], buckets: [...flags, ...inFile] };
+  return {
+    users: file?.users ?? [],
+    buckets: [...flags, ...inFile],
+    statements: file?.statements ?? [],
+  };
 }
 
 function distinctNames(
@@ -83,4 +89,5 @@ function distinctNames(
   return names;
 }
 
-export const isEmptyPlan = (plan: InitPlan): boolean => plan.users.length === 0 && plan.buckets.length === 0;
+export const isEmptyPlan = ({ users, buckets, statements }: InitPlan): boolean =>
+  users.length === 0 && buckets.length === 0 && statements.length === 0;

@@ -70,7 +70,7 @@ export const nodeOptions = {
   },
   init: {
     kind: kinds.path,
-    doc: 'JSON file of users, buckets, scopes, collections and documents to make on first start',
+    doc: 'JSON file of users, buckets, scopes, collections and documents to make on first start, and statements to run',
   },
   edition: {
     kind: choice('enterprise', 'community'),

@@ -117,10 +117,11 @@ function die(log: Log, reason: Error): void {
 async function checkPlanOf(options: NodeOptions, plan: InitPlan): Promise<void> {
   if (isEmptyPlan(plan)) return;
   const { checkPlan } = await import('./check-plan.ts');
-  checkPlan(plan, {
+  await checkPlan(plan, {
     memoryQuotaMb: options['memory-quota'],
     edition: options.edition,
     wireNames: options['wire-names'],
+    services: options.services,
     flags: options.bucket.length,
     file: options.init ?? '',
   });
@@ -164,7 +165,11 @@ async function becomeReady(readying: Readying): Promise<void> {
     await checkPlanOf(options, plan);
     folder.beginFirstStart();
     if (made) folder.keepAdministrator(credentials);
-    await setUp(firstStartOf(node, options, plan, credentials), isNew ? credentials : null, folder.path);
+    await setUp(
+      firstStartOf(node, folder, options, plan, credentials),
+      isNew ? credentials : null,
+      folder.path,
+    );
   }
   await checkReady(node, options['operator-address']);
   const known = await valid(node, options['operator-address'], credentials);
@@ -222,6 +227,7 @@ const firstStartFlags = (options: NodeOptions): string[] => [
 
 const firstStartOf = (
   node: Node,
+  folder: DataFolder,
   options: NodeOptions,
   plan: InitPlan,
   credentials: Credentials,
@@ -230,6 +236,10 @@ const firstStartOf = (
   return {
     rest: { ...own, port: node.ports.mgmt, ...credentials },
     kv: { ...own, port: node.ports.kv },
+    query: { ...own, port: node.ports.n1ql ?? 0, ...credentials },
+    followed: () => node.applied(),
+    file: options.init ?? '',
+    statements: { done: folder.statementsDone, note: (count) => folder.noteStatements(count) },
     services: options.services,
     memoryQuotaMb: options['memory-quota'],
     plan,
