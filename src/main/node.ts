@@ -250,6 +250,7 @@ export class Node {
       }),
     );
     this.query = query;
+    this.metrics.registry.add('query', { collect: () => query.metrics() });
     await manager.certificates.ready;
     const started = query.start({
       tls: manager.queryTls.current(),

@@ -5,10 +5,13 @@ import type { NodePorts } from '#cluster/config/cluster-state.ts';
 import type { IndexDefinitions } from '#index/index.contract.ts';
 import { IndexLinks } from '#index/link/index-links.host.ts';
 import type { KvDesired } from '#kv/admin.ts';
+import type { MetricSample } from '#metrics/sample.ts';
+import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { TlsSpec } from '#ports/tls.ts';
 import { startWorker } from '#ports/worker.ts';
 import type { QueryPorts, QueryReport, QueryState } from '#query/host/query-messages.ts';
+import { queryMetrics } from '#query/host/query-metrics.ts';
 import { WorkerQuery } from '#query/host/worker-query.ts';
 import type { NodeOptions } from './node-options.ts';
 import { indexFolder, type OwnServices } from './own-services.ts';
@@ -35,10 +38,13 @@ export interface QueryNode extends QueryWorld {
   readonly settings: Record<string, unknown>;
 }
 
+const reportMs = 2_000;
+
 export class QueryPart {
   private readonly given: QueryPartOptions;
   private readonly worker: WorkerQuery;
   private readonly links: IndexLinks;
+  private reporting: Promise<QueryReport> | null = null;
 
   constructor(given: QueryPartOptions) {
     this.given = given;
@@ -86,6 +92,22 @@ export class QueryPart {
 
   report(): Promise<QueryReport> {
     return this.worker.report();
+  }
+
+  /** @throws Error when the thread is too busy to answer in time */
+  async metrics(): Promise<Iterable<MetricSample>> {
+    this.reporting ??= this.report().finally(() => {
+      this.reporting = null;
+    });
+    const late = Promise.withResolvers<never>();
+    const timer = realClock.after(reportMs, () =>
+      late.reject(new Error(`the query thread did not report in ${reportMs} ms`)),
+    );
+    try {
+      return queryMetrics(await Promise.race([this.reporting, late.promise]));
+    } finally {
+      timer.cancel();
+    }
   }
 
   async stop(): Promise<void> {

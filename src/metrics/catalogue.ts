@@ -131,9 +131,39 @@ const indexes = {
   index_num_indexes: gauge('Indexes of the node'),
 };
 
+const queries = {
+  n1ql_requests: counter('Requests that the query service completed'),
+  n1ql_selects: counter('SELECT statements'),
+  n1ql_inserts: counter('INSERT and UPSERT statements'),
+  n1ql_updates: counter('UPDATE and MERGE statements'),
+  n1ql_deletes: counter('DELETE statements'),
+  n1ql_cancelled: counter('Requests that were cancelled, or whose client closed the connection'),
+  n1ql_invalid_requests: counter('Requests whose parameters were refused'),
+  n1ql_errors: counter('Errors in answers of the query service'),
+  n1ql_warnings: counter('Warnings in answers of the query service'),
+  n1ql_mutations: counter('Documents that statements changed'),
+  n1ql_result_count: counter('Rows in answers of the query service'),
+  n1ql_result_size: counter('Bytes of rows in answers of the query service'),
+  n1ql_request_time: counter('Nanoseconds from the arrival of requests to the end of their answers'),
+  n1ql_service_time: counter('Nanoseconds that requests ran, without the time that they waited'),
+  n1ql_requests_250ms: counter('Requests of 250 ms and longer'),
+  n1ql_requests_500ms: counter('Requests of 500 ms and longer'),
+  n1ql_requests_1000ms: counter('Requests of a second and longer'),
+  n1ql_requests_5000ms: counter('Requests of five seconds and longer'),
+  n1ql_prepared: counter('Requests that ran a prepared statement'),
+  n1ql_unbounded: counter('Requests without scan consistency (not_bounded)'),
+  n1ql_at_plus: counter('Requests with scan consistency at_plus'),
+  n1ql_scan_plus: counter('Requests with scan consistency request_plus or statement_plus'),
+  n1ql_index_scans: counter('Scans of secondary indexes by statements'),
+  n1ql_primary_scans: counter('Scans of primary indexes by statements'),
+  n1ql_active_requests: gauge('Requests that run or wait for their turn'),
+  n1ql_queued_requests: gauge('Requests that wait for their turn'),
+};
+
 export const metrics = {
   ...{ ...documents, ...memory, ...disk, ...dataPort, ...manager, ...machine },
   ...indexes,
+  ...queries,
 };
 
 export type MetricName = keyof typeof metrics;

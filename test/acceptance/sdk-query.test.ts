@@ -70,6 +70,19 @@ describe('the SDK’s queries', () => {
     await assert.rejects(query('INSERT INTO b (KEY, VALUE) VALUES ("k1", {})'));
   });
 
+  it('know the version of the server, and are counted in the metrics', async () => {
+    const selects = async () => {
+      const text = await (await node.request('/metrics')).text();
+      return Number(/^n1ql_selects (\d+)$/m.exec(text)?.[1]);
+    };
+    const before = await selects();
+    const { implementationVersion } = (await (await node.request('/pools')).json()) as {
+      implementationVersion: string;
+    };
+    assert.deepEqual(await query('SELECT RAW DS_VERSION()'), [implementationVersion]);
+    await eventually(async () => assert.equal((await selects()) - before, 1));
+  });
+
   it('run prepared statements', async () => {
     const text = 'SELECT RAW n FROM b USE KEYS $1';
     for (let n = 0; n < 5; n++)

@@ -78,7 +78,7 @@ export function completedRow({ active, elapsedMs, serviceMs }: CompletedRequest)
 }
 
 export function preparedRow(entry: PreparedEntry): PlainRow {
-  const { uses, lastUsedMs, elapsedMs, serviceMs, shortestMs, longestMs } = entry;
+  const { uses, lastUsedMs, elapsedMs, serviceMs } = entry;
   const name = shownNameOf(entry);
   const value = {
     name,
@@ -93,8 +93,10 @@ export function preparedRow(entry: PreparedEntry): PlainRow {
       lastUse: timeText(lastUsedMs),
       avgElapsedTime: durationText(elapsedMs / uses),
       avgServiceTime: durationText(serviceMs / uses),
-      minElapsedTime: durationText(shortestMs),
-      maxElapsedTime: durationText(longestMs),
+      minElapsedTime: durationText(entry.shortestMs),
+      maxElapsedTime: durationText(entry.longestMs),
+      minServiceTime: durationText(entry.shortestServiceMs),
+      maxServiceTime: durationText(entry.longestServiceMs),
     }),
   };
   return { id: name, value };

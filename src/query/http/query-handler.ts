@@ -9,11 +9,12 @@ import type { RequestOrigin } from '../access/session.ts';
 import { answerAdmin } from '../admin/admin.ts';
 import type { AnswerSink } from '../answer/answer-writer.ts';
 import type { QueryService } from '../service/query-service.ts';
+import { languageVersion } from '../service/request-functions.ts';
 
 /** A client that takes nothing for so long is disconnected. */
 const patienceMs = 120_000;
 const adminBytesMax = 1 << 20;
-const contentType = 'application/json; version=7.1.0-N1QL';
+const contentType = `application/json; version=${languageVersion}`;
 
 export class QueryHandler {
   private readonly service: QueryService;

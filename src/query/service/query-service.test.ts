@@ -207,6 +207,32 @@ test('auto_prepare keeps the plan of a text', async () => {
   assert.equal(engine.prepares, 1);
 });
 
+test('a prepared statement shows how long its runs took, with and without their wait', async () => {
+  const { ask, answerOf, service, clock } = aQueryService({ servicers: 1 });
+  await answerOf({ statement: 'PREPARE p FROM WAIT' });
+  const shown = async () => {
+    const asked = { method: 'GET', path: '/admin/prepareds', body: '' };
+    const { text } = await answerAdmin(service, asked, originOf('admin', 'password'));
+    return (JSON.parse(text) as Record<string, unknown>[])[0] ?? {};
+  };
+  const before = await shown();
+  assert.deepEqual([before['uses'], before['avgElapsedTime']], [0, undefined]);
+  const [first, second] = [ask({ prepared: 'p' }), ask({ prepared: 'p' })];
+  await eventually(() => assert.equal(service.active.all()[0]?.rows.count, 1));
+  clock.advance(300);
+  first.close();
+  await first.done;
+  await eventually(() => assert.equal(service.active.all()[0]?.rows.count, 1));
+  clock.advance(100);
+  second.close();
+  await second.done;
+  const { uses, avgElapsedTime, minElapsedTime, maxElapsedTime, ...after } = await shown();
+  assert.deepEqual([uses, avgElapsedTime, minElapsedTime, maxElapsedTime], [2, '350ms', '300ms', '400ms']);
+  const { avgServiceTime, minServiceTime, maxServiceTime, lastUse } = after;
+  assert.deepEqual([avgServiceTime, minServiceTime, maxServiceTime], ['200ms', '100ms', '300ms']);
+  assert.equal(lastUse, new Date(clock.wallMs()).toISOString());
+});
+
 test('slow requests are remembered up to a limit, without values', async () => {
   const { ask, service, clock } = aQueryService({ completedLimit: 2, completedThresholdMs: 500 });
   for (let round = 0; round < 3; round++) {

@@ -14,10 +14,11 @@ import { readParameters, type SentRequest } from '../request/read-parameters.ts'
 import type { ActiveRequest, RequestState } from '../state/active-requests.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { QueryParts } from '../state/parts.ts';
-import type { PreparedEntry } from '../state/prepared-cache.ts';
+import { noteUse, type PreparedEntry } from '../state/prepared-cache.ts';
 import { runCommand } from './commands.ts';
 import { profileOf } from './profile.ts';
 import { requestDatastore } from './request-datastore.ts';
+import { requestFunction } from './request-functions.ts';
 import { type Chosen, StatementChoice } from './statement-choice.ts';
 import { untilAborted } from './until-aborted.ts';
 import { parametersOf } from './using.ts';
@@ -54,7 +55,7 @@ export class RequestRun {
   private timer: Timer | null = null;
   private execution: Execution | null = null;
   private engine: Engine | null = null;
-  private isPrepared = false;
+  private prepared: PreparedEntry | null = null;
   private justPrepared: PreparedEntry | null = null;
 
   constructor(service: QueryParts, input: RunInput) {
@@ -160,7 +161,7 @@ export class RequestRun {
     context: ExecuteContext,
   ): Promise<void> {
     const { prepared, entry } = chosen;
-    this.isPrepared = entry !== null;
+    this.prepared = entry;
     this.active.kind = prepared.kind;
     this.active.preparedName = entry?.name ?? null;
     this.active.preparedText = entry?.text ?? null;
@@ -179,7 +180,7 @@ export class RequestRun {
     choice: StatementChoice,
     datastore: ExecuteContext['datastore'],
   ): ExecuteContext {
-    const { clock, random, settings, scratch, userFunctions, clients } = this.service.deps;
+    const { clock, random, settings, scratch, userFunctions, clients, node } = this.service.deps;
     const consistency = new RequestConsistency(request, clients);
     const quotaMb = smallestAboveZero(request.memoryQuotaMb, settings.memoryQuotaMb);
     return {
@@ -205,6 +206,7 @@ export class RequestRun {
       ...(request.queryContext !== null && { queryContext: request.queryContext }),
       ...(userFunctions !== undefined && { userFunctions }),
       users: session.users,
+      special: (name) => requestFunction(name, node(), session.users),
       authorize: (privileges) => checkPrivileges(session.callers, privileges),
       command: (command, context) =>
         runCommand(command, {
@@ -388,10 +390,11 @@ export class RequestRun {
     active.rows.bytes = writer.bytes;
     if (settings.completedThresholdMs >= 0 && elapsedMs >= settings.completedThresholdMs)
       service.completed.add({ active, elapsedMs, serviceMs }, settings.completedLimit);
+    if (this.prepared !== null) noteUse(this.prepared, { endedMs: clock.wallMs(), elapsedMs, serviceMs });
     service.counters.completed({
       kind: active.kind,
       consistency: request?.consistency ?? 'not_bounded',
-      isPrepared: this.isPrepared,
+      isPrepared: this.prepared !== null,
       isCancelled: active.state === 'cancelled' || active.state === 'closed',
       elapsedMs,
       serviceMs,

@@ -61,8 +61,6 @@ export class StatementChoice {
       entry.prepared = this.prepare(entry.prepared.text, false, entry.queryContext);
       entry.revision = service.definitions;
     }
-    entry.uses++;
-    entry.lastUsedMs = service.deps.clock.wallMs();
     return { prepared: entry.prepared, entry };
   }
 
@@ -116,6 +114,8 @@ export class StatementChoice {
       serviceMs: 0,
       shortestMs: 0,
       longestMs: 0,
+      shortestServiceMs: 0,
+      longestServiceMs: 0,
       revision: service.definitions,
     };
     service.prepared.add(entry, service.deps.settings.preparedLimit);

@@ -10,6 +10,7 @@ export interface PreparedEntry {
   readonly encodedPlan: string;
   readonly isAutomatic: boolean;
   prepared: Prepared;
+  /** Runs that ended. */
   uses: number;
   /** Milliseconds since 1970; 0: never used. */
   lastUsedMs: number;
@@ -18,8 +19,26 @@ export interface PreparedEntry {
   serviceMs: number;
   shortestMs: number;
   longestMs: number;
+  shortestServiceMs: number;
+  longestServiceMs: number;
   /** Revision of definitions that the plan was made under. */
   revision: number;
+}
+
+/** Counts a run that ended, with how long the client waited and how long the statement ran. */
+export function noteUse(
+  entry: PreparedEntry,
+  { endedMs, elapsedMs, serviceMs }: { endedMs: number; elapsedMs: number; serviceMs: number },
+): void {
+  const isFirst = entry.uses === 0;
+  entry.uses++;
+  entry.lastUsedMs = endedMs;
+  entry.elapsedMs += elapsedMs;
+  entry.serviceMs += serviceMs;
+  entry.shortestMs = isFirst ? elapsedMs : Math.min(entry.shortestMs, elapsedMs);
+  entry.longestMs = Math.max(entry.longestMs, elapsedMs);
+  entry.shortestServiceMs = isFirst ? serviceMs : Math.min(entry.shortestServiceMs, serviceMs);
+  entry.longestServiceMs = Math.max(entry.longestServiceMs, serviceMs);
 }
 
 export class PreparedCache {
