@@ -104,6 +104,7 @@ export class Node {
   /** Opens every port. The REST port answers first; the rest follows as its needs are there. */
   async start(): Promise<void> {
     const { manager, ports } = this;
+    manager.certificates.ready.catch(() => {}); // awaited below, after parts that take longer
     await Promise.all([manager.open(), this.services.prepare()]);
     this.followClients();
     const data = this.startData();

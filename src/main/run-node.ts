@@ -173,8 +173,8 @@ async function becomeReady(readying: Readying): Promise<void> {
   }
   await checkReady(node, options['operator-address']);
   const known = await valid(node, options['operator-address'], credentials);
-  if (known === null && credentials !== null && !made) throw new StartError(wrongLogin(options));
-  const ready = readyFile(node, known);
+  if (known === 'refused' && !made) throw new StartError(wrongLogin(options));
+  const ready = readyFile(node, known === 'refused' ? null : known);
   await node.endStart();
   // Not before there is nothing left but to tell: a password that nobody saw is shown by the next start.
   if (isFirst) folder.endFirstStart();
@@ -283,10 +283,12 @@ async function valid(
   node: Node,
   localAddress: string | undefined,
   credentials: Credentials | null,
-): Promise<Credentials | null> {
+): Promise<Credentials | 'refused' | null> {
   if (credentials === null) return null;
   const target = { host: node.localHost, localAddress, port: node.ports.mgmt, ...credentials };
-  return (await rest(target, 'GET', '/pools')).status === 200 ? credentials : null;
+  const { status } = await rest(target, 'GET', '/pools');
+  if (status === 401) return 'refused';
+  return status === 200 ? credentials : null;
 }
 
 function readyFile(node: Node, credentials: Credentials | null): ReadyFile & { node: NodeAddresses } {

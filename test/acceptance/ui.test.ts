@@ -35,7 +35,7 @@ describe('the page of a node', { skip: needs('chromium') }, () => {
         .getByRole('cell')
         .allTextContents()
         .then((all) => all.slice(0, 2)),
-      ['healthy', 'data'],
+      ['healthy', 'data, index, query'],
     );
     await page.getByRole('region', { name: 'Buckets' }).getByRole('rowheader', { name: 'travel' }).waitFor();
     await page.getByRole('region', { name: 'Tasks' }).getByRole('rowheader', { name: 'rebalance' }).waitFor();
