@@ -134,6 +134,7 @@ function responses(route: RouteDefinition, schemas: Schemas): Operation['respons
     ...(path.includes('/:') && { '404': { description: 'Not there.' } }),
     ...(bodyKind && { '413': { description: 'The body is too large.' } }),
     ...(route.method !== 'GET' && {
+      ...(route.hasUserData && { '409': { description: 'The document has another version than `cas`.' } }),
       '501': { description: 'Needs what this version does not have; the body says what.' },
     }),
     '503': { description: 'For the moment; the body says why.' },
