@@ -85,6 +85,7 @@ export class CertificatesService implements Changing {
   /** Resolves when there is a certificate for the current names; the rest of the node does not wait for it. */
   start(): Promise<void> {
     this.#started = this.#start();
+    this.#started.catch(() => {}); // the caller reports it
     return this.#started;
   }
 
