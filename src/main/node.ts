@@ -109,6 +109,7 @@ export class Node {
     this.followClients();
     const data = this.startData();
     const query = this.startQuery();
+    query.catch(() => {}); // awaited below, after parts that may fail first
     const rest = await this.serve(manager.routes, manager.throttles.rest);
     const capi = await this.serve(manager.capiRoutes, manager.throttles.capi);
     const indexes = this.runs('index') ? await this.serve(manager.indexRoutes, manager.throttles.rest) : null;
