@@ -38,7 +38,7 @@ describe('the page of a node', { skip: needs('chromium') }, () => {
       ['healthy', 'data, index, query'],
     );
     await page.getByRole('region', { name: 'Buckets' }).getByRole('rowheader', { name: 'travel' }).waitFor();
-    await page.getByRole('region', { name: 'Tasks' }).getByRole('rowheader', { name: 'rebalance' }).waitFor();
+    await page.getByRole('region', { name: 'Tasks' }).getByText('Nothing is going on.').waitFor();
 
     await page.getByRole('button', { name: 'Sign out' }).click();
     assert.equal(await page.locator('#figures').isVisible(), false);
