@@ -44,6 +44,37 @@ test('lets a database user read and write documents within its rights, and not o
   );
 });
 
+test('runs the statements of a database user within its rights, over an index', async () => {
+  await using cloud = await CloudProcess.start();
+  const { path, connectionString } = await aCluster(cloud, { services: ['data', 'index', 'query'] });
+  for (const name of ['orders', 'secrets'])
+    assert.equal((await cloud.request('POST', `${path}/buckets`, { ...orders, name })).status, 201);
+  const password = 'correct-Horse-7';
+  const writer = [{ bucketName: 'orders', bucketAccess: ['data_reader', 'data_writer'] }];
+  const user = { username: 'app', password, buckets: writer };
+  assert.equal((await cloud.request('POST', `${path}/users`, user)).status, 201);
+  const app = await couchbase.connect(connectionString, { username: 'app', password });
+  try {
+    await app.query('CREATE INDEX by_total ON orders(total)');
+    await app.query('INSERT INTO orders VALUES ("o1", {"total": 12}), ("o2", {"total": 3})');
+    const large = async () =>
+      (await app.query('SELECT RAW total FROM orders WHERE total > 5', { scanConsistency })).rows;
+    const { RequestPlus: scanConsistency } = couchbase.QueryScanConsistency;
+    assert.deepEqual(await large(), [12]);
+    await assert.rejects(app.query('SELECT * FROM secrets'), couchbase.AuthenticationFailureError);
+    const readOnly = { buckets: [{ bucketName: 'orders', bucketAccess: ['data_reader'] }] };
+    assert.equal((await cloud.request('PUT', `${path}/users/app`, readOnly)).status, 204);
+    await eventually(async () =>
+      assert.rejects(app.query('DELETE FROM orders'), couchbase.AuthenticationFailureError),
+    );
+    assert.deepEqual(await large(), [12]);
+  } finally {
+    await app.close();
+  }
+  const { body } = await cloud.request('GET', `${path}/health`);
+  assert.deepEqual(body.nodeStats.serviceStats[0].services.toSorted(), ['data', 'index', 'query']);
+});
+
 test('changes and deletes buckets in both forms', async () => {
   await using cloud = await CloudProcess.start();
   const { path } = await aCluster(cloud);

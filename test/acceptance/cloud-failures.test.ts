@@ -286,7 +286,7 @@ test('tells of an address that something else took, after the node could not hav
   const place = await provisioner.place([]);
   const other = createServer().listen(place.ports.kv, place.address);
   const administrator = { username: 'Administrator', password: 'correct-Horse-7' };
-  const spec = { id: 'n', clusterId: 'c', memoryMb: 256, administrator, ...place };
+  const spec = { id: 'n', clusterId: 'c', memoryMb: 256, services: ['data'], administrator, ...place };
   const { signal } = new AbortController();
   try {
     await assert.rejects(provisioner.start(spec, signal), PlaceTakenError);

@@ -30,12 +30,15 @@ export const hostedCluster = (projectId: string, change: object = {}) => ({
 /** One that takes connections from 127.0.0.1, unless `isOpen` is false. */
 export async function aCluster(
   cloud: CloudProcess,
-  { name = 'orders', isOpen = true } = {},
+  { name = 'orders', isOpen = true, services = ['data'] } = {},
 ): Promise<CloudCluster> {
   const projectId = (await cloud.request('POST', '/v2/projects', { name: `project of ${name}` })).body
     .id as string;
   const cloudId = (await cloud.request('GET', '/v2/clouds?sortBy=name.asc')).body.data[0].id as string;
-  const created = await cloud.request('POST', '/v2/clusters', { name, cloudId, projectId });
+  const created = await cloud.request('POST', '/v2/clusters', {
+    ...{ name, cloudId, projectId },
+    servers: [{ size: 1, services }],
+  });
   assert.equal(created.status, 202, JSON.stringify(created.body));
   const path = created.headers.get('location') as string;
   const cluster = await untilStatus(cloud, path, 'ready');

@@ -106,7 +106,9 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     const unchangeable: [object[], RegExp][] = [
       [[{ ...server, size: 3 }], /^servers\.size: nodes do not join each other yet: .* one node, not 3$/],
       [[server, server], /^servers\.size: .* one node, not 2$/],
-      [[{ ...server, services: ['index'] }], /^servers\.services: nodes do not offer "index" yet/],
+      [[{ ...server, services: ['search'] }], /^servers\.services: nodes do not offer "search" yet/],
+      [[{ ...server, services: ['index'] }], /^servers\.services: a cluster needs "data"/],
+      [[{ ...server, services: ['data', 'query'] }], /^servers\.0\.services: must stay "data": /],
       [
         [{ ...server, compute: 'm5.24xlarge' }],
         /^servers\.0\.compute: must stay "m5\.xlarge": .* make a new cluster$/,
@@ -169,7 +171,10 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     const [server] = hostedCluster(projectId).servers;
     const refusals: [object, RegExp][] = [
       [{ servers: [{ ...server, size: 3 }] }, /servers\.size/],
-      [{ servers: [{ ...server, services: ['query'] }] }, /servers\.services: nodes do not offer "query"/],
+      [
+        { servers: [{ ...server, services: ['eventing'] }] },
+        /servers\.services: nodes do not offer "eventing"/,
+      ],
       [{ servers: [{ ...server, compute: 'huge' }] }, /servers\.compute/],
       [
         { servers: [{ ...server, services: ['data', 'data'] }] },

@@ -8,7 +8,7 @@ export const aClusterRow = (changes: Partial<ClusterRow> = {}): ClusterRow => ({
   project_id: 'p',
   cloud_id: null,
   description: '',
-  spec: '{}',
+  spec: '{"servers":[{"services":["data"]}]}',
   node_count: 1,
   phase: 'ready',
   home: 'here',

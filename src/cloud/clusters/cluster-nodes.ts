@@ -49,6 +49,7 @@ export class ClusterNodes {
       clusterId: cluster.id,
       ...placementOf(node),
       memoryMb: node.memory_mb,
+      services: JSON.parse(node.services) as string[],
       administrator: this.administrator(cluster),
     };
   }

@@ -24,13 +24,15 @@ export interface ClusterSpec {
 }
 
 /** The services that nodes offer. */
-const offered = ['data'];
+const offered = ['data', 'index', 'query'];
 
 /** Refuses what this version cannot provide, naming it, instead of providing a part. */
 export function refuseUnoffered(servers: readonly Pick<ServerGroup, 'size' | 'services'>[]): void {
   const missing = servers.flatMap(({ services }) => services).find((service) => !offered.includes(service));
   if (missing !== undefined)
     throw invalid(`servers.services: nodes do not offer "${missing}" yet; they offer ${offered.join(', ')}`);
+  if (!servers.some(({ services }) => services.includes('data')))
+    throw invalid('servers.services: a cluster needs "data": one server group must name it');
   if (nodeCount(servers) > 1)
     throw invalid(
       `servers.size: nodes do not join each other yet: a cluster has one node, not ${nodeCount(servers)}`,
@@ -49,6 +51,6 @@ export function refuseOtherProviders(
 
 export const nodeCount = (servers: readonly Pick<ServerGroup, 'size'>[]): number =>
   servers.reduce((sum, { size }) => sum + size, 0);
-export const servicesOf = (servers: readonly ServerGroup[]): string[] => [
+export const servicesOf = (servers: readonly Pick<ServerGroup, 'services'>[]): string[] => [
   ...new Set(servers.flatMap(({ services }) => services)),
 ];

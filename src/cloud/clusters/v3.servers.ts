@@ -16,7 +16,7 @@ export function groupOf(server: V3Server, provider: keyof typeof instances): Ser
   return { size: server.size, services: server.services, memoryGib, asked: server };
 }
 
-/** A cluster has one node, which keeps its memory: only the storage, which is kept as it was asked for, can change. */
+/** A cluster has one node, which keeps its memory and its services: only the storage, which is kept as it was asked for, can change. */
 export function changedServers(present: readonly ServerGroup[], wanted: readonly V3Server[]): ServerGroup[] {
   refuseUnoffered(wanted);
   const [[group], [server]] = [present as [ServerGroup], wanted as [V3Server]];
@@ -25,7 +25,12 @@ export function changedServers(present: readonly ServerGroup[], wanted: readonly
     throw invalid(
       `servers.0.compute: must stay "${compute}": a node cannot be given another instance yet; make a new cluster`,
     );
-  return [{ ...group, services: server.services, asked: server }];
+  const services = [...group.services].sort().join(', ');
+  if ([...server.services].sort().join(', ') !== services)
+    throw invalid(
+      `servers.0.services: must stay "${services}": a node cannot be given other services yet; make a new cluster`,
+    );
+  return [{ ...group, asked: server }];
 }
 
 /** As it was asked for; a v2 group in v3's words. */

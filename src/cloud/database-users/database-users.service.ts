@@ -6,6 +6,7 @@ import type { Clock } from '#ports/clock.ts';
 import { InTurn } from '#ports/in-turn.ts';
 import type { Random } from '#ports/random.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
+import { type ClusterSpec, servicesOf } from '../clusters/cluster-spec.ts';
 import type { ReadyCluster } from '../clusters/ready-cluster.ts';
 import { accepted } from '../node-client/refusals.ts';
 import type { DatabaseUserRow, Store } from '../store/tables.ts';
@@ -179,7 +180,7 @@ export class DatabaseUsersService {
     username: string,
     { password, access }: { password?: string | undefined; access: readonly Access[] },
   ): Promise<void> {
-    const fields = { roles: rolesOf(access), ...(password !== undefined && { password }) };
+    const fields = { roles: rolesOf(access, servicesIn(cluster)), ...(password !== undefined && { password }) };
     accepted(await this.tell(cluster, username, 'PUT', fields), names);
   }
 
@@ -238,13 +239,24 @@ const accessIn = ({ access }: DatabaseUserRow) => JSON.parse(access) as UserItem
 
 const pathOf = (username: string): string => `/settings/rbac/users/local/${encodeURIComponent(username)}`;
 
+const servicesIn = ({ row }: ReadyCluster): string[] =>
+  servicesOf((JSON.parse(row.spec) as ClusterSpec).servers);
+
+/** Where the cluster has the query service, what may be read or written may be so by statements too. */
+const statementRoles = {
+  data_reader: ['query_select'],
+  data_writer: ['query_insert', 'query_update', 'query_delete', 'query_manage_index'],
+} as const;
+
 /** `data_reader[orders:_default],data_writer[*]` */
-function rolesOf(access: readonly Access[]): string {
+function rolesOf(access: readonly Access[], services: readonly string[]): string {
+  const withStatements = services.includes('query');
   return access
-    .flatMap(({ bucketName, scope, bucketAccess }) =>
-      bucketAccess.map(
-        (role) => `${role}[${bucketName}${scope === undefined || bucketName === all ? '' : `:${scope}`}]`,
-      ),
-    )
+    .flatMap(({ bucketName, scope, bucketAccess }) => {
+      const place = scope === undefined || bucketName === all ? bucketName : `${bucketName}:${scope}`;
+      return bucketAccess
+        .flatMap((role) => [role, ...(withStatements ? statementRoles[role] : [])])
+        .map((role) => `${role}[${place}]`);
+    })
     .join(',');
 }

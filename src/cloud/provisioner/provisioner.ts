@@ -10,6 +10,11 @@ export interface NodePorts {
   readonly capiTls: number;
   readonly dist: number;
   readonly distTls: number;
+  /** Absent in places that were chosen for nodes of 0.1.0, which have no such services. */
+  readonly query?: number;
+  readonly queryTls?: number;
+  readonly index?: number;
+  readonly indexTls?: number;
 }
 
 export interface Placement {
@@ -21,6 +26,8 @@ export interface NodeSpec extends Placement {
   readonly id: string;
   readonly clusterId: string;
   readonly memoryMb: number;
+  /** As requested: `data`, `index`, `query`. */
+  readonly services: readonly string[];
   readonly administrator: { readonly username: string; readonly password: string };
 }
 

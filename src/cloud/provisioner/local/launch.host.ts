@@ -78,9 +78,12 @@ export function boundLog(folder: string): void {
 
 const logFile = (folder: string): string => join(folder, 'node.log');
 
+/** Services as the node's command line names them. */
+const nodeNames: Readonly<Record<string, string>> = { data: 'kv', query: 'n1ql' };
+
 function flags({ spec, folder, operatorAddress }: LaunchOptions): string[] {
-  const { address, ports, memoryMb } = spec;
-  const given: Record<string, string | number> = {
+  const { address, ports, memoryMb, services } = spec;
+  const given: Record<string, string | number | undefined> = {
     'data-dir': folder,
     host: address,
     'rest-port': ports.rest,
@@ -91,13 +94,19 @@ function flags({ spec, folder, operatorAddress }: LaunchOptions): string[] {
     'capi-tls-port': ports.capiTls,
     'dist-port': ports.dist,
     'dist-tls-port': ports.distTls,
-    services: 'kv',
+    'query-port': ports.query,
+    'query-tls-port': ports.queryTls,
+    'index-port': ports.index,
+    'index-tls-port': ports.indexTls,
+    services: services.map((service) => nodeNames[service] ?? service).join(','),
     'memory-quota': memoryMb,
     'wire-names': 'branded',
     'ready-file': readyFile(folder),
-    ...(operatorAddress !== undefined && { 'operator-address': operatorAddress }),
+    'operator-address': operatorAddress,
   };
-  return Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  return Object.entries(given).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, String(value)],
+  );
 }
 
 /**

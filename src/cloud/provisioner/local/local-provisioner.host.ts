@@ -16,7 +16,7 @@ import {
 import { readOwner } from './owner.host.ts';
 import { NodeProcess } from './process.host.ts';
 
-const standardPorts: NodePorts = {
+const standardPorts: Required<NodePorts> = {
   rest: 8091,
   restTls: 18091,
   kv: 11210,
@@ -25,6 +25,10 @@ const standardPorts: NodePorts = {
   capiTls: 18092,
   dist: 21100,
   distTls: 21150,
+  query: 8093,
+  queryTls: 18093,
+  index: 9102,
+  indexTls: 19102,
 };
 const placesTried = 50;
 
@@ -139,6 +143,7 @@ const nobody = (id: string): NodeSpec => ({
   address: '',
   ports: standardPorts,
   memoryMb: 0,
+  services: [],
   administrator: { username: '', password: '' },
 });
 
