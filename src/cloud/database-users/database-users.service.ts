@@ -180,7 +180,10 @@ export class DatabaseUsersService {
     username: string,
     { password, access }: { password?: string | undefined; access: readonly Access[] },
   ): Promise<void> {
-    const fields = { roles: rolesOf(access, servicesIn(cluster)), ...(password !== undefined && { password }) };
+    const fields = {
+      roles: rolesOf(access, servicesIn(cluster)),
+      ...(password !== undefined && { password }),
+    };
     accepted(await this.tell(cluster, username, 'PUT', fields), names);
   }
 
