@@ -8,7 +8,19 @@ export interface RequestOrigin {
   readonly credentials: Credentials;
   readonly remoteAddress: string;
   readonly userAgent: string;
+  /** Absent: not looked up yet. */
+  readonly sender?: Sender;
 }
+
+/** Who the header or the certificate names. */
+export interface Sender {
+  /** Empty: nobody; null: the credentials are wrong. */
+  readonly callers: readonly (Caller | null)[];
+  readonly credential: Credential | null;
+}
+
+export const isAuthenticated = ({ callers }: Sender): boolean =>
+  callers.length > 0 && !callers.includes(null);
 
 /** Knows users and their passwords; it may have to ask another thread. */
 export interface Authority {
@@ -31,35 +43,37 @@ export async function openSession(
   origin: RequestOrigin,
   creds: readonly Credential[],
 ): Promise<Session> {
-  const { remoteAddress } = origin;
-  const sent = await senderOf(authority, origin.credentials);
-  if (sent === 'unusable') throw sqlError(10000);
-  const callers: (Caller | null)[] = sent !== null && 'caller' in sent ? [sent.caller] : [];
-  const all = sent !== null && 'user' in sent ? [sent, ...creds] : creds;
-  for (const credential of all) callers.push(await authority.authenticate(credential, remoteAddress));
+  const { callers: sent, credential } = origin.sender ?? (await senderOf(authority, origin));
+  const callers = [...sent];
+  for (const one of creds) callers.push(await authority.authenticate(one, origin.remoteAddress));
   if (callers.length === 0 || callers.includes(null)) throw sqlError(10000);
   const known = callers as Caller[];
   const users = known.map(({ identity: { domain, name } }) =>
     domain === 'local' ? name : `${domain}:${name}`,
   );
-  return { callers: known, users, credential: all[0] ?? null };
+  return { callers: known, users, credential: credential ?? creds[0] ?? null };
 }
 
-type Sender = Credential | { readonly caller: Caller } | 'unusable' | null;
+const refused: Sender = { callers: [null], credential: null };
 
-async function senderOf(authority: Authority, credentials: Credentials): Promise<Sender> {
+export async function senderOf(
+  authority: Authority,
+  { credentials, remoteAddress }: Pick<RequestOrigin, 'credentials' | 'remoteAddress'>,
+): Promise<Sender> {
   switch (credentials.kind) {
     case 'none':
-      return null;
+      return { callers: [], credential: null };
     case 'unusable':
-      return 'unusable';
-    case 'basic':
-      return { user: credentials.name, password: credentials.password };
+      return refused;
+    case 'basic': {
+      const credential = { user: credentials.name, password: credentials.password };
+      return { callers: [await authority.authenticate(credential, remoteAddress)], credential };
+    }
     case 'certificate': {
       const { user, otherwise } = credentials;
       const caller = user === null ? null : await authority.certified(user);
-      if (caller !== null) return { caller };
-      return otherwise === null ? 'unusable' : senderOf(authority, otherwise);
+      if (caller !== null) return { callers: [caller], credential: null };
+      return otherwise === null ? refused : senderOf(authority, { credentials: otherwise, remoteAddress });
     }
   }
 }

@@ -5,24 +5,32 @@ import { credentialsOf } from '#http/credentials.ts';
 import { crossSiteProblem } from '#http/cross-site.ts';
 import { certificateOf } from '#http/peer-certificates.host.ts';
 import type { Clock } from '#ports/clock.ts';
-import type { RequestOrigin } from '../access/session.ts';
+import { isKnown } from '#ports/strangers.ts';
+import { isAuthenticated, type RequestOrigin, type Sender, senderOf } from '../access/session.ts';
 import { answerAdmin } from '../admin/admin.ts';
 import type { AnswerSink } from '../answer/answer-writer.ts';
 import type { QueryService } from '../service/query-service.ts';
 import { languageVersion } from '../service/request-functions.ts';
+import { RequestBodies } from './request-bodies.ts';
 
 /** A client that takes nothing for so long is disconnected. */
 const patienceMs = 120_000;
 const adminBytesMax = 1 << 20;
+/** Of a statement without a login in its header: `creds` in the body may name one. */
+const unauthenticatedBytesMax = 1 << 20;
+/** Of all bodies that are read, and of those whose statements run. */
+const allBytesMax = 256 << 20;
 const contentType = `application/json; version=${languageVersion}`;
 
 export class QueryHandler {
   private readonly service: QueryService;
   private readonly clock: Clock;
+  private readonly bodies: RequestBodies;
 
-  constructor(service: QueryService, clock: Clock) {
+  constructor(service: QueryService, clock: Clock, bodyBytesMax = allBytesMax) {
     this.service = service;
     this.clock = clock;
+    this.bodies = new RequestBodies(bodyBytesMax);
   }
 
   /** Resolves when the answer has been handed to the socket. */
@@ -41,24 +49,38 @@ export class QueryHandler {
     response.once('close', () => {
       if (!response.writableFinished) closed.abort(new Error('the client closed the connection'));
     });
-    const body = await readBody(request, this.service.deps.settings.requestBytesMax);
-    if (body === null) return;
-    if (body === 'too large')
-      return sendText(response, 413, 'The request is larger than request-size-cap.\n');
-    const { method = '', headers } = request;
-    const sent = { method, search, contentType: headers['content-type'], accept: headers.accept, body };
-    const sink = new ResponseSink(response, this.clock);
-    await this.service.answer(sent, originOf(request), sink, closed.signal);
+    const origin = await this.originOf(request);
+    const isKnownClient = isAuthenticated(origin.sender);
+    const { requestBytesMax } = this.service.deps.settings;
+    const bytesMax = isKnownClient ? requestBytesMax : Math.min(requestBytesMax, unauthenticatedBytesMax);
+    await this.bodies.with(request, bytesMax, async (body) => {
+      if (body === null) return;
+      if (typeof body === 'string') return refuseBody(response, body, bytesMax);
+      const { method = '', headers } = request;
+      const sent = { method, search, contentType: headers['content-type'], accept: headers.accept, body };
+      const sink = new ResponseSink(response, this.clock);
+      await this.service.answer(sent, origin, sink, closed.signal);
+    });
   }
 
   private async admin(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
-    const body = await readBody(request, adminBytesMax);
-    if (body === null) return;
-    if (body === 'too large') return sendText(response, 413, 'The request is larger than 1 MiB.\n');
-    const asked = { method: request.method ?? '', path, body: body.toString() };
-    const answer = await answerAdmin(this.service, asked, originOf(request));
-    if (answer.status === 401) response.setHeader('www-authenticate', 'Basic realm="Divan"');
-    sendText(response, answer.status, answer.text, answer.isText ? 'text/plain' : 'application/json');
+    const origin = await this.originOf(request);
+    await this.bodies.with(request, adminBytesMax, async (body) => {
+      if (body === null) return;
+      if (typeof body === 'string') return refuseBody(response, body, adminBytesMax);
+      const asked = { method: request.method ?? '', path, body: body.toString() };
+      const answer = await answerAdmin(this.service, asked, origin);
+      if (answer.status === 401) response.setHeader('www-authenticate', 'Basic realm="Divan"');
+      sendText(response, answer.status, answer.text, answer.isText ? 'text/plain' : 'application/json');
+    });
+  }
+
+  /** Looks up who sends it, before its body is read. */
+  private async originOf(request: IncomingMessage): Promise<RequestOrigin & { readonly sender: Sender }> {
+    const origin = describedOrigin(request);
+    const sender = await senderOf(this.service.deps.authority, origin);
+    if (isAuthenticated(sender)) isKnown(request.socket);
+    return { ...origin, sender };
   }
 }
 
@@ -99,7 +121,7 @@ class ResponseSink implements AnswerSink {
   }
 }
 
-function originOf(request: IncomingMessage): RequestOrigin {
+function describedOrigin(request: IncomingMessage): RequestOrigin {
   const { headers, socket } = request;
   const agent = headers['user-agent'] ?? '';
   const library = headers['cb-user-agent'];
@@ -110,22 +132,12 @@ function originOf(request: IncomingMessage): RequestOrigin {
   };
 }
 
-/** null: the client has gone. */
-function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | 'too large' | null> {
-  if (request.destroyed) return Promise.resolve(null);
-  const body = deferred<Buffer | 'too large' | null>();
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  request.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes <= bytesMax) return void chunks.push(chunk);
-    // What still comes is dropped, so that the client sees the answer.
-    request.removeAllListeners('data').resume();
-    body.resolve('too large');
-  });
-  request.once('end', () => body.resolve(Buffer.concat(chunks)));
-  request.once('error', () => body.resolve(null)).once('close', () => body.resolve(null));
-  return body.promise;
+function refuseBody(response: ServerResponse, problem: 'too large' | 'too many', bytesMax: number): void {
+  const [status, text]: [number, string] =
+    problem === 'too large'
+      ? [413, `The request is larger than ${bytesMax} bytes.\n`]
+      : [503, 'Requests that are being read or run take too much memory; try again.\n'];
+  sendText(response, status, text);
 }
 
 function sendText(response: ServerResponse, status: number, text: string, type = 'text/plain'): void {

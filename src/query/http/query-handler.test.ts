@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent, createServer, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { test } from 'node:test';
+import { Strangers } from '#ports/strangers.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import { aQueryService } from '../../../test/support/query-service.ts';
+import { QueryHandler } from './query-handler.ts';
+
+const login = `Basic ${Buffer.from('admin:password').toString('base64')}`;
+const mib = 1 << 20;
+
+async function served({ bodyBytesMax = 256 * mib, perSource = 100 } = {}) {
+  const { service, clock } = aQueryService();
+  const handler = new QueryHandler(service, clock, bodyBytesMax);
+  const strangers = new Strangers(() => ({ perSource, total: perSource }));
+  const server = createServer((request, response) => void handler.serve(request, response));
+  server.on('connection', (socket: Socket) => strangers.enter(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const open = (agent: Agent | false, authorization?: string) =>
+    httpRequest({
+      ...{ port, agent, method: 'POST', path: '/query/service' },
+      headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
+    });
+  const answerTo = async (request: ReturnType<typeof open>): Promise<number> => {
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.resume();
+    await once(response, 'end');
+    return response.statusCode ?? 0;
+  };
+  const ask = (bytes: number, authorization?: string, agent: Agent | false = false) => {
+    const request = open(agent, authorization);
+    const answer = answerTo(request);
+    request.end(JSON.stringify({ statement: 'ROWS 1', args: ['x'.repeat(bytes)] }));
+    return answer;
+  };
+  return {
+    ...{ open, ask, answerTo, strangers },
+    [Symbol.dispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+test('a large body is read of clients that have logged in only', async () => {
+  using server = await served();
+  assert.equal(await server.ask(2 * mib), 413);
+  assert.equal(await server.ask(2 * mib, login.replace('Basic ', 'Basic x')), 413);
+  assert.equal(await server.ask(2 * mib, login), 200);
+  assert.equal(await server.ask(10), 401);
+});
+
+test('bodies together take a bounded amount of memory, until their requests end', async () => {
+  using server = await served({ bodyBytesMax: 3 * mib });
+  const half = server.open(false, login);
+  half.on('error', () => {});
+  half.write(Buffer.alloc(2 * mib));
+  await eventually(async () => assert.equal(await server.ask(2 * mib, login), 503));
+  assert.equal(await server.ask(10, login), 200);
+  half.destroy();
+  await eventually(async () => assert.equal(await server.ask(2 * mib, login), 200));
+});
+
+test('a client that has logged in no longer counts among those that have not', async () => {
+  using server = await served({ perSource: 1 });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  assert.equal(await server.ask(1, undefined, agent), 401);
+  assert.equal(server.strangers.total, 1);
+  assert.equal(await server.ask(1, login, agent), 200);
+  assert.equal(server.strangers.total, 0);
+  assert.equal(await server.ask(1, login), 200);
+  agent.destroy();
+});
