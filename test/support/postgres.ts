@@ -62,6 +62,11 @@ export class Postgres {
     return this.url.replace(/postgres$/, name);
   }
 
+  /** Of the process that starts all others of the server. */
+  get pid(): number {
+    return this.child.pid as number;
+  }
+
   /** Ends the server; `restart` brings it back with all it had. */
   async stop(): Promise<void> {
     const ended = once(this.child, 'exit');

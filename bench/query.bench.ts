@@ -1,0 +1,264 @@
+// Queries of a node, and the same of a PostgreSQL that has the same rows as JSONB, in the same run: operations for each second of
+// processor time of the server, and times that a client waits.
+import { setTimeout as wait } from 'node:timers/promises';
+import pg from 'pg';
+import { administrator, NodeProcess } from '../test/support/node-process.ts';
+import { Postgres, postgresPrograms } from '../test/support/postgres.ts';
+import { backfilled, hotel, indexStatements, writeHotels } from './support/hotels.ts';
+import { QueryClient } from './support/query-client.ts';
+import { forgetPeak, peakMb, residentMb, serverMs } from './support/server-time.ts';
+
+interface Server {
+  readonly name: string;
+  readonly pid: number;
+}
+
+interface Sides {
+  readonly node: Server;
+  readonly peer: Server | null;
+}
+
+type Work = (round: number) => Promise<unknown> | undefined;
+
+const whole = 'b._default._default';
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const count = smoke ? 2_000 : 200_000;
+  await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+  await using peer = await startPeer(count);
+  await node.request('/pools/default/buckets/b', 'POST', { ramQuotaMB: '1024' });
+  await writeHotels(node, count);
+  const client = await QueryClient.open(node.ready.node.query as string, administrator);
+  for (const statement of indexStatements(whole)) await client.run({ statement });
+  const sides: Sides = {
+    node: { name: 'here', pid: node.pid },
+    peer: peer && { name: 'PostgreSQL', pid: peer.server.pid },
+  };
+  await points(sides, client, peer?.client ?? null, smoke);
+  await scans(sides, client, peer?.client ?? null, count);
+  await collectionScan(node, client, count);
+  await freshReads(client, smoke ? 20 : 300);
+  await besides(node, client, smoke ? 1 : 5);
+  await memory(node, client, count);
+  client.close();
+  await peer?.client.end();
+  if (!smoke) await idle();
+}
+
+/** A PostgreSQL with the rows and indexes; null where there is none. */
+async function startPeer(count: number) {
+  if (postgresPrograms() === null) {
+    console.log('PostgreSQL is not installed: figures of this node alone');
+    return null;
+  }
+  const server = await Postgres.start();
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  await client.query('create table docs (id text primary key, doc jsonb)');
+  for (let from = 0; from < count; from += 1_000) {
+    const size = Math.min(1_000, count - from);
+    const rows = Array.from({ length: size }, (_, at) => hotel(from + at));
+    const [ids, bodies] = [rows.map(({ key }) => key), rows.map(({ body }) => JSON.stringify(body))];
+    await client.query('insert into docs select * from unnest($1::text[], $2::jsonb[])', [ids, bodies]);
+  }
+  await client.query("create index on docs (((doc->>'n')::int))");
+  await client.query("create index on docs ((doc->>'city'), ((doc->>'n')::int))");
+  await client.query('vacuum analyze docs');
+  return { server, client, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+async function points(sides: Sides, client: QueryClient, peer: pg.Client | null, smoke: boolean) {
+  const rounds = smoke ? 200 : 6_000;
+  const statement = `SELECT d.name, d.city FROM ${whole} d WHERE d.n = $n`;
+  await client.run({ statement: `PREPARE FORCE point FROM ${statement}` });
+  const text = "select doc->>'name' as name, doc->>'city' as city from docs where (doc->>'n')::int = $1";
+  const n = (round: number): number => hotel((round * 31) % 2_000).body.n;
+  await compared(
+    'point query, prepared',
+    { sides, rounds, goal: 0.3, waits: 'goal 0.6 ms median, 4 ms at 99 %' },
+    (round) => client.run({ prepared: 'point', $n: n(round) }),
+    (round) => peer?.query({ name: 'point', text, values: [n(round)] }),
+  );
+  const keys = `SELECT d.name FROM ${whole} d USE KEYS $key`;
+  await client.run({ statement: `PREPARE FORCE by_key FROM ${keys}` });
+  await compared(
+    'USE KEYS, prepared (goal 10,000)',
+    { sides: { ...sides, peer: null }, rounds, waits: '' },
+    (round) => client.run({ prepared: 'by_key', $key: `hotel_${(round * 31) % 2_000}` }),
+  );
+}
+
+async function scans(sides: Sides, client: QueryClient, peer: pg.Client | null, count: number) {
+  const width = Math.min(20_000, count / 2);
+  const low = (round: number): number => (round * 7_919) % 900_000;
+  const rounds = 5;
+  const span = Math.floor((width / count) * 1_000_003);
+  await compared(
+    `range of ${width} rows, fetch, filter, two fields`,
+    { sides, rounds, each: width, goal: 0.5 },
+    (round) =>
+      client.run({
+        statement: `SELECT d.name, d.city FROM ${whole} d WHERE d.n BETWEEN $a AND $b AND d.free = true`,
+        ...{ $a: low(round), $b: low(round) + span },
+      }),
+    (round) =>
+      peer?.query(
+        "select doc->>'name', doc->>'city' from docs where (doc->>'n')::int between $1 and $2 and (doc->>'free')::bool",
+        [low(round), low(round) + span],
+      ),
+  );
+  await compared(
+    'group by, count and average over everything',
+    { sides, rounds: 3, each: count, goal: 1 },
+    () => client.run({ statement: `SELECT d.kind, COUNT(*) c, AVG(d.n) a FROM ${whole} d GROUP BY d.kind` }),
+    () => peer?.query("select doc->>'kind', count(*), avg((doc->>'n')::int) from docs group by doc->>'kind'"),
+  );
+  const cities = `FROM ${whole} d WHERE d.city >= 'City 1' AND d.city < 'City 2'`;
+  const covered = Number((await client.rows({ statement: `SELECT RAW COUNT(*) ${cities}` }))[0]);
+  await compared(
+    `covering range of ${covered} rows (goal 400,000)`,
+    { sides: { ...sides, peer: null }, rounds, each: covered },
+    () => client.run({ statement: `SELECT d.city, d.n ${cities}` }),
+  );
+}
+
+async function collectionScan(node: NodeProcess, client: QueryClient, count: number) {
+  const sides = { node: { name: 'here', pid: node.pid }, peer: null };
+  const stream = await compared('streams of the data port', { sides, rounds: 3, each: count }, () =>
+    backfilled(node, count),
+  );
+  const scan = await compared(
+    'scan of the collection, filter on one field',
+    { sides, rounds: 3, each: count },
+    () => client.run({ statement: `SELECT d.name FROM ${whole} d WHERE d.address.zip = '17'` }),
+  );
+  console.log(`  ${(scan / stream).toFixed(2)} of the streams (goal 0.5)`);
+}
+
+async function freshReads(client: QueryClient, rounds: number) {
+  const statement = `SELECT d.name FROM ${whole} d WHERE d.n = $n`;
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await client.run({
+      statement: `UPSERT INTO ${whole} VALUES ($k, {"n": $n, "name": "x"})`,
+      $k: 'fresh',
+      $n: -round,
+    });
+    const began = performance.now();
+    await client.run({ statement, $n: -round, scan_consistency: 'request_plus' });
+    times.push(performance.now() - began);
+  }
+  console.log(`request_plus right after a write: ${waits(times)} (goal 5 ms median, 25 ms at 99 %)`);
+}
+
+/** Short queries while a long one runs. */
+async function besides(node: NodeProcess, client: QueryClient, seconds: number) {
+  const other = await QueryClient.open(node.ready.node.query as string, administrator);
+  const long = `SELECT d.city, COUNT(*) c FROM ${whole} d GROUP BY d.city`;
+  let isLong = true;
+  const slow = (async () => {
+    while (isLong) await other.run({ statement: long });
+  })();
+  const times: number[] = [];
+  const until = performance.now() + seconds * 1_000;
+  while (performance.now() < until) {
+    const began = performance.now();
+    await client.run({ prepared: 'by_key', $key: 'hotel_1' });
+    times.push(performance.now() - began);
+    await wait(5);
+  }
+  isLong = false;
+  await slow;
+  other.close();
+  console.log(`USE KEYS beside a long query: ${waits(times)} (goal 10 ms median)`);
+}
+
+async function memory(node: NodeProcess, client: QueryClient, count: number) {
+  const doubled = `FROM ${whole} d UNNEST [1, 2, 3, 4, 5] AS t`;
+  for (const [what, statement] of [
+    ['rows answered', `SELECT d.name, t ${doubled}`],
+    ['rows sorted', `SELECT d.name, t ${doubled} ORDER BY t, d.name`],
+    ['distinct rows', `SELECT DISTINCT d.name, t ${doubled}`],
+    ['groups', `SELECT d.name, t, COUNT(*) ${doubled} GROUP BY d.name, t`],
+  ] as const) {
+    await wait(2_000);
+    const before = residentMb(node.pid);
+    forgetPeak(node.pid);
+    await client.run({ statement });
+    const more = peakMb(node.pid) - before;
+    console.log(`${(5 * count).toLocaleString('en')} ${what}: at most ${more.toFixed(0)} MB more resident`);
+  }
+}
+
+async function idle() {
+  const resident: number[] = [];
+  for (const services of ['kv', 'kv,index,n1ql']) {
+    await using node = await NodeProcess.start({ args: ['--bucket', 'b', '--services', services] });
+    await wait(35_000);
+    resident.push(residentMb(node.pid));
+  }
+  const [without = 0, having = 0] = resident;
+  console.log(
+    `idle: ${without.toFixed(0)} MB, with the services ${(having - without).toFixed(0)} MB more (goal 16)`,
+  );
+}
+
+interface Comparison {
+  readonly sides: Sides;
+  readonly rounds: number;
+  /** Rows or documents of a round. */
+  readonly each?: number;
+  /** Of the peer's figure. */
+  readonly goal?: number;
+  /** Times that clients wait are told, with their goal. */
+  readonly waits?: string;
+}
+
+/** Both sides by turns, so that what else the machine does hits both. */
+async function compared(
+  what: string,
+  { sides, rounds, each = 1, goal, waits: waitGoal }: Comparison,
+  here: Work,
+  there: Work = async () => {},
+): Promise<number> {
+  const parts = [{ server: sides.node, work: here }];
+  if (sides.peer !== null) parts.push({ server: sides.peer, work: there });
+  const sums = parts.map(() => ({ cpuMs: 0, times: [] as number[] }));
+  const slices = Math.min(rounds, 4);
+  for (let slice = 0; slice <= slices; slice++) {
+    for (const [at, { server, work }] of parts.entries()) {
+      const measured = await timed(server, work, slice, Math.ceil(rounds / slices));
+      if (slice === 0) continue; // it warmed up
+      const sum = sums[at] as (typeof sums)[number];
+      sum.cpuMs += measured.cpuMs;
+      sum.times.push(...measured.times);
+    }
+  }
+  const rates = sums.map(({ cpuMs, times }) => (times.length * each) / (cpuMs / 1_000));
+  const texts = parts.map(({ server }, at) => `${server.name} ${figure(rates[at] as number)}`);
+  const [ours = 0, theirs] = rates;
+  const ratio = theirs === undefined ? '' : `, ${(ours / theirs).toFixed(2)} of it (goal ${goal})`;
+  const waited =
+    waitGoal === undefined ? '' : `; ${waits(sums[0]?.times ?? [])} ${waitGoal && `(${waitGoal})`}`;
+  console.log(`${what}: ${texts.join(', ')} for each CPU-second${ratio}${waited}`);
+  return ours;
+}
+
+async function timed({ pid }: Server, work: Work, slice: number, rounds: number) {
+  const times: number[] = [];
+  const before = serverMs(pid);
+  for (let round = 0; round < rounds; round++) {
+    const began = performance.now();
+    await work(slice * rounds + round);
+    times.push(performance.now() - began);
+  }
+  return { cpuMs: Math.max(serverMs(pid) - before, 10), times };
+}
+
+const figure = (value: number): string => Math.round(value).toLocaleString('en');
+
+function waits(times: readonly number[]): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (share: number): string => (sorted[Math.floor(sorted.length * share)] ?? 0).toFixed(2);
+  return `median ${at(0.5)} ms, 99 % ${at(0.99)} ms`;
+}

@@ -1,0 +1,39 @@
+// Processor time and memory of a server, with all its processes, as the kernel counts them.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+
+const millisecondsPerTick = 10;
+
+/** Milliseconds of all threads of a process, of its living children and of those that ended. */
+export function serverMs(pid: number): number {
+  let ticks = 0;
+  for (const [id, fields] of processes()) {
+    if (id === pid) ticks += sum(fields, [11, 12, 13, 14]);
+    else if (Number(fields[1]) === pid) ticks += sum(fields, [11, 12]);
+  }
+  return ticks * millisecondsPerTick;
+}
+
+export const residentMb = (pid: number): number => statusMb(pid, 'VmRSS');
+
+/** The most since `forgetPeak`. */
+export const peakMb = (pid: number): number => statusMb(pid, 'VmHWM');
+
+export const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5');
+
+function statusMb(pid: number, name: string): number {
+  const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(text)?.[1]) / 1024;
+}
+
+function* processes(): Generator<[number, string[]]> {
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const [, rest = ''] = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ');
+      yield [Number(name), rest.split(' ')];
+    } catch {} // it ended meanwhile
+  }
+}
+
+const sum = (fields: readonly string[], places: readonly number[]): number =>
+  places.reduce((total, place) => total + Number(fields[place]), 0);
