@@ -1,6 +1,6 @@
 // The thread's side of authentication: asks the main thread once for each name and password, and keeps the answer until the account
 // changes there. Passwords are kept as digests under a key of this process.
-import { createHmac } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { callerOf } from '#auth/authenticator.ts';
 import type { Caller } from '#auth/authority.ts';
 import { type Deferred, deferred } from '#base/deferred.ts';
@@ -17,7 +17,7 @@ interface Kept {
 
 export class KnownCallers implements Authority {
   private readonly say: (message: QueryMessage) => void;
-  private readonly key: Uint8Array;
+  private readonly key: string;
   private readonly kept = new Map<string, Kept>();
   private readonly keyOfWatch = new Map<number, string>();
   private readonly asked = new Map<number, { key: string; answer: Deferred<Caller | null> }>();
@@ -25,7 +25,7 @@ export class KnownCallers implements Authority {
   private lastAsked = 0;
 
   constructor(key: Uint8Array, say: (message: QueryMessage) => void) {
-    this.key = key;
+    this.key = Buffer.from(key).toString('base64');
     this.say = say;
   }
 
@@ -34,9 +34,7 @@ export class KnownCallers implements Authority {
   }
 
   authenticate({ user: name, password }: Credential, peer: string): Promise<Caller | null> {
-    const digest = createHmac('sha256', this.key)
-      .update(JSON.stringify([name, password]))
-      .digest('base64');
+    const digest = hash('sha256', `${this.key}${JSON.stringify([name, password])}`, 'base64');
     const remoteAddress = peer.slice(0, peer.lastIndexOf(':'));
     return this.find(digest, { name, password, remoteAddress });
   }

@@ -87,6 +87,7 @@ export class QueryHandler {
 class ResponseSink implements AnswerSink {
   private readonly response: ServerResponse;
   private readonly clock: Clock;
+  private status = 0;
 
   constructor(response: ServerResponse, clock: Clock) {
     this.response = response;
@@ -94,10 +95,11 @@ class ResponseSink implements AnswerSink {
   }
 
   begin(status: number): void {
-    this.response.writeHead(status, { 'content-type': contentType });
+    this.status = status;
   }
 
   write(text: string): boolean {
+    if (!this.response.headersSent) this.response.writeHead(this.status, { 'content-type': contentType });
     return this.response.write(text) || this.response.destroyed;
   }
 
@@ -115,6 +117,12 @@ class ResponseSink implements AnswerSink {
 
   end(text: string): void {
     const { response } = this;
+    // An answer in one piece leaves in one write, with its length.
+    if (!response.headersSent)
+      response.writeHead(this.status, {
+        'content-type': contentType,
+        'content-length': Buffer.byteLength(text),
+      });
     response.end(text);
     const timer = this.clock.after(patienceMs, () => response.destroy());
     response.once('close', () => timer.cancel()).once('finish', () => timer.cancel());

@@ -7,8 +7,12 @@ const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
 /** @throws SyntaxError */
 export function valueOfJson(text: string): Value {
-  return plainValue(parse(text, exactInteger));
+  // The reviver is called for every value, so only texts with numbers that may need it have one.
+  return plainValue(longDigits.test(text) ? parse(text, exactInteger) : JSON.parse(text));
 }
+
+/** Integers of fewer digits are exact anyway. */
+const longDigits = /\d{16}/;
 
 /** What JSON.parse gave for values that hold no large integers. */
 export function plainValue(json: unknown): Value {
