@@ -62,6 +62,8 @@ export interface FetchedDocument {
 
 export interface FetchedParts {
   cas: bigint;
+  /** Only with a flag that asks for such. */
+  isDeleted: boolean;
   results: PathResult[];
 }
 
@@ -144,25 +146,33 @@ export class BucketClient {
     return found;
   }
 
-  /** Reads the same parts of each document; a missing document or part has a status instead. */
+  /**
+   * Reads the same parts of each document; a missing document or part has a status instead. `docFlags` may ask for deleted documents
+   * too.
+   */
   async lookupMany(
     collectionId: number,
     keys: readonly string[],
     reads: readonly PathRead[],
     signal?: AbortSignal,
+    docFlags = 0,
   ): Promise<(FetchedParts | number)[]> {
     const value = encodeReads(reads);
+    const extras = docFlags === 0 ? Buffer.alloc(0) : Buffer.from([docFlags]);
     const found = new Array<FetchedParts | number>(keys.length);
     await pipelined(this.connection, {
       count: keys.length,
       signal,
       request: (index) => ({
         ...onDocument(SubdocMultiLookup.opcode, collectionId, keys[index] as string),
+        extras,
         value,
       }),
       take: (index, frame) => {
-        const hasParts = frame.vb === Status.success || frame.vb === Status.subdocMultiPathFailure;
-        found[index] = hasParts ? { cas: casOf(frame), results: decodeReads(frame) } : frame.vb;
+        const isDeleted = ofDeleted.has(frame.vb);
+        const hasParts =
+          isDeleted || frame.vb === Status.success || frame.vb === Status.subdocMultiPathFailure;
+        found[index] = hasParts ? { cas: casOf(frame), isDeleted, results: decodeReads(frame) } : frame.vb;
       },
     });
     return found;
@@ -258,6 +268,12 @@ export class BucketClient {
     return 0;
   }
 }
+
+/** Answers about what is left of a deleted document. */
+const ofDeleted: ReadonlySet<number> = new Set([
+  Status.subdocSuccessDeleted,
+  Status.subdocMultiPathFailureDeleted,
+]);
 
 const onDocument = (opcode: number, collectionId: number, key: string): RequestParts => ({
   opcode,

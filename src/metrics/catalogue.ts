@@ -137,6 +137,7 @@ const queries = {
   n1ql_inserts: counter('INSERT and UPSERT statements'),
   n1ql_updates: counter('UPDATE and MERGE statements'),
   n1ql_deletes: counter('DELETE statements'),
+  n1ql_transactions: counter('Transactions that were begun with a statement'),
   n1ql_cancelled: counter('Requests that were cancelled, or whose client closed the connection'),
   n1ql_invalid_requests: counter('Requests whose parameters were refused'),
   n1ql_errors: counter('Errors in answers of the query service'),

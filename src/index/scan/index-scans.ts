@@ -19,6 +19,7 @@ import {
   MissingIndexFileError,
   type StoredRow,
 } from '../store/index-store.ts';
+import { type Changed, ChangedRowsReader } from './changed-rows.ts';
 import { waitFor } from './consistency.ts';
 import type { IndexCatalogue } from './index-catalogue.ts';
 import { ReaderPool } from './reader-pool.ts';
@@ -71,9 +72,10 @@ export class IndexScans implements Indexes {
     const moment = this.limitMoment(reader);
     let isBroken = false;
     try {
+      const seen = withChanges(reader, scan.index, scan.changed);
       for (const interval of intervals) {
         if (rows.isDone) break;
-        yield* this.interval(reader, interval, scan, rows);
+        yield* this.interval(seen, interval, scan, rows);
       }
     } catch (error) {
       isBroken = true;
@@ -94,9 +96,10 @@ export class IndexScans implements Indexes {
     const intervals = this.intervalsOf(scan);
     const { reader, generation } = this.open(scan.index);
     try {
+      const seen = withChanges(reader, scan.index, scan.changed);
       const count = scan.isDistinct
-        ? distinctCount(reader, intervals)
-        : intervals.reduce((total, interval) => total + reader.count(interval), 0);
+        ? distinctCount(seen, intervals)
+        : intervals.reduce((total, interval) => total + seen.count(interval), 0);
       this.pool.give(scan.index.id, generation, reader);
       const micros = (clock.monotonicMs() - startedMs) * 1_000;
       progress.addScan({ rows: 1, micros, atMs: clock.wallMs() });
@@ -240,6 +243,13 @@ class ScanRows {
     return seen.size > before;
   }
 }
+
+const withChanges = (
+  reader: IndexReader,
+  index: IndexDefinition,
+  changed: Changed | undefined,
+): IndexReader =>
+  changed === undefined || changed.size === 0 ? reader : new ChangedRowsReader(reader, index, changed);
 
 function distinctCount(reader: IndexReader, intervals: readonly KeyInterval[]): number {
   if (intervals.length <= countedIntervalsMax) return reader.countDistinct(intervals);

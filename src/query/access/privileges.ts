@@ -152,5 +152,12 @@ export const seesKeyspace = (callers: Callers, keyspace: KeyspaceName): boolean 
     isHeld(callers, { action, keyspace }),
   ) || isHeld(callers, { action: 'catalog' });
 
+/** With a role of the data service. */
+export const mayWriteDocuments = (callers: Callers, keyspace: KeyspaceName): boolean =>
+  permits(callers, {
+    object: [placeOf(keyspace), { name: 'data', names: [] }, { name: 'docs', names: [] }],
+    operation: 'upsert',
+  });
+
 export const mayChangeSettings = (callers: Callers): boolean =>
   permits(callers, { object: [{ name: 'settings', names: [] }], operation: 'write' });

@@ -69,6 +69,7 @@ export const parameters: Readonly<Record<string, Parameter>> = {
       const text = textOf(sent).toLowerCase();
       if (text === '' || text === 'not_set') return;
       request.consistency = oneOf(consistencies, text, sent) as ScanConsistency;
+      request.isConsistencySet = true;
     },
     doc: 'What indexes must have seen: `not_bounded`, `request_plus`, `statement_plus` or `at_plus`.',
   },

@@ -33,6 +33,8 @@ export interface QueryRequest {
   credentials: readonly Credential[];
   clientContextId: string | null;
   consistency: ScanConsistency;
+  /** False: it is the default. */
+  isConsistencySet: boolean;
   /** Of the only keyspace. */
   scanVector: ScanVector | null;
   /** By keyspace as it was named. */
@@ -80,6 +82,7 @@ export const emptyRequest = (): QueryRequest => ({
   credentials: [],
   clientContextId: null,
   consistency: 'not_bounded',
+  isConsistencySet: false,
   scanVector: null,
   scanVectors: null,
   scanWaitMs: 0,

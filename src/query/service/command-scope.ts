@@ -4,6 +4,7 @@ import type { Session } from '../access/session.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { PreparedEntry } from '../state/prepared-cache.ts';
+import type { RequestTransaction } from './request-transaction.ts';
 import type { StatementChoice } from './statement-choice.ts';
 
 export interface CommandScope {
@@ -12,6 +13,7 @@ export interface CommandScope {
   readonly session: Session;
   readonly choice: StatementChoice;
   readonly context: ExecuteContext;
+  readonly transaction: RequestTransaction;
   /** Gets what a PREPARE has prepared. */
   readonly prepared?: (entry: PreparedEntry) => void;
 }

@@ -7,13 +7,18 @@ import { asValue } from '../request/value-of-json.ts';
 import { changeCollections } from './collection-commands.ts';
 import type { CommandScope } from './command-scope.ts';
 import { changeRoles } from './role-commands.ts';
+import { isTransactional, runTransactional, type TransactionCommand } from './transaction-commands.ts';
 
 export async function* runCommand(command: Command, scope: CommandScope): AsyncIterable<readonly Value[]> {
   if (command.kind === 'PREPARE') yield [prepareRow(command, scope)];
+  else if (isTransactional(command)) yield await runTransactional(command, scope);
   else await runPlain(command, scope);
 }
 
-async function runPlain(command: PlainCommand, scope: CommandScope): Promise<void> {
+async function runPlain(
+  command: Exclude<PlainCommand, TransactionCommand>,
+  scope: CommandScope,
+): Promise<void> {
   switch (command.kind) {
     case 'CREATE_SCOPE':
     case 'DROP_SCOPE':
@@ -30,8 +35,8 @@ async function runPlain(command: PlainCommand, scope: CommandScope): Promise<voi
     case 'CREATE_FUNCTION':
     case 'DROP_FUNCTION':
       throw sqlError(16003, 'functions of users');
-    default:
-      throw sqlError(17001, 'this');
+    case 'EXECUTE_FUNCTION':
+      throw sqlError(16003, 'functions of users');
   }
 }
 

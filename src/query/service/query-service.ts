@@ -11,6 +11,8 @@ import { Counters } from '../state/counters.ts';
 import type { QueryParts, QueryServiceDeps } from '../state/parts.ts';
 import { PreparedCache } from '../state/prepared-cache.ts';
 import { SealedPlans } from '../state/sealed-plans.ts';
+import { TransactionData } from '../transactions/transaction-data.ts';
+import { Transactions } from '../transactions/transactions.ts';
 import { RequestRun } from './request-run.ts';
 
 export class QueryService implements QueryParts {
@@ -21,6 +23,7 @@ export class QueryService implements QueryParts {
   readonly counters = new Counters();
   readonly sealed: SealedPlans;
   readonly admission: Admission;
+  readonly transactions: Transactions;
   readonly startedMs: number;
   private isStopping = false;
 
@@ -28,7 +31,12 @@ export class QueryService implements QueryParts {
     this.deps = deps;
     this.startedMs = deps.clock.wallMs();
     this.sealed = new SealedPlans(deps.random.bytes(32));
-    const { settings } = deps;
+    const { settings, clients, keyspaces, clock, random, log } = deps;
+    const data = new TransactionData(clients, keyspaces, clock);
+    this.transactions = new Transactions({
+      ...{ clock, log },
+      ending: { data, clock, random, noteRecord: () => {} },
+    });
     this.admission = new Admission(() => ({ running: settings.servicers, waiting: settings.queueLimit }));
   }
 
@@ -56,6 +64,7 @@ export class QueryService implements QueryParts {
   /** Ends what runs; new requests are refused. */
   stop(): void {
     this.isStopping = true;
+    this.transactions.stop();
     for (const request of this.active.all()) request.cancel(sqlErrorWith(1180, { isRetryable: true }));
   }
 }

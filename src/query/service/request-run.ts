@@ -19,6 +19,7 @@ import { runCommand } from './commands.ts';
 import { profileOf } from './profile.ts';
 import { requestDatastore } from './request-datastore.ts';
 import { requestFunction } from './request-functions.ts';
+import { consistencyIn, RequestTransaction } from './request-transaction.ts';
 import { type Chosen, StatementChoice } from './statement-choice.ts';
 import { untilAborted } from './until-aborted.ts';
 import { parametersOf } from './using.ts';
@@ -55,6 +56,7 @@ export class RequestRun {
   private timer: Timer | null = null;
   private execution: Execution | null = null;
   private engine: Engine | null = null;
+  private transaction: RequestTransaction | null = null;
   private prepared: PreparedEntry | null = null;
   private justPrepared: PreparedEntry | null = null;
 
@@ -129,7 +131,23 @@ export class RequestRun {
     this.active.state = 'running';
     const engine = await service.deps.engine();
     this.engine = engine;
-    const datastore = requestDatastore(service, session);
+    const transaction = await RequestTransaction.enter(service, request, session, this.ending.signal);
+    this.transaction = transaction;
+    try {
+      await this.serveWithin(transaction, engine, request, session);
+    } finally {
+      transaction.leave();
+    }
+  }
+
+  private async serveWithin(
+    transaction: RequestTransaction,
+    engine: Engine,
+    request: QueryRequest,
+    session: Session,
+  ): Promise<void> {
+    const { service } = this;
+    const datastore = transaction.datastore(requestDatastore(service, session));
     const choice = new StatementChoice(service, engine, datastore, request);
     const chosen = choice.choose();
     const values = parametersOf(request, chosen.using);
@@ -165,6 +183,7 @@ export class RequestRun {
     this.active.kind = prepared.kind;
     this.active.preparedName = entry?.name ?? null;
     this.active.preparedText = entry?.text ?? null;
+    this.transaction?.check(prepared.kind);
     if (request.isReadonly && !prepared.isReadonly) throw sqlError(1000, readonlyText);
     checkPrivileges(session.callers, prepared.privileges);
     checkSingleVector(request, prepared.keyspaces);
@@ -181,7 +200,7 @@ export class RequestRun {
     datastore: ExecuteContext['datastore'],
   ): ExecuteContext {
     const { clock, random, settings, scratch, userFunctions, clients, node } = this.service.deps;
-    const consistency = new RequestConsistency(request, clients);
+    const consistency = new RequestConsistency(consistencyIn(this.transaction, request), clients);
     const quotaMb = smallestAboveZero(request.memoryQuotaMb, settings.memoryQuotaMb);
     return {
       datastore,
@@ -211,6 +230,7 @@ export class RequestRun {
       command: (command, context) =>
         runCommand(command, {
           ...{ service: this.service, request, session, choice, context },
+          transaction: this.transaction as RequestTransaction,
           prepared: (entry) => {
             this.justPrepared = entry;
           },
@@ -240,6 +260,7 @@ export class RequestRun {
         await writer.ready();
         signal.throwIfAborted();
       }
+      await this.transaction?.end(execution.outcome.errors);
       open();
       this.active.state = 'completed';
       this.finish([...execution.outcome.errors], null);
@@ -328,6 +349,7 @@ export class RequestRun {
       ...(usedBytes > 0 && { usedMemory: usedBytes }),
       ...(mutations > 0 && { mutationCount: mutations }),
       ...(sorted > 0 && { sortCount: sorted }),
+      ...this.transaction?.times(),
       ...(errors > 0 && { errorCount: errors }),
       ...(warnings > 0 && { warningCount: warnings }),
     });

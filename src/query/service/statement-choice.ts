@@ -8,6 +8,7 @@ import type { QueryRequest } from '../request/query-request.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { PreparedEntry } from '../state/prepared-cache.ts';
+import { isKvStatement, kvStatement } from './kv-statement.ts';
 
 export interface Chosen {
   readonly prepared: Prepared;
@@ -46,6 +47,8 @@ export class StatementChoice {
     const prepared = this.prepare(text, true);
     if (prepared.execute !== undefined) {
       const { name, using } = prepared.execute;
+      if (isKvStatement(name))
+        return { prepared: kvStatement(name, request, this.datastore), entry: null, shownName: null };
       return { ...this.byName(name), shownName: null, using };
     }
     return { prepared, entry: null, shownName: null };

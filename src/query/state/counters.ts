@@ -44,6 +44,7 @@ const kinds: Readonly<Record<string, CounterName>> = {
   INSERT: 'inserts',
   UPSERT: 'inserts',
   DELETE: 'deletes',
+  START_TRANSACTION: 'transactions',
 };
 
 export interface RequestFigures {

@@ -7,6 +7,7 @@ import type { ScratchFile, UserFunctions } from '../../sqlpp/run/engine.ts';
 import type { Authority } from '../access/session.ts';
 import type { BucketClients } from '../data/bucket-clients.ts';
 import type { Keyspaces } from '../data/keyspaces.ts';
+import type { Transactions } from '../transactions/transactions.ts';
 import type { ActiveRequests } from './active-requests.ts';
 import type { Admission } from './admission.ts';
 import type { CompletedRequests } from './completed-requests.ts';
@@ -62,6 +63,7 @@ export interface QueryParts {
   readonly active: ActiveRequests;
   readonly completed: CompletedRequests;
   readonly prepared: PreparedCache;
+  readonly transactions: Transactions;
   readonly counters: Counters;
   readonly sealed: SealedPlans;
   readonly admission: Admission;

@@ -37,6 +37,8 @@ export interface DocumentWrite {
   readonly bytes: Uint8Array;
   /** Written only if the document still has this CAS; 0n: whatever it has. */
   readonly cas: bigint;
+  /** Of a deletion, which is done whatever the document has: the CAS that was read. */
+  readonly readCas?: bigint;
   /** Absolute seconds since 1970, 0: none, 'keep': as the document has it. */
   readonly expiration: number | 'keep';
   /** Set (JSON text) or remove (null). */

@@ -1,6 +1,7 @@
 // What the engine needs of the index service: which indexes a keyspace has, and scans over them. Implemented over index files by
 // src/index, and in memory for tests.
 import type { Value } from '../values/value.ts';
+import type { StoredDocument } from './documents.ts';
 import type { Keyspace } from './keyspace.ts';
 
 export type IndexState = 'deferred' | 'building' | 'online' | 'offline';
@@ -78,6 +79,8 @@ export interface IndexScan {
   readonly consistency: Consistency;
   /** How long to wait for consistency; 0: no end of its own. Over it: IndexScanTimeout. */
   readonly waitMs: number;
+  /** Documents that a transaction has changed, by id: their rows are made of these; null: it has none. */
+  readonly changed?: ReadonlyMap<string, StoredDocument | null>;
   readonly signal: AbortSignal;
 }
 

@@ -109,6 +109,7 @@ export function deleteOf(row: Row, { source }: Pick<DeletePlan, 'source'>): RowW
       id: row[source.idSlot as number] as string,
       bytes: new Uint8Array(),
       cas: 0n,
+      readCas: casOf(row[source.metaSlot as number]),
       expiration: 'keep',
     },
   };

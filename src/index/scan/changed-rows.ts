@@ -1,0 +1,95 @@
+// An index with the rows of some documents replaced: those that a transaction has changed. Takes the place of the index's reader.
+
+import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
+import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
+import { compileDefinition } from '../entries/compile-definition.ts';
+import { RowMaker } from '../entries/row-maker.ts';
+import type { KeyInterval } from '../spans/intervals.ts';
+import type { IndexReader, Page, StoredRow } from '../store/index-store.ts';
+
+export type Changed = ReadonlyMap<string, StoredDocument | null>;
+
+const countStep = 1_024;
+
+export class ChangedRowsReader implements IndexReader {
+  private readonly reader: IndexReader;
+  private readonly changed: Changed;
+  /** In index order. */
+  private readonly own: readonly StoredRow[];
+
+  constructor(reader: IndexReader, index: IndexDefinition, changed: Changed) {
+    this.reader = reader;
+    this.changed = changed;
+    this.own = rowsOf(index, changed).sort(byPlace);
+  }
+
+  page(interval: KeyInterval, { after, isReverse, limit }: Page): StoredRow[] {
+    const stored = this.storedPage(interval, { after, isReverse, limit });
+    const direction = isReverse ? -1 : 1;
+    const own = this.own.filter(
+      (row) => isWithin(row, interval) && (after === null || byPlace(row, after) * direction > 0),
+    );
+    if (own.length === 0) return stored;
+    return [...stored, ...own].sort((a, b) => byPlace(a, b) * direction).slice(0, limit);
+  }
+
+  count(interval: KeyInterval): number {
+    let count = 0;
+    for (const { key } of this.all(interval)) count += Number(interval.accepts?.(key) ?? true);
+    return count;
+  }
+
+  countDistinct(intervals: readonly KeyInterval[]): number {
+    const seen = new Set<string>();
+    for (const interval of intervals)
+      for (const { key, id } of this.all(interval)) if (interval.accepts?.(key) ?? true) seen.add(id);
+    return seen.size;
+  }
+
+  refresh(): void {
+    this.reader.refresh();
+  }
+
+  close(): void {
+    this.reader.close();
+  }
+
+  /** As many rows of other documents as are wanted, if there are so many. */
+  private storedPage(interval: KeyInterval, { after, isReverse, limit }: Page): StoredRow[] {
+    const kept: StoredRow[] = [];
+    let last = after;
+    for (;;) {
+      const page: readonly StoredRow[] = this.reader.page(interval, { after: last, isReverse, limit });
+      for (const row of page) if (!this.changed.has(row.id)) kept.push(row);
+      if (page.length < limit || kept.length >= limit) return kept.slice(0, limit);
+      last = page.at(-1) as StoredRow;
+    }
+  }
+
+  private *all(interval: KeyInterval): Iterable<StoredRow> {
+    let after: StoredRow | null = null;
+    for (;;) {
+      const page: StoredRow[] = this.page(interval, { after, isReverse: false, limit: countStep });
+      yield* page;
+      if (page.length < countStep) return;
+      after = page.at(-1) as StoredRow;
+    }
+  }
+}
+
+function rowsOf(index: IndexDefinition, changed: Changed): StoredRow[] {
+  const maker = new RowMaker(compileDefinition(index));
+  return [...changed].flatMap(([id, document]) => {
+    if (document === null) return [];
+    const { bytes: body, isJson, cas, expiration, flags, xattrs } = document;
+    const indexed = { id, body, isJson, cas, expiration, flags, xattr: (name: string) => xattrs?.get(name) };
+    return maker.keysOf(indexed, Buffer.from(id)).map((key) => ({ key, id }));
+  });
+}
+
+function byPlace(one: StoredRow, other: StoredRow): number {
+  return Buffer.compare(one.key, other.key) || Buffer.compare(Buffer.from(one.id), Buffer.from(other.id));
+}
+
+const isWithin = ({ key }: StoredRow, { start, end }: KeyInterval): boolean =>
+  Buffer.compare(key, start) >= 0 && (end === null || Buffer.compare(key, end) < 0);

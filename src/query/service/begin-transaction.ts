@@ -1,0 +1,94 @@
+// Begins a transaction as a request asks for it, or takes over one that a client library has begun on documents.
+import type { KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { checkPrivileges, mayWriteDocuments } from '../access/privileges.ts';
+import type { Session } from '../access/session.ts';
+import { parseDuration } from '../request/duration.ts';
+import type { QueryRequest } from '../request/query-request.ts';
+import type { QueryParts } from '../state/parts.ts';
+import { recordPlaceOf } from '../transactions/record-place.ts';
+import {
+  type ResumedAttempt,
+  type ResumedMutation,
+  resumedAttempt,
+} from '../transactions/resumed-attempt.ts';
+import { takeOver } from '../transactions/take-over.ts';
+import type { RecordPlace, Transaction } from '../transactions/transaction.ts';
+
+const defaultTimeoutMs = 15_000;
+const longestTimeoutMs = 24 * 3_600_000;
+const defaultKvTimeoutMs = 10_000;
+const defaultMemoryBytes = 128 << 20;
+const mib = 1 << 20;
+
+export async function beginTransaction(
+  service: QueryParts,
+  request: QueryRequest,
+  session: Session,
+): Promise<Transaction> {
+  const { random } = service.deps;
+  const resumed = resumedAttempt(request.transaction.data);
+  const recordPlace = placeFor(service, request, session, resumed);
+  if (resumed !== null) checkMutations(session, resumed.mutations);
+  const transaction = service.transactions.begin({
+    id: resumed?.id ?? random.uuid(),
+    transactionId: resumed?.transactionId ?? random.uuid(),
+    users: session.users,
+    timeoutMs: timeoutFor(service, request, resumed),
+    kvTimeoutMs: request.transaction.kvTimeoutMs || resumed?.kvTimeoutMs || defaultKvTimeoutMs,
+    durability: request.durability ?? resumed?.durability ?? 'majority',
+    consistency: request.isConsistencySet ? request.consistency : 'request_plus',
+    recordPlace,
+    isRecorded: (recordPlace?.id ?? null) !== null,
+    isImplicit: request.transaction.isImplicit,
+    memoryBytesMax: request.memoryQuotaMb > 0 ? request.memoryQuotaMb * mib : defaultMemoryBytes,
+  });
+  try {
+    await takeOver(service.transactions.data, transaction, resumed?.mutations ?? []);
+    return transaction;
+  } catch (error) {
+    service.transactions.forget(transaction);
+    throw error;
+  }
+}
+
+function timeoutFor(
+  { deps }: QueryParts,
+  { transaction }: QueryRequest,
+  resumed: ResumedAttempt | null,
+): number {
+  const ofService = parseDuration(String(deps.settings.kept['txtimeout'])) ?? 0;
+  const wanted = transaction.timeoutMs || defaultTimeoutMs;
+  const limits = [wanted, ofService, resumed?.timeLeftMs ?? 0, longestTimeoutMs].filter((ms) => ms > 0);
+  return Math.min(...limits);
+}
+
+/** Where a client names a collection, its user must be able to write there. */
+function placeFor(
+  { deps, transactions }: QueryParts,
+  { transaction }: QueryRequest,
+  { callers }: Session,
+  resumed: ResumedAttempt | null,
+): RecordPlace | null {
+  const ofClient = resumed?.record ?? recordPlaceOf(transaction.atrCollection);
+  const place = ofClient ?? recordPlaceOf(String(deps.settings.kept['atrcollection']));
+  if (place === null) return null;
+  const { bucket, scope, collection } = place;
+  const keyspace: KeyspaceName = { namespace: 'default', bucket, scope, collection };
+  if (ofClient !== null && !mayWriteDocuments(callers, keyspace))
+    throw sqlError(
+      13014,
+      `User does not have credentials to keep records of transactions in ${bucket}.${scope}.${collection}. Add role data_writer on ${bucket}.${scope}.${collection} to allow the statement to run.`,
+    );
+  transactions.data.keyspace(keyspace);
+  return place;
+}
+
+const actions = { insert: 'insert', replace: 'update', remove: 'delete' } as const;
+
+function checkMutations({ callers }: Session, mutations: readonly ResumedMutation[]): void {
+  checkPrivileges(
+    callers,
+    mutations.map(({ kind, keyspace }) => ({ action: actions[kind], keyspace })),
+  );
+}

@@ -1,0 +1,124 @@
+// `EXECUTE __get` and its like: how client libraries read and write single documents in a transaction that has gone on to queries.
+// Arguments: keyspace, key, and where one is written its body and options.
+import type { DocumentWrite, WriteOutcome } from '../../sqlpp/datastore/documents.ts';
+import { type Keyspace, keyspaceText } from '../../sqlpp/datastore/keyspace.ts';
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { Datastore, ExecuteContext, Prepared } from '../../sqlpp/run/engine.ts';
+import { jsonText } from '../../sqlpp/values/json-text.ts';
+import { RawJson, type Value } from '../../sqlpp/values/value.ts';
+import type { QueryRequest } from '../request/query-request.ts';
+import { asValue } from '../request/value-of-json.ts';
+import { recordPlaceOf } from '../transactions/record-place.ts';
+
+type Act = (call: KvCall, context: ExecuteContext) => Promise<readonly Value[]>;
+
+interface Operation {
+  readonly kind: 'SELECT' | 'INSERT' | 'UPSERT' | 'UPDATE' | 'DELETE';
+  readonly action: 'select' | 'insert' | 'update' | 'delete';
+  readonly act: Act;
+}
+
+const operations: Readonly<Record<string, Operation>> = {
+  __get: { kind: 'SELECT', action: 'select', act: read },
+  __insert: { kind: 'INSERT', action: 'insert', act: (call, context) => write(call, context, 'insert') },
+  __upsert: { kind: 'UPSERT', action: 'insert', act: (call, context) => write(call, context, 'upsert') },
+  __update: { kind: 'UPDATE', action: 'update', act: (call, context) => write(call, context, 'replace') },
+  __delete: { kind: 'DELETE', action: 'delete', act: (call, context) => write(call, context, 'delete') },
+};
+
+interface KvCall {
+  readonly keyspace: Keyspace;
+  readonly id: string;
+  readonly body: Value;
+  /** The CAS that the client has read; 0n: it does not say. */
+  readonly cas: bigint;
+}
+
+export const isKvStatement = (name: string): boolean => Object.hasOwn(operations, name);
+
+/** @throws SqlError 5003 that names the argument, 12003 */
+export function kvStatement(name: string, request: QueryRequest, datastore: Datastore): Prepared {
+  const { kind, action, act } = operations[name] as Operation;
+  const call = callOf(request, datastore);
+  return {
+    ...{ text: `EXECUTE ${name}`, kind, isReadonly: kind === 'SELECT', signature: 'json' },
+    ...{ privileges: [{ action, keyspace: call.keyspace.name }], keyspaces: [call.keyspace] },
+    ...{ indexIds: [], explain: { '#operator': name }, parameters: ['1', '2'] },
+    program: { run: (_prepared, context) => execution(call, act, context) },
+  };
+}
+
+function callOf({ positional, transaction }: QueryRequest, datastore: Datastore): KvCall {
+  const [path, id, body] = positional;
+  const place = typeof path === 'string' ? recordPlaceOf(path) : null;
+  if (place === null) throw sqlError(5003, '$1 is no keyspace');
+  if (typeof id !== 'string') throw sqlError(5003, '$2 is no key');
+  const { bucket, scope, collection } = place;
+  const name = { namespace: 'default', bucket, scope, collection } as const;
+  const keyspace = datastore.find(name);
+  if (typeof keyspace === 'string') throw sqlError(12003, keyspaceText(name));
+  return { keyspace, id, body, cas: casOf(transaction.data) };
+}
+
+function casOf(data: Value): bigint {
+  const scas = (data as { scas?: Value } | null | undefined)?.scas;
+  return typeof scas === 'string' && /^\d{1,20}$/.test(scas) ? BigInt(scas) : 0n;
+}
+
+function execution(call: KvCall, act: Act, context: ExecuteContext) {
+  const outcome = { mutations: 0, sorted: 0, usedBytes: 0, errors: [], warnings: [], phases: new Map() };
+  return {
+    ...{ outcome, timings: () => null },
+    rows: (async function* actOnce() {
+      context.signal.throwIfAborted();
+      yield await act(call, context);
+      if (act !== read) outcome.mutations++;
+    })(),
+  };
+}
+
+async function read({ keyspace, id }: KvCall, context: ExecuteContext): Promise<readonly Value[]> {
+  const { signal } = context;
+  const [found] = await context.datastore.documents.read(keyspace, [id], { signal });
+  if (found === undefined) throw sqlError(17014, '', id);
+  const { bytes, cas } = found;
+  return [asRow(id, cas, new RawJson(bytes, 0, bytes.length))];
+}
+
+async function write(
+  { keyspace, id, body, cas }: KvCall,
+  context: ExecuteContext,
+  kind: DocumentWrite['kind'],
+): Promise<readonly Value[]> {
+  const { documents } = context.datastore;
+  const { durability, signal } = context;
+  if (kind === 'replace' || kind === 'delete') await checkThere({ keyspace, id, body, cas }, context, kind);
+  const bytes = kind === 'delete' ? new Uint8Array() : Buffer.from(jsonText(body));
+  const change: DocumentWrite = { kind, id, bytes, cas, expiration: kind === 'replace' ? 'keep' : 0 };
+  const [outcome] = await documents.write(keyspace, [change], { durability, signal });
+  const written = outcome as WriteOutcome;
+  if (written.status === 'not found') throw sqlError(17014, '', id);
+  if (written.status === 'exists') throw sqlError(17012, '', id);
+  if (written.status !== 'done') throw sqlError(17015, kind, '', String(cas), id);
+  if (kind === 'delete') return [];
+  return [asRow(id, written.cas, kind === 'replace' ? body : undefined)];
+}
+
+/** A document that is gone, or changed since the client has read it, is noticed now and not by the commit. */
+async function checkThere(
+  { keyspace, id, cas }: KvCall,
+  context: ExecuteContext,
+  kind: string,
+): Promise<void> {
+  const { signal } = context;
+  const [found] = await context.datastore.documents.read(keyspace, [id], { signal });
+  if (found === undefined) throw sqlError(17014, '', id);
+  if (cas !== 0n && found.cas !== cas)
+    throw sqlError(17015, kind.toUpperCase(), String(found.cas), String(cas), id);
+}
+
+function asRow(id: string, cas: bigint, doc: Value): Value {
+  const row = asValue({ id, scas: String(cas) }) as Record<string, Value>;
+  if (doc !== undefined) row['doc'] = doc;
+  return row;
+}

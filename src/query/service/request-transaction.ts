@@ -1,0 +1,128 @@
+// The transaction that a request runs in: one that it names, one of its statement alone, or none.
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { Datastore, Prepared } from '../../sqlpp/run/engine.ts';
+import type { Session } from '../access/session.ts';
+import { durationText } from '../request/duration.ts';
+import type { QueryRequest } from '../request/query-request.ts';
+import type { QueryParts } from '../state/parts.ts';
+import { checkAllowed } from '../transactions/allowed-statements.ts';
+import type { Transaction } from '../transactions/transaction.ts';
+import { TransactionDocuments } from '../transactions/transaction-documents.ts';
+import { othersOf } from '../transactions/transaction-end.ts';
+import { transactionIndexes } from '../transactions/transaction-indexes.ts';
+import { beginTransaction } from './begin-transaction.ts';
+
+/** Statements of one transaction that wait for their turn. */
+const waitingMax = 16;
+
+export class RequestTransaction {
+  readonly transaction: Transaction | null;
+  /** The request began it for its statement. */
+  readonly isImplicit: boolean;
+  private readonly service: QueryParts;
+
+  private constructor(service: QueryParts, transaction: Transaction | null, isImplicit: boolean) {
+    this.service = service;
+    this.transaction = transaction;
+    this.isImplicit = isImplicit;
+  }
+
+  /** @throws SqlError when the named transaction is not there, has ended, or the statement is out of order */
+  static async enter(
+    service: QueryParts,
+    request: QueryRequest,
+    session: Session,
+    signal: AbortSignal,
+  ): Promise<RequestTransaction> {
+    const { id, isImplicit, statementNumber } = request.transaction;
+    if (id !== null && id !== '') {
+      const transaction = openOf(service, id, session);
+      await transaction.enter(waitingMax, signal);
+      const entered = new RequestTransaction(service, transaction, false);
+      try {
+        transaction.checkOrder(statementNumber);
+      } catch (error) {
+        entered.leave();
+        throw error;
+      }
+      return entered;
+    }
+    if (!isImplicit) return new RequestTransaction(service, null, false);
+    const transaction = await beginTransaction(service, { ...request, ...withoutData(request) }, session);
+    await transaction.enter(waitingMax, signal);
+    return new RequestTransaction(service, transaction, true);
+  }
+
+  /** What the statement reads and writes. */
+  datastore(stored: Datastore): Datastore {
+    const { transaction, service } = this;
+    if (transaction === null) return stored;
+    const { data } = service.transactions;
+    const others = othersOf(data, transaction);
+    return {
+      ...stored,
+      documents: new TransactionDocuments(stored.documents, transaction, others, service.deps.clock),
+      indexes: transactionIndexes(stored.indexes, transaction),
+    };
+  }
+
+  /** @throws SqlError 17002 */
+  check(kind: Prepared['kind']): void {
+    checkAllowed(kind, this.transaction === null ? 'outside' : this.isImplicit ? 'implicit' : 'within');
+  }
+
+  /** The statement ended. One with errors has changed nothing. */
+  async end(errors: readonly unknown[]): Promise<void> {
+    const { transaction, service, isImplicit } = this;
+    if (transaction === null || transaction.state === 'released') return;
+    if (errors.length > 0) return this.fail();
+    transaction.changes.keep();
+    if (isImplicit) await service.transactions.commit(transaction);
+    else service.transactions.checkMemory();
+  }
+
+  /** The statement failed, or will not end. */
+  fail(): void {
+    this.transaction?.changes.discard();
+  }
+
+  /** For the answer's metrics. */
+  times(): { transactionElapsedTime?: string; transactionRemainingTime?: string } {
+    const { transaction } = this;
+    if (transaction === null) return {};
+    return {
+      transactionElapsedTime: durationText(transaction.elapsedMs),
+      ...(transaction.leftMs > 0 && { transactionRemainingTime: durationText(transaction.leftMs) }),
+    };
+  }
+
+  leave(): void {
+    const { transaction, service, isImplicit } = this;
+    if (transaction === null) return;
+    transaction.changes.discard();
+    transaction.leave();
+    if (isImplicit && transaction.state !== 'released') void service.transactions.rollback(transaction);
+  }
+}
+
+/** Statements of a transaction see what was written before them, unless they ask for less. */
+export function consistencyIn(
+  within: RequestTransaction | null,
+  request: QueryRequest,
+): Pick<QueryRequest, 'consistency' | 'scanVector' | 'scanVectors'> {
+  const { transaction = null } = within ?? {};
+  if (transaction === null || request.isConsistencySet) return request;
+  return { ...request, consistency: transaction.start.consistency };
+}
+
+/** Others do not learn that there is one. */
+function openOf(service: QueryParts, id: string, session: Session): Transaction {
+  const transaction = service.transactions.find(id);
+  const isOwn = transaction?.start.users.join() === session.users.join();
+  if (transaction === undefined || !isOwn) throw sqlError(17004, `transaction (${id}) is not present`);
+  return transaction;
+}
+
+const withoutData = (request: QueryRequest): Pick<QueryRequest, 'transaction'> => ({
+  transaction: { ...request.transaction, data: undefined },
+});

@@ -1,0 +1,80 @@
+// What client libraries write about transactions, as JSON: `txn` attributes of documents, and attempts in records. The names are theirs.
+
+/** Extended attribute `txn` of a document that an attempt has staged. */
+export interface TxnAttribute {
+  readonly id?: { readonly txn?: string; readonly atmpt?: string; readonly op?: string };
+  readonly atr?: {
+    readonly id?: string;
+    readonly bkt?: string;
+    readonly scp?: string;
+    readonly coll?: string;
+  };
+  readonly op?: { readonly type?: string; readonly stgd?: unknown; readonly crc32?: string };
+  readonly aux?: { readonly uf?: number };
+}
+
+export interface RecordedDocument {
+  readonly id: string;
+  readonly bkt: string;
+  readonly scp: string;
+  readonly col: string;
+}
+
+/** An attempt in a record. */
+export interface RecordedAttempt {
+  readonly tid?: string;
+  readonly st?: string;
+  /** CAS of the record at its start. */
+  readonly tst?: string;
+  /** Milliseconds after which it counts as lost. */
+  readonly exp?: number;
+  /** Durability of its writes. */
+  readonly d?: string;
+  readonly ins?: readonly RecordedDocument[];
+  readonly rep?: readonly RecordedDocument[];
+  readonly rem?: readonly RecordedDocument[];
+}
+
+/** Attribute `$document`. */
+export interface DocumentAttribute {
+  readonly CAS?: string;
+  readonly revid?: string;
+  readonly exptime?: number;
+  readonly value_crc32c?: string;
+  readonly flags?: number;
+}
+
+/** undefined for what is no JSON object: others may have written it. */
+export function objectOf<T extends object>(bytes: Uint8Array | undefined): T | undefined {
+  if (bytes === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as T) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `${Mutation.CAS}` is written with its bytes reversed. Answers milliseconds since 1970. */
+export function msOfCas(text: string | undefined): number {
+  if (text === undefined || !/^0x[0-9a-f]{1,16}$/i.test(text)) return 0;
+  const bytes = Buffer.from(text.slice(2).padStart(16, '0'), 'hex').reverse();
+  return Number(bytes.readBigUInt64BE() / 1_000_000n);
+}
+
+/** What the data service puts in the place of a value that is no more than its name. */
+export const macro = (name: 'CAS' | 'value_crc32c'): Buffer => Buffer.from(`"$\{Mutation.${name}}"`);
+
+const letters = {
+  none: 'n',
+  majority: 'm',
+  majorityAndPersistActive: 'pa',
+  persistToMajority: 'pp',
+} as const;
+
+export type RecordedDurability = keyof typeof letters;
+
+export const letterOf = (durability: RecordedDurability): string => letters[durability];
+
+export const durabilityOf = (letter: string | undefined): RecordedDurability =>
+  (Object.keys(letters) as RecordedDurability[]).find((name) => letters[name] === letter) ?? 'majority';

@@ -1,0 +1,177 @@
+// The record of an attempt: a document that says how far it is. What it says decides what becomes of the documents.
+import type { StoreReply } from '#client/bucket-client.ts';
+import { statusName } from '#client/data-port-error.ts';
+import type { PathRead, PathWrite } from '#client/subdoc.ts';
+import { Status } from '#wire/status.ts';
+import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import { sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
+import { statusFailure } from '../data/data-failure.ts';
+import {
+  letterOf,
+  macro,
+  msOfCas,
+  objectOf,
+  type RecordedAttempt,
+  type RecordedDocument,
+} from './attempt-json.ts';
+import type { StagedKind } from './staged-change.ts';
+import type { DataLimits, TransactionData } from './transaction-data.ts';
+
+export interface RecordedAttempts {
+  readonly attempts: ReadonlyMap<string, RecordedAttempt>;
+  /** The data service's clock. */
+  readonly nowMs: number;
+}
+
+/** What an attempt has staged. */
+export interface StagedName {
+  readonly kind: StagedKind;
+  readonly id: string;
+  readonly keyspace: Keyspace;
+}
+
+const { xattr, mkdirP, expandMacros } = PathFlag;
+const casMacro = macro('CAS');
+/** Body of a record: no JSON, so that queries do not take it for a document. */
+const emptyBody = Buffer.from([0]);
+/** Clocks of clients differ: lost attempts are given so long in addition. */
+const graceMs = 1_500;
+
+const recordReads: readonly PathRead[] = ['attempts', '$vbucket'].map((path) => ({
+  ...{ opcode: SubdocOpcode.get, flags: xattr, path },
+}));
+
+export class AttemptRecord {
+  readonly keyspace: Keyspace;
+  readonly id: string;
+  private readonly data: TransactionData;
+  private readonly limits: DataLimits;
+
+  constructor(data: TransactionData, keyspace: Keyspace, id: string, limits: DataLimits) {
+    this.data = data;
+    this.keyspace = keyspace;
+    this.id = id;
+    this.limits = limits;
+  }
+
+  async read(): Promise<RecordedAttempts> {
+    const [found] = await readRecords(this.data, this.keyspace, [this.id], this.limits);
+    return found as RecordedAttempts;
+  }
+
+  /** Notes the attempt before it stages its first document. */
+  async begin(attempt: string, transaction: string, leftMs: number): Promise<void> {
+    const member = (name: string, value: unknown): PathWrite => ({
+      ...{ opcode: SubdocOpcode.dictAdd, flags: xattr | mkdirP, path: `attempts.${attempt}.${name}` },
+      value: Buffer.from(JSON.stringify(value)),
+    });
+    await this.change(DocFlag.mkdoc, [
+      member('tid', transaction),
+      member('st', 'PENDING'),
+      { ...member('tst', ''), flags: xattr | mkdirP | expandMacros, value: casMacro },
+      member('exp', Math.max(1, Math.trunc(leftMs))),
+      member('d', letterOf(this.limits.durability)),
+      { opcode: SubdocOpcode.setDoc, flags: 0, path: '', value: emptyBody },
+    ]);
+  }
+
+  /** From now on the attempt counts. Fails when someone took it for lost and cleaned up. */
+  commit(attempt: string, staged: readonly StagedName[]): Promise<void> {
+    const path = `attempts.${attempt}`;
+    return this.change(0, [
+      { ...upsert(`${path}.st`, 'COMMITTED'), flags: xattr },
+      { ...upsert(`${path}.tsc`, ''), flags: xattr | expandMacros, value: casMacro },
+      { opcode: SubdocOpcode.dictAdd, flags: xattr, path: `${path}.p`, value: Buffer.from('0') },
+      ...documentsOf(path, staged),
+    ]);
+  }
+
+  abort(attempt: string, staged: readonly StagedName[]): Promise<void> {
+    const path = `attempts.${attempt}`;
+    return this.change(0, [
+      upsert(`${path}.st`, 'ABORTED'),
+      { ...upsert(`${path}.tsrs`, ''), flags: xattr | mkdirP | expandMacros, value: casMacro },
+      ...documentsOf(path, staged),
+    ]);
+  }
+
+  /** The attempt is over. One that is gone is fine. `isPending`: it must not be committed meanwhile. */
+  async remove(attempt: string, { isPending = false } = {}): Promise<void> {
+    const path = `attempts.${attempt}`;
+    const guard = { opcode: SubdocOpcode.dictAdd, flags: xattr, path: `${path}.p`, value: Buffer.from('{}') };
+    const reply = await this.send(0, [
+      ...(isPending ? [guard] : []),
+      { opcode: SubdocOpcode.delete, flags: xattr, path },
+    ]);
+    const isGone = reply.status === Status.keyNotFound || reply.failedPart === Status.subdocPathNotFound;
+    if (!isGone) this.check(reply);
+  }
+
+  private async change(docFlags: number, writes: readonly PathWrite[]): Promise<void> {
+    this.check(await this.send(docFlags, writes));
+  }
+
+  private async send(docFlags: number, writes: readonly PathWrite[]): Promise<StoreReply> {
+    const request = {
+      ...({ kind: 'replace', key: this.id, value: emptyBody, cas: 0n, expiry: 0 } as const),
+      parts: { writes, docFlags },
+    };
+    const [reply] = await this.data.store(this.keyspace, [request], this.limits);
+    return reply as StoreReply;
+  }
+
+  private check({ status, failedPart }: StoreReply): void {
+    if (status === Status.success) return;
+    const name = statusName(status === Status.subdocMultiPathFailure ? failedPart : status);
+    const isGone = status === Status.keyNotFound || failedPart !== 0;
+    const text = `record ${this.id} of the transaction: the data service answered ${name}`;
+    throw isGone
+      ? sqlErrorWith(17099, { isRetryable: true }, text)
+      : statusFailure(status, this.keyspace.name);
+  }
+}
+
+const upsert = (path: string, value: unknown): PathWrite => ({
+  ...{ opcode: SubdocOpcode.dictUpsert, flags: xattr | mkdirP, path },
+  value: Buffer.from(JSON.stringify(value)),
+});
+
+function documentsOf(path: string, staged: readonly StagedName[]): PathWrite[] {
+  const of = (wanted: StagedKind): RecordedDocument[] =>
+    staged.filter(({ kind }) => kind === wanted).map(recorded);
+  return [
+    upsert(`${path}.ins`, of('insert')),
+    upsert(`${path}.rep`, of('replace')),
+    upsert(`${path}.rem`, of('remove')),
+  ];
+}
+
+const recorded = ({ id, keyspace: { name } }: StagedName): RecordedDocument => ({
+  ...{ id, bkt: name.bucket, scp: name.scope, col: name.collection },
+});
+
+async function readRecords(
+  data: TransactionData,
+  keyspace: Keyspace,
+  ids: readonly string[],
+  limits: DataLimits,
+): Promise<RecordedAttempts[]> {
+  return await data.limited(keyspace, limits, async (client, signal) => {
+    const found = await client.lookupMany(keyspace.collectionId, ids, recordReads, signal);
+    return found.map((parts) => {
+      if (typeof parts === 'number') return { attempts: new Map(), nowMs: 0 };
+      const [attempts, vbucket] = parts.results;
+      const clock = objectOf<{ HLC?: { now?: string } }>(vbucket?.value);
+      const all = attempts?.status === Status.success ? objectOf<object>(attempts.value) : undefined;
+      return {
+        attempts: new Map(Object.entries(all ?? {}) as [string, RecordedAttempt][]),
+        nowMs: Number(clock?.HLC?.now ?? 0) * 1_000,
+      };
+    });
+  });
+}
+
+/** Whoever began it had the time that it asked for. */
+export const isLost = ({ tst, exp = 0 }: RecordedAttempt, nowMs: number): boolean =>
+  msOfCas(tst) + exp + graceMs < nowMs;

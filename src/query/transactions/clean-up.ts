@@ -1,0 +1,90 @@
+// Ends attempts that were lost: what they have committed becomes the documents, everything else is taken back.
+import type { StoreRequest } from '#client/bucket-client.ts';
+import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import { durabilityOf, type RecordedAttempt, type RecordedDocument } from './attempt-json.ts';
+import type { AttemptRecord } from './attempt-record.ts';
+import { commitRequest, rollbackRequest } from './document-requests.ts';
+import type { StagedKind } from './staged-change.ts';
+import type { LinkedDocument, TransactionData } from './transaction-data.ts';
+
+/** Safe to repeat, and at the same time as others: every write is tied to what was read. */
+export async function cleanUp(
+  data: TransactionData,
+  record: AttemptRecord,
+  attempt: string,
+  entry: RecordedAttempt,
+): Promise<void> {
+  const clean = new AttemptCleanUp(data, attempt, entry);
+  if (entry.st === 'COMMITTED') {
+    await clean.each('insert', committed);
+    await clean.each('replace', committed);
+    await clean.each('remove', committed);
+  }
+  if (entry.st === 'ABORTED') {
+    await clean.each('insert', rolledBack);
+    await clean.each('replace', rolledBack);
+    await clean.each('remove', rolledBack);
+  }
+  // What a pending one has staged nobody minds: without its record it is in no one's way.
+  await record.remove(attempt, { isPending: entry.st === 'PENDING' });
+}
+
+/** null: leave the document as it is. */
+type Ending = (id: string, document: LinkedDocument) => StoreRequest | null;
+
+/** Unless someone wrote over the document since. */
+const committed: Ending = (id, { cas, isDeleted, txn, staged, attribute }) => {
+  const kind = txn?.op?.type;
+  if (txn?.op?.crc32 === undefined || txn.op.crc32 !== attribute.value_crc32c) return null;
+  if (kind === 'remove')
+    return isDeleted ? null : commitRequest({ kind, id, bytes: noBytes, expiration: 0 }, cas);
+  if (staged === undefined) return null;
+  return commitRequest(
+    { kind: isDeleted ? 'insert' : 'replace', id, bytes: staged, expiration: 'keep' },
+    cas,
+  );
+};
+
+const rolledBack: Ending = (id, { cas, isDeleted }) => rollbackRequest(id, cas, isDeleted);
+
+const noBytes = new Uint8Array();
+
+class AttemptCleanUp {
+  private readonly data: TransactionData;
+  private readonly attempt: string;
+  private readonly entry: RecordedAttempt;
+
+  constructor(data: TransactionData, attempt: string, entry: RecordedAttempt) {
+    this.data = data;
+    this.attempt = attempt;
+    this.entry = entry;
+  }
+
+  async each(kind: StagedKind, ending: Ending): Promise<void> {
+    for (const document of this.listOf(kind)) await this.end(document, ending);
+  }
+
+  private listOf(kind: StagedKind): readonly RecordedDocument[] {
+    const { ins, rep, rem } = this.entry;
+    const list = kind === 'insert' ? ins : kind === 'replace' ? rep : rem;
+    return Array.isArray(list) ? (list as readonly RecordedDocument[]) : [];
+  }
+
+  private async end({ id, bkt, scp, col }: RecordedDocument, ending: Ending): Promise<void> {
+    const keyspace = this.keyspaceOf(bkt, scp, col);
+    if (keyspace === null) return;
+    const limits = { durability: durabilityOf(this.entry.d), kvTimeoutMs: 10_000 };
+    const [document] = await this.data.links(keyspace, [id], limits);
+    if (document?.txn?.id?.atmpt !== this.attempt) return;
+    const request = ending(id, document);
+    if (request !== null) await this.data.store(keyspace, [request], limits);
+  }
+
+  private keyspaceOf(bucket: string, scope: string, collection: string): Keyspace | null {
+    try {
+      return this.data.keyspace({ namespace: 'default', bucket, scope, collection });
+    } catch {
+      return null; // the documents went with it
+    }
+  }
+}

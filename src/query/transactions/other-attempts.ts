@@ -1,0 +1,71 @@
+// Attempts of others that a transaction meets on documents: whether they are in its way, and what they have committed already.
+import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import type { RecordedAttempt, TxnAttribute } from './attempt-json.ts';
+import { AttemptRecord, isLost, type RecordedAttempts } from './attempt-record.ts';
+import type { DataLimits, TransactionData } from './transaction-data.ts';
+
+/** Cleans up after an attempt that was lost. */
+export type CleanUp = (record: AttemptRecord, attempt: string, entry: RecordedAttempt) => Promise<void>;
+
+export class OtherAttempts {
+  private readonly data: TransactionData;
+  private readonly cleanUp: CleanUp;
+  private readonly limits: DataLimits;
+  /** Read once for all documents of a batch. */
+  private readonly read = new Map<
+    string,
+    Promise<{ record: AttemptRecord; found: RecordedAttempts } | null>
+  >();
+
+  constructor(data: TransactionData, cleanUp: CleanUp, limits: DataLimits) {
+    this.data = data;
+    this.cleanUp = cleanUp;
+    this.limits = limits;
+  }
+
+  /** Whether the document may not be written. An attempt that was lost is cleaned up, so that the next try finds the document free. */
+  async isInTheWay(txn: TxnAttribute): Promise<boolean> {
+    const known = await this.attemptOf(txn);
+    if (known === null) return false;
+    const { record, entry, nowMs } = known;
+    if (entry.st === 'COMPLETED' || entry.st === 'ROLLED_BACK') return false;
+    if (isLost(entry, nowMs)) await this.cleanUp(record, txn.id?.atmpt ?? '', entry);
+    return true;
+  }
+
+  async isCommitted(txn: TxnAttribute): Promise<boolean> {
+    return (await this.attemptOf(txn))?.entry.st === 'COMMITTED';
+  }
+
+  private async attemptOf(txn: TxnAttribute) {
+    const known = await this.recordOf(txn);
+    const entry = known?.found.attempts.get(txn.id?.atmpt ?? '');
+    return known === null || entry === undefined
+      ? null
+      : { record: known.record, entry, nowMs: known.found.nowMs };
+  }
+
+  private recordOf({ atr }: TxnAttribute) {
+    const { id, bkt, scp = '_default', coll = '_default' } = atr ?? {};
+    if (id === undefined || bkt === undefined) return Promise.resolve(null);
+    const name = JSON.stringify([bkt, scp, coll, id]);
+    const known = this.read.get(name) ?? this.readRecord(bkt, scp, coll, id);
+    this.read.set(name, known);
+    return known;
+  }
+
+  private async readRecord(bucket: string, scope: string, collection: string, id: string) {
+    const keyspace = this.keyspaceOf(bucket, scope, collection);
+    if (keyspace === null) return null;
+    const record = new AttemptRecord(this.data, keyspace, id, this.limits);
+    return { record, found: await record.read() };
+  }
+
+  private keyspaceOf(bucket: string, scope: string, collection: string): Keyspace | null {
+    try {
+      return this.data.keyspace({ namespace: 'default', bucket, scope, collection });
+    } catch {
+      return null; // the attempt went with the collection of its record
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import { atrIdOf } from './atr-ids.ts';
+import { durabilityOf, letterOf, msOfCas } from './attempt-json.ts';
+import { recordPlaceOf } from './record-place.ts';
+import { resumedAttempt } from './resumed-attempt.ts';
+import type { StagedChange } from './staged-change.ts';
+import { StagedChanges, savepointsMax } from './staged-changes.ts';
+
+const keyspace: Keyspace = {
+  name: { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' },
+  ...{ bucketUuid: 'u', scopeId: 0, collectionId: 0 },
+};
+const change = (id: string, text: string): StagedChange => ({
+  ...{ keyspace, id, kind: 'insert', bytes: Buffer.from(text), cas: 0n, ownCas: 1n },
+  ...{ expiration: 0, stored: null, isNew: true },
+});
+const shown = (changes: StagedChanges) =>
+  [...changes.of(keyspace).values()].map(({ id, bytes }) => `${id}=${bytes}`);
+
+test('a statement sees the changes of those before it, not its own', () => {
+  const changes = new StagedChanges();
+  changes.put(change('a', '1'));
+  assert.deepEqual(shown(changes), []);
+  assert.equal(String(changes.newest({ keyspace, id: 'a' })?.bytes), '1');
+  changes.keep();
+  assert.deepEqual(shown(changes), ['a=1']);
+  changes.put(change('a', '2'));
+  changes.drop(change('a', '2'));
+  assert.equal(changes.newest({ keyspace, id: 'a' }), undefined);
+  changes.discard();
+  assert.deepEqual(shown(changes), ['a=1']);
+});
+
+test('rolling back to a savepoint restores what was there, as often as wanted', () => {
+  const changes = new StagedChanges();
+  const put = (id: string, text: string) => {
+    changes.put(change(id, text));
+    changes.keep();
+  };
+  put('a', '1');
+  changes.setSavepoint('s');
+  for (const round of [1, 2]) {
+    put('a', `2 ${round}`);
+    changes.setSavepoint('later');
+    put('b', '1');
+    changes.drop(change('a', ''));
+    changes.keep();
+    assert.deepEqual(shown(changes), ['b=1']);
+    changes.rollbackTo('s');
+    assert.deepEqual(shown(changes), ['a=1']);
+    assert.throws(() => changes.rollbackTo('later'), /later savepoint is not defined/);
+  }
+});
+
+test('what is held counts, and counts no more when it is gone', () => {
+  const changes = new StagedChanges();
+  changes.put(change('a', 'x'.repeat(1_000)));
+  changes.keep();
+  const one = changes.usedBytes;
+  assert.ok(one > 1_000);
+  changes.put(change('a', 'x'.repeat(1_000)));
+  changes.keep();
+  assert.equal(changes.usedBytes, one);
+  changes.setSavepoint('s');
+  changes.put(change('a', 'y'.repeat(1_000)));
+  changes.keep();
+  assert.ok(changes.usedBytes > one * 1.5, 'the savepoint holds what was before');
+  changes.rollbackTo('s');
+  assert.equal(changes.usedBytes, one);
+  changes.clear();
+  assert.equal(changes.usedBytes, 0);
+});
+
+test('savepoints are bounded', () => {
+  const changes = new StagedChanges();
+  for (let n = 0; n < savepointsMax; n++) changes.setSavepoint(`s${n}`);
+  changes.setSavepoint('s0');
+  assert.throws(() => changes.setSavepoint('one more'), /at most/);
+});
+
+test('every change has a CAS of its own, also within one millisecond', () => {
+  const changes = new StagedChanges();
+  const first = changes.nextCas(1_000);
+  assert.ok(changes.nextCas(1_000) > first);
+  assert.ok(changes.nextCas(500) > first);
+});
+
+test('records have the names that client libraries look for', () => {
+  // From the table of the public client libraries.
+  assert.deepEqual([0, 1, 2, 9, 51, 123].map(atrIdOf), [
+    ...['_txn:atr-0-#14', '_txn:atr-1-#10b6', '_txn:atr-2-#cc8', '_txn:atr-9-#0'],
+    ...['_txn:atr-51-#10b', '_txn:atr-123-#22f'],
+  ]);
+});
+
+test('reads times and levels as client libraries write them', () => {
+  assert.equal(msOfCas('0x000058a71dd25c15'), 1_539_336_197_457);
+  assert.equal(msOfCas('soon'), 0);
+  for (const level of ['none', 'majority', 'majorityAndPersistActive', 'persistToMajority'] as const)
+    assert.equal(durabilityOf(letterOf(level)), level);
+});
+
+test('reads paths of collections', () => {
+  const place = (bucket: string, scope = '_default', collection = '_default') => ({
+    ...{ bucket, scope, collection, id: null },
+  });
+  assert.deepEqual(recordPlaceOf('b'), place('b'));
+  assert.deepEqual(recordPlaceOf('default:`a.b`.`s``t`.c'), place('a.b', 's`t', 'c'));
+  assert.equal(recordPlaceOf(''), null);
+  for (const wrong of ['a.b', 'a.b.c.d', '`a', 'a..c', '.'])
+    assert.throws(() => recordPlaceOf(wrong), /atrcollection/);
+});
+
+test('what a client says of its attempt is checked', () => {
+  assert.equal(resumedAttempt(undefined), null);
+  assert.equal(resumedAttempt({ kv: true }), null);
+  const id = { atmpt: 'a-1', txn: 't-1' };
+  assert.equal(resumedAttempt({ id })?.id, 'a-1');
+  for (const wrong of [
+    { id: 'a' },
+    { id: { atmpt: 'a.b', txn: 't' } },
+    { id: { atmpt: 'a' } },
+    { id, mutations: {} },
+    { id, mutations: [{ bkt: 'b' }] },
+    { id, mutations: [{ bkt: 'b', scp: 's', coll: 'c', id: 'k', type: 'OTHER' }] },
+    { id, atr: { bkt: 'b', id: 'my document' } },
+  ])
+    assert.throws(() => resumedAttempt(wrong), /txdata/);
+});

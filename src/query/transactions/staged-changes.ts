@@ -1,0 +1,137 @@
+// The changes of one transaction: those of finished statements, which later ones see, and those of the running one, which count when it
+// succeeds. Savepoints are positions in a log of what each change replaced.
+import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { bytesOf, collectionKeyOf, type StagedChange } from './staged-change.ts';
+
+type Changes = Map<string, StagedChange>;
+
+interface Undo {
+  readonly keyspace: Keyspace;
+  readonly id: string;
+  readonly before: StagedChange | undefined;
+}
+
+const none: ReadonlyMap<string, StagedChange> = new Map();
+
+export const savepointsMax = 1_000;
+
+export class StagedChanges {
+  private readonly places = new Map<string, Changes>();
+  /** null: the statement took the change back altogether. */
+  private readonly running = new Map<string, Map<string, StagedChange | null>>();
+  private readonly savepoints = new Map<string, number>();
+  private log: Undo[] = [];
+  private lastCas = 0n;
+  usedBytes = 0;
+
+  /** What the running statement reads: changes of the statements before it. */
+  of(keyspace: Keyspace): ReadonlyMap<string, StagedChange> {
+    return this.places.get(collectionKeyOf(keyspace)) ?? none;
+  }
+
+  /** What a write meets: the running statement's changes come first. */
+  newest({ keyspace, id }: Pick<StagedChange, 'keyspace' | 'id'>): StagedChange | undefined {
+    const changed = this.running.get(collectionKeyOf(keyspace))?.get(id);
+    return changed === undefined ? this.of(keyspace).get(id) : (changed ?? undefined);
+  }
+
+  all(): StagedChange[] {
+    return [...this.places.values()].flatMap((changes) => [...changes.values()]);
+  }
+
+  /** A CAS that no other change of the transaction has. */
+  nextCas(wallMs: number): bigint {
+    const now = BigInt(Math.trunc(wallMs)) * 1_000_000n;
+    this.lastCas = now > this.lastCas ? now : this.lastCas + 1n;
+    return this.lastCas;
+  }
+
+  /** A change of the running statement. */
+  put(change: StagedChange): void {
+    const place = collectionKeyOf(change.keyspace);
+    const before = this.running.get(place)?.get(change.id);
+    this.usedBytes += bytesOf(change) - (before ? bytesOf(before) : 0);
+    this.runningIn(place).set(change.id, change);
+  }
+
+  /** The running statement took back what the transaction had done to the document. */
+  drop({ keyspace, id }: StagedChange): void {
+    this.runningIn(collectionKeyOf(keyspace)).set(id, null);
+  }
+
+  /** The statement succeeded. */
+  keep(): void {
+    for (const [place, changes] of this.running)
+      for (const [id, change] of changes) this.replace(place, id, change ?? undefined);
+    this.running.clear();
+  }
+
+  /** The statement failed: it changed nothing. */
+  discard(): void {
+    this.running.clear();
+    this.count();
+  }
+
+  setSavepoint(name: string): void {
+    if (!this.savepoints.has(name) && this.savepoints.size >= savepointsMax)
+      throw sqlError(17099, `a transaction has at most ${savepointsMax} savepoints`);
+    this.savepoints.delete(name);
+    this.savepoints.set(name, this.log.length);
+  }
+
+  /** The savepoint stays, later ones go. */
+  rollbackTo(name: string): void {
+    const position = this.savepoints.get(name);
+    if (position === undefined) throw sqlError(17009, name);
+    for (const { keyspace, id, before } of this.log.splice(position).reverse()) {
+      const changes = this.changesIn(collectionKeyOf(keyspace));
+      if (before === undefined) changes.delete(id);
+      else changes.set(id, before);
+    }
+    const names = [...this.savepoints.keys()];
+    for (const later of names.slice(names.indexOf(name) + 1)) this.savepoints.delete(later);
+    this.count();
+  }
+
+  clear(): void {
+    this.places.clear();
+    this.running.clear();
+    this.savepoints.clear();
+    this.log = [];
+    this.usedBytes = 0;
+  }
+
+  private replace(place: string, id: string, change: StagedChange | undefined): void {
+    const changes = this.changesIn(place);
+    const before = changes.get(id);
+    const keyspace = (change ?? before)?.keyspace;
+    if (keyspace === undefined) return;
+    // Without a savepoint nothing is undone change by change.
+    if (this.savepoints.size > 0) this.log.push({ keyspace, id, before });
+    else if (before !== undefined) this.usedBytes -= bytesOf(before);
+    if (change === undefined) changes.delete(id);
+    else changes.set(id, change);
+  }
+
+  private count(): void {
+    const logged = this.log.flatMap(({ before }) => (before === undefined ? [] : [before]));
+    this.usedBytes = [...this.all(), ...logged].reduce((total, change) => total + bytesOf(change), 0);
+  }
+
+  private changesIn(place: string): Changes {
+    const known = this.places.get(place);
+    if (known !== undefined) return known;
+    const made: Changes = new Map();
+    this.places.set(place, made);
+    return made;
+  }
+
+  private runningIn(place: string): Map<string, StagedChange | null> {
+    const known = this.running.get(place);
+    if (known !== undefined) return known;
+    const made = new Map<string, StagedChange | null>();
+    this.running.set(place, made);
+    return made;
+  }
+}

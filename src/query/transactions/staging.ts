@@ -1,0 +1,149 @@
+// Stages the changes of a transaction in the data service, commits what is staged, or takes it back.
+import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
+import { isPassing, statusName } from '#client/data-port-error.ts';
+import type { Random } from '#ports/random.ts';
+import { Status } from '#wire/status.ts';
+import { type Keyspace, keyspaceText } from '../../sqlpp/datastore/keyspace.ts';
+import { sqlError, sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
+import {
+  type AttemptName,
+  type Base,
+  commitRequest,
+  rollbackRequest,
+  stageRequest,
+} from './document-requests.ts';
+import type { OtherAttempts } from './other-attempts.ts';
+import { collectionKeyOf, type StagedChange } from './staged-change.ts';
+import type { DataLimits, LinkedDocument, TransactionData } from './transaction-data.ts';
+import { conflict } from './transaction-failure.ts';
+
+export interface StagedDocument extends StagedChange {
+  readonly stagedCas: bigint;
+  readonly isDeleted: boolean;
+}
+
+export interface StagingOptions {
+  readonly data: TransactionData;
+  readonly random: Random;
+  readonly others: OtherAttempts;
+  readonly attempt: AttemptName;
+  readonly limits: DataLimits;
+}
+
+export class Staging {
+  private readonly options: StagingOptions;
+  /** What is in the data service: to be committed or taken back. */
+  readonly staged: StagedDocument[] = [];
+
+  constructor(options: StagingOptions) {
+    this.options = options;
+  }
+
+  /** @throws SqlError at the first document that cannot be staged; those before it are in `staged` */
+  async stage(changes: readonly StagedChange[]): Promise<void> {
+    for (const change of changes)
+      if (!change.isNew)
+        this.staged.push({ ...change, stagedCas: change.cas, isDeleted: change.stored === 'insert' });
+    for (const group of groups(changes.filter(({ isNew }) => isNew))) await this.stageGroup(group);
+  }
+
+  /** Answers a reason if a document could not be changed; it is left for clean-up. */
+  async commit(): Promise<string | null> {
+    return await this.finish(this.staged, (document) =>
+      commitRequest(document, document.kind === 'insert' ? 0n : document.stagedCas),
+    );
+  }
+
+  async rollback(): Promise<string | null> {
+    return await this.finish(this.staged, ({ id, stagedCas, isDeleted }) =>
+      rollbackRequest(id, stagedCas, isDeleted),
+    );
+  }
+
+  private async stageGroup(changes: readonly StagedChange[]): Promise<void> {
+    const { data, limits, attempt, random } = this.options;
+    const keyspace = (changes[0] as StagedChange).keyspace;
+    const ids = changes.map(({ id }) => id);
+    const found = await data.links(keyspace, ids, limits);
+    const bases: (Base | undefined)[] = [];
+    for (const [at, change] of changes.entries()) bases.push(await this.baseOf(change, found[at]));
+    const requests = changes.map((change, at) => stageRequest(change, bases[at], attempt, random.uuid()));
+    const replies = await data.store(keyspace, requests, limits);
+    for (const [at, { status, cas }] of replies.entries())
+      if (isDone(status))
+        this.staged.push({
+          ...(changes[at] as StagedChange),
+          ...{ stagedCas: cas, isDeleted: bases[at]?.isDeleted ?? true },
+        });
+    for (const [at, reply] of replies.entries()) checkStaged(changes[at] as StagedChange, reply);
+  }
+
+  /** @throws SqlError when the document is not as the transaction has seen it, or another one is about to change it */
+  private async baseOf(change: StagedChange, found: LinkedDocument | undefined): Promise<Base | undefined> {
+    const { kind, id, keyspace, cas, stored } = change;
+    const isOwn = found?.txn?.id?.atmpt === this.options.attempt.id;
+    if (found?.txn?.id !== undefined && !isOwn && (await this.options.others.isInTheWay(found.txn)))
+      throw conflict(id, 'the document is in another transaction');
+    const isThere = found !== undefined && !found.isDeleted;
+    if (kind === 'insert' && stored === null) {
+      if (isThere) throw sqlError(17012, ` for '${keyspaceText(keyspace.name)}'`, id);
+      return found;
+    }
+    if (found === undefined || (found.isDeleted && stored !== 'insert'))
+      throw conflict(id, 'the document is gone');
+    if (found.cas !== cas) throw conflict(id, 'the document was changed by another writer (CAS mismatch)');
+    return found;
+  }
+
+  private async finish(
+    documents: readonly StagedDocument[],
+    requestOf: (document: StagedDocument) => StoreRequest,
+  ): Promise<string | null> {
+    const { data, limits } = this.options;
+    let problem: string | null = null;
+    for (const group of groups(documents)) {
+      const { keyspace } = group[0] as StagedDocument;
+      const replies = await data.store(keyspace, group.map(requestOf), limits);
+      for (const [at, { status, failedPart }] of replies.entries())
+        if (!isDone(status) && !isOver(status, failedPart))
+          problem ??= `${(group[at] as StagedDocument).id}: the data service answered ${statusName(status)}`;
+    }
+    return problem;
+  }
+}
+
+const isDone = (status: number): boolean =>
+  status === Status.success || status === Status.subdocSuccessDeleted;
+
+/** Someone cleaned up before, or wrote over the document: nothing is left to be done. */
+const isOver = (status: number, failedPart: number): boolean =>
+  status === Status.keyNotFound ||
+  status === Status.keyExists ||
+  status === Status.notStored ||
+  failedPart === Status.subdocPathNotFound;
+
+function checkStaged({ id, keyspace }: StagedChange, { status, failedPart }: StoreReply): void {
+  if (isDone(status)) return;
+  if (status === Status.keyExists || status === Status.notStored || status === Status.keyNotFound)
+    throw conflict(id, 'the document was changed by another writer (CAS mismatch)');
+  if (status === Status.locked) throw conflict(id, 'the document is locked');
+  const name = statusName(failedPart === 0 ? status : failedPart);
+  const text = `Transaction staging error: ${id} of ${keyspaceText(keyspace.name)}: the data service answered ${name}`;
+  const cause = { raise: 'failed', retry: isPassing(status), rollback: false, msg: text };
+  throw sqlErrorWith(17020, { cause }, text);
+}
+
+/** Documents of one collection go together, so many at a time. */
+const groupMax = 256;
+
+function* groups<T extends { readonly keyspace: Keyspace }>(items: readonly T[]): Iterable<readonly T[]> {
+  const places = new Map<string, T[]>();
+  for (const item of items) {
+    const place = collectionKeyOf(item.keyspace);
+    const group = places.get(place);
+    if (group === undefined) places.set(place, [item]);
+    else group.push(item);
+  }
+  for (const group of places.values())
+    for (let at = 0; at < group.length; at += groupMax) yield group.slice(at, at + groupMax);
+}

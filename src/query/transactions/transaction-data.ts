@@ -1,0 +1,103 @@
+// Documents with what transactions write about them, over the data port.
+import type { BucketClient, DurabilityLevel, StoreReply, StoreRequest } from '#client/bucket-client.ts';
+import type { PathRead } from '#client/subdoc.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
+import { Status } from '#wire/status.ts';
+import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { type Keyspace, type KeyspaceName, keyspaceText } from '../../sqlpp/datastore/keyspace.ts';
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { BucketClients } from '../data/bucket-clients.ts';
+import { dataFailure, statusFailure } from '../data/data-failure.ts';
+import type { Keyspaces } from '../data/keyspaces.ts';
+import { type DocumentAttribute, objectOf, type TxnAttribute } from './attempt-json.ts';
+
+/** A document as a transaction meets it, deleted ones with attributes among them. */
+export interface LinkedDocument {
+  readonly cas: bigint;
+  readonly isDeleted: boolean;
+  readonly txn: TxnAttribute | undefined;
+  /** JSON text of the staged body. */
+  readonly staged: Buffer | undefined;
+  readonly attribute: DocumentAttribute;
+}
+
+export interface DataLimits {
+  readonly durability: DurabilityLevel;
+  readonly kvTimeoutMs: number;
+}
+
+const linkReads: readonly PathRead[] = ['txn', 'txn.op.stgd', '$document'].map((path) => ({
+  ...{ opcode: SubdocOpcode.get, flags: PathFlag.xattr, path },
+}));
+
+export class TransactionData {
+  private readonly clients: BucketClients;
+  private readonly keyspaces: Keyspaces;
+  private readonly clock: Clock;
+
+  constructor(clients: BucketClients, keyspaces: Keyspaces, clock: Clock) {
+    this.clients = clients;
+    this.keyspaces = keyspaces;
+    this.clock = clock;
+  }
+
+  /** @throws SqlError 12003 */
+  keyspace(name: KeyspaceName): Keyspace {
+    const found = this.keyspaces.find(name);
+    if (typeof found === 'string') throw sqlError(12003, keyspaceText(name));
+    return found;
+  }
+
+  /** undefined: nothing of the document is left. */
+  async links(
+    keyspace: Keyspace,
+    ids: readonly string[],
+    limits: DataLimits,
+  ): Promise<(LinkedDocument | undefined)[]> {
+    return await this.limited(keyspace, limits, async (client, signal) => {
+      const flags = DocFlag.accessDeleted;
+      const found = await client.lookupMany(keyspace.collectionId, ids, linkReads, signal, flags);
+      return found.map((parts) => {
+        if (parts === Status.keyNotFound || parts === Status.invalidArguments) return undefined;
+        if (typeof parts === 'number') throw statusFailure(parts, keyspace.name);
+        const [txn, staged, document] = parts.results;
+        return {
+          cas: parts.cas,
+          isDeleted: parts.isDeleted,
+          txn: txn?.status === Status.success ? objectOf<TxnAttribute>(txn.value) : undefined,
+          staged: staged?.status === Status.success ? staged.value : undefined,
+          attribute: objectOf<DocumentAttribute>(document?.value) ?? {},
+        };
+      });
+    });
+  }
+
+  store(keyspace: Keyspace, requests: readonly StoreRequest[], limits: DataLimits): Promise<StoreReply[]> {
+    const { durability } = limits;
+    return this.limited(keyspace, limits, (client, signal) =>
+      client.storeMany(
+        keyspace.collectionId,
+        requests.map((request) => ({ ...request, durability })),
+        signal,
+      ),
+    );
+  }
+
+  /** @throws SqlError when the data service does not answer in time */
+  async limited<T>(
+    keyspace: Keyspace,
+    { kvTimeoutMs }: Pick<DataLimits, 'kvTimeoutMs'>,
+    use: (client: BucketClient, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const ending = new AbortController();
+    const late = sqlError(17099, `the data service did not answer within ${kvTimeoutMs} ms`);
+    const timer: Timer = this.clock.after(kvTimeoutMs, () => ending.abort(late));
+    try {
+      return await use(await this.clients.of(keyspace.name.bucket), ending.signal);
+    } catch (error) {
+      throw dataFailure(error, keyspace);
+    } finally {
+      timer.cancel();
+    }
+  }
+}

@@ -1,0 +1,180 @@
+// Documents as the statements of a transaction see them: those of the data service with the transaction's own changes over them. Writes
+// become changes, and reach the data service with the commit.
+import type { Clock } from '#ports/clock.ts';
+import type {
+  Documents,
+  DocumentWrite,
+  ReadOptions,
+  ScanOptions,
+  StoredDocument,
+  WriteOptions,
+  WriteOutcome,
+} from '../../sqlpp/datastore/documents.ts';
+import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { objectOf, type TxnAttribute } from './attempt-json.ts';
+import type { OtherAttempts } from './other-attempts.ts';
+import type { StagedChange, StagedKind } from './staged-change.ts';
+import type { Transaction } from './transaction.ts';
+
+const links = 'txn';
+const noBytes = new Uint8Array();
+
+export class TransactionDocuments implements Documents {
+  private readonly stored: Documents;
+  private readonly transaction: Transaction;
+  private readonly others: OtherAttempts;
+  private readonly clock: Clock;
+
+  constructor(stored: Documents, transaction: Transaction, others: OtherAttempts, clock: Clock) {
+    this.stored = stored;
+    this.transaction = transaction;
+    this.others = others;
+    this.clock = clock;
+  }
+
+  async read(
+    keyspace: Keyspace,
+    ids: readonly string[],
+    options: ReadOptions,
+  ): Promise<(StoredDocument | undefined)[]> {
+    const changes = this.transaction.changes.of(keyspace);
+    const others = ids.filter((id) => !changes.has(id));
+    const read = others.length === 0 ? [] : await this.stored.read(keyspace, others, withLinks(options));
+    const committed = await Promise.all(read.map((document) => document && this.committed(document)));
+    const found = new Map(others.map((id, at) => [id, committed[at]]));
+    return ids.map((id) => {
+      const change = changes.get(id);
+      return change === undefined ? found.get(id) : documentOf(change);
+    });
+  }
+
+  async *scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]> {
+    const changes = this.transaction.changes.of(keyspace);
+    for await (const batch of this.stored.scan(keyspace, withLinks(options))) {
+      const kept = batch.filter(({ id }) => !changes.has(id));
+      const seen = await Promise.all(kept.map((document) => this.committed(document)));
+      yield seen.filter((document) => document !== undefined);
+    }
+    const own = [...changes.values()].map(documentOf).filter((document) => document !== undefined);
+    if (own.length > 0) yield own;
+  }
+
+  async count(keyspace: Keyspace, signal: AbortSignal): Promise<number> {
+    let count = await this.stored.count(keyspace, signal);
+    for (const { kind } of this.transaction.changes.of(keyspace).values())
+      count += kind === 'insert' ? 1 : kind === 'remove' ? -1 : 0;
+    return count;
+  }
+
+  async write(
+    keyspace: Keyspace,
+    writes: readonly DocumentWrite[],
+    { signal }: WriteOptions,
+  ): Promise<WriteOutcome[]> {
+    const { transaction } = this;
+    const unknown = writes.filter((write) => needsReading(write) && !this.known(keyspace, write.id));
+    const ids = [...new Set(unknown.map(({ id }) => id))];
+    const read = ids.length === 0 ? [] : await this.read(keyspace, ids, { signal });
+    const stored = new Map(ids.map((id, at) => [id, read[at]]));
+    const outcomes = writes.map((write) => this.writeOne(keyspace, write, stored.get(write.id)));
+    transaction.checkMemory();
+    return outcomes;
+  }
+
+  /** @throws SqlError that ends the statement: a transaction's statement changes everything or nothing */
+  private writeOne(
+    keyspace: Keyspace,
+    write: DocumentWrite,
+    stored: StoredDocument | undefined,
+  ): WriteOutcome {
+    if (write.xattrs !== undefined && write.xattrs.size > 0)
+      throw sqlError(17099, 'extended attributes cannot be changed in a transaction');
+    const { changes } = this.transaction;
+    const before = this.known(keyspace, write.id);
+    const kind = before === undefined ? kindOf(write, stored) : kindOver(write, before);
+    if (kind === 'nothing') return { status: 'not found' };
+    const ownCas = changes.nextCas(this.clock.wallMs());
+    if (before !== undefined && kind === 'undone') changes.drop(before);
+    else
+      changes.put({
+        ...{ keyspace, id: write.id, kind: kind as StagedKind, ownCas, isNew: true },
+        bytes: kind === 'remove' ? noBytes : Buffer.from(write.bytes),
+        cas: before?.cas ?? (kind === 'insert' ? 0n : readCasOf(write) || (stored?.cas ?? 0n)),
+        expiration: write.expiration,
+        stored: before?.stored ?? null,
+      });
+    return { status: 'done', cas: ownCas };
+  }
+
+  private known(keyspace: Keyspace, id: string): StagedChange | undefined {
+    return this.transaction.changes.newest({ keyspace, id });
+  }
+
+  /** What another transaction has committed counts, though the document does not show it yet. */
+  private async committed(document: StoredDocument): Promise<StoredDocument | undefined> {
+    const txn = objectOf<TxnAttribute>(document.xattrs?.get(links));
+    if (txn?.id === undefined || !(await this.others.isCommitted(txn))) return document;
+    if (txn.op?.type === 'remove') return undefined;
+    if (txn.op?.stgd === undefined) return document;
+    return { ...document, bytes: Buffer.from(JSON.stringify(txn.op.stgd)), isJson: true };
+  }
+}
+
+/** 0n: the statement has not read the document. */
+const readCasOf = ({ cas, readCas }: DocumentWrite): bigint => cas || (readCas ?? 0n);
+
+const needsReading = (write: DocumentWrite): boolean =>
+  write.kind === 'insert' || write.kind === 'upsert' || readCasOf(write) === 0n;
+
+function kindOf(write: DocumentWrite, stored: StoredDocument | undefined): StagedKind | 'nothing' {
+  const isThere = stored !== undefined || !needsReading(write);
+  switch (write.kind) {
+    case 'insert':
+      if (isThere) throw sqlError(17012, '', write.id);
+      return 'insert';
+    case 'upsert':
+      return isThere ? 'replace' : 'insert';
+    case 'replace':
+      if (!isThere) throw sqlError(17014, '', write.id);
+      return 'replace';
+    case 'delete':
+      return isThere ? 'remove' : 'nothing';
+  }
+}
+
+/** Over what the transaction has done to the document before. */
+function kindOver(write: DocumentWrite, before: StagedChange): StagedKind | 'nothing' | 'undone' {
+  const { kind, id } = write;
+  const isThere = before.kind !== 'remove';
+  if (kind === 'insert' && isThere) throw sqlError(17012, '', id);
+  const read = readCasOf(write);
+  if (read !== 0n && isThere && kind !== 'insert' && kind !== 'upsert' && read !== before.ownCas)
+    throw sqlError(17015, kind === 'delete' ? 'DELETE' : 'UPDATE', String(before.ownCas), String(read), id);
+  const base = before.cas === 0n || before.stored === 'insert' ? 'insert' : 'replace';
+  switch (kind) {
+    case 'insert':
+    case 'upsert':
+      return base;
+    case 'replace':
+      if (!isThere) throw sqlError(17014, '', id);
+      return base;
+    case 'delete':
+      if (!isThere) return 'nothing';
+      return before.cas === 0n ? 'undone' : 'remove';
+  }
+}
+
+/** undefined: the transaction has removed it. */
+function documentOf({ kind, id, bytes, ownCas, expiration }: StagedChange): StoredDocument | undefined {
+  if (kind === 'remove') return undefined;
+  return {
+    ...{ id, bytes, isJson: true, cas: ownCas, flags: 0 },
+    expiration: expiration === 'keep' ? 0 : expiration,
+  };
+}
+
+const withLinks = <T extends ReadOptions>(options: T): T => ({
+  ...options,
+  xattrs: [...(options.xattrs ?? []), links],
+});

@@ -1,0 +1,159 @@
+// Commits and rolls back: notes the attempt, stages its documents, says in the record how it ended, makes the documents so.
+
+import { DataPortError } from '#client/data-port-error.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import type { KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
+import { SqlError, sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
+import { atrIdFor } from './atr-ids.ts';
+import { AttemptRecord } from './attempt-record.ts';
+import { cleanUp } from './clean-up.ts';
+import { OtherAttempts } from './other-attempts.ts';
+import type { StagedChange } from './staged-change.ts';
+import { Staging } from './staging.ts';
+import type { Transaction } from './transaction.ts';
+import type { TransactionData } from './transaction-data.ts';
+import {
+  ambiguousCommit,
+  commitFailure,
+  expired,
+  failedPostCommit,
+  rollbackFailure,
+} from './transaction-failure.ts';
+
+export interface EndingParts {
+  readonly data: TransactionData;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** A record has an attempt from now on, or no more. */
+  readonly noteRecord: (isOpen: boolean) => void;
+}
+
+export async function commit(transaction: Transaction, parts: EndingParts): Promise<void> {
+  const changes = transaction.changes.all();
+  if (changes.length === 0 && !transaction.start.isRecorded) return;
+  const ending = new Ending(transaction, parts);
+  await ending.commit(changes);
+}
+
+export async function rollback(transaction: Transaction, parts: EndingParts): Promise<void> {
+  if (!transaction.start.isRecorded) return; // nothing of it has left this service
+  const ending = new Ending(transaction, parts);
+  await ending.rollback(transaction.changes.all().filter(({ stored }) => stored !== null));
+}
+
+class Ending {
+  private readonly transaction: Transaction;
+  private readonly parts: EndingParts;
+
+  constructor(transaction: Transaction, parts: EndingParts) {
+    this.transaction = transaction;
+    this.parts = parts;
+  }
+
+  async commit(changes: readonly StagedChange[]): Promise<void> {
+    const { start } = this.transaction;
+    let record: AttemptRecord | null = null;
+    let staging: Staging | null = null;
+    try {
+      record = this.recordFor(changes);
+      staging = this.stagingOf(record);
+      this.parts.noteRecord(true);
+      if (!start.isRecorded) await record.begin(start.id, start.transactionId, this.transaction.leftMs);
+      await staging.stage(changes);
+      if (this.transaction.leftMs <= 0) throw expired();
+    } catch (error) {
+      if (record !== null && staging !== null) await this.takeBack(record, staging);
+      throw commitFailure(error);
+    }
+    await this.complete(record, staging);
+  }
+
+  async rollback(changes: readonly StagedChange[]): Promise<void> {
+    try {
+      const record = this.recordFor(changes);
+      const staging = this.stagingOf(record);
+      await staging.stage(changes.map((change) => ({ ...change, isNew: false })));
+      await this.abort(record, staging);
+    } catch (error) {
+      throw rollbackFailure(error);
+    }
+  }
+
+  /** From the record's word on, the transaction counts. */
+  private async complete(record: AttemptRecord, staging: Staging): Promise<void> {
+    const { start } = this.transaction;
+    try {
+      await record.commit(start.id, staging.staged);
+    } catch (error) {
+      if (isAmbiguous(error)) throw ambiguousCommit(error);
+      await this.takeBack(record, staging);
+      throw commitFailure(error);
+    }
+    try {
+      const problem = await staging.commit();
+      if (problem !== null) throw sqlErrorWith(17099, {}, problem);
+      await record.remove(start.id);
+      this.parts.noteRecord(false);
+    } catch (error) {
+      throw failedPostCommit(error);
+    }
+  }
+
+  /** What fails here is left for clean-up, which does the same. */
+  private async takeBack(record: AttemptRecord, staging: Staging): Promise<void> {
+    try {
+      await this.abort(record, staging);
+    } catch {
+      // The failure that led here is the one to tell.
+    }
+  }
+
+  private async abort(record: AttemptRecord, staging: Staging): Promise<void> {
+    const { start } = this.transaction;
+    await record.abort(start.id, staging.staged);
+    const problem = await staging.rollback();
+    if (problem !== null) throw sqlErrorWith(17099, {}, problem);
+    await record.remove(start.id);
+    this.parts.noteRecord(false);
+  }
+
+  private recordFor(changes: readonly StagedChange[]): AttemptRecord {
+    const { transaction, parts } = this;
+    transaction.record ??= placeFor(transaction, changes);
+    const { keyspace, id } = transaction.record;
+    return new AttemptRecord(parts.data, parts.data.keyspace(keyspace), id, transaction.start);
+  }
+
+  private stagingOf(record: AttemptRecord): Staging {
+    const { start } = this.transaction;
+    const { data, random } = this.parts;
+    const { id, keyspace } = record;
+    return new Staging({
+      ...{ data, random, limits: start },
+      others: othersOf(data, this.transaction),
+      attempt: { ...start, record: { id, keyspace: keyspace.name } },
+    });
+  }
+}
+
+export const othersOf = (data: TransactionData, { start }: Transaction): OtherAttempts =>
+  new OtherAttempts(data, (record, attempt, entry) => cleanUp(data, record, attempt, entry), start);
+
+/** Where the transaction asked for it, else in the default collection beside its first document. */
+function placeFor(
+  { start }: Transaction,
+  [first]: readonly StagedChange[],
+): { keyspace: KeyspaceName; id: string } {
+  const { recordPlace: wanted } = start;
+  const bucket = wanted?.bucket ?? first?.keyspace.name.bucket ?? '';
+  const { scope = '_default', collection = '_default' } = wanted ?? {};
+  const id = wanted?.id ?? atrIdFor(first?.id ?? '');
+  return { keyspace: { namespace: 'default', bucket, scope, collection }, id };
+}
+
+/** The request may have been done although no answer came. */
+function isAmbiguous(error: unknown): boolean {
+  if (error instanceof DataPortError) return true;
+  return error instanceof SqlError && (error.code === 12008 || (error.code === 17099 && !error.isRetryable));
+}

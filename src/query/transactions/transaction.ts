@@ -1,0 +1,134 @@
+// One open transaction: what it was begun with, what it has changed, and whose turn it is.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Durability } from '../../sqlpp/datastore/documents.ts';
+import type { KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { ScanConsistency } from '../request/query-request.ts';
+import { StagedChanges } from './staged-changes.ts';
+import { expired } from './transaction-failure.ts';
+
+/** A document in which an attempt is noted. */
+export interface RecordPlace {
+  readonly bucket: string;
+  readonly scope: string;
+  readonly collection: string;
+  /** null: beside the first document that the transaction changes. */
+  readonly id: string | null;
+}
+
+export interface TransactionStart {
+  /** Of this attempt; client libraries make several of one transaction. */
+  readonly id: string;
+  readonly transactionId: string;
+  readonly users: readonly string[];
+  readonly timeoutMs: number;
+  readonly kvTimeoutMs: number;
+  readonly durability: Durability;
+  readonly consistency: ScanConsistency;
+  /** null: in the default collection of the bucket that is changed first. */
+  readonly recordPlace: RecordPlace | null;
+  /** The record has the attempt already: a client library wrote it. */
+  readonly isRecorded: boolean;
+  readonly isImplicit: boolean;
+  readonly memoryBytesMax: number;
+}
+
+export type TransactionState = 'open' | 'expired' | 'released';
+
+export class Transaction {
+  readonly start: TransactionStart;
+  readonly changes = new StagedChanges();
+  readonly startedMs: number;
+  readonly startedWallMs: number;
+  /** Where the attempt is noted; null: nowhere yet. */
+  record: { readonly keyspace: KeyspaceName; readonly id: string } | null = null;
+  state: TransactionState = 'open';
+  isolation = 'READ COMMITTED';
+  statementNumber = 0;
+  uses = 0;
+  lastUseMs: number;
+  isBusy = false;
+  /** Ends it when its time is over. */
+  timer: Timer | null = null;
+  private readonly clock: Clock;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(start: TransactionStart, clock: Clock) {
+    this.start = start;
+    this.clock = clock;
+    this.startedMs = clock.monotonicMs();
+    this.startedWallMs = clock.wallMs();
+    this.lastUseMs = this.startedWallMs;
+  }
+
+  get leftMs(): number {
+    return this.start.timeoutMs - (this.clock.monotonicMs() - this.startedMs);
+  }
+
+  get elapsedMs(): number {
+    return this.clock.monotonicMs() - this.startedMs;
+  }
+
+  /** @throws SqlError 17010, 17011 */
+  checkOpen(): void {
+    if (this.state === 'released') throw sqlError(17011);
+    if (this.state === 'expired' || this.leftMs <= 0) throw expired();
+  }
+
+  /** @throws SqlError 17005 */
+  checkOrder(number: number | null): void {
+    if (number === null || number <= 0) return;
+    if (number <= this.statementNumber) throw sqlError(17005, this.statementNumber, number);
+    this.statementNumber = number;
+  }
+
+  /** One statement at a time: resolves when it is this one's turn. */
+  async enter(waitingMax: number, signal: AbortSignal): Promise<void> {
+    this.checkOpen();
+    if (this.isBusy) await this.turn(waitingMax, signal);
+    this.isBusy = true; // it stays busy from one turn to the next
+    try {
+      this.checkOpen();
+    } catch (error) {
+      this.leave();
+      throw error;
+    }
+    this.uses++;
+    this.lastUseMs = this.clock.wallMs();
+  }
+
+  /** For ending it: after the statement that runs. */
+  async enterLast(): Promise<void> {
+    if (this.isBusy) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    this.isBusy = true;
+  }
+
+  leave(): void {
+    const next = this.waiting.shift();
+    if (next === undefined) this.isBusy = false;
+    else next();
+  }
+
+  /** @throws SqlError 17016 */
+  checkMemory(): void {
+    const { usedBytes } = this.changes;
+    if (usedBytes > this.start.memoryBytesMax) throw sqlError(17016, usedBytes, this.start.memoryBytesMax);
+  }
+
+  private turn(waitingMax: number, signal: AbortSignal): Promise<void> {
+    if (this.waiting.length >= waitingMax) throw sqlError(17021);
+    return new Promise((resolve, reject) => {
+      const begin = (): void => {
+        signal.removeEventListener('abort', abort);
+        resolve();
+      };
+      const abort = (): void => {
+        const at = this.waiting.indexOf(begin);
+        if (at >= 0) this.waiting.splice(at, 1);
+        reject(signal.reason as Error);
+      };
+      this.waiting.push(begin);
+      signal.addEventListener('abort', abort, { once: true });
+    });
+  }
+}

@@ -1,0 +1,123 @@
+// The open transactions of a node: begins them, finds them, ends those whose time is over. Their number and memory are bounded.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { Transaction, type TransactionStart } from './transaction.ts';
+import { commit, type EndingParts, rollback } from './transaction-end.ts';
+
+export interface TransactionsOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ending: EndingParts;
+}
+
+const transactionsMax = 1_000;
+/** Of all transactions together. */
+const bytesMax = 512 << 20;
+/** An expired one is remembered so long, so that its client learns why it is gone. */
+const rememberedMs = 60_000;
+
+export class Transactions {
+  private readonly options: TransactionsOptions;
+  private readonly open = new Map<string, Transaction>();
+  private isStopped = false;
+
+  constructor(options: TransactionsOptions) {
+    this.options = options;
+  }
+
+  get data() {
+    return this.options.ending.data;
+  }
+
+  all(): Transaction[] {
+    return [...this.open.values()];
+  }
+
+  find(id: string): Transaction | undefined {
+    return this.open.get(id);
+  }
+
+  /** @throws SqlError when there are too many, or too large ones */
+  begin(start: TransactionStart): Transaction {
+    if (this.isStopped) throw sqlError(1180);
+    const isFull = this.all().filter(({ state }) => state === 'open').length >= transactionsMax;
+    if (isFull)
+      throw sqlError(17006, `Start Transaction statement error: ${transactionsMax} transactions are open`);
+    if (this.open.has(start.id))
+      throw sqlError(17006, 'Start Transaction statement error: there is a transaction of this id');
+    this.checkMemory();
+    const transaction = new Transaction(start, this.options.clock);
+    this.open.set(start.id, transaction);
+    transaction.timer = this.options.clock.after(start.timeoutMs, () => void this.expire(transaction));
+    return transaction;
+  }
+
+  /** @throws SqlError 17016 */
+  checkMemory(): void {
+    const used = this.all().reduce((total, { changes }) => total + changes.usedBytes, 0);
+    if (used > bytesMax) throw sqlError(17016, used, bytesMax);
+  }
+
+  async commit(transaction: Transaction): Promise<void> {
+    transaction.state = 'released'; // no other statement comes in between
+    try {
+      await commit(transaction, this.options.ending);
+    } finally {
+      this.release(transaction);
+    }
+  }
+
+  async rollback(transaction: Transaction): Promise<void> {
+    transaction.state = 'released';
+    try {
+      await rollback(transaction, this.options.ending);
+    } finally {
+      this.release(transaction);
+    }
+  }
+
+  /** An administrator ends it. */
+  end(id: string): boolean {
+    const transaction = this.open.get(id);
+    if (transaction === undefined) return false;
+    void this.expire(transaction);
+    return true;
+  }
+
+  /** It could not be begun. */
+  forget(transaction: Transaction): void {
+    this.release(transaction);
+  }
+
+  /** What they have changed is gone; what client libraries have staged is cleaned up as after a loss. */
+  stop(): void {
+    this.isStopped = true;
+    for (const transaction of this.all()) this.release(transaction);
+  }
+
+  private release(transaction: Transaction): void {
+    transaction.state = 'released';
+    transaction.timer?.cancel();
+    transaction.changes.clear();
+    this.open.delete(transaction.start.id);
+  }
+
+  /** The running statement of it, if there is one, fails at its end. */
+  private async expire(transaction: Transaction): Promise<void> {
+    const { clock, log, ending } = this.options;
+    if (transaction.state !== 'open') return;
+    transaction.state = 'expired';
+    await transaction.enterLast();
+    try {
+      if (this.open.get(transaction.start.id) !== transaction) return;
+      await rollback(transaction, ending);
+    } catch (error) {
+      log.warn('transaction.lost', { transaction: transaction.start.id, reason: String(error) });
+    } finally {
+      transaction.changes.clear();
+      transaction.leave();
+    }
+    transaction.timer = clock.after(rememberedMs, () => this.release(transaction));
+  }
+}
