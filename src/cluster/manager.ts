@@ -59,6 +59,9 @@ import { requestThrottles } from './internal-settings/request-throttles.ts';
 import type { DirectoryServer } from './ldap/directory-server.ts';
 import { ldapRoutes } from './ldap/ldap.routes.ts';
 import { LdapService } from './ldap/ldap.service.ts';
+import type { BundleFiles } from './log-collection/bundle-files.ts';
+import { logCollectionRoutes } from './log-collection/log-collection.routes.ts';
+import { LogCollection } from './log-collection/log-collection.ts';
 import type { ProcessFigures } from './metrics/machine-metrics.ts';
 import { managerMetrics } from './metrics/metrics.feature.ts';
 import { nodeNames } from './nodes/node-record.ts';
@@ -88,6 +91,8 @@ export interface MachinePorts {
   directoryServer: (trusted: () => Promise<readonly string[]>) => DirectoryServer;
   /** Writes the audit log. */
   auditFile: AuditFile;
+  /** Writes support bundles. */
+  bundleFiles: BundleFiles;
   /** Stores events. */
   journal: OpenJournal;
   ownNames: readonly string[];
@@ -251,7 +256,7 @@ function createFeatures(options: ClusterManagerOptions) {
   const auditSettings = new WatchedSetting(store, 'audit', freshAuditSettings);
   const auditLog = new AuditLog({
     ...{ ...options, settings: auditSettings, file: options.auditFile },
-    folder: `${options.dataFolder}/logs`,
+    folder: logFolder(options),
     failed: () => alertWatch.auditFailed(),
   });
   const events = createEvents({
@@ -289,6 +294,7 @@ function createFeatures(options: ClusterManagerOptions) {
     ...{ events, alerts, alertList, alertWatch, auditSettings, auditLog, isUser },
     certificates: { ...certificates, ready: readiness() },
     indexes,
+    logCollection: new LogCollection({ ...options, files: options.bundleFiles }),
     product: productOf(options.release, options.edition),
     compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),
     metrics: managerMetrics({
@@ -298,6 +304,8 @@ function createFeatures(options: ClusterManagerOptions) {
   };
 }
 
+const logFolder = ({ dataFolder }: ClusterManagerOptions): string => `${dataFolder}/logs`;
+
 function readiness(): PromiseWithResolvers<void> {
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {}); // the rejection reaches the callers of `ready`
@@ -306,7 +314,7 @@ function readiness(): PromiseWithResolvers<void> {
 
 function restRoutes(options: ClusterManagerOptions, features: Features): BoundRoute[] {
   const { view, policy, users, security, clients, data, events, metrics } = features;
-  return [
+  const routes: BoundRoute[] = [
     ...clusterRoutes({
       ...options,
       ...features,
@@ -336,6 +344,13 @@ function restRoutes(options: ClusterManagerOptions, features: Features): BoundRo
       namesOf: (context) => nodeNames(view.self, context.local.address),
     }),
   ];
+  const bundles = logCollectionRoutes({
+    ...{ ...options, ...features, reads: routes, files: options.bundleFiles, events: events.log },
+    ...{ collection: features.logCollection, settings: new SettingsStore(options.store) },
+    ...{ logFolder: logFolder(options), audit: features.auditLog },
+    userNames: () => users.identities.allNames(),
+  });
+  return [...routes, ...bundles];
 }
 
 function lifecycle(
@@ -374,6 +389,7 @@ function lifecycle(
     applied: (timeoutMs) => data.applied(view.latestRevision(), timeoutMs),
     async stop() {
       alertWatch.stop();
+      await features.logCollection.cancel();
       events.stop();
       features.auditLog.close();
       compactor.stop();

@@ -33,6 +33,7 @@ import { NetworkService } from './encryption/network.service.ts';
 import { indexRoutes } from './indexes/indexes.routes.ts';
 import type { IndexesService } from './indexes/indexes.service.ts';
 import { internalSettingsRoutes } from './internal-settings/internal-settings.routes.ts';
+import type { LogCollection } from './log-collection/log-collection.ts';
 import { NodeSnapshots } from './nodes/node-snapshots.ts';
 import { nodeRoutes } from './nodes/nodes.routes.ts';
 import type { System } from './nodes/system.ts';
@@ -58,6 +59,7 @@ export interface ClusterParts {
   indexDoor: IndexDoor;
   alerts: AlertsService;
   alertList: AlertList;
+  logCollection: LogCollection;
   certificates: Certificates;
   administrators: Administrators;
   memoryBytes: () => number;

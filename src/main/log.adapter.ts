@@ -1,13 +1,19 @@
-// The log, as JSON lines on standard error through pino.
-import { destination, type Logger, pino } from 'pino';
-import type { Log, LogLevel } from '#ports/log.ts';
+// The log, as JSON lines on standard error and in a file, through pino.
+import { type DestinationStream, destination, type Logger, pino } from 'pino';
+import { type Log, type LogLevel, logLevels } from '#ports/log.ts';
 
-export function pinoLog(level: LogLevel): Log {
+/** With a file, it gets what standard error gets, and all lines from `info` up. */
+export function pinoLog(level: LogLevel, file?: DestinationStream): Log {
   // Synchronous: a line written before a crash is not lost, and there are few.
-  return adapt(
-    pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination({ fd: 2, sync: true })),
-  );
+  const shown = logTo(level, destination({ fd: 2, sync: true }));
+  return file && level !== 'silent' ? both(shown, logTo(finerOf(level, 'info'), file)) : shown;
 }
+
+const logTo = (level: LogLevel, stream: DestinationStream): Log =>
+  adapt(pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream));
+
+const finerOf = (...levels: [LogLevel, LogLevel]): LogLevel =>
+  logLevels[Math.min(...levels.map((level) => logLevels.indexOf(level)))] as LogLevel;
 
 /** A log on a full disk, or a pipe that nobody reads, fails nothing but itself. */
 function written(write: () => void): void {
@@ -27,3 +33,11 @@ function adapt(logger: Logger): Log {
     child: (component, level) => adapt(logger.child({ component }, level === undefined ? {} : { level })),
   };
 }
+
+const both = (one: Log, other: Log): Log => ({
+  debug: (...line) => [one, other].forEach((log) => void log.debug(...line)),
+  info: (...line) => [one, other].forEach((log) => void log.info(...line)),
+  warn: (...line) => [one, other].forEach((log) => void log.warn(...line)),
+  error: (...line) => [one, other].forEach((log) => void log.error(...line)),
+  child: (...about) => both(one.child(...about), other.child(...about)),
+});

@@ -1,6 +1,6 @@
 // `divan node` and `divan up`: from options to a node that is ready, and to its end.
 import { flushCompileCache } from 'node:module';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type SecretBox, UnsealError } from '#auth/secret-box.ts';
 import { type RestTarget, rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
@@ -14,6 +14,7 @@ import { applyPlan, type FirstStart, provision } from './first-start.ts';
 import { type InitPlan, isEmptyPlan, planOf } from './init-plan.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { pinoLog } from './log.adapter.ts';
+import { LogFile } from './log-file.adapter.ts';
 import { Node } from './node.ts';
 import type { NodeOptions } from './node-options.ts';
 import { UsageError } from './options.ts';
@@ -62,7 +63,7 @@ async function startNode(
   reserve.useForStart();
   const folder = DataFolder.open(options['data-dir'], realRandom);
   const held = lockDataFolder(options['data-dir']);
-  const log = pinoLog(options['log-level']);
+  const log = pinoLog(options['log-level'], new LogFile(join(options['data-dir'], 'logs')));
   const node = new Node(options, {
     secrets: secretsOf(folder),
     spareRoom: reserve,
@@ -158,7 +159,7 @@ interface Readying {
 }
 
 async function becomeReady(readying: Readying): Promise<void> {
-  const { node, options, folder, plan, credentials, made, companion } = readying;
+  const { node, options, folder, plan, credentials, made, companion, log } = readying;
   const isNew = !node.manager.authority.provisioned();
   const isFirst = credentials !== null && (isNew || folder.firstStartPending);
   if (isFirst) {
@@ -197,6 +198,7 @@ async function becomeReady(readying: Readying): Promise<void> {
     }),
   );
   if (companion !== null) told({ ...ready, cloud: await startBeside(companion, readying) });
+  log.info('node.ready', { version: node.manager.product.version });
   // Node does so at a regular end only: after a kill the next start would compile everything again.
   flushCompileCache();
 }

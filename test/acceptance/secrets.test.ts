@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { catalogue } from '../../src/cluster/settings/catalogue.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { startMailServer } from '../support/mail-server.ts';
+import { eventually } from '../support/node-process.ts';
 import { encryptedKey, fillInbox, OpensslAuthority } from '../support/openssl.ts';
 import { WatchedNode } from '../support/secret-search.ts';
 
@@ -160,6 +161,18 @@ const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
   },
 };
 
+/** Makes the node write a support bundle. */
+async function bundled(watched: WatchedNode): Promise<void> {
+  const started = await watched.call('/controller/startLogsCollection', {
+    form: { nodes: '*', auditLog: 'true' },
+  });
+  assert.equal(started.status, 200, started.text);
+  await eventually(async () => {
+    const { text } = await watched.call('/pools/default/tasks');
+    assert.match(text, /"status":"collected"/);
+  });
+}
+
 test('lets no secret out, in no form', async (t) => {
   await using watched = await WatchedNode.start(aSecret('start'));
   for (const [title, plant] of Object.entries(plantings)) {
@@ -177,6 +190,7 @@ test('lets no secret out, in no form', async (t) => {
   };
   const answered = await watched.readAll({ ...named, node: encodeURIComponent(otpNode), stat: 'ops' });
   assert.ok(answered > 40, `only ${answered} reads said something`);
+  await bundled(watched);
   watched.outputs.set('the settings page', JSON.stringify(catalogue));
   await watched.node.stop();
   t.diagnostic(`${watched.outputs.size} answers, ${watched.node.output.length} characters of log`);
@@ -191,9 +205,10 @@ test('would find a secret in an answer, in the log and in a file', async () => {
   await watched.call('/pools/default', { form: { clusterName: value } });
   await watched.call('/pools/default');
   await watched.call(`/no/${value}`);
+  await bundled(watched);
   await watched.node.stop();
   watched.secret('control', value);
   const found = watched.found(/\/certificates\//).join('\n');
-  for (const place of ['GET /pools/default ', 'the log', 'config.db', 'events.1.jsonl'])
+  for (const place of ['GET /pools/default ', 'the log', 'config.db', 'events.1.jsonl', '.zip'])
     assert.ok(found.includes(`control as text in`) && found.includes(place), `${place}: ${found}`);
 });

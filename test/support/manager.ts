@@ -21,6 +21,7 @@ import type { Edition, Family, Vocabulary } from '../../src/cluster/config/clust
 import type { DataPortAccess } from '../../src/cluster/documents/documents.service.ts';
 import type { OpenJournal } from '../../src/cluster/events/events.feature.ts';
 import type { DirectoryServer } from '../../src/cluster/ldap/directory-server.ts';
+import type { BundleFiles } from '../../src/cluster/log-collection/bundle-files.ts';
 import { createClusterManager } from '../../src/cluster/manager.ts';
 import type { System } from '../../src/cluster/nodes/system.ts';
 import { aCluster } from './cluster.ts';
@@ -73,6 +74,13 @@ const noDirectory: DirectoryServer = {
   reach: async () => 'there is no LDAP server',
 };
 const noAudit: AuditFile = { append: () => {}, problem: async () => null, close: () => {} };
+const noBundles: BundleFiles = {
+  folder: '/data/tmp',
+  write: async () => assert.fail('no bundle is written'),
+  logs: async () => [],
+  async *tail() {},
+  sizes: async () => ({}),
+};
 const noPassphrases: PassphraseSources = {
   run: async () => assert.fail('no script is run'),
   ask: async () => assert.fail('no service is asked'),
@@ -122,6 +130,8 @@ export interface ManagerOptions {
   mailer?: Mailer;
   /** Default: the audit log goes nowhere. */
   auditFile?: AuditFile;
+  /** Default: no support bundle can be written. */
+  bundleFiles?: BundleFiles;
   /** Default: no LDAP server knows anybody. */
   directoryServer?: DirectoryServer;
   /** Default: events are kept in memory. */
@@ -180,6 +190,7 @@ export async function aManager(options: ManagerOptions = {}) {
     mailer: () => options.mailer ?? { send: async () => ({ sent: true, refused: [], lacking: [] }) },
     directoryServer: () => options.directoryServer ?? noDirectory,
     auditFile: options.auditFile ?? noAudit,
+    bundleFiles: options.bundleFiles ?? noBundles,
     inbox: options.inbox ?? emptyInbox,
     dataPort: options.dataPort ?? (() => Promise.reject(new DataPortError('there is no data port'))),
     passphrases: noPassphrases,

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { aManager } from './manager.ts';
 import { administrator, NodeProcess } from './node-process.ts';
+import { unzip } from './unzip.ts';
 
 export interface Sent {
   method?: string;
@@ -77,7 +78,7 @@ export class WatchedNode {
   found(ownFiles: RegExp): string[] {
     const places = new Map([...this.outputs, ['the log', this.node.output]]);
     for (const path of filesBelow(this.node.dataDir)) {
-      if (!ownFiles.test(path)) places.set(`file ${path}`, readFileSync(path, 'latin1'));
+      if (!ownFiles.test(path)) places.set(`file ${path}`, textOf(path));
     }
     return [...this.#secrets].flatMap(([title, secret]) =>
       [...formsOf(secret)].flatMap(([form, text]) =>
@@ -106,6 +107,10 @@ async function beginning(response: Response): Promise<string> {
   clearTimeout(timer);
   return text;
 }
+
+/** Of a zip file what is in it. */
+const textOf = (path: string): string =>
+  path.endsWith('.zip') ? [...unzip(readFileSync(path)).values()].join('\n') : readFileSync(path, 'latin1');
 
 function* filesBelow(folder: string): Generator<string> {
   for (const name of readdirSync(folder)) {

@@ -29,15 +29,6 @@ const families: readonly Family[] = [
       ['POST', '/settings/saslauthdAuth', 'cluster.admin.security.external!write'],
     ],
   },
-  {
-    id: 'log_collection',
-    reason:
-      'Collecting logs is not available in this version; the log is on standard error, events are at /events and /logs.',
-    calls: [
-      ['POST', '/controller/startLogsCollection', 'cluster.admin.logs!read'],
-      ['POST', '/controller/cancelLogsCollection', 'cluster.admin.logs!read'],
-    ],
-  },
 ];
 
 export const absentCalls = families.flatMap(({ id, reason, calls }) =>

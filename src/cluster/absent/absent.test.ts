@@ -7,7 +7,6 @@ test('refuses calls of published tools for missing features with the reason', as
   for (const [method, path, reason] of [
     ['POST', '/settings/analytics', /analytics service/],
     ['GET', '/settings/saslauthdAuth', /saslauthd .* LDAP/],
-    ['POST', '/controller/startLogsCollection', /\/events/],
   ] as const) {
     const answer = await request(path, { method });
     assert.equal(answer.status, 501, path);

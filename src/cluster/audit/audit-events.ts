@@ -93,6 +93,13 @@ const changes: readonly AuditEvent[] = [
     'security.set_part',
     'security.set_key',
   ),
+  event(8238, 'start log collection', 'A support bundle was started', 'log_collection.start'),
+  event(
+    8239,
+    'modify log redaction settings',
+    'The redaction of support bundles was set',
+    'log_redaction.change',
+  ),
   event(8240, 'configured audit daemon', 'Settings of the audit log were changed', 'audit.change'),
   event(
     8243,

@@ -12,6 +12,7 @@ import { FolderInbox } from '../certificates/inbox.adapter.ts';
 import { ownNames } from '../certificates/own-names.adapter.ts';
 import { FolderJournal } from '../events/journal.adapter.ts';
 import { LdapServer } from '../ldap/ldap.adapter.ts';
+import { FolderBundles } from '../log-collection/bundle-files.adapter.ts';
 import type { MachinePorts } from '../manager.ts';
 import type { ProcessFigures } from '../metrics/machine-metrics.ts';
 import { Machine, memoryLimit } from '../nodes/adapters/machine.adapter.ts';
@@ -33,6 +34,7 @@ export function machinePorts(options: {
     passphrases: new RealPassphraseSources(join(dataFolder, 'scripts')),
     issue: issueInProcess,
     directoryServer: (trusted) => new LdapServer({ trusted }),
+    bundleFiles: new FolderBundles(dataFolder),
     mailer: (trusted) => new SmtpMailer({ trusted }),
     auditFile: new FolderAudit(() => clock.wallMs()),
     journal: (name, bounds) =>

@@ -111,7 +111,13 @@ function stablePool(view: ClusterView, seen: readonly StoredBucket[], encryption
       terseStreamingBucketsBase: '/pools/default/bs/',
     },
     bucketNames: seen.map(({ name, uuid }) => ({ bucketName: name, uuid })),
-    controllers: { setAutoCompaction: autoCompactionCall(cluster.uuid) },
+    controllers: {
+      setAutoCompaction: autoCompactionCall(cluster.uuid),
+      clusterLogsCollection: {
+        startURI: `/controller/startLogsCollection?uuid=${cluster.uuid}`,
+        cancelURI: `/controller/cancelLogsCollection?uuid=${cluster.uuid}`,
+      },
+    },
     rebalanceStatus: 'none',
     rebalanceProgressUri: '/pools/default/rebalanceProgress',
     nodeStatusesUri: '/nodeStatuses',

@@ -10,6 +10,7 @@ import type { DataService } from '../config/data-service.ts';
 import { clusterCompatVersion, type Product } from '../config/product.ts';
 import { type Changing, until } from '../config/until.ts';
 import { valueStream } from '../config/value-stream.ts';
+import type { LogCollection } from '../log-collection/log-collection.ts';
 import { nodeStatus } from '../nodes/node-record.ts';
 import type { NodeSnapshots } from '../nodes/node-snapshots.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
@@ -32,6 +33,7 @@ export interface PoolRoutesDeps {
   /** Raised alerts, and the kinds that consoles show in a window. */
   alertList: AlertList;
   alerts: { read(): Promise<{ popUps: readonly AlertKind[] }> };
+  logCollection: Pick<LogCollection, 'state'>;
   /** Sentences for `alerts` in addition to those of the buckets. */
   warnings: () => readonly string[];
 }
@@ -133,11 +135,11 @@ function bootstrap({ view, data }: PoolRoutesDeps): BoundRoute[] {
   ];
 }
 
-function work({ view, data }: PoolRoutesDeps): BoundRoute[] {
+function work({ view, data, logCollection }: PoolRoutesDeps): BoundRoute[] {
   return [
     bind(contract.GetTasks, async ({ query }) => {
       await data.refresh();
-      return reply.json(tasks(view, data, query));
+      return reply.json(tasks(view, data, query, logCollection.state));
     }),
     bind(contract.GetRebalanceProgress, () => reply.json({ status: 'none' })),
   ];

@@ -5,12 +5,19 @@ import { bucketUri } from '../bootstrap/terse-config.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService, MeasuredBucket, WarmUpFigures } from '../config/data-service.ts';
+import { collectionTask } from '../log-collection/log-collection.contract.ts';
+import type { CollectionState } from '../log-collection/log-collection.ts';
 import { statusOf } from '../nodes/node-record.ts';
 
 const timeoutMs = { min: 1_000, max: 120_000 };
 const refreshSeconds = 2;
 
-export function tasks(view: ClusterView, data: DataService, query: Form): Record<string, unknown>[] {
+export function tasks(
+  view: ClusterView,
+  data: DataService,
+  query: Form,
+  collection: CollectionState | null,
+): Record<string, unknown>[] {
   checkTimeout(query['rebalanceStatusTimeout']);
   const { otpNode } = view.self;
   const leaving = view.leavingBuckets();
@@ -18,6 +25,7 @@ export function tasks(view: ClusterView, data: DataService, query: Form): Record
   return [
     ...leaving.map(({ name }) => ({ type: 'orphanBucket', bucket: name, nodes: [otpNode], ...common })),
     { type: 'rebalance', status: 'notRunning', statusIsStale: false, masterRequestTimedOut: false },
+    ...(collection ? [collectionTask(collection)] : []),
     ...view.liveBuckets().flatMap((bucket) => compactionTask(bucket, data.measured(bucket.uuid)) ?? []),
     ...view.liveBuckets().flatMap(({ name, uuid }) => {
       const measured = data.measured(uuid);

@@ -3,6 +3,7 @@ import { auditParameters } from './audit-parameters.ts';
 import { bucketParameters } from './bucket-parameters.ts';
 import { clusterSettings } from './cluster-settings.ts';
 import { ldapParameters } from './ldap-parameters.ts';
+import { logParameters } from './log-parameters.ts';
 import { securitySettings } from './security-settings.ts';
 import type { SettingGroup } from './setting.ts';
 
@@ -12,6 +13,7 @@ export const catalogue: readonly SettingGroup[] = [
   ...securitySettings,
   ...ldapParameters,
   ...auditParameters,
+  ...logParameters,
 ];
 
 /** Fields that published clients look for and that are constants here, with their meaning. */

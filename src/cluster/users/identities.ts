@@ -57,6 +57,13 @@ export class Identities implements IdentitySource, Changing {
     return found?.identity.domain === domain ? found : null;
   }
 
+  /** Names of all users, and the full names that they were given. */
+  allNames(): string[] {
+    const { administrator, users, external = [] } = this.#store.state;
+    const names = [...users, ...external].flatMap(({ id, name }) => [id, name ?? '']);
+    return [...(administrator ? [administrator.id] : []), ...names];
+  }
+
   rolesOf(user: Pick<StoredUser, 'roles' | 'groups'>): OriginatedRole[] {
     const sources: [string | null, StoredUser['roles']][] = [[null, user.roles]];
     for (const id of user.groups) {

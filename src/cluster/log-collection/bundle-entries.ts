@@ -1,0 +1,110 @@
+// What a support bundle contains: answers of the node's own reads, which show no secrets, and its logs.
+import { AppError } from '#contract/errors.ts';
+import type { BoundRoute, Context, Params, Reply } from '#contract/route.ts';
+import type { EventQuery, EventRecord } from '../events/event-log.ts';
+import type { BundleEntry, BundleFiles } from './bundle-files.ts';
+import type { Redactor } from './redactor.ts';
+
+export interface BundleSources {
+  /** All routes of the node. */
+  reads: readonly BoundRoute[];
+  events: { read(query: EventQuery): Promise<EventRecord[]> };
+  files: BundleFiles;
+  /** The folder of the node's log. */
+  logFolder: string;
+  /** Null: the bundle is without the audit log. */
+  auditFolder: string | null;
+  buckets: readonly string[];
+  facts: Readonly<Record<string, unknown>>;
+}
+
+const eventsMax = 20_000;
+const logBytesMax = 32 << 20;
+const auditBytesMax = 32 << 20;
+
+/** Reads that answer what is here in full, or that are about the caller. */
+const leftOut = ['openapi.document', 'events.read', 'events.logs', 'users.whoami', 'ui.root'];
+const perBucket = ['buckets.get', 'buckets.stats', 'collections.manifest'];
+
+/** In the rights of the caller: what he may not read is left out. */
+export function bundleEntries(sources: BundleSources, context: Context, redactor: Redactor | null) {
+  const { reads, events, files, logFolder, auditFolder, buckets, facts } = sources;
+  const redacted = (text: string) => redactor?.redact(text) ?? text;
+  const entry = (name: string, pieces: () => AsyncIterable<string>): BundleEntry => ({
+    name,
+    async *pieces() {
+      for await (const piece of pieces()) yield redacted(piece);
+    },
+  });
+  const json = (name: string, value: () => unknown): BundleEntry =>
+    entry(name, async function* () {
+      yield `${JSON.stringify(await value(), null, 1)}\n`;
+    });
+  const tails = async (folder: string, prefixes: string[], bytesMax: number) => {
+    let room = bytesMax;
+    return (await files.logs(folder, prefixes)).map((name) =>
+      entry(`logs/${name}`, async function* () {
+        for await (const piece of files.tail(folder, name, Math.max(room, 0))) {
+          room -= piece.length;
+          yield piece;
+        }
+      }),
+    );
+  };
+  const shown = (route: BoundRoute, params: Params = {}) =>
+    entry(entryName(route, params), async function* () {
+      yield await answered(route, params, context);
+    });
+  return async (): Promise<BundleEntry[]> => [
+    json('bundle.json', () => facts),
+    ...reads.filter((one) => isWhole(one) && mayRead(one, context)).map((one) => shown(one)),
+    ...buckets.flatMap((bucket) =>
+      reads
+        .filter(({ route }) => perBucket.includes(route.id))
+        .filter((one) => mayRead(one, context, bucket))
+        .map((one) => shown(one, { bucket })),
+    ),
+    json('disk_sizes.json', () => files.sizes()),
+    entry('events.jsonl', async function* () {
+      const sees = ({ name }: EventRecord) => name !== undefined;
+      for (const one of await events.read({ limit: eventsMax, sees })) yield `${JSON.stringify(one)}\n`;
+    }),
+    ...(await tails(logFolder, ['node.'], logBytesMax)),
+    ...(auditFolder === null ? [] : await tails(auditFolder, ['audit'], auditBytesMax)),
+  ];
+}
+
+/** Reads without parameters that end. */
+const isWhole = ({ route }: BoundRoute): boolean =>
+  route.method === 'GET' &&
+  !route.path.includes(':') &&
+  !leftOut.includes(route.id) &&
+  (route.id === 'metrics.export' || (route.answer?.json !== undefined && !route.answer.stream));
+
+function mayRead({ route }: BoundRoute, context: Context, bucket?: string): boolean {
+  if (route.access.kind === 'anyone' || route.access.kind === 'authenticated') return true;
+  return context.may(route.access.permission.replaceAll('{bucket}', bucket ?? '.'));
+}
+
+const entryName = ({ route }: BoundRoute, params: Params): string => {
+  const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) => params[name] ?? '');
+  return `rest${path === '/metrics' ? '/metrics.txt' : `${path}.json`}`;
+};
+
+/** An error of one read is a line of the bundle. */
+async function answered({ route, handler }: BoundRoute, params: Params, context: Context): Promise<string> {
+  try {
+    const outcome = await route.query?.['~standard'].validate({});
+    const query = outcome && 'value' in outcome ? outcome.value : {};
+    const input = { params, query, body: undefined, justValidate: false };
+    return textOf(await handler(input as never, context));
+  } catch (error) {
+    const status = error instanceof AppError ? error.status : 500;
+    return `${JSON.stringify({ status, error: (error as Error).message })}\n`;
+  }
+}
+
+function textOf(reply: Reply): string {
+  if (reply.kind === 'json') return `${JSON.stringify(reply.value, null, 1)}\n`;
+  return reply.kind === 'text' ? reply.text : '';
+}

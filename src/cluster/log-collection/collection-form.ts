@@ -1,0 +1,78 @@
+// The form that starts a support bundle. All problems are named at once.
+import { isAbsolute } from 'node:path';
+import { refuse } from '#contract/errors.ts';
+import { fieldText } from '#contract/field-text.ts';
+import type { Form } from '#contract/route.ts';
+import { type RedactionLevel, redactionLevels } from './log-collection.contract.ts';
+
+export interface CollectionForm {
+  /** Null: the default folder. */
+  logDir: string | null;
+  redaction: RedactionLevel;
+  /** Null: one of its own for each bundle. */
+  salt: string | null;
+  auditLog: boolean;
+}
+
+export interface FormFacts {
+  otpNode: string;
+  isEnterprise: boolean;
+  /** Of a request that names no level. */
+  redaction: RedactionLevel;
+}
+
+const saltBytesMax = 1_000;
+const noUpload = 'bundles are not uploaded in this version; leave it out and send the file';
+
+export function readCollectionForm(form: Form, facts: FormFacts): CollectionForm {
+  const problems: Record<string, string> = {};
+  for (const name of Object.keys(form))
+    if (!Object.hasOwn(readers, name)) problems[name] = fieldText.unsupported;
+  for (const [name, read] of Object.entries(readers)) {
+    const sent = form[name];
+    const problem = sent === undefined ? null : read(sent, facts);
+    if (problem !== null) problems[name] = problem;
+  }
+  if (form['nodes'] === undefined) problems['nodes'] = noNode;
+  const level = (form['logRedactionLevel'] ?? facts.redaction) as RedactionLevel;
+  if (form['logRedactionSalt'] !== undefined && level === 'none')
+    problems['logRedactionSalt'] ??= 'log redaction level must be partial if salt is given';
+  if (Object.keys(problems).length > 0) throw refuse.bare(problems);
+  return {
+    logDir: form['logDir'] ?? null,
+    redaction: level,
+    salt: form['logRedactionSalt'] ?? null,
+    auditLog: form['auditLog'] === 'true',
+  };
+}
+
+const noNode = 'Please select at least one node.';
+
+type Read = (sent: string, facts: FormFacts) => string | null;
+
+const folder: Read = (sent) => (isAbsolute(sent) && !sent.includes('\0') ? null : 'Must be an absolute path');
+const flag: Read = (sent) => (['true', 'false'].includes(sent) ? null : fieldText.oneOf(['true', 'false']));
+const refused: Read = () => noUpload;
+
+const readers: Readonly<Record<string, Read>> = {
+  nodes(sent, { otpNode }) {
+    const names = sent.split(',').filter((name) => name !== '');
+    if (names.length === 0) return noNode;
+    const strange = sent === '*' ? [] : names.filter((name) => name !== otpNode);
+    return strange.length === 0 ? null : `Unknown nodes: ${JSON.stringify(strange)}`;
+  },
+  logDir: folder,
+  tmpDir: folder,
+  logRedactionLevel(sent, { isEnterprise }) {
+    if (!redactionLevels.some((level) => level === sent)) return 'log redaction should be none or partial';
+    return isEnterprise ? null : 'log redaction is an enterprise only feature';
+  },
+  logRedactionSalt: (sent) =>
+    sent !== '' && Buffer.byteLength(sent) <= saltBytesMax
+      ? null
+      : `must be a text of 1 to ${saltBytesMax} bytes`,
+  auditLog: flag,
+  bypassReachabilityChecks: flag,
+  ...{ uploadHost: refused, uploadProxy: refused, customer: refused, ticket: refused },
+  encryptionPassword: () => 'bundles are not encrypted in this version; leave it out',
+};

@@ -1,0 +1,70 @@
+// Routes of support bundles and of their redaction.
+import { field, filledForm } from '#contract/fields.ts';
+import { shape } from '#contract/json-schema.ts';
+import { type Access, defineRoute } from '#contract/route.ts';
+import type { CollectionState } from './log-collection.ts';
+
+export const redactionLevels = ['none', 'partial'] as const;
+export type RedactionLevel = (typeof redactionLevels)[number];
+
+const access: Access = { kind: 'permission', permission: 'cluster.admin.logs!read' };
+const cancelPath = '/controller/cancelLogsCollection';
+
+export const StartCollection = defineRoute({
+  id: 'log_collection.start',
+  method: 'POST',
+  path: '/controller/startLogsCollection',
+  access,
+  bodyKind: 'form',
+  answer: { json: shape.array(shape.any) },
+  doc: 'Writes a support bundle, a zip file without secrets, in the background; the task clusterLogsCollection shows where.',
+});
+
+export const CancelCollection = defineRoute({
+  id: 'log_collection.cancel',
+  method: 'POST',
+  path: cancelPath,
+  access,
+  answer: { json: shape.array(shape.any) },
+  doc: 'Cancels the support bundle that is being written, if there is one.',
+});
+
+const level = shape.object({ logRedactionLevel: shape.oneOf(...redactionLevels) });
+
+export const GetRedaction = defineRoute({
+  id: 'log_redaction.read',
+  method: 'GET',
+  path: '/settings/logRedaction',
+  access: { kind: 'permission', permission: 'cluster.settings!read' },
+  answer: { json: level },
+  doc: 'How support bundles are redacted whose request names no level.',
+});
+
+export const ChangeRedaction = defineRoute({
+  id: 'log_redaction.change',
+  method: 'POST',
+  path: '/settings/logRedaction',
+  access: { kind: 'permission', permission: 'cluster.admin.security!write' },
+  bodyKind: 'form',
+  body: filledForm({ logRedactionLevel: field.oneOf(redactionLevels) }),
+  answer: { json: level },
+  doc: 'Sets how support bundles are redacted whose request names no level.',
+});
+
+/** The state as a task; published clients read `perNode`. */
+export function collectionTask(state: CollectionState) {
+  const { otpNode, path, startedMs, status, nodeStatus, reason, progress } = state;
+  const isRunning = status === 'running';
+  return {
+    ...{ type: 'clusterLogsCollection', node: otpNode, status, progress },
+    ts: new Date(startedMs).toISOString().slice(0, 19).replace('T', ' '),
+    perNode: {
+      [otpNode]: {
+        status: nodeStatus,
+        ...(nodeStatus !== 'failed' && { path }),
+        ...(reason !== undefined && { collectionOutput: reason }),
+      },
+    },
+    ...(isRunning && { recommendedRefreshPeriod: 2, cancelURI: cancelPath }),
+  };
+}

@@ -1,0 +1,97 @@
+// Maps requests for support bundles to their collection.
+import { join } from 'node:path';
+import { refuse } from '#contract/errors.ts';
+import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import type { Edition } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { Product } from '../config/product.ts';
+import type { SettingsStore } from '../config/settings.store.ts';
+import { type BundleSources, bundleEntries } from './bundle-entries.ts';
+import { type CollectionForm, readCollectionForm } from './collection-form.ts';
+import * as contract from './log-collection.contract.ts';
+import type { LogCollection } from './log-collection.ts';
+import { Redactor } from './redactor.ts';
+
+export interface LogCollectionRoutesDeps extends Pick<BundleSources, 'reads' | 'events' | 'files'> {
+  collection: LogCollection;
+  settings: SettingsStore;
+  view: ClusterView;
+  product: Product;
+  edition: Edition;
+  clock: Clock;
+  random: Random;
+  /** The folder of the node's log. */
+  logFolder: string;
+  audit: { readonly folder: string };
+  /** Names of users. */
+  userNames: () => readonly string[];
+}
+
+const setting = 'log-redaction';
+const fresh: { level: contract.RedactionLevel } = { level: 'none' };
+const readAudit = 'cluster.admin.security!read';
+
+export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[] {
+  const { collection, settings, edition, view } = deps;
+  const isEnterprise = edition === 'enterprise';
+  const demandEnterprise = () => {
+    if (!isEnterprise) throw refuse.enterpriseOnly();
+  };
+  const shown = ({ level }: typeof fresh) => reply.json({ logRedactionLevel: level });
+  return [
+    bind(contract.StartCollection, async ({ body }, context) => {
+      const { level } = await settings.read(setting, fresh);
+      const form = readCollectionForm(body, {
+        ...{ otpNode: view.self.otpNode, isEnterprise, redaction: level },
+      });
+      if (form.auditLog && !context.may(readAudit)) throw refuse.forbidden([readAudit]);
+      if (!start(deps, form, context)) throw refuse.bare({ _: 'Logs collection task is already started' });
+      return reply.json([]);
+    }),
+    bind(contract.CancelCollection, async () => {
+      await collection.cancel();
+      return reply.json([]);
+    }),
+    bind(contract.GetRedaction, async () => {
+      demandEnterprise();
+      return shown(await settings.read(setting, fresh));
+    }),
+    bind(contract.ChangeRedaction, async ({ body }) => {
+      demandEnterprise();
+      return shown(await settings.change(setting, fresh, { level: body.logRedactionLevel }));
+    }),
+  ];
+}
+
+function start(deps: LogCollectionRoutesDeps, form: CollectionForm, context: Context): boolean {
+  const { collection, files, random, view, product, clock, audit } = deps;
+  const { otpNode } = view.self;
+  const isRedacted = form.redaction === 'partial';
+  const salt = form.salt ?? random.bytes(32).toString('base64');
+  const redactor = isRedacted ? new Redactor(salt, deps.userNames()) : null;
+  const facts = {
+    ...{ node: otpNode, version: product.version, cluster: view.cluster.uuid, redaction: form.redaction },
+    ...{ startedAt: new Date(clock.wallMs()).toISOString(), runtime: process.versions },
+    ...{ platform: process.platform, architecture: process.arch, uptimeSeconds: process.uptime() },
+  };
+  return collection.start({
+    otpNode,
+    path: (startedMs) => {
+      const time = new Date(startedMs).toISOString().slice(0, 19).replaceAll(':', '');
+      const name = `collectinfo-${time}-${otpNode}${isRedacted ? '-redacted' : ''}.zip`;
+      return join(form.logDir ?? files.folder, name);
+    },
+    entries: (signal) =>
+      bundleEntries(
+        {
+          ...deps,
+          ...{ facts, auditFolder: form.auditLog ? audit.folder : null },
+          buckets: view.liveBuckets().map(({ name }) => name),
+        },
+        { ...context, signal },
+        redactor,
+      )(),
+  });
+}

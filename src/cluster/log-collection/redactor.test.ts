@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { Redactor } from './redactor.ts';
+
+const mark = (text: string) => `<ud>${createHash('sha1').update('salt').update(text).digest('hex')}</ud>`;
+const redactor = new Redactor('salt', ['jane', 'Jane (of Kent)', '@local', '']);
+
+for (const [what, text, redacted] of [
+  [
+    'a name as a word',
+    'login of jane at noon, not of janet',
+    `login of ${mark('jane')} at noon, not of janet`,
+  ],
+  ['a full name', '{"name": "Jane (of Kent)"}', `{"name": "${mark('Jane (of Kent)')}"}`],
+  ['an unknown user', '{"user":"ghost","from":"::1"}', `{"user":"${mark('ghost')}","from":"::1"}`],
+  [
+    'a path of a user',
+    'PUT /settings/rbac/users/local/ann%20b',
+    `PUT /settings/rbac/users/local/${mark('ann b')}`,
+  ],
+  ['a document', '/buckets/b/docs/secret-key?x', `/buckets/b/docs/${mark('secret-key')}?x`],
+  ['a mail address', '"to: a.b@example.com,"', `"to: ${mark('a.b@example.com')},"`],
+  ['the node and its accounts', '{"user":"@ns_server","node":"ns_1@cb.local"}', null],
+  ['no names of buckets', '{"name":"travel","bucket":"travel"}', null],
+] as const)
+  test(`redaction replaces ${what}`, () => assert.equal(redactor.redact(text), redacted ?? text));

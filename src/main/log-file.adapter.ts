@@ -1,0 +1,57 @@
+// The node's log in a file of its data folder, for support bundles: `node.log`, and a few older ones beside it.
+import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+const current = 'node.log';
+
+export interface LogFileBounds {
+  /** A file of this size is followed by another one. */
+  bytes: number;
+  /** Older files: `node.1.log` is the newest of them. */
+  older: number;
+}
+
+const usual: LogFileBounds = { bytes: 5 << 20, older: 4 };
+
+export class LogFile {
+  readonly #folder: string;
+  readonly #bounds: LogFileBounds;
+  /** Null before the first line: a start that logs nothing opens nothing. */
+  #file: { fd: number; bytes: number } | null = null;
+
+  constructor(folder: string, bounds = usual) {
+    this.#folder = folder;
+    this.#bounds = bounds;
+  }
+
+  /** Throws if the line cannot be written; the next one tries again. */
+  write(line: string): void {
+    const bytes = Buffer.from(line);
+    let file = this.#file ?? this.#open();
+    if (file.bytes > 0 && file.bytes + bytes.length > this.#bounds.bytes) file = this.#rotate();
+    file.bytes += writeSync(file.fd, bytes);
+  }
+
+  #open(): { fd: number; bytes: number } {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const fd = openSync(join(this.#folder, current), 'a', 0o600);
+    this.#file = { fd, bytes: fstatSync(fd).size };
+    return this.#file;
+  }
+
+  #rotate(): { fd: number; bytes: number } {
+    if (this.#file) closeSync(this.#file.fd);
+    this.#file = null;
+    const names = [current, ...Array.from({ length: this.#bounds.older }, (_, at) => `node.${at + 1}.log`)];
+    for (let at = names.length - 1; at > 0; at--) this.#rename(names[at - 1] as string, names[at] as string);
+    return this.#open();
+  }
+
+  #rename(from: string, to: string): void {
+    try {
+      renameSync(join(this.#folder, from), join(this.#folder, to));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+}

@@ -1,0 +1,24 @@
+// Reads a zip file by its list of entries, and compares every sum.
+import assert from 'node:assert/strict';
+import { crc32, inflateRawSync } from 'node:zlib';
+
+export function unzip(file: Buffer): Map<string, string> {
+  const end = file.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'));
+  assert.ok(end >= 0, 'no end of a zip file');
+  let at = file.readUInt32LE(end + 16);
+  const found = new Map<string, string>();
+  for (let left = file.readUInt16LE(end + 10); left > 0; left--) {
+    assert.equal(file.readUInt32LE(at), 0x02014b50);
+    const [crc, packed, bytes] = [16, 20, 24].map((place) => file.readUInt32LE(at + place)) as number[];
+    const nameBytes = file.readUInt16LE(at + 28);
+    const name = file.toString('utf8', at + 46, at + 46 + nameBytes);
+    const local = file.readUInt32LE(at + 42);
+    assert.equal(file.readUInt32LE(local), 0x04034b50);
+    const start = local + 30 + file.readUInt16LE(local + 26) + file.readUInt16LE(local + 28);
+    const content = inflateRawSync(file.subarray(start, start + (packed as number)));
+    assert.deepEqual([crc32(content), content.length], [crc, bytes], name);
+    found.set(name, content.toString());
+    at += 46 + nameBytes;
+  }
+  return found;
+}
