@@ -23,7 +23,14 @@ const logBytesMax = 32 << 20;
 const auditBytesMax = 32 << 20;
 
 /** Reads that answer what is here in full, or that are about the caller. */
-const leftOut = ['openapi.document', 'events.read', 'events.logs', 'users.whoami', 'ui.root'];
+const leftOut = [
+  'openapi.document',
+  'metrics.range_without_metric',
+  'events.read',
+  'events.logs',
+  'users.whoami',
+  'ui.root',
+];
 const perBucket = ['buckets.get', 'buckets.stats', 'collections.manifest'];
 
 /** In the rights of the caller: what he may not read is left out. */
