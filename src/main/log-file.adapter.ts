@@ -4,18 +4,18 @@ import { join } from 'node:path';
 
 const current = 'node.log';
 
-export interface LogFileBounds {
+export interface NodeLogBounds {
   /** A file of this size is followed by another one. */
   bytes: number;
   /** Older files: `node.1.log` is the newest of them. */
   older: number;
 }
 
-const usual: LogFileBounds = { bytes: 5 << 20, older: 4 };
+const usual: NodeLogBounds = { bytes: 5 << 20, older: 4 };
 
-export class LogFile {
+export class NodeLogFile {
   readonly #folder: string;
-  readonly #bounds: LogFileBounds;
+  readonly #bounds: NodeLogBounds;
   /** Null before the first line: a start that logs nothing opens nothing. */
   #file: { fd: number; bytes: number } | null = null;
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pinoLog } from './log.adapter.ts';
-import { LogFile } from './log-file.adapter.ts';
+import { NodeLogFile } from './log-file.adapter.ts';
 
 function aFolder(t: { after(end: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'divan-log-'));
@@ -14,7 +14,7 @@ function aFolder(t: { after(end: () => void): void }): string {
 
 test('the log file is bounded: older files move on, and the oldest is overwritten', (t) => {
   const folder = aFolder(t);
-  const file = new LogFile(folder, { bytes: 20, older: 2 });
+  const file = new NodeLogFile(folder, { bytes: 20, older: 2 });
   for (let line = 1; line <= 9; line++) file.write(`line number ${line}\n`);
   assert.deepEqual(readdirSync(folder).sort(), ['node.1.log', 'node.2.log', 'node.log']);
   const read = (name: string) => readFileSync(join(folder, name), 'utf8');
@@ -24,13 +24,13 @@ test('the log file is bounded: older files move on, and the oldest is overwritte
     'line number 7\n',
   ]);
   assert.equal(statSync(join(folder, 'node.log')).mode & 0o077, 0);
-  new LogFile(folder, { bytes: 20, older: 2 }).write('10\n');
+  new NodeLogFile(folder, { bytes: 20, older: 2 }).write('10\n');
   assert.equal(read('node.log'), 'line number 9\n10\n');
 });
 
 test('the log file gets lines from info up, of components too, though standard error gets only errors', (t) => {
   const folder = aFolder(t);
-  const log = pinoLog('error', new LogFile(folder));
+  const log = pinoLog('error', new NodeLogFile(folder));
   log.debug('not.this');
   log.child('kv').info('bucket.compaction.done', { bucket: 'b' });
   const lines = readFileSync(join(folder, 'node.log'), 'utf8').trim().split('\n');
@@ -41,6 +41,6 @@ test('the log file gets lines from info up, of components too, though standard e
 
 test('a log that is switched off writes no file', (t) => {
   const folder = aFolder(t);
-  pinoLog('silent', new LogFile(folder)).error('not.this');
+  pinoLog('silent', new NodeLogFile(folder)).error('not.this');
   assert.throws(() => readdirSync(folder), { code: 'ENOENT' });
 });

@@ -14,7 +14,7 @@ import { applyPlan, type FirstStart, provision } from './first-start.ts';
 import { type InitPlan, isEmptyPlan, planOf } from './init-plan.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { pinoLog } from './log.adapter.ts';
-import { LogFile } from './log-file.adapter.ts';
+import { NodeLogFile } from './log-file.adapter.ts';
 import { Node } from './node.ts';
 import type { NodeOptions } from './node-options.ts';
 import { UsageError } from './options.ts';
@@ -63,7 +63,7 @@ async function startNode(
   reserve.useForStart();
   const folder = DataFolder.open(options['data-dir'], realRandom);
   const held = lockDataFolder(options['data-dir']);
-  const log = pinoLog(options['log-level'], new LogFile(join(options['data-dir'], 'logs')));
+  const log = pinoLog(options['log-level'], new NodeLogFile(join(options['data-dir'], 'logs')));
   const node = new Node(options, {
     secrets: secretsOf(folder),
     spareRoom: reserve,
