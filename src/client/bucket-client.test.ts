@@ -167,7 +167,7 @@ test('knows collections by name, and their ids only while they are there', () =>
     assert.equal(await client.collectionId('port', 'carts'), undefined);
     assert.match(await client.manifest(), /"orders"/);
     const [[uuid]] = [await client.uuids()];
-    assert.equal(uuid, (await client.failoverLog(0))[0]?.uuid);
+    assert.equal(uuid, (await client.failoverLogs([0])).get(0)?.[0]?.uuid);
   }));
 
 test('a closed connection ends everything that is under way', () =>

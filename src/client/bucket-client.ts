@@ -209,10 +209,21 @@ export class BucketClient {
     return seqnos;
   }
 
-  /** The failover log of a vbucket, newest entry first. */
-  async failoverLog(vb: number): Promise<{ uuid: bigint; seqno: number }[]> {
-    const { value } = await this.connection.expect({ opcode: GetFailoverLog.opcode, vb });
-    return failoverEntries(value);
+  /** The failover logs of vbuckets, newest entry first. @throws StatusError when one of them cannot be read */
+  async failoverLogs(vbuckets: readonly number[]): Promise<Map<number, { uuid: bigint; seqno: number }[]>> {
+    const logs = new Map<number, { uuid: bigint; seqno: number }[]>();
+    let failed = 0;
+    await pipelined(this.connection, {
+      count: vbuckets.length,
+      request: (index) => ({ opcode: GetFailoverLog.opcode, vb: vbuckets[index] as number }),
+      take: (index, { vb: status, buffer, valueStart, end }) => {
+        if (status === Status.success)
+          logs.set(vbuckets[index] as number, failoverEntries(buffer.subarray(valueStart, end)));
+        else failed = status;
+      },
+    });
+    if (failed !== 0) throw new StatusError(GetFailoverLog.opcode, failed);
+    return logs;
   }
 
   /** The newest uuid of every vbucket. */
@@ -226,6 +237,11 @@ export class BucketClient {
       },
     });
     return uuids;
+  }
+
+  /** Compares equal as long as no vbucket got another uuid. */
+  async histories(): Promise<string> {
+    return (await this.stats('histories')).get('histories') ?? '';
   }
 
   /** undefined: no collection of this name. */

@@ -1,6 +1,7 @@
 // Groups of STAT about vbuckets.
+import { Status } from '#wire/status.ts';
 import type { Documents } from '../data/documents.ts';
-import { type Figures, forVbuckets } from './stat-figures.ts';
+import { type Figures, forVbuckets, type Group } from './stat-figures.ts';
 
 /** `vbucket [vb]`. */
 export const statStates = forVbuckets((vb) => [[`vb_${vb}`, 'active']]);
@@ -54,6 +55,10 @@ export const statFailovers = forVbuckets(function* (vb, documents): Figures {
     yield [`vb_${vb}:${index}:seq`, entry.seqno];
   }
 });
+
+/** `histories`: one value for the uuids of all vbuckets, to compare whether any has changed. Ours; the original has no such group. */
+export const statHistories: Group = ({ bucket }) =>
+  bucket.documents ? [['histories', bucket.histories]] : Status.temporaryFailure;
 
 /** The vbucket's uuid as decimal text. */
 function uuidText(vb: number, documents: Documents): string {

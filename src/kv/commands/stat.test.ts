@@ -230,3 +230,17 @@ test('limits values that are not documents', async () => {
       Status.invalidArguments,
     );
 });
+
+test('says in one value whether any vbucket has another history than before', async () => {
+  const flushed = (incarnation: number) => aDesired({ buckets: [aBucket('b', { incarnation })] });
+  await using service = await startService(flushed(1));
+  const client = await service.ready();
+  const before = await group(client, 'histories');
+  assert.match(before['histories'] ?? '', /^[0-9a-f]{64}$/);
+  await client.ask(set('k'));
+  assert.deepEqual(await group(client, 'histories'), before);
+  await service.service.apply(flushed(2));
+  const after = await group(client, 'histories');
+  assert.notDeepEqual(after, before);
+  assert.deepEqual(await group(client, 'histories'), after);
+});

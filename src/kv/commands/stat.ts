@@ -25,7 +25,14 @@ import type { Figure, Group } from './stat-figures.ts';
 import { statKey, statKeyById } from './stat-key.ts';
 import { statClocks, statConnections, statInfo, statSettings } from './stat-node.ts';
 import { statRangeScans, statStreams, statStreamTotals, statTakeover } from './stat-streams.ts';
-import { statCheckpoints, statDetails, statFailovers, statSeqnos, statStates } from './stat-vbuckets.ts';
+import {
+  statCheckpoints,
+  statDetails,
+  statFailovers,
+  statHistories,
+  statSeqnos,
+  statStates,
+} from './stat-vbuckets.ts';
 
 /** STAT. */
 export function stat(request: Request): Status | Outcome {
@@ -149,6 +156,7 @@ const bucketGroups = new Map<string, Group>(
     'vbucket-seqno': statSeqnos,
     'vbucket-details': statDetails,
     failovers: statFailovers,
+    histories: statHistories,
     checkpoint: statCheckpoints,
     dcp: statStreams,
     dcpagg: statStreamTotals,

@@ -1,5 +1,6 @@
 // A bucket as the dispatcher and the commands use it: its documents once they are loaded, its collections, its configuration,
 // its change stream connections and scans, and the held replies of its durable writes.
+import { createHash } from 'node:crypto';
 import { Histogram } from '#base/histogram.ts';
 import { Status } from '#wire/status.ts';
 import { type BucketActivity, type DocumentCounts, type EngineActivity, operationsOf } from '../activity.ts';
@@ -88,6 +89,7 @@ export class ServedBucket {
   private readonly heldReplies = new Map<number, HeldReply>();
   /** Cache of vbucket uuids, two words each; zeros until the uuid is looked up. */
   private uuids = new Uint32Array(0);
+  private historiesDigest = '';
 
   constructor(spec: BucketSpec) {
     this.name = spec.name;
@@ -115,6 +117,7 @@ export class ServedBucket {
     this.engine = engine;
     this.documents = engine.documents;
     this.uuids = new Uint32Array(2 * engine.documents.vbucketCount);
+    this.historiesDigest = '';
     engine.documents.onResolved = (token, status) => this.resolveHeld(token, status);
   }
 
@@ -139,6 +142,12 @@ export class ServedBucket {
   }
   uuidLo(vb: number): number {
     return this.uuids[2 * vb + 1] ?? 0;
+  }
+
+  /** Differs as soon as a vbucket has another history than before. As the uuids, it changes only while the documents are closed. */
+  get histories(): string {
+    if (this.historiesDigest === '') this.historiesDigest = digestOf(this.documents);
+    return this.historiesDigest;
   }
 
   report(): EngineFigures & DocumentCounts & { ops: number } {
@@ -166,4 +175,13 @@ export class ServedBucket {
     this.heldReplies.delete(token);
     held?.resolve(status);
   }
+}
+
+function digestOf(documents: Documents | null): string {
+  const hash = createHash('sha256');
+  for (let vb = 0; vb < (documents?.vbucketCount ?? 0); vb++) {
+    const newest = documents?.isActive(vb) ? documents.failoverLog(vb)[0] : undefined;
+    hash.update(`${newest?.uuidHi ?? 0} ${newest?.uuidLo ?? 0}\n`);
+  }
+  return hash.digest('hex');
 }
