@@ -4,10 +4,10 @@
 
 import type { Change } from '#client/change.ts';
 import type { FailoverEntry, StreamPosition } from '#client/change-connection.ts';
+import { vbucketCount } from '#client/document-key.ts';
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import type { CompiledDefinition } from '../entries/compiled-definition.ts';
 import { RowMaker } from '../entries/row-maker.ts';
-import { vbucketCount } from '../keys/vbucket-of.ts';
 import { IndexProgress, unknownSeqno } from '../shared/index-progress.ts';
 import type { DocumentRows, IndexFile } from '../store/index-store.ts';
 import { StreamDocument } from './stream-document.ts';

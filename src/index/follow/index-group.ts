@@ -5,10 +5,10 @@ import { BucketClient } from '#client/bucket-client.ts';
 import type { Change, CollectionEvent } from '#client/change.ts';
 import type { FailoverEntry, StreamPosition } from '#client/change-connection.ts';
 import { ChangeFollower, type FollowerHandler } from '#client/change-follower.ts';
+import { vbucketCount } from '#client/document-key.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import { vbucketCount } from '../keys/vbucket-of.ts';
 import type { FollowedIndex } from './followed-index.ts';
 
 export interface GroupOptions {

@@ -1,6 +1,6 @@
 // Up to where an index has the changes of each vbucket: typed arrays, as they are touched by every change.
 import type { StreamPosition } from '#client/change-connection.ts';
-import { vbucketCount } from '../keys/vbucket-of.ts';
+import { vbucketCount } from '#client/document-key.ts';
 import type { VbPosition } from '../store/index-store.ts';
 
 export class VbPositions {

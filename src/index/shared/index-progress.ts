@@ -1,6 +1,6 @@
 // What an index has applied, and its figures, in memory that the index thread and the query threads share: a consistent scan
 // compares and waits without a message.
-import { vbucketCount } from '../keys/vbucket-of.ts';
+import { vbucketCount } from '#client/document-key.ts';
 
 /** Of a vbucket whose history is not confirmed: no wait is satisfied by it. */
 export const unknownSeqno = -1;
@@ -76,8 +76,21 @@ export class IndexProgress {
     return BigInt.asUintN(64, Atomics.load(this.words, headerWords + vbucketCount + vb));
   }
 
+  /** Both as they belong together, though another thread may set them meanwhile: a seqno of one history never with another's uuid. */
+  position(vb: number): { completeSeqno: number; uuid: bigint } {
+    for (;;) {
+      const uuid = this.uuid(vb);
+      const completeSeqno = this.completeSeqno(vb);
+      if (this.uuid(vb) === uuid) return { completeSeqno, uuid };
+    }
+  }
+
   setPosition(vb: number, { completeSeqno, uuid }: { completeSeqno: number; uuid: bigint }): void {
-    Atomics.store(this.words, headerWords + vbucketCount + vb, BigInt.asIntN(64, uuid));
+    if (this.uuid(vb) !== uuid) {
+      // Between the two histories there is no seqno that a reader could take for one of the other.
+      Atomics.store(this.words, headerWords + vb, BigInt(unknownSeqno));
+      Atomics.store(this.words, headerWords + vbucketCount + vb, BigInt.asIntN(64, uuid));
+    }
     Atomics.store(this.words, headerWords + vb, BigInt(completeSeqno));
   }
 

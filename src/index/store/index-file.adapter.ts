@@ -3,8 +3,8 @@
 // power, and are followed again from the positions that are left.
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { vbucketOf } from '#client/document-key.ts';
 import { primaryKey } from '../keys/primary-key.ts';
-import { vbucketOf } from '../keys/vbucket-of.ts';
 import {
   applicationId,
   checkpointPages,

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { IndexProgress, unknownSeqno } from './index-progress.ts';
+
+test('a position that another thread sets never has the seqno of one history and the uuid of another', async () => {
+  const progress = new IndexProgress();
+  const writer = new Worker(new URL('../../../test/support/position-writer.ts', import.meta.url), {
+    workerData: { buffer: progress.buffer, histories: 500_000 },
+  });
+  const ended = new Promise((resolve) => writer.once('exit', resolve));
+  await new Promise((resolve) => writer.once('online', resolve));
+  let [seen, mixed] = [0, 0];
+  do {
+    const { completeSeqno, uuid } = progress.position(7);
+    if (completeSeqno === unknownSeqno || uuid === 0n) continue;
+    seen++;
+    if (BigInt(completeSeqno) !== uuid) mixed++;
+  } while (progress.commits === 0);
+  await ended;
+  assert.ok(seen > 0);
+  assert.equal(mixed, 0, `of ${seen} positions`);
+});
