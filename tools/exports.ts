@@ -67,7 +67,6 @@ const sharedNames: Readonly<Record<string, readonly string[]>> = {
     'NodePorts',
     'ProcessFigures',
     'vbucketCount',
-    'vbucketOf',
     'Launched',
     'CollectionScan',
     'Change',

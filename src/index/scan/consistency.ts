@@ -6,6 +6,10 @@ import type { IndexProgress } from '../shared/index-progress.ts';
 
 /** A wait looks again now and then though nothing was published: the index may be gone. */
 const lookAgainMs = 500;
+/** The data service is asked again so often at most, while an index shows another history than the vector. */
+const renewMs = 100;
+/** Of a wait without an end of its own. */
+const waitMaxMs = 120_000;
 
 export interface Wait {
   readonly consistency: Consistency;
@@ -16,39 +20,64 @@ export interface Wait {
   /** Throws when there is nothing to wait for any more. Answers false while the index cannot be scanned. */
   readonly isOnline: () => boolean;
   readonly progress: () => IndexProgress | undefined;
+  /** Calls when `isOnline` or `progress` may answer otherwise. */
+  readonly onChange: (listener: () => void) => { stop(): void };
 }
 
 /** @throws SqlError 12015 after `waitMs` */
 export async function waitFor(wait: Wait): Promise<void> {
-  const { consistency, waitMs, signal, clock } = wait;
-  const startedMs = clock.monotonicMs();
+  const { signal, clock } = wait;
+  const endMs = clock.monotonicMs() + (wait.waitMs === 0 ? waitMaxMs : wait.waitMs);
+  let { consistency } = wait;
+  let renewedMs = Number.NEGATIVE_INFINITY;
   for (;;) {
     signal.throwIfAborted();
     const progress = wait.progress();
     const commits = progress?.commits ?? 0;
-    if (wait.isOnline() && progress !== undefined && isSatisfied(consistency, progress)) return;
-    const leftMs = waitMs === 0 ? lookAgainMs : waitMs - (clock.monotonicMs() - startedMs);
-    if (leftMs <= 0) throw sqlError(12015);
-    const pauseMs = Math.min(leftMs, lookAgainMs);
-    await untilAborted(signal, progress?.changed(commits, pauseMs) ?? clock.sleep(pauseMs));
+    const reached = wait.isOnline() && progress !== undefined ? compare(consistency, progress) : 'behind';
+    if (reached === 'there') return;
+    const nowMs = clock.monotonicMs();
+    if (nowMs >= endMs) throw sqlError(12015);
+    // Either of them is behind: the index gets the newest history by itself, the vector does not.
+    const renew = consistency.kind === 'at' ? consistency.renew : undefined;
+    if (reached === 'other history' && renew !== undefined && nowMs - renewedMs >= renewMs) {
+      renewedMs = nowMs;
+      consistency = await untilAborted(signal, renew());
+      continue;
+    }
+    const pauseMs = Math.min(endMs - nowMs, reached === 'other history' ? renewMs : lookAgainMs);
+    await untilChanged(wait, progress?.changed(commits, pauseMs) ?? clock.sleep(pauseMs));
   }
 }
 
-function isSatisfied(consistency: Consistency, progress: IndexProgress): boolean {
-  if (consistency.kind === 'not_bounded') return true;
-  for (const [vb, { seqno, uuid }] of consistency.vector) {
-    if (progress.completeSeqno(vb) < seqno) return false;
-    if (uuid !== 0n && progress.uuid(vb) !== uuid) return false;
+function compare(consistency: Consistency, progress: IndexProgress): 'there' | 'behind' | 'other history' {
+  if (consistency.kind === 'not_bounded') return 'there';
+  let isBehind = false;
+  for (const [vb, wanted] of consistency.vector) {
+    const { completeSeqno, uuid } = progress.position(vb);
+    if (wanted.uuid !== 0n && wanted.uuid !== uuid) return 'other history';
+    isBehind ||= completeSeqno < wanted.seqno;
   }
-  return true;
+  return isBehind ? 'behind' : 'there';
 }
 
-async function untilAborted(signal: AbortSignal, pause: Promise<void>): Promise<void> {
+/** Positions are published in shared memory, states come by message, in any order. */
+async function untilChanged({ signal, onChange }: Wait, published: Promise<void>): Promise<void> {
+  const changed = Promise.withResolvers<void>();
+  const listening = onChange(changed.resolve);
+  try {
+    await untilAborted(signal, Promise.race([published, changed.promise]));
+  } finally {
+    listening.stop();
+  }
+}
+
+async function untilAborted<T>(signal: AbortSignal, pause: Promise<T>): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });
   try {
-    await Promise.race([pause, aborted.promise]);
+    return await Promise.race([pause, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', abort);
   }

@@ -161,6 +161,7 @@ export class IndexScans implements Indexes {
       ...{ consistency, waitMs, signal, clock: this.options.clock },
       isOnline: () => this.entryOf(index).report?.state === 'online',
       progress: () => this.entryOf(index).progress,
+      onChange: (listener) => this.options.catalogue.onChange(listener),
     });
     return this.entryOf(index).progress as IndexProgress;
   }

@@ -1,6 +1,7 @@
 // Connections to the data service, one for each bucket that statements use, opened when needed and again after a loss.
 import { BucketClient } from '#client/bucket-client.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import { BucketPositions, type CollectionPositions } from './bucket-positions.ts';
 
 export interface DataAccess {
   readonly address: WireAddress;
@@ -11,8 +12,7 @@ const bucketsMax = 256;
 
 export class BucketClients {
   private readonly clients = new Map<string, Promise<BucketClient>>();
-  /** By connection: vbuckets get another history with a flush or a restart of the data service, and both end it. */
-  private readonly histories = new WeakMap<BucketClient, Promise<BigUint64Array>>();
+  private readonly positions = new WeakMap<BucketClient, BucketPositions>();
   private access: DataAccess | null = null;
 
   /** Where the data service is; connections from before are closed. */
@@ -31,19 +31,15 @@ export class BucketClients {
     return await this.open(bucket);
   }
 
-  /** The newest uuid of every vbucket. */
-  async uuidsOf(bucket: string): Promise<BigUint64Array> {
+  /** What a collection has now: the newest seqno of each vbucket, and the history that it belongs to. */
+  async positionsOf(bucket: string, collectionId: number): Promise<CollectionPositions> {
     const client = await this.of(bucket);
-    const known = this.histories.get(client);
-    if (known !== undefined) return await known;
-    const asked = client.uuids();
-    this.histories.set(client, asked);
-    const forget = (): boolean => this.histories.delete(client);
-    asked.then((uuids) => uuids.includes(0n) && forget(), forget); // a vbucket that is not loaded yet answers none
-    return await asked;
+    const positions = this.positions.get(client) ?? new BucketPositions(client);
+    this.positions.set(client, positions);
+    return await positions.of(collectionId);
   }
 
-  /** After a bucket of this name was flushed, deleted or made anew. */
+  /** After a bucket of this name was deleted or made anew. */
   forget(bucket: string): void {
     const client = this.clients.get(bucket);
     this.clients.delete(bucket);

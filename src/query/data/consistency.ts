@@ -5,6 +5,7 @@ import { sqlError, sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
 import type { QueryRequest, ScanVector } from '../request/query-request.ts';
 import type { BucketClients } from './bucket-clients.ts';
 import { dataFailure } from './data-failure.ts';
+import { type Patience, patiently } from './patience.ts';
 
 type Wanted = Pick<QueryRequest, 'consistency' | 'scanVector' | 'scanVectors'>;
 
@@ -12,11 +13,13 @@ type Wanted = Pick<QueryRequest, 'consistency' | 'scanVector' | 'scanVectors'>;
 export class RequestConsistency {
   private readonly wanted: Wanted;
   private readonly clients: BucketClients;
+  private readonly patience: Patience;
   private readonly known = new Map<string, Promise<Consistency>>();
 
-  constructor(wanted: Wanted, clients: BucketClients) {
+  constructor(wanted: Wanted, clients: BucketClients, patience: Patience) {
     this.wanted = wanted;
     this.clients = clients;
+    this.patience = patience;
   }
 
   /** @throws SqlError when the vector is of a history that is gone */
@@ -32,8 +35,13 @@ export class RequestConsistency {
 
   private async find(keyspace: Keyspace): Promise<Consistency> {
     try {
-      if (this.wanted.consistency === 'at_plus') return await this.fromVector(keyspace);
-      return { kind: 'at', vector: await this.newest(keyspace) };
+      return await patiently(this.patience, async () => {
+        const vector = await (this.wanted.consistency === 'at_plus'
+          ? this.fromVector(keyspace)
+          : this.newest(keyspace));
+        if (vector === undefined) return { kind: 'not_bounded' };
+        return { kind: 'at', vector, renew: () => this.find(keyspace) };
+      });
     } catch (error) {
       throw dataFailure(error, keyspace);
     }
@@ -41,30 +49,28 @@ export class RequestConsistency {
 
   /** With the history of each vbucket: after a flush an index has larger seqnos of the one before. */
   private async newest({ name, collectionId }: Keyspace): Promise<ScanVector> {
-    const client = await this.clients.of(name.bucket);
-    const [uuids, seqnos] = await Promise.all([
-      this.clients.uuidsOf(name.bucket),
-      client.highSeqnos(collectionId),
-    ]);
+    const { uuids, seqnos } = await this.clients.positionsOf(name.bucket, collectionId);
     const vector = new Map<number, { seqno: number; uuid: bigint }>();
     for (const [vb, seqno] of seqnos.entries()) vector.set(vb, { seqno, uuid: uuids[vb] ?? 0n });
     return vector;
   }
 
-  private async fromVector(keyspace: Keyspace): Promise<Consistency> {
+  private async fromVector(keyspace: Keyspace): Promise<ScanVector | undefined> {
     const vector = this.vectorOf(keyspace);
-    if (vector === undefined) return { kind: 'not_bounded' };
+    if (vector === undefined) return undefined;
     const client = await this.clients.of(keyspace.name.bucket);
+    const named = [...vector].filter(([, { uuid }]) => uuid !== 0n).map(([vb]) => vb);
+    const logs = await client.failoverLogs(named);
     const current = new Map<number, { seqno: number; uuid: bigint }>();
     for (const [vb, { seqno, uuid }] of vector) {
-      const log = uuid === 0n ? [] : await client.failoverLog(vb);
+      const log = logs.get(vb) ?? [];
       const place = log.findIndex((entry) => entry.uuid === uuid);
       const next = log[place - 1];
       const isThere = uuid === 0n || (place >= 0 && (next === undefined || seqno <= next.seqno));
       if (!isThere) throw historyGone(vb, keyspace);
       current.set(vb, { seqno, uuid: log[0]?.uuid ?? 0n });
     }
-    return { kind: 'at', vector: current };
+    return current;
   }
 
   private vectorOf(keyspace: Keyspace): ScanVector | undefined {

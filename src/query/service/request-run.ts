@@ -200,7 +200,8 @@ export class RequestRun {
     datastore: ExecuteContext['datastore'],
   ): ExecuteContext {
     const { clock, random, settings, scratch, userFunctions, clients, node } = this.service.deps;
-    const consistency = new RequestConsistency(consistencyIn(this.transaction, request), clients);
+    const patience = { clock, signal: this.ending.signal };
+    const consistency = new RequestConsistency(consistencyIn(this.transaction, request), clients, patience);
     const quotaMb = smallestAboveZero(request.memoryQuotaMb, settings.memoryQuotaMb);
     return {
       datastore,

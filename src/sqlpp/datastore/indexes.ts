@@ -62,6 +62,8 @@ export type Consistency =
   | {
       readonly kind: 'at';
       readonly vector: ReadonlyMap<number, { readonly seqno: number; readonly uuid: bigint }>;
+      /** Asks the data service again, for when an index shows another history than the vector. Rejects when that of the request is gone. */
+      readonly renew?: () => Promise<Consistency>;
     };
 
 export interface IndexScan {
@@ -77,7 +79,7 @@ export interface IndexScan {
   /** Infinity: all. */
   readonly limit: number;
   readonly consistency: Consistency;
-  /** How long to wait for consistency; 0: no end of its own. Over it: IndexScanTimeout. */
+  /** How long to wait for consistency; 0: as long as the index service waits at most. Over it: IndexScanTimeout. */
   readonly waitMs: number;
   /** Documents that a transaction has changed, by id: their rows are made of these; null: it has none. */
   readonly changed?: ReadonlyMap<string, StoredDocument | null>;

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Consistency } from '#sqlpp/datastore/indexes.ts';
+import { SqlError } from '#sqlpp/errors/sql-error.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { IndexProgress } from '../shared/index-progress.ts';
+import { type Wait, waitFor } from './consistency.ts';
+
+const [oldUuid, newUuid] = [1n, 2n];
+
+const vectorOf = (seqno: number, uuid: bigint, renew?: () => Promise<Consistency>): Consistency => ({
+  kind: 'at',
+  vector: new Map([[7, { seqno, uuid }]]),
+  ...(renew && { renew }),
+});
+
+/** A wait on an index with one vbucket in use. */
+class TestWait {
+  readonly clock = new ManualClock();
+  readonly progress = new IndexProgress();
+  readonly stopping = new AbortController();
+  readonly listeners = new Set<() => void>();
+  isOnline = true;
+  isOver = false;
+
+  has(completeSeqno: number, uuid: bigint): void {
+    this.progress.setPosition(7, { completeSeqno, uuid });
+    this.progress.publish();
+  }
+
+  for(consistency: Consistency, changes: Partial<Wait> = {}): Promise<void> {
+    const done = waitFor({
+      ...{ consistency, waitMs: 0, signal: this.stopping.signal, clock: this.clock },
+      isOnline: () => this.isOnline,
+      progress: () => this.progress,
+      onChange: (listener) => {
+        this.listeners.add(listener);
+        return { stop: () => this.listeners.delete(listener) };
+      },
+      ...changes,
+    });
+    return done.finally(() => {
+      this.isOver = true;
+    });
+  }
+
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+  }
+}
+
+test('seqnos of another history do not satisfy a wait', async () => {
+  const wait = new TestWait();
+  wait.has(20, oldUuid);
+  const done = wait.for(vectorOf(0, newUuid));
+  await wait.settle();
+  assert.equal(wait.isOver, false);
+  wait.has(0, newUuid);
+  await done;
+});
+
+test('a vector of a history that is gone is made anew', async () => {
+  const wait = new TestWait();
+  wait.has(3, newUuid);
+  let renewals = 0;
+  const renewed = async () => {
+    renewals++;
+    return vectorOf(3, newUuid);
+  };
+  await wait.for(vectorOf(20, oldUuid, renewed));
+  assert.equal(renewals, 1);
+});
+
+test('a request whose own history is gone is refused at once', async () => {
+  const wait = new TestWait();
+  wait.has(3, newUuid);
+  const gone = new Error('rollback');
+  await assert.rejects(() => wait.for(vectorOf(20, oldUuid, () => Promise.reject(gone))), gone);
+});
+
+test('a wait goes on when the state changes after the positions', async () => {
+  const wait = new TestWait();
+  wait.isOnline = false;
+  wait.has(5, newUuid);
+  const done = wait.for(vectorOf(5, newUuid), { progress: () => silent(wait.progress) });
+  await wait.settle();
+  assert.equal(wait.isOver, false);
+  wait.isOnline = true;
+  for (const listener of wait.listeners) listener();
+  await done;
+  assert.equal(wait.listeners.size, 0);
+});
+
+test('every wait ends: by its own time, by the bound of all waits, by the end of the request', async (t) => {
+  t.plan(3);
+  for (const waitMs of [1_000, 0]) {
+    const wait = new TestWait();
+    wait.has(1, newUuid);
+    const done = wait.for(vectorOf(2, newUuid), { waitMs });
+    wait.clock.advance(waitMs || 120_000);
+    wait.progress.publish();
+    await t.assert.rejects(done, (error) => error instanceof SqlError && error.code === 12015);
+  }
+  const wait = new TestWait();
+  const done = wait.for(vectorOf(2, newUuid));
+  wait.stopping.abort(new Error('cancelled'));
+  await t.assert.rejects(done, /cancelled/);
+});
+
+/** Publishes nothing that would end a pause. */
+function silent(progress: IndexProgress): IndexProgress {
+  return Object.create(progress, {
+    changed: { value: () => new Promise<void>(() => {}) },
+    position: { value: (vb: number) => progress.position(vb) },
+    commits: { value: 0 },
+  }) as IndexProgress;
+}

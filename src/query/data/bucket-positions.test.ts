@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DataPortError } from '#client/data-port-error.ts';
+import { BucketPositions } from './bucket-positions.ts';
+
+/** A data service whose bucket is flushed before the replies with these numbers. History n has n * 10 changes. */
+class FlushedBucket {
+  history = 1;
+  replies = 0;
+  uuidReadings = 0;
+  readonly flushesAt: ReadonlySet<number>;
+
+  constructor(flushesAt: readonly number[]) {
+    this.flushesAt = new Set(flushesAt);
+  }
+
+  async histories(): Promise<string> {
+    return String(this.reply());
+  }
+
+  async uuids(): Promise<BigUint64Array> {
+    this.uuidReadings++;
+    // One reply for each vbucket: a flush comes between them too.
+    return BigUint64Array.of(BigInt(this.reply()), BigInt(this.reply()));
+  }
+
+  async highSeqnos(): Promise<Float64Array> {
+    const seqno = this.reply() * 10;
+    return Float64Array.of(seqno, seqno);
+  }
+
+  private reply(): number {
+    if (this.flushesAt.has(++this.replies)) this.history++;
+    return this.history;
+  }
+}
+
+test('seqnos and uuids are of one history wherever flushes come', async (t) => {
+  const moments = Array.from({ length: 12 }, (_, at) => at + 1);
+  t.plan(moments.length ** 2 * 4);
+  for (const first of moments) {
+    for (const second of moments) {
+      const bucket = new FlushedBucket([first, second]);
+      const positions = new BucketPositions(bucket);
+      for (let reading = 0; reading < 2; reading++) {
+        const { seqnos, uuids } = await positions.of(0);
+        t.assert.deepEqual(
+          [...uuids],
+          [...seqnos].map((seqno) => BigInt(seqno / 10)),
+        );
+        t.assert.equal(uuids[0], BigInt(bucket.history), 'an old history is answered');
+      }
+    }
+  }
+});
+
+test('uuids are read once as long as histories stay', async () => {
+  const bucket = new FlushedBucket([]);
+  const positions = new BucketPositions(bucket);
+  for (let reading = 0; reading < 5; reading++) await positions.of(0);
+  assert.equal(bucket.uuidReadings, 1);
+});
+
+test('ends when histories change during each reading', async () => {
+  const always = Array.from({ length: 1_000 }, (_, at) => at);
+  await assert.rejects(() => new BucketPositions(new FlushedBucket(always)).of(0), DataPortError);
+});
+
+test('reads again after a failure', async () => {
+  const bucket = new FlushedBucket([]);
+  const failure = new DataPortError('the connection ended');
+  let isFailing = true;
+  const positions = new BucketPositions({
+    histories: () => bucket.histories(),
+    highSeqnos: () => bucket.highSeqnos(),
+    uuids: () => (isFailing ? Promise.reject(failure) : bucket.uuids()),
+  });
+  await assert.rejects(() => positions.of(0), failure);
+  isFailing = false;
+  assert.deepEqual([...(await positions.of(0)).seqnos], [10, 10]);
+});
