@@ -1,7 +1,7 @@
 // Operators: three-valued logic, comparison, membership, LIKE, arithmetic, concatenation.
 import { sqlError } from '../errors/sql-error.ts';
 import { itemsOfValue } from '../functions/array-star.ts';
-import { likePattern } from '../functions/patterns.ts';
+import { likePattern } from '../functions/like-patterns.ts';
 import type {
   Arithmetic,
   ArithmeticOperator,

@@ -4,7 +4,7 @@ import { compare, equal } from '../values/comparison.ts';
 import { isArray, isObject, isTrue } from '../values/types.ts';
 import { Binary, newObject, type Value } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
-import { likePattern } from './patterns.ts';
+import { likePattern } from './like-patterns.ts';
 
 const own = { nulls: 'own' } as const;
 const withSynonyms = (...synonyms: string[]): { nulls: 'own'; synonyms: string[] } => ({

@@ -8,7 +8,7 @@ import { declarations, functionNamed } from './catalogue.ts';
 import type { EvaluationContext } from './context.ts';
 import type { FunctionDeclaration } from './declaration.ts';
 import { examples } from './examples.ts';
-import { compileRegularExpression } from './patterns.ts';
+import { RegularExpression } from './regular-expressions.ts';
 
 const context: EvaluationContext = {
   positional: [],
@@ -175,8 +175,7 @@ test('sizes that a function makes have a bound', () => {
 });
 
 test('regular expressions are those of RE2', () => {
-  const matches = (pattern: string, text: string): boolean =>
-    text.search(compileRegularExpression(pattern)) >= 0;
+  const matches = (pattern: string, text: string): boolean => new RegularExpression(pattern).test(text);
   assert.ok(matches('(?i)ABC', 'xabc'));
   assert.ok(matches('^[[:alpha:]_]+$', 'ab_c'));
   assert.ok(!matches('^[[:digit:]]+$', 'a'));
@@ -189,9 +188,25 @@ test('regular expressions are those of RE2', () => {
   assert.ok(matches('\\p{L}+', 'ä'));
   assert.ok(matches('[[]', '['));
   for (const pattern of ['(a)\\1', '(?=a)', '(?!a)', '(?<=a)b', '(?<!a)b', '(', '[a', 'a**']) {
-    assert.throws(() => compileRegularExpression(pattern), SqlError, pattern);
+    assert.throws(() => new RegularExpression(pattern), SqlError, pattern);
   }
-  assert.throws(() => compileRegularExpression('a'.repeat(20_000)), /at most/);
+  assert.throws(() => new RegularExpression('a'.repeat(20_000)), /at most/);
+});
+
+test('a regular expression takes time by the text, however it is nested', () => {
+  const text = `${'a'.repeat(100_000)}!`;
+  for (const pattern of ['(a+)+$', '(?i)(a+)+$', '(a|aa)+$', '(\\p{L}+)+$', '(a{1,30})+$'])
+    assert.ok(!new RegularExpression(pattern).test(text), pattern);
+  assert.throws(() => new RegularExpression('((a{1,100}){1,100}){1,100}'), SqlError);
+});
+
+test('matches follow each other as in Go', () => {
+  const of = (pattern: string, text: string) =>
+    [...new RegularExpression(pattern).matches(text)].map((match) => match.text);
+  assert.deepEqual(of('a*', 'baaac'), ['', 'aaa', '']);
+  assert.deepEqual(of('x*', 'ab'), ['', '', '']);
+  assert.deepEqual(of('.', 'ä😀z'), ['ä', '😀', 'z']);
+  assert.deepEqual(of('z', 'a'), []);
 });
 
 test('every function has an example, and no other name', () => {

@@ -3,7 +3,7 @@
 import { isObject } from '../values/types.ts';
 import type { Value, ValueObject } from '../values/value.ts';
 import type { Implementation } from './declaration.ts';
-import { regularExpression } from './patterns.ts';
+import { regularExpression } from './regular-expressions.ts';
 
 interface Options {
   readonly mask: string;
@@ -30,11 +30,7 @@ function optionsOf(value: ValueObject): Options {
 export const mask: Implementation = ([text, value], _, memo) => {
   if (typeof text !== 'string' || (value !== undefined && !isObject(value))) return null;
   const options = optionsOf(value ?? {});
-  const anchor = anchorOf(
-    text,
-    options.anchor,
-    (pattern) => regularExpression(pattern, memo).exec(text)?.index,
-  );
+  const anchor = anchorOf(text, options.anchor, (pattern) => regularExpression(pattern, memo).search(text));
   if (anchor === undefined || Math.abs(anchor.at) > text.length) return text;
   return masked(text, options, Math.abs(anchor.at), anchor.isFromEnd || anchor.at < 0);
 };
@@ -43,13 +39,13 @@ export const mask: Implementation = ([text, value], _, memo) => {
 function anchorOf(
   text: string,
   anchor: Value,
-  find: (pattern: string) => number | undefined,
+  find: (pattern: string) => number,
 ): { readonly at: number; readonly isFromEnd: boolean } | undefined {
   if (typeof anchor === 'number') return { at: Math.trunc(anchor), isFromEnd: false };
   if (typeof anchor !== 'string' || anchor.toLowerCase() === 'start') return { at: 0, isFromEnd: false };
   if (anchor.toLowerCase() === 'end') return { at: 0, isFromEnd: true };
   const at = find(anchor);
-  return at === undefined || text === '' ? undefined : { at, isFromEnd: false };
+  return at < 0 || text === '' ? undefined : { at, isFromEnd: false };
 }
 
 /** From the end everything is turned round before and after. */

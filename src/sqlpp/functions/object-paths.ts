@@ -3,7 +3,7 @@ import { compareStrings, memberNames } from '../values/collation.ts';
 import { isArray, isObject } from '../values/types.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import type { Implementation } from './declaration.ts';
-import { compileRegularExpression } from './patterns.ts';
+import { RegularExpression } from './regular-expressions.ts';
 
 interface Options {
   readonly isUnique: boolean;
@@ -33,10 +33,10 @@ function matcherOf(value: ValueObject | undefined): (path: string) => boolean {
   const pattern = value?.['pattern'];
   if (typeof pattern !== 'string' || pattern === '') return () => true;
   const isLiteral = value?.['regex'] === false;
-  const expression = compileRegularExpression(
+  const expression = new RegularExpression(
     isLiteral ? pattern.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&') : pattern,
   );
-  const test = (text: string): boolean => text.search(expression) >= 0;
+  const test = (text: string): boolean => expression.test(text);
   if (value?.['patternspace'] !== 'field') return test;
   return (path) => (path.match(/(?:`[^`]*`|[^.`])+/g) ?? []).some(test);
 }

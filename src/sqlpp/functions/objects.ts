@@ -5,7 +5,7 @@ import { isArray, isObject } from '../values/types.ts';
 import { newObject, setMember, type Value, type ValueObject } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 import { filtered, pairsNested, paths } from './object-paths.ts';
-import { compileRegularExpression } from './patterns.ts';
+import { RegularExpression } from './regular-expressions.ts';
 
 const missing = { nulls: 'missing' } as const;
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
@@ -92,10 +92,10 @@ const extract: Implementation = ([object, options]) => {
     typeof options?.[name] === 'string' ? (options[name] as string) : '';
   const [min, max] = [text('min'), text('max')];
   const pattern = min === '' && max === '' ? text('pattern') : '';
-  const expression = pattern === '' ? undefined : compileRegularExpression(pattern);
+  const expression = pattern === '' ? undefined : new RegularExpression(pattern);
   const isWanted = (name: string): boolean =>
     expression !== undefined
-      ? name.search(expression) >= 0
+      ? expression.test(name)
       : (min === '' || compareStrings(min, name) <= 0) && (max === '' || compareStrings(max, name) > 0);
   return memberNames(object)
     .filter(isWanted)

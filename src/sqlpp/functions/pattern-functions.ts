@@ -3,20 +3,21 @@ import { sqlError } from '../errors/sql-error.ts';
 import type { Value } from '../values/value.ts';
 import { byteOffset } from './bytes.ts';
 import { Declarations, type Implementation, type Memo } from './declaration.ts';
-import { likePrefix, regularExpression, regularPrefix } from './patterns.ts';
+import { likePrefix } from './like-patterns.ts';
+import { type RegularExpression, regularExpression, regularPrefix } from './regular-expressions.ts';
 
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
 const matching =
-  (of: (text: string, expression: RegExp) => Value, isWhole = false): Implementation =>
+  (of: (text: string, expression: RegularExpression) => Value): Implementation =>
   ([text, pattern], _, memo: Memo) =>
     typeof text === 'string' && typeof pattern === 'string'
-      ? of(text, regularExpression(pattern, memo, isWhole))
+      ? of(text, regularExpression(pattern, memo))
       : null;
 
 const position = (from: number): Implementation =>
   matching((text, expression) => {
-    const at = text.search(expression);
+    const at = expression.search(text);
     return at < 0 ? -1 : byteOffset(text, at) + from;
   });
 
@@ -24,20 +25,27 @@ const replace: Implementation = ([text, pattern, by, count], _, memo) => {
   if (typeof text !== 'string' || typeof pattern !== 'string' || typeof by !== 'string') return null;
   if (count !== undefined && (typeof count !== 'number' || !Number.isInteger(count))) return null;
   let left = count ?? Infinity;
-  return text.replace(regularExpression(pattern, memo), (match) => (left-- > 0 ? by : match));
+  let replaced = '';
+  let at = 0;
+  for (const { start, end } of regularExpression(pattern, memo).matches(text)) {
+    if (left-- <= 0) break;
+    replaced += text.slice(at, start) + by;
+    at = end;
+  }
+  return replaced + text.slice(at);
 };
 
 const matches = matching((text, expression) => {
-  const found = text.match(expression);
-  return found === null ? null : [...found];
+  const found = Array.from(expression.matches(text), (match) => match.text);
+  return found.length === 0 ? null : found;
 });
 
 const split = matching((text, expression) => {
   const parts: string[] = [];
   let start = 0;
-  for (const match of text.matchAll(expression)) {
-    parts.push(text.slice(start, match.index));
-    start = match.index + match[0].length;
+  for (const match of expression.matches(text)) {
+    parts.push(text.slice(start, match.start));
+    start = match.end;
   }
   if (parts.length === 0) return null;
   return start < text.length ? [...parts, text.slice(start)] : parts;
@@ -83,14 +91,14 @@ export const patterns = new Declarations('pattern')
     'regexp_contains',
     'string, pattern',
     'Whether part of the string matches.',
-    matching((text, expression) => text.search(expression) >= 0),
+    matching((text, expression) => expression.test(text)),
     synonyms('regex_contains', 'contains_regex', 'contains_regexp'),
   )
   .add(
     'regexp_like',
     'string, pattern',
     'Whether the whole string matches.',
-    matching((text, expression) => text.search(expression) >= 0, true),
+    matching((text, expression) => expression.isWhole(text)),
     synonyms('regex_like'),
   )
   .add(

@@ -5,7 +5,8 @@ import { identityOf } from '../values/identity.ts';
 import { isArray, isObject } from '../values/types.ts';
 import type { Value, ValueObject } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
-import { likePattern, regularExpression } from './patterns.ts';
+import { likePattern } from './like-patterns.ts';
+import { regularExpression } from './regular-expressions.ts';
 
 interface Options {
   readonly fold: (word: string) => string;
@@ -107,9 +108,7 @@ export const tokenFunctions = new Declarations('token')
     'value, pattern [, options]',
     'Whether a token of the value matches the regular expression as a whole.',
     containing((pattern, memo) =>
-      typeof pattern === 'string'
-        ? ofText((text) => text.search(regularExpression(pattern, memo, true)) >= 0)
-        : null,
+      typeof pattern === 'string' ? ofText((text) => regularExpression(pattern, memo).isWhole(text)) : null,
     ),
     synonyms('contains_token_regex'),
   );

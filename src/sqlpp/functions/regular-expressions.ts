@@ -1,0 +1,78 @@
+// Regular expressions of the language: those of RE2, matched in time that grows with the text however the pattern is nested. V8's own
+// backtrack: `(a+)+$` over forty characters would hold up every statement of the thread.
+import { RE2JS } from 're2js';
+import { sqlError } from '../errors/sql-error.ts';
+import type { Memo } from './declaration.ts';
+
+const patternMax = 10_000;
+
+interface Match {
+  readonly text: string;
+  /** In UTF-16 units. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export class RegularExpression {
+  private readonly compiled: RE2JS;
+
+  /** @throws SqlError 5010 for a pattern that RE2 does not know, or a very long one */
+  constructor(pattern: string) {
+    if (pattern.length > patternMax)
+      throw sqlError(5010, `regular expression: at most ${patternMax} characters, has ${pattern.length}`);
+    try {
+      this.compiled = RE2JS.compile(pattern);
+    } catch (error) {
+      const reason = (error as Error).message.replace(/^error parsing regexp: /, '');
+      throw sqlError(5010, `regular expression \`${pattern.slice(0, 100)}\`: ${reason}`);
+    }
+  }
+
+  /** Whether a part of the text matches. */
+  test(text: string): boolean {
+    return this.compiled.test(text);
+  }
+
+  /** Whether the whole text matches. */
+  isWhole(text: string): boolean {
+    return this.compiled.matcher(text).matches();
+  }
+
+  /** Where the first match begins, in UTF-16 units; -1 without one. */
+  search(text: string): number {
+    const matcher = this.compiled.matcher(text);
+    return matcher.find() ? matcher.start() : -1;
+  }
+
+  /** Each behind the one before; an empty one that touches the one before is none, as in Go. */
+  *matches(text: string): Generator<Match> {
+    const matcher = this.compiled.matcher(text);
+    let before = -1;
+    while (matcher.find()) {
+      const [start, end] = [matcher.start(), matcher.end()];
+      if (start === end && start === before) continue;
+      before = end;
+      yield { text: text.slice(start, end), start, end };
+    }
+  }
+}
+
+/** Compiles once while the pattern stays the same. */
+export function regularExpression(pattern: string, memo: Memo): RegularExpression {
+  if (memo.key !== pattern) {
+    memo.kept = new RegularExpression(pattern);
+    memo.key = pattern;
+  }
+  return memo.kept as RegularExpression;
+}
+
+/** The text that every match begins with, and whether it is all of the expression. */
+export function regularPrefix(pattern: string): { readonly prefix: string; readonly isWhole: boolean } {
+  new RegularExpression(pattern);
+  const literal = /^(?:[^\\^$.*+?()[\]{}|]|\\[^A-Za-z0-9])*/.exec(pattern)?.[0] ?? '';
+  const rest = pattern.slice(literal.length);
+  // The last character belongs to what repeats it; with an alternative nothing is certain.
+  const kept = /^[*?{]/.test(rest) ? literal.replace(/(?:\\?[\s\S])$/, '') : literal;
+  if (pattern.includes('|')) return { prefix: '', isWhole: false };
+  return { prefix: kept.replaceAll(/\\([\s\S])/g, '$1'), isWhole: rest === '' };
+}
