@@ -83,6 +83,14 @@ describe('the SDK’s queries', () => {
     await eventually(async () => assert.equal((await selects()) - before, 1));
   });
 
+  it('run prepared statements that the service has forgotten', async () => {
+    const text = 'SELECT RAW $1 + 1';
+    const ask = (value: number) => query(text, { adhoc: false, parameters: [value] });
+    assert.deepEqual(await ask(1), [2]);
+    await query('DELETE FROM system:prepareds');
+    assert.deepEqual(await ask(2), [3]);
+  });
+
   it('run prepared statements', async () => {
     const text = 'SELECT RAW n FROM b USE KEYS $1';
     for (let n = 0; n < 5; n++)

@@ -5,7 +5,7 @@
 //   LATE code     a row, then an error of this code
 //   SOME code     two rows, and one failed among them
 //   WRITE         changes something: one mutation
-//   PREPARE name FROM statement
+//   PREPARE name FROM statement   (_: without a name)
 
 import type { Engine } from '#query/state/engine-port.ts';
 import type { ErrorCode } from '#sqlpp/errors/catalogue.ts';
@@ -68,7 +68,8 @@ async function* rowsOf(
   if (verb === 'WRITE') outcome.mutations = 1;
   if (verb === 'PREPARE') {
     const prepared = prepare(rest.slice(1).join(' '), context as never);
-    yield* context.command({ kind: 'PREPARE', name: argument, isForced: false, prepared }, context);
+    const named = argument === '_' ? {} : { name: argument };
+    yield* context.command({ kind: 'PREPARE', ...named, isForced: false, prepared }, context);
   }
   if (verb === 'ROWS')
     for (let n = 0; n < code; n += 10)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deflateRawSync } from 'node:zlib';
 import { eventually } from '../../../test/support/node-process.ts';
 import { aQueryService, originOf, TestSink } from '../../../test/support/query-service.ts';
 import { answerAdmin } from '../admin/admin.ts';
@@ -180,6 +181,27 @@ test('statements are prepared by name, run by it, and planned anew when definiti
   assert.equal((await answerOf({ statement: 'EXECUTE p', args: [2] })).results?.length, 2);
   assert.equal((await answerOf({ statement: 'PREPARE p FROM ROWS 2' })).errors?.[0]?.code, 4060);
   assert.equal(service.prepared.all().length, 1);
+});
+
+test('a statement that was prepared without a name is known again by the name that it got', async (t) => {
+  const first = aQueryService();
+  const { prepared: name } = await first.answerOf({
+    statement: 'PREPARE _ FROM ARGS',
+    auto_execute: true,
+    args: [7],
+  });
+  const restarted = aQueryService();
+  t.assert.deepEqual((await restarted.answerOf({ prepared: name, args: [8] })).results?.[0], [8]);
+  t.assert.equal(restarted.service.prepared.all().length, 1);
+  // It is of its query context, and nothing else passes for such a name.
+  const others = [
+    { prepared: name, query_context: 'b.s' },
+    { prepared: 'statement:' },
+    { prepared: 'statement:AAAA' },
+    { prepared: `statement:${deflateRawSync('[1,2]').toString('base64url')}` },
+    { prepared: `statement:${deflateRawSync(Buffer.alloc(1 << 20)).toString('base64url')}` },
+  ];
+  for (const fields of others) t.assert.equal((await restarted.answerOf(fields)).errors?.[0]?.code, 4040);
 });
 
 test('a plan that the client keeps is taken if it is ours', async () => {

@@ -8,6 +8,7 @@ import type { QueryRequest } from '../request/query-request.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { PreparedEntry } from '../state/prepared-cache.ts';
+import { nameOfStatement, statementOfName } from '../state/statement-names.ts';
 import { isKvStatement, kvStatement } from './kv-statement.ts';
 
 export interface Chosen {
@@ -58,7 +59,7 @@ export class StatementChoice {
   byName(name: string): { prepared: Prepared; entry: PreparedEntry } {
     const { service, request } = this;
     const { queryContextText } = request;
-    const entry = service.prepared.find(name, queryContextText) ?? this.fromPlan(name);
+    const entry = service.prepared.find(name, queryContextText) ?? this.fromPlan(name) ?? this.fromName(name);
     if (entry === undefined) throw sqlError(4040, name);
     if (entry.revision !== service.definitions) {
       entry.prepared = this.prepare(entry.prepared.text, false, entry.queryContext);
@@ -70,8 +71,11 @@ export class StatementChoice {
   /** Keeps what a PREPARE has prepared; answers its entry. */
   keep(command: PrepareCommand, text: string): PreparedEntry {
     const { service, request } = this;
-    const name = command.name ?? this.service.deps.random.uuid();
     const { queryContextText: queryContext } = request;
+    const name =
+      command.name ??
+      nameOfStatement({ text: command.prepared.text, queryContext }) ??
+      service.deps.random.uuid();
     const present = service.prepared.find(name, queryContext);
     if (present !== undefined && !command.isForced && present.prepared.text !== command.prepared.text)
       throw sqlError(4060, `${name}: it is the name of another statement; use PREPARE FORCE to replace that`);
@@ -101,6 +105,15 @@ export class StatementChoice {
       throw sqlError(4091, this.request.queryContextText, plan.queryContext);
     const prepared = this.prepare(plan.text, false);
     return this.add({ ...plan, encodedPlan, prepared });
+  }
+
+  /** From a name that the service gave, after a restart or when others took the statement's place. */
+  private fromName(name: string): PreparedEntry | undefined {
+    const named = statementOfName(name);
+    if (named === null || named.queryContext !== this.request.queryContextText) return undefined;
+    const prepared = this.prepare(named.text, false);
+    const encodedPlan = this.service.sealed.seal({ name, ...named });
+    return this.add({ name, ...named, encodedPlan, prepared });
   }
 
   private add(
