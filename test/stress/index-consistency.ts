@@ -1,0 +1,253 @@
+// Writers, and readers with request_plus and at_plus over an index, while the bucket is flushed, the collection and the index are dropped
+// and made again, and the node is restarted and killed. What they saw is judged by test/support/index-history.ts.
+// `node test/stress/index-consistency.ts [rounds]`, default 50; DIVAN_SEED repeats the order of the disturbances.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BucketClient, type ChangeToken } from '#client/bucket-client.ts';
+import {
+  type FailedRead,
+  type History,
+  hangsMs,
+  type Interval,
+  type Read,
+  violations,
+  type Write,
+} from '../support/index-history.ts';
+import { administrator, NodeProcess } from '../support/node-process.ts';
+import { type Random, randomFrom } from '../support/random.ts';
+import { printedSeed } from '../support/seed.ts';
+
+const writers = 3;
+const keysOfWriter = 4;
+const writesOfRound = 25;
+const readers = 2;
+const authorization = `Basic ${Buffer.from(`${administrator.username}:${administrator.password}`).toString('base64')}`;
+const rowsText = 'SELECT META(d).id AS k, d.n FROM travel.s.c AS d USE INDEX (by_n) WHERE d.n >= 0';
+
+const disturbances = [
+  'nothing',
+  'flush',
+  'drop collection',
+  'drop index',
+  'restart',
+  'kill',
+  'kill',
+] as const;
+type Disturbance = (typeof disturbances)[number];
+
+interface TokenWrite extends Write {
+  readonly token: ChangeToken | null;
+}
+
+type Tables = { [K in Exclude<keyof History, 'writes'>]: History[K][number][] };
+
+class ConsistencyRun {
+  readonly history: Tables & { readonly writes: TokenWrite[] } = {
+    ...{ writes: [], reads: [], failedReads: [], resets: [], crashes: [], disturbances: [] },
+  };
+  private readonly dataDir: string;
+  private readonly random: Random;
+  private node!: NodeProcess;
+  private lastValue = 0;
+  private isWriting = false;
+
+  constructor(dataDir: string, random: Random) {
+    this.dataDir = dataDir;
+    this.random = random;
+  }
+
+  async start(): Promise<void> {
+    await this.startNode();
+    await this.node.request('/pools/default/buckets/travel', 'POST', { flushEnabled: '1' });
+    await this.statement('CREATE SCOPE travel.s IF NOT EXISTS');
+    await this.makeCollection();
+  }
+
+  async stop(): Promise<void> {
+    await this.node?.[Symbol.asyncDispose]();
+  }
+
+  /** @throws AssertionError when an answer is not allowed */
+  async round(disturbance: Disturbance): Promise<void> {
+    this.isWriting = true;
+    const reading = Array.from({ length: readers }, (_, reader) => this.read(reader % 2 === 1));
+    const writing = Array.from({ length: writers }, (_, writer) => this.write(writer));
+    await this.disturb(disturbance);
+    await Promise.all(writing);
+    this.isWriting = false;
+    await Promise.all(reading);
+    await this.readOnce(false);
+    assert.deepEqual(violations(this.history), [], `after: ${disturbance}`);
+  }
+
+  private async disturb(disturbance: Disturbance): Promise<void> {
+    const { history, node } = this;
+    // In the middle of the writes.
+    const until = history.writes.length + this.random(writers * writesOfRound);
+    while (history.writes.length < until) await new Promise(setImmediate);
+    if (disturbance === 'flush')
+      await this.noting(history.resets, async () => {
+        const { status } = await node.request('/pools/default/buckets/travel/controller/doFlush', 'POST', {});
+        assert.equal(status, 200);
+      });
+    else if (disturbance === 'drop collection')
+      await this.noting(history.resets, async () => {
+        await this.statement('DROP COLLECTION travel.s.c');
+        await this.makeCollection();
+      });
+    else if (disturbance === 'drop index')
+      await this.noting(history.disturbances, async () => {
+        await this.statement('DROP INDEX by_n ON travel.s.c');
+        await this.statement('CREATE INDEX by_n ON travel.s.c(n)');
+      });
+    else if (disturbance === 'restart')
+      await this.noting(history.disturbances, () => this.restart('SIGTERM'));
+    else if (disturbance === 'kill') await this.noting(history.crashes, () => this.restart('SIGKILL'));
+  }
+
+  /** What is under way counts as open-ended until it ends. */
+  private async noting(intervals: Interval[], act: () => Promise<void>): Promise<void> {
+    const interval = { startMs: performance.now(), endMs: Infinity };
+    intervals.push(interval);
+    await act();
+    interval.endMs = performance.now();
+  }
+
+  private async restart(signal: NodeJS.Signals): Promise<void> {
+    await this.node.stop(signal);
+    await this.startNode();
+  }
+
+  private async startNode(): Promise<void> {
+    const args = ['--services', 'kv,index,n1ql', '--bucket', 'travel'];
+    this.node = await NodeProcess.start({ args, dataDir: this.dataDir });
+  }
+
+  private async makeCollection(): Promise<void> {
+    await this.statement('CREATE COLLECTION travel.s.c');
+    await this.statement('CREATE INDEX by_n ON travel.s.c(n)');
+  }
+
+  private async write(writer: number): Promise<void> {
+    let client: BucketClient | null = null;
+    let collection: number | undefined;
+    for (let left = writesOfRound; left > 0; left--) {
+      const key = `w${writer}-${this.random(keysOfWriter)}`;
+      const isDurable = this.random(3) === 0;
+      const [value, startMs] = [++this.lastValue, performance.now()];
+      let token: ChangeToken | null = null;
+      let status: number | null = null;
+      try {
+        client = client === null || client.isClosed ? await this.client() : client;
+        collection ??= await client.collectionId('s', 'c');
+        const [reply] = await client.storeMany(collection ?? 0xffff, [
+          {
+            ...{ kind: 'set', key, value: Buffer.from(JSON.stringify({ n: value })), cas: 0n, expiry: 0 },
+            ...(isDurable && { durability: 'persistToMajority' }),
+          },
+        ]);
+        status = reply?.status ?? null;
+        token = reply?.token ?? null;
+      } catch {
+        client?.close(); // of a node that is stopped
+      }
+      if (status !== 0) collection = undefined;
+      const endMs = status === null ? Infinity : performance.now();
+      const isAcknowledged = status === 0;
+      this.history.writes.push({ key, value, startMs, endMs, isAcknowledged, isDurable, token });
+      if (!isAcknowledged) await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    client?.close();
+  }
+
+  private client(): Promise<BucketClient> {
+    const [host = '', port = ''] = this.node.ready.node.kv.split(':');
+    const address = { host, port: Number(port), timeoutMs: 10_000 };
+    return BucketClient.open({ address, account: administrator, bucket: 'travel' });
+  }
+
+  private async read(isAtPlus: boolean): Promise<void> {
+    while (this.isWriting) await this.readOnce(isAtPlus);
+  }
+
+  private async readOnce(isAtPlus: boolean): Promise<void> {
+    const { history } = this;
+    const after = isAtPlus ? this.someWrites() : undefined;
+    const startMs = performance.now();
+    try {
+      const consistency = after ? atPlus(after) : { scan_consistency: 'request_plus' };
+      const results = await this.statement(rowsText, { timeout: `${hangsMs + 5_000}ms`, ...consistency });
+      const rows = (results as { k: string; n: number }[]).map(({ k, n }) => [k, n] as const);
+      const read: Read = { startMs, endMs: performance.now(), rows, ...(after && { after }) };
+      history.reads.push(read);
+    } catch (error) {
+      const endMs = performance.now();
+      const failed: FailedRead = { startMs, endMs, reason: (error as Error).message };
+      if (!(after && isOfGoneHistory(failed, after, history))) history.failedReads.push(failed);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  /** Acknowledged ones, newest of each vbucket. */
+  private someWrites(): TokenWrite[] {
+    const byVb = new Map<number, TokenWrite>();
+    for (const write of this.history.writes.slice(-20)) if (write.token) byVb.set(write.token.vb, write);
+    return [...byVb.values()];
+  }
+
+  private async statement(statement: string, parameters: object = {}): Promise<unknown[]> {
+    const response = await fetch(`${this.node.ready.node.query}/query/service`, {
+      method: 'POST',
+      headers: { authorization, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ statement, ...parameters }),
+    });
+    const { results, errors } = (await response.json()) as { results: unknown[]; errors?: object[] };
+    if (errors) throw new Error(JSON.stringify(errors));
+    return results;
+  }
+}
+
+function atPlus(writes: readonly TokenWrite[]): object {
+  const vectors = writes.map(({ token }) => [token?.vb, [token?.seqno, String(token?.uuid)]] as const);
+  const vector = Object.fromEntries(vectors) as object;
+  return { scan_consistency: 'at_plus', scan_vectors: { 'default:travel.s.c': vector } };
+}
+
+/** A flush or a crash since the write took its history away: the token is refused. */
+function isOfGoneHistory({ reason, endMs }: FailedRead, after: readonly Write[], history: History): boolean {
+  const sinceMs = Math.min(...after.map(({ startMs }) => startMs));
+  const ends = [...history.resets, ...history.crashes];
+  return reason.includes('rollback') && ends.some((end) => end.endMs >= sinceMs && end.startMs <= endMs);
+}
+
+/** Each disturbance comes in the first rounds, in an order by the seed. */
+export async function consistencyRounds(
+  rounds: number,
+  random: Random,
+  report: (line: string) => void = () => {},
+): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-consistency-'));
+  const run = new ConsistencyRun(dataDir, random);
+  try {
+    await run.start();
+    let left: Disturbance[] = [];
+    for (let round = 1; round <= rounds; round++) {
+      if (left.length === 0) left = [...disturbances];
+      const [disturbance = 'nothing'] = left.splice(random(left.length), 1);
+      await run.round(disturbance);
+      const { reads, failedReads } = run.history;
+      report(`${round}: ${disturbance}, ${reads.length} reads, ${failedReads.length} failed`);
+    }
+    assert.ok(run.history.reads.length >= rounds);
+  } finally {
+    await run.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) {
+  const random = randomFrom(printedSeed(console.log));
+  await consistencyRounds(Number(process.argv[2] ?? 50), random, console.log);
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type History, type Read, violations, type Write } from './index-history.ts';
+
+const write = (value: number, startMs: number, endMs: number, changes: Partial<Write> = {}): Write => ({
+  ...{ key: 'k', value, startMs, endMs, isAcknowledged: true, isDurable: false },
+  ...changes,
+});
+const read = (value: number | null, startMs: number, endMs: number, changes: Partial<Read> = {}): Read => ({
+  ...{ rows: value === null ? [] : [['k', value]], startMs, endMs },
+  ...changes,
+});
+const histories = (changes: Partial<History>): History => ({
+  ...{ writes: [], reads: [], failedReads: [], resets: [], crashes: [], disturbances: [] },
+  ...changes,
+});
+const at = (startMs: number, endMs: number) => ({ startMs, endMs });
+
+const [first, second] = [write(1, 0, 10), write(2, 20, 30)];
+const refused: [title: string, RegExp, Partial<History>][] = [
+  ['a read misses a write', /nothing of k, less than 1/, { writes: [first], reads: [read(null, 11, 12)] }],
+  ['a read has an older value', /1 of k, less than 2/, { writes: [first, second], reads: [read(1, 31, 32)] }],
+  [
+    'a read misses the write that it names',
+    /less than 1/,
+    { writes: [first, second], reads: [read(null, 31, 32, { after: [first] })] },
+  ],
+  [
+    'a row of before a flush',
+    /1 of k, which was removed before/,
+    { writes: [first], resets: [at(12, 15)], reads: [read(1, 16, 17)] },
+  ],
+  [
+    'a write behind a flush is missed',
+    /less than 2/,
+    { writes: [first, second], resets: [at(12, 15)], reads: [read(null, 31, 32)] },
+  ],
+  [
+    'a durable write is lost by a crash',
+    /less than 1/,
+    { writes: [write(1, 0, 10, { isDurable: true })], crashes: [at(12, 15)], reads: [read(null, 16, 17)] },
+  ],
+  ['a value before it was written', /not written by then/, { writes: [second], reads: [read(2, 5, 6)] }],
+  ['a value that nobody wrote', /not written by then/, { writes: [first], reads: [read(7, 11, 12)] }],
+  ['a key that nobody wrote', /never written/, { reads: [read(1, 11, 12)] }],
+  [
+    'a key twice',
+    /a key twice/,
+    {
+      writes: [first],
+      reads: [
+        read(1, 11, 12, {
+          rows: [
+            ['k', 1],
+            ['k', 1],
+          ],
+        }),
+      ],
+    },
+  ],
+  ['a read that fails without a reason', /failed: no/, { failedReads: [{ ...at(1, 2), reason: 'no' }] }],
+  [
+    'a read that hangs, also while the node is disturbed',
+    /failed: late/,
+    { disturbances: [at(1, 2)], failedReads: [{ ...at(1, 40_000), reason: 'late' }] },
+  ],
+];
+
+for (const [title, expected, changes] of refused)
+  test(`refuses: ${title}`, () => {
+    const found = violations(histories(changes));
+    assert.equal(found.length, 1, found.join('\n'));
+    assert.match(found[0] ?? '', expected);
+  });
+
+const allowed: [title: string, Partial<History>][] = [
+  ['what was written', { writes: [first, second], reads: [read(2, 31, 32)] }],
+  ['a write under way, seen or not', { writes: [second], reads: [read(2, 25, 26), read(null, 25, 26)] }],
+  [
+    'a newer value than the read names',
+    { writes: [first, second], reads: [read(2, 31, 32, { after: [first] })] },
+  ],
+  [
+    'a failed write, seen or not',
+    { writes: [write(1, 0, 10, { isAcknowledged: false })], reads: [read(1, 11, 12), read(null, 11, 12)] },
+  ],
+  [
+    'anything of before, while a flush is under way',
+    { writes: [first], resets: [at(12, 20)], reads: [read(1, 13, 14), read(null, 13, 14)] },
+  ],
+  [
+    'a write during a flush, seen or not',
+    { writes: [second], resets: [at(25, 40)], reads: [read(2, 41, 42), read(null, 41, 42)] },
+  ],
+  [
+    'a crash that loses what was not durable',
+    { writes: [first], crashes: [at(12, 15)], reads: [read(null, 16, 17)] },
+  ],
+  [
+    'a failure while the index is dropped',
+    { disturbances: [at(1, 5)], failedReads: [{ ...at(4, 6), reason: 'no index' }] },
+  ],
+];
+
+for (const [title, changes] of allowed)
+  test(`allows: ${title}`, () => assert.deepEqual(violations(histories(changes)), []));
