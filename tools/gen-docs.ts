@@ -13,6 +13,7 @@ import { defaultText, environmentName, type OptionSpecs } from '../src/main/opti
 import { queryOptions } from '../src/main/query-options.ts';
 import { resetPasswordOptions } from '../src/main/reset-password-options.ts';
 import { upOptions } from '../src/main/up-options.ts';
+import { errorsPage } from './docs-errors.ts';
 import { functionsPage } from './docs-functions.ts';
 import { hostedApi } from './docs-hosted-api.ts';
 
@@ -24,6 +25,7 @@ const generated = '<!-- Written by `npm run docs` from the declarations in the c
 const pages: Record<string, () => string | Promise<string>> = {
   'docs/reference/command-line.md': commandLine,
   'docs/reference/rest-api.md': restApi,
+  'docs/reference/errors.md': errorsPage,
   'docs/reference/hosted-api.md': hostedApi,
   'docs/reference/data-port.md': dataPort,
   'docs/reference/settings.md': settingsPage,
@@ -156,7 +158,7 @@ async function restApi(): Promise<string> {
   const lines = [
     '# Administration REST API\n',
     'Every route with who may call it once the node is provisioned. What calls take and answer is told by each node: `/openapi.json`, and',
-    '`/docs/api` to read. Their parameters that set something are in [Settings](settings.md).\n',
+    '`/docs/api` to read. Their parameters that set something are in [Settings](settings.md), their refusals in [Errors](errors.md).\n',
   ];
   for (const file of globSync(nodeContracts).sort()) {
     const routes = routesOf((await import(`../${file}`)) as Record<string, unknown>);

@@ -1,6 +1,6 @@
 // Slow comparisons take turns. Those of sources that guess get one place of the two and wait in their own queue, so that
 // guessing does not hold up the others.
-import { AppError } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 
 /** Each takes a thread and 16 MiB. */
 const maximumRunning = 2;
@@ -31,7 +31,7 @@ export class HashingQueue {
 
   #enter(suspect: boolean): Promise<void> {
     const queue = suspect ? this.#suspect : this.#clean;
-    if (queue.length >= maximumQueued) throw busy();
+    if (queue.length >= maximumQueued) throw generalRefusals.busyHashing();
     return new Promise((start) => {
       queue.push({ suspect, start });
       this.#startNext();
@@ -49,6 +49,3 @@ export class HashingQueue {
     next.start();
   }
 }
-
-const busy = () =>
-  new AppError(503, { kind: 'json', value: 'Temporary error occurred. Please try again later.' });

@@ -1,8 +1,7 @@
 // Reads request bodies by the kind that a route declares, up to a size limit.
-import { refuse } from '#contract/errors.ts';
-import { fieldText } from '#contract/field-text.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import type { BodyKind, RouteDefinition } from '#contract/route.ts';
-import { tooLarge } from './errors.ts';
+import { httpRefusals } from './http.refusals.ts';
 import { jsonBoundsProblem } from './json-bounds.ts';
 import { parseForm } from './path.ts';
 
@@ -51,17 +50,17 @@ function parseFields(sent: Buffer, repeatable?: readonly string[]): Record<strin
     if (bytes[at] === plus) bytes[at] = blank;
     else if (bytes[at] === ampersand) fields++;
   }
-  if (fields > fieldsLimit) throw refuse.fields({ _: `A form must have at most ${fieldsLimit} fields` });
+  if (fields > fieldsLimit) throw httpRefusals.tooManyFormFields({ limit: fieldsLimit });
   return parseForm(bytes.toString('utf8'), repeatable);
 }
 
 function parseJson(bytes: Buffer): unknown {
   const problem = jsonBoundsProblem(bytes);
-  if (problem !== null) throw refuse.fields({ _: problem });
+  if (problem !== null) throw httpRefusals.jsonTooComplex({ problem });
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {
-    throw refuse.fields({ _: fieldText.invalidJson });
+    throw generalRefusals.invalidJson();
   }
 }
 
@@ -69,7 +68,7 @@ function parseJson(bytes: Buffer): unknown {
 function collect(source: BodySource, limit: number): Promise<Buffer> {
   if (Number(source.headers['content-length'] ?? 0) > limit) {
     source.resume();
-    return Promise.reject(tooLarge(limit));
+    return Promise.reject(httpRefusals.bodyTooLarge({ limit }));
   }
   // The last event came during the access checks: there will be no other.
   if (source.destroyed) return Promise.reject(new ClientGone());
@@ -81,7 +80,7 @@ function collect(source: BodySource, limit: number): Promise<Buffer> {
       if (size <= limit) return void chunks.push(chunk);
       source.removeAllListeners('data');
       source.resume();
-      reject(tooLarge(limit));
+      reject(httpRefusals.bodyTooLarge({ limit }));
     });
     source.on('end', () => resolve(Buffer.concat(chunks)));
     const gone = () => reject(new ClientGone());

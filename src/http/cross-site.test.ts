@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { crossSiteProblem } from './cross-site.ts';
+import { crossSiteRefusal } from './cross-site.ts';
 
 const here = 'node.example.com:8091';
-const problem = (headers: Parameters<typeof crossSiteProblem>[0], provisioned = true) =>
-  crossSiteProblem({ host: here, ...headers }, { provisioned });
+const problem = (headers: Parameters<typeof crossSiteRefusal>[0], provisioned = true) =>
+  crossSiteRefusal({ host: here, ...headers }, { provisioned })?.message ?? null;
 
 test('allows changes by clients other than browsers and by pages of the node', () => {
   assert.equal(problem({}), null);
@@ -20,7 +20,7 @@ test('allows changes by clients other than browsers and by pages of the node', (
 });
 
 test('refuses changes by pages of other sites', () => {
-  const others: Parameters<typeof crossSiteProblem>[0][] = [
+  const others: Parameters<typeof crossSiteRefusal>[0][] = [
     { origin: 'https://evil.example' },
     { origin: 'null' },
     { origin: '' },

@@ -1,6 +1,8 @@
 // Protection against cross-site requests. A browser that holds credentials adds them to every form that any page sends here, and
 // before a node has an administrator no credentials are needed. Only browsers send the headers that are
 // checked here.
+import type { AppError } from '#contract/errors.ts';
+import { httpRefusals } from './http.refusals.ts';
 
 interface Sent {
   readonly host?: string | undefined;
@@ -8,14 +10,14 @@ interface Sent {
   readonly 'sec-fetch-site'?: string | string[] | undefined;
 }
 
-/** Null when the request may change something here; otherwise the reason of the refusal. */
-export function crossSiteProblem(headers: Sent, { provisioned }: { provisioned: boolean }): string | null {
+/** Null when the request may change something here. */
+export function crossSiteRefusal(headers: Sent, { provisioned }: { provisioned: boolean }): AppError | null {
   const { origin, 'sec-fetch-site': site } = headers;
   if (origin === undefined && site === undefined) return null;
-  if (!isOwnPage(headers)) return `A page of another site (${origin ?? site}) may change nothing here.`;
+  if (!isOwnPage(headers)) return httpRefusals.otherSite({ site: String(origin ?? site) });
   // DNS rebinding: an attacker's name may resolve to this node, and the browser then takes every page under it for ours.
   if (provisioned || isPrivateName(headers.host ?? '')) return null;
-  return 'Before the node is set up, browsers must call it by an address or by localhost to change something.';
+  return httpRefusals.publicName();
 }
 
 /** The browser's header takes precedence: a proxy may have replaced the Host header. */

@@ -3,7 +3,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authority, Caller } from '#auth/authority.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
-import { AppError, refuse } from '#contract/errors.ts';
+import { AppError } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { repeatsHost } from '#contract/host-header.ts';
 import type { BoundRoute, Context, Form, Input, Reply, RouteDefinition } from '#contract/route.ts';
 import { reply } from '#contract/route.ts';
@@ -15,8 +16,9 @@ import type { Audit } from './audit.ts';
 import { ClientGone, readBody } from './body.ts';
 import { contextOf, remoteAddress } from './context.ts';
 import { type Credentials, claimedName, credentialsOf } from './credentials.ts';
-import { crossSiteProblem } from './cross-site.ts';
-import { malformedPath, noRoute, renderError, unauthenticated, unexpected, unwritable } from './errors.ts';
+import { crossSiteRefusal } from './cross-site.ts';
+import { noRoute, renderError } from './errors.ts';
+import { httpRefusals } from './http.refusals.ts';
 import { parseTarget, type Target } from './path.ts';
 import { certificateOf } from './peer-certificates.host.ts';
 import type { RequestMeter } from './request-meter.ts';
@@ -155,15 +157,17 @@ export class Pipeline {
     const known =
       error instanceof Error ? { message: error.message, stack: error.stack } : { message: String(error) };
     this.#options.log.error('request.failed', { route: exchange.route, ...known });
-    return error instanceof UnwritableError ? unwritable(error) : unexpected();
+    if (error instanceof UnwritableError)
+      return renderError(httpRefusals.unwritable({ reason: error.message }));
+    return renderError(httpRefusals.unexpected());
   }
 
   async #route(exchange: Exchange): Promise<Reply> {
     const { request, target } = exchange;
-    if (repeatsHost(request.rawHeaders)) return reply.text('The Host header is given more than once.', 400);
-    if (!target.tokens) return malformedPath();
+    if (repeatsHost(request.rawHeaders)) throw httpRefusals.repeatedHost();
+    if (!target.tokens) throw httpRefusals.malformedPath();
     const match = this.#router.match(request.method ?? '', target.tokens);
-    if (!match) return noRoute(request.method ?? '');
+    if (!match) throw noRoute(request.method ?? '');
     exchange.route = match.bound.route.id;
     exchange.path = match.bound.route.path;
     return await this.#guard(exchange, match);
@@ -173,16 +177,16 @@ export class Pipeline {
     const { request } = exchange;
     const { route } = match.bound;
     const provisioned = this.#options.authority.provisioned();
-    const strange = route.method === 'GET' ? null : crossSiteProblem(request.headers, { provisioned });
-    if (strange !== null) throw refuse.text(strange, 403);
+    const crossSite = route.method === 'GET' ? null : crossSiteRefusal(request.headers, { provisioned });
+    if (crossSite !== null) throw crossSite;
     let admission = await this.#admit(exchange, match);
-    if (admission === null) return unauthenticated(this.#challenges(request));
+    if (admission === null) throw this.#unauthenticated(request);
     await this.#checkTarget(exchange, match);
     const sent = await this.#read(exchange, match);
     // The client decides how long its body takes: its account may have changed meanwhile.
     while (this.#isOutdated(admission)) {
       admission = await this.#admit(exchange, match);
-      if (admission === null) return unauthenticated(this.#challenges(request));
+      if (admission === null) throw this.#unauthenticated(request);
     }
     const { caller, provisioned: asOf } = admission;
     const context = contextOf(request, caller, { provisioned: asOf, signal: exchange.abort.signal });
@@ -203,7 +207,7 @@ export class Pipeline {
     if (decision.caller) isKnown(request.socket);
     if (decision.kind !== 'passed') this.#reportRefusal(exchange, route, decision, credentials);
     if (decision.kind === 'unauthenticated') return null;
-    if (decision.kind === 'forbidden') throw refuse.forbidden([decision.permission]);
+    if (decision.kind === 'forbidden') throw generalRefusals.forbidden([decision.permission]);
     return { caller: decision.caller, provisioned };
   }
 
@@ -221,8 +225,10 @@ export class Pipeline {
     return changed;
   }
 
-  #challenges(request: IncomingMessage): boolean {
-    return request.headers['invalid-auth-response'] !== 'on' && (this.#options.hooks.challenges?.() ?? true);
+  #unauthenticated({ headers }: IncomingMessage): AppError {
+    const challenges =
+      headers['invalid-auth-response'] !== 'on' && (this.#options.hooks.challenges?.() ?? true);
+    return challenges ? httpRefusals.challenged() : httpRefusals.unauthenticated();
   }
 
   /** A request can name the cluster and the bucket by uuid; a replaced one is not found. */
@@ -232,13 +238,11 @@ export class Pipeline {
     const bucket = match.params['bucket'];
     if (bucket !== undefined) {
       const uuid = await hooks.bucketUuid(bucket);
-      if (uuid === null) throw refuse.notFound();
-      if ('bucket_uuid' in query && query['bucket_uuid'] !== uuid)
-        throw refuse.text('Bucket uuid does not match the requested.\r\n', 404);
+      if (uuid === null) throw generalRefusals.notFound();
+      if ('bucket_uuid' in query && query['bucket_uuid'] !== uuid) throw httpRefusals.otherBucket();
     }
     if (match.bound.route.access.kind === 'anyone' || !('uuid' in query)) return;
-    if (query['uuid'] !== hooks.clusterUuid())
-      throw refuse.text('Cluster uuid does not match the requested.\r\n', 404);
+    if (query['uuid'] !== hooks.clusterUuid()) throw httpRefusals.otherCluster();
   }
 
   async #read({ request, target }: Exchange, { bound: { route } }: Match): Promise<Sent> {

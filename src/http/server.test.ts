@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import type { Authority, Caller } from '#auth/authority.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
-import { refuse } from '#contract/errors.ts';
 import { field, filledForm } from '#contract/fields.ts';
+import { defineRefusals } from '#contract/refusal.ts';
 import { type BoundRoute, bind, defineRoute, type RouteDefinition, reply } from '#contract/route.ts';
 import { realClock } from '#ports/clock.ts';
 import { type Log, silentLog } from '#ports/log.ts';
@@ -332,16 +332,24 @@ test('refuses changes that a browser sends for another site, also with credentia
   assert.equal((await send('GET', '/read', { origin: 'https://evil.example' })).statusCode, 200);
 });
 
+const refusals = defineRefusals('test', {
+  fields: { as: 'fields' },
+  list: { as: 'list' },
+  text: { status: 409, as: 'text', text: '{reason}' },
+  json: { status: 404, as: 'json', text: 'Unknown user.' },
+  absent: { status: 501, as: 'text', text: 'no' },
+});
+
 test('renders errors by their shape, and bugs as 500 without their text', async () => {
   const failing = (path: string, error: () => Error) =>
     bind(route({ method: 'GET', path }), () => {
       throw error();
     });
   const server = await serve([
-    failing('/fields', () => refuse.fields({ a: 'bad' })),
-    failing('/list', () => refuse.list(['one'])),
-    failing('/text', () => refuse.text('no', 409)),
-    failing('/json', () => refuse.json('Unknown user.', 404)),
+    failing('/fields', () => refusals.fields({ a: 'bad' })),
+    failing('/list', () => refusals.list(['one'])),
+    failing('/text', () => refusals.text({ reason: 'no' })),
+    failing('/json', () => refusals.json()),
     failing('/bug', () => new Error('secret detail')),
     failing('/full', () => new UnwritableError('the disk is full')),
     bind(route({ method: 'GET', path: '/unsendable' }), () => reply.json(1n)),
@@ -366,7 +374,7 @@ test('logs bugs as errors, and unavailable features as warnings', async () => {
   const server = await serve(
     [
       bind(route({ method: 'GET', path: '/missing' }), () => {
-        throw refuse.text('no', 501);
+        throw refusals.absent();
       }),
       bind(route({ method: 'GET', path: '/bug' }), () => {
         throw new Error();

@@ -1,12 +1,12 @@
 // Schema issues as the fields and texts that clients know. All wrong fields are named at once, the first issue of each.
-import { refuse } from '#contract/errors.ts';
 import { fieldText } from '#contract/field-text.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Issue, Schema } from '#contract/schema.ts';
 
 export async function validate(schema: Schema, value: unknown): Promise<unknown> {
   const result = await schema['~standard'].validate(value);
   if (!result.issues) return result.value;
-  throw refuse.fields(issueFields(result.issues));
+  throw generalRefusals.invalidFields(issueFields(result.issues));
 }
 
 function issueFields(issues: readonly Issue[]): Record<string, string> {

@@ -1,7 +1,8 @@
 // The form of the alert settings and of test mails. A change replaces everything: an omitted field gets its default.
-import { refuse } from '#contract/errors.ts';
+
 import type { Form } from '#contract/route.ts';
 import { Problems } from '../forms/problems.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import { type AlertKind, type AlertSettings, alertKinds, freshAlertSettings } from './alert-settings.ts';
 
 const settingNames = [
@@ -132,7 +133,7 @@ const isAddress = (text: string): boolean => Buffer.byteLength(text) <= addressB
 /** Fields of a test mail only; omitted ones get a default. */
 export function readTestMail(form: Form): { subject: string; text: string } {
   const subject = form['subject'] ?? 'Test email from Divan';
-  if (Buffer.byteLength(subject) > 900) throw refuse.fields({ subject: 'subject is too long.' });
+  if (Buffer.byteLength(subject) > 900) throw settingsRefusals.longSubject();
   const text = form['body'] ?? 'This mail was asked for to see whether alerts reach you.';
   return { subject, text };
 }

@@ -1,7 +1,8 @@
 // Alerts by mail: settings, test mails, and the queue of events to send.
-import { refuse } from '#contract/errors.ts';
+
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import { type AlertKind, type AlertLimits, type AlertSettings, measuredKinds } from './alert-settings.ts';
 import type { AlertsStore } from './alerts.store.ts';
 import { MailQueue } from './mail-queue.ts';
@@ -70,18 +71,16 @@ export class AlertsService implements AlertSink {
   /** Sends one mail by unsaved settings; refuses with the reason if it cannot be sent. */
   async test(settings: AlertSettings, mail: { subject: string; text: string }, signal: AbortSignal) {
     const { server, sender, recipients } = settings;
-    if (recipients.length === 0) throw refuse.bare({ error: 'there are no recipients' });
-    if (this.#testing === testsAtOnceMax) throw refuse.bare({ error: 'too many test mails are under way' });
+    if (recipients.length === 0) throw settingsRefusals.noRecipients();
+    if (this.#testing === testsAtOnceMax) throw settingsRefusals.tooManyTestMails();
     this.#testing++;
     try {
       const outcome = await this.#deps.mailer.send(server, { sender, recipients, ...mail }, signal);
-      if (!outcome.sent) throw refuse.bare({ error: outcome.reason });
+      if (!outcome.sent) throw settingsRefusals.mailNotSent({ reason: outcome.reason });
       if (outcome.refused.length > 0)
-        throw refuse.bare({ error: `the mail server refused ${outcome.refused.join(', ')}` });
+        throw settingsRefusals.recipientsRefused({ recipients: outcome.refused.join(', ') });
       if (outcome.lacking.length > 0)
-        throw refuse.bare({
-          error: `the mail server took the mail, but offers ${outcome.lacking.join(', and ')}`,
-        });
+        throw settingsRefusals.mailServerLacks({ missing: outcome.lacking.join(', and ') });
     } finally {
       this.#testing--;
     }

@@ -1,4 +1,4 @@
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import type { Edition } from '../config/cluster-state.ts';
@@ -32,7 +32,7 @@ interface Sent {
 export function auditRoutes(deps: AuditRoutesDeps): BoundRoute[] {
   const { settings, log, edition, random } = deps;
   const demandEnterprise = () => {
-    if (edition !== 'enterprise') throw refuse.enterpriseOnly();
+    if (edition !== 'enterprise') throw generalRefusals.enterpriseOnly();
   };
   const listed = (isOptional: boolean) => () => {
     demandEnterprise();

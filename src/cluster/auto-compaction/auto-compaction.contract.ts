@@ -1,5 +1,4 @@
 // Routes of the cluster's auto-compaction settings, and their answers.
-import { AppError } from '#contract/errors.ts';
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import type { ClusterAutoCompaction } from '../config/cluster-state.ts';
@@ -42,7 +41,3 @@ export const compactionAnswer = (settings: ClusterAutoCompaction) => ({
   autoCompactionSettings: shownClusterCompaction(settings),
   purgeInterval: settings.purgeIntervalDays,
 });
-
-/** By parameter both at the top level, as in the specification, and under `errors`, where published clients look. */
-export const compactionRefusal = (fields: Readonly<Record<string, string>>): AppError =>
-  new AppError(400, { kind: 'json', value: { ...fields, errors: fields } });

@@ -3,7 +3,7 @@ import type { Form } from '#contract/route.ts';
 import type { ClusterAutoCompaction, Edition } from '../config/cluster-state.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
 import { Problems } from '../forms/problems.ts';
-import { compactionRefusal } from './auto-compaction.contract.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import { clusterRules } from './cluster-rules.ts';
 import { compactionDefaults, compactionSetting } from './settings.ts';
 
@@ -33,7 +33,7 @@ export class AutoCompactionService {
   #settingsOf(form: Form, present: ClusterAutoCompaction): ClusterAutoCompaction {
     const problems = new Problems();
     const settings = clusterRules(form, present, this.#edition, problems);
-    if (problems.any) throw compactionRefusal(problems.fields);
+    if (problems.any) throw settingsRefusals.invalidAutoCompaction(problems.fields);
     return settings;
   }
 }

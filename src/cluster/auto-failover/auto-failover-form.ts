@@ -1,9 +1,9 @@
 // The forms of the auto-failover settings. Refusals are texts, one line per parameter.
 import { integerOf } from '#base/decimal.ts';
-import { refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
 import type { Edition } from '../config/cluster-state.ts';
 import { Problems } from '../forms/problems.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import type { AutoFailoverSettings, AutoReprovisionSettings } from './auto-failover.service.ts';
 
 export interface ReadForm<T> {
@@ -61,12 +61,7 @@ export function readAutoReprovision(form: Form): ReadForm<AutoReprovisionSetting
 
 /** Refuses with one line per parameter. */
 export function refuseIfInvalid({ problems }: ReadForm<never> | ReadForm<object>): void {
-  if (problems.any)
-    throw refuse.text(
-      Object.values(problems.fields)
-        .map((text) => `${text}\n`)
-        .join(''),
-    );
+  if (problems.any) throw settingsRefusals.invalidAutoFailover(Object.values(problems.fields));
 }
 
 const given = <T>(form: Form, name: string, read: () => T): T | undefined =>

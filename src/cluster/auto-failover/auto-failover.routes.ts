@@ -1,3 +1,4 @@
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Form, type Reply, reply } from '#contract/route.ts';
 import type { Edition } from '../config/cluster-state.ts';
 import { FormReader } from '../forms/form-reader.ts';
@@ -72,8 +73,10 @@ async function judged<T extends object>(
   change: (changes: Partial<T>) => Promise<void>,
 ): Promise<Reply> {
   const { problems, changes } = read;
-  if (query['just_validate'] === '1')
-    return problems.any ? reply.json({ errors: problems.fields }, 400) : reply.json({ errors: null });
+  if (query['just_validate'] === '1') {
+    if (problems.any) throw generalRefusals.invalidFields(problems.fields);
+    return reply.json({ errors: null });
+  }
   refuseIfInvalid(read);
   await change(changes);
   return reply.empty();

@@ -1,9 +1,10 @@
 // Statistics of buckets under the old paths, from the node's own time series.
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';
 import { bucketUri } from '../bootstrap/terse-config.ts';
 import { nodeAddress } from '../nodes/node-record.ts';
 import type { NodeSnapshots } from '../nodes/node-snapshots.ts';
+import { bucketRefusals } from '../refusals/buckets.refusals.ts';
 import { bucketFigures } from './bucket-figures.ts';
 import { type BucketSeries, BucketSeriesReader, isZoom, type SeriesReaderDeps } from './bucket-series.ts';
 import * as contract from './buckets.contract.ts';
@@ -34,7 +35,7 @@ const addressOf = ({ snapshots }: BucketStatsDeps, context: Context) =>
 
 function knownNode(deps: BucketStatsDeps, params: Params, context: Context): string {
   const address = addressOf(deps, context);
-  if (params['node'] !== address) throw refuse.notFound();
+  if (params['node'] !== address) throw generalRefusals.notFound();
   return address;
 }
 
@@ -64,7 +65,7 @@ function seriesRoutes(deps: BucketStatsDeps): BoundRoute[] {
   ): Promise<ShownSeries> => {
     const { name, type } = bucketOf(deps, params);
     const zoom = query['zoom'] ?? 'minute';
-    if (!isZoom(zoom)) throw refuse.text('incorrect zoom value');
+    if (!isZoom(zoom)) throw bucketRefusals.unknownZoom();
     const isForChart = query['resampleForUI'] !== undefined;
     const afterMs = momentOf(query['haveTStamp']);
     const series = await reader.read(name, { zoom, isForChart, figure, afterMs });

@@ -1,5 +1,5 @@
 // Maps requests about buckets to the service, and its results to records.
-import { refuse } from '#contract/errors.ts';
+
 import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -13,6 +13,7 @@ import {
   storageTotals,
 } from '../nodes/node-record.ts';
 import type { NodeSnapshots } from '../nodes/node-snapshots.ts';
+import { bucketRefusals } from '../refusals/buckets.refusals.ts';
 import { mappedText } from '../topology/vbucket-map.ts';
 import { fullRecord, stableRecord } from './bucket-record.ts';
 import type { SeriesReaderDeps } from './bucket-series.ts';
@@ -102,7 +103,7 @@ function reads({ service, view, data, snapshots, product }: BucketRoutesDeps): B
     }),
     bind(contract.RandomKey, async ({ params }) => {
       const key = await data.randomKey(service.find(nameIn(params)).name);
-      if (key === null) return reply.json({ ok: false, error: 'fallback_to_all_docs' }, 404);
+      if (key === null) throw bucketRefusals.noRandomKey();
       return reply.json({ ok: true, key });
     }),
     bind(contract.ListDesignDocuments, ({ params }) => {
@@ -128,7 +129,7 @@ function compactions({ service }: BucketRoutesDeps): BoundRoute[] {
       }),
     ),
     bind(contract.StartRecovery, () => {
-      throw refuse.text('Recovery is not available in this version.', 501);
+      throw bucketRefusals.noRecovery();
     }),
   ];
 }

@@ -1,5 +1,5 @@
 // Creates, edits, flushes and deletes buckets. Writes the desired state; the agent on each node applies it.
-import { AppError, refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
@@ -9,6 +9,7 @@ import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import { until } from '../config/until.ts';
 import { bucketCountMax } from '../internal-settings/internal-settings.ts';
+import { bucketRefusals } from '../refusals/buckets.refusals.ts';
 import {
   type ReadBucket,
   readChangedBucket,
@@ -63,7 +64,7 @@ export class BucketsService {
 
   find(name: string): StoredBucket {
     const bucket = this.#deps.view.liveBucket(name);
-    if (!bucket) throw refuse.notFound();
+    if (!bucket) throw generalRefusals.notFound();
     return bucket;
   }
 
@@ -75,10 +76,11 @@ export class BucketsService {
       const read = readNewBucket(form, this.#around(state, null));
       const full = tooMany(state, this.#bucketCountMax);
       if (full || read.problems.any) {
-        throw this.#refusal(full ?? withWarnings(read, ignoreWarnings), read, null, state, disk);
+        const fields = full ?? withWarnings(read, ignoreWarnings);
+        throw bucketRefusals.invalid(fields, this.#summaries(read, null, state, disk));
       }
       const leaving = stillLeaving(read.choices.name, state);
-      if (leaving) throw this.#refusal(leaving, read, null, state, disk, 503);
+      if (leaving) throw bucketRefusals.nameInDeletion(leaving, this.#summaries(read, null, state, disk));
       return withBucket(state, { ...read.choices, uuid, incarnation: 0, state: 'ready' });
     });
     await data.applied(revision, applyWaitMs);
@@ -97,11 +99,12 @@ export class BucketsService {
     const done = await this.#deps.store.changeBucket(this.find(name).uuid, (present, state) => {
       const read = readChangedBucket(form, present, this.#around(state, present));
       if (read.problems.any) {
-        throw this.#refusal(withWarnings(read, ignoreWarnings), read, present, state, disk);
+        const fields = withWarnings(read, ignoreWarnings);
+        throw bucketRefusals.invalid(fields, this.#summaries(read, present, state, disk));
       }
       return { ...present, ...read.choices };
     });
-    if (!done) throw refuse.notFound();
+    if (!done) throw generalRefusals.notFound();
     await this.#deps.data.applied(done.revision, applyWaitMs);
   }
 
@@ -120,23 +123,23 @@ export class BucketsService {
     const done = await store.changeBucket(uuid, (bucket) => ({ ...bucket, state: 'deleting' }), {
       freesSpace: true,
     });
-    if (!done) throw refuse.notFound();
+    if (!done) throw generalRefusals.notFound();
     const gone = await until(view, () => view.buckets.byUuid[uuid] === undefined, removalTimeoutMs, clock);
-    if (!gone) throw refuse.bare({ _: 'Bucket deletion not yet complete, but will continue.\r\n' }, 500);
+    if (!gone) throw bucketRefusals.deletionContinues();
   }
 
   async flush(name: string): Promise<void> {
     const { data, store } = this.#deps;
     const emptied = (bucket: StoredBucket): StoredBucket => {
-      if (!bucket.flushEnabled) throw refuse.bare({ _: 'Flush is disabled for the bucket' });
+      if (!bucket.flushEnabled) throw bucketRefusals.flushDisabled();
       return { ...bucket, incarnation: bucket.incarnation + 1 };
     };
     const { uuid } = this.find(name);
     const freesSpace = (data.measured(uuid)?.diskBytes ?? 0) >= flushFreesBytes;
     const done = await store.changeBucket(uuid, emptied, { freesSpace });
-    if (!done) throw refuse.notFound();
+    if (!done) throw generalRefusals.notFound();
     if (await data.applied(done.revision, flushTimeoutMs)) return;
-    throw refuse.bare({ _: 'Flush failed with unexpected error. Check server logs for details.' }, 500);
+    throw bucketRefusals.flushFailed();
   }
 
   /** Starts a compaction without waiting for it; does nothing while one runs, and only purges tombstones of buckets without a disk. */
@@ -187,18 +190,6 @@ export class BucketsService {
       diskUsedBytes: own?.diskBytes ?? 0,
       disk: { ...disk, usedByDataBytes: onDisk.reduce((sum, bytes) => sum + bytes, 0) },
     });
-  }
-
-  #refusal(
-    fields: Record<string, string>,
-    read: ReadBucket,
-    present: StoredBucket | null,
-    state: BucketsState,
-    disk: DiskUse,
-    status = 400,
-  ): AppError {
-    const summaries = this.#summaries(read, present, state, disk);
-    return new AppError(status, { kind: 'bucketFields', fields, summaries });
   }
 }
 

@@ -1,8 +1,9 @@
 // Answers of the view ports.
-import { refuse } from '#contract/errors.ts';
+
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { Product } from '../config/product.ts';
+import { documentRefusals } from '../refusals/documents.refusals.ts';
 import * as contract from './capi.contract.ts';
 
 export function capiRoutes({ view, product }: { view: ClusterView; product: Product }): BoundRoute[] {
@@ -11,14 +12,14 @@ export function capiRoutes({ view, product }: { view: ClusterView; product: Prod
       .liveBuckets()
       .find(({ name, uuid, type }) => type === 'native' && (base === name || base === `${name}+${uuid}`));
     if (!bucket || !context.may(`cluster.bucket[${bucket.name}].views!read`)) {
-      throw refuse.json({ error: 'not_found', reason: 'no_db_file' }, 404);
+      throw documentRefusals.noDatabase();
     }
     return bucket.name;
   };
   // Published clients repeat a view query that got 501 until it times out, but report a 404 with its reason at once.
   const noViews = (base: string | undefined, context: Context): never => {
     found(base, context);
-    throw refuse.json({ error: 'not_found', reason: 'views are not served by this version' }, 404);
+    throw documentRefusals.noViews();
   };
   return [
     bind(contract.CapiRoot, () =>

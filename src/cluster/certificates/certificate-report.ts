@@ -1,9 +1,9 @@
 // Read access to certificates: the root, trusted authorities, the nodes' own, and warnings.
 import { X509Certificate } from 'node:crypto';
-import { refuse } from '#contract/errors.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { certificateRefusals } from '../refusals/certificates.refusals.ts';
 import { notAfterMs, notBeforeMs, readCertificates, subjectOf } from './certificate-text.ts';
 import type { CertificatesStore } from './certificates.store.ts';
 import type { StoredAuthority } from './certificates-state.ts';
@@ -18,8 +18,6 @@ export interface CertificateReportDeps {
 /** The node's address as the client knows it. */
 export type AddressOf = (node: NodeState) => string;
 
-const useTrusted =
-  'this API is disabled, please use GET /pools/default/trustedCAs, see documentation for details';
 const timeOf = (ms: number): string => new Date(ms).toISOString();
 const typeOf = ({ origin }: StoredAuthority) => (origin === 'generated' ? 'generated' : 'uploaded');
 
@@ -34,7 +32,8 @@ export class CertificateReport {
   root(): StoredAuthority {
     const { authorities } = this.#deps.store.state;
     const brought = authorities.filter(({ origin }) => origin !== 'generated');
-    if (brought.length > 1 || brought.some(({ origin }) => origin === 'inbox')) throw refuse.text(useTrusted);
+    if (brought.length > 1 || brought.some(({ origin }) => origin === 'inbox'))
+      throw certificateRefusals.severalRoots();
     return this.#newest();
   }
 
@@ -123,7 +122,7 @@ export class CertificateReport {
 
   #newest(): StoredAuthority {
     const newest = this.#deps.store.state.authorities.at(-1);
-    if (!newest) throw refuse.text('There is no root certificate', 404);
+    if (!newest) throw certificateRefusals.noRoot();
     return newest;
   }
 

@@ -6,10 +6,8 @@ export const certificateProblem = {
   empty: 'Certificate should not be empty',
   malformed: 'Malformed certificate',
   notValidNow: 'Certificate is not valid at this time',
-  tooMany: 'Only one certificate per request is allowed.',
   encrypted: 'Encrypted certificates are not supported.',
   wrongType: (type: string) => `Invalid certificate type: ${type}`,
-  known: 'This certificate is already in use',
 } as const;
 
 export type Parsed<T> = { readonly value: T } | { readonly problem: string };
@@ -110,7 +108,6 @@ export const keyProblem = {
   malformed: 'Malformed or unsupported private key format',
   tooMany: 'Provided private key contains incorrect number of entries',
   undecryptable: 'Failed to decrypt provided private key. Check password',
-  mismatch: "Provided certificate doesn't match provided private key",
 } as const;
 
 /** The private key of a text; `passphrase` for an encrypted one. */

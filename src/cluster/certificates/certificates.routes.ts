@@ -1,9 +1,10 @@
 // Maps requests about certificates to the services.
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { Edition, NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { nodeAddress } from '../nodes/node-record.ts';
+import { certificateRefusals } from '../refusals/certificates.refusals.ts';
 import * as contract from './certificates.contract.ts';
 import type { Certificates } from './certificates.feature.ts';
 import { readClientAuth } from './client-auth.ts';
@@ -14,9 +15,6 @@ interface Deps {
   view: ClusterView;
   edition: Edition;
 }
-
-const noSuchNode =
-  'Node is not found, make sure the ip address/hostname matches the ip address/hostname used by Divan';
 
 export function certificateRoutes(deps: Deps): BoundRoute[] {
   const routes = [...rootRoutes(deps), ...authorityRoutes(deps), ...nodeRoutes(deps), ...clientRoutes(deps)];
@@ -33,7 +31,7 @@ export function certificateRoutes(deps: Deps): BoundRoute[] {
 const refused = ({ route }: BoundRoute): BoundRoute => ({
   route,
   handler: () => {
-    throw refuse.enterpriseOnly();
+    throw generalRefusals.enterpriseOnly();
   },
 });
 
@@ -99,7 +97,7 @@ function authorityRoutes({ certificates }: Deps): BoundRoute[] {
     }),
     bind(contract.RemoveAuthority, async ({ params }) => {
       const { authority = '' } = params;
-      if (!/^\d{1,9}$/.test(authority)) throw refuse.text('Not found', 404);
+      if (!/^\d{1,9}$/.test(authority)) throw certificateRefusals.notFound();
       await authorities.remove(Number(authority));
       return reply.empty(204);
     }),
@@ -122,9 +120,9 @@ function nodeRoutes({ certificates, view }: Deps): BoundRoute[] {
       await service.ready;
       const addressOf = addressFor(context);
       const wanted = view.cluster.nodes.find((one) => addressOf(one) === params['node']);
-      if (!wanted) throw refuse.text(noSuchNode, 404);
+      if (!wanted) throw certificateRefusals.unknownNode();
       const shown = report.node(wanted);
-      if (!shown) throw refuse.text('Certificate is not set up on this node', 404);
+      if (!shown) throw certificateRefusals.noNodeCertificate();
       return reply.json(shown);
     }),
   ];

@@ -1,8 +1,9 @@
 // Client certificate settings: whether listeners request them, and which part of a certificate holds the user name.
-import { refuse } from '#contract/errors.ts';
+
 import type { CertificateNameRule, CertificatePath, ClientCertificates } from '#ports/client-certificate.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
+import { certificateRefusals } from '../refusals/certificates.refusals.ts';
 
 export interface ClientAuth {
   state: 'disable' | 'enable' | 'mandatory';
@@ -29,18 +30,18 @@ export function readClientAuth(body: string): ClientAuth {
   const given = parsed(body);
   const { state, prefixes } = given;
   if (state === undefined || prefixes === undefined) {
-    throw refuse.json("Unsupported format: Must contain 'state' and 'prefixes' fields");
+    throw certificateRefusals.clientAuthFormat();
   }
   if (Object.keys(given).length > 2) {
-    throw refuse.json("Unsupported fields: Must contain 'state' and 'prefixes' fields only");
+    throw certificateRefusals.clientAuthFields();
   }
-  if (!isText(state) || !Array.isArray(prefixes)) throw refuse.json('Invalid JSON');
+  if (!isText(state) || !Array.isArray(prefixes)) throw certificateRefusals.invalidJson();
   if (prefixes.length > prefixesMax) {
-    throw refuse.json(`Maximum number of prefixes supported is ${prefixesMax}`);
+    throw certificateRefusals.tooManyPrefixes({ limit: prefixesMax });
   }
   const problems = [...stateProblems(state, prefixes.length), ...prefixes.flatMap(prefixProblems)];
   if (problems.length === 0) problems.push(...repeated(prefixes as CertificateNameRule[]));
-  if (problems.length > 0) throw refuse.list(problems);
+  if (problems.length > 0) throw certificateRefusals.invalidClientAuth(problems);
   return { state: state as ClientAuth['state'], prefixes: prefixes.map(ruleOf) };
 }
 
@@ -51,7 +52,7 @@ function parsed(body: string): Record<string, unknown> {
   } catch {
     // The same refusal as for JSON of another type.
   }
-  throw refuse.json('Invalid JSON');
+  throw certificateRefusals.invalidJson();
 }
 
 function stateProblems(state: string, prefixes: number): string[] {

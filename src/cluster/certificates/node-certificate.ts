@@ -1,13 +1,13 @@
 // The certificate that an operator provides for this node: read from the inbox, validated as a chain to a trusted
 // authority and against its key, and used at once.
 import { type KeyObject, X509Certificate } from 'node:crypto';
-import { refuse } from '#contract/errors.ts';
+import type { AppError } from '#contract/errors.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { certificateRefusals } from '../refusals/certificates.refusals.ts';
 import {
   isIssuedBy,
   isValidAt,
-  keyProblem,
   keyText,
   type Parsed,
   pemOf,
@@ -41,8 +41,8 @@ export class NodeCertificate {
     const { inbox, store, view } = this.#deps;
     const chainText = textOf('certificate chain', await inbox.chain());
     const sealedText = textOf('private key', await inbox.key());
-    const chain = accepted(readCertificates(chainText), 'Incorrectly configured certificate chain. ');
-    const key = accepted(readKey(sealedText, await passphrase.text()));
+    const chain = accepted(readCertificates(chainText), certificateRefusals.malformedChain);
+    const key = accepted(readKey(sealedText, await passphrase.text()), certificateRefusals.malformedKey);
     this.#judge(chain, key);
     await store.change((state) => ({
       ...state,
@@ -67,17 +67,14 @@ export class NodeCertificate {
       const next = chain[index + 1];
       if (next && !isIssuedBy(certificate, next)) {
         const issuer = JSON.stringify(subjectOf(next));
-        throw refuse.json(`Certificate ${subject} is not issued by the next certificate in chain ${issuer}`);
+        throw certificateRefusals.wrongOrder({ subject, issuer });
       }
-      if (!isValidAt(certificate, nowMs)) {
-        const problem = `Error: cert_expired. Certificate: ${subject}`;
-        throw refuse.json(`Incorrectly configured certificate chain. ${problem}`);
-      }
+      if (!isValidAt(certificate, nowMs)) throw certificateRefusals.expired({ subject });
     });
     authorityOf(this.#deps.store.state, chain);
-    if (!chain[0]?.checkPrivateKey(key)) throw refuse.json(keyProblem.mismatch);
+    if (!chain[0]?.checkPrivateKey(key)) throw certificateRefusals.keyOfOther();
     const unfit = this.#deps.suitesProblem(key.asymmetricKeyType ?? '');
-    if (unfit !== null) throw refuse.json(unfit);
+    if (unfit !== null) throw certificateRefusals.unfitKey({ problem: unfit });
   }
 }
 
@@ -89,17 +86,17 @@ function authorityOf(state: CertificatesState, chain: readonly X509Certificate[]
     return last !== undefined && (last.raw.equals(trusted.raw) || isIssuedBy(last, trusted));
   });
   if (!authority) {
-    throw refuse.json("CA certificate for this chain is not found in the list of trusted CA's");
+    throw certificateRefusals.untrusted();
   }
   return authority.id;
 }
 
 function textOf(what: string, { path, text, problem }: InboxFile): string {
-  if (text === null) throw refuse.json(`Unable to read ${what} file ${path}. ${problem}`);
+  if (text === null) throw certificateRefusals.unreadableFile({ what, path, problem });
   return text;
 }
 
-function accepted<T>(read: Parsed<T>, before = ''): T {
-  if ('problem' in read) throw refuse.json(`${before}${read.problem}`);
+function accepted<T>(read: Parsed<T>, refusal: (parameters: { problem: string }) => AppError): T {
+  if ('problem' in read) throw refusal({ problem: read.problem });
   return read.value;
 }

@@ -1,7 +1,9 @@
 // Sources of the passphrase of an encrypted private key: the request, a script in the data folder's `scripts`, or
 // an HTTP service. It is read once, when the key is loaded, and never stored.
-import { refuse } from '#contract/errors.ts';
+
 import { fieldText } from '#contract/field-text.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
+import { certificateRefusals } from '../refusals/certificates.refusals.ts';
 
 export interface PassphraseSources {
   /** Runs a script of the scripts folder, named relative to it, and resolves with its output. Throws with the reason. */
@@ -66,7 +68,7 @@ async function byScript(fields: Fields, sources: PassphraseSources): Promise<Pas
   const trim = fields.optional('trim', isBoolean, fieldText.oneOf([true, false])) ?? true;
   const timeoutMs = fields.timeout();
   const problem = await sources.scriptProblem(path);
-  if (problem !== null) throw refuse.fields({ [`${name}.path`]: problem });
+  if (problem !== null) throw generalRefusals.invalidFields({ [`${name}.path`]: problem });
   const text = async () => {
     const printed = await asked(sources.run({ path, args, timeoutMs }));
     return trim ? printed.trim() : printed;
@@ -96,7 +98,7 @@ async function asked(answer: Promise<string>): Promise<string> {
   try {
     return await answer;
   } catch (error) {
-    throw refuse.json((error as Error).message);
+    throw certificateRefusals.passphraseFailed({ reason: (error as Error).message });
   }
 }
 
@@ -110,9 +112,9 @@ function parsed(body: string): Record<string, unknown> {
     const value: unknown = JSON.parse(body);
     if (isRecord(value)) return value;
   } catch {
-    throw refuse.fields({ _: fieldText.invalidJson });
+    throw generalRefusals.invalidJson();
   }
-  throw refuse.fields({ _: fieldText.unexpectedJson });
+  throw generalRefusals.unexpectedJson();
 }
 
 class Fields {
@@ -146,7 +148,7 @@ class Fields {
   }
 
   private refuse(field: string, problem: string): never {
-    throw refuse.fields({ [`${this.prefix}${field}`]: problem });
+    throw generalRefusals.invalidFields({ [`${this.prefix}${field}`]: problem });
   }
 }
 

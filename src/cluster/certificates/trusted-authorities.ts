@@ -1,10 +1,10 @@
 // The authorities that the cluster trusts: generated ones, and those that an operator provides.
 import type { X509Certificate } from 'node:crypto';
 import { assert } from '#base/assert.ts';
-import { refuse } from '#contract/errors.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import { certificateProblem, type Parsed, pemOf, readAuthorities } from './certificate-text.ts';
+import { certificateRefusals } from '../refusals/certificates.refusals.ts';
+import { type Parsed, pemOf, readAuthorities } from './certificate-text.ts';
 import type { CertificatesStore } from './certificates.store.ts';
 import { type CertificatesState, type StoredAuthority, withAuthority } from './certificates-state.ts';
 import type { Inbox, InboxFile } from './inbox.ts';
@@ -34,7 +34,7 @@ export class TrustedAuthorities {
   async upload(text: string): Promise<StoredAuthority> {
     const pem = oneAuthority(readAuthorities(text, this.#deps.clock.wallMs()));
     const { authorities } = await this.#deps.store.change((state) => {
-      if (knows(state, pem)) throw refuse.bare({ error: certificateProblem.known });
+      if (knows(state, pem)) throw certificateRefusals.known();
       return this.#with(state, { origin: 'upload', pem });
     });
     const uploaded = authorities.findLast((one) => one.pem === pem);
@@ -46,7 +46,7 @@ export class TrustedAuthorities {
   async load(): Promise<StoredAuthority[]> {
     const { inbox, store, view, clock } = this.#deps;
     const { folder, files } = await inbox.authorities();
-    if (files.length === 0) throw refuse.json(`Directory ${folder} is empty`);
+    if (files.length === 0) throw certificateRefusals.emptyFolder({ folder });
     const found = files.flatMap((file) => authoritiesOf(file, clock.wallMs()));
     let known = new Set<number>();
     const { authorities } = await store.change((before) => {
@@ -62,11 +62,11 @@ export class TrustedAuthorities {
   async remove(id: number): Promise<void> {
     const { store, view } = this.#deps;
     await store.change((state) => {
-      if (!state.authorities.some((one) => one.id === id)) throw refuse.text('Not found', 404);
+      if (!state.authorities.some((one) => one.id === id)) throw certificateRefusals.notFound();
       const users = view.cluster.nodes.filter(({ uuid }) => state.nodes[uuid]?.authorityId === id);
       if (users.length > 0) {
         const hosts = users.map(({ hostname }) => hostname ?? '127.0.0.1').join(', ');
-        throw refuse.fields({ _: `The CA certificate is in use by the following nodes: ${hosts}` });
+        throw certificateRefusals.authorityInUse({ hosts });
       }
       return { ...state, authorities: state.authorities.filter((one) => one.id !== id) };
     });
@@ -74,23 +74,21 @@ export class TrustedAuthorities {
 
   #with(state: CertificatesState, authority: Omit<StoredAuthority, 'id' | 'loadedMs' | 'key'>) {
     if (state.authorities.length >= authoritiesMax) {
-      throw refuse.bare({
-        error: `At most ${authoritiesMax} authorities can be trusted; delete those not in use`,
-      });
+      throw certificateRefusals.tooManyAuthorities({ limit: authoritiesMax });
     }
     return withAuthority(state, { ...authority, loadedMs: this.#deps.clock.wallMs(), key: null });
   }
 }
 
 function oneAuthority(read: Parsed<X509Certificate[]>): string {
-  if ('problem' in read) throw refuse.bare({ error: read.problem });
-  if (read.value.length > 1) throw refuse.bare({ error: certificateProblem.tooMany });
+  if ('problem' in read) throw certificateRefusals.unreadableUpload({ problem: read.problem });
+  if (read.value.length > 1) throw certificateRefusals.severalUploaded();
   return pemOf(read.value);
 }
 
 function authoritiesOf({ path, text, problem }: InboxFile, nowMs: number): Found[] {
   const read: Parsed<X509Certificate[]> = text === null ? { problem } : readAuthorities(text, nowMs);
-  if ('problem' in read) throw refuse.json(`Couldn't load CA certificate from ${path}. ${read.problem}`);
+  if ('problem' in read) throw certificateRefusals.unreadableAuthority({ path, problem: read.problem });
   return read.value.map((one) => ({ pem: pemOf([one]), file: path }));
 }
 

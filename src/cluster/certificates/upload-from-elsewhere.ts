@@ -1,14 +1,11 @@
 // Whether other machines may upload a root certificate. The address of the connection decides what is this machine;
 // the contents of a request do not count.
 import { isLoopback } from '#base/loopback.ts';
-import { refuse } from '#contract/errors.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
+import { certificateRefusals } from '../refusals/certificates.refusals.ts';
 
 const name = 'certificate-upload';
 const defaults = { allowNonLocalCACertUpload: false };
-const localOnly = 'API is accessible from localhost only';
-const wayOut =
-  'this behavior can be changed by means of POST /settings/security/allowNonLocalCACertUpload, see documentation for details';
 
 export class UploadFromElsewhere {
   readonly #settings: SettingsStore;
@@ -23,16 +20,16 @@ export class UploadFromElsewhere {
 
   /** Refuses a change by another machine, also if uploads are allowed. */
   async set(text: string, remoteAddress: string): Promise<void> {
-    if (!isLoopback(remoteAddress)) throw refuse.text(localOnly);
+    if (!isLoopback(remoteAddress)) throw certificateRefusals.settingIsLocal();
     const wanted = text.trim();
     if (wanted !== 'true' && wanted !== 'false') {
-      throw refuse.errorList(["allowNonLocalCACertUpload - Accepted values are 'true' and 'false'."]);
+      throw certificateRefusals.invalidUploadSetting();
     }
     await this.#settings.change(name, defaults, { allowNonLocalCACertUpload: wanted === 'true' });
   }
 
   async check(remoteAddress: string): Promise<void> {
     if (isLoopback(remoteAddress) || (await this.allowed())) return;
-    throw refuse.text(`${localOnly} (${wayOut})`);
+    throw certificateRefusals.uploadIsLocal();
   }
 }

@@ -1,7 +1,9 @@
 // Requests about the list. One that would lock its own sender out is refused: it could not be undone.
+
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import type { DataService } from '../config/data-service.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import {
   allowlistRecord,
   ClearClientAllowlist,
@@ -22,7 +24,7 @@ export const clientAllowlistRoutes = ({ allowlist, data }: AllowlistRouteParts):
   bind(GetClientAllowlist, () => reply.json(allowlistRecord(allowlist.entries))),
   bind(SetClientAllowlist, async ({ body }, context) => {
     const problem = problemOf(body) ?? lockedOut(allowlist, body as { entries: string[] }, context);
-    if (problem !== null) return reply.json({ errors: { entries: problem } }, 400);
+    if (problem !== null) throw settingsRefusals.invalidClientAllowlist({ problem });
     const { entries } = body as { entries: string[] };
     await data.applied(await allowlist.set(entries), applyWaitMs);
     return reply.json(allowlistRecord(allowlist.entries));

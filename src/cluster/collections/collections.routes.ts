@@ -1,7 +1,8 @@
 // Maps requests about scopes and collections to the service.
-import { refuse } from '#contract/errors.ts';
+
 import { type BoundRoute, bind, type Context, type Params, reply } from '#contract/route.ts';
 import type { Edition, ManifestState } from '../config/cluster-state.ts';
+import { collectionRefusals } from '../refusals/collections.refusals.ts';
 import * as contract from './collections.contract.ts';
 import type { CollectionsService } from './collections.service.ts';
 
@@ -23,9 +24,9 @@ function manifestRoutes(service: CollectionsService): BoundRoute[] {
     }),
     bind(contract.PutManifest, async ({ params, query, body }, context) => {
       const { validOnUid } = query;
-      if (validOnUid !== undefined && !isHex(validOnUid)) throw refuse.fields({ _: 'Invalid validOnUid' });
+      if (validOnUid !== undefined && !isHex(validOnUid)) throw collectionRefusals.invalidValidOnUid();
       const wanted = contract.readManifest(body);
-      if ('errors' in wanted) throw refuse.json({ errors: wanted.errors });
+      if ('errors' in wanted) throw collectionRefusals.invalidManifest(wanted.errors);
       const bucket = at(params, 'bucket');
       const check = (before: ManifestState, after: ManifestState) =>
         checkChanges(bucket, before, after, context);
@@ -33,7 +34,7 @@ function manifestRoutes(service: CollectionsService): BoundRoute[] {
     }),
     bind(contract.EnsureManifest, async ({ params, body }, context) => {
       const uid = at(params, 'uid');
-      if (!isHex(uid)) throw refuse.text('Invalid UID');
+      if (!isHex(uid)) throw collectionRefusals.invalidUid();
       const timeoutMs = ensureTimeout(body['timeout']);
       await service.ensure(at(params, 'bucket'), Number.parseInt(uid, 16), timeoutMs, context.signal);
       return reply.empty();
@@ -47,7 +48,7 @@ function ensureTimeout(sent: string | undefined): number {
   if (sent === undefined) return ensureTimeoutMs.default;
   const timeoutMs = /^\d{1,6}$/.test(sent) ? Number(sent) : Number.NaN;
   if (timeoutMs <= ensureTimeoutMs.max) return timeoutMs;
-  throw refuse.fields({ timeout: `The value must be in range from 0 to ${ensureTimeoutMs.max}` });
+  throw collectionRefusals.timeoutOutOfRange({ max: ensureTimeoutMs.max });
 }
 
 /** Rights on one scope do not allow to change another through a whole manifest. */
@@ -62,13 +63,13 @@ function checkChanges(bucket: string, before: ManifestState, after: ManifestStat
     context.may(`cluster.scope[${bucket}:${name}].collections!write`),
   );
   if (mayAll || (sameScopes && mayTouched)) return;
-  throw refuse.fields({ _: 'Operation is not allowed due to insufficient permissions' }, 403);
+  throw collectionRefusals.notPermitted();
 }
 
 function changeRoutes({ service, edition }: { service: CollectionsService; edition: Edition }): BoundRoute[] {
   const checkEdition = (maxTTL: number | undefined) => {
     if (maxTTL === undefined || edition === 'enterprise') return;
-    throw refuse.fields({ maxTTL: 'Supported in enterprise edition only' });
+    throw collectionRefusals.expiryNeedsEnterprise();
   };
   return [
     bind(contract.AddScope, async ({ params, body, justValidate }) => {

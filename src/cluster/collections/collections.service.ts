@@ -1,6 +1,6 @@
 // Scopes and collections of a bucket: one key each, changed by compare-and-set.
 
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Clock } from '#ports/clock.ts';
 import { InTurn } from '#ports/in-turn.ts';
 import { type ChangeOptions, type ConfigStore, update } from '#replog/config-store.ts';
@@ -13,6 +13,7 @@ import {
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import { until } from '../config/until.ts';
+import { collectionRefusals } from '../refusals/collections.refusals.ts';
 import * as manifests from './manifest.ts';
 
 /** Per cluster, without the default ones. */
@@ -73,7 +74,7 @@ export class CollectionsService {
   ): Promise<string> {
     return this.#change(bucket, (before) => {
       if (validOnUid !== undefined && Number.parseInt(validOnUid, 16) !== Number.parseInt(before.uid, 16)) {
-        throw refuse.fields({ _: "validOnUid doesn't match the current manifest Uid" });
+        throw collectionRefusals.otherManifest();
       }
       const after = manifests.replaceManifest(before, wanted);
       check(before, after);
@@ -89,9 +90,9 @@ export class CollectionsService {
     const known = () => Number.parseInt(view.manifest(bucket.uuid).uid, 16) >= uid;
     const gone = () => view.buckets.byUuid[bucket.uuid]?.state !== 'ready';
     const seen = await until(view, () => known() || gone(), timeoutMs, clock, signal);
-    if (gone()) throw refuse.text('bucket no longer exists', 404);
+    if (gone()) throw collectionRefusals.bucketGone();
     const leftMs = Math.max(timeoutMs - (clock.monotonicMs() - startedMs), 0);
-    if (!seen || !(await data.applied(view.latestRevision(), leftMs))) throw refuse.text('timeout', 504);
+    if (!seen || !(await data.applied(view.latestRevision(), leftMs))) throw collectionRefusals.timeout();
   }
 
   /** Resolves with the new manifest's uid. */
@@ -102,7 +103,7 @@ export class CollectionsService {
   ): Promise<string> {
     const { store, data } = this.#deps;
     const bucket = this.#bucket(bucketName);
-    if (bucket.type === 'cache') throw refuse.text('Not allowed on this type of bucket');
+    if (bucket.type === 'cache') throw collectionRefusals.otherBucketType();
     const judged = (before: ManifestState) => {
       const after = change(before);
       this.#checkLimits(bucket, before, after);
@@ -125,14 +126,14 @@ export class CollectionsService {
     for (const kind of ['scopes', 'collections'] as const) {
       const total = others.reduce((sum, count) => sum + count[kind], is[kind]);
       if (is[kind] > was[kind] && total > limits[kind]) {
-        throw refuse.fields({ _: `Maximum number of ${kind} has been reached` });
+        throw collectionRefusals.tooMany({ kind });
       }
     }
   }
 
   #bucket(name: string): StoredBucket {
     const bucket = this.#deps.view.liveBucket(name);
-    if (!bucket) throw refuse.notFound();
+    if (!bucket) throw generalRefusals.notFound();
     return bucket;
   }
 }

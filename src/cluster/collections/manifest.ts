@@ -1,6 +1,7 @@
 // The rules of scopes and collections: from a manifest and a requested change to the next manifest, or a refusal.
-import { type AppError, refuse } from '#contract/errors.ts';
+
 import type { CollectionState, ManifestState, ScopeState } from '../config/cluster-state.ts';
+import { collectionRefusals } from '../refusals/collections.refusals.ts';
 
 export const maxTtlMax = 2_147_483_647;
 const nameLengthMax = 251;
@@ -11,12 +12,6 @@ export interface WantedScope {
   name: string;
   collections: { name: string; maxTTL?: number | undefined }[];
 }
-
-const generalRefusal = (text: string, status = 400): AppError => refuse.fields({ _: text }, status);
-
-const scopeMissing = (scope: string) => generalRefusal(`Scope with name "${scope}" is not found`, 404);
-const collectionMissing = (scope: string, collection: string) =>
-  generalRefusal(`Collection with name "${collection}" in scope "${scope}" is not found`, 404);
 
 /** Null if the name is allowed. */
 export function nameProblem(name: string): string | null {
@@ -30,14 +25,14 @@ export function nameProblem(name: string): string | null {
 }
 
 export function addScope(manifest: ManifestState, name: string): ManifestState {
-  if (findScope(manifest, name)) throw generalRefusal(`Scope with name "${name}" already exists`);
+  if (findScope(manifest, name)) throw collectionRefusals.scopeExists({ scope: name });
   const scope: ScopeState = { name, uid: hex(manifest.nextId), collections: [] };
   return changed({ ...manifest, nextId: manifest.nextId + 1, scopes: [...manifest.scopes, scope] });
 }
 
 export function dropScope(manifest: ManifestState, name: string): ManifestState {
-  if (name === defaultName) throw generalRefusal('Deleting _default scope is not allowed');
-  if (!findScope(manifest, name)) throw scopeMissing(name);
+  if (name === defaultName) throw collectionRefusals.defaultScopeStays();
+  if (!findScope(manifest, name)) throw collectionRefusals.scopeNotFound({ scope: name });
   return changed({ ...manifest, scopes: manifest.scopes.filter((scope) => scope.name !== name) });
 }
 
@@ -47,14 +42,12 @@ export function addCollection(
   wanted: { name: string; maxTTL?: number | undefined },
 ): ManifestState {
   const scope = findScope(manifest, scopeName);
-  if (!scope) throw scopeMissing(scopeName);
+  if (!scope) throw collectionRefusals.scopeNotFound({ scope: scopeName });
   if (wanted.name === defaultName) {
-    throw generalRefusal(
-      `Cannot create _default collection in scope "${scopeName}". Creation of _default collection is not allowed.`,
-    );
+    throw collectionRefusals.defaultCollectionNotCreated({ scope: scopeName });
   }
   if (findCollection(scope, wanted.name)) {
-    throw generalRefusal(`Collection with name "${wanted.name}" in scope "${scopeName}" already exists`);
+    throw collectionRefusals.collectionExists({ scope: scopeName, collection: wanted.name });
   }
   const collection = newCollection(wanted, manifest.nextId);
   const next = withScope(manifest, { ...scope, collections: [...scope.collections, collection] });
@@ -63,8 +56,9 @@ export function addCollection(
 
 export function dropCollection(manifest: ManifestState, scopeName: string, name: string): ManifestState {
   const scope = findScope(manifest, scopeName);
-  if (!scope) throw scopeMissing(scopeName);
-  if (!findCollection(scope, name)) throw collectionMissing(scopeName, name);
+  if (!scope) throw collectionRefusals.scopeNotFound({ scope: scopeName });
+  if (!findCollection(scope, name))
+    throw collectionRefusals.collectionNotFound({ scope: scopeName, collection: name });
   const collections = scope.collections.filter((collection) => collection.name !== name);
   return changed(withScope(manifest, { ...scope, collections }));
 }
@@ -77,9 +71,9 @@ export function changeCollection(
   maxTTL: number | undefined,
 ): ManifestState {
   const scope = findScope(manifest, scopeName);
-  if (!scope) throw scopeMissing(scopeName);
+  if (!scope) throw collectionRefusals.scopeNotFound({ scope: scopeName });
   const before = findCollection(scope, name);
-  if (!before) throw collectionMissing(scopeName, name);
+  if (!before) throw collectionRefusals.collectionNotFound({ scope: scopeName, collection: name });
   if (maxTTL === undefined || (before.maxTTL ?? 0) === maxTTL) return manifest;
   const after = collectionState(before.name, before.uid, maxTTL);
   const collections = scope.collections.map((collection) => (collection === before ? after : collection));
@@ -90,19 +84,19 @@ export function changeCollection(
 export function replaceManifest(manifest: ManifestState, wanted: readonly WantedScope[]): ManifestState {
   refuseRepeated(wanted);
   if (!wanted.some((scope) => scope.name === defaultName)) {
-    throw generalRefusal('Deleting _default scope is not allowed');
+    throw collectionRefusals.defaultScopeStays();
   }
   let nextId = manifest.nextId;
-  const scopes = wanted.map((wish) => {
-    const before = findScope(manifest, wish.name);
+  const scopes = wanted.map((scope) => {
+    const before = findScope(manifest, scope.name);
     const uid = before?.uid ?? hex(nextId++);
-    const collections = wish.collections.map((one) => {
+    const collections = scope.collections.map((one) => {
       const kept = before && findCollection(before, one.name);
       if (kept) return collectionState(one.name, kept.uid, one.maxTTL ?? kept.maxTTL);
-      refuseDefaultCollection(wish.name, one.name);
+      refuseDefaultCollection(scope.name, one.name);
       return newCollection(one, nextId++);
     });
-    return { name: wish.name, uid, collections };
+    return { name: scope.name, uid, collections };
   });
   const next = { ...manifest, nextId, scopes };
   return sameContent(manifest, next) ? manifest : changed(next);
@@ -110,15 +104,13 @@ export function replaceManifest(manifest: ManifestState, wanted: readonly Wanted
 
 function refuseDefaultCollection(scope: string, collection: string): void {
   if (collection !== defaultName) return;
-  throw generalRefusal(
-    `Cannot create _default collection in scope "${scope}". Creation of _default collection is not allowed.`,
-  );
+  throw collectionRefusals.defaultCollectionNotCreated({ scope });
 }
 
 function refuseRepeated(wanted: readonly WantedScope[]): void {
   for (const names of [wanted, ...wanted.map((scope) => scope.collections)]) {
     if (new Set(names.map(({ name }) => name)).size < names.length) {
-      throw generalRefusal('Names of scopes, and of collections in a scope, must be unique');
+      throw collectionRefusals.repeatedNames();
     }
   }
 }

@@ -1,10 +1,11 @@
 // Maps requests about the data service's settings to the keys that hold them. The answer to a change is sent once the
 // data service applies it, or after a short timeout.
-import { refuse } from '#contract/errors.ts';
+
 import { type BoundRoute, bind, type Form, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import * as contract from './data-settings.contract.ts';
 import {
   type DataSettings,
@@ -30,17 +31,17 @@ export function dataSettingsRoutes({ settings, view, data }: DataSettingsDeps): 
   };
   const change = async (name: string, form: Form) => {
     const { changes, problems } = readDataForm(form);
-    if (Object.keys(problems).length > 0) throw refuse.bare(problems);
+    if (Object.keys(problems).length > 0) throw settingsRefusals.invalidDataSettings(problems);
     await replace(name, (before) => ({ ...before, ...changes }));
     return reply.json(await read(name), 202);
   };
   const own = (node: string | undefined): string => {
-    if (node !== 'self' && node !== view.self.otpNode) throw refuse.json([], 404);
+    if (node !== 'self' && node !== view.self.otpNode) throw settingsRefusals.noDataSetting();
     return nodeDataSetting(view.self.uuid);
   };
   const oneOf = async (node: string | undefined, name = '') => {
     const all = await read(own(node));
-    if (!Object.hasOwn(all, name)) throw refuse.json([], 404);
+    if (!Object.hasOwn(all, name)) throw settingsRefusals.noDataSetting();
     return { name, value: all[name] };
   };
   return [

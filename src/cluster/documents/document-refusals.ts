@@ -1,26 +1,21 @@
-// Why a request about documents is refused, in the published form: `{"error":"…","reason":"…"}`.
-import { type AppError, refuse } from '#contract/errors.ts';
+// From a status of the data port to the refusal of a request about documents.
+import type { AppError } from '#contract/errors.ts';
 import { Status } from '#wire/status.ts';
+import { documentRefusals } from '../refusals/documents.refusals.ts';
 
-const refusal = (status: number, error: string, reason: string): AppError =>
-  refuse.json({ error, reason }, status);
-
-export const badRequest = (reason: string): AppError => refusal(400, 'bad_request', reason);
-
-export const busy = (): AppError =>
-  refusal(503, 'temporary_failure', 'The data service cannot do this now; try again later');
+export const badRequest = (reason: string): AppError => documentRefusals.badRequest({ reason });
 
 const byStatus: ReadonlyMap<number, () => AppError> = new Map([
-  [Status.keyExists, () => refusal(409, 'conflict', 'cas: the document has another version')],
-  [Status.locked, () => refusal(409, 'conflict', 'The document is locked')],
+  [Status.keyExists, documentRefusals.otherVersion],
+  [Status.locked, documentRefusals.locked],
   [Status.tooBig, () => badRequest('value: at most 20 MB')],
   [Status.invalidArguments, () => badRequest('The data service refuses this key or value')],
-  [Status.unknownCollection, () => refusal(404, 'not_found', 'The collection is gone')],
-  [Status.unknownScope, () => refusal(404, 'not_found', 'The scope is gone')],
-  [Status.notSupported, () => refusal(501, 'memcached_error', 'not_supported')],
+  [Status.unknownCollection, documentRefusals.collectionGone],
+  [Status.unknownScope, documentRefusals.scopeGone],
+  [Status.notSupported, documentRefusals.notSupported],
 ]);
 
 /** For a status of the data port other than success. */
 export const refusalOf = (status: number, isPassing: boolean): AppError =>
   byStatus.get(status)?.() ??
-  (isPassing ? busy() : refusal(500, 'memcached_error', `status 0x${status.toString(16)}`));
+  (isPassing ? documentRefusals.busy() : documentRefusals.otherStatus({ status: status.toString(16) }));

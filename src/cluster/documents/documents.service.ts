@@ -2,12 +2,13 @@
 // route's permission: the connection is this node's own.
 import type { BucketClient } from '#client/bucket-client.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Form } from '#contract/route.ts';
 import { Status } from '#wire/status.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { documentRefusals } from '../refusals/documents.refusals.ts';
 import { content, readDocument } from './document-reader.ts';
-import { badRequest, busy, refusalOf } from './document-refusals.ts';
+import { badRequest, refusalOf } from './document-refusals.ts';
 import type { Page } from './page-query.ts';
 
 /** How this node's own connections reach its data port. */
@@ -67,7 +68,7 @@ export class DocumentsService {
     return this.at(place, async ({ client, collectionId }) => {
       const withSystemXattrs = maySeeSystemXattrs();
       const found = await readDocument(client, { collectionId, key, withSystemXattrs });
-      if (found === Status.keyNotFound) throw refuse.empty(404);
+      if (found === Status.keyNotFound) throw documentRefusals.notFound();
       if (typeof found === 'number') throw await refusalFor(found);
       return found;
     });
@@ -99,7 +100,7 @@ export class DocumentsService {
 
   private async at<T>(place: DocumentPlace, act: (open: OpenPlace) => Promise<T>): Promise<T> {
     const collectionId = this.collectionId(place);
-    if (this.requests >= requestsMax) throw busy();
+    if (this.requests >= requestsMax) throw documentRefusals.busy();
     this.requests++;
     try {
       return await this.connected(place.bucket, (client) => act({ client, collectionId }));
@@ -120,7 +121,7 @@ export class DocumentsService {
       return await act(client);
     } catch (error) {
       if (error instanceof StatusError) throw await refusalFor(error.status);
-      if (error instanceof DataPortError) throw busy();
+      if (error instanceof DataPortError) throw documentRefusals.busy();
       throw error;
     } finally {
       client?.close();
@@ -130,13 +131,12 @@ export class DocumentsService {
   private collectionId({ bucket, scope, collection }: DocumentPlace): number {
     const { view } = this.deps;
     const uuid = view.liveBucket(bucket)?.uuid;
-    if (uuid === undefined) throw refuse.notFound();
+    if (uuid === undefined) throw generalRefusals.notFound();
     const inScope = view.manifest(uuid).scopes.find(({ name }) => name === scope);
-    if (!inScope) throw refuse.json({ error: `Scope with name "${scope}" is not found` }, 404);
+    if (!inScope) throw documentRefusals.scopeNotFound({ scope });
     const uid = inScope.collections.find(({ name }) => name === collection)?.uid;
     if (uid !== undefined) return Number.parseInt(uid, 16);
-    const missing = `Collection with name "${collection}" in scope "${scope}" is not found`;
-    throw refuse.json({ error: missing }, 404);
+    throw documentRefusals.collectionNotFound({ scope, collection });
   }
 }
 
@@ -155,5 +155,5 @@ function casIn({ cas }: Form): bigint {
 function flagsIn({ flags }: Form): number {
   if (flags === undefined) return jsonFlags;
   if (/^[1-9]\d{0,9}$/.test(flags) && Number(flags) < 2 ** 32) return Number(flags);
-  throw refuse.text("'flags' must be a valid positive integer");
+  throw documentRefusals.invalidFlags();
 }

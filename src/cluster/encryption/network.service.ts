@@ -1,5 +1,5 @@
 // The network between nodes: the listeners a node has for others, and which of them its own traffic uses.
-import { refuse } from '#contract/errors.ts';
+
 import type { Form } from '#contract/route.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { Edition, Family, NodeListener, NodeNetwork } from '../config/cluster-state.ts';
@@ -7,6 +7,7 @@ import type { ClusterView } from '../config/cluster-view.ts';
 import { networkOf, sameListener, withListener, withoutListener } from '../config/node-network.ts';
 import { FormReader } from '../forms/form-reader.ts';
 import { Problems } from '../forms/problems.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
 
 export interface NetworkDeps {
@@ -62,7 +63,7 @@ export class NetworkService {
       // Changed in the store since the form was validated.
       const problems = new Problems();
       this.#validate(change, problems);
-      if (problems.any) throw refuse.fields(problems.fields);
+      problems.refuseIfInvalid();
       const next = { ...network, ...change };
       return withListener(next, next);
     });
@@ -84,8 +85,8 @@ export class NetworkService {
     const disabled = (network: NodeNetwork) => {
       const gone = listenerOf(network, change);
       if (!sameListener(network, gone)) return withoutListener(network, gone);
-      const name = `${spoken[gone.afamily]}, ${gone.nodeEncryption ? 'encrypted' : 'not encrypted'}`;
-      throw refuse.fields({ _: `The listener (${name}) is in use. Choose another by setupNetConfig first.` });
+      const listener = `${spoken[gone.afamily]}, ${gone.nodeEncryption ? 'encrypted' : 'not encrypted'}`;
+      throw settingsRefusals.listenerInUse({ listener });
     };
     if (justValidate) disabled(networkOf(this.#deps.view.self));
     else await this.#change(disabled);

@@ -1,4 +1,4 @@
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 
 /** All problems of one request by parameter; the first one of each counts. */
 export class Problems {
@@ -18,6 +18,6 @@ export class Problems {
 
   /** Refuses the request if there are problems. */
   refuseIfInvalid(): void {
-    if (this.any) throw refuse.fields(this.fields);
+    if (this.any) throw generalRefusals.invalidFields(this.fields);
   }
 }

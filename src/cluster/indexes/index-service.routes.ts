@@ -1,5 +1,5 @@
 // The index service's own port: states, statements and statistics of indexes.
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import { type ShownIndex, serviceIndexRecord } from '#index/rest/index-records.contract.ts';
 import * as contract from '#index/rest/index-service.contract.ts';
@@ -48,13 +48,13 @@ function statisticsRoutes(parts: IndexRoutesParts): BoundRoute[] {
     }),
     bind(contract.GetKeyspaceStatistics, async ({ params }) => {
       const indexes = await ofKeyspace(params['keyspace'] ?? '');
-      if (indexes.length === 0) throw refuse.notFound();
+      if (indexes.length === 0) throw generalRefusals.notFound();
       return reply.json(named(indexes));
     }),
     bind(contract.GetOneIndexStatistics, async ({ params }) => {
       const indexes = await ofKeyspace(params['keyspace'] ?? '');
       const found = indexes.filter(({ definition }) => definition.name === params['index']);
-      if (found.length === 0) throw refuse.notFound();
+      if (found.length === 0) throw generalRefusals.notFound();
       return reply.json(named(found));
     }),
     bind(contract.GetFlatStatistics, async () => {

@@ -1,9 +1,9 @@
 // Maps requests about the internal settings to the key that holds them.
 import { integerOf } from '#base/decimal.ts';
-import { refuse } from '#contract/errors.ts';
 import { type BoundRoute, bind, type Form, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import * as contract from './internal-settings.contract.ts';
 import {
   type InternalSettings,
@@ -23,7 +23,7 @@ export function internalSettingsRoutes(settings: SettingsStore, view: ClusterVie
     bind(contract.GetInternalSettings, async () => reply.json(contract.internalAnswer(await read()))),
     bind(contract.SetInternalSettings, async ({ body }) => {
       const { changes, problems } = readInternalForm(body);
-      if (problems.length > 0) throw refuse.errorList(problems);
+      if (problems.length > 0) throw settingsRefusals.invalidInternal(problems);
       await change(changes);
       return reply.empty();
     }),
@@ -38,6 +38,6 @@ function parallelIndexers(form: Form): number {
   const { min, max } = numberRules.maxParallelIndexers;
   const value = integerOf(form['globalValue'] ?? '');
   if (value !== null && value >= min && value <= max) return value;
-  const why = value === null ? 'invalid' : value < min ? 'too_small' : 'too_large';
-  throw refuse.bare({ _: `Invalid globalValue: ${why}` });
+  const problem = value === null ? 'invalid' : value < min ? 'too_small' : 'too_large';
+  throw settingsRefusals.invalidParallelIndexers({ problem });
 }

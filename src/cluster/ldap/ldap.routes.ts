@@ -1,14 +1,14 @@
-import { refuse } from '#contract/errors.ts';
-import { fieldText } from '#contract/field-text.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import type { Edition } from '../config/cluster-state.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import * as contract from './ldap.contract.ts';
 import type { LdapService } from './ldap.service.ts';
 import { readLdapForm } from './ldap-form.ts';
 
 export function ldapRoutes(service: LdapService, edition: Edition): BoundRoute[] {
   const demandEnterprise = () => {
-    if (edition !== 'enterprise') throw refuse.enterpriseOnly();
+    if (edition !== 'enterprise') throw generalRefusals.enterpriseOnly();
   };
   return [
     bind(contract.GetLdap, async () => {
@@ -31,8 +31,8 @@ export function ldapRoutes(service: LdapService, edition: Edition): BoundRoute[]
       demandEnterprise();
       const changes = readLdapForm(body, ['authUser', 'authPass']);
       const { authUser, authPass } = body;
-      if (authUser === undefined || authPass === undefined)
-        throw refuse.fields({ [authUser === undefined ? 'authUser' : 'authPass']: fieldText.required });
+      if (authUser === undefined) throw settingsRefusals.ldapLoginNeedsUser();
+      if (authPass === undefined) throw settingsRefusals.ldapLoginNeedsPassword();
       const outcome = await service.tryLogin(changes, authUser, authPass);
       if (outcome.kind === 'right') return reply.json({ result: 'success', dn: outcome.dn });
       return reply.json({ result: 'error', reason: outcome.reason });

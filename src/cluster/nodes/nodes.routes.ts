@@ -1,7 +1,8 @@
 // Read requests for single nodes.
-import { refuse } from '#contract/errors.ts';
+
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import { nodeAddress, nodeDetails, nodeRecord, nodeStatus, replicationOf } from './node-record.ts';
 import type { NodeSnapshots } from './node-snapshots.ts';
 import { GetNode, GetNodeStatuses, GetOwnNode } from './nodes.contract.ts';
@@ -26,7 +27,7 @@ export function nodeRoutes({
   return [
     bind(GetOwnNode, (_, context) => detailed(context)),
     bind(GetNode, ({ params }, context) => {
-      if (params['node'] !== view.self.otpNode) throw refuse.json('Node is unknown to this cluster.', 404);
+      if (params['node'] !== view.self.otpNode) throw nodeRefusals.unknownNode();
       return detailed(context);
     }),
     bind(GetNodeStatuses, (_, context) => {

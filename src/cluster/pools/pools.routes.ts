@@ -1,5 +1,5 @@
 // Read requests for the cluster.
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { AlertList } from '../alerts/alert-list.ts';
@@ -13,6 +13,7 @@ import { valueStream } from '../config/value-stream.ts';
 import type { LogCollection } from '../log-collection/log-collection.ts';
 import { nodeStatus } from '../nodes/node-record.ts';
 import type { NodeSnapshots } from '../nodes/node-snapshots.ts';
+import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
 import { mappedText } from '../topology/vbucket-map.ts';
 import { alerts, poolRecord, poolsRecord, streamedPool, versions } from './pool-record.ts';
@@ -93,7 +94,7 @@ function wholeCluster(deps: PoolRoutesDeps): BoundRoute[] {
 }
 
 function refuseUnprovisioned({ provisioned }: PoolRoutesDeps): void {
-  if (!provisioned()) throw refuse.json('unknown pool', 404);
+  if (!provisioned()) throw nodeRefusals.unknownPool();
 }
 
 const waitOf = (query: Form): number => {
@@ -119,7 +120,7 @@ function bootstrap({ view, data }: PoolRoutesDeps): BoundRoute[] {
   };
   const found = (name: string | undefined) => {
     const config = terse(name);
-    if (!config) throw refuse.notFound();
+    if (!config) throw generalRefusals.notFound();
     return config;
   };
   return [

@@ -1,5 +1,5 @@
 // The list of background work.
-import { refuse } from '#contract/errors.ts';
+
 import type { Form } from '#contract/route.ts';
 import { bucketUri } from '../bootstrap/terse-config.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
@@ -8,6 +8,7 @@ import type { DataService, MeasuredBucket, WarmUpFigures } from '../config/data-
 import { collectionTask } from '../log-collection/log-collection.contract.ts';
 import type { CollectionState } from '../log-collection/log-collection.ts';
 import { statusOf } from '../nodes/node-record.ts';
+import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 
 const timeoutMs = { min: 1_000, max: 120_000 };
 const refreshSeconds = 2;
@@ -88,5 +89,5 @@ function checkTimeout(sent: string | undefined): void {
   if (sent === undefined) return;
   const value = /^\d{1,9}$/.test(sent) ? Number(sent) : 0;
   if (value >= timeoutMs.min && value <= timeoutMs.max) return;
-  throw refuse.bare({ rebalanceStatusTimeout: 'invalid' });
+  throw nodeRefusals.invalidRebalanceTimeout();
 }

@@ -1,6 +1,7 @@
 // Names and ports under which clients outside reach a node, such as through a container's mapped ports.
-import { refuse } from '#contract/errors.ts';
+
 import { portProblem } from '../forms/port-problem.ts';
+import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 
 const hostLengthMax = 1_000;
 
@@ -33,14 +34,10 @@ export function alternatePorts(
   const ports: Record<string, number> = {};
   for (const [name, text] of Object.entries(sent)) {
     const problem = portNames.has(name) ? portProblem(text) : 'No such port.';
-    if (problem !== null) throw refuse.text(`Invalid Port "${name}" : ${problem}`);
+    if (problem !== null) throw nodeRefusals.invalidAlternatePort({ name, problem });
     ports[name] = Number(text);
   }
   const idle = Object.keys(ports).filter((name) => !runs(name));
-  if (idle.length > 0) {
-    throw refuse.text(
-      `Cannot set external ports ${JSON.stringify(idle)} as services are unavailable on the node.`,
-    );
-  }
+  if (idle.length > 0) throw nodeRefusals.idleAlternatePorts({ ports: JSON.stringify(idle) });
   return ports;
 }

@@ -1,5 +1,5 @@
 // Cluster name and memory of services.
-import { refuse } from '#contract/errors.ts';
+
 import type { Form } from '#contract/route.ts';
 import { quotaOfOthersMb } from '../buckets/bucket-rules/read-bucket.ts';
 import type { BucketsStore } from '../buckets/buckets.store.ts';
@@ -7,6 +7,7 @@ import type { ClusterStore } from '../config/cluster.store.ts';
 import type { BucketsState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { FormReader } from '../forms/form-reader.ts';
+import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import {
   defaultQuotasMb,
   nodeQuotaMaxMb,
@@ -73,7 +74,7 @@ export class MemoryService {
     if (memoryQuota !== undefined) {
       await this.#deps.buckets.change((state) => {
         const problem = this.#tooLow('memoryQuota', memoryQuota, state);
-        if (problem !== null) throw refuse.fields({ memoryQuota: problem });
+        if (problem !== null) throw nodeRefusals.invalidMemory({ problem });
         return { ...state, memoryQuotaMb: memoryQuota };
       });
     }

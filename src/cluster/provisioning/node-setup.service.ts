@@ -1,9 +1,10 @@
 // Settings of the node itself: paths, name, alternate addresses, network families.
-import { refuse } from '#contract/errors.ts';
+
 import type { Form } from '#contract/route.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { Family, NodePaths } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import { alternateHostProblem, alternatePorts } from './alternate-addresses.ts';
 import { type Folders, type PathNames, readPaths } from './node-folders.ts';
 
@@ -58,7 +59,7 @@ export class NodeSetupService {
 
   async rename(hostname: string | undefined): Promise<void> {
     const problem = await this.renameProblem(hostname);
-    if (problem !== null) throw refuse.list([problem]);
+    if (problem !== null) throw nodeRefusals.invalidName({ problem });
     await this.#takeName(hostname as string);
   }
 
@@ -83,9 +84,9 @@ export class NodeSetupService {
 
   async setAlternate(form: Form): Promise<void> {
     const { hostname, ...rest } = form;
-    if (hostname === undefined) throw refuse.text('hostname should be specified');
+    if (hostname === undefined) throw nodeRefusals.noAlternateName();
     const problem = alternateHostProblem(hostname);
-    if (problem !== null) throw refuse.text(problem);
+    if (problem !== null) throw nodeRefusals.invalidAlternateName({ problem });
     const runs = (port: string) => !this.#deps.provisioned() || this.#hasPort(port);
     const ports = alternatePorts(rest, runs);
     await this.#deps.cluster.changeSelf((node) => ({ ...node, alternate: { hostname, ports } }));

@@ -1,8 +1,9 @@
 // Maps set-up requests to the services.
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NetworkService } from '../encryption/network.service.ts';
+import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import type { MemoryService } from './memory.service.ts';
 import type { NodeSetupService } from './node-setup.service.ts';
 import * as contract from './provisioning.contract.ts';
@@ -38,7 +39,7 @@ export const provisioningRoutes = (deps: ProvisioningRoutesDeps): BoundRoute[] =
 function nodeRoutes({ nodeSetup, provisioning, network, view }: ProvisioningRoutesDeps): BoundRoute[] {
   const setPaths = async (body: Form) => {
     const texts = await nodeSetup.setPaths(body, settingsPaths);
-    if (texts.length > 0) throw refuse.list(texts);
+    if (texts.length > 0) throw nodeRefusals.invalidPaths(texts);
     return reply.empty();
   };
   const networked =
@@ -50,7 +51,7 @@ function nodeRoutes({ nodeSetup, provisioning, network, view }: ProvisioningRout
   return [
     bind(contract.SetNodePaths, ({ body }) => setPaths(body)),
     bind(contract.SetNamedNodePaths, ({ params, body }) => {
-      if (params['node'] !== view.self.otpNode) throw refuse.notFound();
+      if (params['node'] !== view.self.otpNode) throw generalRefusals.notFound();
       return setPaths(body);
     }),
     bind(contract.Rename, async ({ body }) => {
@@ -101,7 +102,7 @@ function clusterRoutes(deps: ProvisioningRoutesDeps): BoundRoute[] {
       return newBase(context);
     }),
     bind(contract.Join, ({ body }) => {
-      throw refuse.list(joinProblems(body, provisioning.provisioned));
+      throw nodeRefusals.joinRefused(joinProblems(body, provisioning.provisioned));
     }),
   ];
 }

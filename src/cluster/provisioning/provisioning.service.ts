@@ -1,6 +1,5 @@
 // Turns a new node into a cluster of one: services, memory, the first administrator.
 
-import { refuse } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
 import { InTurn } from '#ports/in-turn.ts';
 import { hexId, type Random } from '#ports/random.ts';
@@ -10,6 +9,7 @@ import type { NetworkChange, NetworkService } from '../encryption/network.servic
 import { FormReader } from '../forms/form-reader.ts';
 import { portProblem } from '../forms/port-problem.ts';
 import type { Problems } from '../forms/problems.ts';
+import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import { type MemoryService, poolFields } from './memory.service.ts';
 import type { NodeSetupService } from './node-setup.service.ts';
 import { readServices } from './service-names.ts';
@@ -79,7 +79,7 @@ export class ProvisioningService {
     reader.refuseIfInvalid();
     if (justValidate) return;
     await this.#deps.cluster.changeSelf((node) => {
-      if (this.provisioned) throw refuse.fields({ services: fixedServices });
+      if (this.provisioned) throw nodeRefusals.servicesFixed();
       return { ...node, services };
     });
     if (defaults) await this.#deps.memory.applyDefaults();
@@ -87,7 +87,7 @@ export class ProvisioningService {
 
   #services(list: string, problems: Problems): string[] {
     const { services, problem } = readServices(list);
-    const text = this.provisioned ? fixedServices : problem;
+    const text = this.provisioned ? nodeRefusals.servicesFixed.declaration.text : problem;
     if (text !== null) problems.add('services', text);
     else if (!services.includes('kv')) {
       problems.add('services', 'cannot setup first cluster node without kv service');
@@ -147,9 +147,9 @@ export class ProvisioningService {
     const { nodeSetup } = this.#deps;
     const { hostname } = form;
     const unnamable = hostname === undefined ? null : await nodeSetup.renameProblem(hostname);
-    if (unnamable !== null) throw refuse.fields({ _: unnamable });
+    if (unnamable !== null) throw nodeRefusals.invalidInitName({ problem: unnamable });
     const texts = await nodeSetup.setPaths(form, initPaths);
-    if (texts.length > 0) throw refuse.fields({ _: texts.join(' ') });
+    if (texts.length > 0) throw nodeRefusals.invalidInitPaths({ problems: texts.join(' ') });
     if (hostname !== undefined) await nodeSetup.rename(hostname);
     await this.#deps.network.apply(network);
   }
@@ -160,7 +160,7 @@ export class ProvisioningService {
   }
 
   async #initCluster(form: Form, justValidate: boolean): Promise<void> {
-    if (this.provisioned) throw refuse.fields({ _: 'The cluster is already provisioned' });
+    if (this.provisioned) throw nodeRefusals.alreadyProvisioned();
     const reader = new FormReader(form);
     reader.only(clusterInitFields);
     const services = this.#services(form['services'] ?? 'kv', reader.problems);
@@ -182,8 +182,6 @@ export class ProvisioningService {
     await this.#establish(credentials, 'first');
   }
 }
-
-const fixedServices = 'cannot change node services after cluster is provisioned';
 
 /** Only the actual values are accepted. */
 function readHosts(reader: FormReader): void {

@@ -1,9 +1,10 @@
 // Maps requests about the query service's settings to the keys that hold them. The answer to a change is sent once the service
 // applies it, or after a short timeout.
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import type { DataService } from '../config/data-service.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import * as contract from './query-settings.contract.ts';
 import {
   type CurlAllowlist,
@@ -34,7 +35,7 @@ export function querySettingsRoutes({ settings, data }: QuerySettingsDeps): Boun
     bind(contract.GetQuerySettings, async () => reply.json(await shown())),
     bind(contract.SetQuerySettings, async ({ body }) => {
       const { changes, problems } = readQueryForm(body);
-      if (Object.keys(problems).length > 0) throw refuse.fields(problems);
+      if (Object.keys(problems).length > 0) throw generalRefusals.invalidFields(problems);
       const revision = await settings.replace<QuerySettings>(querySetting, {}, (before) => ({
         ...before,
         ...changes,
@@ -45,7 +46,7 @@ export function querySettingsRoutes({ settings, data }: QuerySettingsDeps): Boun
     bind(contract.GetCurlAllowlist, async () => reply.json(await curl())),
     bind(contract.SetCurlAllowlist, async ({ body }) => {
       const list = readCurlAllowlist(body);
-      if (typeof list === 'string') throw refuse.fields({ _: list });
+      if (typeof list === 'string') throw settingsRefusals.invalidCurlAllowlist({ problem: list });
       await settings.replace<CurlAllowlist>(curlSetting, noCurl, () => list);
       return reply.json(await curl());
     }),

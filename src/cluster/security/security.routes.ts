@@ -1,8 +1,9 @@
 // Maps requests about security settings to the service. A path names a node of the tree; a body is a form of keys, or
 // the value itself if the path names a single key.
-import { refuse } from '#contract/errors.ts';
+
 import { type BoundRoute, bind, type Form, type Params, reply } from '#contract/route.ts';
 import { parseForm } from '#http/path.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import * as contract from './security.contract.ts';
 import type { SecurityService, WantedValue } from './security.service.ts';
 import { keyPath, readOnlyKey } from './security-keys.ts';
@@ -26,20 +27,18 @@ export function securityRoutes(service: SecurityService, upload: contract.Certif
     bind(contract.SetPart, ({ params, body }) => set(params, body)),
     bind(contract.SetKey, ({ params, body }) => set(params, body)),
     bind(contract.ResetSecurity, () => {
-      throw refuse.errorList(['Not supported']);
+      throw settingsRefusals.resetNotSupported();
     }),
     bind(contract.ResetPart, ({ params }) => reset(params)),
     bind(contract.ResetKey, ({ params }) => reset(params)),
   ];
 }
 
-const notFound = () => refuse.json('Not found', 404);
-
 function valueAt(record: unknown, steps: readonly string[]): unknown {
   let at = record;
   for (const step of steps) {
     if (typeof at !== 'object' || at === null || Array.isArray(at) || !Object.hasOwn(at, step))
-      throw notFound();
+      throw settingsRefusals.noSuchPart();
     at = (at as contract.SecurityRecord)[step];
   }
   return at;
@@ -49,7 +48,7 @@ function wantedBy(steps: readonly string[], body: Buffer): WantedValue[] {
   const text = body.toString('utf8');
   if (steps.at(-1) === readOnlyKey) return [{ steps, sent: text }];
   const path = keyPath(steps);
-  if (!path) throw notFound();
+  if (!path) throw settingsRefusals.noSuchPart();
   return path.key ? [{ steps, sent: text }] : wantedOf(parseForm(text), steps);
 }
 

@@ -1,10 +1,11 @@
 // TLS and security settings: the choices, the effective value for each service, and which changes are refused.
-import { refuse } from '#contract/errors.ts';
+
 import type { Log } from '#ports/log.ts';
 import { isTls13, type TlsSpec } from '#ports/tls.ts';
 import type { Edition } from '../config/cluster-state.ts';
 import type { Changing } from '../config/until.ts';
 import type { WatchedSetting } from '../config/watched-setting.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import type { CipherNames } from './cipher-names.ts';
 import {
   type KeyPath,
@@ -101,14 +102,14 @@ export class SecurityService implements Changing {
   async set(wanted: readonly WantedValue[]): Promise<void> {
     const problems: string[] = [];
     const read = wanted.map((one) => this.#read(one, problems));
-    if (problems.length > 0) throw refuse.errorList(problems);
+    if (problems.length > 0) throw settingsRefusals.invalidSecurity(problems);
     const changed = (state: SecurityState) =>
       read.reduce((next, one) => (one ? withValue(next, one.path, one.value) : next), state);
     if (wantsRsa(changed(this.state))) await this.#deps.offerRsa();
     await this.#change((state) => {
       // Generating an RSA key takes a while: the state that the values depend on may have changed.
       for (const one of wanted) this.#read(one, problems);
-      if (problems.length > 0) throw refuse.errorList(problems);
+      if (problems.length > 0) throw settingsRefusals.invalidSecurity(problems);
       return changed(state);
     });
     this.#deps.log.info('security.changed', { keys: wanted.map(({ steps }) => steps.join('.')) });
@@ -118,8 +119,8 @@ export class SecurityService implements Changing {
   async reset(steps: readonly string[]): Promise<void> {
     const path = keyPath(steps);
     const text = steps.join('.');
-    if (steps.at(-1) === readOnlyKey) throw refuse.errorList([`${text} - Property is readonly`]);
-    if (!path) throw refuse.errorList([`Unknown key ${text}`], 404);
+    if (steps.at(-1) === readOnlyKey) throw settingsRefusals.readOnlyKey({ key: text });
+    if (!path) throw settingsRefusals.unknownKey({ key: text });
     this.#demandEdition(path);
     await this.#change((state) => withValue(state, path, undefined));
     this.#deps.log.info('security.changed', { keys: [text] });
@@ -155,7 +156,7 @@ export class SecurityService implements Changing {
   }
 
   #demandEdition(path: KeyPath): void {
-    if (this.#isBarred(path)) throw refuse.errorList([`${path.text} - not supported in community edition`]);
+    if (this.#isBarred(path)) throw settingsRefusals.keyNeedsEnterprise({ key: path.text });
   }
 
   async #change(next: (state: SecurityState) => SecurityState): Promise<void> {
@@ -165,7 +166,7 @@ export class SecurityService implements Changing {
       const problems = services.flatMap(
         (service) => unusable(after, service) ?? unfit(after, service, kinds) ?? [],
       );
-      if (problems.length > 0) throw refuse.errorList([...new Set(problems)]);
+      if (problems.length > 0) throw settingsRefusals.invalidSecurity([...new Set(problems)]);
       return after;
     });
   }

@@ -67,10 +67,9 @@ const answers: Record<Wording, Answer> = {
   fields: { status, json: shape.object({ errors: reason }) },
 };
 
-/** Each call with the reason of its refusal. */
+/** Each call with the feature that it needs. */
 export const refusedCalls = calls.map(([{ what, wording }, method, path, permission]) => ({
-  wording,
-  reason: `${what} is not available in this version, which runs clusters of one node.`,
+  ...{ what, wording },
   route: defineRoute({
     id: `several_nodes.${method.toLowerCase()}${path.replace(/[/:]+/g, '.')}`,
     method,

@@ -1,19 +1,18 @@
-import { type AppError, refuse } from '#contract/errors.ts';
+import type { AppError } from '#contract/errors.ts';
 import { type BoundRoute, bind } from '#contract/route.ts';
+import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import { refusedCalls, type Wording } from './several-nodes.contract.ts';
 
-const notImplemented = 501;
-
-const worded: Record<Wording, (reason: string) => AppError> = {
-  text: (reason) => refuse.text(reason, notImplemented),
-  list: (reason) => refuse.list([reason], notImplemented),
-  bare: (reason) => refuse.bare({ _: reason }, notImplemented),
-  fields: (reason) => refuse.fields({ _: reason }, notImplemented),
+const refusalIn: Record<Wording, (parameters: { what: string }) => AppError> = {
+  text: nodeRefusals.severalNodes,
+  list: nodeRefusals.severalNodesList,
+  bare: nodeRefusals.severalNodesBare,
+  fields: nodeRefusals.severalNodesFields,
 };
 
 export const severalNodesRoutes = (): BoundRoute[] =>
-  refusedCalls.map(({ route, reason, wording }) =>
+  refusedCalls.map(({ route, what, wording }) =>
     bind(route, () => {
-      throw worded[wording](reason);
+      throw refusalIn[wording]({ what });
     }),
   );

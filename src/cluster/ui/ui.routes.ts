@@ -1,6 +1,7 @@
 // Serves the page of this node, unless it is disabled for the kind of port.
-import { refuse } from '#contract/errors.ts';
+
 import { type BoundRoute, bind, type Context, type Reply, reply } from '#contract/route.ts';
+import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import type { SecurityState } from '../security/security-state.ts';
 import { GetPage, GetRoot, GetScript, GetStyle } from './ui.contract.ts';
 import type { UiFile } from './ui-files.adapter.ts';
@@ -27,7 +28,7 @@ export function uiRoutes({ security, readFile }: UiDeps): BoundRoute[] {
     (name: UiFile, type: string) =>
     async (_: unknown, context: Context): Promise<Reply> => {
       const { disableUIOverHttp, disableUIOverHttps } = security.state;
-      if (context.tls ? disableUIOverHttps : disableUIOverHttp) throw refuse.empty(404);
+      if (context.tls ? disableUIOverHttps : disableUIOverHttp) throw nodeRefusals.pageDisabled();
       return reply.text(await readFile(name), 200, {
         'Content-Type': `${type}; charset=utf-8`,
         'Content-Security-Policy': contentPolicy,

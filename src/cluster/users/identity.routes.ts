@@ -3,8 +3,9 @@ import { parsePermission } from '#auth/permission.ts';
 import { allows, everyName, type GrantedRole, namesOfLevel } from '#auth/role-rules.ts';
 import type { RoleDefinition } from '#auth/roles/definition.ts';
 import { roleCatalogue } from '#auth/roles/index.ts';
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Reply, reply } from '#contract/route.ts';
+import { userRefusals } from '../refusals/users.refusals.ts';
 import type { RoleTargets } from './role-targets.ts';
 import { isSecurityRole, maySeeSecurityRoles, permissionOf } from './users.access.ts';
 import * as contract from './users.contract.ts';
@@ -17,10 +18,9 @@ export function identityRoutes(deps: UsersRoutesDeps & { readonly targets: RoleT
     bind(contract.WhoAmI, (_, context) => reply.json(whoAmI(deps, context))),
     bind(contract.CheckPermissions, ({ body }, context) => checkPermissions(body.toString('utf8'), context)),
     bind(contract.ChangeOwnPassword, async ({ body }, { identity }) => {
-      if (edition !== 'enterprise') throw refuse.enterpriseOnly();
+      if (edition !== 'enterprise') throw generalRefusals.enterpriseOnly();
       const password = service.readPassword(body);
-      if (identity.domain === 'external')
-        throw refuse.text('Changing of password is not allowed for this user.', 404);
+      if (identity.domain === 'external') throw userRefusals.passwordOfExternalUser();
       if (identity.domain === 'admin') await service.setAdministrator(identity.name, password);
       else await service.changePassword(identity.name, password);
       return reply.empty();
@@ -88,9 +88,9 @@ function whoAmI({ service, identities }: UsersRoutesDeps, context: Context) {
 }
 
 function checkPermissions(text: string, context: Context): Reply {
-  if (text === '') throw refuse.json('Request body should not be empty.');
+  if (text === '') throw userRefusals.noPermissions();
   const permissions = text.split(',').map((one) => one.trim());
   const malformed = permissions.filter((one) => parsePermission(one) === null);
-  if (malformed.length > 0) throw refuse.json(`Malformed permissions: [${malformed.join(',')}].`);
+  if (malformed.length > 0) throw userRefusals.malformedPermissions({ permissions: malformed.join(',') });
   return reply.json(Object.fromEntries(permissions.map((one) => [one, context.may(one)])));
 }

@@ -3,7 +3,7 @@
 import { type Permission, parsePermission } from '#auth/permission.ts';
 import { allows, type GrantedRole } from '#auth/role-rules.ts';
 import { assert } from '#base/assert.ts';
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Context } from '#contract/route.ts';
 
 const seesSecurityRoles = 'cluster.admin.security.admin!read';
@@ -25,7 +25,7 @@ export const maySeeRoles = (context: Context, roles: readonly GrantedRole[]): bo
   maySeeSecurityRoles(context) || !roles.some(isSecurityRole);
 
 export function demandSight(context: Context, roles: readonly GrantedRole[]): void {
-  if (!maySeeRoles(context, roles)) throw refuse.forbidden([seesSecurityRoles]);
+  if (!maySeeRoles(context, roles)) throw generalRefusals.forbidden([seesSecurityRoles]);
 }
 
 /** Roles that administer something, of a bucket or scope too, by their names. */
@@ -41,7 +41,7 @@ export const demandUsersOf = (domain: Domain, context: Context): void =>
   demand(context, `cluster.admin.security.${domain}!write`);
 
 function demand(context: Context, permission: string): void {
-  if (!context.may(permission)) throw refuse.forbidden([permission]);
+  if (!context.may(permission)) throw generalRefusals.forbidden([permission]);
 }
 
 export function permissionOf(text: string): Permission {

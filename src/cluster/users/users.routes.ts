@@ -1,9 +1,9 @@
 // Users and groups over REST: access checks, and the service's answers.
 import { allows, type GrantedRole } from '#auth/role-rules.ts';
-import { refuse } from '#contract/errors.ts';
-import { fieldText } from '#contract/field-text.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Form, type Reply, reply } from '#contract/route.ts';
 import type { Edition } from '../config/cluster-state.ts';
+import { userRefusals } from '../refusals/users.refusals.ts';
 import type { Identities } from './identities.ts';
 import { pageOf } from './page.ts';
 import {
@@ -43,7 +43,7 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
     ),
     bind(contract.ReadUser, ({ params }, context) => {
       const user = find(knownDomain(params['domain']), params['user'] ?? '');
-      if (!user) throw refuse.json('Unknown user.', 404);
+      if (!user) throw userRefusals.unknownUser();
       demandSight(context, rolesOf(contract.domainOf(user), user.id));
       return reply.json(contract.userRecord(user, identities.rolesOf(user)));
     }),
@@ -77,13 +77,13 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
 }
 
 function externalChange({ service, edition }: UsersRoutesDeps, id: string, body: Form) {
-  if (edition !== 'enterprise') throw refuse.enterpriseOnly();
+  if (edition !== 'enterprise') throw generalRefusals.enterpriseOnly();
   return service.readExternal(id, body);
 }
 
 function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
   const demandEnterprise = () => {
-    if (edition !== 'enterprise') throw refuse.enterpriseOnly();
+    if (edition !== 'enterprise') throw generalRefusals.enterpriseOnly();
   };
   const rolesOf = (id: string) => service.group(id)?.roles ?? [];
   return [
@@ -94,7 +94,7 @@ function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
     bind(contract.ReadGroup, ({ params }, context) => {
       demandEnterprise();
       const group = service.group(params['group'] ?? '');
-      if (!group) throw refuse.json('Unknown group.', 404);
+      if (!group) throw userRefusals.unknownGroup();
       demandSight(context, group.roles);
       return reply.json(contract.groupRecord(group));
     }),
@@ -117,7 +117,7 @@ function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
 }
 
 function knownDomain(domain: string | undefined): 'local' | 'external' {
-  if (domain !== 'local' && domain !== 'external') throw refuse.json('Unknown user domain.', 404);
+  if (domain !== 'local' && domain !== 'external') throw userRefusals.unknownDomain();
   return domain;
 }
 
@@ -144,7 +144,7 @@ function listUsers(
   const { pageSize } = query;
   if (pageSize === undefined) return reply.json(users.map(record));
   if (domain === null && query.startFrom !== undefined && query.startFromDomain === undefined) {
-    throw refuse.fields({ startFromDomain: fieldText.required });
+    throw userRefusals.startFromDomainRequired();
   }
   const params = { permission: query.permission, substr: query.substr, pageSize, ...sorting(query) };
   const page = pageOf(

@@ -9,12 +9,14 @@ import type { Kdf } from '#auth/kdf.ts';
 import { passwordMatches, type StoredPassword, storePassword } from '#auth/passwords.ts';
 import { parseRoles } from '#auth/role-names.ts';
 import { rolesById } from '#auth/roles/index.ts';
-import { refuse } from '#contract/errors.ts';
 import { fieldText } from '#contract/field-text.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import type { Edition } from '../config/cluster-state.ts';
+import { nodeRefusals } from '../refusals/nodes.refusals.ts';
+import { userRefusals } from '../refusals/users.refusals.ts';
 import type { Identities } from './identities.ts';
 import { type RoleTargets, resolveRoles } from './role-targets.ts';
 import {
@@ -87,11 +89,11 @@ export class UsersService {
    */
   async setAdministrator(name: string, password: string, which: 'first' | 'any' = 'any'): Promise<void> {
     const problems = this.administratorProblems(name, password);
-    if (Object.keys(problems).length > 0) throw refuse.fields(problems);
+    throwIfAny(problems);
     const known = this.#state.administrator;
     const credentials = await this.#credentials(name, password, known?.id === name ? known : null);
     await this.#deps.store.change((state) => {
-      if (which === 'first' && state.administrator !== null) throw alreadyProvisioned();
+      if (which === 'first' && state.administrator !== null) throw nodeRefusals.alreadyProvisioned();
       return { ...state, administrator: credentials };
     });
     this.#deps.passwordSet?.(name, credentials.credentialId, password);
@@ -141,7 +143,7 @@ export class UsersService {
   async deleteExternal(id: string): Promise<void> {
     await this.#deps.store.change((state) => {
       const { external = [] } = state;
-      if (!external.some((user) => user.id === id)) throw noSuchUser();
+      if (!external.some((user) => user.id === id)) throw userRefusals.userNotFound();
       return { ...state, external: withoutEntry(external, id) };
     });
   }
@@ -173,11 +175,11 @@ export class UsersService {
       const present = state.users.find((user) => user.id === id);
       if (!present) this.#checkRoomForUser(state);
       // Changed in the store while the password was hashed.
-      if (state.administrator?.id === id) throw administratorsName();
+      if (state.administrator?.id === id) throw userRefusals.administratorsName();
       const missing = missingGroups(change.groups, state);
-      if (missing) throw refuse.fields({ groups: missing });
+      if (missing) throw userRefusals.unknownGroups({ problem: missing });
       const login = credentials ?? present;
-      if (!login) throw refuse.fields({ password: 'Password is required for new user.' });
+      if (!login) throw userRefusals.passwordRequired();
       const { password: _password, ...rest } = change;
       const uuid = present?.uuid ?? this.#deps.random.uuid();
       return { ...state, users: withEntry(state.users, { ...loginOf(login), ...rest, uuid }) };
@@ -196,11 +198,11 @@ export class UsersService {
 
   async changePassword(id: string, password: string): Promise<void> {
     const known = this.user(id);
-    if (!known) throw noSuchUser();
+    if (!known) throw userRefusals.userNotFound();
     const credentials = await this.#credentials(id, password, known);
     await this.#change((state) => {
       const present = state.users.find((user) => user.id === id);
-      if (!present) throw noSuchUser();
+      if (!present) throw userRefusals.userNotFound();
       return { ...state, users: withEntry(state.users, { ...present, ...credentials }) };
     });
     this.#remember(id, password);
@@ -208,14 +210,14 @@ export class UsersService {
 
   async deleteUser(id: string): Promise<void> {
     await this.#change((state) => {
-      if (!state.users.some((user) => user.id === id)) throw noSuchUser();
+      if (!state.users.some((user) => user.id === id)) throw userRefusals.userNotFound();
       return { ...state, users: withoutEntry(state.users, id) };
     });
   }
 
   readGroup(id: string, form: Form): GroupChange {
     const badName = nameProblem(id, 'Group name');
-    if (badName) throw refuse.fields({ _: badName });
+    if (badName) throw userRefusals.invalidName({ problem: badName });
     const problems: Record<string, string> = unsupported(form, ['description', 'roles', 'ldap_group_ref']);
     const roles = this.#readRoles(form['roles'] ?? '', problems);
     if (form['roles'] === undefined) problems['roles'] = fieldText.required;
@@ -229,7 +231,7 @@ export class UsersService {
     await this.#change((state) => {
       const isNew = !state.groups.some((group) => group.id === id);
       if (isNew && state.groups.length >= limits.groups) {
-        throw refuse.fields({ _: `There are already ${limits.groups} groups, which is the limit.` });
+        throw userRefusals.tooManyGroups({ limit: limits.groups });
       }
       return { ...state, groups: withEntry(state.groups, { id, ...change }) };
     });
@@ -237,7 +239,7 @@ export class UsersService {
 
   async deleteGroup(id: string): Promise<void> {
     await this.#change((state) => {
-      if (!state.groups.some((group) => group.id === id)) throw refuse.json('Group was not found.', 404);
+      if (!state.groups.some((group) => group.id === id)) throw userRefusals.groupNotFound();
       const without = <T extends Pick<StoredUser, 'groups'>>(user: T): T =>
         user.groups.includes(id) ? { ...user, groups: user.groups.filter((one) => one !== id) } : user;
       const external = (state.external ?? []).map(without);
@@ -278,16 +280,16 @@ export class UsersService {
 
   #checkUserName(id: string): void {
     const bad = nameProblem(id, 'Username');
-    if (bad) throw refuse.fields({ _: bad });
-    if (id === this.administratorName()) throw administratorsName();
+    if (bad) throw userRefusals.invalidName({ problem: bad });
+    if (id === this.administratorName()) throw userRefusals.administratorsName();
   }
 
   #checkRoomForUser(state: UsersState): void {
     if (this.#deps.edition === 'community' && usersIn(state) >= limits.communityUsers) {
-      throw refuse.fields({ _: 'You cannot create any more users on Community Edition.' });
+      throw userRefusals.tooManyCommunityUsers();
     }
     if (usersIn(state) < limits.users) return;
-    throw refuse.fields({ _: `There are already ${limits.users} users, which is the limit.` });
+    throw userRefusals.tooManyUsers({ limit: limits.users });
   }
 
   #readRoles(text: string, problems: Record<string, string>): StoredRole[] {
@@ -332,14 +334,7 @@ function missingGroups(wanted: readonly string[], { groups }: UsersState): strin
   return missing.length > 0 ? `Groups do not exist: ${missing.join(',')}` : null;
 }
 
-/** The refusal of every later request to set the node up. */
-const alreadyProvisioned = () => refuse.fields({ _: 'The cluster is already provisioned' });
-
-const administratorsName = () => refuse.fields({ _: 'This is the name of the administrator.' });
-
 const usersIn = ({ users, external = [] }: UsersState): number => users.length + external.length;
-
-const noSuchUser = () => refuse.json('User was not found.', 404);
 
 const badRoles = (roles: readonly string[]) =>
   'Cannot assign roles to user because the following roles are unknown, malformed or role parameters are undefined: ' +
@@ -360,5 +355,5 @@ function readText(form: Form, name: string, problems: Record<string, string>): s
 }
 
 function throwIfAny(problems: Record<string, string>): void {
-  if (Object.keys(problems).length > 0) throw refuse.fields(problems);
+  if (Object.keys(problems).length > 0) throw generalRefusals.invalidFields(problems);
 }

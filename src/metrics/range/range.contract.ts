@@ -74,11 +74,6 @@ export interface RangeAnswer {
   readonly endTimestamp: number;
 }
 
-export const missingMetric = {
-  status: 404,
-  msg: 'The path names no metric: /pools/default/stats/range/<metric>[/<function>...]',
-};
-
 /** Clients parse the values as decimal numbers without an exponent. */
 export function valueText(value: number): string {
   if (value === Infinity) return '+Inf';

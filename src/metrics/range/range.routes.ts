@@ -1,10 +1,11 @@
 // Handlers for range queries. Each series is authorized separately: one of a bucket, scope or collection requires the permission
 // to read its statistics, one of the node requires that permission for all buckets.
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Input, reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Labels } from '../sample.ts';
 import * as contract from './range.contract.ts';
+import { rangeRefusals } from './range.refusals.ts';
 import { RangeService, type RangeSource } from './range.service.ts';
 import { RangeBudget } from './range-budget.ts';
 import { type Problems, type RangeRequest, readItem, readPathRequest } from './range-request.ts';
@@ -30,11 +31,13 @@ export function rangeRoutes({ source, clock, namesOf }: RangeDeps): BoundRoute[]
     const functions = params['functions']?.split('/') ?? [];
     const read = readPathRequest(params['metric'] as string, functions, query, clock.wallMs());
     const problems = 'problems' in read ? read.problems : strangers(read.value, namesOf(context));
-    if ('problems' in read || Object.keys(problems).length > 0) throw refuse.fields(problems);
+    if ('problems' in read || Object.keys(problems).length > 0) throw generalRefusals.invalidFields(problems);
     return reply.jsonText(await service.answer(read.value, askerOf(context)));
   };
   return [
-    bind(contract.RangeWithoutMetric, () => reply.json(contract.missingMetric, 404)),
+    bind(contract.RangeWithoutMetric, () => {
+      throw rangeRefusals.noMetric();
+    }),
     bind(contract.Range, one),
     bind(contract.RangeOfFunctions, one),
     bind(contract.Ranges, async ({ body }, context) => {
@@ -51,12 +54,11 @@ export function rangeRoutes({ source, clock, namesOf }: RangeDeps): BoundRoute[]
 }
 
 function readList(body: unknown, nowMs: number, names: readonly string[]): RangeRequest[] {
-  const whole = (text: string) => refuse.json({ errors: [{ _: text }] });
-  if (!Array.isArray(body)) throw whole('A Json array must be specified.');
-  if (body.length > itemsLimit) throw whole(`at most ${itemsLimit} requests at once`);
+  if (!Array.isArray(body)) throw rangeRefusals.noList();
+  if (body.length > itemsLimit) throw rangeRefusals.tooManyRequests(itemsLimit);
   const reads = body.map((item) => readItem(item, nowMs));
   const problems = reads.map((read) => ('problems' in read ? read.problems : strangers(read.value, names)));
-  if (problems.some((one) => Object.keys(one).length > 0)) throw refuse.json({ errors: problems });
+  if (problems.some((one) => Object.keys(one).length > 0)) throw rangeRefusals.invalidRequests(problems);
   return reads.flatMap((read) => ('value' in read ? [read.value] : []));
 }
 

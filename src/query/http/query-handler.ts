@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { deferred } from '#base/deferred.ts';
 import { credentialsOf } from '#http/credentials.ts';
-import { crossSiteProblem } from '#http/cross-site.ts';
+import { crossSiteRefusal } from '#http/cross-site.ts';
 import { certificateOf } from '#http/peer-certificates.host.ts';
 import type { Clock } from '#ports/clock.ts';
 import { isKnown } from '#ports/strangers.ts';
@@ -36,9 +36,9 @@ export class QueryHandler {
   /** Resolves when the answer has been handed to the socket. */
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = '', search = ''] = splitAt(request.url ?? '/', '?');
-    const problem =
-      request.method === 'GET' ? null : crossSiteProblem(request.headers, { provisioned: true });
-    if (problem !== null) return sendText(response, 403, problem);
+    const refusal =
+      request.method === 'GET' ? null : crossSiteRefusal(request.headers, { provisioned: true });
+    if (refusal !== null) return sendText(response, 403, refusal.message);
     if (path === '/query' || path === '/query/service')
       return await this.statement(request, response, search);
     return await this.admin(request, response, path);

@@ -1,0 +1,64 @@
+// Refusals of requests about nodes and the cluster as a whole: its set-up, and what one node does not have.
+import { defineRefusals } from '#contract/refusal.ts';
+
+export const nodeRefusals = defineRefusals('nodes', {
+  unknownPool: {
+    status: 404,
+    as: 'json',
+    text: 'unknown pool',
+    when: 'The node is not set up yet.',
+    published: true,
+  },
+  unknownNode: { status: 404, as: 'json', text: 'Node is unknown to this cluster.', published: true },
+  pageDisabled: { status: 404, as: 'empty', when: 'The page is disabled on this kind of port.' },
+  alreadyProvisioned: { as: 'fields', text: 'The cluster is already provisioned' },
+  servicesFixed: {
+    as: 'fields',
+    field: 'services',
+    text: 'cannot change node services after cluster is provisioned',
+    published: true,
+  },
+  invalidMemory: { as: 'fields', field: 'memoryQuota', text: '{problem}' },
+  invalidName: { as: 'list', text: '{problem}', when: 'The node cannot use the host name.' },
+  invalidInitName: { as: 'fields', text: '{problem}', when: 'The same, as part of the set-up in one call.' },
+  invalidPaths: { as: 'list', when: 'One text for each wrong path.' },
+  invalidInitPaths: {
+    as: 'fields',
+    text: '{problems}',
+    when: 'The same, as part of the set-up in one call.',
+  },
+  noAlternateName: { as: 'text', text: 'hostname should be specified', published: true },
+  invalidAlternateName: { as: 'text', text: '{problem}' },
+  invalidAlternatePort: { as: 'text', text: 'Invalid Port "{name}" : {problem}', published: true },
+  idleAlternatePorts: {
+    as: 'text',
+    text: 'Cannot set external ports {ports} as services are unavailable on the node.',
+    published: true,
+  },
+  joinRefused: {
+    as: 'list',
+    when: 'Joining a cluster: the wrong parameters; if there are none, that this version runs one node.',
+  },
+  invalidRebalanceTimeout: { as: 'bare', field: 'rebalanceStatusTimeout', text: 'invalid' },
+  absent: { status: 501, as: 'text', text: '{reason}', when: 'A feature that this version does not have.' },
+  severalNodes: {
+    status: 501,
+    as: 'text',
+    text: '{what} is not available in this version, which runs clusters of one node.',
+  },
+  severalNodesList: {
+    status: 501,
+    as: 'list',
+    text: '{what} is not available in this version, which runs clusters of one node.',
+  },
+  severalNodesBare: {
+    status: 501,
+    as: 'bare',
+    text: '{what} is not available in this version, which runs clusters of one node.',
+  },
+  severalNodesFields: {
+    status: 501,
+    as: 'fields',
+    text: '{what} is not available in this version, which runs clusters of one node.',
+  },
+});
