@@ -1,8 +1,8 @@
 // The form that starts a support bundle. All problems are named at once.
 import { isAbsolute } from 'node:path';
-import { refuse } from '#contract/errors.ts';
 import { fieldText } from '#contract/field-text.ts';
 import type { Form } from '#contract/route.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import { type RedactionLevel, redactionLevels } from './log-collection.contract.ts';
 
 export interface CollectionForm {
@@ -37,7 +37,7 @@ export function readCollectionForm(form: Form, facts: FormFacts): CollectionForm
   const level = (form['logRedactionLevel'] ?? facts.redaction) as RedactionLevel;
   if (form['logRedactionSalt'] !== undefined && level === 'none')
     problems['logRedactionSalt'] ??= 'log redaction level must be partial if salt is given';
-  if (Object.keys(problems).length > 0) throw refuse.bare(problems);
+  if (Object.keys(problems).length > 0) throw settingsRefusals.invalidCollection(problems);
   return {
     logDir: form['logDir'] ?? null,
     redaction: level,

@@ -1,6 +1,6 @@
 // Maps requests for support bundles to their collection.
 import { join } from 'node:path';
-import { refuse } from '#contract/errors.ts';
+import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
@@ -8,6 +8,7 @@ import type { Edition } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { Product } from '../config/product.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
+import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import { type BundleSources, bundleEntries } from './bundle-entries.ts';
 import { type CollectionForm, readCollectionForm } from './collection-form.ts';
 import * as contract from './log-collection.contract.ts';
@@ -37,7 +38,7 @@ export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[]
   const { collection, settings, edition, view } = deps;
   const isEnterprise = edition === 'enterprise';
   const demandEnterprise = () => {
-    if (!isEnterprise) throw refuse.enterpriseOnly();
+    if (!isEnterprise) throw generalRefusals.enterpriseOnly();
   };
   const shown = ({ level }: typeof fresh) => reply.json({ logRedactionLevel: level });
   return [
@@ -46,8 +47,8 @@ export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[]
       const form = readCollectionForm(body, {
         ...{ otpNode: view.self.otpNode, isEnterprise, redaction: level },
       });
-      if (form.auditLog && !context.may(readAudit)) throw refuse.forbidden([readAudit]);
-      if (!start(deps, form, context)) throw refuse.bare({ _: 'Logs collection task is already started' });
+      if (form.auditLog && !context.may(readAudit)) throw generalRefusals.forbidden([readAudit]);
+      if (!start(deps, form, context)) throw settingsRefusals.collectionRuns();
       return reply.json([]);
     }),
     bind(contract.CancelCollection, async () => {

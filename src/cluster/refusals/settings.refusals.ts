@@ -33,6 +33,8 @@ export const settingsRefusals = defineRefusals('settings', {
     sample: '[]',
     when: 'Settings of the data service: no such node, or a value that was never set.',
   },
+  invalidCollection: { as: 'bare', when: 'Collecting logs: each wrong field with its text.' },
+  collectionRuns: { as: 'bare', text: 'Logs collection task is already started', published: true },
   invalidCurlAllowlist: { as: 'fields', text: '{problem}' },
   invalidAutoFailover: { as: 'text', when: 'Auto-failover: one line for each wrong parameter.' },
   invalidAutoCompaction: {
