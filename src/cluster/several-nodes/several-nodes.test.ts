@@ -36,7 +36,7 @@ test('checks permissions first', async () => {
 test('advertises none of it', async () => {
   const { request } = await aManager();
   const pool = (await request('/pools/default')).body;
-  assert.deepEqual(Object.keys(pool.controllers), ['setAutoCompaction']);
+  assert.deepEqual(Object.keys(pool.controllers), ['setAutoCompaction', 'clusterLogsCollection']);
   assert.deepEqual(
     [pool.remoteClusters, pool.serverGroupsUri, pool.stopRebalanceUri],
     [undefined, undefined, undefined],
