@@ -1,0 +1,135 @@
+// Transactions of the official SDK that mix documents and queries: the SDK stages documents itself until the first query, and hands the
+// attempt over to the query service with it.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import {
+  type Collection,
+  DocumentExistsError,
+  DocumentNotFoundError,
+  TransactionExpiredError,
+  TransactionFailedError,
+} from 'couchbase';
+import { QueryClient } from '../support/query-client.ts';
+import { SdkNode } from '../support/sdk-node.ts';
+
+describe('transactions of the SDK with queries', () => {
+  let sdk: SdkNode;
+  let collection: Collection;
+  const isThere = async (id: string) => (await collection.exists(id)).exists;
+  const read = async (id: string) => (await collection.get(id)).content;
+  const transactions = () => sdk.cluster.transactions();
+
+  before(async () => {
+    sdk = await SdkNode.start();
+    collection = sdk.collection;
+  });
+  after(() => sdk?.[Symbol.asyncDispose]());
+
+  test('documents before, between and after queries commit together', async () => {
+    await collection.upsert('s1 replaced', { s: 1, v: 1 });
+    await collection.upsert('s1 removed', { s: 1, v: 1 });
+    await transactions().run(async (attempt) => {
+      await attempt.insert(collection, 's1 first', { s: 1, v: 1 });
+      await attempt.replace(await attempt.get(collection, 's1 replaced'), { s: 1, v: 2 });
+      const { rows } = await attempt.query('SELECT META().id, v FROM b WHERE s = 1 ORDER BY META().id');
+      assert.deepEqual(rows, [
+        { id: 's1 first', v: 1 },
+        { id: 's1 removed', v: 1 },
+        { id: 's1 replaced', v: 2 },
+      ]);
+      await attempt.query('UPDATE b SET v = v * 10 WHERE s = 1');
+      const first = await attempt.get(collection, 's1 first');
+      assert.deepEqual(first.content, { s: 1, v: 10 });
+      const again = await attempt.replace(first, { s: 1, v: 11 });
+      await attempt.replace(again, { s: 1, v: 12 });
+      await attempt.remove(await attempt.get(collection, 's1 removed'));
+      await attempt.insert(collection, 's1 last', { s: 1, v: 5 });
+      await assert.rejects(attempt.get(collection, 's1 removed'), DocumentNotFoundError);
+      await assert.rejects(attempt.insert(collection, 's1 last', {}), DocumentExistsError);
+      assert.deepEqual(await read('s1 replaced'), { s: 1, v: 1 });
+      assert.equal(await isThere('s1 first'), false);
+    });
+    assert.deepEqual(await read('s1 first'), { s: 1, v: 12 });
+    assert.deepEqual(await read('s1 replaced'), { s: 1, v: 20 });
+    assert.deepEqual(await read('s1 last'), { s: 1, v: 5 });
+    assert.equal(await isThere('s1 removed'), false);
+  });
+
+  test('a throw takes back what either side has staged', async () => {
+    await collection.upsert('s2', { v: 1 });
+    const failing = transactions().run(async (attempt) => {
+      await attempt.insert(collection, 's2 staged', {});
+      await attempt.replace(await attempt.get(collection, 's2'), { v: 2 });
+      await attempt.query('INSERT INTO b VALUES ("s2 query", {})');
+      throw new Error('changed my mind');
+    });
+    await assert.rejects(failing, TransactionFailedError);
+    assert.deepEqual(await read('s2'), { v: 1 });
+    for (const id of ['s2 staged', 's2 query']) {
+      assert.equal(await isThere(id), false);
+      await collection.insert(id, {});
+    }
+  });
+
+  test('savepoints work within', async () => {
+    await transactions().run(async (attempt) => {
+      await attempt.query('INSERT INTO b VALUES ("s3 kept", {})');
+      await attempt.query('SAVEPOINT s');
+      await attempt.query('INSERT INTO b VALUES ("s3 not", {})');
+      await attempt.query('ROLLBACK TO SAVEPOINT s');
+    });
+    assert.deepEqual([await isThere('s3 kept'), await isThere('s3 not')], [true, false]);
+  });
+
+  test('a conflict is tried again until it succeeds', async () => {
+    await collection.upsert('s4', { n: 1 });
+    let attempts = 0;
+    await transactions().run(async (attempt) => {
+      attempts++;
+      await attempt.query('UPDATE b USE KEYS "s4" SET n = n + 1');
+      if (attempts === 1) await collection.upsert('s4', { n: 10 });
+    });
+    assert.equal(attempts, 2);
+    assert.deepEqual(await read('s4'), { n: 11 });
+  });
+
+  test('many at a time on one document lose no change', async () => {
+    await collection.upsert('s5', { n: 0 });
+    const add = () => transactions().run((attempt) => attempt.query('UPDATE b USE KEYS "s5" SET n = n + 1'));
+    const done = await Promise.allSettled(Array.from({ length: 5 }, add));
+    const committed = done.filter(({ status }) => status === 'fulfilled').length;
+    assert.ok(committed > 0);
+    assert.deepEqual(await read('s5'), { n: committed });
+  });
+
+  test('a transaction that takes too long is taken back, and says so', async () => {
+    const slow = transactions().run(
+      async (attempt) => {
+        await attempt.query('INSERT INTO b VALUES ("s6", {})');
+        for (;;) await attempt.query('SELECT 1');
+      },
+      { timeout: 1_500 },
+    );
+    await assert.rejects(slow, TransactionExpiredError);
+    assert.equal(await isThere('s6'), false);
+  });
+
+  test('an error of a statement can be lived with', async () => {
+    await collection.upsert('s7', {});
+    await transactions().run(async (attempt) => {
+      await assert.rejects(attempt.query('INSERT INTO b VALUES ("s7", {})'), DocumentExistsError);
+      await assert.rejects(attempt.query('SELEC 1'));
+      await attempt.query('INSERT INTO b VALUES ("s7 other", {})');
+    });
+    assert.equal(await isThere('s7 other'), true);
+  });
+
+  test('a single query is a transaction of its own', async () => {
+    const query = new QueryClient(sdk.node.ready.node.query as string);
+    await transactions().run(async (attempt) => {
+      await attempt.query('INSERT INTO b VALUES ("s8", {"v": $v})', { parameters: { v: 8 } });
+      assert.deepEqual(await query.rows('SELECT RAW v FROM b USE KEYS "s8"'), []);
+    });
+    assert.deepEqual(await query.rows('SELECT RAW v FROM b USE KEYS "s8"'), [8]);
+  });
+});
