@@ -95,7 +95,10 @@ describe('transactions of the SDK with queries', () => {
 
   test('many at a time on one document lose no change', async () => {
     await collection.upsert('s5', { n: 0 });
-    const add = () => transactions().run((attempt) => attempt.query('UPDATE b USE KEYS "s5" SET n = n + 1'));
+    const add = () =>
+      transactions().run(async (attempt) => {
+        await attempt.query('UPDATE b USE KEYS "s5" SET n = n + 1');
+      });
     const done = await Promise.allSettled(Array.from({ length: 5 }, add));
     const committed = done.filter(({ status }) => status === 'fulfilled').length;
     assert.ok(committed > 0);

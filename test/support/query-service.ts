@@ -84,6 +84,7 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
     indexRevision: () => 0,
     rest: { request: nothing },
     scratch: nothing,
+    attemptPlaces: { all: () => [], add: () => {}, clear: () => {} },
     settings: { ...defaultSettings(1), ...changes },
     clock,
     random: realRandom,

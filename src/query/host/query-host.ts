@@ -7,6 +7,7 @@ import { loopbackHosts } from '#base/loopback.ts';
 import { type Listener, openListener } from '#http/listener.host.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
+import { hasAttemptPlaces } from './attempt-places.adapter.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { QueryCall, QueryPorts, QueryReport, QueryStart, QueryState } from './query-messages.ts';
 import type { QueryRuntime } from './query-runtime.ts';
@@ -113,9 +114,19 @@ export class QueryHost {
     const before = this.state;
     this.state = state;
     this.runtime?.follow(state);
+    this.cleanUpAfterCrash(state);
     this.gate.admitOnly(state.clients);
     if (state.tls !== null && before !== null && before.tls !== state.tls) this.secure?.replaceTls(state.tls);
     await this.followHosts(state);
+  }
+
+  /** The service is needed without a request when transactions may be left from before. */
+  private cleanUpAfterCrash(state: QueryState): void {
+    const { start } = this;
+    if (start === null || this.loading !== null || !hasAttemptPlaces(start.dataFolder)) return;
+    this.load(start, state).catch((error: unknown) => {
+      this.options.log.error('transaction.cleanup_failed', { reason: String(error) });
+    });
   }
 
   private async followHosts({ plainForThisMachineOnly }: QueryState): Promise<void> {

@@ -10,6 +10,7 @@ import { Keyspaces } from '../data/keyspaces.ts';
 import { QueryHandler } from '../http/query-handler.ts';
 import { QueryService } from '../service/query-service.ts';
 import { changeSettings, defaultSettings } from '../state/settings.ts';
+import { StoredAttemptPlaces } from './attempt-places.adapter.ts';
 import { KnownCallers } from './known-callers.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { QueryReport, QueryStart, QueryState } from './query-messages.ts';
@@ -55,6 +56,7 @@ export class QueryRuntime {
     const settings = { ...defaultSettings(availableParallelism()), sequentialScans: start.sequentialScans };
     const spaceOf = () => (settings.tmpSpaceMb < 0 ? Infinity : settings.tmpSpaceMb * 2 ** 20);
     const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), spaceOf);
+    const attemptPlaces = new StoredAttemptPlaces(start.dataFolder);
     const startedMs = realClock.monotonicMs();
     const service = (known: () => QueryState) =>
       new QueryService({
@@ -69,6 +71,7 @@ export class QueryRuntime {
             rest({ ...known().rest, username, password }, method, path, fields),
         },
         scratch: () => scratch.open(),
+        attemptPlaces,
         clock: realClock,
         random: realRandom,
         log: options.log,

@@ -3,6 +3,7 @@
 import { sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
 import type { RequestOrigin } from '../access/session.ts';
 import type { AnswerSink } from '../answer/answer-writer.ts';
+import { parseDuration } from '../request/duration.ts';
 import type { SentRequest } from '../request/read-parameters.ts';
 import { ActiveRequests } from '../state/active-requests.ts';
 import { Admission } from '../state/admission.ts';
@@ -11,6 +12,7 @@ import { Counters } from '../state/counters.ts';
 import type { QueryParts, QueryServiceDeps } from '../state/parts.ts';
 import { PreparedCache } from '../state/prepared-cache.ts';
 import { SealedPlans } from '../state/sealed-plans.ts';
+import { LostAttempts } from '../transactions/lost-attempts.ts';
 import { TransactionData } from '../transactions/transaction-data.ts';
 import { Transactions } from '../transactions/transactions.ts';
 import { RequestRun } from './request-run.ts';
@@ -24,6 +26,7 @@ export class QueryService implements QueryParts {
   readonly sealed: SealedPlans;
   readonly admission: Admission;
   readonly transactions: Transactions;
+  private readonly lost: LostAttempts;
   readonly startedMs: number;
   private isStopping = false;
 
@@ -33,9 +36,11 @@ export class QueryService implements QueryParts {
     this.sealed = new SealedPlans(deps.random.bytes(32));
     const { settings, clients, keyspaces, clock, random, log } = deps;
     const data = new TransactionData(clients, keyspaces, clock);
+    const windowMs = () => parseDuration(String(settings.kept['cleanupwindow'])) || 60_000;
+    this.lost = new LostAttempts({ data, places: deps.attemptPlaces, clock, log, windowMs });
     this.transactions = new Transactions({
       ...{ clock, log },
-      ending: { data, clock, random, noteRecord: () => {} },
+      ending: { data, clock, random, lost: this.lost },
     });
     this.admission = new Admission(() => ({ running: settings.servicers, waiting: settings.queueLimit }));
   }
@@ -65,6 +70,7 @@ export class QueryService implements QueryParts {
   stop(): void {
     this.isStopping = true;
     this.transactions.stop();
+    this.lost.stop();
     for (const request of this.active.all()) request.cancel(sqlErrorWith(1180, { isRetryable: true }));
   }
 }

@@ -7,6 +7,7 @@ import type { ScratchFile, UserFunctions } from '../../sqlpp/run/engine.ts';
 import type { Authority } from '../access/session.ts';
 import type { BucketClients } from '../data/bucket-clients.ts';
 import type { Keyspaces } from '../data/keyspaces.ts';
+import type { AttemptPlaces } from '../transactions/lost-attempts.ts';
 import type { Transactions } from '../transactions/transactions.ts';
 import type { ActiveRequests } from './active-requests.ts';
 import type { Admission } from './admission.ts';
@@ -31,6 +32,8 @@ export interface QueryServiceDeps {
   readonly rest: NodeRest;
   readonly scratch: () => Promise<ScratchFile>;
   readonly settings: ServiceSettings;
+  /** Where attempts of transactions may be left. */
+  readonly attemptPlaces: AttemptPlaces;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

@@ -151,7 +151,7 @@ const recorded = ({ id, keyspace: { name } }: StagedName): RecordedDocument => (
   ...{ id, bkt: name.bucket, scp: name.scope, col: name.collection },
 });
 
-async function readRecords(
+export async function readRecords(
   data: TransactionData,
   keyspace: Keyspace,
   ids: readonly string[],
@@ -172,6 +172,8 @@ async function readRecords(
   });
 }
 
-/** Whoever began it had the time that it asked for. */
-export const isLost = ({ tst, exp = 0 }: RecordedAttempt, nowMs: number): boolean =>
-  msOfCas(tst) + exp + graceMs < nowMs;
+/** The client that began it had the time that it asked for. Below zero: it is lost. */
+export const msUntilLost = ({ tst, exp = 0 }: RecordedAttempt, nowMs: number): number =>
+  msOfCas(tst) + exp + graceMs - nowMs;
+
+export const isLost = (attempt: RecordedAttempt, nowMs: number): boolean => msUntilLost(attempt, nowMs) < 0;

@@ -8,6 +8,7 @@ import { SqlError, sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
 import { atrIdFor } from './atr-ids.ts';
 import { AttemptRecord } from './attempt-record.ts';
 import { cleanUp } from './clean-up.ts';
+import type { LostAttempts } from './lost-attempts.ts';
 import { OtherAttempts } from './other-attempts.ts';
 import type { StagedChange } from './staged-change.ts';
 import { Staging } from './staging.ts';
@@ -25,30 +26,41 @@ export interface EndingParts {
   readonly data: TransactionData;
   readonly clock: Clock;
   readonly random: Random;
-  /** A record has an attempt from now on, or no more. */
-  readonly noteRecord: (isOpen: boolean) => void;
+  readonly lost: Pick<LostAttempts, 'began' | 'ended'>;
 }
 
 export async function commit(transaction: Transaction, parts: EndingParts): Promise<void> {
   const changes = transaction.changes.all();
   if (changes.length === 0 && !transaction.start.isRecorded) return;
   const ending = new Ending(transaction, parts);
-  await ending.commit(changes);
+  await ending.watched(() => ending.commit(changes));
 }
 
 export async function rollback(transaction: Transaction, parts: EndingParts): Promise<void> {
   if (!transaction.start.isRecorded) return; // nothing of it has left this service
   const ending = new Ending(transaction, parts);
-  await ending.rollback(transaction.changes.all().filter(({ stored }) => stored !== null));
+  const stored = transaction.changes.all().filter((change) => change.stored !== null);
+  await ending.watched(() => ending.rollback(stored));
 }
 
 class Ending {
   private readonly transaction: Transaction;
   private readonly parts: EndingParts;
+  /** The record has the attempt. */
+  private isNoted = false;
 
   constructor(transaction: Transaction, parts: EndingParts) {
     this.transaction = transaction;
     this.parts = parts;
+  }
+
+  /** Tells when the attempt is left for clean-up. */
+  async watched(end: () => Promise<void>): Promise<void> {
+    try {
+      await end();
+    } finally {
+      if (this.transaction.record !== null) this.parts.lost.ended(this.isNoted);
+    }
   }
 
   async commit(changes: readonly StagedChange[]): Promise<void> {
@@ -58,7 +70,7 @@ class Ending {
     try {
       record = this.recordFor(changes);
       staging = this.stagingOf(record);
-      this.parts.noteRecord(true);
+      this.isNoted = true;
       if (!start.isRecorded) await record.begin(start.id, start.transactionId, this.transaction.leftMs);
       await staging.stage(changes);
       if (this.transaction.leftMs <= 0) throw expired();
@@ -72,6 +84,7 @@ class Ending {
   async rollback(changes: readonly StagedChange[]): Promise<void> {
     try {
       const record = this.recordFor(changes);
+      this.isNoted = true;
       const staging = this.stagingOf(record);
       await staging.stage(changes.map((change) => ({ ...change, isNew: false })));
       await this.abort(record, staging);
@@ -94,7 +107,7 @@ class Ending {
       const problem = await staging.commit();
       if (problem !== null) throw sqlErrorWith(17099, {}, problem);
       await record.remove(start.id);
-      this.parts.noteRecord(false);
+      this.isNoted = false;
     } catch (error) {
       throw failedPostCommit(error);
     }
@@ -115,14 +128,16 @@ class Ending {
     const problem = await staging.rollback();
     if (problem !== null) throw sqlErrorWith(17099, {}, problem);
     await record.remove(start.id);
-    this.parts.noteRecord(false);
+    this.isNoted = false;
   }
 
   private recordFor(changes: readonly StagedChange[]): AttemptRecord {
     const { transaction, parts } = this;
-    transaction.record ??= placeFor(transaction, changes);
-    const { keyspace, id } = transaction.record;
-    return new AttemptRecord(parts.data, parts.data.keyspace(keyspace), id, transaction.start);
+    const { keyspace, id } = placeFor(transaction, changes);
+    const record = new AttemptRecord(parts.data, parts.data.keyspace(keyspace), id, transaction.start);
+    transaction.record = { keyspace, id };
+    parts.lost.began(keyspace);
+    return record;
   }
 
   private stagingOf(record: AttemptRecord): Staging {

@@ -1,0 +1,68 @@
+// A file of the collections in which attempts of transactions may be left when the process ends without notice.
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
+import type { AttemptPlaces } from '../transactions/lost-attempts.ts';
+
+const pathIn = (dataFolder: string): string => join(dataFolder, 'query-attempts.json');
+
+export const hasAttemptPlaces = (dataFolder: string): boolean => existsSync(pathIn(dataFolder));
+
+export class StoredAttemptPlaces implements AttemptPlaces {
+  private readonly path: string;
+  private readonly places = new Map<string, KeyspaceName>();
+
+  constructor(dataFolder: string) {
+    this.path = pathIn(dataFolder);
+    for (const place of read(this.path)) this.places.set(nameOf(place), place);
+  }
+
+  all(): readonly KeyspaceName[] {
+    return [...this.places.values()];
+  }
+
+  /** In the file before the attempt is noted. */
+  add(place: KeyspaceName): void {
+    if (this.places.has(nameOf(place))) return;
+    this.places.set(nameOf(place), place);
+    write(this.path, JSON.stringify(this.all()));
+  }
+
+  clear(): void {
+    if (this.places.size === 0) return;
+    this.places.clear();
+    rmSync(this.path, { force: true });
+  }
+}
+
+const nameOf = ({ bucket, scope, collection }: KeyspaceName): string =>
+  JSON.stringify([bucket, scope, collection]);
+
+/** One that cannot be read is left out: attempts of theirs are found when a transaction meets them. */
+function read(path: string): readonly KeyspaceName[] {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as readonly KeyspaceName[];
+  } catch {
+    return [];
+  }
+}
+
+function write(path: string, text: string): void {
+  const file = openSync(`${path}.new`, 'w', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(`${path}.new`, path);
+}

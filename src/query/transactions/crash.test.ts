@@ -1,0 +1,171 @@
+// A transaction's end that breaks off at every request to the data service, and in the middle of each: clean-up leaves all or nothing.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Collection } from 'couchbase';
+import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { administrator, eventually } from '../../../test/support/node-process.ts';
+import { SdkNode } from '../../../test/support/sdk-node.ts';
+import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import { BucketClients } from '../data/bucket-clients.ts';
+import { Keyspaces } from '../data/keyspaces.ts';
+import { LostAttempts } from './lost-attempts.ts';
+import type { StagedKind } from './staged-change.ts';
+import { Transaction } from './transaction.ts';
+import { type DataLimits, TransactionData } from './transaction-data.ts';
+import { commit } from './transaction-end.ts';
+
+/** Sends so many requests, half of the next one, and nothing more. */
+class BreakingData extends TransactionData {
+  private left: number;
+  private readonly sendsHalf: boolean;
+  sent = 0;
+
+  constructor(parts: Parts, left: number, sendsHalf: boolean) {
+    super(parts.clients, parts.keyspaces, realClock);
+    this.left = left;
+    this.sendsHalf = sendsHalf;
+  }
+
+  override async store(
+    keyspace: Keyspace,
+    requests: readonly StoreRequest[],
+    limits: DataLimits,
+  ): Promise<StoreReply[]> {
+    this.sent++;
+    if (this.left-- > 0) return await super.store(keyspace, requests, limits);
+    if (this.left === -1 && this.sendsHalf && requests.length > 1)
+      await super.store(keyspace, requests.slice(0, Math.ceil(requests.length / 2)), limits);
+    throw new Error('the process ended');
+  }
+}
+
+interface Parts {
+  readonly clients: BucketClients;
+  readonly keyspaces: Keyspaces;
+  readonly keyspace: Keyspace;
+}
+
+describe('a commit that breaks off', () => {
+  let sdk: SdkNode;
+  let collection: Collection;
+  let parts: Parts;
+
+  before(async () => {
+    sdk = await SdkNode.start();
+    collection = sdk.collection;
+    parts = await partsOf(sdk);
+  });
+  after(async () => {
+    parts?.clients.closeAll();
+    await sdk?.[Symbol.asyncDispose]();
+  });
+
+  test('is completed or taken back, whichever request was the last', async () => {
+    const whole = await run(parts, collection, 'whole', 1_000, false);
+    assert.deepEqual(await stateOf(collection, 'whole'), 'after');
+    const names: string[] = [];
+    for (let last = 0; last < whole; last++)
+      for (const sendsHalf of [false, true]) {
+        const name = `${last}${sendsHalf ? ' half' : ''}`;
+        names.push(name);
+        await run(parts, collection, name, last, sendsHalf);
+      }
+    const data = new TransactionData(parts.clients, parts.keyspaces, realClock);
+    const places = { all: () => [parts.keyspace.name], add: () => {}, clear: () => {} };
+    const lost = new LostAttempts({
+      ...{ data, places, clock: realClock, log: silentLog, windowMs: () => 60_000 },
+    });
+    await eventually(async () => assert.equal(await lost.sweep(), null));
+    lost.stop();
+    const states = new Map<string, string>();
+    for (const name of names) states.set(name, await stateOf(collection, name));
+    assert.deepEqual(new Set(states.values()), new Set(['before', 'after']), JSON.stringify([...states]));
+    // Nobody is in the way of later writes.
+    for (const name of names) await collection.upsert(`${name} replaced`, {});
+    await sdk.cluster.transactions().run(async (attempt) => {
+      for (const name of names)
+        await attempt.replace(await attempt.get(collection, `${name} replaced`), { v: 3 });
+    });
+  });
+});
+
+/** Answers how many requests were sent. */
+async function run(
+  { clients, keyspaces, keyspace }: Parts,
+  collection: Collection,
+  name: string,
+  left: number,
+  sendsHalf: boolean,
+): Promise<number> {
+  for (const id of ['replaced', 'removed', 'replaced too', 'removed too'])
+    await collection.upsert(`${name} ${id}`, { v: 1 });
+  const data = new BreakingData({ clients, keyspaces, keyspace }, left, sendsHalf);
+  const transaction = new Transaction(startOf(), { ...realClock, monotonicMs: () => 0 });
+  await change(data, transaction, keyspace, name);
+  const lost = { began: () => {}, ended: () => {} };
+  const committing = commit(transaction, { data, clock: realClock, random: realRandom, lost });
+  await committing.catch(() => {});
+  return data.sent;
+}
+
+const startOf = () => ({
+  ...{ id: realRandom.uuid(), transactionId: realRandom.uuid(), users: [], timeoutMs: 1, kvTimeoutMs: 5_000 },
+  ...({ durability: 'none', consistency: 'request_plus', recordPlace: null } as const),
+  ...{ isRecorded: false, isImplicit: false, memoryBytesMax: 1 << 20 },
+});
+
+const kinds: readonly (readonly [string, StagedKind])[] = [
+  ...([
+    ['inserted', 'insert'],
+    ['replaced', 'replace'],
+    ['removed', 'remove'],
+  ] as const),
+  ...([
+    ['inserted too', 'insert'],
+    ['replaced too', 'replace'],
+    ['removed too', 'remove'],
+  ] as const),
+];
+
+async function change(
+  data: TransactionData,
+  { changes }: Transaction,
+  keyspace: Keyspace,
+  name: string,
+): Promise<void> {
+  for (const [id, kind] of kinds) {
+    const [found] = await data.links(keyspace, [`${name} ${id}`], startOf());
+    changes.put({
+      ...{ keyspace, id: `${name} ${id}`, kind, cas: found?.cas ?? 0n, ownCas: 1n, expiration: 'keep' },
+      ...{ bytes: Buffer.from(kind === 'remove' ? '' : '{"v":2}'), stored: null, isNew: true },
+    });
+  }
+  changes.keep();
+}
+
+async function stateOf(collection: Collection, name: string): Promise<string> {
+  const found = await Promise.all(
+    kinds.map(async ([id]) => {
+      const { exists } = await collection.exists(`${name} ${id}`);
+      return exists ? ((await collection.get(`${name} ${id}`)).content as { v: number }).v : 0;
+    }),
+  );
+  const text = found.join();
+  return text === '0,1,1,0,1,1' ? 'before' : text === '2,2,0,2,2,0' ? 'after' : `half: ${text}`;
+}
+
+async function partsOf(sdk: SdkNode): Promise<Parts> {
+  const [host, port] = sdk.node.ready.node.kv.split(':');
+  const clients = new BucketClients();
+  const address = { host: host as string, port: Number(port), timeoutMs: 10_000 };
+  clients.use({ address, account: administrator });
+  const keyspaces = new Keyspaces();
+  const collections = [{ name: '_default', uid: '0' }];
+  const scopes = [{ name: '_default', uid: '0', collections }];
+  keyspaces.set([{ name: 'b', uuid: 'u', incarnation: 0, type: 'membase', scopes }]);
+  const name = { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' } as const;
+  return { clients, keyspaces, keyspace: keyspaces.find(name) as Keyspace };
+}

@@ -1,0 +1,113 @@
+// Finds attempts that were lost: by a crash of the node between staging and commit, or an end that failed. It looks where this service
+// has noted attempts, after a start that follows a crash and while some are left, not otherwise.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Keyspace, KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
+import { allAtrIds } from './atr-ids.ts';
+import { AttemptRecord, isLost, msUntilLost, readRecords } from './attempt-record.ts';
+import { cleanUp } from './clean-up.ts';
+import type { TransactionData } from './transaction-data.ts';
+
+/** Collections in which this service may have left attempts. Outlives the process. */
+export interface AttemptPlaces {
+  all(): readonly KeyspaceName[];
+  add(place: KeyspaceName): void;
+  clear(): void;
+}
+
+export interface LostAttemptsOptions {
+  readonly data: TransactionData;
+  readonly places: AttemptPlaces;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly windowMs: () => number;
+}
+
+const limits = { durability: 'majority', kvTimeoutMs: 10_000 } as const;
+/** Until the data service is there. */
+const retryMs = 1_000;
+
+export class LostAttempts {
+  private readonly options: LostAttemptsOptions;
+  private running = 0;
+  /** Some may be left from before. */
+  private mayBeLeft: boolean;
+  private timer: Timer | null = null;
+  private isStopped = false;
+
+  constructor(options: LostAttemptsOptions) {
+    this.options = options;
+    this.mayBeLeft = options.places.all().length > 0;
+    if (this.mayBeLeft) this.sweepIn(0);
+  }
+
+  /** An attempt is about to be noted there. */
+  began(place: KeyspaceName): void {
+    this.running++;
+    this.options.places.add(place);
+  }
+
+  ended(isLeft: boolean): void {
+    this.running--;
+    if (!isLeft) return;
+    this.mayBeLeft = true;
+    this.sweepIn(this.options.windowMs());
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.timer?.cancel();
+    if (!this.mayBeLeft && this.running === 0) this.options.places.clear();
+  }
+
+  /** Cleans up what is lost by now; answers when the next of those that are left may be, or null: none is left. */
+  async sweep(): Promise<number | null> {
+    let next: number | null = null;
+    for (const place of this.options.places.all()) {
+      const keyspace = this.keyspaceOf(place);
+      const ms = keyspace === null ? null : await this.sweepPlace(keyspace);
+      if (ms !== null) next = Math.min(next ?? ms, ms);
+    }
+    return next;
+  }
+
+  private sweepIn(ms: number): void {
+    if (this.isStopped) return;
+    this.timer?.cancel();
+    this.timer = this.options.clock.after(ms, () => void this.sweepOnce());
+  }
+
+  private async sweepOnce(): Promise<void> {
+    try {
+      const next = await this.sweep();
+      this.mayBeLeft = next !== null;
+      if (next !== null) this.sweepIn(Math.min(next, this.options.windowMs()));
+    } catch (error) {
+      this.options.log.info('transaction.cleanup_failed', { reason: String(error) });
+      this.sweepIn(retryMs);
+    }
+  }
+
+  private async sweepPlace(keyspace: Keyspace): Promise<number | null> {
+    const { data } = this.options;
+    const ids = allAtrIds();
+    const records = await readRecords(data, keyspace, ids, limits);
+    let next: number | null = null;
+    for (const [at, { attempts, nowMs }] of records.entries())
+      for (const [attempt, entry] of attempts) {
+        const ms = msUntilLost(entry, nowMs);
+        if (!isLost(entry, nowMs)) next = Math.min(next ?? ms, ms);
+        else
+          await cleanUp(data, new AttemptRecord(data, keyspace, ids[at] as string, limits), attempt, entry);
+      }
+    return next;
+  }
+
+  private keyspaceOf(place: KeyspaceName): Keyspace | null {
+    try {
+      return this.options.data.keyspace(place);
+    } catch {
+      return null; // it is gone, with what was noted there
+    }
+  }
+}
