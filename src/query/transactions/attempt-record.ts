@@ -79,12 +79,13 @@ export class AttemptRecord {
   /** From now on the attempt counts. Fails when someone took it for lost and cleaned up. */
   commit(attempt: string, staged: readonly StagedName[]): Promise<void> {
     const path = `attempts.${attempt}`;
-    return this.change(0, [
+    const writes = [
       { ...upsert(`${path}.st`, 'COMMITTED'), flags: xattr },
       { ...upsert(`${path}.tsc`, ''), flags: xattr | expandMacros, value: casMacro },
       { opcode: SubdocOpcode.dictAdd, flags: xattr, path: `${path}.p`, value: Buffer.from('0') },
       ...documentsOf(path, staged),
-    ]);
+    ];
+    return this.change(0, writes, true);
   }
 
   abort(attempt: string, staged: readonly StagedName[]): Promise<void> {
@@ -108,16 +109,19 @@ export class AttemptRecord {
     if (!isGone) this.check(reply);
   }
 
-  private async change(docFlags: number, writes: readonly PathWrite[]): Promise<void> {
-    this.check(await this.send(docFlags, writes));
+  private async change(docFlags: number, writes: readonly PathWrite[], isLasting = false): Promise<void> {
+    this.check(await this.send(docFlags, writes, isLasting));
   }
 
-  private async send(docFlags: number, writes: readonly PathWrite[]): Promise<StoreReply> {
+  private async send(docFlags: number, writes: readonly PathWrite[], isLasting = false): Promise<StoreReply> {
     const request = {
       ...({ kind: 'replace', key: this.id, value: emptyBody, cas: 0n, expiry: 0 } as const),
       parts: { writes, docFlags },
     };
-    const [reply] = await this.data.store(this.keyspace, [request], this.limits);
+    const { data, keyspace, limits } = this;
+    const [reply] = isLasting
+      ? await data.storeLasting(keyspace, [request], limits)
+      : await data.store(keyspace, [request], limits);
     return reply as StoreReply;
   }
 

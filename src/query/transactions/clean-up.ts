@@ -48,6 +48,7 @@ const committed: Ending = (id, { cas, isDeleted, txn, staged, attribute }) => {
 const rolledBack: Ending = (id, { cas, isDeleted }) => rollbackRequest(id, cas, isDeleted);
 
 const noBytes = new Uint8Array();
+const batch = 256;
 
 class AttemptCleanUp {
   private readonly data: TransactionData;
@@ -61,7 +62,17 @@ class AttemptCleanUp {
   }
 
   async each(kind: StagedKind, ending: Ending): Promise<void> {
-    for (const document of this.listOf(kind)) await this.end(document, ending);
+    const places = Map.groupBy(this.listOf(kind), ({ bkt, scp, col }) => JSON.stringify([bkt, scp, col]));
+    for (const documents of places.values()) {
+      const { bkt, scp, col } = documents[0] as RecordedDocument;
+      const keyspace = this.keyspaceOf(bkt, scp, col);
+      for (let at = 0; keyspace !== null && at < documents.length; at += batch)
+        await this.end(
+          keyspace,
+          documents.slice(at, at + batch).map(({ id }) => id),
+          ending,
+        );
+    }
   }
 
   private listOf(kind: StagedKind): readonly RecordedDocument[] {
@@ -70,14 +81,14 @@ class AttemptCleanUp {
     return Array.isArray(list) ? (list as readonly RecordedDocument[]) : [];
   }
 
-  private async end({ id, bkt, scp, col }: RecordedDocument, ending: Ending): Promise<void> {
-    const keyspace = this.keyspaceOf(bkt, scp, col);
-    if (keyspace === null) return;
+  private async end(keyspace: Keyspace, ids: readonly string[], ending: Ending): Promise<void> {
     const limits = { durability: durabilityOf(this.entry.d), kvTimeoutMs: 10_000 };
-    const [document] = await this.data.links(keyspace, [id], limits);
-    if (document?.txn?.id?.atmpt !== this.attempt) return;
-    const request = ending(id, document);
-    if (request !== null) await this.data.store(keyspace, [request], limits);
+    const found = await this.data.links(keyspace, ids, limits);
+    const requests = found.flatMap((document, at) => {
+      if (document?.txn?.id?.atmpt !== this.attempt) return [];
+      return ending(ids[at] as string, document) ?? [];
+    });
+    if (requests.length > 0) await this.data.store(keyspace, requests, limits);
   }
 
   private keyspaceOf(bucket: string, scope: string, collection: string): Keyspace | null {

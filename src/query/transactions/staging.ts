@@ -68,7 +68,7 @@ export class Staging {
     const bases: (Base | undefined)[] = [];
     for (const [at, change] of changes.entries()) bases.push(await this.baseOf(change, found[at]));
     const requests = changes.map((change, at) => stageRequest(change, bases[at], attempt, random.uuid()));
-    const replies = await data.store(keyspace, requests, limits);
+    const replies = await data.storeLasting(keyspace, requests, limits);
     for (const [at, { status, cas }] of replies.entries())
       if (isDone(status))
         this.staged.push({

@@ -72,6 +72,21 @@ export class TransactionData {
     });
   }
 
+  /**
+   * As `store`, for what must be there before the next step is: without other nodes a majority keeps nothing through a crash, and what
+   * reaches the disk first would decide what is left of a transaction.
+   */
+  storeLasting(
+    keyspace: Keyspace,
+    requests: readonly StoreRequest[],
+    limits: DataLimits,
+  ): Promise<StoreReply[]> {
+    const isOnDisk = this.keyspaces.bucket(keyspace.name.bucket)?.type === 'native';
+    const isRaised = isOnDisk && limits.durability === 'majority';
+    const durability = isRaised ? 'majorityAndPersistActive' : limits.durability;
+    return this.store(keyspace, requests, { ...limits, durability });
+  }
+
   store(keyspace: Keyspace, requests: readonly StoreRequest[], limits: DataLimits): Promise<StoreReply[]> {
     const { durability } = limits;
     return this.limited(keyspace, limits, (client, signal) =>

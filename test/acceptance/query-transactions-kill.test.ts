@@ -1,0 +1,75 @@
+// `kill -9` of a node while a transaction commits: after the next start all of it is there, or nothing.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type Cluster, type Collection, connect, LookupInSpec } from 'couchbase';
+import { atrIdFor } from '#query/transactions/atr-ids.ts';
+import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { QueryClient } from '../support/query-client.ts';
+
+const documents = 500;
+/** Of the document that transactions change first. */
+const recordId = atrIdFor('k0');
+
+describe('kill -9 while a transaction commits', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-test-'));
+  let node: NodeProcess;
+  let cluster: Cluster;
+  let collection: Collection;
+  let query: QueryClient;
+
+  before(() => open());
+  after(async () => {
+    await cluster?.close();
+    await node?.[Symbol.asyncDispose]();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  async function open(): Promise<void> {
+    node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
+    cluster = await connect(`couchbase://${node.ready.node.kv}`, administrator);
+    collection = cluster.bucket('b').defaultCollection();
+    query = new QueryClient(node.ready.node.query as string);
+  }
+
+  for (const state of ['PENDING', 'COMMITTED'])
+    test(`when its record says ${state}, all or nothing of it is there after clean-up`, async () => {
+      const fill = `UPSERT INTO b (KEY k, VALUE {"v": 1}) SELECT "k" || TO_STR(n) AS k FROM ARRAY_RANGE(0, ${documents}) n`;
+      await query.rows(fill);
+      const within = await query.begin({ txtimeout: '4s', durability_level: 'majority' });
+      await query.rows('UPDATE b USE KEYS "k0" SET v = 2', within);
+      await query.rows('UPDATE b SET v = 2 WHERE v = 1 AND META().id LIKE "k%"', within);
+      const committing = query.ask('COMMIT', within).catch(() => 'no answer');
+      let isOver = false;
+      void committing.then(() => {
+        isOver = true;
+      });
+      let isSeen = false;
+      while (!isOver && !isSeen) isSeen = await isSaid(state);
+      await node.stop('SIGKILL');
+      const answer = await committing;
+      await cluster.close();
+      await open();
+      await eventually(async () => assert.deepEqual(await attempts(), {}));
+      const rows = (await query.rows(
+        'SELECT v, COUNT(*) AS n FROM b WHERE META().id LIKE "k%" GROUP BY v',
+      )) as { v: number; n: number }[];
+      assert.equal(rows.length, 1, JSON.stringify({ rows, answer }));
+      assert.equal(rows[0]?.n, documents);
+      if (state === 'COMMITTED' && isSeen) assert.equal(rows[0]?.v, 2);
+      await query.rows('UPDATE b SET v = 3 WHERE META().id LIKE "k%"', { tximplicit: true });
+    });
+
+  async function attempts(): Promise<Record<string, { st: string }>> {
+    if (!(await collection.exists(recordId)).exists) return {};
+    const { content } = await collection.lookupIn(recordId, [LookupInSpec.get('attempts', { xattr: true })]);
+    return content[0]?.value ?? {};
+  }
+
+  async function isSaid(state: string): Promise<boolean> {
+    const all = await attempts().catch(() => ({}));
+    return Object.values(all).some(({ st }) => st === state);
+  }
+});
