@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Collection } from 'couchbase';
+import { eventually } from '../support/node-process.ts';
 import { QueryClient } from '../support/query-client.ts';
 import { SdkNode } from '../support/sdk-node.ts';
 
@@ -160,5 +161,120 @@ describe('transactions over the query service', () => {
     await query.rows('COMMIT', within);
     const after = { scan_consistency: 'request_plus' };
     assert.deepEqual(await query.rows(`${keys} ORDER BY t8`, after), [20, 25, 30, 50, 60, 65]);
+  });
+
+  test('open transactions are listed, and ended by an administrator', async () => {
+    const within = await query.begin({ txtimeout: '1m', atrcollection: 'b._default._default' });
+    await query.rows('UPSERT INTO b VALUES ("t9", {"t": 9})', { ...within, txstmtnum: 7 });
+    const text = 'SELECT t.* FROM system:transactions t WHERE t.id = $id';
+    const [row] = (await query.rows(text, { $id: within.txid })) as Record<string, unknown>[];
+    const { timeout, durabilityLevel, isolationLevel, atrCollection, lastStmtNum, status } = row ?? {};
+    assert.deepEqual(
+      { timeout, durabilityLevel, isolationLevel, atrCollection, lastStmtNum, status },
+      {
+        ...{ timeout: '1m0s', durabilityLevel: 'majority', isolationLevel: 'READ COMMITTED', status: 'Idle' },
+        ...{ atrCollection: 'default:b._default._default', lastStmtNum: 7 },
+      },
+    );
+    const { metrics } = await query.ask('SELECT 1', within);
+    assert.match(String(metrics?.['transactionRemainingTime']), /s$/);
+    assert.match(String(metrics?.['transactionElapsedTime']), /s$/);
+    await query.rows('DELETE FROM system:transactions WHERE id = $id', { $id: within.txid });
+    assert.equal(await query.code('COMMIT', within), 17010);
+    assert.equal(await isThere('t9'), false);
+  });
+
+  test('a transaction whose time is over has changed nothing, and says why it is gone', async () => {
+    const within = await query.begin({ txtimeout: '200ms' });
+    await query.code('UPSERT INTO b VALUES ("t10", {"t": 10})', within);
+    await eventually(async () => assert.equal(await query.code('SELECT 1', within), 17010));
+    const [error] = (await query.ask('COMMIT', within)).errors ?? [];
+    assert.equal(error?.cause?.['raise'], 'expired');
+    assert.equal(await isThere('t10'), false);
+  });
+
+  test('a transaction holds a bounded amount of memory', async () => {
+    const within = await query.begin({ memory_quota: 1 });
+    const large = 'UPSERT INTO b VALUES ("t11", {"text": $text}), VALUES ("t11 too", {"text": $text})';
+    assert.equal(await query.code(large, { ...within, $text: 'x'.repeat(700_000) }), 17016);
+    assert.deepEqual(await query.rows('SELECT RAW META().id FROM b USE KEYS "t11"', within), []);
+    await query.rows('ROLLBACK', within);
+  });
+
+  test('transactions of others can be neither used nor seen', async () => {
+    await sdk.cluster.users().upsertUser({
+      username: 'other',
+      password: 'password',
+      roles: ['query_select[b]'],
+    });
+    const other = new QueryClient(sdk.node.ready.node.query as string, {
+      username: 'other',
+      password: 'password',
+    });
+    await eventually(async () => assert.equal(await other.code('SELECT 1'), 0));
+    const within = await query.begin();
+    assert.equal(await other.code('SELECT 1', within), 17004);
+    assert.equal(await other.code('ROLLBACK', within), 17004);
+    assert.equal(await other.code('BEGIN WORK', { atrcollection: 'b._default._default' }), 13014);
+    assert.equal(await other.code('BEGIN WORK', { atrcollection: 'nowhere.a.b' }), 13014);
+    const data = { id: { txn: 't', atmpt: 'a' }, mutations: [mutation('t1 kept')] };
+    assert.equal(await other.code('BEGIN WORK', { txdata: data }), 13014);
+    assert.equal(await query.code('BEGIN WORK', { txdata: data }), 17006);
+    assert.equal(await query.code('BEGIN WORK', { txdata: { id: 1 } }), 1040);
+    await query.rows('ROLLBACK', within);
+  });
+
+  test('an aggregate of an index, and a primary index, count the own changes', async () => {
+    await query.rows('CREATE PRIMARY INDEX ON b');
+    const all = 'SELECT RAW COUNT(*) FROM b';
+    const [before] = await query.rows(all, { scan_consistency: 'request_plus' });
+    const within = await query.begin();
+    await query.rows('INSERT INTO b VALUES ("t12 a", {"t8": 25}), VALUES ("t12 b", {"t8": 27})', within);
+    await query.rows('DELETE FROM b USE KEYS "t8 new"', within);
+    assert.deepEqual(await query.rows(all, within), [Number(before) + 1]);
+    assert.deepEqual(await query.rows('SELECT RAW COUNT(*) FROM b WHERE META().id LIKE "t12%"', within), [2]);
+    const grouped = 'SELECT t8, COUNT(*) AS n FROM b WHERE t8 BETWEEN 20 AND 30 GROUP BY t8 ORDER BY t8';
+    assert.deepEqual(await query.rows(grouped, within), [
+      { t8: 20, n: 1 },
+      { t8: 25, n: 1 },
+      { t8: 27, n: 1 },
+      { t8: 30, n: 1 },
+    ]);
+    await query.rows('ROLLBACK', within);
+  });
+
+  test('prepared statements run in transactions with their changes', async () => {
+    await query.rows('PREPARE t13 FROM SELECT RAW v FROM b WHERE META().id = "t13"');
+    const within = await query.begin();
+    await query.rows('INSERT INTO b VALUES ("t13", {"v": 13})', within);
+    assert.deepEqual(await query.rows('EXECUTE t13', within), [13]);
+    assert.deepEqual(await query.rows('EXECUTE t13'), []);
+    await query.rows('ROLLBACK', within);
+  });
+
+  test('MERGE and RETURNING work over the own changes', async () => {
+    await collection.upsert('t14 a', { v: 1 });
+    const within = await query.begin();
+    await query.rows('INSERT INTO b VALUES ("t14 b", {"v": 1})', within);
+    const merge =
+      'MERGE INTO b USING [{"id": "t14 a"}, {"id": "t14 b"}, {"id": "t14 c"}] s ON KEY s.id ' +
+      'WHEN MATCHED THEN UPDATE SET b.v = b.v + 1 WHEN NOT MATCHED THEN INSERT {"v": 100} RETURNING b.v';
+    assert.deepEqual(
+      ((await query.rows(merge, within)) as { v: number }[]).map(({ v }) => v).sort(),
+      [100, 2, 2],
+    );
+    await query.rows('DELETE FROM b USE KEYS "t14 b"', within);
+    await query.rows('INSERT INTO b VALUES ("t14 b", {"v": 7})', within);
+    await query.rows('DELETE FROM b USE KEYS "t14 a"', within);
+    await query.rows('UPSERT INTO b VALUES ("t14 a", {"v": 8})', within);
+    await query.rows('COMMIT', within);
+    assert.deepEqual(
+      [await read('t14 a'), await read('t14 b'), await read('t14 c')],
+      [{ v: 8 }, { v: 7 }, { v: 100 }],
+    );
+  });
+
+  const mutation = (id: string) => ({
+    ...{ bkt: 'b', scp: '_default', coll: '_default', id, cas: '1', type: 'REPLACE' },
   });
 });

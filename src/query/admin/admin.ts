@@ -4,6 +4,7 @@ import { isHeld, mayChangeSettings } from '../access/privileges.ts';
 import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
 import { errorEntry, statusOf } from '../answer/error-entry.ts';
 import { activeRow, completedRow, preparedRow } from '../catalog/request-rows.ts';
+import { transactionRow } from '../catalog/transaction-rows.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { changeSettings, shownSettings } from '../state/settings.ts';
 import { statistic, statistics } from './statistics.ts';
@@ -60,11 +61,13 @@ const routes: Readonly<Record<string, Route>> = {
   'GET /admin/indexes/active_requests': ({ active }) => active.all().map(({ id }) => id),
   'GET /admin/indexes/completed_requests': ({ completed }) => completed.all().map((one) => one.active.id),
   'GET /admin/indexes/functions': () => [],
-  'GET /admin/indexes/transactions': () => [],
+  'GET /admin/indexes/transactions': ({ transactions }) => transactions.all().map(({ start }) => start.id),
   'GET /admin/functions_cache': () => [],
   'GET /admin/dictionary_cache': () => [],
   'GET /admin/tasks_cache': () => [],
-  'GET /admin/transactions': () => [],
+  'GET /admin/transactions': ({ transactions }) => transactions.all().map((one) => transactionRow(one).value),
+  'GET /admin/transactions/*': ({ transactions }, [id]) => found(transactions.all().map(transactionRow), id),
+  'DELETE /admin/transactions/*': ({ transactions }, [id = '']) => transactions.end(id) || notFound,
   'GET /admin/settings': ({ deps }) => shownSettings(deps.settings),
   'POST /admin/settings': ({ deps }, _names, body, session) => {
     if (!mayChangeSettings(session.callers)) throw sqlError(13014, settingsText);

@@ -1,7 +1,7 @@
 // A transaction's end that breaks off at every request to the data service, and in the middle of each: clean-up leaves all or nothing.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Collection } from 'couchbase';
+import { type Collection, connect } from 'couchbase';
 import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
@@ -11,6 +11,8 @@ import { SdkNode } from '../../../test/support/sdk-node.ts';
 import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
+import { atrIdFor } from './atr-ids.ts';
+import { readRecords } from './attempt-record.ts';
 import { LostAttempts } from './lost-attempts.ts';
 import type { StagedKind } from './staged-change.ts';
 import { Transaction } from './transaction.ts';
@@ -64,15 +66,7 @@ describe('a commit that breaks off', () => {
   });
 
   test('is completed or taken back, whichever request was the last', async () => {
-    const whole = await run(parts, collection, 'whole', 1_000, false);
-    assert.deepEqual(await stateOf(collection, 'whole'), 'after');
-    const names: string[] = [];
-    for (let last = 0; last < whole; last++)
-      for (const sendsHalf of [false, true]) {
-        const name = `${last}${sendsHalf ? ' half' : ''}`;
-        names.push(name);
-        await run(parts, collection, name, last, sendsHalf);
-      }
+    const names = await breakEverywhere(parts, collection, 'ours');
     const data = new TransactionData(parts.clients, parts.keyspaces, realClock);
     const places = { all: () => [parts.keyspace.name], add: () => {}, clear: () => {} };
     const lost = new LostAttempts({
@@ -80,9 +74,7 @@ describe('a commit that breaks off', () => {
     });
     await eventually(async () => assert.equal(await lost.sweep(), null));
     lost.stop();
-    const states = new Map<string, string>();
-    for (const name of names) states.set(name, await stateOf(collection, name));
-    assert.deepEqual(new Set(states.values()), new Set(['before', 'after']), JSON.stringify([...states]));
+    await assertWhole(collection, names);
     // Nobody is in the way of later writes.
     for (const name of names) await collection.upsert(`${name} replaced`, {});
     await sdk.cluster.transactions().run(async (attempt) => {
@@ -90,7 +82,62 @@ describe('a commit that breaks off', () => {
         await attempt.replace(await attempt.get(collection, `${name} replaced`), { v: 3 });
     });
   });
+
+  test('is completed or taken back by the SDK too', async () => {
+    const names = await breakEverywhere(parts, collection, 'theirs');
+    const cleaner = await connect(`couchbase://${sdk.node.ready.node.kv}`, {
+      ...administrator,
+      transactions: { cleanupConfig: { cleanupWindow: 50, disableLostAttemptCleanup: false } },
+    });
+    try {
+      const own = cleaner.bucket('b').defaultCollection();
+      await cleaner.transactions().run(async (attempt) => void (await attempt.insert(own, 'cleaner', {})));
+      // It looks at 1,024 records, one after the other.
+      await patiently(async () => {
+        const ids = [...new Set(names.map((name) => atrIdFor(`${name} ${kinds[0]?.[0]}`)))];
+        const data = new TransactionData(parts.clients, parts.keyspaces, realClock);
+        const records = await readRecords(data, parts.keyspace, ids, startOf());
+        assert.deepEqual(
+          records.map(({ attempts }) => attempts.size),
+          ids.map(() => 0),
+        );
+      });
+    } finally {
+      await cleaner.close();
+    }
+    await assertWhole(collection, names);
+  });
 });
+
+async function patiently(attempt: () => Promise<void>): Promise<void> {
+  for (let round = 1; round < 6; round++)
+    try {
+      return await eventually(attempt);
+    } catch {
+      // Not yet.
+    }
+  await eventually(attempt);
+}
+
+/** A transaction for each place where it may break off; answers the beginnings of its documents' ids. */
+async function breakEverywhere(parts: Parts, collection: Collection, prefix: string): Promise<string[]> {
+  const whole = await run(parts, collection, `${prefix} whole`, 1_000, false);
+  assert.deepEqual(await stateOf(collection, `${prefix} whole`), 'after');
+  const names: string[] = [];
+  for (let last = 0; last < whole; last++)
+    for (const sendsHalf of [false, true]) {
+      const name = `${prefix} ${last}${sendsHalf ? ' half' : ''}`;
+      names.push(name);
+      await run(parts, collection, name, last, sendsHalf);
+    }
+  return names;
+}
+
+async function assertWhole(collection: Collection, names: readonly string[]): Promise<void> {
+  const states = new Map<string, string>();
+  for (const name of names) states.set(name, await stateOf(collection, name));
+  assert.deepEqual(new Set(states.values()), new Set(['before', 'after']), JSON.stringify([...states]));
+}
 
 /** Answers how many requests were sent. */
 async function run(

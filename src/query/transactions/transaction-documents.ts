@@ -77,9 +77,11 @@ export class TransactionDocuments implements Documents {
     const ids = [...new Set(unknown.map(({ id }) => id))];
     const read = ids.length === 0 ? [] : await this.read(keyspace, ids, { signal });
     const stored = new Map(ids.map((id, at) => [id, read[at]]));
-    const outcomes = writes.map((write) => this.writeOne(keyspace, write, stored.get(write.id)));
-    transaction.checkMemory();
-    return outcomes;
+    return writes.map((write) => {
+      const outcome = this.writeOne(keyspace, write, stored.get(write.id));
+      transaction.checkMemory();
+      return outcome;
+    });
   }
 
   /** @throws SqlError that ends the statement: a transaction's statement changes everything or nothing */

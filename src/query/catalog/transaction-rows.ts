@@ -1,0 +1,42 @@
+// Rows of system:transactions. What a transaction has changed is not among them.
+
+import { durationText } from '../request/duration.ts';
+import type { Transaction } from '../transactions/transaction.ts';
+import type { PlainRow } from './plain-row.ts';
+
+const consistencies = { not_bounded: 'unbounded', at_plus: 'at_plus' } as const;
+
+export function transactionRow(transaction: Transaction): PlainRow {
+  const { start, changes, isolation, statementNumber, uses, lastUseMs, startedWallMs } = transaction;
+  const { id, timeoutMs, kvTimeoutMs, durability, consistency, recordPlace, memoryBytesMax } = start;
+  const value = {
+    id,
+    timeout: durationText(timeoutMs),
+    kvTimeout: durationText(kvTimeoutMs),
+    durabilityLevel: durability,
+    isolationLevel: isolation,
+    scanConsistency: consistencies[consistency as 'at_plus'] ?? 'scan_plus',
+    atrCollection: recordPlace === null ? undefined : placeText(recordPlace),
+    numAtrs: 1024,
+    implicit: start.isImplicit || undefined,
+    lastStmtNum: statementNumber || undefined,
+    lastUse: timeText(lastUseMs),
+    expiryTime: timeText(startedWallMs + timeoutMs),
+    uses,
+    status: stateText(transaction),
+    users: start.users.join(','),
+    usedMemory: changes.usedBytes,
+    memoryQuota: memoryBytesMax,
+  };
+  return { id, value };
+}
+
+const placeText = ({ bucket, scope, collection }: { bucket: string; scope: string; collection: string }) =>
+  `default:${bucket}.${scope}.${collection}`;
+
+const timeText = (ms: number): string => new Date(ms).toISOString();
+
+function stateText({ state, isBusy, leftMs }: Transaction): string {
+  if (state !== 'open' || leftMs <= 0) return 'Expired';
+  return isBusy ? 'Inuse' : 'Idle';
+}
