@@ -58,7 +58,7 @@ function commandLine(): string {
     ...optionTable(queryOptions),
     '\n`divan cloud`: the hosted management API, which provisions and runs clusters of such nodes ([guide](../guides/cloud.md)).\n',
     ...optionTable(cloudOptions),
-    '\nTokens, users and clouds are seen to by commands on the same database, whether the cloud runs or not; `--help` behind each tells its',
+    '\nTokens, users and clouds are managed by commands on the same database, whether the cloud runs or not; `--help` behind each lists its',
     'options. All take `--data-dir`, `--database` and `--key-file` of their cloud, and `--json` for programs.\n',
     '| command | what it does | options of its own |',
     '|---|---|---|',
@@ -71,7 +71,7 @@ function commandLine(): string {
       '"cloud":{"api":"http://127.0.0.1:8080","token":"…","accessKey":"…","secretKey":"…"},"username":"Administrator","password":"…"}',
     '```\n',
     'SIGTERM and SIGINT stop cleanly, a second one at once. Exit status: 0 after a clean stop, 1 when something cannot start or has failed',
-    'since, 2 for a wrong command line. `divan --version` tells the version.',
+    'since, 2 for a wrong command line. `divan --version` prints the version.',
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -106,10 +106,10 @@ async function settingsPage(): Promise<string> {
   };
   const lines = [
     '# Settings\n',
-    'Every parameter that sets something, as a form field of the call named. What it does: **acts**; **fixed**, where anything but the',
-    'value that holds anyway is refused; **waits**: judged, kept and shown, without effect until this version has what it is for;',
-    'or **kept**: shown again and nothing more.\n',
-    'A change is live, or restarts the bucket (operations wait or are asked to try again), or holds from the next start of a bucket',
+    'Every parameter that sets something, as a form field of the call named. What it does: **acts**; **fixed**, where any other value than the',
+    'present one is refused; **waits**: validated, stored and shown, without effect until this version has what it is for;',
+    'or **kept**: stored and shown, and nothing more.\n',
+    'A change is live, or restarts the bucket (operations wait or are refused as temporary failures), or holds from the next start of a bucket',
     'or the node on, or is possible only at creation or before provisioning. Unless its row says otherwise, a parameter that an edit',
     'leaves out keeps its value. What the process itself takes (folders, ports, log level) is in [Command line](command-line.md) and needs',
     'a restart of the node.\n',
@@ -157,7 +157,7 @@ const titles: Readonly<Record<string, string>> = {
 async function restApi(): Promise<string> {
   const lines = [
     '# Administration REST API\n',
-    'Every route with who may call it once the node is provisioned. What calls take and answer is told by each node: `/openapi.json`, and',
+    'Every route with who may call it once the node is provisioned. Each node describes parameters and answers: `/openapi.json`, and',
     '`/docs/api` to read. Their parameters that set something are in [Settings](settings.md), their refusals in [Errors](errors.md).\n',
   ];
   for (const file of globSync(nodeContracts).sort()) {

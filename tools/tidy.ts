@@ -19,7 +19,7 @@ const allowed: Record<string, readonly string[]> = {
   index: ['base', 'ports', 'contract', 'wire', 'client', 'auth', 'http', 'metrics', 'sqlpp'],
   kv: ['base', 'ports', 'wire', 'auth'],
   cluster: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http', 'metrics', 'client'],
-  // Clients of a node's own ports, for whoever starts nodes: the process itself and the cloud.
+  // Clients of a node's own ports, for what starts nodes: the process itself and the cloud.
   client: ['base', 'ports', 'wire'],
   cloud: ['base', 'ports', 'contract', 'auth', 'client'],
   main: [
@@ -77,10 +77,27 @@ const bans: readonly { pattern: RegExp; use: string }[] = [
   { pattern: /\bprocess\.env\b/, use: 'the parsed configuration (src/main)' },
 ];
 
-const maximumLines = 500;
-/** Files above the limit, with the reason why they are one idea. */
-const longFiles: Record<string, string> = {
-  'src/sqlpp/tree/query.ts': 'expressions and queries contain each other',
+/** A file that grows past the first is split. */
+const linesMax = 400;
+/** Files that were longer when the limit came: the lines that each may have, which may only become fewer. */
+const longFiles: Record<string, number> = {
+  // Expressions and queries contain each other, and files may not import each other in a circle.
+  'src/sqlpp/tree/query.ts': 545,
+  'src/cluster/buckets/buckets.service.test.ts': 500,
+  'src/cluster/manager.ts': 410,
+  'src/cluster/users/users.test.ts': 500,
+  'src/http/server.test.ts': 490,
+  'src/kv/bucket/bucket.test.ts': 440,
+  'src/kv/bucket/documents/memory-documents.ts': 460,
+  'src/kv/commands/session.test.ts': 500,
+  'src/main/node.ts': 430,
+  'src/metrics/store/tier.test.ts': 450,
+  'src/query/service/request-run.ts': 450,
+  'src/sqlpp/expressions/expressions.test.ts': 490,
+  'src/sqlpp/text/definition-parser.ts': 420,
+  'src/sqlpp/text/expression-parser.ts': 460,
+  'test/contract/disk-engine.ts': 420,
+  'test/support/compared-bucket.ts': 470,
 };
 
 const problems: string[] = [];
@@ -95,6 +112,8 @@ const sources = globSync('{src,test,tools,bench}/**/*.ts').sort();
 for (const file of sources) checkFile(file);
 for (const file of Object.keys(longFiles)) {
   if (!existsSync(file)) problems.push(`${file}: named in tools/tidy.ts but gone`);
+  else if (linesOf(readFileSync(file, 'utf8')) <= linesMax)
+    problems.push(`${file}: at most ${linesMax} lines now; take it out of longFiles in tools/tidy.ts`);
 }
 checkCircles();
 for (const problem of problems) console.error(problem);
@@ -103,14 +122,17 @@ process.exit(problems.length === 0 ? 0 : 1);
 
 function checkFile(file: string): void {
   const text = readFileSync(file, 'utf8');
-  const lines = text.split('\n').length;
-  if (lines > maximumLines && !longFiles[file])
-    problems.push(`${file}: ${lines} lines, split it (limit ${maximumLines})`);
+  const limit = longFiles[file] ?? linesMax;
+  if (linesOf(text) > limit) problems.push(`${file}: ${linesOf(text)} lines, split it (limit ${limit})`);
   if (isTest(file)) checkSeeds(file, text);
   if (!file.startsWith('src/')) return;
   checkImports(file, text);
   if (file.endsWith('.test.ts')) return;
   checkBans(file, text);
+}
+
+function linesOf(text: string): number {
+  return text.split('\n').length - 1;
 }
 
 function checkImports(file: string, text: string): void {
@@ -135,7 +157,7 @@ function checkImports(file: string, text: string): void {
   }
 }
 
-/** Rooms (a folder of an area, or a file beside them) that import each other, and files that do, are one with walls through it. */
+/** Files may not import each other in a circle, nor may rooms: a folder of an area, or a file beside such folders. */
 function checkCircles(): void {
   const rooms = new Map<string, string[]>();
   for (const [file, targets] of imports) {

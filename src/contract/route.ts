@@ -75,7 +75,19 @@ export interface Answer {
   readonly text?: 'text/plain' | 'text/html' | 'text/css' | 'text/javascript' | 'text/yaml';
 }
 
-/** Declares a route; exists to infer the types of query and body. */
+/**
+ * Declares a route; exists to infer the types of query and body. Does not throw. The route is served once a `*.routes.ts` binds a
+ * handler to it, which throws refusals of a catalogue (`*.refusals.ts`).
+ *
+ *     export const FlushBucket = defineRoute({
+ *       id: 'buckets.flush',
+ *       method: 'POST',
+ *       path: '/pools/default/buckets/:bucket/controller/doFlush',
+ *       access: { kind: 'permission', permission: 'cluster.bucket[{bucket}]!flush' },
+ *       doc: 'Deletes all documents of a bucket.',
+ *     });
+ *     bind(FlushBucket, async ({ params }) => reply.empty());
+ */
 export const defineRoute = <const R extends RouteDefinition>(route: R): R => route;
 
 /** An answer. `json` values are sent as they are; build them in a contract file from domain values. */

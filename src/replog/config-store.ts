@@ -14,21 +14,46 @@ export interface ChangeOptions {
   freesSpace?: boolean;
 }
 
+/**
+ * The store as the cluster manager uses it. Values are plain JSON data.
+ *
+ *     const { value, revision } = await update(store, 'settings/alerts', fresh, (now) => ({ ...now, enabled: true }));
+ *     const watching = await store.watch('settings/', (key, entry) => apply(key, entry?.value ?? fresh));
+ *     watching.stop();
+ */
 export interface ConfigStore {
+  /**
+   * Null if the key does not exist.
+   * @throws Error when the stored entry is damaged.
+   */
   get<T>(key: string): Promise<Entry<T> | null>;
+  /**
+   * All entries whose key begins with the prefix, in order of their keys.
+   * @throws Error when one of them is damaged.
+   */
   list<T>(prefix: string): Promise<Entry<T>[]>;
-  /** Writes if the key is at `expectedRevision` (0: absent). Resolves with the new revision, or null if another write came first. */
+  /**
+   * Writes if the key is at `expectedRevision` (0: absent). Resolves with the new revision after the write is on disk, or with null
+   * if another write came first.
+   * @throws UnwritableError with the reason, when the store cannot be written: its text says whether the change may be lost.
+   */
   put<T>(key: string, value: T, expectedRevision: number, options?: ChangeOptions): Promise<number | null>;
-  /** Deletes if the key is at `expectedRevision`. On a full disk it may use the reserve. */
+  /**
+   * Deletes if the key is at `expectedRevision`, and resolves with whether it did. On a full disk it may use the reserve.
+   * @throws UnwritableError as `put`.
+   */
   delete(key: string, expectedRevision: number): Promise<boolean>;
-  /** Calls `changed` with every existing entry under the prefix, then after each change (`null` value: deleted). */
+  /** Calls `changed` with every existing entry under the prefix, then after each change (a null entry: deleted). It must not throw. */
   watch(prefix: string, changed: (key: string, entry: Entry | null) => void): Promise<{ stop(): void }>;
   /** The revision of the newest change in the store. */
   revision(): number;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Reads, changes and writes one key, retrying after concurrent writes. `change` returns the new value, or throws to abort. */
+/**
+ * Reads, changes and writes one key, at most a hundred times if others write it meanwhile. `change` returns the new value.
+ * @throws what `change` throws, which aborts; UnwritableError as `put`; Error after too many concurrent writes.
+ */
 export async function update<T>(
   store: ConfigStore,
   key: string,

@@ -68,6 +68,10 @@ export function refusalsOf({ access, method, path, query, body, malformedId, sub
   ];
 }
 
+/**
+ * Declares an operation of the cloud; exists to infer the types of query, body and subject. Does not throw. It is served once a
+ * `*.routes.ts` in the list of `cloud.ts` binds a handler to it, which throws errors of `answers/api-error.ts`.
+ */
 export const defineOperation = <const O extends Operation>(operation: O): O => operation;
 
 export interface Request<Query = unknown, Body = unknown, Subject = unknown> {
