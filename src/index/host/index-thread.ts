@@ -5,7 +5,7 @@ import { realClock, type Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
-import { compileDefinition } from '../entries/compile-definition.ts';
+import { DefinitionCompiler } from '../entries/definition-compiler.ts';
 import { IndexService } from '../service/index-service.ts';
 import { IndexFolder } from '../store/index-folder.adapter.ts';
 import type { IndexThreadCall, IndexThreadData, IndexThreadMessage } from './thread-messages.ts';
@@ -25,13 +25,15 @@ const logTo = (component: string): Log => {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: logTo };
 };
 
+const compiler = new DefinitionCompiler();
 let isReportDue = false;
+let isStopping = false;
 let progress: Timer | null = null;
 
 const service = new IndexService({
   ...{ address, account, clock: realClock, random: realRandom, log: logTo('index') },
   store: new IndexFolder(folder, logTo('index')),
-  compile: compileDefinition,
+  compile: (definition) => compiler.compile(definition),
   changed: reportSoon,
 });
 
@@ -41,6 +43,8 @@ giveBackWhenIdle({ worthBytes: 4 << 20 });
 async function take(call: IndexThreadCall): Promise<void> {
   if (call.kind === 'apply') {
     reportSoon();
+    await compiler.prepare(call.wanted.indexes.map(({ definition }) => definition));
+    if (isStopping) return;
     await service.apply(call.wanted);
     reportSoon();
   } else if (call.kind === 'replace file') await service.replaceFile(call.bucketUuid, call.indexId);
@@ -63,6 +67,7 @@ function reportSoon(): void {
 }
 
 async function stop(): Promise<void> {
+  isStopping = true;
   progress?.cancel();
   await service.stop();
   say({ kind: 'stopped' });

@@ -1,0 +1,36 @@
+// Definitions whose keys are fields of the document, by far the most: compiled without the language, whose modules the index thread then
+// never loads.
+import type { IndexDefinition, IndexKey } from '#sqlpp/datastore/indexes.ts';
+import { resolveDeep } from '#sqlpp/values/json-parse.ts';
+import { memberOf, nameBytes } from '#sqlpp/values/json-scan.ts';
+import { RawJson, type Value } from '#sqlpp/values/value.ts';
+import type { CompiledDefinition, IndexedDocument, PlainKey } from './compiled-definition.ts';
+
+/** Canonical text of fields within fields. Names with escapes are left to the language. */
+const fieldPath = /^`[^`\\]+`(?:\.`[^`\\]+`)*$/;
+
+export const isOfFields = ({ keys, condition }: IndexDefinition): boolean =>
+  condition === undefined && keys.every((key) => key.array === undefined && fieldPath.test(key.expression));
+
+/** For definitions that `isOfFields` accepts. */
+export const compileFields = ({ keys }: IndexDefinition): CompiledDefinition => ({
+  condition: null,
+  keys: keys.map(keyOf),
+});
+
+function keyOf({ expression, isDescending, includesMissing }: IndexKey): PlainKey {
+  const path = expression.slice(1, -1).split('`.`').map(nameBytes);
+  const evaluate = (document: IndexedDocument): Value => valueAt(document, path);
+  return { kind: 'plain', isDescending, includesMissing, evaluate };
+}
+
+function valueAt({ body, isJson }: IndexedDocument, path: readonly Uint8Array[]): Value {
+  if (!isJson) return undefined;
+  let value: Value = new RawJson(body, 0, body.length);
+  for (const name of path) {
+    // Objects and arrays within a document are text until they are needed.
+    if (!(value instanceof RawJson)) return undefined;
+    value = memberOf(value, name);
+  }
+  return resolveDeep(value);
+}

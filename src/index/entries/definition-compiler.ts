@@ -1,0 +1,25 @@
+// Compiles definitions, and loads the language when the first of them needs it.
+import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
+import type * as language from './compile-definition.ts';
+import { compileFields, isOfFields } from './compile-fields.ts';
+import type { CompiledDefinition } from './compiled-definition.ts';
+
+export class DefinitionCompiler {
+  private language: typeof language | null = null;
+  private loading: Promise<void> = Promise.resolve();
+
+  /** Resolves when `compile` takes these definitions, in the order of the calls. */
+  prepare(definitions: readonly IndexDefinition[]): Promise<void> {
+    this.loading = this.loading.then(async () => {
+      if (definitions.every(isOfFields)) return;
+      this.language ??= await import('./compile-definition.ts');
+    });
+    return this.loading;
+  }
+
+  compile(definition: IndexDefinition): CompiledDefinition {
+    if (isOfFields(definition)) return compileFields(definition);
+    if (this.language === null) throw new Error('the language is not loaded yet');
+    return this.language.compileDefinition(definition);
+  }
+}
