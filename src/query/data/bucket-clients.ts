@@ -1,4 +1,5 @@
-// Connections to the data service, one for each bucket that statements use, opened when needed and again after a loss.
+// Connections to the data service: one for each bucket that statements use and one more for its scans, opened when needed and again
+// after a loss.
 import { BucketClient } from '#client/bucket-client.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import { BucketPositions, type CollectionPositions } from './bucket-positions.ts';
@@ -8,7 +9,9 @@ export interface DataAccess {
   readonly account: WireAccount;
 }
 
-const bucketsMax = 256;
+const connectionsMax = 256;
+/** No bucket has such a name. */
+const scansOf = (bucket: string): string => `${bucket}\0scans`;
 
 export class BucketClients {
   private readonly clients = new Map<string, Promise<BucketClient>>();
@@ -25,10 +28,19 @@ export class BucketClients {
    * @throws StatusError when the bucket cannot be entered
    * @throws DataPortError without a connection
    */
-  async of(bucket: string): Promise<BucketClient> {
-    const open = await this.clients.get(bucket);
+  of(bucket: string): Promise<BucketClient> {
+    return this.connected(bucket, bucket);
+  }
+
+  /** A connection of its own: behind the pages of a scan, single documents would wait. */
+  forScans(bucket: string): Promise<BucketClient> {
+    return this.connected(scansOf(bucket), bucket);
+  }
+
+  private async connected(key: string, bucket: string): Promise<BucketClient> {
+    const open = await this.clients.get(key);
     if (open !== undefined && !open.isClosed) return open;
-    return await this.open(bucket);
+    return await this.open(key, bucket);
   }
 
   /** What a collection has now: the newest seqno of each vbucket, and the history that it belongs to. */
@@ -41,26 +53,31 @@ export class BucketClients {
 
   /** After a bucket of this name was deleted or made anew. */
   forget(bucket: string): void {
-    const client = this.clients.get(bucket);
-    this.clients.delete(bucket);
+    this.close(bucket);
+    this.close(scansOf(bucket));
+  }
+
+  closeAll(): void {
+    for (const key of [...this.clients.keys()]) this.close(key);
+  }
+
+  private close(key: string): void {
+    const client = this.clients.get(key);
+    this.clients.delete(key);
     client?.then(
       (one) => one.close(),
       () => {}, // it was never open
     );
   }
 
-  closeAll(): void {
-    for (const bucket of [...this.clients.keys()]) this.forget(bucket);
-  }
-
-  private open(bucket: string): Promise<BucketClient> {
+  private open(key: string, bucket: string): Promise<BucketClient> {
     const { access } = this;
     if (access === null) return Promise.reject(new Error('the data service is not known yet'));
-    for (const oldest of this.clients.keys()) if (this.clients.size >= bucketsMax) this.forget(oldest);
+    for (const oldest of this.clients.keys()) if (this.clients.size >= connectionsMax) this.close(oldest);
     const opening = BucketClient.open({ ...access, bucket });
-    this.clients.set(bucket, opening);
+    this.clients.set(key, opening);
     opening.catch(() => {
-      if (this.clients.get(bucket) === opening) this.clients.delete(bucket);
+      if (this.clients.get(key) === opening) this.clients.delete(key);
     });
     return opening;
   }

@@ -41,7 +41,9 @@ export class WireDocuments implements Documents {
   }
 
   async *scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]> {
-    const client = await this.with(keyspace, async (open) => open);
+    const client = await this.clients.forScans(keyspace.name.bucket).catch((error: unknown) => {
+      throw dataFailure(error, keyspace);
+    });
     const scan = new CollectionScan(client, keyspace, options);
     try {
       yield* scan.batches();

@@ -12,6 +12,7 @@ import { Counters } from '../state/counters.ts';
 import type { QueryParts, QueryServiceDeps } from '../state/parts.ts';
 import { PreparedCache } from '../state/prepared-cache.ts';
 import { SealedPlans } from '../state/sealed-plans.ts';
+import { TimeSlices } from '../state/time-slices.ts';
 import { LostAttempts } from '../transactions/lost-attempts.ts';
 import { TransactionData } from '../transactions/transaction-data.ts';
 import { Transactions } from '../transactions/transactions.ts';
@@ -26,6 +27,7 @@ export class QueryService implements QueryParts {
   readonly sealed: SealedPlans;
   readonly admission: Admission;
   readonly transactions: Transactions;
+  readonly slices: TimeSlices;
   private readonly lost: LostAttempts;
   readonly startedMs: number;
   private isStopping = false;
@@ -42,6 +44,7 @@ export class QueryService implements QueryParts {
       ...{ clock, log },
       ending: { data, clock, random, lost: this.lost },
     });
+    this.slices = new TimeSlices(clock);
     this.admission = new Admission(() => ({ running: settings.servicers, waiting: settings.queueLimit }));
   }
 

@@ -15,6 +15,7 @@ import type { ActiveRequest, RequestState } from '../state/active-requests.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { noteUse, type PreparedEntry } from '../state/prepared-cache.ts';
+import type { RequestSlices } from '../state/time-slices.ts';
 import { runCommand } from './commands.ts';
 import { profileOf } from './profile.ts';
 import { requestDatastore } from './request-datastore.ts';
@@ -54,6 +55,7 @@ export class RequestRun {
   private readonly active: ActiveRequest;
   private writer: AnswerWriter;
   private timer: Timer | null = null;
+  private slices: RequestSlices | null = null;
   private execution: Execution | null = null;
   private engine: Engine | null = null;
   private transaction: RequestTransaction | null = null;
@@ -96,10 +98,13 @@ export class RequestRun {
     this.limitTime(request);
     const { signal } = this.ending;
     if (!(await service.admission.enter(signal))) throw sqlErrorWith(1182, { isRetryable: true });
+    const slices = service.slices.begin();
+    this.slices = slices;
     try {
       signal.throwIfAborted();
       await this.serve(request, session);
     } finally {
+      slices.end();
       service.admission.leave();
     }
   }
@@ -212,7 +217,7 @@ export class RequestRun {
       monotonicMs: () => clock.monotonicMs(),
       random: () => random.bytes(6).readUIntBE(0, 6) / 2 ** 48,
       uuid: () => random.uuid(),
-      pause: () => new Promise((resolve) => clock.soon(resolve)),
+      pause: () => this.slices?.pause() ?? Promise.resolve(),
       scratch,
       memoryQuotaBytes: quotaMb * mib,
       spillBytes: quotaMb > 0 ? Math.min(spillBytes, (quotaMb * mib) / 2) : spillBytes,

@@ -18,6 +18,7 @@ import type { NodeRest } from './node-rest.ts';
 import type { PreparedCache } from './prepared-cache.ts';
 import type { SealedPlans } from './sealed-plans.ts';
 import type { ServiceSettings } from './settings.ts';
+import type { TimeSlices } from './time-slices.ts';
 
 export interface QueryServiceDeps {
   readonly engine: () => Promise<Engine>;
@@ -70,6 +71,7 @@ export interface QueryParts {
   readonly counters: Counters;
   readonly sealed: SealedPlans;
   readonly admission: Admission;
+  readonly slices: TimeSlices;
   readonly startedMs: number;
   /** Of plans: they are made anew when something that they were made under has changed. */
   readonly definitions: number;
