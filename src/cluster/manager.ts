@@ -69,6 +69,7 @@ import type { System } from './nodes/system.ts';
 import { withDescription } from './openapi/openapi.routes.ts';
 import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/password-policy.routes.ts';
 import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
+import type { QueryAddress } from './query-settings/query-proxy.routes.ts';
 import { type QuerySettings, querySetting, serviceSettings } from './query-settings/query-settings.ts';
 import { clusterRoutes } from './routes.ts';
 import { type SecurityParts, securityParts } from './security/security.feature.ts';
@@ -108,6 +109,8 @@ export interface ClusterManagerOptions extends MachinePorts {
   kv: AgentDeps['kv'];
   /** How connections of this node reach its data port. */
   dataPort: DataPortAccess;
+  /** The query service of this node; absent: it runs none. */
+  queryPort?: QueryAddress;
   /** The index service, if the node runs one. */
   indexes?: IndexDoor;
   kdf: Kdf;

@@ -43,6 +43,7 @@ import { NodeSetupService, type NodeSurroundings } from './provisioning/node-set
 import { provisioningRoutes } from './provisioning/provisioning.routes.ts';
 import { type Administrators, ProvisioningService } from './provisioning/provisioning.service.ts';
 import { IndexSettings, StatsSettings } from './provisioning/small-settings.ts';
+import { type QueryAddress, queryProxyRoutes } from './query-settings/query-proxy.routes.ts';
 import { querySettingsRoutes } from './query-settings/query-settings.routes.ts';
 
 import type { SecurityService } from './security/security.service.ts';
@@ -64,6 +65,8 @@ export interface ClusterParts {
   administrators: Administrators;
   memoryBytes: () => number;
   dataPort: DataPortAccess;
+  /** The query service of this node; absent: it runs none. */
+  queryPort?: QueryAddress;
   product: Product;
   edition: Edition;
   wireNames: Vocabulary;
@@ -100,6 +103,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...documentRoutes(new DocumentsService(parts)),
     ...alertRoutes(parts.alerts, parts.alertList),
     ...querySettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
+    ...queryProxyRoutes(parts.queryPort ?? (() => Promise.resolve(null))),
     ...dataSettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
     ...internalSettingsRoutes(new SettingsStore(parts.store), parts.view),
     ...autoCompactionRoutes(new AutoCompactionService(new SettingsStore(parts.store), parts.edition)),

@@ -105,6 +105,13 @@ export type Reply =
       readonly text: string;
       readonly headers?: Record<string, string>;
     }
+  /** Bytes of another server as they come, with its status; `headers` has their Content-Type. */
+  | {
+      readonly kind: 'forwarded';
+      readonly status: number;
+      readonly headers: Record<string, string>;
+      readonly source: AsyncIterable<Uint8Array>;
+    }
   /** Chunked JSON: each value is followed by four newlines; ends when the source ends or the client goes. */
   | { readonly kind: 'stream'; readonly source: (signal: AbortSignal) => AsyncIterable<unknown> };
 

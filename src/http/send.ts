@@ -1,6 +1,6 @@
 // Sends answers: the headers that every one carries, and whole bodies in one piece with their length.
 import type { ServerResponse } from 'node:http';
-import { pipeline } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import type { Reply } from '#contract/route.ts';
 import { streamBody } from './stream.ts';
 
@@ -25,6 +25,10 @@ export function sendReply(
     sendStream(out, answer.source, options.signal);
     return;
   }
+  if (answer.kind === 'forwarded') {
+    sendForwarded(out, answer);
+    return;
+  }
   const { type, body } = wholeBody(answer);
   out.statusCode = answer.status;
   if (type !== null) out.setHeader('Content-Type', type);
@@ -37,7 +41,10 @@ function setHeaders(out: ServerResponse, headers: Readonly<Record<string, string
   for (const [name, value] of Object.entries(headers)) out.setHeader(name, value);
 }
 
-function wholeBody(answer: Exclude<Reply, { kind: 'stream' }>): { type: string | null; body: Buffer } {
+function wholeBody(answer: Exclude<Reply, { kind: 'stream' | 'forwarded' }>): {
+  type: string | null;
+  body: Buffer;
+} {
   switch (answer.kind) {
     case 'empty':
       return { type: null, body: Buffer.alloc(0) };
@@ -46,6 +53,16 @@ function wholeBody(answer: Exclude<Reply, { kind: 'stream' }>): { type: string |
     case 'json':
       return { type: 'application/json', body: Buffer.from(JSON.stringify(answer.value)) };
   }
+}
+
+/** As fast as the client reads; a failing source truncates the answer. */
+function sendForwarded(
+  out: ServerResponse,
+  { status, headers, source }: Extract<Reply, { kind: 'forwarded' }>,
+): void {
+  out.statusCode = status;
+  setHeaders(out, headers);
+  pipeline(Readable.from(source, { objectMode: false }), out, () => out.destroy());
 }
 
 function sendStream(

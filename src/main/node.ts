@@ -155,7 +155,7 @@ export class Node {
   /** The checks of this process are over: its accounts and its connections are no others' from now on. */
   async endStart(): Promise<void> {
     this.isStarting = false;
-    this.gate.admitOnly(this.admitted(this.manager.clients.admitted));
+    this.gate.admitOnly(this.withServices(this.admitted(this.manager.clients.admitted)));
     await this.setOwnAccounts([]);
   }
 
@@ -199,6 +199,7 @@ export class Node {
         cancelCompaction: (uuid, origin) => kv.cancelCompaction(uuid, origin),
       },
       dataPort: () => this.services.access(),
+      queryPort: () => this.queryAddress(),
       indexes: this.services.index,
       kdf: realKdf,
       secrets,
@@ -216,16 +217,17 @@ export class Node {
 
   private followClients(): void {
     const { clients } = this.manager;
-    this.gate.admitOnly(this.admitted(clients.admitted));
-    const changes = clients.onChange(() => this.gate.admitOnly(this.admitted(clients.admitted)));
+    const follow = () => this.gate.admitOnly(this.withServices(this.admitted(clients.admitted)));
+    follow();
+    const changes = clients.onChange(follow);
     this.stops.push({ name: 'clients', stop: () => changes.stop() });
   }
 
   private async apply(desired: KvDesired) {
     this.desired = desired;
-    const clients = this.admitted(desired.clients ?? null);
+    const clients = this.withServices(this.admitted(desired.clients ?? null));
     const users = [...desired.users, ...this.services.accounts, ...this.ownAccounts];
-    const report = await this.kv.apply({ ...desired, clients: this.withServices(clients), users });
+    const report = await this.kv.apply({ ...desired, clients, users });
     await this.query?.follow(desired, {
       ...{ ports: this.ports, clients, tls: this.manager.queryTls.current() },
       plainForThisMachineOnly: desired.plainForThisMachineOnly ?? false,
@@ -257,12 +259,20 @@ export class Node {
     const started = query.start({
       tls: manager.queryTls.current(),
       plainForThisMachineOnly: manager.listening.isPlainForThisMachineOnly,
-      clients: this.admitted(manager.clients.admitted),
+      clients: this.withServices(this.admitted(manager.clients.admitted)),
     });
     const { port, tlsPort } = await started.catch((error: Error) =>
       this.opening(this.queryPortOf(error), Promise.reject(error)),
     );
     Object.assign(this.ports, { n1ql: port, n1qlSSL: tlsPort });
+  }
+
+  /** How this process reaches the plain query port; null where the node does not run the service. */
+  private async queryAddress() {
+    const port = this.ports.n1ql;
+    if (this.query === null || port === undefined) return null;
+    const { host, localAddress } = (await this.services.access()).address;
+    return { host, port, localAddress };
   }
 
   /** Which of the query service's two ports an error of its start is about. */
@@ -276,7 +286,7 @@ export class Node {
     return clients === null || !isOwnNeeded ? clients : [...clients, '127.0.0.0/8', '::1', this.localHost];
   }
 
-  /** Only the data port: the services have no other. */
+  /** Services reach the data port, statements such as CREATE SCOPE the REST API, and its proxy the query port. */
   private withServices(clients: readonly string[] | null): readonly string[] | null {
     return clients && [...clients, ...this.services.admitted];
   }

@@ -48,7 +48,7 @@ export class OwnServices {
     return this.account === null ? [] : [this.account.spec];
   }
 
-  /** Admitted by the data port whatever the allowlist says. */
+  /** Admitted by the ports of this node whatever the allowlist says. */
   get admitted(): readonly string[] {
     const address = this.localAddress();
     // As an operator is: any user of this machine could come from that address.

@@ -1,6 +1,7 @@
 // The allowlist of clients, from outside: every port, before a byte is read, live and after a restart.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
@@ -92,3 +93,54 @@ test('takes nobody but its operator until it has a list', { skip: onLinux }, asy
     assert.equal(await isRefused(operator, port), false, port);
   }
 });
+
+test('statements reach the query service through the REST port though the list lacks this machine', {
+  skip: onLinux,
+}, async () => {
+  await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+  // From an address of its own the client stays on the list, and the node's own connections are none of the list's business.
+  const from127 = '127.7.7.7';
+  assert.equal((await askFrom(from127, node, '/settings/clientAllowlist', allowOnly(from127))).status, 200);
+  await eventually(async () => assert.equal(await isRefused(inside, node.ready.node.query as string), true));
+  const statements = [
+    'CREATE SCOPE b.s',
+    'CREATE COLLECTION b.s.c',
+    'UPSERT INTO b.s.c VALUES ("k", {"n": 1})',
+    'SELECT c.n FROM b.s.c',
+  ];
+  const answers: unknown[] = [];
+  for (const statement of statements) {
+    const sent = { method: 'POST', json: { statement } };
+    const { text } = await askFrom(from127, node, '/_p/query/query/service', sent);
+    const { status, results } = JSON.parse(text) as { status: string; results: unknown };
+    answers.push(status, results);
+  }
+  assert.deepEqual(answers, [...['success', [], 'success', [], 'success', [], 'success', [{ n: 1 }]]]);
+});
+
+const allowOnly = (address: string) => ({ method: 'PUT', json: { entries: [`${address}/32`] } });
+
+/** A request to the REST port from a local address. */
+function askFrom(
+  localAddress: string,
+  node: NodeProcess,
+  path: string,
+  { method, json }: { method: string; json: unknown },
+): Promise<{ status: number; text: string }> {
+  const { username, password } = administrator;
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
+  const sent = request(
+    new URL(path, node.ready.node.rest),
+    {
+      ...{ method, localAddress, auth: `${username}:${password}`, agent: false },
+      headers: { 'content-type': 'application/json' },
+    },
+    async (answer) => {
+      let text = '';
+      for await (const chunk of answer) text += chunk;
+      resolve({ status: answer.statusCode ?? 0, text });
+    },
+  );
+  sent.on('error', reject).end(JSON.stringify(json));
+  return promise;
+}

@@ -24,6 +24,7 @@ import type { DirectoryServer } from '../../src/cluster/ldap/directory-server.ts
 import type { BundleFiles } from '../../src/cluster/log-collection/bundle-files.ts';
 import { createClusterManager } from '../../src/cluster/manager.ts';
 import type { System } from '../../src/cluster/nodes/system.ts';
+import type { QueryAddress } from '../../src/cluster/query-settings/query-proxy.routes.ts';
 import { aCluster } from './cluster.ts';
 import { aBucketReport, aKvReport } from './kv-reports.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -139,6 +140,8 @@ export interface ManagerOptions {
   inbox?: Inbox;
   /** Default: there is none. */
   dataPort?: DataPortAccess;
+  /** Default: the node does not run the query service. */
+  queryPort?: QueryAddress;
   /** Where the clock stands. */
   startMs?: number;
   /** Provisions as `Administrator` / `password` unless false. */
@@ -193,6 +196,7 @@ export async function aManager(options: ManagerOptions = {}) {
     bundleFiles: options.bundleFiles ?? noBundles,
     inbox: options.inbox ?? emptyInbox,
     dataPort: options.dataPort ?? (() => Promise.reject(new DataPortError('there is no data port'))),
+    ...(options.queryPort && { queryPort: options.queryPort }),
     passphrases: noPassphrases,
     issue: options.issue ?? (async () => issuedCertificates),
     journal: options.journal ?? (() => new MemoryJournal()),

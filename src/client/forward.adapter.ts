@@ -1,0 +1,51 @@
+// Sends a request on to another HTTP server and answers its response as a stream, which is read as fast as it is taken.
+import { type IncomingMessage, request } from 'node:http';
+
+export interface ForwardTarget {
+  readonly host: string;
+  readonly port: number;
+  /** The local address, where the server's allowlist admits only that. */
+  readonly localAddress?: string | undefined;
+}
+
+export interface ForwardedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  /** Ends the request and the response. */
+  readonly signal: AbortSignal;
+}
+
+export interface ForwardedResponse {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly source: AsyncIterable<Uint8Array>;
+}
+
+/** A connection without a byte for so long is closed. */
+const patienceMs = 600_000;
+
+export function forward(
+  target: ForwardTarget,
+  { method, path, headers, body, signal }: ForwardedRequest,
+): Promise<ForwardedResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<ForwardedResponse>();
+  const outgoing = request({
+    ...{ host: target.host, port: target.port, method, path, signal },
+    ...(target.localAddress !== undefined && { localAddress: target.localAddress }),
+    ...{ agent: false, timeout: patienceMs },
+    headers: { ...headers, 'content-length': body.length },
+  });
+  outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer in ${patienceMs} ms`)));
+  outgoing.on('error', reject);
+  outgoing.on('response', (response: IncomingMessage) =>
+    resolve({
+      status: response.statusCode ?? 502,
+      contentType: response.headers['content-type'],
+      source: response,
+    }),
+  );
+  outgoing.end(body);
+  return promise;
+}
