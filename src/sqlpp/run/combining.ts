@@ -4,9 +4,11 @@ import type { Block, Source } from '../plan/block.ts';
 import type { SetOperator, WithPlan } from '../plan/operators.ts';
 import type { Value, ValueObject } from '../values/value.ts';
 import type { Code, CodeBook } from './code.ts';
+import { DistinctRows } from './distinct-rows.ts';
 import { valueKey } from './keys.ts';
 import type { Row } from './row.ts';
 import { firstRow, type Pull, type Run } from './run.ts';
+import { matchingValues } from './set-matching.ts';
 
 /** A query of a block of its own, begun with a row of this block. */
 export interface Part {
@@ -66,40 +68,32 @@ function memberOf(run: Run, value: Value, name: string): Value {
   return (object as ValueObject)[name];
 }
 
-async function* combine(
+function combine(
   run: Run,
   { operator, isAll }: SetOperator,
   left: Part,
   right: Part | undefined,
   seed: Row,
 ): AsyncGenerator<Value[]> {
-  if (!right) return yield* resultsOf(run, left, seed);
-  if (operator === 'union') {
-    const seen = new Set<string>();
-    const fresh = (value: Value): boolean => isAll || isNew(run, seen, value);
-    for await (const values of resultsOf(run, left, seed)) yield values.filter(fresh);
-    for await (const values of resultsOf(run, right, seed)) yield values.filter(fresh);
-    return;
-  }
-  const counts = new Map<string, number>();
-  for await (const values of resultsOf(run, right, seed)) {
-    for (const value of values) {
-      const key = valueKey([value]);
-      run.hold(key.length + 40);
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-    }
-  }
-  const seen = new Set<string>();
-  for await (const values of resultsOf(run, left, seed)) {
-    yield values.filter((value) => {
-      const key = valueKey([value]);
-      const count = counts.get(key) ?? 0;
-      if (isAll) {
-        if (count > 0) counts.set(key, count - 1);
-        return count > 0 === (operator === 'intersect');
-      }
-      return count > 0 === (operator === 'intersect') && isNew(run, seen, value);
-    });
+  const [lefts, rights] = [resultsOf(run, left, seed), right && resultsOf(run, right, seed)];
+  if (!rights) return lefts;
+  const rule = { isIntersect: operator === 'intersect', isAll };
+  const values = operator === 'union' ? chained(lefts, rights) : matchingValues(run, rule, lefts, rights);
+  return isAll ? values : distinctValues(run, values);
+}
+
+async function* chained(...all: readonly AsyncIterable<Value[]>[]): AsyncGenerator<Value[]> {
+  for (const values of all) yield* values;
+}
+
+async function* distinctValues(run: Run, all: AsyncIterable<Value[]>): AsyncGenerator<Value[]> {
+  const distinct = new DistinctRows(run, valueKey);
+  try {
+    for await (const values of all)
+      yield (await distinct.fresh(values.map((value) => [value]))).map(([value]) => value);
+    for await (const rows of distinct.rest()) yield rows.map(([value]) => value);
+  } finally {
+    await distinct.close();
   }
 }
 

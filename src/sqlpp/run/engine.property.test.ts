@@ -119,6 +119,10 @@ function statement(random: Random): string {
     () =>
       `SELECT META(t).id, (SELECT RAW META(u).id FROM u WHERE u.ref = META(t).id ORDER BY META(u).id) AS us FROM t${where}`,
     () => `SELECT META(t).id FROM t${where} UNION SELECT META(u).id FROM u WHERE ${predicate(random, 'u')}`,
+    () =>
+      `SELECT t.a FROM t ${pick(random, ['INTERSECT', 'EXCEPT', 'UNION'])} ${pick(random, ['', 'ALL '])}SELECT u.a FROM u`,
+    () =>
+      `SELECT META(t).id, META(u).id AS u FROM t ${pick(random, ['', 'LEFT '])}JOIN u USE HASH(build) ON u.a = t.a${where}`,
     () => `SELECT META(t).id, SUM(t.a) OVER (PARTITION BY t.b) AS s FROM t${where}`,
   ])();
 }

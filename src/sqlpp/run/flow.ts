@@ -7,6 +7,7 @@ import type { Expression } from '../tree/query.ts';
 import { isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 import type { CodeBook } from './code.ts';
+import { DistinctRows } from './distinct-rows.ts';
 import { DocumentReader } from './document-reader.ts';
 import { valueKey } from './keys.ts';
 import { compileProjection } from './projection.ts';
@@ -55,23 +56,16 @@ export function project(book: CodeBook, input: Pull, projection: LogicalProjecti
 
 export function distinct(input: Pull, slot: number): Pull {
   return async function* pullDistinct(run, seed) {
-    const seen = new Set<string>();
-    let held = 0;
+    const distinct = new DistinctRows(run, (row) => valueKey([row[slot]]));
     try {
       for await (const rows of input(run, seed)) {
-        const fresh = rows.filter((row) => {
-          const key = valueKey([row[slot]]);
-          if (seen.has(key)) return false;
-          seen.add(key);
-          held += key.length + 32;
-          run.hold(key.length + 32);
-          return true;
-        });
+        const fresh = await distinct.fresh(rows);
         if (fresh.length > 0) yield fresh;
         await run.breathe();
       }
+      yield* distinct.rest();
     } finally {
-      run.release(held);
+      await distinct.close();
     }
   };
 }

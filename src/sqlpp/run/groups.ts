@@ -3,9 +3,8 @@
 import type { AggregateState } from '../functions/aggregate-states.ts';
 import type { Value } from '../values/value.ts';
 import type { Code } from './code.ts';
-import type { ScratchFile } from './engine.ts';
 import { valueKey } from './keys.ts';
-import { decodeRows, encodeRows } from './row-codec.ts';
+import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
 import type { Run } from './run.ts';
 import { sizeOf } from './size.ts';
 
@@ -31,11 +30,6 @@ export interface GroupInput {
   readonly member: Value;
 }
 
-/** Files that overflowing groups are divided into. */
-const partitions = 16;
-const deepest = 4;
-const spilledRows = 256;
-
 export class Groups {
   readonly #run: Run;
   readonly #aggregates: readonly AggregateCode[];
@@ -44,7 +38,7 @@ export class Groups {
   readonly #groups = new Map<string, GroupState>();
   #only: GroupState | undefined;
   #bytes = 0;
-  #overflow: Overflow | undefined;
+  #overflow: PartitionedRows | undefined;
 
   constructor(run: Run, aggregates: readonly AggregateCode[], hasMembers: boolean, level = 0) {
     this.#run = run;
@@ -61,7 +55,7 @@ export class Groups {
       if (state) this.#addTo(state, input);
     }
     this.#run.hold(this.#bytes - before);
-    await this.#overflow?.flush(spilledRows);
+    await this.#overflow?.flush();
   }
 
   /** undefined: there is no room for another group, the row goes to a file. */
@@ -69,9 +63,9 @@ export class Groups {
     if (input.keys.length === 0) return this.ensureOne();
     const known = this.#groups.get(key);
     if (known) return known;
-    if (this.#bytes > this.#run.context.spillBytes && this.#level < deepest) {
-      this.#overflow ??= new Overflow(this.#run);
-      this.#overflow.add(key, this.#level, input);
+    if (this.#bytes > this.#run.context.spillBytes && this.#level < deepestLevel) {
+      this.#overflow ??= new PartitionedRows(this.#run, this.#level);
+      this.#overflow.add(key, rowOf(input));
       return undefined;
     }
     const state = this.#create(input.keys);
@@ -108,14 +102,10 @@ export class Groups {
     this.#forget();
     const overflow = this.#overflow;
     if (!overflow) return;
-    await overflow.flush(1);
     for (let part = 0; part < partitions; part++) {
       const groups = new Groups(this.#run, this.#aggregates, this.#hasMembers, this.#level + 1);
       try {
-        for await (const inputs of overflow.inputs(part)) {
-          await groups.add(inputs);
-          await this.#run.breathe();
-        }
+        for await (const rows of overflow.rows(part)) await groups.add(rows.map(inputOf));
         yield* groups.parts();
       } finally {
         await groups.close();
@@ -137,53 +127,11 @@ export class Groups {
   }
 }
 
-class Overflow {
-  readonly #run: Run;
-  readonly #waiting: GroupInput[][] = Array.from({ length: partitions }, () => []);
-  readonly #places: { offset: number; length: number }[][] = Array.from({ length: partitions }, () => []);
-  #file: ScratchFile | undefined;
+const rowOf = ({ keys, values, isWanted, member }: GroupInput): Value[] => [keys, values, isWanted, member];
 
-  constructor(run: Run) {
-    this.#run = run;
-  }
-
-  add(key: string, level: number, input: GroupInput): void {
-    (this.#waiting[hashOf(key, level) % partitions] as GroupInput[]).push(input);
-  }
-
-  async flush(atLeast: number): Promise<void> {
-    for (const [part, rows] of this.#waiting.entries()) {
-      if (rows.length < atLeast) continue;
-      this.#file ??= await this.#run.context.scratch();
-      const encoded = rows.map(({ keys, values, isWanted, member }) => [keys, values, isWanted, member]);
-      this.#waiting[part] = [];
-      (this.#places[part] as { offset: number; length: number }[]).push(
-        await this.#file.append(encodeRows(encoded)),
-      );
-    }
-  }
-
-  async *inputs(part: number): AsyncGenerator<GroupInput[]> {
-    for (const place of this.#places[part] ?? []) {
-      const bytes = await (this.#file as ScratchFile).read(place);
-      yield decodeRows(bytes).map(([keys, values, isWanted, member]) => ({
-        keys: keys as Value[],
-        values: values as Value[],
-        isWanted: isWanted as boolean[],
-        member,
-      }));
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#file?.close();
-    this.#file = undefined;
-  }
-}
-
-/** FNV-1a; another one on each level, so that a file is divided further. */
-function hashOf(text: string, level: number): number {
-  let hash = 0x811c9dc5 ^ Math.imul(level + 1, 0x9e3779b1);
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return (hash ^ (hash >>> 15)) >>> 0;
-}
+const inputOf = ([keys, values, isWanted, member]: readonly Value[]): GroupInput => ({
+  keys: keys as Value[],
+  values: values as Value[],
+  isWanted: isWanted as boolean[],
+  member,
+});

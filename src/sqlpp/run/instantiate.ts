@@ -7,7 +7,8 @@ import { CodeBook } from './code.ts';
 import { type Part, setOperation, subqueryScan, type WithCode, withTerms } from './combining.ts';
 import { distinct, fetchDocuments, filter, letVariables, limit, offset, project, unnest } from './flow.ts';
 import { compileAfter, group } from './grouping.ts';
-import { constantJoin, hashJoin, keyScanOf, lookupJoin, loopJoin } from './joining.ts';
+import { hashJoin } from './hash-join.ts';
+import { constantJoin, keyScanOf, lookupJoin, loopJoin } from './joining.ts';
 import { type FunctionProgram, functionKey, type Pull, type SubqueryProgram } from './run.ts';
 import {
   catalogScan,

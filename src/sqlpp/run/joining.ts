@@ -1,21 +1,19 @@
-// Joins and nests: nested loops, lookups by key, hash tables.
+// Joins and nests: nested loops and lookups by key.
 import type { Keyspace } from '../datastore/keyspace.ts';
-import type { HashJoin, Join, KeyScan, Operator } from '../plan/operators.ts';
+import type { Join, KeyScan, Operator } from '../plan/operators.ts';
 import { isTrue } from '../values/types.ts';
-import type { Value } from '../values/value.ts';
 import type { Code, CodeBook } from './code.ts';
 import { DocumentReader } from './document-reader.ts';
 import { readRows } from './flow.ts';
-import { valueKey } from './keys.ts';
 import { type Batch, Batcher, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 import { keysOf } from './scans.ts';
 import { sizeOfRow } from './size.ts';
 
 /** What a join does with the matches of one left row. */
-type Emit = (left: Row, matches: readonly Row[]) => readonly Row[];
+export type Emit = (left: Row, matches: readonly Row[]) => readonly Row[];
 
-function emitter({ isOuter, nestSlot }: Pick<Join, 'isOuter' | 'nestSlot'>): Emit {
+export function emitter({ isOuter, nestSlot }: Pick<Join, 'isOuter' | 'nestSlot'>): Emit {
   if (nestSlot === undefined) return (left, matches) => (matches.length === 0 && isOuter ? [left] : matches);
   return (left, matches) => {
     if (matches.length === 0 && !isOuter) return [];
@@ -26,7 +24,7 @@ function emitter({ isOuter, nestSlot }: Pick<Join, 'isOuter' | 'nestSlot'>): Emi
 }
 
 /** Right rows begin as the block does: what they have beside that is theirs. */
-function merged(left: Row, right: Row): Row {
+export function merged(left: Row, right: Row): Row {
   const row = left.slice();
   for (let slot = 0; slot < right.length; slot++) {
     if (right[slot] !== undefined) row[slot] = right[slot];
@@ -34,7 +32,7 @@ function merged(left: Row, right: Row): Row {
   return row;
 }
 
-async function matching(
+export async function matching(
   run: Run,
   condition: Code | undefined,
   rows: readonly Row[],
@@ -160,55 +158,4 @@ export function lookupJoin(book: CodeBook, input: Pull, scan: KeyScan, join: Joi
 export function keyScanOf(right: Operator): KeyScan | undefined {
   if (right.op === 'fetch' && right.input.op === 'key scan') return right.input;
   return undefined;
-}
-
-/** The right side's rows by their keys. */
-export function hashJoin(book: CodeBook, input: Pull, right: Pull, join: HashJoin): Pull {
-  const condition = join.condition && book.code(join.condition);
-  const leftKeys = book.codes(join.leftKeys);
-  const rightKeys = book.codes(join.rightKeys);
-  const emit = emitter(join);
-  return async function* pullHashed(run, seed) {
-    const table = new Map<string, Row[]>();
-    const { rows: kept, bytes } = await gather(run, right, seed);
-    try {
-      await run.each(kept, (row) => {
-        const key = keyOf(run, rightKeys, row);
-        if (key === undefined) return;
-        const same = table.get(key);
-        if (same) same.push(row);
-        else table.set(key, [row]);
-      });
-      const batcher = new Batcher();
-      for await (const rows of input(run, seed)) {
-        const found: Row[][] = [];
-        await run.each(rows, (row, at) => {
-          const key = keyOf(run, leftKeys, row);
-          found[at] = (key === undefined ? undefined : table.get(key)) ?? [];
-        });
-        for (const [at, left] of rows.entries()) {
-          const pairs = (found[at] as Row[]).map((row) => merged(left, row));
-          for (const row of emit(left, await matching(run, condition, pairs))) {
-            const full = batcher.add(row);
-            if (full) yield full;
-          }
-        }
-        if (batcher.size > 0) yield batcher.take();
-        await run.breathe();
-      }
-    } finally {
-      run.release(bytes);
-    }
-  };
-}
-
-/** NULL and MISSING equal nothing. */
-function keyOf(run: Run, codes: readonly Code[], row: Row): string | undefined {
-  const values: Value[] = [];
-  for (const code of codes) {
-    const value = code.run(row, run.evaluation);
-    if (value === undefined || value === null) return undefined;
-    values.push(value);
-  }
-  return valueKey(values);
 }

@@ -1,0 +1,72 @@
+// Rows without those whose keys came before. Above the request's share of memory, rows with keys that are not known yet wait in scratch
+// files, so that they come after the others.
+import type { Value } from '../values/value.ts';
+import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
+import type { Run } from './run.ts';
+
+type KeyOf = (row: readonly Value[]) => string;
+
+const entryBytes = 64;
+
+export class DistinctRows {
+  readonly #run: Run;
+  readonly #keyOf: KeyOf;
+  readonly #level: number;
+  readonly #seen = new Set<string>();
+  #bytes = 0;
+  #waiting: PartitionedRows | undefined;
+
+  constructor(run: Run, keyOf: KeyOf, level = 0) {
+    this.#run = run;
+    this.#keyOf = keyOf;
+    this.#level = level;
+  }
+
+  /** Those of the rows that are known to be new; others may come with `rest`. */
+  async fresh<T extends readonly Value[]>(rows: readonly T[]): Promise<T[]> {
+    const before = this.#bytes;
+    const fresh = rows.filter((row) => this.#isNew(row));
+    this.#run.hold(this.#bytes - before);
+    await this.#waiting?.flush();
+    return fresh;
+  }
+
+  /** The rows of the files, when all rows have been seen. */
+  async *rest(): AsyncGenerator<Value[][]> {
+    this.#forget();
+    for (let part = 0; this.#waiting && part < partitions; part++) {
+      const distinct = new DistinctRows(this.#run, this.#keyOf, this.#level + 1);
+      try {
+        for await (const rows of this.#waiting.rows(part)) yield await distinct.fresh(rows);
+        yield* distinct.rest();
+      } finally {
+        await distinct.close();
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#forget();
+    await this.#waiting?.close();
+    this.#waiting = undefined;
+  }
+
+  #isNew(row: readonly Value[]): boolean {
+    const key = this.#keyOf(row);
+    if (this.#seen.has(key)) return false;
+    if (this.#bytes > this.#run.context.spillBytes && this.#level < deepestLevel) {
+      this.#waiting ??= new PartitionedRows(this.#run, this.#level);
+      this.#waiting.add(key, row);
+      return false;
+    }
+    this.#seen.add(key);
+    this.#bytes += 2 * key.length + entryBytes;
+    return true;
+  }
+
+  #forget(): void {
+    this.#seen.clear();
+    this.#run.release(this.#bytes);
+    this.#bytes = 0;
+  }
+}

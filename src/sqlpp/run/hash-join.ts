@@ -1,0 +1,150 @@
+// Hash joins: rows of the right side by their keys. Above the request's share of memory, right rows with keys that the table does not
+// have yet wait in scratch files with the left rows that may meet them, and each part is joined by itself.
+import type { HashJoin } from '../plan/operators.ts';
+import type { Value } from '../values/value.ts';
+import type { Code, CodeBook } from './code.ts';
+import { type Emit, emitter, matching, merged } from './joining.ts';
+import { valueKey } from './keys.ts';
+import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
+import { type Batch, Batcher, type Row } from './row.ts';
+import type { Pull, Run } from './run.ts';
+import { sizeOfRow } from './size.ts';
+
+interface Probe {
+  readonly leftKeys: readonly Code[];
+  readonly rightKeys: readonly Code[];
+  readonly condition: Code | undefined;
+  readonly emit: Emit;
+}
+
+export function hashJoin(book: CodeBook, input: Pull, right: Pull, join: HashJoin): Pull {
+  const probe: Probe = {
+    condition: join.condition && book.code(join.condition),
+    leftKeys: book.codes(join.leftKeys),
+    rightKeys: book.codes(join.rightKeys),
+    emit: emitter(join),
+  };
+  return (run, seed) => joined(run, probe, input(run, seed), right(run, seed), 0);
+}
+
+async function* joined(
+  run: Run,
+  probe: Probe,
+  left: AsyncIterable<Batch>,
+  right: AsyncIterable<Batch>,
+  level: number,
+): AsyncGenerator<Batch> {
+  const table = new JoinTable(run, level);
+  let waiting: PartitionedRows | undefined;
+  try {
+    for await (const rows of right) await table.add(await keysOf(run, probe.rightKeys, rows), rows);
+    if (table.waiting) waiting = new PartitionedRows(run, level);
+    for await (const rows of left) {
+      const keys = await keysOf(run, probe.leftKeys, rows);
+      const found = rows.map((row, at) => {
+        const key = keys[at];
+        if (!waiting || key === undefined || table.has(key)) return table.rowsOf(key);
+        waiting.add(key, row);
+        return undefined;
+      });
+      yield* pairsOf(run, probe, rows, found);
+      await waiting?.flush();
+      await run.breathe();
+    }
+    table.forget();
+    for (let part = 0; table.waiting && waiting && part < partitions; part++)
+      yield* joined(run, probe, waiting.rows(part), table.waiting.rows(part), level + 1);
+  } finally {
+    table.forget();
+    await table.waiting?.close();
+    await waiting?.close();
+  }
+}
+
+/** Of left rows with the right ones found; undefined: the left row waits. */
+async function* pairsOf(
+  run: Run,
+  probe: Probe,
+  rows: Batch,
+  found: readonly (readonly Row[] | undefined)[],
+): AsyncGenerator<Batch> {
+  const batcher = new Batcher();
+  for (const [at, left] of rows.entries()) {
+    const pairs = found[at]?.map((row) => merged(left, row));
+    if (!pairs) continue;
+    for (const row of probe.emit(left, await matching(run, probe.condition, pairs))) {
+      const full = batcher.add(row);
+      if (full) yield full;
+    }
+  }
+  if (batcher.size > 0) yield batcher.take();
+}
+
+class JoinTable {
+  waiting: PartitionedRows | undefined;
+  readonly #run: Run;
+  readonly #level: number;
+  readonly #rows = new Map<string, Row[]>();
+  #bytes = 0;
+
+  constructor(run: Run, level: number) {
+    this.#run = run;
+    this.#level = level;
+  }
+
+  async add(keys: readonly (string | undefined)[], rows: Batch): Promise<void> {
+    const before = this.#bytes;
+    for (const [at, row] of rows.entries()) {
+      const key = keys[at];
+      if (key !== undefined) this.#addOne(key, row);
+    }
+    this.#run.hold(this.#bytes - before);
+    await this.waiting?.flush();
+    await this.#run.breathe();
+  }
+
+  has(key: string): boolean {
+    return this.#rows.has(key);
+  }
+
+  rowsOf(key: string | undefined): readonly Row[] {
+    return (key === undefined ? undefined : this.#rows.get(key)) ?? [];
+  }
+
+  forget(): void {
+    this.#rows.clear();
+    this.#run.release(this.#bytes);
+    this.#bytes = 0;
+  }
+
+  #addOne(key: string, row: Row): void {
+    const same = this.#rows.get(key);
+    if (!same && this.#bytes > this.#run.context.spillBytes && this.#level < deepestLevel) {
+      this.waiting ??= new PartitionedRows(this.#run, this.#level);
+      this.waiting.add(key, row);
+      return;
+    }
+    if (same) same.push(row);
+    else this.#rows.set(key, [row]);
+    this.#bytes += sizeOfRow(row) + (same ? 0 : 2 * key.length);
+  }
+}
+
+/** undefined: NULL and MISSING equal nothing. */
+async function keysOf(run: Run, codes: readonly Code[], rows: Batch): Promise<(string | undefined)[]> {
+  const keys: (string | undefined)[] = [];
+  await run.each(rows, (row, at) => {
+    keys[at] = keyOf(run, codes, row);
+  });
+  return keys;
+}
+
+function keyOf(run: Run, codes: readonly Code[], row: Row): string | undefined {
+  const values: Value[] = [];
+  for (const code of codes) {
+    const value = code.run(row, run.evaluation);
+    if (value === undefined || value === null) return undefined;
+    values.push(value);
+  }
+  return valueKey(values);
+}

@@ -1,0 +1,62 @@
+// Rows in a scratch file, divided by a hash of their keys. An operator that holds more than its share goes on with one part at a time.
+import type { Value } from '../values/value.ts';
+import type { ScratchFile } from './engine.ts';
+import { decodeRows, encodeRows } from './row-codec.ts';
+import type { Run } from './run.ts';
+
+export const partitions = 16;
+/** Parts of parts of …: what still does not fit stays in memory, up to the request's quota. */
+export const deepestLevel = 4;
+const spilledRows = 256;
+
+export class PartitionedRows {
+  readonly #run: Run;
+  readonly #level: number;
+  readonly #waiting: (readonly Value[])[][] = Array.from({ length: partitions }, () => []);
+  readonly #places: { offset: number; length: number }[][] = Array.from({ length: partitions }, () => []);
+  #file: ScratchFile | undefined;
+
+  constructor(run: Run, level: number) {
+    this.#run = run;
+    this.#level = level;
+  }
+
+  add(key: string, row: readonly Value[]): void {
+    (this.#waiting[hashOf(key, this.#level) % partitions] as (readonly Value[])[]).push(row);
+  }
+
+  /** Writes what there is much of. */
+  flush(): Promise<void> {
+    return this.#write(spilledRows);
+  }
+
+  async *rows(part: number): AsyncGenerator<Value[][]> {
+    await this.#write(1);
+    for (const place of this.#places[part] ?? []) {
+      yield decodeRows(await (this.#file as ScratchFile).read(place));
+      await this.#run.breathe();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close();
+    this.#file = undefined;
+  }
+
+  async #write(atLeast: number): Promise<void> {
+    for (const [part, rows] of this.#waiting.entries()) {
+      if (rows.length < atLeast) continue;
+      this.#file ??= await this.#run.context.scratch();
+      this.#waiting[part] = [];
+      const place = await this.#file.append(encodeRows(rows));
+      (this.#places[part] as { offset: number; length: number }[]).push(place);
+    }
+  }
+}
+
+/** FNV-1a; another one on each level, so that a part is divided further. */
+function hashOf(text: string, level: number): number {
+  let hash = 0x811c9dc5 ^ Math.imul(level + 1, 0x9e3779b1);
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return (hash ^ (hash >>> 15)) >>> 0;
+}

@@ -1,0 +1,105 @@
+// INTERSECT and EXCEPT: how often the right side has each value, in memory; above the request's share, values that are not counted yet
+// wait in scratch files with those of the left side that may meet them.
+import type { Value } from '../values/value.ts';
+import { valueKey } from './keys.ts';
+import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
+import type { Run } from './run.ts';
+
+export interface SetRule {
+  readonly isIntersect: boolean;
+  /** Each value of the right side meets one of the left. */
+  readonly isAll: boolean;
+}
+
+type Values = AsyncIterable<readonly Value[]>;
+
+const entryBytes = 64;
+
+/** Values of the left side that stay; without ALL they may come several times. */
+export async function* matchingValues(
+  run: Run,
+  rule: SetRule,
+  left: Values,
+  right: Values,
+  level = 0,
+): AsyncGenerator<Value[]> {
+  const counts = new RightCounts(run, level);
+  let waiting: PartitionedRows | undefined;
+  try {
+    for await (const values of right) await counts.add(values);
+    if (counts.waiting) waiting = new PartitionedRows(run, level);
+    for await (const values of left) {
+      yield values.filter((value) => {
+        const key = valueKey([value]);
+        if (!waiting || counts.has(key)) return counts.take(key, rule.isAll) === rule.isIntersect;
+        waiting.add(key, [value]);
+        return false;
+      });
+      await waiting?.flush();
+      await run.breathe();
+    }
+    counts.forget();
+    for (let part = 0; counts.waiting && waiting && part < partitions; part++) {
+      const [lefts, rights] = [firsts(waiting.rows(part)), firsts(counts.waiting.rows(part))];
+      yield* matchingValues(run, rule, lefts, rights, level + 1);
+    }
+  } finally {
+    counts.forget();
+    await counts.waiting?.close();
+    await waiting?.close();
+  }
+}
+
+async function* firsts(rows: AsyncIterable<Value[][]>): AsyncGenerator<Value[]> {
+  for await (const batch of rows) yield batch.map(([value]) => value);
+}
+
+class RightCounts {
+  waiting: PartitionedRows | undefined;
+  readonly #run: Run;
+  readonly #level: number;
+  readonly #counts = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(run: Run, level: number) {
+    this.#run = run;
+    this.#level = level;
+  }
+
+  async add(values: readonly Value[]): Promise<void> {
+    const before = this.#bytes;
+    for (const value of values) this.#addOne(value);
+    this.#run.hold(this.#bytes - before);
+    await this.waiting?.flush();
+    await this.#run.breathe();
+  }
+
+  has(key: string): boolean {
+    return this.#counts.has(key);
+  }
+
+  /** Whether the right side has the value, with ALL once more than it was taken. */
+  take(key: string, isAll: boolean): boolean {
+    const count = this.#counts.get(key) ?? 0;
+    if (isAll && count > 0) this.#counts.set(key, count - 1);
+    return count > 0;
+  }
+
+  forget(): void {
+    this.#counts.clear();
+    this.#run.release(this.#bytes);
+    this.#bytes = 0;
+  }
+
+  #addOne(value: Value): void {
+    const key = valueKey([value]);
+    const known = this.#counts.get(key);
+    if (known === undefined && this.#bytes > this.#run.context.spillBytes && this.#level < deepestLevel) {
+      this.waiting ??= new PartitionedRows(this.#run, this.#level);
+      this.waiting.add(key, [value]);
+      return;
+    }
+    if (known === undefined) this.#bytes += 2 * key.length + entryBytes;
+    this.#counts.set(key, (known ?? 0) + 1);
+  }
+}
