@@ -13,6 +13,8 @@ export interface AggregateState {
   /** Takes over what another state of the same aggregate has gathered. */
   merge(other: AggregateState): void;
   result(): Value;
+  /** How many values it keeps; absent: none. */
+  readonly kept?: number;
 }
 
 /** A new state of an aggregate, DISTINCT or not. FILTER is the caller's. */
@@ -166,6 +168,10 @@ class Extreme implements AggregateState {
 class Gathered implements AggregateState {
   private readonly values: Value[] = [];
 
+  get kept(): number {
+    return this.values.length;
+  }
+
   add(value: Value): void {
     if (value !== undefined) this.values.push(resolveDeep(value));
   }
@@ -185,6 +191,10 @@ class Numbers implements AggregateState {
 
   constructor(of: (values: readonly (number | bigint)[]) => Value) {
     this.of = of;
+  }
+
+  get kept(): number {
+    return this.values.length;
   }
 
   add(value: Value): void {
@@ -226,6 +236,10 @@ class Distinct implements AggregateState {
 
   constructor(inner: AggregateState) {
     this.inner = inner;
+  }
+
+  get kept(): number {
+    return this.values.size;
   }
 
   add(value: Value): void {

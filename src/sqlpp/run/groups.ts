@@ -30,6 +30,9 @@ export interface GroupInput {
   readonly member: Value;
 }
 
+/** Of a value that an aggregate keeps, beside itself. */
+const keptBytes = 16;
+
 export class Groups {
   readonly #run: Run;
   readonly #aggregates: readonly AggregateCode[];
@@ -76,11 +79,17 @@ export class Groups {
 
   #addTo(state: GroupState, { values, isWanted, member }: GroupInput): void {
     for (let at = 0; at < this.#aggregates.length; at++) {
-      if (isWanted[at]) (state.states[at] as AggregateState).add(values[at]);
+      if (isWanted[at]) this.#addValue(state.states[at] as AggregateState, values[at]);
     }
     if (member === undefined || !state.rows) return;
     state.rows.push(member);
     this.#bytes += sizeOf(member);
+  }
+
+  #addValue(state: AggregateState, value: Value): void {
+    const { kept } = state;
+    state.add(value);
+    if (kept !== undefined && state.kept !== kept) this.#bytes += sizeOf(value) + keptBytes;
   }
 
   #create(keys: readonly Value[]): GroupState {
