@@ -109,7 +109,6 @@ export interface ClusterManagerOptions extends MachinePorts {
   kv: AgentDeps['kv'];
   /** How connections of this node reach its data port. */
   dataPort: DataPortAccess;
-  /** The query service of this node; absent: it runs none. */
   queryPort?: QueryAddress;
   /** The index service, if the node runs one. */
   indexes?: IndexDoor;
