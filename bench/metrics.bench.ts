@@ -43,9 +43,9 @@ async function measure(folder: string, smoke: boolean): Promise<void> {
     const before = performance.now();
     tier.append(startMs + moment * stepMs, samples);
     inAppendMs += performance.now() - before;
-    if (moment % 60 === 59) await tier.settle();
+    if (moment % 60 === 59) await tier.written();
   }
-  await tier.settle();
+  await tier.written();
   const total = moments * given.series;
   const { user, system } = process.cpuUsage(usage);
   console.log(
@@ -86,7 +86,7 @@ async function measureOwnTraffic(folder: string): Promise<void> {
     tier.append(startMs + moment * stepMs, samples);
     moment++;
   }
-  await tier.settle();
+  await tier.written();
   const { blocks, bytes } = blocksOf(join(folder, 'own'));
   const series = Math.round(inBlock / momentsOfBlock);
   const between = Math.round(operations / momentsOfBlock);

@@ -128,7 +128,7 @@ test('answers repeated failures of a source and user later each time, and right 
   assert.deepEqual(delays, [100, 200, 400, 800, 1600, 2000, 2000, 2000]);
 });
 
-test('tells several connections of one client with a wrong password within three seconds, however often it failed', async () => {
+test('distinguishes several connections of one client with a wrong password within three seconds, however often it failed', async () => {
   const { login, clock } = await anAuthenticator();
   for (let attempt = 0; attempt < 20; attempt++) await drive(clock, login('jane', 'wrong'));
   const started = clock.monotonicMs();
@@ -136,7 +136,7 @@ test('tells several connections of one client with a wrong password within three
   assert.ok(clock.monotonicMs() - started <= 3_000, `${clock.monotonicMs() - started} ms`);
 });
 
-test('tells once when an account has gone, or has other credentials or roles', async () => {
+test('notifies once when an account has gone, or has other credentials or roles', async () => {
   const { authenticator, users, listeners, add, login } = await anAuthenticator();
   await add('jane', 'secret1');
   const jane = users.get('jane') as KnownIdentity;
@@ -148,26 +148,26 @@ test('tells once when an account has gone, or has other credentials or roles', a
   const byPassword = await login('jane', 'secret1');
   const byCertificate = authenticator.certified('jane');
   assert.ok(byPassword && byCertificate);
-  const told: string[] = [];
+  const notified: string[] = [];
   const watch = () => {
-    authenticator.whenChanged(byPassword, () => told.push('password'));
-    authenticator.whenChanged(byCertificate, () => told.push('certificate'));
+    authenticator.whenChanged(byPassword, () => notified.push('password'));
+    authenticator.whenChanged(byCertificate, () => notified.push('certificate'));
   };
   watch();
   change({ ...jane });
-  assert.deepEqual(told.splice(0), []);
+  assert.deepEqual(notified.splice(0), []);
   change({ ...jane, credentialId: '2' });
-  assert.deepEqual(told.splice(0), ['password']);
+  assert.deepEqual(notified.splice(0), ['password']);
   change({ ...jane, roles: [] });
   change(null);
-  assert.deepEqual(told.splice(0), ['certificate']);
+  assert.deepEqual(notified.splice(0), ['certificate']);
   watch();
-  assert.deepEqual(told.splice(0), ['password', 'certificate'], 'gone before anybody watched');
+  assert.deepEqual(notified.splice(0), ['password', 'certificate'], 'gone before anybody watched');
   assert.equal(listeners.size, 0);
   change(jane);
-  authenticator.whenChanged(byPassword, () => told.push('stopped')).stop();
+  authenticator.whenChanged(byPassword, () => notified.push('stopped')).stop();
   change(null);
-  assert.deepEqual(told, []);
+  assert.deepEqual(notified, []);
 });
 
 test('takes all addresses of an IPv6 network for one source', async () => {
@@ -228,17 +228,17 @@ test('refuses for the moment what would wait for hundreds of comparisons', async
 test('holds back a bounded number of answers', async () => {
   const clock = new ManualClock();
   const throttle = new LoginThrottle(clock);
-  let told = 0;
+  let notified = 0;
   const answers = Array.from({ length: 1_100 }, (_, n) =>
     throttle.failed('source', `user${n}`).then(() => {
-      told++;
+      notified++;
     }),
   );
   await turns();
-  assert.equal(told, 100);
+  assert.equal(notified, 100);
   clock.advance(20_000);
   await Promise.all(answers);
-  assert.equal(told, 1_100);
+  assert.equal(notified, 1_100);
 });
 
 test('forgets the oldest failures when ten thousand sources have failed since', async () => {

@@ -95,9 +95,9 @@ export class Authenticator implements Authority {
     return caller;
   }
 
-  whenChanged(caller: Caller, tell: () => void): { stop(): void } {
+  whenChanged(caller: Caller, notify: () => void): { stop(): void } {
     const by = this.#senders.get(caller);
-    const watches = [this.#watch(caller, tell), ...(by ? [this.#watch(by, tell)] : [])];
+    const watches = [this.#watch(caller, notify), ...(by ? [this.#watch(by, notify)] : [])];
     return {
       stop() {
         for (const watch of watches) watch.stop();
@@ -105,7 +105,7 @@ export class Authenticator implements Authority {
     };
   }
 
-  #watch(caller: Caller, tell: () => void): { stop(): void } {
+  #watch(caller: Caller, notify: () => void): { stop(): void } {
     const { name, domain } = caller.identity;
     const before = this.#knownAs.get(caller);
     const subscription = this.#source.onChange(look);
@@ -117,7 +117,7 @@ export class Authenticator implements Authority {
         known !== null && [markOf(known, ''), markOf(known, known.credentialId)].includes(before ?? '');
       if (isSame) return;
       stop();
-      tell();
+      notify();
     }
     look();
     return { stop };

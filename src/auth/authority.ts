@@ -27,7 +27,7 @@ export interface Authority {
   /** The identity that a caller acts for; null when there is none of that name in the domain. */
   impersonated?(by: Caller, name: string, domain: string): Caller | null;
   /** Calls back once when the caller's account is deleted or its credentials or roles change (at once if that has happened). */
-  whenChanged?(caller: Caller, tell: () => void): { stop(): void };
+  whenChanged?(caller: Caller, notify: () => void): { stop(): void };
   /** Resolves with null for wrong credentials, after a delay that grows with each failure. */
   authenticate(attempt: { name: string; password: string; remoteAddress: string }): Promise<Caller | null>;
 }

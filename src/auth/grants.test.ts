@@ -91,7 +91,7 @@ test('gives cluster administrators no data, and statistics', () => {
   assert.deepEqual(names(grants('ro_admin').buckets['*']?.privileges), ['simpleStats']);
 });
 
-test('reads role lists and tells what is none of them', (t) => {
+test('reads role lists and reports what is not a role', (t) => {
   const table: [string, string[], string[]][] = [
     ['admin', ['admin'], []],
     ['Admin, ro_admin', ['admin', 'ro_admin'], []],

@@ -49,7 +49,7 @@ test('names the first rule of the policy that a password breaks', () => {
   assert.equal(passwordProblem('ééééé', defaultPasswordPolicy)?.includes('at least 6'), true);
 });
 
-test('refuses names that cannot be told from others by their looks', () => {
+test('refuses names that look like another name', () => {
   const invisible = 'Username must not contain invisible or combining characters';
   const mixed = 'Username must not mix letters of scripts that look alike';
   for (const name of [

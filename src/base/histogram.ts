@@ -2,10 +2,10 @@
 
 const bucketCount = 32;
 /** The powers that `figures` reports: 16 µs to 16.8 s. */
-const toldPowers = [4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24];
+const shownPowers = [4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24];
 
 /** In seconds. */
-export const durationBounds: readonly number[] = toldPowers.map((power) => 2 ** power / 1e6);
+export const durationBounds: readonly number[] = shownPowers.map((power) => 2 ** power / 1e6);
 
 export class Histogram {
   private readonly counts = new Float64Array(bucketCount);
@@ -27,6 +27,6 @@ export class Histogram {
   /** Cumulative counts below each of `durationBounds`, then the total; the sum in seconds. */
   figures(): { counts: number[]; sum: number } {
     const upTo = (power: number) => this.counts.subarray(0, power + 1).reduce((sum, count) => sum + count, 0);
-    return { counts: [...toldPowers, bucketCount].map(upTo), sum: this.totalMs / 1000 };
+    return { counts: [...shownPowers, bucketCount].map(upTo), sum: this.totalMs / 1000 };
   }
 }

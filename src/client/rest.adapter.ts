@@ -78,8 +78,8 @@ export async function restOk(
 /** The node's error in one line: refused fields, or its text. */
 export function refusal(method: string, path: string, answer: RestReply): Error {
   const fields = Object.entries(refusedFields(answer.body));
-  const told = fields.map(([name, text]) => (name === '_' ? text : `${name}: ${text}`)).join('; ');
-  return new Error(`${method} ${path}: ${answer.status} ${told || answer.body.trim()}`);
+  const problems = fields.map(([name, text]) => (name === '_' ? text : `${name}: ${text}`)).join('; ');
+  return new Error(`${method} ${path}: ${answer.status} ${problems || answer.body.trim()}`);
 }
 
 /** The node's errors by field; `_`: of the whole request. Empty if the response has another form. */

@@ -126,7 +126,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   await worker.start();
   allowlist.start();
   unconfirmed.start(async (row, username) =>
-    databaseUsers.settle({ row, client: await nodes.client(row) }, username),
+    databaseUsers.confirm({ row, client: await nodes.client(row) }, username),
   );
   const origin = `start:${options.home}`;
   await tokens.revoke({ origin });

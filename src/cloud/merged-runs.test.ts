@@ -22,7 +22,7 @@ test('serves all who ask while one run is under way by one more, and keys apart'
   assert.equal(begun.at(-1), 'again');
 });
 
-test('tells each who asked of the failure of the run that was to serve it, and goes on', async () => {
+test('rejects every waiting request when its run fails, and goes on', async () => {
   const runs = new MergedRuns();
   const fail = async () => {
     throw new Error('no');

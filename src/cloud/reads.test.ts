@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { aCloud } from '../../test/support/a-cloud.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { signatureOf, timestampHeader } from './access/signature.ts';
-import { TokenStore, type TokenWish } from './access/tokens.store.ts';
+import { type TokenRequest, TokenStore } from './access/tokens.store.ts';
 import { ClusterNodes } from './clusters/cluster-nodes.ts';
 import type { Operation } from './http/operation.ts';
 
@@ -15,8 +15,8 @@ async function aPlace(t: TestContext, change: Parameters<typeof aCloud>[0] = {})
   const place = await aCloud({ clock, ...change });
   t.after(() => place.cloud.stop());
   const tokens = new TokenStore(place);
-  const issue = (wish: Partial<TokenWish>) =>
-    tokens.issue({ role: 'reader', projectId: null, origin: 'operator', expiresAt: null, ...wish });
+  const issue = (wanted: Partial<TokenRequest>) =>
+    tokens.issue({ role: 'reader', projectId: null, origin: 'operator', expiresAt: null, ...wanted });
   const project = (id: string) =>
     place.store.insertInto('projects').values({ id, name: id, created_at: 0 }).execute();
   const names = async (who: { token?: string } = {}): Promise<string[]> =>

@@ -90,21 +90,24 @@ for (const [name, open] of Object.entries(forms)) {
       assert.deepEqual((await store.get('a'))?.value, { list: [1] });
     });
 
-    check('tells watchers what is there, then each change under the prefix, until stopped', async (store) => {
-      const seen: [string, unknown][] = [];
-      await store.put('w/1', 'one', 0);
-      const watch = await store.watch('w/', (key, entry) => seen.push([key, entry?.value ?? null]));
-      const revision = await store.put('w/2', 'two', 0);
-      await store.put('elsewhere', 'no', 0);
-      await store.delete('w/2', revision as number);
-      watch.stop();
-      await store.put('w/3', 'three', 0);
-      assert.deepEqual(seen, [
-        ['w/1', 'one'],
-        ['w/2', 'two'],
-        ['w/2', null],
-      ]);
-    });
+    check(
+      'notifies watchers of what is there, then each change under the prefix, until stopped',
+      async (store) => {
+        const seen: [string, unknown][] = [];
+        await store.put('w/1', 'one', 0);
+        const watch = await store.watch('w/', (key, entry) => seen.push([key, entry?.value ?? null]));
+        const revision = await store.put('w/2', 'two', 0);
+        await store.put('elsewhere', 'no', 0);
+        await store.delete('w/2', revision as number);
+        watch.stop();
+        await store.put('w/3', 'three', 0);
+        assert.deepEqual(seen, [
+          ['w/1', 'one'],
+          ['w/2', 'two'],
+          ['w/2', null],
+        ]);
+      },
+    );
 
     check('lets concurrent updates of one key all take effect', async (store) => {
       await Promise.all(

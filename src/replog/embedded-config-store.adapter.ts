@@ -72,7 +72,7 @@ export class EmbeddedConfigStore implements ConfigStore {
       : this.#change(key, expectedRevision, write);
     if (!done) return null;
     const { revision } = this.#state;
-    this.#watchers.tell(key, { key, value: JSON.parse(json), revision });
+    this.#watchers.notify(key, { key, value: JSON.parse(json), revision });
     return revision;
   }
 
@@ -82,7 +82,7 @@ export class EmbeddedConfigStore implements ConfigStore {
       this.#statements.delete.run(key);
       return 0;
     });
-    if (done) this.#watchers.tell(key, null);
+    if (done) this.#watchers.notify(key, null);
     return done;
   }
 

@@ -20,7 +20,7 @@ export class MemoryConfigStore implements ConfigStore {
     if (this.#revisionOf(key) !== expectedRevision) return null;
     const revision = ++this.#revision;
     this.#entries.set(key, { json: JSON.stringify(value), revision });
-    this.#watchers.tell(key, this.#read(key));
+    this.#watchers.notify(key, this.#read(key));
     return revision;
   }
 
@@ -28,7 +28,7 @@ export class MemoryConfigStore implements ConfigStore {
     if (expectedRevision === 0 || this.#revisionOf(key) !== expectedRevision) return false;
     this.#revision++;
     this.#entries.delete(key);
-    this.#watchers.tell(key, null);
+    this.#watchers.notify(key, null);
     return true;
   }
 

@@ -12,7 +12,7 @@ export class WatchList {
     return { stop: () => void this.#watchers.delete(watcher) };
   }
 
-  tell(key: string, entry: Entry | null): void {
+  notify(key: string, entry: Entry | null): void {
     for (const watcher of [...this.#watchers]) {
       if (key.startsWith(watcher.prefix)) watcher.changed(key, entry);
     }

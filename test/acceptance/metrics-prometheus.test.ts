@@ -189,8 +189,8 @@ async function tierWith(folder: string, series: readonly GivenSeries[]): Promise
   let taken = 0;
   for (const timeMs of [...moments.keys()].sort((a, b) => a - b)) {
     tier.append(timeMs, moments.get(timeMs) as { name: string; labels: Labels; value: number }[]);
-    if (++taken % 300 === 0) await tier.settle();
+    if (++taken % 300 === 0) await tier.written();
   }
-  await tier.settle();
+  await tier.written();
   return tier;
 }

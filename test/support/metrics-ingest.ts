@@ -20,6 +20,6 @@ for (let step = 0; ; step++) {
     value: step * at,
   }));
   tier.append(timeMs, samples);
-  await tier.settle();
+  await tier.written();
   process.stdout.write(`${step + 1}\n`);
 }

@@ -1,5 +1,5 @@
 // Authenticates a request from its headers. A refusal names the part of the credentials that failed: that helps to debug a client
-// and tells an attacker nothing, since access keys are not secret.
+// and gives an attacker no information, since access keys are not secret.
 import type { Clock } from '#ports/clock.ts';
 import { ApiError, forbidden } from '../answers/api-error.ts';
 import { SnapshotCache } from '../store/snapshot-cache.ts';

@@ -12,7 +12,7 @@ export type Subject = Subjects[SubjectKind];
 const tables = { project: 'projects', cluster: 'clusters', operation: 'operations' } as const;
 
 export function findSubject(store: Store, kind: SubjectKind, id: string): Promise<Subject | undefined> {
-  // One of three tables, which the builder cannot tell apart.
+  // One of three tables, between which the builder cannot distinguish.
   const rows = store.selectFrom(tables[kind] as 'clusters').selectAll();
   return rows.where('id', '=', id).executeTakeFirst();
 }

@@ -11,8 +11,8 @@ test('writes uses together ten seconds after the first, once a minute for each t
   t.after(() => place.cloud.stop());
   const tokens = new TokenStore(place);
   const uses = new TokenUses({ ...place, tokens });
-  const wish = { role: 'reader', projectId: null, origin: 'test', expiresAt: null } as const;
-  const issued = [await tokens.issue(wish), await tokens.issue(wish)];
+  const wanted = { role: 'reader', projectId: null, origin: 'test', expiresAt: null } as const;
+  const issued = [await tokens.issue(wanted), await tokens.issue(wanted)];
   const rows = async () => (await tokens.list()).filter(({ origin }) => origin === 'test');
   const used = async () => {
     await new Promise((resolve) => setImmediate(resolve));

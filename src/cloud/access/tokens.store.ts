@@ -19,7 +19,7 @@ export interface NewToken {
   readonly secretKey: string;
 }
 
-export interface TokenWish {
+export interface TokenRequest {
   readonly role: Role;
   readonly projectId: string | null;
   /** See the row. */
@@ -55,7 +55,7 @@ export class TokenStore {
   }
 
   /** Generates the secrets unless the operator supplies them. */
-  async issue(wish: TokenWish, given: GivenSecrets = {}): Promise<NewToken> {
+  async issue(wanted: TokenRequest, given: GivenSecrets = {}): Promise<NewToken> {
     const { store, secrets, clock, random } = this.options;
     const text = (bytes: number): string => random.bytes(bytes).toString('base64url');
     const made = {
@@ -71,11 +71,11 @@ export class TokenStore {
         token_hash: hashOf(made.token),
         access_key: made.accessKey,
         secret_sealed: secrets.seal(purpose, made.secretKey),
-        role: wish.role,
-        project_id: wish.projectId,
-        origin: wish.origin,
+        role: wanted.role,
+        project_id: wanted.projectId,
+        origin: wanted.origin,
         created_at: clock.wallMs(),
-        expires_at: wish.expiresAt,
+        expires_at: wanted.expiresAt,
         revoked_at: null,
         last_used_at: null,
       })

@@ -57,7 +57,7 @@ export const updateAllowListRequest = z
   )
   .meta({ id: 'UpdateAllowListRequest' });
 
-export type EntryWish = z.output<typeof appendAllowListRequest>;
+export type EntryRequest = z.output<typeof appendAllowListRequest>;
 
 const entrySchema = component('AllowListEntry', {
   cidrBlock: z.string(),

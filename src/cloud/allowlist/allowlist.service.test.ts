@@ -12,16 +12,16 @@ import { AllowlistStore } from './allowlist.store.ts';
 const permanent = (cidrBlock: string) => ({ cidrBlock, ruleType: 'permanent' as const });
 const temporary = { cidrBlock: '10.9.0.0/16', ruleType: 'temporary' as const, duration: '5s' };
 
-/** A node that keeps the last list it was told, while it lives. */
+/** A node that keeps the last list that it was sent, while it lives. */
 class FakeNode {
   admitted: string[] = [];
   isDead = false;
   warnings = 0;
-  told = 0;
+  rounds = 0;
 
   async put(_path: string, { entries }: { entries: string[] }): Promise<void> {
     if (this.isDead) throw new Error('the node does not answer');
-    this.told++;
+    this.rounds++;
     this.admitted = entries;
   }
 }
@@ -94,7 +94,7 @@ test('admits again what was removed and added while the node was dead', async (t
   assert.deepEqual([node.admitted, await listed()], [['10.1.0.0/16'], ['10.1.0.0/16 active']]);
 });
 
-test('warns once of a node that cannot be told, however often it is tried', async (t) => {
+test('warns once of a node that cannot be reached, however often it is tried', async (t) => {
   const { service, cluster, node, pass } = await world(t);
   node.isDead = true;
   await service.append(cluster, permanent('10.1.0.0/16'));
@@ -135,7 +135,7 @@ test('opens nothing again that has run out when the clock is set back', async (t
   assert.deepEqual(node.admitted, ['10.1.0.0/16']);
 });
 
-test('tells nodes of two hundred additions at once in a few rounds, and answers each once it is admitted', async (t) => {
+test('sends nodes two hundred additions at once in a few rounds, and answers each once it is admitted', async (t) => {
   const { service, cluster, node } = await world(t);
   const blocks = Array.from({ length: 200 }, (_, at) => `10.${at}.0.0/16`);
   await Promise.all(
@@ -145,5 +145,5 @@ test('tells nodes of two hundred additions at once in a few rounds, and answers 
     }),
   );
   assert.equal(node.admitted.length, 200);
-  assert.ok(node.told < 60, `${node.told} rounds`);
+  assert.ok(node.rounds < 60, `${node.rounds} rounds`);
 });

@@ -6,12 +6,12 @@ import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
 import { MergedRuns } from '../merged-runs.ts';
 import { Rounds } from '../rounds.ts';
 import type { AllowlistRow, ClusterRow } from '../store/tables.ts';
-import type { EntryWish } from './allowlist.contract.ts';
+import type { EntryRequest } from './allowlist.contract.ts';
 import { type AllowlistStore, hasExpired } from './allowlist.store.ts';
 
 const lookMs = 1_000;
 const answerTimeoutMs = 3_000;
-/** Rounds of telling nodes while others change the list at the same time. */
+/** Rounds of sending the list to nodes while others change the list at the same time. */
 const roundsMax = 20;
 
 export interface AllowlistOptions {
@@ -27,9 +27,9 @@ export interface AllowlistOptions {
 export class AllowlistService {
   private readonly options: AllowlistOptions;
   /** Clusters whose nodes could not be updated, so that each failure is logged once. */
-  private readonly untold = new Set<string>();
+  private readonly notApplied = new Set<string>();
   private readonly rounds: Rounds;
-  private readonly telling = new MergedRuns();
+  private readonly applying = new MergedRuns();
 
   constructor(options: AllowlistOptions) {
     this.options = options;
@@ -52,46 +52,46 @@ export class AllowlistService {
     return rows.map((row) => (hasExpired(row, now) ? { ...row, state: 'expired' } : row));
   }
 
-  async append(cluster: ClusterRow, wish: EntryWish): Promise<void> {
-    await this.options.entries.add(cluster.id, wish);
-    await this.tryToTell(cluster);
+  async append(cluster: ClusterRow, entry: EntryRequest): Promise<void> {
+    await this.options.entries.add(cluster.id, entry);
+    await this.tryToApply(cluster);
   }
 
-  async replace(cluster: ClusterRow, wishes: readonly EntryWish[]): Promise<void> {
-    await this.options.entries.replace(cluster.id, wishes);
-    await this.tryToTell(cluster);
+  async replace(cluster: ClusterRow, entries: readonly EntryRequest[]): Promise<void> {
+    await this.options.entries.replace(cluster.id, entries);
+    await this.tryToApply(cluster);
   }
 
   async remove(cluster: ClusterRow, cidr: string): Promise<void> {
     if (!(await this.options.entries.remove(cluster.id, cidr)))
       throw notFound(`there is no entry for ${cidr}`);
-    await this.tryToTell(cluster);
+    await this.tryToApply(cluster);
   }
 
   /** Updates the nodes, or throws. Concurrent changes share a round: two hundred take no longer than two. */
-  tell(cluster: ClusterRow): Promise<void> {
-    return this.telling.run(cluster.id, () => this.tellNow(cluster));
+  apply(cluster: ClusterRow): Promise<void> {
+    return this.applying.run(cluster.id, () => this.applyNow(cluster));
   }
 
   /** Repeats if the list has changed meanwhile, so that the last write reaches the nodes. */
-  private async tellNow(cluster: ClusterRow): Promise<void> {
+  private async applyNow(cluster: ClusterRow): Promise<void> {
     const { entries, clock } = this.options;
     for (let round = 0; round < roundsMax; round++) {
       const now = clock.wallMs();
       const rows = await entries.withRemoved(cluster.id);
-      const told = admitted(rows, now);
+      const sent = admitted(rows, now);
       try {
-        await this.tellNodes(cluster, told);
+        await this.applyToNodes(cluster, sent);
       } catch (error) {
-        await entries.settle(rows, ({ state }) => (state === 'pending' ? 'failed' : state));
+        await entries.recordStates(rows, ({ state }) => (state === 'pending' ? 'failed' : state));
         throw error;
       }
-      await entries.settle(rows, (row) => stateOnceTold(row, now));
-      if (sameBlocks(told, admitted(await entries.list(cluster.id), now))) return;
+      await entries.recordStates(rows, (row) => stateOnceApplied(row, now));
+      if (sameBlocks(sent, admitted(await entries.list(cluster.id), now))) return;
     }
   }
 
-  private async tellNodes(cluster: ClusterRow, rows: readonly AllowlistRow[]): Promise<void> {
+  private async applyToNodes(cluster: ClusterRow, rows: readonly AllowlistRow[]): Promise<void> {
     const own = this.options.operatorAddress === undefined ? ['127.0.0.1'] : [];
     const list = { entries: [...rows.map(({ cidr }) => cidr), ...own] };
     const clients = await this.options.nodes.clients(cluster);
@@ -101,15 +101,15 @@ export class AllowlistService {
   }
 
   /** Retries failed updates until the nodes answer; logs each failure once. */
-  private async tryToTell(cluster: ClusterRow): Promise<void> {
+  private async tryToApply(cluster: ClusterRow): Promise<void> {
     const { id } = cluster;
     try {
-      await this.tell(cluster);
-      this.untold.delete(id);
+      await this.apply(cluster);
+      this.notApplied.delete(id);
     } catch (error) {
       const reason = (error as Error).message;
-      if (!this.untold.has(id)) this.options.log.warn('allowlist.not_told', { cluster: id, reason });
-      this.untold.add(id);
+      if (!this.notApplied.has(id)) this.options.log.warn('allowlist.not_applied', { cluster: id, reason });
+      this.notApplied.add(id);
     }
   }
 
@@ -117,13 +117,13 @@ export class AllowlistService {
   private async catchUp(): Promise<void> {
     const behind = await this.options.entries.behind(this.options.home);
     const ids = new Set(behind.map(({ id }) => id));
-    for (const id of this.untold) if (!ids.has(id)) this.untold.delete(id);
-    await Promise.all(behind.map((cluster) => this.tryToTell(cluster)));
+    for (const id of this.notApplied) if (!ids.has(id)) this.notApplied.delete(id);
+    await Promise.all(behind.map((cluster) => this.tryToApply(cluster)));
   }
 }
 
 /** Null: the entry is deleted. */
-function stateOnceTold(row: AllowlistRow, now: number): string | null {
+function stateOnceApplied(row: AllowlistRow, now: number): string | null {
   if (row.state === 'removed') return null;
   return hasExpired(row, now) ? 'expired' : 'active';
 }

@@ -5,7 +5,7 @@ import type { Clock } from '#ports/clock.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
 import { hold } from '../store/hold.ts';
 import type { AllowlistRow, ClusterRow, Store, Tables } from '../store/tables.ts';
-import { type EntryWish, entriesMax } from './allowlist.contract.ts';
+import { type EntryRequest, entriesMax } from './allowlist.contract.ts';
 import { durationMs } from './duration.ts';
 
 export class AllowlistStore {
@@ -33,14 +33,14 @@ export class AllowlistStore {
   }
 
   /** Throws if the block has an unexpired entry or the list is full. */
-  async add(clusterId: string, wish: EntryWish): Promise<void> {
-    const row = this.rowOf(clusterId, wish, this.clock.wallMs());
+  async add(clusterId: string, entry: EntryRequest): Promise<void> {
+    const row = this.rowOf(clusterId, entry, this.clock.wallMs());
     await this.change(clusterId, (present) => {
-      const others = present.filter(({ cidr }) => cidr !== wish.cidrBlock);
-      const same = present.find(({ cidr }) => cidr === wish.cidrBlock);
+      const others = present.filter(({ cidr }) => cidr !== entry.cidrBlock);
+      const same = present.find(({ cidr }) => cidr === entry.cidrBlock);
       if (same !== undefined && same.state !== 'removed' && !hasExpired(same, row.created_at))
         throw invalid(
-          `cidrBlock: there is an entry for ${wish.cidrBlock} already; delete it first, or replace the list`,
+          `cidrBlock: there is an entry for ${entry.cidrBlock} already; delete it first, or replace the list`,
         );
       if (others.filter(({ state }) => state !== 'removed').length >= entriesMax)
         throw invalid(`cidrBlock: the list has ${entriesMax} entries, which is the most it can have`);
@@ -52,15 +52,15 @@ export class AllowlistStore {
    * A client may read the list, change one entry and send everything back: other entries with the same duration keep their expiry
    * time, and expired ones stay expired.
    */
-  async replace(clusterId: string, wishes: readonly EntryWish[]): Promise<void> {
+  async replace(clusterId: string, replacements: readonly EntryRequest[]): Promise<void> {
     const now = this.clock.wallMs();
     await this.change(clusterId, (present) => {
       const listed = new Map(
         present.filter(({ state }) => state !== 'removed').map((row) => [row.cidr, row]),
       );
       // In the order of the request, also among those that are made in the same millisecond.
-      return wishes.map((wish, i) =>
-        staying(listed.get(wish.cidrBlock), this.rowOf(clusterId, wish, now + i)),
+      return replacements.map((entry, i) =>
+        staying(listed.get(entry.cidrBlock), this.rowOf(clusterId, entry, now + i)),
       );
     });
   }
@@ -100,7 +100,10 @@ export class AllowlistStore {
   }
 
   /** Sets the states of these entries after an update of the nodes; entries changed meanwhile are left alone. */
-  async settle(rows: readonly AllowlistRow[], stateOf: (row: AllowlistRow) => string | null): Promise<void> {
+  async recordStates(
+    rows: readonly AllowlistRow[],
+    stateOf: (row: AllowlistRow) => string | null,
+  ): Promise<void> {
     const changes = rows.map((row) => ({ row, to: stateOf(row) })).filter(({ row, to }) => to !== row.state);
     const clusterId = changes[0]?.row.cluster_id;
     if (clusterId === undefined) return;
@@ -134,14 +137,14 @@ export class AllowlistStore {
       .execute();
   }
 
-  private rowOf(clusterId: string, wish: EntryWish, createdAt: number): AllowlistRow {
+  private rowOf(clusterId: string, entry: EntryRequest, createdAt: number): AllowlistRow {
     const now = this.clock.wallMs();
-    const { duration = null } = wish;
+    const { duration = null } = entry;
     return {
       cluster_id: clusterId,
-      cidr: wish.cidrBlock,
+      cidr: entry.cidrBlock,
       duration,
-      comment: wish.comment ?? null,
+      comment: entry.comment ?? null,
       state: 'pending',
       created_at: createdAt,
       updated_at: now,

@@ -12,7 +12,7 @@ const positive = (max: number) =>
     .transform(Number)
     .refine((value) => value >= 1 && value <= max, `must be from 1 to ${max}`);
 
-const told = (description: string, max: number) => ({
+const described = (description: string, max: number) => ({
   description,
   type: 'integer',
   minimum: 1,
@@ -21,8 +21,10 @@ const told = (description: string, max: number) => ({
 });
 
 export const pageQuery = {
-  page: positive(pageMax).default(1).meta(told('which page, from 1', pageMax)),
-  perPage: positive(perPageMax).default(perPageDefault).meta(told('how many items on a page', perPageMax)),
+  page: positive(pageMax).default(1).meta(described('which page, from 1', pageMax)),
+  perPage: positive(perPageMax)
+    .default(perPageDefault)
+    .meta(described('how many items on a page', perPageMax)),
 };
 
 export interface Page {

@@ -6,11 +6,11 @@ import { updateBuckets } from './buckets.service.ts';
 
 const mb = 1024 * 1024;
 
-/** A node with buckets of 200 MB in 1000; what it refuses, it says when asked to change it, and, if it can tell before, when asked to judge. */
+/** A node with buckets of 200 MB in 1000. It refuses a change, and its validation beforehand if `validatesFirst`. */
 class FakeNode {
   readonly quotas = new Map(['a', 'b', 'c'].map((name) => [name, 200]));
   refused = '';
-  tellsBefore = true;
+  validatesFirst = true;
   isDead = false;
 
   async ask(_method: string, path: string): Promise<string> {
@@ -34,7 +34,7 @@ class FakeNode {
       string?,
     ];
     const quota = fields['ramQuotaMB'] as number | undefined;
-    if (name === this.refused && (judges === undefined || this.tellsBefore)) {
+    if (name === this.refused && (judges === undefined || this.validatesFirst)) {
       if (judges === undefined) this.refused = '';
       const errors = { ramQuotaMB: 'RAM quota cannot be set below current usage.' };
       return { status: 400, body: JSON.stringify({ errors }) };
@@ -46,7 +46,7 @@ class FakeNode {
 }
 
 const client = (node: FakeNode) => node as unknown as NodeClient;
-const wishes = [
+const requests = [
   { name: 'c', memoryQuota: 400 },
   { name: 'a', memoryQuota: 100 },
   { name: 'b', memoryQuota: 110 },
@@ -62,7 +62,7 @@ test('changes none of several buckets when the node says before that it would re
     return set(name, quota);
   };
   await assert.rejects(
-    updateBuckets(client(node), wishes),
+    updateBuckets(client(node), requests),
     /^ApiError: memoryQuota: bucket "b": RAM quota cannot be set below current usage\.$/,
   );
   assert.deepEqual(seen, []);
@@ -70,14 +70,14 @@ test('changes none of several buckets when the node says before that it would re
 
 test('undoes what it changed when the node refuses a later one after all, or says what it could not undo', async () => {
   const node = new FakeNode();
-  node.tellsBefore = false;
+  node.validatesFirst = false;
   node.refused = 'c';
-  await assert.rejects(updateBuckets(client(node), wishes), /below current usage/);
+  await assert.rejects(updateBuckets(client(node), requests), /below current usage/);
   assert.deepEqual([...node.quotas.values()], [200, 200, 200]);
   node.refused = 'c';
   node.isDead = true;
   await assert.rejects(
-    updateBuckets(client(node), wishes),
+    updateBuckets(client(node), requests),
     /below current usage.*; changed already, and not undone \(the node is gone\): "b", "a"$/,
   );
   assert.deepEqual([...node.quotas.values()], [100, 110, 200]);
@@ -86,6 +86,6 @@ test('undoes what it changed when the node refuses a later one after all, or say
 test('changes those that shrink first', async () => {
   const node = new FakeNode();
   node.quotas.set('b', 600);
-  const first = await updateBuckets(client(node), wishes);
+  const first = await updateBuckets(client(node), requests);
   assert.deepEqual([first.memoryQuota, [...node.quotas.values()]], [400, [100, 110, 400]]);
 });

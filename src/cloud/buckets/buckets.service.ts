@@ -10,7 +10,7 @@ import {
   bucketIdOf,
   memoryQuotaMin,
 } from './buckets.contract.ts';
-import { quotaOf, tellFree } from './quota.ts';
+import { freeText, quotaOf } from './quota.ts';
 
 /** The names of our fields in the node's API. */
 const names = {
@@ -64,7 +64,7 @@ export async function updateBuckets(client: NodeClient, edits: readonly BucketEd
   const quota = await quotaOf(client);
   const more = edits.reduce((sum, edit) => sum + growth(edit), 0);
   if (more > quota.freeMb)
-    throw invalid(`memoryQuota: these buckets take ${more} MB more, and ${tellFree(quota)}`);
+    throw invalid(`memoryQuota: these buckets take ${more} MB more, and ${freeText(quota)}`);
   const inOrder = edits.toSorted((a, b) => growth(a) - growth(b));
   for (const edit of inOrder) await judgeEdit(client, edit, growth(edit) > 0);
   await allOrNone(client, inOrder, of);
@@ -143,7 +143,7 @@ async function acceptedBucket(
   if (more <= quota.freeMb) return accepted(answer, names);
   const most = present + quota.freeMb;
   const right = most < memoryQuotaMin ? '' : `ask for ${memoryQuotaMin} to ${most} MB, or `;
-  const ramQuotaMB = `bucket "${name}" takes ${more} MB more, and ${tellFree(quota, right)}`;
+  const ramQuotaMB = `bucket "${name}" takes ${more} MB more, and ${freeText(quota, right)}`;
   accepted(answer, names, { ramQuotaMB });
 }
 

@@ -17,5 +17,5 @@ export async function quotaOf(client: NodeClient): Promise<Quota> {
 }
 
 /** The free memory and valid values; `instead` comes first. */
-export const tellFree = ({ totalMb, freeMb }: Quota, instead = ''): string =>
+export const freeText = ({ totalMb, freeMb }: Quota, instead = ''): string =>
   `${freeMb} of the ${totalMb} MB of the cluster are free: ${instead}shrink or delete other buckets`;

@@ -16,7 +16,7 @@ import {
   refuseUnoffered,
 } from './cluster-spec.ts';
 
-export interface ClusterWish {
+export interface ClusterRequest {
   readonly environment: Environment;
   readonly name: string;
   readonly projectId: string;
@@ -51,19 +51,19 @@ export class ClusterLifeService {
     this.options = options;
   }
 
-  async create(wish: ClusterWish): Promise<Accepted> {
-    refuseUnoffered(wish.spec.servers);
+  async create(request: ClusterRequest): Promise<Accepted> {
+    refuseUnoffered(request.spec.servers);
     const { store, clock, random, nodes, home, capacity } = this.options;
     const now = clock.wallMs();
     const row: ClusterRow = {
       id: random.uuid(),
-      environment: wish.environment,
-      name: wish.name,
-      node_count: nodeCount(wish.spec.servers),
-      project_id: wish.projectId,
-      cloud_id: wish.cloudId,
-      description: wish.description,
-      spec: JSON.stringify(wish.spec),
+      environment: request.environment,
+      name: request.name,
+      node_count: nodeCount(request.spec.servers),
+      project_id: request.projectId,
+      cloud_id: request.cloudId,
+      description: request.description,
+      spec: JSON.stringify(request.spec),
       phase: 'scheduled',
       home,
       administrator_sealed: nodes.sealAdministrator({
@@ -76,10 +76,10 @@ export class ClusterLifeService {
       deployed_at: null,
     };
     const operationId = await store.transaction().execute(async (transaction) => {
-      await this.refuseUnknown(transaction, wish);
-      await capacity.take(transaction, wish.spec.servers);
+      await this.refuseUnknown(transaction, request);
+      await capacity.take(transaction, request.spec.servers);
       await transaction.insertInto('clusters').values(row).execute();
-      await this.addNodes(transaction, row, wish.spec);
+      await this.addNodes(transaction, row, request.spec);
       return this.options.operations.add(transaction, {
         clusterId: row.id,
         projectId: row.project_id,
@@ -120,7 +120,10 @@ export class ClusterLifeService {
     return { clusterId: id, operationId };
   }
 
-  private async refuseUnknown(transaction: Store, { projectId, cloudId, spec }: ClusterWish): Promise<void> {
+  private async refuseUnknown(
+    transaction: Store,
+    { projectId, cloudId, spec }: ClusterRequest,
+  ): Promise<void> {
     // Lock the project, so that it cannot be deleted before its cluster exists.
     if (!(await hold(transaction, 'projects', projectId)))
       throw invalid(`projectId: there is no project ${projectId}`);

@@ -37,7 +37,7 @@ export function v3ClusterOperations(parts: V3ClusterRouteParts): BoundOperation[
       const data = { tenantId, items: rows.map(clusterItemReply) };
       return { status: 200, body: { cursor: cursorOf(query, total, url), data } };
     }),
-    bind(V3CreateCluster, async ({ body }) => accepted(await life.create(wishOf(body)))),
+    bind(V3CreateCluster, async ({ body }) => accepted(await life.create(requestOf(body)))),
     bind(V3ShowCluster, async ({ subject: cluster }) => ({ status: 200, body: await shown(parts, cluster) })),
     bind(V3ShowClusterStatus, async ({ subject: cluster }) => ({
       status: 200,
@@ -65,7 +65,7 @@ const accepted = ({ clusterId, operationId }: Accepted) => ({
   headers: { location: `/v3/clusters/${clusterId}`, [operationHeader]: `/v3/operations/${operationId}` },
 });
 
-function wishOf(body: V3CreateClusterRequest) {
+function requestOf(body: V3CreateClusterRequest) {
   const { environment, clusterName, projectId, description = '', place, servers, supportPackage } = body;
   if (environment === 'vpc')
     throw invalid('environment: clusters in a customer’s cloud (vpc) are made through /v2/clusters');

@@ -25,7 +25,7 @@ const bucketRole = component('BucketRole', {
   scope: scopeName().optional(),
   bucketAccess: z.array(role, 'must be a list of roles').min(1, 'must name at least one role'),
 });
-const bucketRoleWish = bucketRole.refine(
+const bucketRoleRequest = bucketRole.refine(
   ({ bucketName: bucket, scope }) => isInOneBucket({ bucket, scope }),
   scopeRule,
 );
@@ -38,7 +38,7 @@ export interface Access {
 }
 
 const accessRules = {
-  buckets: z.array(bucketRoleWish, bucketsRight).optional(),
+  buckets: z.array(bucketRoleRequest, bucketsRight).optional(),
   allBucketsAccess: role.optional(),
 };
 
@@ -70,7 +70,7 @@ const v3CreateClusterUserRequest = component('V3CreateClusterUserRequest', {
           scope: scopeName(),
           access: v3Role,
         }).refine(({ name: bucket, scope }) => isInOneBucket({ bucket, scope }), scopeRule),
-        bucketRoleWish,
+        bucketRoleRequest,
       ]),
       bucketsRight,
     )

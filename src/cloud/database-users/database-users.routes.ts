@@ -11,11 +11,11 @@ import {
   UpdateDatabaseUser,
   V3CreateClusterUser,
 } from './database-users.contract.ts';
-import type { DatabaseUsersService, UserWish } from './database-users.service.ts';
+import type { DatabaseUsersService, UserRequest } from './database-users.service.ts';
 
 export function databaseUserOperations(ready: ReadyClusters, users: DatabaseUsersService): BoundOperation[] {
-  const create = async (cluster: ClusterRow, version: Version, wish: UserWish): Promise<Reply> => {
-    await users.create(await ready.of(cluster), wish);
+  const create = async (cluster: ClusterRow, version: Version, wanted: UserRequest): Promise<Reply> => {
+    await users.create(await ready.of(cluster), wanted);
     return { status: 201, headers: { location: `/${version}/clusters/${cluster.id}/users` } };
   };
   return [

@@ -13,7 +13,7 @@ import { DatabaseUsersService, usersMax } from './database-users.service.ts';
 import { UnconfirmedUserChanges } from './unconfirmed-user-changes.ts';
 
 const minuteMs = 60_000;
-const wish = { username: 'u', password: 'p', access: [] };
+const wanted = { username: 'u', password: 'p', access: [] };
 
 /** A node that knows users by name and what they may do; `before` runs before each answer. */
 class FakeNode {
@@ -49,8 +49,8 @@ test('makes a user once, also when two servers are asked at the same time', asyn
   const { node, cluster, server } = await world(t);
   const gate = deferred<void>();
   node.before = () => gate.promise;
-  const first = server().create(cluster, wish);
-  const second = server().create(cluster, wish);
+  const first = server().create(cluster, wanted);
+  const second = server().create(cluster, wanted);
   await assert.rejects(second, /has a user "u" already/);
   gate.resolve();
   await first;
@@ -67,21 +67,21 @@ test('makes as many users as a cluster can have, and another once one is gone', 
     created_at: 0,
   }));
   await store.insertInto('database_users').values(users).execute();
-  await server().create(cluster, wish);
+  await server().create(cluster, wanted);
   await assert.rejects(
-    server().create(cluster, { ...wish, username: 'more' }),
+    server().create(cluster, { ...wanted, username: 'more' }),
     /has 1000 users.*delete others first/,
   );
   assert.deepEqual([...node.roles.keys()], ['u']);
   await server().delete(cluster, 'u');
-  await server().create(cluster, { ...wish, username: 'more' });
+  await server().create(cluster, { ...wanted, username: 'more' });
 });
 
 test('keeps no user whom the node refused', async (t) => {
   const { node, cluster, server } = await world(t);
   node.before = () => Promise.reject(new Error('no'));
   const users = server();
-  await assert.rejects(users.create(cluster, wish), /no/);
+  await assert.rejects(users.create(cluster, wanted), /no/);
   assert.deepEqual(await users.list(cluster), []);
 });
 
@@ -93,19 +93,19 @@ test('makes a user anew whose creation was cut short, and none that the node kno
     .insertInto('database_users')
     .values({ cluster_id: 'c', ...cutShort })
     .execute();
-  await assert.rejects(users.create(cluster, wish), /already/);
+  await assert.rejects(users.create(cluster, wanted), /already/);
   clock.advance(minuteMs);
-  await users.create(cluster, wish);
+  await users.create(cluster, wanted);
   assert.notEqual((await users.list(cluster))[0]?.userId, 'old');
   clock.advance(minuteMs);
-  await assert.rejects(users.create(cluster, wish), /already/);
+  await assert.rejects(users.create(cluster, wanted), /already/);
   assert.deepEqual([...node.roles.keys()], ['u']);
 });
 
 test('ends with the same access at the node and in the list, in whatever order the node answers', async (t) => {
   const { node, cluster, server } = await world(t);
   const users = server();
-  await users.create(cluster, wish);
+  await users.create(cluster, wanted);
   const slow = deferred<void>();
   const gates = [slow.promise, Promise.resolve()];
   node.before = () => gates.shift() ?? Promise.resolve();
@@ -127,16 +127,16 @@ test('has a node that stood still know in the end what the store says, whatever 
   const users = server();
   const reader = [{ bucketName: 'b', bucketAccess: ['data_reader' as const] }];
   const writer = [{ bucketName: 'b', bucketAccess: ['data_writer' as const] }];
-  await users.create(cluster, { ...wish, username: 'changed', access: reader });
-  await users.create(cluster, { ...wish, username: 'deleted' });
+  await users.create(cluster, { ...wanted, username: 'changed', access: reader });
+  await users.create(cluster, { ...wanted, username: 'deleted' });
   node.before = () => Promise.reject(new Error('the node stands still'));
   const answers = await Promise.allSettled([
-    users.create(cluster, wish),
+    users.create(cluster, wanted),
     users.update(cluster, 'changed', { access: writer }),
     users.delete(cluster, 'deleted'),
   ]);
   assert.deepEqual([...new Set(answers.map(({ status }) => status))], ['rejected']);
-  unconfirmed.start((_row, username) => users.settle(cluster, username));
+  unconfirmed.start((_row, username) => users.confirm(cluster, username));
   t.after(() => unconfirmed.stop());
   const pass = async (ms: number): Promise<void> => {
     for (let past = 0; past < ms; past += 1_000) {
@@ -172,9 +172,9 @@ test('takes a user away only once its creation is over, so that none is left at 
     await gate.promise;
   };
   const service = server();
-  const made = service.create(cluster, wish);
+  const made = service.create(cluster, wanted);
   await begun.promise;
-  const gone = service.delete(cluster, wish.username);
+  const gone = service.delete(cluster, wanted.username);
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
   gate.resolve();
   await Promise.all([made, gone]);

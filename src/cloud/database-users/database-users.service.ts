@@ -19,7 +19,7 @@ export const usersMax = 1_000;
 /** An older creation has ended. */
 const leftoverMs = 60_000;
 
-export interface UserWish {
+export interface UserRequest {
   readonly userId?: string | undefined;
   readonly username: string;
   readonly password: string;
@@ -58,8 +58,8 @@ export class DatabaseUsersService {
     }));
   }
 
-  create(cluster: ReadyCluster, wish: UserWish): Promise<void> {
-    return this.inTurn(cluster, wish.username, () => this.createNow(cluster, wish));
+  create(cluster: ReadyCluster, wanted: UserRequest): Promise<void> {
+    return this.inTurn(cluster, wanted.username, () => this.createNow(cluster, wanted));
   }
 
   update(cluster: ReadyCluster, username: string, change: UserChange): Promise<void> {
@@ -80,7 +80,7 @@ export class DatabaseUsersService {
   }
 
   /** Makes the node's user equal to the store's. */
-  settle(cluster: ReadyCluster, username: string): Promise<void> {
+  confirm(cluster: ReadyCluster, username: string): Promise<void> {
     return this.inTurn(cluster, username, async () => {
       const user = await this.find(cluster.row.id, username);
       const { status } = await cluster.client.request(user ? 'GET' : 'DELETE', pathOf(username));
@@ -97,21 +97,21 @@ export class DatabaseUsersService {
   }
 
   /** Writes the row first, so that of concurrent requests for one name, at any server, only one reaches the node. */
-  private async createNow(cluster: ReadyCluster, wish: UserWish): Promise<void> {
+  private async createNow(cluster: ReadyCluster, wanted: UserRequest): Promise<void> {
     const user = {
       cluster_id: cluster.row.id,
-      username: wish.username,
-      user_id: wish.userId ?? this.options.random.uuid(),
-      access: JSON.stringify(wish.access),
+      username: wanted.username,
+      user_id: wanted.userId ?? this.options.random.uuid(),
+      access: JSON.stringify(wanted.access),
       created_at: this.options.clock.wallMs(),
     };
     await this.refuseTooMany(cluster);
     if (!(await this.insert(user)) && !(await this.takeOver(cluster, user)))
-      throw invalid(`username: cluster ${cluster.row.id} has a user "${wish.username}" already`);
+      throw invalid(`username: cluster ${cluster.row.id} has a user "${wanted.username}" already`);
     try {
-      await this.putToNode(cluster, wish.username, wish);
+      await this.putToNode(cluster, wanted.username, wanted);
     } catch (error) {
-      await this.forget(cluster, wish.username);
+      await this.forget(cluster, wanted.username);
       throw error;
     }
   }
@@ -163,7 +163,7 @@ export class DatabaseUsersService {
 
   private async deleteNow(cluster: ReadyCluster, username: string): Promise<void> {
     await this.need(cluster, username);
-    const answer = await this.tell(cluster, username, 'DELETE');
+    const answer = await this.send(cluster, username, 'DELETE');
     if (answer.status !== 404) accepted(answer, names);
     await this.forget(cluster, username);
   }
@@ -184,11 +184,11 @@ export class DatabaseUsersService {
       roles: rolesOf(access, servicesIn(cluster)),
       ...(password !== undefined && { password }),
     };
-    accepted(await this.tell(cluster, username, 'PUT', fields), names);
+    accepted(await this.send(cluster, username, 'PUT', fields), names);
   }
 
   /** A node that did not answer may still apply the change later. */
-  private async tell(
+  private async send(
     { row, client }: ReadyCluster,
     username: string,
     method: 'PUT' | 'DELETE',

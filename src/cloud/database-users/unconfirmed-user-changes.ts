@@ -16,7 +16,7 @@ export interface UnconfirmedUserChangesOptions {
 }
 
 /** Makes the node's user equal to the store's; throws while the node does not answer. */
-export type Settle = (cluster: ClusterRow, username: string) => Promise<void>;
+export type Confirm = (cluster: ClusterRow, username: string) => Promise<void>;
 
 export class UnconfirmedUserChanges {
   private readonly options: UnconfirmedUserChangesOptions;
@@ -37,15 +37,15 @@ export class UnconfirmedUserChanges {
       .execute();
   }
 
-  start(settle: Settle): void {
-    this.rounds.start(() => this.settleDue(settle));
+  start(confirm: Confirm): void {
+    this.rounds.start(() => this.confirmDue(confirm));
   }
 
   stop(): Promise<void> {
     return this.rounds.stop();
   }
 
-  private async settleDue(settle: Settle): Promise<void> {
+  private async confirmDue(confirm: Confirm): Promise<void> {
     const { store, home, clock } = this.options;
     const clusters = store.selectFrom('clusters').select('id').where('home', '=', home);
     const now = clock.wallMs();
@@ -58,12 +58,12 @@ export class UnconfirmedUserChanges {
         e.or([e('told_at', 'is', null), e('told_at', '<=', now - againMs), e('told_at', '>', now)]),
       )
       .execute();
-    await Promise.all(due.map((doubt) => this.settleOne(doubt, settle)));
+    await Promise.all(due.map((change) => this.confirmOne(change, confirm)));
   }
 
-  private async settleOne(doubt: UnconfirmedUserChangeRow, settle: Settle): Promise<void> {
+  private async confirmOne(change: UnconfirmedUserChangeRow, confirm: Confirm): Promise<void> {
     const { store, clock, log } = this.options;
-    const { cluster_id, username, told_at } = doubt;
+    const { cluster_id, username, told_at } = change;
     const cluster = await store
       .selectFrom('clusters')
       .selectAll()
@@ -71,7 +71,7 @@ export class UnconfirmedUserChanges {
       .executeTakeFirst();
     if (cluster === undefined) return;
     try {
-      await settle(cluster, username);
+      await confirm(cluster, username);
     } catch (error) {
       log.info('user.not_settled', { cluster: cluster_id, reason: (error as Error).message });
       return;

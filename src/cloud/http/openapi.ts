@@ -127,8 +127,8 @@ function pointed(value: unknown): unknown {
 function componentsOf(operations: readonly Operation[]): Record<string, Json> {
   const components: Record<string, Json> = {};
   const collect = (schema: z.ZodType, io: 'input' | 'output'): void => {
-    const told = z.toJSONSchema(schema, { io, unrepresentable: 'any', ...references }) as Json;
-    const { $schema: _dialect, $defs = {}, ...whole } = told as Json & { $defs?: Record<string, Json> };
+    const described = z.toJSONSchema(schema, { io, unrepresentable: 'any', ...references }) as Json;
+    const { $schema: _dialect, $defs = {}, ...whole } = described as Json & { $defs?: Record<string, Json> };
     for (const [name, definition] of Object.entries($defs)) components[name] ??= named(definition);
     if (typeof whole['id'] === 'string') components[whole['id']] ??= named(whole);
   };

@@ -49,7 +49,7 @@ test('places a node anew when something else took its address meanwhile', async 
     remove: async (id) => void removed.push(id),
   };
   const parts = { store, nodes, clock, provisioner: provisioner as Provisioner };
-  const { steps } = createCluster({ ...parts, allowlist: { tell: async () => {} } });
+  const { steps } = createCluster({ ...parts, allowlist: { apply: async () => {} } });
   const { signal } = new AbortController();
   await steps[0]?.run(cluster, signal);
   await assert.rejects(steps[1]?.run(cluster, signal) as Promise<void>, PlaceTakenError);

@@ -11,7 +11,7 @@ export interface PlanParts {
   nodes: ClusterNodes;
   provisioner: Provisioner;
   /** Applies the allowlist to the nodes; it is empty at first. */
-  allowlist: { tell(cluster: ClusterRow): Promise<void> };
+  allowlist: { apply(cluster: ClusterRow): Promise<void> };
   clock: Clock;
 }
 
@@ -19,7 +19,7 @@ export const createCluster = (parts: PlanParts): Plan => ({
   steps: [
     { name: 'place', run: (cluster) => place(parts, cluster) },
     { name: 'start', run: (cluster, givenUp) => start(parts, cluster, givenUp) },
-    { name: 'admit', run: (cluster) => parts.allowlist.tell(cluster) },
+    { name: 'admit', run: (cluster) => parts.allowlist.apply(cluster) },
     { name: 'certificate', run: (cluster) => keepCertificate(parts, cluster) },
     { name: 'probe', run: async (cluster) => (await parts.nodes.client(cluster)).probeDocument() },
     {

@@ -40,25 +40,25 @@ export class OperationsStore {
   }
 
   /** Called in the transaction that changes the cluster. */
-  async add(transaction: Store, wish: NewOperation): Promise<string> {
+  async add(transaction: Store, operation: NewOperation): Promise<string> {
     const now = this.options.clock.wallMs();
     const id = this.options.random.uuid();
     await transaction
       .insertInto('operations')
       .values({
         id,
-        cluster_id: wish.clusterId,
-        project_id: wish.projectId,
-        kind: wish.kind,
-        step: wish.firstStep,
+        cluster_id: operation.clusterId,
+        project_id: operation.projectId,
+        kind: operation.kind,
+        step: operation.firstStep,
         state: 'open',
         attempts: 0,
         last_error: null,
-        home: wish.home,
+        home: operation.home,
         owner: null,
         lease_until: 0,
         next_at: now,
-        deadline: now + wish.patienceMs,
+        deadline: now + operation.patienceMs,
         created_at: now,
         updated_at: now,
       })

@@ -73,7 +73,7 @@ class World {
       .execute();
   }
 
-  wish(clusterId: string, kind: 'create' | 'delete' = 'create'): Promise<string> {
+  request(clusterId: string, kind: 'create' | 'delete' = 'create'): Promise<string> {
     const firstStep = this.plan.steps[0]?.name as string;
     return this.operations.add(this.store, { clusterId, projectId: 'p', kind, firstStep, home, patienceMs });
   }
@@ -91,7 +91,7 @@ test('carries an operation out once, whoever of several workers gets it', async 
   let runs = 0;
   const world = await World.of(t, [{ name: 'only', run: async () => void runs++ }]);
   await world.cluster('c');
-  const ids = [await world.wish('c'), await world.wish('c'), await world.wish('c')];
+  const ids = [await world.request('c'), await world.request('c'), await world.request('c')];
   for (const owner of ['a', 'b', 'c']) world.worker(owner).wake();
   await eventually(async () => {
     world.clock.advance(500);
@@ -103,7 +103,7 @@ test('carries an operation out once, whoever of several workers gets it', async 
 test('leaves an operation to the worker that took it over when a lease ran out, and writes nothing more', async (t) => {
   const world = await World.of(t, [{ name: 'only', run: async () => {} }]);
   await world.cluster('c');
-  const id = await world.wish('c');
+  const id = await world.request('c');
   assert.equal(await world.operations.claim(id, 'slow'), true);
   assert.equal(await world.operations.claim(id, 'other'), false);
   world.clock.advance(leaseMs);
@@ -120,7 +120,7 @@ test('keeps the lease for as long as a step takes', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const world = await World.of(t, [{ name: 'long', run: () => promise }]);
   await world.cluster('c');
-  const id = await world.wish('c');
+  const id = await world.request('c');
   world.worker('a').wake();
   await eventually(async () => assert.equal((await world.operation(id))?.owner, 'a'));
   for (let i = 0; i < 12; i++) {
@@ -141,7 +141,7 @@ test('tries a failing step again with back-off, and ends in the failed state wit
   };
   const world = await World.of(t, [{ name: 'write', run }]);
   await world.cluster('c');
-  const id = await world.wish('c');
+  const id = await world.request('c');
   world.worker('a').wake();
   await eventually(async () => assert.equal((await world.operation(id))?.attempts, 1));
   assert.equal(await world.stateOf(id), 'open');
@@ -166,7 +166,7 @@ for (const [hours, doc] of [
     };
     const world = await World.of(t, [{ name: 'write', run }]);
     await world.cluster('c');
-    const id = await world.wish('c');
+    const id = await world.request('c');
     world.worker('a').wake();
     await eventually(async () => assert.equal((await world.operation(id))?.attempts, 1));
     world.clock.setWall(hours * 3_600_000);
@@ -180,7 +180,7 @@ for (const [hours, doc] of [
 test('fails an operation that was tried often enough although the clock stays back', async (t) => {
   const world = await World.of(t, [{ name: 'write', run: () => Promise.reject(new Error('never')) }]);
   await world.cluster('c');
-  const id = await world.wish('c');
+  const id = await world.request('c');
   world.worker('a').wake();
   await eventually(async () => assert.equal((await world.operation(id))?.attempts, 1));
   world.clock.setWall(-24 * 3_600_000);
@@ -201,11 +201,11 @@ test('gives an operation up for one that takes its place, and never works on a c
   let tries = 0;
   const world = await World.of(t, [{ name: 'only', run }]);
   await world.cluster('c');
-  const first = await world.wish('c');
+  const first = await world.request('c');
   world.worker('a').wake();
   await eventually(() => assert.equal(tries, 1));
   await world.operations.supersede(world.store, 'c', 'deleted');
-  const second = await world.wish('c', 'delete');
+  const second = await world.request('c', 'delete');
   await eventually(async () => {
     world.clock.advance(500);
     assert.equal(await world.stateOf(second), 'done');
@@ -217,9 +217,9 @@ test('gives an operation up for one that takes its place, and never works on a c
 test('forgets old operations of clusters that are gone, and none of those that are there', async (t) => {
   const world = await World.of(t, [{ name: 'only', run: async () => {} }]);
   await world.cluster('there');
-  const kept = await world.wish('there');
-  const old = await world.wish('gone');
-  const open = await world.wish('gone too');
+  const kept = await world.request('there');
+  const old = await world.request('gone');
+  const open = await world.request('gone too');
   for (const id of [kept, old])
     await world.store.updateTable('operations').set({ state: 'done' }).where('id', '=', id).execute();
   world.clock.advance(30 * 86_400_000 - 1);
@@ -241,7 +241,7 @@ test('goes back to where a plan says when an earlier process ended in a later st
   const at = { early: 'place', late: 'probe' };
   for (const [id, step] of Object.entries(at)) {
     await world.cluster(id);
-    const operation = await world.wish(id);
+    const operation = await world.request(id);
     await world.operations.claim(operation, 'ended');
     await world.operations.record(operation, 'ended', { step });
     await world.worker(id).start();

@@ -19,7 +19,7 @@ export async function pageOf<T extends Listed>(
   { page, perPage }: Page,
 ): Promise<{ rows: Tables[T][]; total: number }> {
   const { column, direction = 'asc' } = list;
-  // The columns are the table's own: what the builder cannot tell of a union of tables.
+  // The columns are the table's own: which the builder cannot know for a union of tables.
   const all = seen(store, list as unknown as List<'projects'>);
   // Ids come from an index alone; only the rows of the page are read.
   const chosen = all

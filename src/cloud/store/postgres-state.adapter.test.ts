@@ -54,7 +54,7 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
     await disperse();
   });
 
-  test('is not told by what a transaction under way has written, and then by its end', async (t) => {
+  test('does not report what an open transaction has written, and reports it at its end', async (t) => {
     const { state, writer, write } = await aState(t);
     await writer.query('begin');
     await write(1);

@@ -29,14 +29,14 @@ export function openPostgres(url: string, onLost: (error: Error) => void): OpenS
   // A connection in use also fails its query; without a listener the error would end the process.
   pool.on('connect', (client) => {
     client.on('error', onLost);
-    hangUpOnSilence(client);
+    closeSilentSockets(client);
   });
   const state = new PostgresState({ ...config, query_timeout: statementTimeoutMs }, onLost);
   return { store: new PostgresStore(pool, state), state };
 }
 
 /** The system reports a cut network only after 15 minutes; queries would wait that long. */
-function hangUpOnSilence(client: pg.PoolClient): void {
+function closeSilentSockets(client: pg.PoolClient): void {
   const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
   stream.setTimeout(silenceMs, () =>
     stream.destroy(new Error(`the database has not answered for ${silenceMs} ms`)),

@@ -133,7 +133,7 @@ export class FollowedIndex {
   }
 
   /** The data service may have another history of a vbucket (of all of them), until its stream is open again. */
-  doubt(vb?: number): void {
+  markUnconfirmed(vb?: number): void {
     this.confirmed.fill(0, vb ?? 0, vb === undefined ? vbucketCount : vb + 1);
     for (let one = vb ?? 0; one < (vb === undefined ? vbucketCount : vb + 1); one++) this.show(one);
   }

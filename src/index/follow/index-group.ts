@@ -87,10 +87,10 @@ export class IndexGroup implements FollowerHandler {
 
   opened(vb: number, log: readonly FailoverEntry[]): void {
     const uuid = log[0]?.uuid ?? 0n;
-    const strayed = this.indexes.find((index) => !index.isWithin(vb, log));
-    if (strayed !== undefined) {
+    const diverged = this.indexes.find((index) => !index.isWithin(vb, log));
+    if (diverged !== undefined) {
       // The stream was requested from where another index is. Behind this one's last change the server has another history.
-      this.guarded(strayed, () => strayed.forget(new Set([vb])));
+      this.guarded(diverged, () => diverged.forget(new Set([vb])));
       this.options.broken(null, new Error(`vbucket ${vb} has another history`));
       return;
     }
@@ -120,7 +120,7 @@ export class IndexGroup implements FollowerHandler {
   }
 
   lost(reason: Error): void {
-    for (const index of this.indexes) index.doubt();
+    for (const index of this.indexes) index.markUnconfirmed();
     this.options.log.debug('index.stream_lost', { bucket: this.options.bucket, reason: reason.message });
     this.learnTargets();
   }
@@ -128,7 +128,7 @@ export class IndexGroup implements FollowerHandler {
   /** All rollbacks of a turn are undone together: each goes over the whole index. */
   rollback(vb: number, seqno: number): Promise<void> {
     this.histories++;
-    for (const index of this.indexes) index.doubt(vb);
+    for (const index of this.indexes) index.markUnconfirmed(vb);
     if (this.indexes.some((index) => index.seqno(vb) > seqno)) this.rolledBack.add(vb);
     this.undoing ??= this.undo().finally(() => {
       this.undoing = null;
@@ -193,13 +193,13 @@ export class IndexGroup implements FollowerHandler {
   private learnTargets(): void {
     if (this.targets !== null || this.stopped.signal.aborted) return;
     if (!this.indexes.some((index) => index.needsTarget)) return;
-    this.targets = this.askTargets().finally(() => {
+    this.targets = this.readTargets().finally(() => {
       this.targets = null;
       if (this.indexes.some((index) => index.needsTarget)) this.retry();
     });
   }
 
-  private async askTargets(): Promise<void> {
+  private async readTargets(): Promise<void> {
     try {
       await this.withClient(async (client) => {
         for (const index of this.indexes) {
@@ -233,12 +233,12 @@ export class IndexGroup implements FollowerHandler {
     } catch (error) {
       const { errcode, message } = error as Error & { errcode?: number };
       if (errcode !== undefined && damaged.has(errcode & 0xff)) this.options.broken(index, error as Error);
-      else this.suffer(index, message);
+      else this.noteFailure(index, message);
       return false;
     }
   }
 
-  private suffer(index: FollowedIndex, problem: string): void {
+  private noteFailure(index: FollowedIndex, problem: string): void {
     this.options.log.warn('index.write_failed', { index: index.definition.id, reason: problem });
     this.problem = problem;
     this.follower.pause();

@@ -44,7 +44,7 @@ class TestWait {
     });
   }
 
-  async settle(): Promise<void> {
+  async resolve(): Promise<void> {
     for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
   }
 }
@@ -53,7 +53,7 @@ test('seqnos of another history do not satisfy a wait', async () => {
   const wait = new TestWait();
   wait.has(20, oldUuid);
   const done = wait.for(vectorOf(0, newUuid));
-  await wait.settle();
+  await wait.resolve();
   assert.equal(wait.isOver, false);
   wait.has(0, newUuid);
   await done;
@@ -83,7 +83,7 @@ test('a wait goes on when the state changes after the positions', async () => {
   wait.isOnline = false;
   wait.has(5, newUuid);
   const done = wait.for(vectorOf(5, newUuid), { progress: () => silent(wait.progress) });
-  await wait.settle();
+  await wait.resolve();
   assert.equal(wait.isOver, false);
   wait.isOnline = true;
   for (const listener of wait.listeners) listener();

@@ -184,7 +184,7 @@ export class IndexScans implements Indexes {
     }
   }
 
-  /** What the file refuses to tell can be made again from the documents. */
+  /** What cannot be read from the file can be built again from the documents. */
   private readFailure(index: IndexDefinition, error: unknown): unknown {
     const isOfFile =
       error instanceof MissingIndexFileError || (error as { errcode?: number }).errcode !== undefined;

@@ -17,7 +17,7 @@ export class ReaderPool {
     this.readers = readers;
   }
 
-  /** `generation` tells a file from one that took its place. */
+  /** `generation` distinguishes a file from its replacement. */
   take(bucketUuid: string, indexId: string, generation: number): IndexReader {
     const key = keyOf(indexId, generation);
     const place = this.idle.findLastIndex((one) => one.key === key);

@@ -30,7 +30,7 @@ export function rangeRoutes({ source, clock, namesOf }: RangeDeps): BoundRoute[]
   const one = async ({ params, query }: Input<Record<string, string>, unknown>, context: Context) => {
     const functions = params['functions']?.split('/') ?? [];
     const read = readPathRequest(params['metric'] as string, functions, query, clock.wallMs());
-    const problems = 'problems' in read ? read.problems : strangers(read.value, namesOf(context));
+    const problems = 'problems' in read ? read.problems : unknownNodes(read.value, namesOf(context));
     if ('problems' in read || Object.keys(problems).length > 0) throw generalRefusals.invalidFields(problems);
     return reply.jsonText(await service.answer(read.value, askerOf(context)));
   };
@@ -57,13 +57,15 @@ function readList(body: unknown, nowMs: number, names: readonly string[]): Range
   if (!Array.isArray(body)) throw rangeRefusals.noList();
   if (body.length > itemsLimit) throw rangeRefusals.tooManyRequests(itemsLimit);
   const reads = body.map((item) => readItem(item, nowMs));
-  const problems = reads.map((read) => ('problems' in read ? read.problems : strangers(read.value, names)));
+  const problems = reads.map((read) =>
+    'problems' in read ? read.problems : unknownNodes(read.value, names),
+  );
   if (problems.some((one) => Object.keys(one).length > 0)) throw rangeRefusals.invalidRequests(problems);
   return reads.flatMap((read) => ('value' in read ? [read.value] : []));
 }
 
 /** Requested nodes that the cluster does not have. */
-function strangers({ nodes }: RangeRequest, known: readonly string[]): Problems {
+function unknownNodes({ nodes }: RangeRequest, known: readonly string[]): Problems {
   const unknown = (nodes ?? []).filter(
     (node) => !known.includes(node) && !known.includes(`${node}:${defaultPort}`),
   );

@@ -113,8 +113,8 @@ test('says that time is up, and what the store found damaged', async () => {
   assert.deepEqual(JSON.parse(await late).errors, [{ node: 'here:8091', error: 'Request timed out' }]);
   const series = [{ labels: {}, timesMs: new Float64Array(), values: new Float64Array() }];
   const select = async () => ({ series, problems: ['metrics file 7.block: its table is damaged'] });
-  const told = await new RangeService({ source: { select }, clock }).answer(request.value, asker);
-  assert.deepEqual(JSON.parse(told).errors, [
+  const answer = await new RangeService({ source: { select }, clock }).answer(request.value, asker);
+  assert.deepEqual(JSON.parse(answer).errors, [
     { node: 'here:8091', error: 'metrics file 7.block: its table is damaged' },
   ]);
   assert.equal(clock.pending, 0);

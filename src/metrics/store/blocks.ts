@@ -76,7 +76,7 @@ export class Blocks {
   #known: Known[] = [];
   /** In least-recently-used order. */
   readonly #open = new Map<string, Promise<Opened>>();
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor({ files, log, bounds }: { files: StoreFiles; log: Log; bounds: BlockBounds }) {
     this.#files = files;
@@ -153,11 +153,12 @@ export class Blocks {
   }
 
   async #selectIn(block: Known, query: Query): Promise<SeriesChunks[]> {
-    const told = (error: unknown): void => {
+    const report = (error: unknown): void => {
       const problem = `metrics file ${block.name}: ${(error as Error).message}`;
       query.problems.push(problem);
-      if (!this.#told.has(problem)) this.#log.error('metrics.damaged', { file: block.name, reason: problem });
-      this.#told.add(problem);
+      if (!this.#reported.has(problem))
+        this.#log.error('metrics.damaged', { file: block.name, reason: problem });
+      this.#reported.add(problem);
     };
     try {
       const { file, table } = await this.#opened(block);
@@ -167,13 +168,13 @@ export class Blocks {
         if (!place) continue;
         const entries = readEntries(name, await file.read(place.at, place.length));
         for (const entry of entries) {
-          if (query.matches(entry.labels)) found.push(await readSeries(file, entry, query, told));
+          if (query.matches(entry.labels)) found.push(await readSeries(file, entry, query, report));
         }
       }
       return found;
     } catch (error) {
       if (error instanceof TooManySamples) throw error;
-      told(error);
+      report(error);
       return [];
     }
   }
@@ -232,7 +233,7 @@ async function readSeries(
   file: BlockFile,
   { labels, chunks }: Entry,
   { fromMs, toMs, budget }: Query,
-  told: (error: unknown) => void,
+  report: (error: unknown) => void,
 ): Promise<SeriesChunks> {
   const wanted = chunks.filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs);
   budget.take(wanted);
@@ -246,7 +247,7 @@ async function readSeries(
       read.push({ firstMs, lastMs, count, bytes: checked(part, `samples of ${labels['__name__']}`) });
     } catch (error) {
       if (!(error instanceof DamageError)) throw error;
-      told(error);
+      report(error);
     }
   }
   return { labels, chunks: read };

@@ -10,22 +10,22 @@ export interface Samples {
   readonly values: Float64Array;
 }
 
-interface Told extends Samples {
+interface Span extends Samples {
   readonly firstMs: number;
   readonly lastMs: number;
 }
 
 /** `runs` must be in the order in which they were written. */
 export function samplesOfRuns(runs: readonly Run[], fromMs: number, toMs: number): Samples {
-  const told = runs
+  const spans = runs
     .filter((run) => run.length > 0)
     .map((run) => ({
       firstMs: (run[0] as Chunk).firstMs,
       lastMs: (run.at(-1) as Chunk).lastMs,
       ...samplesOf(run, fromMs, toMs),
     }));
-  const isInOrder = told.every((one, at) => at === 0 || one.firstMs > (told[at - 1] as Told).lastMs);
-  return isInOrder ? joined(told) : newest(told);
+  const isInOrder = spans.every((one, at) => at === 0 || one.firstMs > (spans[at - 1] as Span).lastMs);
+  return isInOrder ? joined(spans) : newest(spans);
 }
 
 function joined(all: readonly Samples[]): Samples {
@@ -42,13 +42,13 @@ function joined(all: readonly Samples[]): Samples {
   return { timesMs, values };
 }
 
-function newest(told: readonly Told[]): Samples {
+function newest(spans: readonly Span[]): Samples {
   const kept: [number, number][] = [];
-  for (const [at, { timesMs, values }] of told.entries()) {
-    const later = told.slice(at + 1);
+  for (const [at, { timesMs, values }] of spans.entries()) {
+    const later = spans.slice(at + 1);
     for (const [index, timeMs] of timesMs.entries()) {
-      const isToldAgain = later.some(({ firstMs, lastMs }) => timeMs >= firstMs && timeMs <= lastMs);
-      if (!isToldAgain) kept.push([timeMs, values[index] as number]);
+      const isInLater = later.some(({ firstMs, lastMs }) => timeMs >= firstMs && timeMs <= lastMs);
+      if (!isInLater) kept.push([timeMs, values[index] as number]);
     }
   }
   kept.sort(([a], [b]) => a - b);

@@ -65,9 +65,9 @@ const opsOf = (value: number): FlatSample[] => [
 async function fill(tier: Tier, steps: number, from = 0) {
   for (let step = from; step < steps; step++) {
     tier.append(startMs + step * 10_000, opsOf(step));
-    if (step % 300 === 0) await tier.settle();
+    if (step % 300 === 0) await tier.written();
   }
-  await tier.settle();
+  await tier.written();
 }
 
 const named = (name: string): Matcher[] => [{ label: '__name__', operator: '=', value: name }];
@@ -145,7 +145,7 @@ test('keeps samples that come while the folder is read', async (t) => {
   const opened = tier.open();
   tier.append(startMs, opsOf(0));
   await opened;
-  await tier.settle();
+  await tier.written();
   assert.equal((await stepsOf(tier)).count, 1);
   await tier.close();
 });
@@ -228,12 +228,12 @@ test('names a flipped byte in the log, and keeps what stands before it', async (
   const middle = Math.floor(bytes.length / 2);
   bytes[middle] = (bytes[middle] as number) ^ 16;
   writeFileSync(join(folder, name), bytes);
-  const told: unknown[] = [];
-  const again = await aTier(folder, { log: { ...silentLog, error: (event) => told.push(event) } });
+  const logged: unknown[] = [];
+  const again = await aTier(folder, { log: { ...silentLog, error: (event) => logged.push(event) } });
   const { count, first, problems } = await stepsOf(again);
   assert.ok(count > 10 && count < 50 && first === 0, `${count} samples`);
   assert.match(problems.join(), /\.log: the record at byte \d+ is damaged/);
-  assert.deepEqual(told, ['metrics.damaged']);
+  assert.deepEqual(logged, ['metrics.damaged']);
   await again.close();
 });
 
@@ -254,8 +254,8 @@ test('lets the oldest blocks go by age and by size', async (t) => {
 });
 
 test('takes no more series than it may and says so once', async (t) => {
-  const told: unknown[] = [];
-  const log: Log = { ...silentLog, warn: (event, fields) => told.push({ event, ...fields }) };
+  const logged: unknown[] = [];
+  const log: Log = { ...silentLog, warn: (event, fields) => logged.push({ event, ...fields }) };
   const tier = await aTier(aFolder(t), { log, seriesLimit: 2 });
   for (const step of [0, 1]) tier.append(startMs + step * 10_000, opsOf(step));
   const { series } = await tier.select([], startMs, startMs * 2);
@@ -263,19 +263,19 @@ test('takes no more series than it may and says so once', async (t) => {
     series.map(({ values }) => values.length),
     [2, 2],
   );
-  assert.deepEqual(told, [{ event: 'metrics.tooManySeries', limit: 2 }]);
-  await tier.settle();
+  assert.deepEqual(logged, [{ event: 'metrics.tooManySeries', limit: 2 }]);
+  await tier.written();
   await tier.close();
 });
 
 test('goes on in memory when the disk takes nothing, and catches up', async (t) => {
   const folder = aFolder(t);
-  const told: string[] = [];
-  const tier = await aTier(folder, { log: { ...silentLog, error: (event) => told.push(event) } });
+  const logged: string[] = [];
+  const tier = await aTier(folder, { log: { ...silentLog, error: (event) => logged.push(event) } });
   rmSync(folder, { recursive: true });
   await fill(tier, 3);
   assert.equal((await stepsOf(tier)).count, 3);
-  assert.equal(told[0], 'metrics.writeFailed');
+  assert.equal(logged[0], 'metrics.writeFailed');
   mkdirSync(folder);
   await fill(tier, 4, 3);
   await tier.close();
@@ -297,8 +297,8 @@ test('opens on a disk that is full, says so once, and writes what is over when t
   const first = await aTier(folder);
   await fill(first, 100);
   await first.close();
-  const told: string[] = [];
-  const log: Log = { ...silentLog, error: (event) => told.push(event) };
+  const logged: string[] = [];
+  const log: Log = { ...silentLog, error: (event) => logged.push(event) };
   const files = new FullDisk(folder);
   const clock = new ManualClock(startMs + 3 * hourMs);
   const tier = new Tier({ files, clock, log, bounds });
@@ -306,7 +306,7 @@ test('opens on a disk that is full, says so once, and writes what is over when t
   await fill(tier, 1103, 1100);
   assert.equal((await stepsOf(tier)).count, 103);
   for (let step = 1103; step < 1110; step++) await fill(tier, step + 1, step);
-  assert.deepEqual(told, ['metrics.writeFailed']);
+  assert.deepEqual(logged, ['metrics.writeFailed']);
   assert.ok(readdirSync(folder).length === 2, 'new samples are in a log although the block waits');
   files.isFull = false;
   await fill(tier, 1111, 1110);
@@ -391,13 +391,13 @@ test('refuses a query for too much before it reads it', async (t) => {
 
 test('keeps samples of a clock that was put back, beside those that it had stamped before', async (t) => {
   const folder = aFolder(t);
-  const told: unknown[] = [];
-  const log: Log = { ...silentLog, warn: (event, fields) => told.push({ event, ...fields }) };
+  const logged: unknown[] = [];
+  const log: Log = { ...silentLog, warn: (event, fields) => logged.push({ event, ...fields }) };
   const tier = await aTier(folder, { log });
   const take = async (fromStep: number, toStep: number, value: (step: number) => number) => {
     for (let step = fromStep; step < toStep; step++) {
       tier.append(startMs + step * 10_000, opsOf(value(step)));
-      await tier.settle();
+      await tier.written();
     }
   };
   await take(0, 30, (step) => step);
@@ -414,7 +414,7 @@ test('keeps samples of a clock that was put back, beside those that it had stamp
   };
   const expected = [...Array.from({ length: 500 }, (_, step) => step), ...Array(10).fill(-1)];
   assert.deepEqual(await valuesOf(tier), expected);
-  assert.deepEqual(told, [
+  assert.deepEqual(logged, [
     { event: 'metrics.clockPutBack', seconds: 82_590 },
     { event: 'metrics.clockPutBack', seconds: 3_690 },
   ]);
@@ -426,7 +426,7 @@ test('keeps samples of a clock that was put back, beside those that it had stamp
     'the newest account of a time counts after a restart too',
   );
   again.append(startMs + 10 * 10_000, opsOf(-3));
-  await again.settle();
+  await again.written();
   await again.close();
   const last = await aTier(folder, { nowMs: startMs + 50 * hourMs });
   assert.deepEqual(await valuesOf(last), [...expected.slice(0, 10), -3, ...expected.slice(11)]);

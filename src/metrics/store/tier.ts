@@ -63,8 +63,8 @@ export class Tier {
   #early: { timeMs: number; samples: readonly FlatSample[] }[] = [];
   #work: Promise<void> = Promise.resolve();
   #isWriting = false;
-  #hasToldRefused = false;
-  #hasToldFailure = false;
+  #hasReportedRefused = false;
+  #hasReportedFailure = false;
   readonly #damages: Damage[] = [];
 
   constructor(options: TierOptions) {
@@ -107,7 +107,7 @@ export class Tier {
     const span = this.#spanOf(timeMs);
     const taken: HeadSeries[] = [];
     span.head.append(timeMs, samples, (series) => taken.push(series));
-    this.#tellRefused(span.head);
+    this.#reportRefused(span.head);
     this.#note(span, span.encoder.record(span.head, timeMs, taken));
     if (!this.#isWriting) this.#write();
   }
@@ -163,7 +163,7 @@ export class Tier {
   }
 
   /** Resolves once everything appended so far is on disk. */
-  async settle(): Promise<void> {
+  async written(): Promise<void> {
     await this.#work;
   }
 
@@ -248,10 +248,11 @@ export class Tier {
         else if (sealed) await this.#seal(sealed);
         else break;
       }
-      this.#hasToldFailure = false;
+      this.#hasReportedFailure = false;
     } catch (error) {
-      if (!this.#hasToldFailure) this.#options.log.error('metrics.writeFailed', { reason: String(error) });
-      this.#hasToldFailure = true;
+      if (!this.#hasReportedFailure)
+        this.#options.log.error('metrics.writeFailed', { reason: String(error) });
+      this.#hasReportedFailure = true;
     }
   }
 
@@ -320,9 +321,9 @@ export class Tier {
     return end;
   }
 
-  #tellRefused({ refused }: Head): void {
-    if (refused === 0 || this.#hasToldRefused) return;
-    this.#hasToldRefused = true;
+  #reportRefused({ refused }: Head): void {
+    if (refused === 0 || this.#hasReportedRefused) return;
+    this.#hasReportedRefused = true;
     this.#options.log.warn('metrics.tooManySeries', { limit: this.#options.bounds.seriesLimit });
   }
 }
