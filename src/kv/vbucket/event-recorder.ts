@@ -6,7 +6,7 @@ import { Bit } from '../memory/layout.ts';
 import { emptyDraft } from './items.ts';
 import { eventsBetween, firstState, type ManifestState } from './manifest-state.ts';
 import { StoredManifests } from './stored-manifests.ts';
-import type { Vbuckets } from './vbuckets.ts';
+import { emptyPlace, type Vbuckets } from './vbuckets.ts';
 
 export interface EventRecorderOptions {
   vbuckets: Vbuckets;
@@ -22,6 +22,7 @@ export class EventRecorder {
   private stored: StoredManifests | null = null;
   /** By row: events that are in memory until they are persisted. */
   private readonly unwritten = new Map<number, { hash: number; seqno: number }[]>();
+  private readonly place = emptyPlace();
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
 
@@ -67,16 +68,17 @@ export class EventRecorder {
 
   private write(row: number, event: EncodedEvent): void {
     const { vbuckets, persistent, onDirty } = this.options;
-    const { draft, result } = this;
+    const { draft, place, result } = this;
     const hash = vbuckets.hash(event.key, 0, event.key.length);
-    vbuckets.look(row, hash, event.key, 0, event.key.length);
+    vbuckets.look(place, row, hash, event.key, 0, event.key.length);
     draft.key = event.key;
     draft.keyEnd = event.key.length;
     draft.value = event.value;
     draft.valueEnd = event.value.length;
     draft.bits = event.isDrop ? Bit.deleted : 0;
     draft.expiry = event.isDrop ? vbuckets.now.seconds : 0;
-    if (!vbuckets.write(draft, result)) throw new RangeError('no memory for the events of collections');
+    if (!vbuckets.write(place, draft, result))
+      throw new RangeError('no memory for the events of collections');
     if (!persistent) return;
     const unwritten = this.unwritten.get(row);
     if (unwritten) unwritten.push({ hash, seqno: result.seqno });
@@ -85,11 +87,12 @@ export class EventRecorder {
   }
 
   private removeWritten(row: number, { hash, seqno }: { hash: number; seqno: number }): void {
-    const { index, items, place } = this.options.vbuckets;
+    const { index, items } = this.options.vbuckets;
+    const { place } = this;
     const slot = index.locateWhere(row, hash, (address) => items.seqno(address) === seqno);
     if (slot < 0) return;
     Object.assign(place, { row, hash, slot, address: index.address(row, slot) });
-    this.options.vbuckets.forget();
+    this.options.vbuckets.forget(place);
   }
 }
 

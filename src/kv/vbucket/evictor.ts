@@ -9,7 +9,7 @@ import { draftTombstone } from './drafts.ts';
 import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
 import type { Residency } from './residency.ts';
-import type { Vbuckets } from './vbuckets.ts';
+import { emptyPlace, type Vbuckets } from './vbuckets.ts';
 
 export interface EvictorOptions {
   type: BucketType;
@@ -26,6 +26,7 @@ export class Evictor {
   private readonly walk: PageWalk;
   private evict: ((address: number) => void) | null;
   private readonly skipsValueFreePages: boolean;
+  private readonly place = emptyPlace();
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   /** `evicted` at the end of the last round. */
@@ -125,28 +126,29 @@ export class Evictor {
     const { vbuckets, draft } = this;
     const { items, now } = vbuckets;
     if (isInFlight(items, address) || items.isLocked(address, now)) return;
-    vbuckets.lookAt(address);
+    vbuckets.lookAt(this.place, address);
     this.evicted++;
     if ((items.state(address) & Bit.deleted) !== 0) {
       this.forgetTombstone(address);
       return;
     }
     draftTombstone(draft, items, address, now.seconds);
-    vbuckets.write(draft, this.result);
-    items.clearBits(vbuckets.place.address, Bit.used);
+    vbuckets.write(this.place, draft, this.result);
+    items.clearBits(this.place.address, Bit.used);
   }
 
   private forgetTombstone(address: number): void {
-    const { items, place, rows } = this.vbuckets;
+    const { place } = this;
+    const { items, rows } = this.vbuckets;
     rows.purgeSeqno[place.row] = Math.max(rows.purgeSeqno[place.row] as number, items.seqno(address));
-    this.vbuckets.forget();
+    this.vbuckets.forget(place);
   }
 
   private forget(address: number): void {
     const { vbuckets } = this;
     if (isInFlight(vbuckets.items, address)) return;
-    vbuckets.lookAt(address);
-    vbuckets.forgetCounted();
+    vbuckets.lookAt(this.place, address);
+    vbuckets.forgetCounted(this.place);
     this.evicted++;
   }
 }

@@ -5,7 +5,7 @@ import { PageWalk } from '../memory/page-walk.ts';
 import { draftTombstone, keepSystemXattrs } from './drafts.ts';
 import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
-import type { Vbuckets } from './vbuckets.ts';
+import { emptyPlace, type Place, type Vbuckets } from './vbuckets.ts';
 
 export class Expirer {
   /** Documents expired since start. */
@@ -13,6 +13,7 @@ export class Expirer {
   private readonly vbuckets: Vbuckets;
   private readonly onDirty: (row: number) => void;
   private readonly walk: PageWalk;
+  private readonly place = emptyPlace();
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
 
@@ -29,15 +30,15 @@ export class Expirer {
   }
 
   /** Expires the document at `place`; false when that is not possible now. */
-  expire(): boolean {
+  expire(place: Place): boolean {
     const { draft, vbuckets } = this;
-    const { items, now, place } = vbuckets;
+    const { items, now } = vbuckets;
     const { address, row } = place;
     if (isInFlight(items, address)) return false;
     draftTombstone(draft, items, address, now.seconds);
     keepSystemXattrs(draft, items, address);
     draft.bits |= Bit.expired;
-    if (!vbuckets.write(draft, this.result)) return false;
+    if (!vbuckets.write(place, draft, this.result)) return false;
     this.expired++;
     this.onDirty(row);
     return true;
@@ -63,7 +64,7 @@ export class Expirer {
       return;
     }
     if (isInFlight(items, address)) return;
-    this.vbuckets.lookAt(address);
-    this.expire();
+    this.vbuckets.lookAt(this.place, address);
+    this.expire(this.place);
   }
 }

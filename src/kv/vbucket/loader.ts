@@ -7,7 +7,7 @@ import type { EventRecorder } from './event-recorder.ts';
 import { type Draft, emptyDraft } from './items.ts';
 import { collectionIdOf, type LiveCollections } from './live-collections.ts';
 import type { Residency } from './residency.ts';
-import type { Vbuckets } from './vbuckets.ts';
+import { emptyPlace, type Vbuckets } from './vbuckets.ts';
 
 export interface LoaderOptions {
   vbuckets: Vbuckets;
@@ -34,6 +34,7 @@ export class Loader {
   private readonly residency: Residency;
   private readonly events: EventRecorder;
   private readonly isFull: () => boolean;
+  private readonly place = emptyPlace();
   private readonly draft: Draft = emptyDraft();
 
   constructor(options: LoaderOptions) {
@@ -76,23 +77,24 @@ export class Loader {
     const isGone = this.collections.slotOf(item.buffer, item.keyStart) < 0;
     if (isGone && (item.bits & CutBits.deleted) !== 0) return;
     if (isGone) this.gone.add(collectionIdOf(item.buffer, item.keyStart));
-    const { vbuckets, draft } = this;
+    const { vbuckets, draft, place } = this;
     const hash = vbuckets.hash(item.buffer, item.keyStart, item.keyEnd);
-    const address = vbuckets.look(row, hash, item.buffer, item.keyStart, item.keyEnd);
+    const address = vbuckets.look(place, row, hash, item.buffer, item.keyStart, item.keyEnd);
     if (address !== 0 && vbuckets.items.seqno(address) >= item.seqno) return;
     draftOfStored(item, draft);
-    vbuckets.countStored(draft);
+    vbuckets.countStored(place, draft);
     this.collections.noteSeqno(item.buffer, item.keyStart, row, item.seqno);
     const isWhole = (item.bits & CutBits.valueAway) === 0;
     if (!isWhole) this.left++;
     if (isWhole && (address !== 0 || !isFull)) this.keep(item);
     else if (isFull && this.residency.policy === 'fullEviction' && !isGone)
-      this.residency.leaveAway(draft, hash);
-    else this.residency.keepKey(draft, item);
+      this.residency.leaveAway(place, draft);
+    else this.residency.keepKey(place, draft, item);
   }
 
   private keep(item: CutItem): void {
-    if (!this.vbuckets.restore(this.draft, item)) throw new RangeError('no memory for the stored documents');
+    if (!this.vbuckets.restore(this.place, this.draft, item))
+      throw new RangeError('no memory for the stored documents');
     this.values++;
   }
 }

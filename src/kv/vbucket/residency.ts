@@ -6,7 +6,7 @@ import { CutBits, type CutItem } from '../data/cut.ts';
 import { Bit, headerBytes, keyBytesIn, Word } from '../memory/layout.ts';
 import { draftOfStored } from './drafts.ts';
 import { type Draft, emptyDraft } from './items.ts';
-import type { Vbuckets } from './vbuckets.ts';
+import { emptyPlace, type Place, type Vbuckets } from './vbuckets.ts';
 
 const busyBits = Bit.dirty | Bit.hasPending | Bit.pending;
 /** Limit of keys cached as absent on disk. */
@@ -15,6 +15,7 @@ const absentLimit = 10_000;
 export class Residency {
   readonly policy: EvictionPolicy;
   private readonly vbuckets: Vbuckets;
+  private readonly place = emptyPlace();
   private readonly draft = emptyDraft();
   /** The vbucket's count of evictions when the disk was found not to have the key. */
   private readonly absent = new Map<string, number>();
@@ -65,8 +66,9 @@ export class Residency {
 
   /** Evicts the whole item. */
   dropItem(address: number): void {
-    const { away, heap, index, items, place, recent, rows } = this.vbuckets;
-    this.vbuckets.lookAt(address);
+    const { place } = this;
+    const { away, heap, index, items, recent, rows } = this.vbuckets;
+    this.vbuckets.lookAt(place, address);
     const { row } = place;
     if ((items.state(address) & Bit.valueAway) !== 0) (rows.valuesAway[row] as number) -= 1;
     if ((items.state(address) & Bit.deleted) === 0) (rows.itemsAway[row] as number) += 1;
@@ -106,7 +108,7 @@ export class Residency {
     const { buffer, keyStart, keyEnd } = stored;
     const { items } = this.vbuckets;
     const hash = this.vbuckets.hash(buffer, keyStart, keyEnd);
-    const address = this.vbuckets.look(row, hash, buffer, keyStart, keyEnd);
+    const address = this.vbuckets.look(this.place, row, hash, buffer, keyStart, keyEnd);
     if (address === 0) return this.takeItem(row, stored);
     const isWanted = (items.state(address) & Bit.valueAway) !== 0 && items.seqno(address) === stored.seqno;
     return !isWanted || this.takeValue(address, stored);
@@ -117,25 +119,25 @@ export class Residency {
     const { buffer, keyStart, keyEnd } = stored;
     const { items } = this.vbuckets;
     const hash = this.vbuckets.hash(buffer, keyStart, keyEnd);
-    const address = this.vbuckets.look(row, hash, buffer, keyStart, keyEnd);
+    const address = this.vbuckets.look(this.place, row, hash, buffer, keyStart, keyEnd);
     if (address === 0 || (items.state(address) & Bit.valueAway) === 0) return false;
     return items.seqno(address) === stored.seqno && this.takeValue(address, stored);
   }
 
   /** At warm-up, when memory is full: the item stays on disk. `place` was looked up for its key. */
-  leaveAway(draft: Draft, hash: number): void {
-    const { away, place, rows } = this.vbuckets;
-    if ((draft.bits & Bit.deleted) === 0) (rows.itemsAway[place.row] as number) += 1;
-    away.add(place.row, hash);
+  leaveAway({ row, hash }: Place, draft: Draft): void {
+    const { away, rows } = this.vbuckets;
+    if ((draft.bits & Bit.deleted) === 0) (rows.itemsAway[row] as number) += 1;
+    away.add(row, hash);
   }
 
   /** At warm-up, when memory is full: only the key is loaded. `place` was looked up for it. */
-  keepKey(draft: Draft, stored: CutItem): void {
+  keepKey(place: Place, draft: Draft, stored: CutItem): void {
     const hasValue = draft.valueEnd > draft.valueStart || (stored.bits & CutBits.valueAway) !== 0;
     draft.valueEnd = draft.valueStart;
-    if (!this.vbuckets.restore(draft, stored)) throw new RangeError('no memory for the stored keys');
+    if (!this.vbuckets.restore(place, draft, stored)) throw new RangeError('no memory for the stored keys');
     if (!hasValue) return;
-    const { items, place, rows } = this.vbuckets;
+    const { items, rows } = this.vbuckets;
     items.setBits(place.address, Bit.valueAway);
     (rows.valuesAway[place.row] as number) += 1;
   }
@@ -145,17 +147,18 @@ export class Residency {
   }
 
   private takeItem(row: number, stored: CutItem): boolean {
-    const { draft, vbuckets } = this;
-    if (!vbuckets.away.mayHold(row, vbuckets.place.hash)) return true;
+    const { draft, place, vbuckets } = this;
+    if (!vbuckets.away.mayHold(row, place.hash)) return true;
     draftOfStored(stored, draft);
-    if (!vbuckets.restore(draft, stored)) return false;
-    vbuckets.items.setBits(vbuckets.place.address, Bit.used);
+    if (!vbuckets.restore(place, draft, stored)) return false;
+    vbuckets.items.setBits(place.address, Bit.used);
     if ((draft.bits & Bit.deleted) === 0) (vbuckets.rows.itemsAway[row] as number) -= 1;
     return true;
   }
 
   private takeValue(address: number, stored: CutItem): boolean {
-    const { heap, index, items, place, rows } = this.vbuckets;
+    const { place } = this;
+    const { heap, index, items, rows } = this.vbuckets;
     const valueBytes = stored.valueEnd - stored.valueStart;
     const target = heap.allocate(items.bytes(address) + valueBytes);
     if (target === 0) return false;
@@ -171,8 +174,9 @@ export class Residency {
   }
 
   private substitute(address: number, target: number): void {
-    this.vbuckets.lookAt(address);
-    const { heap, index, place } = this.vbuckets;
+    const { place } = this;
+    const { heap, index } = this.vbuckets;
+    this.vbuckets.lookAt(place, address);
     index.replace(place.row, place.slot, target);
     heap.free(address);
   }

@@ -7,7 +7,7 @@ import { draftStoredTombstone, draftTombstone } from './drafts.ts';
 import { emptyDraft } from './items.ts';
 import type { LiveCollections } from './live-collections.ts';
 import { isInFlight } from './preconditions.ts';
-import type { Vbuckets } from './vbuckets.ts';
+import { emptyPlace, type Vbuckets } from './vbuckets.ts';
 
 export interface SweeperOptions {
   vbuckets: Vbuckets;
@@ -19,6 +19,7 @@ export interface SweeperOptions {
 
 export class Sweeper {
   private readonly options: SweeperOptions;
+  private readonly place = emptyPlace();
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   private row = 0;
@@ -76,13 +77,13 @@ export class Sweeper {
   private remove(address: number): void {
     const { vbuckets, isPersistent } = this.options;
     const { row, slot } = this;
-    vbuckets.place.row = row;
-    vbuckets.place.slot = slot;
-    vbuckets.place.address = address;
+    this.place.row = row;
+    this.place.slot = slot;
+    this.place.address = address;
     const state = vbuckets.items.state(address);
     const isWritten = (state & Bit.deleted) !== 0 && this.isOnDisk(address, state);
     // Removal shifts a later entry into this slot, so the walk does not advance.
-    if (isWritten || !isPersistent()) vbuckets.forget();
+    if (isWritten || !isPersistent()) vbuckets.forget(this.place);
     else this.bury(address, state);
   }
 
@@ -93,11 +94,11 @@ export class Sweeper {
   deleteStored(row: number, key: Buffer): boolean {
     const { vbuckets, isPersistent, onDirty } = this.options;
     if (!isPersistent()) return true;
-    const address = vbuckets.look(row, vbuckets.hash(key, 0, key.length), key, 0, key.length);
+    const address = vbuckets.look(this.place, row, vbuckets.hash(key, 0, key.length), key, 0, key.length);
     // The walk through memory removes a document that was loaded again.
     if (address !== 0) return true;
     draftStoredTombstone(this.draft, key, vbuckets.now.seconds);
-    if (!vbuckets.write(this.draft, this.result)) return false;
+    if (!vbuckets.write(this.place, this.draft, this.result)) return false;
     (vbuckets.rows.items[row] as number) -= 1;
     (vbuckets.rows.itemsAway[row] as number) -= 1;
     onDirty(row);
@@ -114,7 +115,7 @@ export class Sweeper {
     this.skip();
     if ((state & Bit.deleted) !== 0) return;
     draftTombstone(this.draft, vbuckets.items, address, vbuckets.now.seconds);
-    if (vbuckets.write(this.draft, this.result)) onDirty(vbuckets.place.row);
+    if (vbuckets.write(this.place, this.draft, this.result)) onDirty(this.place.row);
   }
 
   private skip(): void {

@@ -5,7 +5,7 @@ import type { KeyIndex } from '../memory/key-index.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import type { Items } from './items.ts';
 import { isInFlight } from './preconditions.ts';
-import type { Vbuckets } from './vbuckets.ts';
+import { emptyPlace, type Vbuckets } from './vbuckets.ts';
 
 /** A key that was written again since has another seqno, or is dirty, and stays. */
 export function purgeTombstones(vbuckets: Vbuckets, purged: PurgedVbucket, beforeSeconds: number): void {
@@ -20,7 +20,8 @@ export function purgeTombstones(vbuckets: Vbuckets, purged: PurgedVbucket, befor
 
 /** Returns how many tombstones stay in memory. */
 function forgetPurged(vbuckets: Vbuckets, { vb, purgeSeqno }: PurgedVbucket, beforeSeconds: number): number {
-  const { index, items, place } = vbuckets;
+  const { index, items } = vbuckets;
+  const place = emptyPlace();
   const mask = settledEnd(index, vb) - 2;
   const empty = emptySlot(index, vb);
   let left = 0;
@@ -37,7 +38,7 @@ function forgetPurged(vbuckets: Vbuckets, { vb, purgeSeqno }: PurgedVbucket, bef
     place.slot = slot;
     place.address = address;
     // Another entry may move to this slot, so the walk does not advance.
-    vbuckets.forget();
+    vbuckets.forget(place);
   }
   return left;
 }

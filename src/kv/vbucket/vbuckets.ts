@@ -26,13 +26,18 @@ export interface VbucketsOptions {
   persistent: boolean;
 }
 
-/** Position of a key: filled by `look`, valid until the next change. `address` is 0 when the key is not in memory. */
+/**
+ * Position of a key: filled by `look`, owned by the caller that looks up, moved along by the changes it is passed to, and valid
+ * until another change. `address` is 0 when the key is not in memory.
+ */
 export interface Place {
   row: number;
   hash: number;
   slot: number;
   address: number;
 }
+
+export const emptyPlace = (): Place => ({ row: 0, hash: 0, slot: -1, address: 0 });
 
 /** The state of a key. */
 const Kind = { none: 0, live: 1, tombstone: 2 } as const;
@@ -45,7 +50,6 @@ export class Vbuckets {
   readonly failovers: FailoverLogs;
   readonly recent: RecentChanges;
   readonly now: Now;
-  readonly place: Place = { row: 0, hash: 0, slot: -1, address: 0 };
   readonly index: KeyIndex;
   /** Keys that may be on disk though they are not in memory. */
   readonly away: KeyFilter;
@@ -70,9 +74,9 @@ export class Vbuckets {
     return hashKey(key, start, end, this.hashSeed);
   }
 
-  /** Looks up a key; returns its item's address, or 0. */
-  look(row: number, hash: number, key: Buffer, start: number, end: number): number {
-    const { index, place } = this;
+  /** Points `place` at a key; returns its item's address, or 0. */
+  look(place: Place, row: number, hash: number, key: Buffer, start: number, end: number): number {
+    const { index } = this;
     const slot = index.locate(row, hash, key, start, end);
     place.row = row;
     place.hash = hash;
@@ -81,8 +85,8 @@ export class Vbuckets {
   }
 
   /** Points `place` at the key whose pending version is at `pending`; false when there is none. */
-  lookForPending(row: number, hash: number, pending: number): boolean {
-    const { index, items, place } = this;
+  lookForPending(place: Place, row: number, hash: number, pending: number): boolean {
+    const { index, items } = this;
     const slot = index.locateWhere(row, hash, (address) => {
       if (address === pending) return true;
       const isPaired = (items.state(address) & Bit.hasPending) !== 0;
@@ -93,8 +97,8 @@ export class Vbuckets {
   }
 
   /** Points `place` at an item found by a walk through memory. */
-  lookAt(address: number): void {
-    const { index, items, place } = this;
+  lookAt(place: Place, address: number): void {
+    const { index, items } = this;
     const row = items.row(address);
     const hash = this.hash(items.page(address), items.keyStart(address), items.valueStart(address));
     place.row = row;
@@ -107,16 +111,15 @@ export class Vbuckets {
     this.items.show(address, this.now, view);
   }
 
-  /** Bytes by which memory would grow for this draft. */
-  growth(draft: Draft): number {
-    const { address } = this.place;
+  /** Bytes by which memory would grow for this draft of the item at `place`. */
+  growth({ address }: Place, draft: Draft): number {
     const bytes = draftBytes(draft);
     return address !== 0 && this.heap.fits(address, bytes) ? 0 : this.heap.growth(bytes);
   }
 
   /** Writes the draft as the new version at `place`; false when there is no memory. */
-  write(draft: Draft, result: MutationResult): boolean {
-    const { heap, items, place, rows } = this;
+  write(place: Place, draft: Draft, result: MutationResult): boolean {
+    const { heap, items, rows } = this;
     const { row, address: old } = place;
     const bytes = draftBytes(draft);
     const target = old !== 0 && heap.fits(old, bytes) ? old : heap.allocate(bytes);
@@ -127,19 +130,19 @@ export class Vbuckets {
     this.noteValueReplaced(row, old);
     items.write(target, row, draft, target !== old);
     if (old !== 0) items.setBits(target, Bit.used);
-    this.stamp(row, target, rev, result);
-    this.count(before, draft.bits, draft.key, draft.keyStart);
+    this.stamp(place, target, rev, result);
+    this.count(row, before, draft.bits, draft.key, draft.keyStart);
     if ((draft.bits & Bit.deleted) !== 0 && !isEventKey(draft.key, draft.keyStart))
       this.noteDeletedRev(row, rev);
-    if (target !== old) this.place.address = this.put(target);
+    if (target !== old) place.address = this.put(place, target);
     if (target !== old && old !== 0) heap.free(old);
     return true;
   }
 
   /** As `write`, for a version whose CAS and revision were made elsewhere. */
-  writeIncoming(draft: Draft, incoming: IncomingVersion, result: MutationResult): boolean {
-    if (!this.write(draft, result)) return false;
-    const { items, place, rows } = this;
+  writeIncoming(place: Place, draft: Draft, incoming: IncomingVersion, result: MutationResult): boolean {
+    if (!this.write(place, draft, result)) return false;
+    const { items, rows } = this;
     const { row, address } = place;
     const { rev, casHi, casLo } = incoming;
     items.setSeqnoAndRev(address, result.seqno, rev);
@@ -153,17 +156,17 @@ export class Vbuckets {
   }
 
   /** Gives the item at `place` a new expiry; the item does not move. */
-  changeExpiry(expiry: number, result: MutationResult): void {
-    const { row, address } = this.place;
+  changeExpiry(place: Place, expiry: number, result: MutationResult): void {
+    const { row, address } = place;
     supersedeDirty(this.rows, this.items, row, address, (this.rows.highSeqno[row] as number) + 1);
     this.items.setWord(address, Word.expiry, expiry);
     this.items.clearBits(address, Bit.locked | Bit.casUnstored);
-    this.stamp(row, address, this.items.rev(address) + 1, result);
+    this.stamp(place, address, this.items.rev(address) + 1, result);
   }
 
   /** Writes the draft as a pending version beside the one at `place`; false when there is no memory. */
-  writePending(draft: Draft, result: MutationResult): boolean {
-    const { heap, items, place, rows } = this;
+  writePending(place: Place, draft: Draft, result: MutationResult): boolean {
+    const { heap, items, rows } = this;
     const { row, address: old } = place;
     const target = heap.allocate(draftBytes(draft));
     if (target === 0) return false;
@@ -171,32 +174,31 @@ export class Vbuckets {
     if (old !== 0) supersedeDirty(rows, items, row, old, (rows.highSeqno[row] as number) + 1);
     items.write(target, row, draft, true);
     items.setBits(target, Bit.pending);
-    this.stamp(row, target, rev, result);
+    this.stamp(place, target, rev, result);
     // Now, since the cut that writes it carries the highest such revision.
     if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(row, rev);
-    if (old === 0) place.address = this.put(target);
+    if (old === 0) place.address = this.put(place, target);
     else this.pair(old, target);
     return true;
   }
 
   /** The address of the pending version at `place`. */
-  pendingAt(): number {
-    const { address } = this.place;
+  pendingAt({ address }: Place): number {
     const isAlone = (this.items.state(address) & Bit.pending) !== 0;
     return isAlone ? address : this.items.word(address, Word.lockOrPending);
   }
 
   /** Makes the pending version at `place` the committed one. */
-  commitPending(): void {
-    const { items, place } = this;
+  commitPending(place: Place): void {
+    const { items } = this;
     const { row, address } = place;
-    const pending = this.pendingAt();
+    const pending = this.pendingAt(place);
     const alone = pending === address;
     const before = alone ? Kind.none : this.kind(address);
     items.clearBits(pending, Bit.pending);
     const page = this.heap.bytes[pending >>> 16] as Buffer;
     const bits = items.state(pending) & Bit.deleted;
-    this.count(before, bits, page, items.keyStart(pending));
+    this.count(row, before, bits, page, items.keyStart(pending));
     if (alone) return;
     this.noteValueReplaced(row, address);
     this.index.replace(row, place.slot, pending);
@@ -205,8 +207,8 @@ export class Vbuckets {
   }
 
   /** Removes the item at `place` without a tombstone: its collection was dropped. */
-  forget(): void {
-    const { items, place, rows } = this;
+  forget(place: Place): void {
+    const { items, rows } = this;
     const { row, address } = place;
     const isEvent = isEventKey(items.page(address), items.keyStart(address));
     if (!isEvent && (items.state(address) & Bit.deleted) !== 0) (rows.tombstones[row] as number) -= 1;
@@ -219,18 +221,22 @@ export class Vbuckets {
   }
 
   /** As `forget`, for an item of a live collection. */
-  forgetCounted(): void {
-    const { address } = this.place;
+  forgetCounted(place: Place): void {
+    const { address } = place;
     const page = this.items.page(address);
     if (this.kind(address) === Kind.live) {
       this.collections.addItems(this.collections.slotOf(page, this.items.keyStart(address)), -1);
     }
-    this.forget();
+    this.forget(place);
   }
 
   /** Inserts a stored item; `place` was looked up for its key. False when there is no memory. */
-  restore(draft: Draft, stored: { casHi: number; casLo: number; seqno: number; rev: number }): boolean {
-    const { items, place } = this;
+  restore(
+    place: Place,
+    draft: Draft,
+    stored: { casHi: number; casLo: number; seqno: number; rev: number },
+  ): boolean {
+    const { items } = this;
     const { row } = place;
     const target = this.heap.allocate(draftBytes(draft));
     if (target === 0) return false;
@@ -239,14 +245,14 @@ export class Vbuckets {
     items.setSeqnoAndRev(target, stored.seqno, stored.rev);
     const old = place.address;
     this.noteValueReplaced(row, old);
-    place.address = this.put(target);
+    place.address = this.put(place, target);
     if (old !== 0) this.heap.free(old);
     return true;
   }
 
   /** Counts an item that is on disk, before it is loaded or left there. `place` was looked up for its key. */
-  countStored(draft: Draft): void {
-    this.count(this.kind(this.place.address), draft.bits, draft.key, draft.keyStart);
+  countStored({ row, address }: Place, draft: Draft): void {
+    this.count(row, this.kind(address), draft.bits, draft.key, draft.keyStart);
   }
 
   /** Removes all documents and history; CAS clocks continue, so that no value is given out twice. */
@@ -291,8 +297,9 @@ export class Vbuckets {
     if (rev > (this.rows.maxDeletedRev[row] as number)) this.rows.maxDeletedRev[row] = rev;
   }
 
-  private stamp(row: number, address: number, rev: number, result: MutationResult): void {
+  private stamp(place: Place, address: number, rev: number, result: MutationResult): void {
     const { items, rows } = this;
+    const { row } = place;
     advanceCas(rows, row, this.now);
     const seqno = (rows.highSeqno[row] as number) + 1;
     rows.highSeqno[row] = seqno;
@@ -301,7 +308,7 @@ export class Vbuckets {
     items.setCas(address, casHi, casLo);
     items.setSeqnoAndRev(address, seqno, rev);
     if (this.persistent) appendDirty(rows, items, row, address);
-    this.recent.note(row, seqno, this.hashAtPlace());
+    this.recent.note(row, seqno, this.hashAt(place));
     this.collections.noteSeqno(items.page(address), items.keyStart(address), row, seqno);
     result.casHi = casHi;
     result.casLo = casLo;
@@ -310,14 +317,13 @@ export class Vbuckets {
   }
 
   /** A caller that walks slots has no hash in `place`; a caller that adds a key has no slot yet. */
-  private hashAtPlace(): number {
-    const { row, slot, hash, address } = this.place;
+  private hashAt({ row, slot, hash, address }: Place): number {
     return address === 0 ? hash : this.index.hash(row, slot);
   }
 
   /** Points the key's slot at `target`, or adds one. */
-  private put(target: number): number {
-    const { index, place } = this;
+  private put(place: Place, target: number): number {
+    const { index } = this;
     if (place.address === 0) index.insert(place.row, place.hash, target);
     else index.replace(place.row, place.slot, target);
     return target;
@@ -329,9 +335,8 @@ export class Vbuckets {
     this.items.setWord(committed, Word.lockOrPending, pending);
   }
 
-  private count(before: Kind, bits: number, key: Buffer, keyStart: number): void {
+  private count(row: number, before: Kind, bits: number, key: Buffer, keyStart: number): void {
     const { rows } = this;
-    const { row } = this.place;
     const after = (bits & Bit.deleted) === 0 ? Kind.live : Kind.tombstone;
     if (before === after) return;
     if (isEventKey(key, keyStart)) return;

@@ -26,7 +26,7 @@ import { emptyDraft } from '../../vbucket/items.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import { checkExisting, checkStore, isInFlight } from '../../vbucket/preconditions.ts';
 import type { Residency } from '../../vbucket/residency.ts';
-import type { Vbuckets } from '../../vbucket/vbuckets.ts';
+import { emptyPlace, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { DurableWrites } from '../durability/durable-writes.ts';
 import type { Persistence } from '../durability/persistence.ts';
 import { type DiskReads, FetchedDocuments } from '../fetch/fetched-documents.ts';
@@ -73,6 +73,8 @@ export class MemoryDocuments implements Documents {
   private readonly room: WriteRoom;
   private readonly onDirty: (row: number, isUrgent: boolean) => void;
   private readonly onWatched: (row: number) => void;
+  /** The key of the call in hand. */
+  private readonly place = emptyPlace();
   private readonly draft = emptyDraft();
   private readonly visited = emptyItemView();
   /** A cache distributes keys by their hash, whichever vbucket a client names. */
@@ -145,7 +147,8 @@ export class MemoryDocuments implements Documents {
   store(request: MutationRequest, result: MutationResult): Status {
     const refusal = this.admit(request);
     if (refusal !== Status.success) return refusal;
-    const { items, now, place } = this.vbuckets;
+    const { place } = this;
+    const { items, now } = this.vbuckets;
     const status = checkStore(request, items, place.address, now);
     if (status !== Status.success) return status;
     if (request.keepXattrs && this.areXattrsAway()) return this.requestFetchOf(request);
@@ -159,7 +162,8 @@ export class MemoryDocuments implements Documents {
   remove(request: MutationRequest, result: MutationResult): Status {
     const refusal = this.admit(request);
     if (refusal !== Status.success) return refusal;
-    const { items, now, place } = this.vbuckets;
+    const { place } = this;
+    const { items, now } = this.vbuckets;
     const status = checkExisting(request, items, place.address, now);
     if (status !== Status.success) return status;
     if (this.areXattrsAway()) return this.requestFetchOf(request);
@@ -172,17 +176,17 @@ export class MemoryDocuments implements Documents {
   storeIncoming(request: MutationRequest, incoming: IncomingVersion, result: MutationResult): Status {
     const refusal = this.reach(request);
     if (refusal !== Status.success) return refusal;
-    const { draft, vbuckets } = this;
-    const { items, now, place } = vbuckets;
+    const { draft, place, vbuckets } = this;
+    const { items, now } = vbuckets;
     const status = checkIncoming(request, incoming, items, place.address, now);
     if (status !== Status.success) return status;
     draftOf(request, draft);
     if (incoming.isDeletion) this.markDeleted();
     else draft.expiry = this.capped(request, request.expiry);
     if (incoming.isExpiration) draft.bits |= Bit.expired;
-    const room = this.room.check(draft);
+    const room = this.room.check(this.place, draft);
     if (room !== Status.success) return room;
-    if (!vbuckets.writeIncoming(draft, incoming, result)) return Status.outOfMemory;
+    if (!vbuckets.writeIncoming(place, draft, incoming, result)) return Status.outOfMemory;
     this.onDirty(place.row, false);
     return Status.success;
   }
@@ -190,15 +194,15 @@ export class MemoryDocuments implements Documents {
   touch(request: MutationRequest, result: MutationResult, view: ItemView): Status {
     const refusal = this.admit(request);
     if (refusal !== Status.success) return refusal;
-    const { vbuckets } = this;
-    const { items, now, place } = vbuckets;
+    const { place, vbuckets } = this;
+    const { items, now } = vbuckets;
     const status = checkExisting(request, items, place.address, now);
     if (status !== Status.success) return status;
     if (this.isValueAway()) return this.requestFetchOf(request);
     const expiry = this.expiryOf(request);
     if (this.levelOf(request) > DurabilityLevel.majority)
       return this.touchDurably(request, expiry, result, view);
-    vbuckets.changeExpiry(expiry, result);
+    vbuckets.changeExpiry(place, expiry, result);
     this.onDirty(place.row, false);
     vbuckets.show(place.address, view);
     return Status.success;
@@ -215,12 +219,13 @@ export class MemoryDocuments implements Documents {
   ): Status {
     const refusal = this.look(vb, key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
-    const { items, now, place, rows } = this.vbuckets;
+    const { place } = this;
+    const { items, now, rows } = this.vbuckets;
     const { row, address } = place;
     if (isInFlight(items, address)) return Status.syncWriteInProgress;
     if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
     if (items.isLocked(address, now)) return Status.locked;
-    if (this.isValueAway()) return this.fetched.requestFetch(key, keyStart, keyEnd);
+    if (this.isValueAway()) return this.fetched.requestFetch(this.place, key, keyStart, keyEnd);
     const isGiven = seconds > 0 && seconds <= lockSecondsMax;
     advanceCas(rows, row, now);
     result.casHi = rows.casHi[row] as number;
@@ -237,7 +242,8 @@ export class MemoryDocuments implements Documents {
   unlock(vb: number, key: Buffer, keyStart: number, keyEnd: number, casHi: number, casLo: number): Status {
     const refusal = this.look(vb, key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
-    const { items, now, place } = this.vbuckets;
+    const { place } = this;
+    const { items, now } = this.vbuckets;
     const { address } = place;
     if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
     if (isInFlight(items, address) || !items.isLocked(address, now)) return Status.notLocked;
@@ -293,7 +299,8 @@ export class MemoryDocuments implements Documents {
     needsValue: boolean,
   ): Status {
     const refusal = this.look(vb, key, keyStart, keyEnd);
-    const { items, now, place } = this.vbuckets;
+    const { place } = this;
+    const { items, now } = this.vbuckets;
     if (refusal !== Status.success) return refusal === notResident ? this.fetched.show(view) : refusal;
     const { address } = place;
     if (address === 0) return Status.keyNotFound;
@@ -312,13 +319,13 @@ export class MemoryDocuments implements Documents {
 
   /** Shows the item at `place`, whose value is on disk, if that was read. */
   private showAway(key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
-    this.fetched.requestFetch(key, keyStart, keyEnd);
-    return this.fetched.showWithValue(view);
+    this.fetched.requestFetch(this.place, key, keyStart, keyEnd);
+    return this.fetched.showWithValue(this.place, view);
   }
 
   /** The tombstone of the item at `place` keeps a part of its value; a read need not wait until memory has room for that. */
   private fetchToExpire(key: Buffer, keyStart: number, keyEnd: number): Status {
-    this.fetched.requestFetch(key, keyStart, keyEnd);
+    this.fetched.requestFetch(this.place, key, keyStart, keyEnd);
     return this.fetched.hasVersion() ? Status.keyNotFound : notResident;
   }
 
@@ -333,25 +340,24 @@ export class MemoryDocuments implements Documents {
     const { vbuckets } = this;
     const hash = vbuckets.hash(key, keyStart, keyEnd);
     const row = this.anyVbucket ? (hash >>> 16) % this.vbucketCount : vb;
-    if (vbuckets.look(row, hash, key, keyStart, keyEnd) !== 0) return Status.success;
+    if (vbuckets.look(this.place, row, hash, key, keyStart, keyEnd) !== 0) return Status.success;
     if (!this.residency.mayBeAway(row, hash, key, keyStart, keyEnd)) return Status.success;
-    return this.fetched.requestFetch(key, keyStart, keyEnd);
+    return this.fetched.requestFetch(this.place, key, keyStart, keyEnd);
   }
 
   /** Whether the value of the item at `place` is on disk only. */
   private isValueAway(): boolean {
-    const { items, place } = this.vbuckets;
-    return (items.state(place.address) & Bit.valueAway) !== 0;
+    return (this.vbuckets.items.state(this.place.address) & Bit.valueAway) !== 0;
   }
 
   /** Whether xattrs that outlive a deletion are on disk only. */
   private areXattrsAway(): boolean {
-    const { address } = this.vbuckets.place;
+    const { address } = this.place;
     return address !== 0 && this.expirer.needsValue(address);
   }
 
   private requestFetchOf({ key, keyStart, keyEnd }: MutationRequest): Status {
-    return this.fetched.requestFetch(key, keyStart, keyEnd);
+    return this.fetched.requestFetch(this.place, key, keyStart, keyEnd);
   }
 
   /** As `reach`, for changes by clients: the level must be one this node can meet. */
@@ -396,7 +402,8 @@ export class MemoryDocuments implements Documents {
   /** Adds what a stored document takes over from the existing one. */
   private completeStore(request: MutationRequest): void {
     const { draft } = this;
-    const { items, now, place } = this.vbuckets;
+    const { place } = this;
+    const { items, now } = this.vbuckets;
     const { address } = place;
     const isThere = address !== 0 && items.isLive(address, now.seconds);
     const bringsXattrs = (request.datatype & Datatype.xattr) !== 0;
@@ -407,20 +414,21 @@ export class MemoryDocuments implements Documents {
 
   /** Writes the draft at once, or as a pending version when the level requires persistence. */
   private change(request: MutationRequest, result: MutationResult): Status {
-    const { draft, vbuckets } = this;
-    const status = this.room.check(draft);
+    const { draft, place, vbuckets } = this;
+    const status = this.room.check(place, draft);
     if (status !== Status.success) return status;
     if (this.levelOf(request) > DurabilityLevel.majority) return this.changeDurably(request, result);
-    if (!vbuckets.write(draft, result)) return Status.outOfMemory;
-    this.onDirty(vbuckets.place.row, false);
+    if (!vbuckets.write(place, draft, result)) return Status.outOfMemory;
+    this.onDirty(place.row, false);
     return Status.success;
   }
 
   private changeDurably(request: MutationRequest, result: MutationResult): Status {
     if (this.durableWrites.isFull) return Status.temporaryFailure;
-    if (!this.vbuckets.writePending(this.draft, result)) return Status.outOfMemory;
-    result.pending = this.durableWrites.add(result.seqno, request.durabilityTimeoutMs);
-    this.onDirty(this.vbuckets.place.row, true);
+    const { place } = this;
+    if (!this.vbuckets.writePending(place, this.draft, result)) return Status.outOfMemory;
+    result.pending = this.durableWrites.add(place, result.seqno, request.durabilityTimeoutMs);
+    this.onDirty(place.row, true);
     return Status.success;
   }
 
@@ -431,11 +439,11 @@ export class MemoryDocuments implements Documents {
     view: ItemView,
   ): Status {
     const { draft, vbuckets } = this;
-    const { address } = vbuckets.place;
+    const { address } = this.place;
     draftOf(request, draft);
     keepAll(draft, vbuckets.items, address);
     draft.expiry = expiry;
-    if (this.room.isExceededBy(draft)) return Status.temporaryFailure;
+    if (this.room.isExceededBy(this.place, draft)) return Status.temporaryFailure;
     const status = this.changeDurably(request, result);
     if (status === Status.success) vbuckets.show(address, view);
     return status;
@@ -443,6 +451,6 @@ export class MemoryDocuments implements Documents {
 
   /** Turns the expired item at `place` into a tombstone; false when that is not possible now. */
   private expire(): boolean {
-    return this.writeRefusal === Status.success && this.expirer.expire();
+    return this.writeRefusal === Status.success && this.expirer.expire(this.place);
   }
 }

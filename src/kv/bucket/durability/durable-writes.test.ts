@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
-import type { Vbuckets } from '../../vbucket/vbuckets.ts';
+import { emptyPlace, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import { DurableWrites } from './durable-writes.ts';
 
 test('resolves only writes up to the persisted seqno of their own vbucket', () => {
-  const place = { row: 0, hash: 1 };
+  const place = (row: number) => ({ ...emptyPlace(), row, hash: 1 });
   const vbuckets = {
-    place,
     pendingAt: () => 16,
     lookForPending: () => true,
     commitPending: () => {},
@@ -16,9 +15,8 @@ test('resolves only writes up to the persisted seqno of their own vbucket', () =
   const resolved: [number, Status][] = [];
   const clock = new ManualClock();
   const writes = new DurableWrites({ vbuckets, clock, resolved: (...one) => void resolved.push(one) });
-  const tokens = [1, 2, 4].map((seqno) => writes.add(seqno, 0));
-  place.row = 1;
-  const other = writes.add(1, 0);
+  const tokens = [1, 2, 4].map((seqno) => writes.add(place(0), seqno, 0));
+  const other = writes.add(place(1), 1, 0);
   writes.persisted(0, 0);
   assert.deepEqual(resolved, []);
   writes.persisted(0, 1);

@@ -2,7 +2,7 @@
 // committed version when its seqno is persisted, whether or not its client still waits.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
-import type { Vbuckets } from '../../vbucket/vbuckets.ts';
+import { emptyPlace, type Place, type Vbuckets } from '../../vbucket/vbuckets.ts';
 
 export const durableWriteLimit = 65_536;
 const defaultTimeoutMs = 30_000;
@@ -21,6 +21,7 @@ interface DurableWrite {
 export class DurableWrites {
   private readonly byRow = new Map<number, DurableWrite[]>();
   private readonly vbuckets: Vbuckets;
+  private readonly place = emptyPlace();
   private readonly clock: Clock;
   private readonly resolved: (token: number, status: Status) => void;
   private lastToken = 0;
@@ -41,10 +42,10 @@ export class DurableWrites {
     return this.count >= durableWriteLimit;
   }
 
-  /** Adds the pending version just written at `place`; returns the token with which it will be resolved. */
-  add(seqno: number, timeoutMs: number): number {
-    const { row, hash } = this.vbuckets.place;
-    const address = this.vbuckets.pendingAt();
+  /** Adds the pending version at `place`; returns the token with which it will be resolved. */
+  add(place: Place, seqno: number, timeoutMs: number): number {
+    const { row, hash } = place;
+    const address = this.vbuckets.pendingAt(place);
     const deadlineMs = this.clock.monotonicMs() + (timeoutMs || defaultTimeoutMs);
     const token = ++this.lastToken;
     const write = { seqno, hash, address, token, deadlineMs };
@@ -87,7 +88,8 @@ export class DurableWrites {
   }
 
   private commit(row: number, write: DurableWrite): void {
-    if (this.vbuckets.lookForPending(row, write.hash, write.address)) this.vbuckets.commitPending();
+    const { place, vbuckets } = this;
+    if (vbuckets.lookForPending(place, row, write.hash, write.address)) vbuckets.commitPending(place);
     this.resolve(write, Status.success);
   }
 

@@ -9,7 +9,7 @@ import {
   type StoredDocument,
   type WhenFetched,
 } from '../../data/documents.ts';
-import type { Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { Place, Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { FetchRequest } from './background-fetches.ts';
 
 /** Loads a document into memory, or reads it without loading it; null in buckets without a disk. */
@@ -30,9 +30,9 @@ export class FetchedDocuments {
     this.reads = reads;
   }
 
-  /** Records that the key, looked up just now, or its value is not in memory. */
-  requestFetch(key: Buffer, keyStart: number, keyEnd: number): Status {
-    const { items, place } = this.vbuckets;
+  /** Records that the key at `place`, or its value, is not in memory. */
+  requestFetch(place: Place, key: Buffer, keyStart: number, keyEnd: number): Status {
+    const { items } = this.vbuckets;
     const seqno = place.address === 0 ? 0 : items.seqno(place.address);
     this.requested = { vb: place.row, key: Buffer.from(key.subarray(keyStart, keyEnd)), seqno };
     return notResident;
@@ -69,10 +69,10 @@ export class FetchedDocuments {
   }
 
   /** Shows the item at `place`, whose value was requested. */
-  showWithValue(view: ItemView): Status {
+  showWithValue({ address }: Place, view: ItemView): Status {
     const item = this.providedVersion();
     if (item === null) return notResident;
-    this.vbuckets.show(this.vbuckets.place.address, view);
+    this.vbuckets.show(address, view);
     showParts(item, view);
     return Status.success;
   }
