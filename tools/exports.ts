@@ -103,7 +103,6 @@ const sharedNames: Readonly<Record<string, readonly string[]>> = {
   'a general word for a small helper; no file imports both': [
     'integerOf',
     'accessTo',
-    'targetOf',
     'signatureOf',
     'readDuration',
     'Histogram',

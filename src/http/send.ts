@@ -2,7 +2,6 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import type { Reply } from '#contract/route.ts';
-import { streamBody } from './stream.ts';
 
 const standardHeaders = {
   Server: 'Divan',
@@ -74,4 +73,26 @@ function sendStream(
   if (out.req.method === 'HEAD') return void out.end();
   // A failing source can only truncate the answer: its beginning has been sent.
   pipeline(streamBody(source(signal), signal), out, () => out.destroy());
+}
+
+const bufferBytes = 64 << 10;
+
+/**
+ * Each value as JSON and four newlines. Values are taken from the source only as fast as the client reads them, so that a slow
+ * reader costs one buffer and not a growing one.
+ */
+function streamBody(source: AsyncIterable<unknown>, signal: AbortSignal): Readable {
+  return Readable.from(lines(source, signal), { objectMode: false, highWaterMark: bufferBytes });
+}
+
+async function* lines(source: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    for await (const value of source) {
+      if (signal.aborted) return;
+      yield Buffer.from(`${JSON.stringify(value)}\n\n\n\n`);
+    }
+  } catch (error) {
+    // A source may reject with the signal's reason; any other rejection is a failure.
+    if (!signal.aborted) throw error;
+  }
 }

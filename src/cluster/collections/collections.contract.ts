@@ -1,10 +1,16 @@
 // Routes of scopes and collections.
 
+import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute, type Form } from '#contract/route.ts';
 import type { ManifestState } from '../config/cluster-state.ts';
 import { FormReader } from '../forms/form-reader.ts';
-import { manifestShape, manifestUidShape } from './collections.shapes.ts';
 import { maxTtlMax, nameProblem, type WantedScope } from './manifest.ts';
+
+const { object, array, string, integer, named } = shape;
+const collectionShape = object({ name: string, uid: string }, { maxTTL: integer });
+const scopeShape = object({ name: string, uid: string, collections: array(collectionShape) });
+const manifestShape = named('Manifest', object({ uid: string, scopes: array(scopeShape) }));
+const manifestUidShape = object({ uid: string });
 
 const scopes = '/pools/default/buckets/:bucket/scopes';
 const writeBucket: Access = {

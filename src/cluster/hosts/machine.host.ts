@@ -1,4 +1,6 @@
 // The implementations of the manager's ports on a real machine.
+
+import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import type { Clock } from '#ports/clock.ts';
@@ -9,7 +11,6 @@ import { FolderCertificates } from '../certificates/certificate-files.adapter.ts
 import { issueInProcess } from '../certificates/hosts/issue.host.ts';
 import { RealPassphraseSources } from '../certificates/hosts/passphrase-sources.host.ts';
 import { FolderInbox } from '../certificates/inbox.adapter.ts';
-import { ownNames } from '../certificates/own-names.adapter.ts';
 import { FolderJournal } from '../events/journal.adapter.ts';
 import { LdapServer } from '../ldap/ldap.adapter.ts';
 import { FolderBundles } from '../log-collection/bundle-files.adapter.ts';
@@ -60,4 +61,13 @@ function ownFigures(): Omit<ProcessFigures, 'startedSeconds'> {
     minorFaults: minorPageFault,
     majorFaults: majorPageFault,
   };
+}
+
+/** A node that listens on one address only is not reachable at the machine's others. */
+function ownNames(listenHost: string): string[] {
+  if (listenHost !== '0.0.0.0' && listenHost !== '::') return [listenHost];
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  // Link-local addresses have a zone that certificates cannot contain.
+  const reachable = addresses.filter(({ address }) => !address.startsWith('fe80:'));
+  return [hostname(), ...reachable.map(({ address }) => address)];
 }

@@ -2,6 +2,7 @@
 import type { BoundRoute } from '#contract/route.ts';
 import { RequestMeter } from '#http/request-meter.ts';
 import type { IndexDoor } from '#index/index.contract.ts';
+import { histogramOf, sampleOf } from '#metrics/catalogue.ts';
 import type { MetricsRegistry } from '#metrics/registry.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -10,7 +11,6 @@ import type { IndexesService } from '../indexes/indexes.service.ts';
 import type { System } from '../nodes/system.ts';
 import { machineMetrics, type ProcessFigures, processMetrics } from './machine-metrics.ts';
 import { metricsRoutes } from './metrics.routes.ts';
-import { restMetrics } from './rest-metrics.ts';
 
 export interface ManagerMetricsOptions {
   registry: MetricsRegistry;
@@ -44,4 +44,16 @@ export function managerMetrics({
   registry.add('rest', { collect: () => restMetrics(meter) });
   registry.add('indexes', { collect: () => indexMetrics({ indexes, door: indexDoor, view }) });
   return { meter, routes: metricsRoutes({ registry, view }) };
+}
+
+/** The REST API's counters as metrics. */
+function* restMetrics(meter: RequestMeter): Generator<MetricSample> {
+  const { entered, left, unauthenticated, forbidden } = meter.totals;
+  yield sampleOf('cm_rest_request_enters_total', {}, entered);
+  yield sampleOf('cm_rest_request_leaves_total', {}, left);
+  yield sampleOf('cm_rest_request_auth_failure_total', {}, unauthenticated);
+  yield sampleOf('cm_rest_request_access_forbidden_total', {}, forbidden);
+  for (const { count, ...labels } of meter.counts()) yield sampleOf('cm_http_requests_total', labels, count);
+  for (const { method, ...times } of meter.times())
+    yield histogramOf('cm_http_requests_seconds', { method }, times);
 }

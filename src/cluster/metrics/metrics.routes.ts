@@ -1,9 +1,10 @@
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import { openMetricsText, openMetricsType, prometheusText, prometheusType } from '#metrics/exposition.ts';
 import type { MetricsRegistry } from '#metrics/registry.ts';
+import { urlHost } from '../bootstrap/terse-config.ts';
+import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import * as contract from './metrics.contract.ts';
-import { targetOf, targetsJson, targetsYaml } from './targets.ts';
 
 export interface MetricsRoutesDeps {
   registry: Pick<MetricsRegistry, 'collect'>;
@@ -38,3 +39,21 @@ export function metricsRoutes({ registry, view }: MetricsRoutesDeps): BoundRoute
     }),
   ];
 }
+
+interface TargetChoice {
+  port: 'insecure' | 'secure';
+  network: 'default' | 'external';
+}
+
+/** Where Prometheus reads a node's metrics. A node without an external name is shown under its internal one. */
+function targetOf(node: NodeState, ownName: string, { port, network }: TargetChoice): string {
+  const name = port === 'secure' ? 'mgmtSSL' : 'mgmt';
+  const outside = network === 'external' ? node.alternate : null;
+  const host = outside?.hostname ?? node.hostname ?? ownName;
+  return `${urlHost(host)}:${outside?.ports[name] ?? node.ports[name]}`;
+}
+
+const targetsJson = (targets: readonly string[]): string => JSON.stringify([{ targets }]);
+
+const targetsYaml = (targets: readonly string[]): string =>
+  `- targets:\n${targets.map((target) => `  - '${target.replaceAll("'", "''")}'\n`).join('')}`;

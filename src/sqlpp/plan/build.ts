@@ -3,7 +3,7 @@ import type { Expression } from '../tree/query.ts';
 import { accessTo } from './access.ts';
 import type { Access } from './access-state.ts';
 import type { Block, Source } from './block.ts';
-import { allOf, conjunctsOf, isVolatile, readsOnly } from './conjuncts.ts';
+import { allOf, conjunctsOf, isStatic, isVolatile, readsOnly } from './conjuncts.ts';
 import { joinPlan, subqueryPlan } from './joins.ts';
 import type {
   LogicalFrom,
@@ -11,10 +11,10 @@ import type {
   LogicalSetOperation,
   LogicalSubselect,
   LogicalWith,
+  OrderTerm,
   SlotBinding,
 } from './logical.ts';
 import type { Operator, QueryPlan, WithPlan } from './operators.ts';
-import { orderedPlan } from './ordering.ts';
 import type { Planning } from './planning.ts';
 import { usesOf } from './uses.ts';
 import { replace } from './walk.ts';
@@ -207,3 +207,18 @@ function termPlan(
 }
 
 export type { Block };
+
+/** ORDER BY, OFFSET and LIMIT over an operator. */
+function orderedPlan(
+  input: Operator,
+  order: readonly OrderTerm[],
+  limit: Expression | undefined,
+  offset: Expression | undefined,
+): Operator {
+  let root = input;
+  const terms = order.filter((term) => !isStatic(term.expression));
+  if (terms.length > 0) root = { op: 'order', input: root, terms, limit, offset };
+  if (offset) root = { op: 'offset', input: root, offset };
+  if (limit) root = { op: 'limit', input: root, limit };
+  return root;
+}

@@ -1,7 +1,8 @@
 // Runs a compiled statement: makes its Run, and ends it once, however it ends.
+
+import type { EvaluationContext } from '../expressions/context.ts';
 import type { Value } from '../values/value.ts';
 import type { ExecuteContext, Execution } from './engine.ts';
-import { evaluationOf } from './evaluation.ts';
 import type { Statement } from './inserting.ts';
 import { emptyRow } from './row.ts';
 import { type Programs, Run, type SubqueryProgram } from './run.ts';
@@ -31,5 +32,22 @@ async function* rowsOf(run: Run, statement: Statement): AsyncGenerator<readonly 
 export function selectStatement({ block, pull, resultSlot }: SubqueryProgram): Statement {
   return async function* selectRows(run) {
     for await (const rows of pull(run, emptyRow(block.size))) yield rows.map((row) => row[resultSlot]);
+  };
+}
+
+/** What expressions see of a request. */
+function evaluationOf(run: Run): EvaluationContext {
+  const { context } = run;
+  return {
+    positional: context.positional,
+    named: context.named,
+    startedMs: context.startedMs,
+    clockMs: () => context.clockMs(),
+    random: () => context.random(),
+    uuid: () => context.uuid(),
+    timeZone: context.timeZone ?? 'UTC',
+    subquery: (node, values) => run.subquery(node, values),
+    userCall: (name, values) => run.userCall(name, values),
+    special: (call, values) => context.special?.(call.name, values) ?? null,
   };
 }

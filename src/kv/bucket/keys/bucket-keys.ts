@@ -2,10 +2,10 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
+import { Bit } from '../../memory/layout.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import type { Residency } from '../../vbucket/residency.ts';
-import type { Vbuckets } from '../../vbucket/vbuckets.ts';
-import { evictKey } from '../evict-key.ts';
+import { emptyPlace, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import { type KeyQuery, listKeys, type ReadRows, type WhenListed } from './key-scan.ts';
 import { findRandomKey, type WhenFound } from './random-search.ts';
 import { SlicedWork } from './sliced.ts';
@@ -46,4 +46,18 @@ export class BucketKeys {
   evict(vb: number, key: Buffer): Status {
     return evictKey(this.options.vbuckets, this.options.residency, vb, key);
   }
+}
+
+/**
+ * Evicts one document at an administrator's request, for tests of how it is loaded again. Returns keyExists when the document cannot be evicted now: it is not on disk yet, locked, or has a pending write.
+ */
+function evictKey(vbuckets: Vbuckets, residency: Residency, vb: number, key: Buffer): Status {
+  const { items } = vbuckets;
+  const address = vbuckets.look(emptyPlace(), vb, vbuckets.hash(key, 0, key.length), key, 0, key.length);
+  if (address === 0) return Status.keyNotFound;
+  if (!residency.isEvictable(address)) return Status.keyExists;
+  const leavesWhole = residency.policy === 'fullEviction' && (items.state(address) & Bit.casUnstored) === 0;
+  if (leavesWhole) residency.dropItem(address);
+  else if ((items.state(address) & Bit.valueAway) === 0) residency.dropValue(address);
+  return Status.success;
 }

@@ -1,12 +1,13 @@
 // The thread of a disk lane: processes requests in order. Imports as little as it can, since every import
 // costs memory and start time in every disk worker.
+
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { type CutBuffer, type DamagedFile, DamagedFileError, DiskFullError } from '../../data/disk-engine.ts';
 import { SqliteLane } from '../adapters/sqlite-lane.ts';
 import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messages.ts';
-import { yieldCpu } from './yield-cpu.host.ts';
 
 assert(parentPort !== null, 'the disk worker runs in a worker thread');
 const port = parentPort;
@@ -43,4 +44,9 @@ function batchOf(reply: LaneReply): ArrayBuffer[] {
   const batch =
     'result' in reply ? (reply.result as { batch?: CutBuffer } | undefined)?.batch : reply.failure.cuts;
   return batch?.buffer instanceof ArrayBuffer ? [batch.buffer] : [];
+}
+
+/** Lowers the priority of the calling thread. Except on Linux it would affect the whole process, so it does nothing there. */
+function yieldCpu(): void {
+  if (process.platform === 'linux') setPriority(10);
 }
