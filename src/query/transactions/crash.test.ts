@@ -1,7 +1,7 @@
 // A transaction's end that breaks off at every request to the data service, and in the middle of each: clean-up leaves all or nothing.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Collection, connect } from 'couchbase';
+import type { Collection } from 'couchbase';
 import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
@@ -11,13 +11,13 @@ import { SdkNode } from '../../../test/support/sdk-node.ts';
 import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
-import { atrIdFor } from './atr-ids.ts';
-import { readRecords } from './attempt-record.ts';
+import { WireDocuments } from '../data/wire-documents.ts';
 import { LostAttempts } from './lost-attempts.ts';
 import type { StagedKind } from './staged-change.ts';
 import { Transaction } from './transaction.ts';
 import { type DataLimits, TransactionData } from './transaction-data.ts';
-import { commit } from './transaction-end.ts';
+import { TransactionDocuments } from './transaction-documents.ts';
+import { commit, othersOf } from './transaction-end.ts';
 
 /** Sends so many requests, half of the next one, and nothing more. */
 class BreakingData extends TransactionData {
@@ -83,41 +83,36 @@ describe('a commit that breaks off', () => {
     });
   });
 
-  test('is completed or taken back by the SDK too', async () => {
-    const names = await breakEverywhere(parts, collection, 'theirs');
-    const cleaner = await connect(`couchbase://${sdk.node.ready.node.kv}`, {
-      ...administrator,
-      transactions: { cleanupConfig: { cleanupWindow: 50, disableLostAttemptCleanup: false } },
-    });
-    try {
-      const own = cleaner.bucket('b').defaultCollection();
-      await cleaner.transactions().run(async (attempt) => void (await attempt.insert(own, 'cleaner', {})));
-      // It looks at 1,024 records, one after the other.
-      await patiently(async () => {
-        const ids = [...new Set(names.map((name) => atrIdFor(`${name} ${kinds[0]?.[0]}`)))];
-        const data = new TransactionData(parts.clients, parts.keyspaces, realClock);
-        const records = await readRecords(data, parts.keyspace, ids, startOf());
-        assert.deepEqual(
-          records.map(({ attempts }) => attempts.size),
-          ids.map(() => 0),
-        );
+  test('is read as committed, and ended by a transaction that meets it', async () => {
+    const { clients, keyspaces, keyspace } = parts;
+    await run(parts, collection, 'met', 3, true);
+    assert.equal(await stateOf(collection, 'met'), 'half: 2,2,0,0,1,1');
+    const data = new TransactionData(clients, keyspaces, realClock);
+    const transaction = () => new Transaction({ ...startOf(), timeoutMs: 60_000 }, realClock);
+    const reader = transaction();
+    const documents = new TransactionDocuments(
+      ...([new WireDocuments(clients), reader, othersOf(data, reader), realClock] as const),
+    );
+    const { signal } = new AbortController();
+    const read = await documents.read(keyspace, ['met replaced too', 'met removed too'], { signal });
+    assert.deepEqual(
+      read.map((found) => found && String(found.bytes)),
+      ['{"v":2}', undefined],
+    );
+    const lost = { began: () => {}, ended: () => {} };
+    await eventually(async () => {
+      const writer = transaction();
+      const [found] = await data.links(keyspace, ['met replaced too'], startOf());
+      writer.changes.put({
+        ...{ keyspace, id: 'met replaced too', kind: 'replace', cas: found?.cas ?? 0n, ownCas: 1n },
+        ...{ expiration: 'keep', bytes: Buffer.from('{"v":3}'), stored: null, isNew: true },
       });
-    } finally {
-      await cleaner.close();
-    }
-    await assertWhole(collection, names);
+      writer.changes.keep();
+      await commit(writer, { data, clock: realClock, random: realRandom, lost });
+    });
+    assert.equal(await stateOf(collection, 'met'), 'half: 2,2,0,2,3,0');
   });
 });
-
-async function patiently(attempt: () => Promise<void>): Promise<void> {
-  for (let round = 1; round < 6; round++)
-    try {
-      return await eventually(attempt);
-    } catch {
-      // Not yet.
-    }
-  await eventually(attempt);
-}
 
 /** A transaction for each place where it may break off; answers the beginnings of its documents' ids. */
 async function breakEverywhere(parts: Parts, collection: Collection, prefix: string): Promise<string[]> {
