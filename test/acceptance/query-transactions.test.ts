@@ -274,6 +274,26 @@ describe('transactions over the query service', () => {
     );
   });
 
+  test('a statement that is cancelled changes nothing, and the transaction goes on', async () => {
+    const within = await query.begin({ txtimeout: '1m' });
+    const slow =
+      'INSERT INTO b (KEY UUID(), VALUE {"t": 15}) SELECT a FROM ARRAY_RANGE(0, 3000) a, ARRAY_RANGE(0, 3000) c';
+    assert.equal(await query.code(slow, { ...within, timeout: '300ms' }), 1080);
+    for (let n = 0; n < 3; n++)
+      assert.deepEqual(await query.rows('SELECT RAW COUNT(*) FROM b WHERE t = 15', within), [0]);
+    await query.rows('UPSERT INTO b VALUES ("t15", {"t": 15})', within);
+    await query.rows('COMMIT', within);
+    assert.deepEqual(await query.rows('SELECT RAW COUNT(*) FROM b WHERE t = 15'), [1]);
+  });
+
+  test('META() is that of other statements, without what transactions keep in documents', async () => {
+    await collection.upsert('t16', { v: 1 });
+    const text = 'SELECT RAW OBJECT_NAMES(META(d)) FROM b d USE KEYS "t16"';
+    const within = await query.begin();
+    assert.deepEqual(await query.rows(text, within), await query.rows(text));
+    await query.rows('ROLLBACK', within);
+  });
+
   const mutation = (id: string) => ({
     ...{ bkt: 'b', scp: '_default', coll: '_default', id, cas: '1', type: 'REPLACE' },
   });

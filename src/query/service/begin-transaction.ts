@@ -18,6 +18,7 @@ import type { RecordPlace, Transaction } from '../transactions/transaction.ts';
 const defaultTimeoutMs = 15_000;
 const longestTimeoutMs = 24 * 3_600_000;
 const defaultKvTimeoutMs = 10_000;
+const longestKvTimeoutMs = 3_600_000;
 const defaultMemoryBytes = 128 << 20;
 const mib = 1 << 20;
 
@@ -35,7 +36,10 @@ export async function beginTransaction(
     transactionId: resumed?.transactionId ?? random.uuid(),
     users: session.users,
     timeoutMs: timeoutFor(service, request, resumed),
-    kvTimeoutMs: request.transaction.kvTimeoutMs || resumed?.kvTimeoutMs || defaultKvTimeoutMs,
+    kvTimeoutMs: Math.min(
+      request.transaction.kvTimeoutMs || resumed?.kvTimeoutMs || defaultKvTimeoutMs,
+      longestKvTimeoutMs,
+    ),
     durability: request.durability ?? resumed?.durability ?? 'majority',
     consistency: request.isConsistencySet ? request.consistency : 'request_plus',
     recordPlace,

@@ -20,6 +20,7 @@ export class RequestTransaction {
   /** The request began it for its statement. */
   readonly isImplicit: boolean;
   private readonly service: QueryParts;
+  private documents: TransactionDocuments | null = null;
 
   private constructor(service: QueryParts, transaction: Transaction | null, isImplicit: boolean) {
     this.service = service;
@@ -59,9 +60,11 @@ export class RequestTransaction {
     if (transaction === null) return stored;
     const { data } = service.transactions;
     const others = othersOf(data, transaction);
+    const documents = new TransactionDocuments(stored.documents, transaction, others, service.deps.clock);
+    this.documents = documents;
     return {
       ...stored,
-      documents: new TransactionDocuments(stored.documents, transaction, others, service.deps.clock),
+      documents,
       indexes: transactionIndexes(stored.indexes, transaction),
     };
   }
@@ -99,6 +102,7 @@ export class RequestTransaction {
   leave(): void {
     const { transaction, service, isImplicit } = this;
     if (transaction === null) return;
+    this.documents?.close();
     transaction.changes.discard();
     transaction.leave();
     if (isImplicit && transaction.state !== 'released') void service.transactions.rollback(transaction);

@@ -23,7 +23,8 @@ export async function runTransactional(
   { service, request, session, transaction: { transaction } }: CommandScope,
 ): Promise<readonly Value[]> {
   if (command.kind === 'START_TRANSACTION') {
-    const { start } = await beginTransaction(service, request, session);
+    const explicit = { ...request, transaction: { ...request.transaction, isImplicit: false } };
+    const { start } = await beginTransaction(service, explicit, session);
     return [asValue({ txid: start.id })];
   }
   if (transaction === null) throw sqlError(17004, 'the request has no txid');

@@ -25,12 +25,18 @@ export class TransactionDocuments implements Documents {
   private readonly transaction: Transaction;
   private readonly others: OtherAttempts;
   private readonly clock: Clock;
+  private isOver = false;
 
   constructor(stored: Documents, transaction: Transaction, others: OtherAttempts, clock: Clock) {
     this.stored = stored;
     this.transaction = transaction;
     this.others = others;
     this.clock = clock;
+  }
+
+  /** The statement has ended: what of it still runs changes nothing more. */
+  close(): void {
+    this.isOver = true;
   }
 
   async read(
@@ -41,7 +47,9 @@ export class TransactionDocuments implements Documents {
     const changes = this.transaction.changes.of(keyspace);
     const others = ids.filter((id) => !changes.has(id));
     const read = others.length === 0 ? [] : await this.stored.read(keyspace, others, withLinks(options));
-    const committed = await Promise.all(read.map((document) => document && this.committed(document)));
+    const committed = await Promise.all(
+      read.map((document) => document && this.committed(document, options)),
+    );
     const found = new Map(others.map((id, at) => [id, committed[at]]));
     return ids.map((id) => {
       const change = changes.get(id);
@@ -53,7 +61,7 @@ export class TransactionDocuments implements Documents {
     const changes = this.transaction.changes.of(keyspace);
     for await (const batch of this.stored.scan(keyspace, withLinks(options))) {
       const kept = batch.filter(({ id }) => !changes.has(id));
-      const seen = await Promise.all(kept.map((document) => this.committed(document)));
+      const seen = await Promise.all(kept.map((document) => this.committed(document, options)));
       yield seen.filter((document) => document !== undefined);
     }
     const own = [...changes.values()].map(documentOf).filter((document) => document !== undefined);
@@ -77,6 +85,7 @@ export class TransactionDocuments implements Documents {
     const ids = [...new Set(unknown.map(({ id }) => id))];
     const read = ids.length === 0 ? [] : await this.read(keyspace, ids, { signal });
     const stored = new Map(ids.map((id, at) => [id, read[at]]));
+    if (this.isOver) throw sqlError(5011, 'the statement has ended');
     return writes.map((write) => {
       const outcome = this.writeOne(keyspace, write, stored.get(write.id));
       transaction.checkMemory();
@@ -114,8 +123,9 @@ export class TransactionDocuments implements Documents {
   }
 
   /** What another transaction has committed counts, though the document does not show it yet. */
-  private async committed(document: StoredDocument): Promise<StoredDocument | undefined> {
-    const txn = objectOf<TxnAttribute>(document.xattrs?.get(links));
+  private async committed(stored: StoredDocument, options: ReadOptions): Promise<StoredDocument | undefined> {
+    const document = withoutLinks(stored, options);
+    const txn = objectOf<TxnAttribute>(stored.xattrs?.get(links));
     if (txn?.id === undefined || !(await this.others.isCommitted(txn))) return document;
     if (txn.op?.type === 'remove') return undefined;
     if (txn.op?.stgd === undefined) return document;
@@ -174,6 +184,18 @@ function documentOf({ kind, id, bytes, ownCas, expiration }: StagedChange): Stor
     ...{ id, bytes, isJson: true, cas: ownCas, flags: 0 },
     expiration: expiration === 'keep' ? 0 : expiration,
   };
+}
+
+/** As the statement has asked for it. */
+function withoutLinks(
+  stored: StoredDocument,
+  { xattrs: wanted = [], expiration }: ReadOptions,
+): StoredDocument {
+  const { xattrs, ...document } = stored;
+  if (xattrs === undefined || (wanted.length === 0 && expiration !== true)) return document;
+  return wanted.includes(links)
+    ? stored
+    : { ...document, xattrs: new Map([...xattrs].filter(([name]) => name !== links)) };
 }
 
 const withLinks = <T extends ReadOptions>(options: T): T => ({

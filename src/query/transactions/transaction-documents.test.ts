@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import { realClock } from '#ports/clock.ts';
+import type { Documents, DocumentWrite, StoredDocument } from '../../sqlpp/datastore/documents.ts';
+import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import type { OtherAttempts } from './other-attempts.ts';
+import { Transaction } from './transaction.ts';
+import { TransactionDocuments } from './transaction-documents.ts';
+
+const keyspace: Keyspace = {
+  name: { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' },
+  ...{ bucketUuid: 'u', scopeId: 0, collectionId: 0 },
+};
+const { signal } = new AbortController();
+const others = { isCommitted: () => Promise.resolve(false) } as unknown as OtherAttempts;
+
+const stored = (id: string, cas = 5n): StoredDocument => ({
+  ...{ id, bytes: Buffer.from('{"v":1}'), isJson: true, cas, flags: 0, expiration: 0 },
+});
+
+/** Over documents of which each id that begins with `k` is there. */
+function aTransaction({ before = () => Promise.resolve() } = {}) {
+  const transaction = new Transaction(
+    {
+      ...{
+        id: 'a',
+        transactionId: 't',
+        users: [],
+        timeoutMs: 60_000,
+        kvTimeoutMs: 1_000,
+        durability: 'none',
+      },
+      ...{ consistency: 'request_plus', recordPlace: null, isRecorded: false, isImplicit: false },
+      memoryBytesMax: 1 << 20,
+    },
+    realClock,
+  );
+  const documents: Documents = {
+    async read(_keyspace, ids) {
+      await before();
+      return ids.map((id) => (id.startsWith('k') ? stored(id) : undefined));
+    },
+    async *scan() {
+      yield [stored('k1'), stored('k2')];
+    },
+    count: () => Promise.resolve(2),
+    write: () => Promise.reject(new Error('nothing is written before the commit')),
+  };
+  const own = new TransactionDocuments(documents, transaction, others, realClock);
+  const write = (kind: DocumentWrite['kind'], id: string, cas = 0n) =>
+    own.write(keyspace, [{ kind, id, cas, bytes: Buffer.from('{"v":2}'), expiration: 0 }], {
+      ...{ durability: 'none', signal },
+    });
+  const all = () => transaction.changes.all().map(({ kind, id, cas }) => `${kind} ${id} ${cas}`);
+  const keep = async (...done: Promise<unknown>[]) => {
+    await Promise.all(done);
+    transaction.changes.keep();
+  };
+  return { transaction, own, write, all, keep };
+}
+
+test('changes become those that the data service needs', async () => {
+  const { write, all, keep } = aTransaction();
+  await keep(write('insert', 'n1'), write('upsert', 'n2'), write('upsert', 'k1'), write('delete', 'k2'));
+  assert.deepEqual(all(), ['insert n1 0', 'insert n2 0', 'replace k1 5', 'remove k2 5']);
+  await keep(write('upsert', 'n1'), write('insert', 'k2'), write('delete', 'n2'));
+  assert.deepEqual(all(), ['insert n1 0', 'replace k1 5', 'replace k2 5']);
+  assert.deepEqual(await write('delete', 'n2'), [{ status: 'not found' }]);
+  await assert.rejects(write('insert', 'k1'), /Duplicate Key/);
+  await assert.rejects(write('replace', 'k1', 77n), /mismatch/);
+});
+
+test('a scan has each document once, as the transaction has it', async () => {
+  const { own, write, keep } = aTransaction();
+  await keep(write('insert', 'n'), write('upsert', 'k1'), write('delete', 'k2'));
+  const found: string[] = [];
+  for await (const batch of own.scan(keyspace, { signal }))
+    found.push(...batch.map(({ id, bytes }) => `${id} ${bytes}`));
+  assert.deepEqual(found.sort(), ['k1 {"v":2}', 'n {"v":2}']);
+  assert.equal(await own.count(keyspace, signal), 2);
+});
+
+test('what of an ended statement still runs changes nothing', async () => {
+  const held = deferred<void>();
+  const { own, write, all, keep } = aTransaction({ before: () => held.promise });
+  const late = write('insert', 'n');
+  own.close();
+  held.resolve();
+  await assert.rejects(late, /has ended/);
+  await keep();
+  assert.deepEqual(all(), []);
+});
+
+test('one statement of a transaction runs at a time, and so many wait', async () => {
+  const { transaction } = aTransaction();
+  await transaction.enter(1, signal);
+  const order: string[] = [];
+  const second = transaction.enter(1, signal).then(() => order.push('second'));
+  await assert.rejects(transaction.enter(1, signal), /queue is full/);
+  order.push('first');
+  transaction.leave();
+  await second;
+  assert.deepEqual(order, ['first', 'second']);
+  const gone = new AbortController();
+  const third = transaction.enter(1, gone.signal);
+  gone.abort(new Error('gone'));
+  await assert.rejects(third, /gone/);
+  transaction.leave();
+  await transaction.enter(1, signal);
+});
