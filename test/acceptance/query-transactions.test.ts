@@ -286,6 +286,21 @@ describe('transactions over the query service', () => {
     assert.deepEqual(await query.rows('SELECT RAW COUNT(*) FROM b WHERE t = 15'), [1]);
   });
 
+  test('the cluster’s longest time of transactions holds', async () => {
+    const timeoutOf = async () => {
+      const { txid } = await query.begin({ txtimeout: '1m' });
+      const text = 'SELECT RAW timeout FROM system:transactions WHERE id = $id';
+      const rows = await query.rows(text, { $id: txid });
+      await query.rows('ROLLBACK', { txid });
+      return rows;
+    };
+    assert.deepEqual(await timeoutOf(), ['1m0s']);
+    await sdk.node.request('/settings/querySettings', 'POST', { queryTxTimeout: '20s' });
+    await eventually(async () => assert.deepEqual(await timeoutOf(), ['20s']));
+    await sdk.node.request('/settings/querySettings', 'POST', { queryTxTimeout: '0ms' });
+    await eventually(async () => assert.deepEqual(await timeoutOf(), ['1m0s']));
+  });
+
   test('META() is that of other statements, without what transactions keep in documents', async () => {
     await collection.upsert('t16', { v: 1 });
     const text = 'SELECT RAW OBJECT_NAMES(META(d)) FROM b d USE KEYS "t16"';

@@ -8,6 +8,10 @@ const acting: Partial<Record<QuerySettingName, string>> = {
   queryPreparedLimit: 'prepared statements that are kept; the least recently used go',
   queryCompletedLimit: 'completed requests that are kept for the catalog',
   queryCompletedThreshold: 'milliseconds from which on a completed request is kept; -1: none is',
+  queryTxTimeout: 'longest time of transactions; 0: only what each asks for, 15 seconds where it does not',
+  queryCleanupLostAttempts:
+    'whether attempts that a crash has cut off are completed or taken back after a start',
+  queryCleanupWindow: 'how often it looks for such attempts while some may be left',
   queryMemoryQuota: 'megabytes that a request may hold; 0: no limit',
   queryN1QLFeatCtrl: 'bit 0x4000 switches scans of whole collections without an index off',
 };

@@ -38,8 +38,11 @@ export class QueryService implements QueryParts {
     this.sealed = new SealedPlans(deps.random.bytes(32));
     const { settings, clients, keyspaces, clock, random, log } = deps;
     const data = new TransactionData(clients, keyspaces, clock);
-    const windowMs = () => parseDuration(String(settings.kept['cleanupwindow'])) || 60_000;
-    this.lost = new LostAttempts({ data, places: deps.attemptPlaces, clock, log, windowMs });
+    this.lost = new LostAttempts({
+      ...{ data, places: deps.attemptPlaces, clock, log },
+      windowMs: () => parseDuration(String(settings.kept['cleanupwindow'])) || 60_000,
+      isOn: () => settings.kept['cleanuplostattempts'] !== false,
+    });
     this.transactions = new Transactions({
       ...{ clock, log },
       ending: { data, clock, random, lost: this.lost },

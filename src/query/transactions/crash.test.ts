@@ -70,7 +70,7 @@ describe('a commit that breaks off', () => {
     const data = new TransactionData(parts.clients, parts.keyspaces, realClock);
     const places = { all: () => [parts.keyspace.name], add: () => {}, clear: () => {} };
     const lost = new LostAttempts({
-      ...{ data, places, clock: realClock, log: silentLog, windowMs: () => 60_000 },
+      ...{ data, places, clock: realClock, log: silentLog, windowMs: () => 60_000, isOn: () => true },
     });
     await eventually(async () => assert.equal(await lost.sweep(), null));
     lost.stop();

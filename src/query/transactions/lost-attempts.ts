@@ -21,11 +21,13 @@ export interface LostAttemptsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly windowMs: () => number;
+  readonly isOn: () => boolean;
 }
 
 const limits = { durability: 'majority', kvTimeoutMs: 10_000 } as const;
 /** Until the data service is there. */
 const retryMs = 1_000;
+const windowMsMax = 3_600_000;
 
 export class LostAttempts {
   private readonly options: LostAttemptsOptions;
@@ -51,7 +53,7 @@ export class LostAttempts {
     this.running--;
     if (!isLeft) return;
     this.mayBeLeft = true;
-    this.sweepIn(this.options.windowMs());
+    this.sweepIn(this.windowMs());
   }
 
   stop(): void {
@@ -71,6 +73,10 @@ export class LostAttempts {
     return next;
   }
 
+  private windowMs(): number {
+    return Math.min(Math.max(this.options.windowMs(), retryMs), windowMsMax);
+  }
+
   private sweepIn(ms: number): void {
     if (this.isStopped) return;
     this.timer?.cancel();
@@ -78,12 +84,14 @@ export class LostAttempts {
   }
 
   private async sweepOnce(): Promise<void> {
+    const { isOn, log } = this.options;
+    if (!isOn()) return this.sweepIn(this.windowMs());
     try {
       const next = await this.sweep();
       this.mayBeLeft = next !== null;
-      if (next !== null) this.sweepIn(Math.min(next, this.options.windowMs()));
+      if (next !== null) this.sweepIn(Math.min(next, this.windowMs()));
     } catch (error) {
-      this.options.log.info('transaction.cleanup_failed', { reason: String(error) });
+      log.info('transaction.cleanup_failed', { reason: String(error) });
       this.sweepIn(retryMs);
     }
   }
