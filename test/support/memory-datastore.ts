@@ -164,6 +164,7 @@ export class MemoryDatastore implements Datastore {
   };
 
   async *#indexScan(scan: IndexScan): AsyncGenerator<readonly IndexRow[]> {
+    for (const span of scan.spans) checkParsed(span);
     const { definition } = { definition: scan.index };
     let entries = this.#entries(definition).filter(
       ({ keys }) => scan.spans.length === 0 || scan.spans.some((span) => isIn(keys, span)),
@@ -263,4 +264,10 @@ function compareEntries({ keys }: IndexDefinition, a: Entry, b: Entry): number {
     if (order !== 0) return key.isDescending ? -order : order;
   }
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+}
+
+/** As index files do, whose keys are encoded values. */
+function checkParsed({ ranges }: Span): void {
+  for (const value of ranges.flatMap(({ low, high }) => [low?.value, high?.value]))
+    if (resolveDeep(value) !== value) throw new TypeError('a bound of a scan is text that was not parsed');
 }

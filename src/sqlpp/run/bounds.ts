@@ -60,14 +60,15 @@ function compileBound(book: CodeBook, bound: PlanBound): (run: Run, row: Row) =>
   }
   const code = book.code(bound.value);
   return (run, row) => {
-    const value = code.run(row, run.evaluation);
+    // An array or object of a document is text until here, and no index has bounds of text.
+    const value = run.resolveDeep(code.run(row, run.evaluation));
     return value === null || value === undefined ? 'never' : { value, inclusive };
   };
 }
 
 function pointsOf(list: Code): RangeCode {
   return (run, row) => {
-    const items = run.resolve(list.run(row, run.evaluation));
+    const items = run.resolveDeep(list.run(row, run.evaluation));
     if (!Array.isArray(items)) return [];
     const points = (items as Value[]).filter((item) => item !== null && item !== undefined);
     return points.map((value) => ({ low: { value, inclusive: true }, high: { value, inclusive: true } }));

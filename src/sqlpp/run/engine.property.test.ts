@@ -4,37 +4,21 @@ import { test } from 'node:test';
 import { prepareOn, query, runPrepared } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 import { randomFrom } from '../../../test/support/random.ts';
+import {
+  aDocument,
+  type Fraction,
+  indexes,
+  pick,
+  scalar,
+  sorted,
+  statement,
+} from '../../../test/support/random-statements.ts';
 import { printedSeed } from '../../../test/support/seed.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 
-type Random = () => number;
-
 const seed = printedSeed(console.log);
 
-function pick<T>(random: Random, items: readonly T[]): T {
-  return items[Math.floor(random() * items.length)] as T;
-}
-
-function scalar(random: Random): unknown {
-  return pick(random, [null, true, false, 0, 1, 2, 3, 5, -1, 1.5, '', 'a', 'ab', 'b', 'z']);
-}
-
-function aDocument(random: Random): Record<string, unknown> {
-  const document: Record<string, unknown> = {};
-  for (const name of ['a', 'b', 'c']) if (random() < 0.85) document[name] = scalar(random);
-  if (random() < 0.8)
-    document['tags'] = Array.from({ length: Math.floor(random() * 4) }, () => scalar(random));
-  if (random() < 0.5)
-    document['items'] = Array.from({ length: Math.floor(random() * 3) }, () => ({
-      k: scalar(random),
-      n: Math.floor(random() * 4),
-    }));
-  if (random() < 0.1) document['tags'] = scalar(random);
-  if (random() < 0.5) document['o'] = { x: scalar(random), y: { z: scalar(random) } };
-  return document;
-}
-
-function fill(random: Random): { datastore: MemoryDatastore; t: Keyspace; u: Keyspace } {
+function fill(random: Fraction): { datastore: MemoryDatastore; t: Keyspace; u: Keyspace } {
   const datastore = new MemoryDatastore();
   const t = datastore.add('t');
   const u = datastore.add('u');
@@ -44,96 +28,6 @@ function fill(random: Random): { datastore: MemoryDatastore; t: Keyspace; u: Key
     datastore.put(u, `u${at}`, { ...aDocument(random), ref });
   }
   return { datastore, t, u };
-}
-
-const indexes = [
-  'CREATE INDEX i1 ON t(a)',
-  'CREATE INDEX i2 ON t(a, b DESC)',
-  'CREATE INDEX i3 ON t(b, a, c)',
-  'CREATE INDEX i4 ON t(c) WHERE a > 1',
-  'CREATE INDEX i5 ON t(DISTINCT ARRAY v FOR v IN tags END)',
-  'CREATE INDEX i6 ON t(ALL tags, a)',
-  'CREATE INDEX i7 ON t(DISTINCT ARRAY i.k FOR i IN items WHEN i.n > 1 END)',
-  'CREATE INDEX i8 ON t(o.x, o.y.z)',
-  'CREATE INDEX i9 ON t(a INCLUDE MISSING, c)',
-  'CREATE INDEX i10 ON u(ref)',
-  'CREATE INDEX i11 ON u(a, ref)',
-  'CREATE PRIMARY INDEX ON t',
-  'CREATE INDEX i12 ON t(a, meta().id)',
-];
-
-function text(random: Random): string {
-  return JSON.stringify(scalar(random));
-}
-
-function predicate(random: Random, alias: string, depth = 0): string {
-  const field = `${alias}.${pick(random, ['a', 'b', 'c', 'o.x', 'o.y.z'])}`;
-  const kinds: (() => string)[] = [
-    () => `${field} ${pick(random, ['=', '<', '<=', '>', '>=', '!='])} ${text(random)}`,
-    () => `${text(random)} ${pick(random, ['=', '<', '>='])} ${field}`,
-    () => `${field} BETWEEN ${text(random)} AND ${text(random)}`,
-    () => `${field} IN [${text(random)}, ${text(random)}, ${text(random)}]`,
-    () => `${field} IS ${pick(random, ['', 'NOT '])}${pick(random, ['NULL', 'MISSING', 'VALUED'])}`,
-    () => `${field} LIKE ${pick(random, ['"a%"', '"%b"', '"a_"', '"a"', '"%"'])}`,
-    () => `ANY v IN ${alias}.tags SATISFIES v = ${text(random)} END`,
-    () => `ANY v IN ${alias}.tags SATISFIES v > ${text(random)} END`,
-    () => `${text(random)} IN ${alias}.tags`,
-    () => `ANY i IN ${alias}.items SATISFIES i.n > 1 AND i.k = ${text(random)} END`,
-    () => `EVERY v IN ${alias}.tags SATISFIES v > ${text(random)} END`,
-    () => `META(${alias}).id = "t${Math.floor(random() * 70)}"`,
-    () => `NOT (${field} = ${text(random)})`,
-  ];
-  if (depth < 2) {
-    const inner = (): string => predicate(random, alias, depth + 1);
-    kinds.push(
-      () => `(${inner()} AND ${inner()})`,
-      () => `(${inner()} OR ${inner()})`,
-      () => `(${inner()} AND ${inner()})`,
-    );
-  }
-  return pick(random, kinds)();
-}
-
-function statement(random: Random): string {
-  const where = random() < 0.85 ? ` WHERE ${predicate(random, 't')}` : '';
-  const order = random() < 0.4 ? ` ORDER BY t.a${pick(random, ['', ' DESC'])}, META(t).id` : '';
-  return pick(random, [
-    () => `SELECT META(t).id, t.a, t.b FROM t${where}${order}`,
-    () => `SELECT RAW META(t).id FROM t${where}${order}`,
-    () => `SELECT t.a, t.c FROM t${where}`,
-    () =>
-      `SELECT META(t).id, t.a FROM t${where} ORDER BY t.a, META(t).id LIMIT ${Math.floor(random() * 6)} OFFSET ${Math.floor(random() * 3)}`,
-    () => `SELECT t.a, COUNT(*) AS n, COUNT(t.b) AS m FROM t${where} GROUP BY t.a`,
-    () => `SELECT COUNT(*) AS n FROM t${where}`,
-    () => `SELECT DISTINCT t.b FROM t${where}`,
-    () =>
-      `SELECT META(t).id, g FROM t UNNEST t.tags AS g${where ? `${where} AND` : ' WHERE'} g ${pick(random, ['=', '>', '<'])} ${text(random)}`,
-    () =>
-      `SELECT META(t).id, META(u).id AS u FROM t ${pick(random, ['', 'LEFT '])}JOIN u ON u.ref = META(t).id${where}`,
-    () =>
-      `SELECT META(t).id, META(u).id AS u FROM u ${pick(random, ['', 'LEFT '])}JOIN t ON META(t).id = u.ref`,
-    () =>
-      `SELECT META(t).id, META(u).id AS u FROM t JOIN u ON u.a = t.a AND ${predicate(random, 'u')}${where}`,
-    () =>
-      `SELECT META(t).id, us FROM t ${pick(random, ['', 'LEFT '])}NEST u us ON us.ref = META(t).id${where}`,
-    () =>
-      `SELECT META(t).id, (SELECT RAW META(u).id FROM u WHERE u.ref = META(t).id ORDER BY META(u).id) AS us FROM t${where}`,
-    () => `SELECT META(t).id FROM t${where} UNION SELECT META(u).id FROM u WHERE ${predicate(random, 'u')}`,
-    () =>
-      `SELECT t.a FROM t ${pick(random, ['INTERSECT', 'EXCEPT', 'UNION'])} ${pick(random, ['', 'ALL '])}SELECT u.a FROM u`,
-    () =>
-      `SELECT META(t).id, META(u).id AS u FROM t ${pick(random, ['', 'LEFT '])}JOIN u USE HASH(build) ON u.a = t.a${where}`,
-    () => `SELECT META(t).id, SUM(t.a) OVER (PARTITION BY t.b) AS s FROM t${where}`,
-  ])();
-}
-
-function sorted(rows: readonly unknown[]): string[] {
-  return rows.map((row) => JSON.stringify(row, nested)).sort();
-}
-
-/** Arrays of NEST have no order. */
-function nested(name: string, value: unknown): unknown {
-  return name === 'us' && Array.isArray(value) ? value.map((item) => JSON.stringify(item)).sort() : value;
 }
 
 test(`indexes, spilling and preparing never change rows (seed ${seed})`, async () => {
