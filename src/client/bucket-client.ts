@@ -62,7 +62,7 @@ export interface FetchedDocument {
 
 export interface FetchedParts {
   cas: bigint;
-  /** Only with a flag that asks for such. */
+  /** Deleted documents are returned only if a flag requests them. */
   isDeleted: boolean;
   results: PathResult[];
 }
@@ -244,7 +244,7 @@ export class BucketClient {
     return (await this.stats('histories')).get('histories') ?? '';
   }
 
-  /** undefined: no collection of this name. */
+  /** Undefined if there is no collection of this name. */
   async collectionId(scope: string, collection: string): Promise<number | undefined> {
     const value = Buffer.from(`${scope}.${collection}`);
     const reply = await this.connection.request({ opcode: GetCollectionId.opcode, value });
@@ -285,7 +285,7 @@ export class BucketClient {
   }
 }
 
-/** Answers about what is left of a deleted document. */
+/** Statuses of replies about deleted documents. */
 const ofDeleted: ReadonlySet<number> = new Set([
   Status.subdocSuccessDeleted,
   Status.subdocMultiPathFailureDeleted,

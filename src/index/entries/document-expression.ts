@@ -12,7 +12,7 @@ export type DocumentExpression = (document: IndexedDocument) => Value;
 /** Slots of the row that expressions are evaluated over. */
 const Slot = { document: 0, meta: 1, id: 2 } as const;
 
-/** What an index key cannot depend on is not reachable: the planner refuses such definitions by name. */
+/** Never called: the planner refuses definitions whose keys depend on anything but the document. */
 const unreachable = (): never => {
   throw new TypeError('an index key depends on its document only');
 };
@@ -22,7 +22,7 @@ const context: EvaluationContext = {
   ...{ subquery: unreachable, userCall: unreachable, special: unreachable },
 };
 
-/** The result is parsed, and everything within it. */
+/** Compiles the expression; its results are parsed completely. */
 export function documentExpression(expression: Expression): DocumentExpression {
   const binding = new DocumentBinding();
   const evaluate = compile(binding.bind(expression, new Set()) as Expression);
@@ -55,7 +55,7 @@ function metaOf(document: IndexedDocument, xattrs: ReadonlySet<string>): Value {
   return meta;
 }
 
-/** Puts slots of the row in the place of names, and notes what the row has to hold. */
+/** Replaces names by slots of the row, and records which slots the row needs. */
 class DocumentBinding {
   usesMeta = false;
   usesId = false;
@@ -104,7 +104,7 @@ class DocumentBinding {
     return this.members(node, variables);
   }
 
-  /** What is ranged over is outside of the variables. */
+  /** The array that a variable ranges over cannot use that variable. */
   private ranging(
     node: Extract<Expression, { bindings: readonly RangeBinding[] }>,
     variables: ReadonlySet<string>,

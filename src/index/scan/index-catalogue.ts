@@ -1,4 +1,4 @@
-// Which indexes there are and how they stand, as a query thread knows it: one snapshot after the other, from the main thread.
+// The indexes and their states in a query thread: the newest snapshot that the main thread sent.
 import type { IndexDefinition, IndexStatus } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import type { IndexReport } from '../index.contract.ts';
@@ -6,7 +6,7 @@ import { IndexProgress } from '../shared/index-progress.ts';
 
 export interface CataloguedIndex {
   readonly definition: IndexDefinition;
-  /** undefined: the service has not heard of it yet. */
+  /** Undefined until the index service has reported it. */
   readonly report: IndexReport | undefined;
 }
 

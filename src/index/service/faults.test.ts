@@ -1,4 +1,4 @@
-// Files that refuse: a full disk, damage that shows while the service runs. And documents that go by themselves.
+// Failing files: a full disk, and damage found while the service runs. Documents that expire.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';

@@ -2,7 +2,7 @@
 // compares and waits without a message.
 import { vbucketCount } from '#client/document-key.ts';
 
-/** Of a vbucket whose history is not confirmed: no wait is satisfied by it. */
+/** The position of a vbucket whose history is not confirmed: it satisfies no wait. */
 export const unknownSeqno = -1;
 
 const headerWords = 8;
@@ -16,7 +16,7 @@ export interface ScanFigures {
   readonly scanMicros: number;
 }
 
-/** Of an index that nobody can scan yet. */
+/** The state of an index that cannot be scanned yet. */
 export const noScans: ScanFigures = { rows: 0, lastScanMs: 0, scans: 0, scannedRows: 0, scanMicros: 0 };
 
 /** Places of 64-bit words in the header. The first is two 32-bit words: a counter of commits, and one unused. */
@@ -76,7 +76,7 @@ export class IndexProgress {
     return BigInt.asUintN(64, Atomics.load(this.words, headerWords + vbucketCount + vb));
   }
 
-  /** Both as they belong together, though another thread may set them meanwhile: a seqno of one history never with another's uuid. */
+  /** Reads both consistently while another thread may set them: never the seqno of one history with the uuid of another. */
   position(vb: number): { completeSeqno: number; uuid: bigint } {
     for (;;) {
       const uuid = this.uuid(vb);
@@ -87,7 +87,7 @@ export class IndexProgress {
 
   setPosition(vb: number, { completeSeqno, uuid }: { completeSeqno: number; uuid: bigint }): void {
     if (this.uuid(vb) !== uuid) {
-      // Between the two histories there is no seqno that a reader could take for one of the other.
+      // Cleared between the two histories, so that no reader combines them.
       Atomics.store(this.words, headerWords + vb, BigInt(unknownSeqno));
       Atomics.store(this.words, headerWords + vbucketCount + vb, BigInt.asIntN(64, uuid));
     }

@@ -1,9 +1,9 @@
 // Which permission each privilege of a statement needs, and the text that names the role that is missing.
 import type { Caller } from '#auth/authority.ts';
 import type { Permission } from '#auth/permission.ts';
-import { type KeyspaceName, keyspaceText } from '../../sqlpp/datastore/keyspace.ts';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { Privilege } from '../../sqlpp/run/engine.ts';
+import { type KeyspaceName, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { Privilege } from '#sqlpp/run/engine.ts';
 
 interface Rule {
   /** Below the keyspace, or below the cluster. */

@@ -1,7 +1,7 @@
 // Who sends a request: the caller of its header or certificate, and those of its `creds`. All of them together hold its privileges.
 import type { Caller } from '#auth/authority.ts';
 import type { Credentials } from '#http/credentials.ts';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Credential } from '../request/query-request.ts';
 
 export interface RequestOrigin {

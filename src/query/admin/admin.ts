@@ -1,5 +1,5 @@
 // Administration of the service over its own port: who may, and which answer belongs to which path.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { isHeld, mayChangeSettings } from '../access/privileges.ts';
 import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
 import { errorEntry, statusOf } from '../answer/error-entry.ts';

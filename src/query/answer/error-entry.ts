@@ -1,5 +1,5 @@
 // Errors and warnings as entries of an answer.
-import { SqlError } from '../../sqlpp/errors/sql-error.ts';
+import { SqlError } from '#sqlpp/errors/sql-error.ts';
 
 /** What an unknown failure shows: its text may name what the user must not see. */
 const internal = { code: 5000, msg: 'Internal error: the log of the node has the reason.' };

@@ -1,6 +1,6 @@
 // Rows of system:indexes, in the form that the index managers of client libraries read.
-import type { IndexStatus } from '../../sqlpp/datastore/indexes.ts';
-import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import type { IndexStatus } from '#sqlpp/datastore/indexes.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { seesKeyspace } from '../access/privileges.ts';
 import { collectionName } from '../data/keyspaces.ts';
 import type { PlainRow, RowSource } from './plain-row.ts';

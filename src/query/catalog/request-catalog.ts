@@ -1,7 +1,7 @@
 // The `system:` keyspaces as the callers of one request may see them.
 
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { Catalog, CatalogRow } from '../../sqlpp/run/engine.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { Catalog, CatalogRow } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';
 import { asValue } from '../request/value-of-json.ts';
 import type { QueryParts } from '../state/parts.ts';

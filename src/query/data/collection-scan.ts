@@ -3,10 +3,10 @@
 import type { BucketClient } from '#client/bucket-client.ts';
 import { StatusError } from '#client/data-port-error.ts';
 import { RangeScanner, type ScannedDocument } from '#client/range-scan.ts';
+import type { ScanOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { Status } from '#wire/status.ts';
 import { XattrWalk } from '#wire/xattr-section.ts';
-import type { ScanOptions, StoredDocument } from '../../sqlpp/datastore/documents.ts';
-import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
 
 /** Vbuckets that are read at a time. */
 const scannersMax = 8;

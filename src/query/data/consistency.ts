@@ -1,7 +1,7 @@
-// From what a request says of consistency to the seqnos that an index must have applied.
-import type { Consistency } from '../../sqlpp/datastore/indexes.ts';
-import { type Keyspace, keyspaceText } from '../../sqlpp/datastore/keyspace.ts';
-import { sqlError, sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
+// Computes from the consistency of a request the seqnos that an index must have applied.
+import type { Consistency } from '#sqlpp/datastore/indexes.ts';
+import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { QueryRequest, ScanVector } from '../request/query-request.ts';
 import type { BucketClients } from './bucket-clients.ts';
 import { dataFailure } from './data-failure.ts';
@@ -9,7 +9,7 @@ import { type Patience, patiently } from './patience.ts';
 
 type Wanted = Pick<QueryRequest, 'consistency' | 'scanVector' | 'scanVectors'>;
 
-/** One for each request: `request_plus` asks the data service once for each keyspace. */
+/** One for each request, since `request_plus` reads the seqnos of a keyspace once. */
 export class RequestConsistency {
   private readonly wanted: Wanted;
   private readonly clients: BucketClients;
@@ -47,7 +47,7 @@ export class RequestConsistency {
     }
   }
 
-  /** With the history of each vbucket: after a flush an index has larger seqnos of the one before. */
+  /** Includes the uuid of each vbucket: after a flush, an index may still have larger seqnos of the history before. */
   private async newest({ name, collectionId }: Keyspace): Promise<ScanVector> {
     const { uuids, seqnos } = await this.clients.positionsOf(name.bucket, collectionId);
     const vector = new Map<number, { seqno: number; uuid: bigint }>();
@@ -93,7 +93,7 @@ function historyGone(vb: number, { name }: Keyspace): Error {
   return sqlErrorWith(5000, { isRetryable: false }, text);
 }
 
-/** One vector cannot be that of two keyspaces. */
+/** `scan_vector` is for statements over one keyspace. */
 export function checkSingleVector({ scanVector }: Wanted, keyspaces: readonly Keyspace[]): void {
   const names = new Set(keyspaces.map(({ name }) => keyspaceText(name)));
   if (scanVector !== null && names.size > 1) throw sqlError(5190, [...names].join(', '));

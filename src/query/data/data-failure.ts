@@ -1,8 +1,8 @@
-// What failures of the data service are to a statement.
+// Translates failures of the data service to errors of a statement.
 import { DataPortError, StatusError, statusName } from '#client/data-port-error.ts';
+import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
+import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { Status } from '#wire/status.ts';
-import { type Keyspace, keyspaceText } from '../../sqlpp/datastore/keyspace.ts';
-import { type SqlError, sqlError, sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
 
 const gone: ReadonlySet<number> = new Set([
   Status.unknownCollection,
@@ -12,7 +12,7 @@ const gone: ReadonlySet<number> = new Set([
   Status.keyNotFound,
 ]);
 
-/** Answers errors that are not the data service's as they are. */
+/** Returns other errors unchanged. */
 export function dataFailure(error: unknown, { name }: Pick<Keyspace, 'name'>): Error {
   if (error instanceof StatusError) return statusFailure(error.status, name);
   if (!(error instanceof DataPortError)) return error as Error;

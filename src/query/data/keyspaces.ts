@@ -1,5 +1,5 @@
 // Which buckets, scopes and collections there are, as the cluster says. Statements are planned against it without waiting.
-import type { Keyspace, KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
+import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 
 export interface BucketState {
   readonly name: string;

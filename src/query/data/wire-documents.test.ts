@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { DocumentWrite, StoredDocument } from '#sqlpp/datastore/documents.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { SqlError } from '#sqlpp/errors/sql-error.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { addressOf, adminAccount } from '../../../test/support/wire-clients.ts';
-import type { DocumentWrite, StoredDocument } from '../../sqlpp/datastore/documents.ts';
-import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
-import { SqlError } from '../../sqlpp/errors/sql-error.ts';
 import { BucketClients } from './bucket-clients.ts';
 import { WireDocuments } from './wire-documents.ts';
 

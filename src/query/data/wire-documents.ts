@@ -1,8 +1,6 @@
 // Documents of the engine over the data port: pipelined reads, writes with CAS and durability, scans by vbucket.
 import type { BucketClient, FetchedDocument, FetchedParts, StoreRequest } from '#client/bucket-client.ts';
 import type { PathRead, PathWrite } from '#client/subdoc.ts';
-import { Status } from '#wire/status.ts';
-import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import type {
   Documents,
   DocumentWrite,
@@ -11,8 +9,10 @@ import type {
   StoredDocument,
   WriteOptions,
   WriteOutcome,
-} from '../../sqlpp/datastore/documents.ts';
-import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+} from '#sqlpp/datastore/documents.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { Status } from '#wire/status.ts';
+import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import type { BucketClients } from './bucket-clients.ts';
 import { CollectionScan } from './collection-scan.ts';
 import { dataFailure, statusFailure } from './data-failure.ts';

@@ -1,8 +1,8 @@
 // What became of a write, in the words of the engine.
 import type { StoreReply } from '#client/bucket-client.ts';
 import { isPassing, statusName } from '#client/data-port-error.ts';
+import type { DocumentWrite, WriteOutcome } from '#sqlpp/datastore/documents.ts';
 import { Status } from '#wire/status.ts';
-import type { DocumentWrite, WriteOutcome } from '../../sqlpp/datastore/documents.ts';
 
 const sentences: Readonly<Record<number, string>> = {
   [Status.tooBig]: 'the document is larger than 20 MiB',

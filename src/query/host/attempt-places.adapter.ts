@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
+import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import type { AttemptPlaces } from '../transactions/lost-attempts.ts';
 
 const pathIn = (dataFolder: string): string => join(dataFolder, 'query-attempts.json');

@@ -1,5 +1,5 @@
-// The thread's side of authentication: asks the main thread once for each name and password, and keeps the answer until the account
-// changes there. Passwords are kept as digests under a key of this process.
+// Authentication in the query thread: asks the main thread once for each name and password, and caches the answer until the account
+// changes. Passwords are cached as digests under a key of this process.
 import { hash } from 'node:crypto';
 import { callerOf } from '#auth/authenticator.ts';
 import type { Caller } from '#auth/authority.ts';

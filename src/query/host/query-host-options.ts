@@ -1,7 +1,7 @@
 // What a query thread is made with.
 import type { MessagePort } from 'node:worker_threads';
 import type { Log } from '#ports/log.ts';
-import type { IndexAdmin, Indexes } from '../../sqlpp/datastore/indexes.ts';
+import type { IndexAdmin, Indexes } from '#sqlpp/datastore/indexes.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { QueryMessage, QueryStart } from './query-messages.ts';
 

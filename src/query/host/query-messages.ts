@@ -1,4 +1,4 @@
-// What the main thread and a query thread say to each other: plain data.
+// Messages between the main thread and a query thread: plain data.
 import type { MessagePort } from 'node:worker_threads';
 import type { GrantedRole } from '#auth/role-rules.ts';
 import type { Identity } from '#contract/route.ts';
@@ -23,7 +23,7 @@ export interface QueryPorts {
   readonly tlsPort: number;
 }
 
-/** The whole state that the service follows; each replaces the last. */
+/** The whole state that the service needs; each message replaces the last. */
 export interface QueryState {
   readonly buckets: readonly BucketState[];
   readonly tls: TlsSpec | null;
@@ -59,14 +59,14 @@ export type QueryCall =
   | { readonly kind: 'follow'; readonly id: number; readonly state: QueryState }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'stop'; readonly id: number }
-  /** Answers a question of the thread. `watch`: its number in `forget`. */
+  /** The answer to a question of the thread. `watch` identifies the caller in `forget`. */
   | {
       readonly kind: 'caller';
       readonly asked: number;
       readonly caller: KnownCaller | null;
       readonly watch: number;
     }
-  /** Of the index service; transferred. */
+  /** A port to the index service; transferred. */
   | { readonly kind: 'indexes'; readonly port: MessagePort }
   /** A caller's account, credentials or roles changed. */
   | { readonly kind: 'forget'; readonly watch: number };
@@ -91,7 +91,7 @@ export type QueryMessage =
       readonly fields: Record<string, unknown>;
     }
   | { readonly kind: 'ask'; readonly asked: number; readonly question: QueryQuestion }
-  /** Asks for the port of the index service, once. */
+  /** Requests the port of the index service, once. */
   | { readonly kind: 'connect indexes' }
-  /** The thread keeps this caller no longer. */
+  /** The thread has dropped this caller from its cache. */
   | { readonly kind: 'unwatch'; readonly watch: number };

@@ -2,8 +2,8 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { ScratchFile } from '../../sqlpp/run/engine.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { ScratchFile } from '#sqlpp/run/engine.ts';
 
 export class ScratchFiles {
   private readonly folder: string;

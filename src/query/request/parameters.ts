@@ -1,6 +1,6 @@
 // The parameters of the service, one declaration each. Names are matched without case, each may be given once.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { Value } from '../../sqlpp/values/value.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { Value } from '#sqlpp/values/value.ts';
 import { parseQueryContext } from './query-context.ts';
 import type { Credential, QueryRequest, ScanConsistency } from './query-request.ts';
 import { scanVectorOf, scanVectorsOf } from './scan-vectors.ts';

@@ -1,5 +1,5 @@
 // `query_context`: the bucket and scope that names of one part belong to.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { QueryContext } from './query-request.ts';
 
 const name = /(?:`((?:[^`]|``)+)`|([^`.:]+))/y;

@@ -1,6 +1,6 @@
 // What a client asks the service for, once its parameters have been read.
-import type { Durability } from '../../sqlpp/datastore/documents.ts';
-import type { Value } from '../../sqlpp/values/value.ts';
+import type { Durability } from '#sqlpp/datastore/documents.ts';
+import type { Value } from '#sqlpp/values/value.ts';
 
 export type ScanConsistency = 'not_bounded' | 'request_plus' | 'statement_plus' | 'at_plus';
 

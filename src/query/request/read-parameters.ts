@@ -1,5 +1,5 @@
 // From what a client sent (address, form, JSON) to a request with every parameter checked.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { parameters } from './parameters.ts';
 import { emptyRequest, type QueryRequest } from './query-request.ts';
 import { badValue, type SentValue } from './sent-value.ts';

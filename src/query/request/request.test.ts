@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SqlError } from '../../sqlpp/errors/sql-error.ts';
+import { SqlError } from '#sqlpp/errors/sql-error.ts';
 import { durationText, parseDuration } from './duration.ts';
 import { parseQueryContext } from './query-context.ts';
 import { readParameters, type SentRequest } from './read-parameters.ts';

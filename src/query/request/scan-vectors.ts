@@ -1,5 +1,5 @@
-// Vectors of at_plus: for vbuckets the seqno that a scan must have seen, and the history that it belongs to.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+// Scan vectors of at_plus: for each vbucket the seqno that a scan must include, and the history that the seqno belongs to.
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { ScanVector, VectorEntry } from './query-request.ts';
 import { jsonOf, type SentValue } from './sent-value.ts';
 

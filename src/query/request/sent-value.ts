@@ -1,5 +1,5 @@
 // One parameter as it came, in a form or as JSON, read as the type that it must have.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { parseDuration } from './duration.ts';
 
 /** Texts come from forms and addresses, everything else from JSON. */

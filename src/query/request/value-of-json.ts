@@ -1,5 +1,5 @@
 // JSON text of requests as values of the language: integers of 64 bits stay exact, names of members are free.
-import { newObject, type Value, type ValueObject } from '../../sqlpp/values/value.ts';
+import { newObject, type Value, type ValueObject } from '#sqlpp/values/value.ts';
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
 

@@ -1,6 +1,6 @@
 // Begins a transaction as a request asks for it, or takes over one that a client library has begun on documents.
-import type { KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { checkPrivileges, mayWriteDocuments } from '../access/privileges.ts';
 import type { Session } from '../access/session.ts';
 import { parseDuration } from '../request/duration.ts';

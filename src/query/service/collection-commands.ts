@@ -1,8 +1,8 @@
 // CREATE and DROP of scopes and collections through the node's REST API, FLUSH COLLECTION by deletions over the data port.
 
-import type { ErrorCode } from '../../sqlpp/errors/catalogue.ts';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { PlainCommand } from '../../sqlpp/run/commands.ts';
+import type { ErrorCode } from '#sqlpp/errors/catalogue.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { PlainCommand } from '#sqlpp/run/commands.ts';
 import { WireDocuments } from '../data/wire-documents.ts';
 import type { CommandScope } from './command-scope.ts';
 

@@ -1,5 +1,5 @@
 // What a statement that the service runs itself knows of its request.
-import type { ExecuteContext } from '../../sqlpp/run/engine.ts';
+import type { ExecuteContext } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { QueryParts } from '../state/parts.ts';

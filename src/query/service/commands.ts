@@ -1,8 +1,8 @@
 // Statements that the service runs itself: PREPARE, scopes and collections, roles.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { PlainCommand } from '../../sqlpp/run/commands.ts';
-import type { Command, PrepareCommand } from '../../sqlpp/run/engine.ts';
-import type { Value } from '../../sqlpp/values/value.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { PlainCommand } from '#sqlpp/run/commands.ts';
+import type { Command, PrepareCommand } from '#sqlpp/run/engine.ts';
+import type { Value } from '#sqlpp/values/value.ts';
 import { asValue } from '../request/value-of-json.ts';
 import { changeCollections } from './collection-commands.ts';
 import type { CommandScope } from './command-scope.ts';

@@ -1,11 +1,11 @@
 // `EXECUTE __get` and its like: how client libraries read and write single documents in a transaction that has gone on to queries.
 // Arguments: keyspace, key, and where one is written its body and options.
-import type { DocumentWrite, WriteOutcome } from '../../sqlpp/datastore/documents.ts';
-import { type Keyspace, keyspaceText } from '../../sqlpp/datastore/keyspace.ts';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { Datastore, ExecuteContext, Prepared } from '../../sqlpp/run/engine.ts';
-import { jsonText } from '../../sqlpp/values/json-text.ts';
-import { RawJson, type Value } from '../../sqlpp/values/value.ts';
+import type { DocumentWrite, WriteOutcome } from '#sqlpp/datastore/documents.ts';
+import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { Datastore, ExecuteContext, Prepared } from '#sqlpp/run/engine.ts';
+import { jsonText } from '#sqlpp/values/json-text.ts';
+import { RawJson, type Value } from '#sqlpp/values/value.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import { asValue } from '../request/value-of-json.ts';
 import { recordPlaceOf } from '../transactions/record-place.ts';

@@ -1,6 +1,6 @@
 // The member `profile` of an answer: what the phases of a statement took, and with `timings` its operators.
-import type { Execution } from '../../sqlpp/run/engine.ts';
-import type { Value } from '../../sqlpp/values/value.ts';
+import type { Execution } from '#sqlpp/run/engine.ts';
+import type { Value } from '#sqlpp/values/value.ts';
 import { durationText } from '../request/duration.ts';
 
 interface ProfileInput {

@@ -1,6 +1,6 @@
 // The service of one thread: takes requests, admits, runs and counts them. What it needs of the world is handed in.
 
-import { sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
+import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { RequestOrigin } from '../access/session.ts';
 import type { AnswerSink } from '../answer/answer-writer.ts';
 import { parseDuration } from '../request/duration.ts';

@@ -1,6 +1,6 @@
 // What the statements of one request read and write: keyspaces of the cluster, documents of the data service, the catalog as its
 // callers may see it.
-import type { Datastore } from '../../sqlpp/run/engine.ts';
+import type { Datastore } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';
 import { RequestCatalog } from '../catalog/request-catalog.ts';
 import { WireDocuments } from '../data/wire-documents.ts';

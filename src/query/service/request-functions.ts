@@ -1,5 +1,5 @@
-// Functions of a statement about the service and the request that runs it: DS_VERSION() and its neighbours.
-import type { Value } from '../../sqlpp/values/value.ts';
+// Functions of a statement about the service and the request that runs it: DS_VERSION() and others like it.
+import type { Value } from '#sqlpp/values/value.ts';
 import type { NodeDescription } from '../state/parts.ts';
 
 /** The language that statements are written in, as answers name it, too. */

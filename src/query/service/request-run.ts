@@ -1,8 +1,8 @@
 // One request from its parameters to the last byte of its answer.
 import type { Timer } from '#ports/clock.ts';
-import { type SqlError, sqlError, sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
-import type { ExecuteContext, Execution } from '../../sqlpp/run/engine.ts';
-import type { Value } from '../../sqlpp/values/value.ts';
+import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import type { ExecuteContext, Execution } from '#sqlpp/run/engine.ts';
+import type { Value } from '#sqlpp/values/value.ts';
 import { checkPrivileges } from '../access/privileges.ts';
 import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
 import { type AnswerSink, AnswerWriter } from '../answer/answer-writer.ts';

@@ -1,6 +1,6 @@
 // The transaction that a request runs in: one that it names, one of its statement alone, or none.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { Datastore, Prepared } from '../../sqlpp/run/engine.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { Datastore, Prepared } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';
 import { durationText } from '../request/duration.ts';
 import type { QueryRequest } from '../request/query-request.ts';

@@ -1,7 +1,7 @@
 // GRANT and REVOKE: the roles of users and groups are read, changed and written through the node's REST API.
-import type { KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { PlainCommand } from '../../sqlpp/run/commands.ts';
+import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { PlainCommand } from '#sqlpp/run/commands.ts';
 import type { CommandScope } from './command-scope.ts';
 
 type RoleCommand = Extract<PlainCommand, { kind: 'GRANT_ROLE' | 'REVOKE_ROLE' }>;

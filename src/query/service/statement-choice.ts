@@ -1,8 +1,8 @@
 // Which plan a request runs: of its statement, of a prepared one by its name, or of one that is prepared on the way.
 import { createHash } from 'node:crypto';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { Datastore, PrepareCommand, PrepareContext, Prepared } from '../../sqlpp/run/engine.ts';
-import type { Value } from '../../sqlpp/values/value.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { Datastore, PrepareCommand, PrepareContext, Prepared } from '#sqlpp/run/engine.ts';
+import type { Value } from '#sqlpp/values/value.ts';
 import { parseQueryContext } from '../request/query-context.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { Engine } from '../state/engine-port.ts';

@@ -1,8 +1,8 @@
 // BEGIN, COMMIT, ROLLBACK, savepoints and SET TRANSACTION.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { PlainCommand } from '../../sqlpp/run/commands.ts';
-import type { Command } from '../../sqlpp/run/engine.ts';
-import type { Value } from '../../sqlpp/values/value.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { PlainCommand } from '#sqlpp/run/commands.ts';
+import type { Command } from '#sqlpp/run/engine.ts';
+import type { Value } from '#sqlpp/values/value.ts';
 import { asValue } from '../request/value-of-json.ts';
 import type { Transaction } from '../transactions/transaction.ts';
 import { beginTransaction } from './begin-transaction.ts';

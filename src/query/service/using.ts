@@ -1,7 +1,7 @@
 // The values of a statement's parameters: those of the request, or what EXECUTE … USING says in their place.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { ExecuteContext } from '../../sqlpp/run/engine.ts';
-import { Binary, RawJson, type Value, type ValueObject } from '../../sqlpp/values/value.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { ExecuteContext } from '#sqlpp/run/engine.ts';
+import { Binary, RawJson, type Value, type ValueObject } from '#sqlpp/values/value.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 
 export function parametersOf(

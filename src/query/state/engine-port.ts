@@ -1,10 +1,10 @@
-// What the service needs of the engine. It is loaded with the first statement: an idle node does not pay for it.
-import type { ExecuteContext, Execution, PrepareContext, Prepared } from '../../sqlpp/run/engine.ts';
-import type { Value } from '../../sqlpp/values/value.ts';
+// The part of the engine that the service uses. The engine is loaded with the first statement, so that an idle node needs no memory for it.
+import type { ExecuteContext, Execution, PrepareContext, Prepared } from '#sqlpp/run/engine.ts';
+import type { Value } from '#sqlpp/values/value.ts';
 
 export interface Engine {
   prepare(text: string, context: PrepareContext): Prepared;
   execute(prepared: Prepared, context: ExecuteContext): Execution;
-  /** As JSON text, in the form of answers. */
+  /** The value as JSON text, as answers contain it. */
   textOf(value: Value): string;
 }

@@ -2,8 +2,8 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import type { IndexAdmin, Indexes } from '../../sqlpp/datastore/indexes.ts';
-import type { ScratchFile, UserFunctions } from '../../sqlpp/run/engine.ts';
+import type { IndexAdmin, Indexes } from '#sqlpp/datastore/indexes.ts';
+import type { ScratchFile, UserFunctions } from '#sqlpp/run/engine.ts';
 import type { Authority } from '../access/session.ts';
 import type { BucketClients } from '../data/bucket-clients.ts';
 import type { Keyspaces } from '../data/keyspaces.ts';

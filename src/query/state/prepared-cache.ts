@@ -1,5 +1,5 @@
-// Prepared statements of this node by query context and name, least recently used ones leave first.
-import type { Prepared } from '../../sqlpp/run/engine.ts';
+// Prepared statements of this node by query context and name, least recently used ones are evicted first.
+import type { Prepared } from '#sqlpp/run/engine.ts';
 
 export interface PreparedEntry {
   readonly name: string;

@@ -1,6 +1,6 @@
 // Which statements a transaction may have, and which need one.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { Prepared } from '../../sqlpp/run/engine.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { Prepared } from '#sqlpp/run/engine.ts';
 
 const anywhere: ReadonlySet<string> = new Set([
   ...['SELECT', 'INSERT', 'UPSERT', 'UPDATE', 'DELETE', 'MERGE'],

@@ -2,10 +2,10 @@
 import type { StoreReply } from '#client/bucket-client.ts';
 import { statusName } from '#client/data-port-error.ts';
 import type { PathRead, PathWrite } from '#client/subdoc.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
-import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
-import { sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
 import { statusFailure } from '../data/data-failure.ts';
 import {
   letterOf,

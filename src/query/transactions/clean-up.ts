@@ -1,6 +1,6 @@
 // Ends attempts that were lost: what they have committed becomes the documents, everything else is taken back.
 import type { StoreRequest } from '#client/bucket-client.ts';
-import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { durabilityOf, type RecordedAttempt, type RecordedDocument } from './attempt-json.ts';
 import type { AttemptRecord } from './attempt-record.ts';
 import { commitRequest, rollbackRequest } from './document-requests.ts';

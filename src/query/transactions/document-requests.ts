@@ -1,8 +1,8 @@
 // Requests that stage a document, and that end the staging: the forms that client libraries write and expect.
 import { jsonFlags, type StoreRequest } from '#client/bucket-client.ts';
 import type { PathWrite } from '#client/subdoc.ts';
+import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
-import type { KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
 import { type DocumentAttribute, macro } from './attempt-json.ts';
 import type { StagedChange } from './staged-change.ts';
 

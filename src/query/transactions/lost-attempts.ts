@@ -1,8 +1,8 @@
-// Finds attempts that were lost: by a crash of the node between staging and commit, or an end that failed. It looks where this service
-// has noted attempts, after a start that follows a crash and while some are left, not otherwise.
+// Finds lost attempts: the node crashed between staging and commit, or the end of the transaction failed. It searches the collections in
+// which this service has recorded attempts, after a start that follows a crash and while some remain.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { Keyspace, KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
+import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { allAtrIds } from './atr-ids.ts';
 import { AttemptRecord, isLost, msUntilLost, readRecords } from './attempt-record.ts';
 import { cleanUp } from './clean-up.ts';
@@ -25,14 +25,14 @@ export interface LostAttemptsOptions {
 }
 
 const limits = { durability: 'majority', kvTimeoutMs: 10_000 } as const;
-/** Until the data service is there. */
+/** Between retries while the data service cannot be reached. */
 const retryMs = 1_000;
 const windowMsMax = 3_600_000;
 
 export class LostAttempts {
   private readonly options: LostAttemptsOptions;
   private running = 0;
-  /** Some may be left from before. */
+  /** An earlier process may have left attempts. */
   private mayBeLeft: boolean;
   private timer: Timer | null = null;
   private isStopped = false;
@@ -43,7 +43,7 @@ export class LostAttempts {
     if (this.mayBeLeft) this.sweepIn(0);
   }
 
-  /** An attempt is about to be noted there. */
+  /** Called before an attempt is recorded in the collection. */
   began(place: KeyspaceName): void {
     this.running++;
     this.options.places.add(place);
@@ -62,7 +62,7 @@ export class LostAttempts {
     if (!this.mayBeLeft && this.running === 0) this.options.places.clear();
   }
 
-  /** Cleans up what is lost by now; answers when the next of those that are left may be, or null: none is left. */
+  /** Cleans up the attempts that are lost by now; resolves with the time at which the next one may be, or with null if none remain. */
   async sweep(): Promise<number | null> {
     let next: number | null = null;
     for (const place of this.options.places.all()) {

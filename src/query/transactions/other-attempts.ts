@@ -1,5 +1,5 @@
 // Attempts of others that a transaction meets on documents: whether they are in its way, and what they have committed already.
-import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import type { RecordedAttempt, TxnAttribute } from './attempt-json.ts';
 import { AttemptRecord, isLost, type RecordedAttempts } from './attempt-record.ts';
 import type { DataLimits, TransactionData } from './transaction-data.ts';

@@ -1,5 +1,5 @@
 // `atrcollection`: the path of a collection, as a text.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { RecordPlace } from './transaction.ts';
 
 const part = /\s*(?:`((?:[^`]|``)+)`|([^.`\s]+))\s*(\.|$)/y;

@@ -1,8 +1,8 @@
 // `txdata`: what a client library says of the attempt that it goes on with here.
-import type { Durability } from '../../sqlpp/datastore/documents.ts';
-import type { KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
-import type { Value } from '../../sqlpp/values/value.ts';
+import type { Durability } from '#sqlpp/datastore/documents.ts';
+import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { Value } from '#sqlpp/values/value.ts';
 import type { StagedKind } from './staged-change.ts';
 import type { RecordPlace } from './transaction.ts';
 

@@ -1,5 +1,5 @@
 // What a transaction is about to do to one document.
-import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 
 export type StagedKind = 'insert' | 'replace' | 'remove';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { atrIdOf } from './atr-ids.ts';
 import { durabilityOf, letterOf, msOfCas } from './attempt-json.ts';
 import { recordPlaceOf } from './record-place.ts';

@@ -1,7 +1,7 @@
 // The changes of one transaction: those of finished statements, which later ones see, and those of the running one, which count when it
 // succeeds. Savepoints are positions in a log of what each change replaced.
-import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { bytesOf, collectionKeyOf, type StagedChange } from './staged-change.ts';
 
 type Changes = Map<string, StagedChange>;

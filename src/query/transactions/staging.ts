@@ -1,10 +1,10 @@
-// Stages the changes of a transaction in the data service, commits what is staged, or takes it back.
+// Stages the changes of a transaction in the data service, commits them, or rolls them back.
 import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { isPassing, statusName } from '#client/data-port-error.ts';
 import type { Random } from '#ports/random.ts';
+import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { Status } from '#wire/status.ts';
-import { type Keyspace, keyspaceText } from '../../sqlpp/datastore/keyspace.ts';
-import { sqlError, sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
 import {
   type AttemptName,
   type Base,
@@ -32,7 +32,7 @@ export interface StagingOptions {
 
 export class Staging {
   private readonly options: StagingOptions;
-  /** What is in the data service: to be committed or taken back. */
+  /** The staged documents in the data service, to commit or to roll back. */
   readonly staged: StagedDocument[] = [];
 
   constructor(options: StagingOptions) {
@@ -47,7 +47,7 @@ export class Staging {
     for (const group of groups(changes.filter(({ isNew }) => isNew))) await this.stageGroup(group);
   }
 
-  /** Answers a reason if a document could not be changed; it is left for clean-up. */
+  /** Resolves with the reason if a document could not be changed, which is left to the clean-up; null otherwise. */
   async commit(): Promise<string | null> {
     return await this.finish(this.staged, (document) =>
       commitRequest(document, document.kind === 'insert' ? 0n : document.stagedCas),
@@ -115,7 +115,7 @@ export class Staging {
 const isDone = (status: number): boolean =>
   status === Status.success || status === Status.subdocSuccessDeleted;
 
-/** Someone cleaned up before, or wrote over the document: nothing is left to be done. */
+/** Another process has cleaned up, or the document was overwritten: nothing remains to do. */
 const isOver = (status: number, failedPart: number): boolean =>
   status === Status.keyNotFound ||
   status === Status.keyExists ||
@@ -133,7 +133,7 @@ function checkStaged({ id, keyspace }: StagedChange, { status, failedPart }: Sto
   throw sqlErrorWith(17020, { cause }, text);
 }
 
-/** Documents of one collection go together, so many at a time. */
+/** Batches of this many documents of one collection. */
 const groupMax = 256;
 
 function* groups<T extends { readonly keyspace: Keyspace }>(items: readonly T[]): Iterable<readonly T[]> {

@@ -1,5 +1,5 @@
 // Takes over what a client library has staged in the attempt: the transaction's statements see it, and its end includes it.
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { ResumedMutation } from './resumed-attempt.ts';
 import type { Transaction } from './transaction.ts';
 import type { LinkedDocument, TransactionData } from './transaction-data.ts';

@@ -2,10 +2,10 @@
 import type { BucketClient, DurabilityLevel, StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import type { PathRead } from '#client/subdoc.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
+import { type Keyspace, type KeyspaceName, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
-import { type Keyspace, type KeyspaceName, keyspaceText } from '../../sqlpp/datastore/keyspace.ts';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
 import type { BucketClients } from '../data/bucket-clients.ts';
 import { dataFailure, statusFailure } from '../data/data-failure.ts';
 import type { Keyspaces } from '../data/keyspaces.ts';

@@ -9,9 +9,9 @@ import type {
   StoredDocument,
   WriteOptions,
   WriteOutcome,
-} from '../../sqlpp/datastore/documents.ts';
-import type { Keyspace } from '../../sqlpp/datastore/keyspace.ts';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+} from '#sqlpp/datastore/documents.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { objectOf, type TxnAttribute } from './attempt-json.ts';
 import type { OtherAttempts } from './other-attempts.ts';
 import type { StagedChange, StagedKind } from './staged-change.ts';

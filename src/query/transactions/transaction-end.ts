@@ -3,8 +3,8 @@
 import { DataPortError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
-import type { KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
-import { SqlError, sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
+import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
+import { SqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { atrIdFor } from './atr-ids.ts';
 import { AttemptRecord } from './attempt-record.ts';
 import { cleanUp } from './clean-up.ts';

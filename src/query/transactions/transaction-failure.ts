@@ -1,5 +1,5 @@
 // Failures of transactions, with the cause by which client libraries decide: whether to run the transaction again, and what to tell.
-import { SqlError, sqlErrorWith } from '../../sqlpp/errors/sql-error.ts';
+import { SqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 
 export interface FailureCause {
   readonly cause?: unknown;

@@ -1,7 +1,7 @@
 // Indexes as the statements of a transaction see them: rows of documents that it has changed are made anew.
 
-import type { StoredDocument } from '../../sqlpp/datastore/documents.ts';
-import type { Indexes, IndexScan } from '../../sqlpp/datastore/indexes.ts';
+import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
+import type { Indexes, IndexScan } from '#sqlpp/datastore/indexes.ts';
 import type { Transaction } from './transaction.ts';
 
 export function transactionIndexes(indexes: Indexes, { changes }: Transaction): Indexes {

@@ -1,8 +1,8 @@
 // One open transaction: what it was begun with, what it has changed, and whose turn it is.
 import type { Clock, Timer } from '#ports/clock.ts';
-import type { Durability } from '../../sqlpp/datastore/documents.ts';
-import type { KeyspaceName } from '../../sqlpp/datastore/keyspace.ts';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import type { Durability } from '#sqlpp/datastore/documents.ts';
+import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { ScanConsistency } from '../request/query-request.ts';
 import { StagedChanges } from './staged-changes.ts';
 import { expired } from './transaction-failure.ts';

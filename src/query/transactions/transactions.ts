@@ -1,7 +1,7 @@
 // The open transactions of a node: begins them, finds them, ends those whose time is over. Their number and memory are bounded.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import { sqlError } from '../../sqlpp/errors/sql-error.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { Transaction, type TransactionStart } from './transaction.ts';
 import { commit, type EndingParts, rollback } from './transaction-end.ts';
 

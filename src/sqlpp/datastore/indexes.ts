@@ -1,4 +1,4 @@
-// What the engine needs of the index service: which indexes a keyspace has, and scans over them. Implemented over index files by
+// The index service as the engine uses it: the indexes of a keyspace, and scans over them. Implemented over index files by
 // src/index, and in memory for tests.
 import type { Value } from '../values/value.ts';
 import type { StoredDocument } from './documents.ts';
@@ -16,7 +16,7 @@ export interface IndexKey {
   readonly array?: 'all' | 'distinct';
 }
 
-/** What was asked for with CREATE INDEX. Stored, so only plain data. */
+/** The definition of CREATE INDEX. Stored, so only plain data. */
 export interface IndexDefinition {
   /** 16 hexadecimal digits, never given twice. */
   readonly id: string;
@@ -27,7 +27,7 @@ export interface IndexDefinition {
   readonly keys: readonly IndexKey[];
   /** WHERE of a partial index, canonical text. */
   readonly condition?: string;
-  /** Kept and answered; all rows lie in one place. */
+  /** PARTITION BY: stored and shown, without effect on one node. */
   readonly partition?: { readonly expressions: readonly string[]; readonly partitions: number };
   readonly isDeferred: boolean;
   readonly replicas: number;
@@ -62,7 +62,7 @@ export type Consistency =
   | {
       readonly kind: 'at';
       readonly vector: ReadonlyMap<number, { readonly seqno: number; readonly uuid: bigint }>;
-      /** Asks the data service again, for when an index shows another history than the vector. Rejects when that of the request is gone. */
+      /** Reads the vector again when an index has another history. Rejects when the history that the request names no longer exists. */
       readonly renew?: () => Promise<Consistency>;
     };
 

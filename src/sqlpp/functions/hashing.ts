@@ -16,7 +16,7 @@ const digests: Readonly<Record<string, string>> = {
   'sha512/256': 'sha512-256',
 };
 
-/** Reversed, as tables are made of them. */
+/** With reversed bits, as the tables of CRC32 need them. */
 const polynomials: Readonly<Record<string, number>> = {
   ieee: 0xedb88320,
   castagnoli: 0x82f63b78,
@@ -39,7 +39,7 @@ function bytesOf(value: Value): Uint8Array {
   return Buffer.from(typeof value === 'string' ? value : jsonText(value));
 }
 
-/** undefined: they are no options. */
+/** Undefined if the value is neither a name nor an object of options. */
 function optionsOf(options: Value): { readonly algorithm: string; readonly polynomial: number } | undefined {
   const ieee = polynomials['ieee'] as number;
   if (options === undefined || options === null) return { algorithm: 'sha256', polynomial: ieee };

@@ -1,7 +1,7 @@
 // Names that results get without AS.
 import type { Expression } from '../tree/query.ts';
 
-/** The last name of a path; undefined for all else. */
+/** The last name of a path; undefined for any other expression. */
 export function naturalAlias(node: Expression): string | undefined {
   if (node.kind === 'identifier') return node.name;
   if (node.kind !== 'field') return undefined;

@@ -1,4 +1,4 @@
-// What the planner gets of a statement's surroundings.
+// The input of the planner besides the statement itself.
 import type { IndexDefinition, IndexStatus } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { QueryPlan } from '../plan/operators.ts';

@@ -231,7 +231,7 @@ class StatementParser {
     for (const word of ['isolation', 'level', 'read', 'committed'] as const) this.tokens.expect(word);
   }
 
-  /** Whatever stands here is refused where it stops making sense: an expression by itself is no statement. */
+  /** Refuses text that begins no statement, at the first word that does not fit: an expression by itself is no statement. */
   private noStatement(): Error {
     const { tokens } = this;
     if (tokens.kind === 'end of input') return tokens.unexpected('a statement');

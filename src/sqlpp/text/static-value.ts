@@ -2,7 +2,7 @@
 import type { Expression } from '../tree/query.ts';
 import { newObject, setMember, type Value } from '../values/value.ts';
 
-/** undefined: it depends on something. */
+/** Undefined if the expression is not made of literals only. */
 export function staticValue(expression: Expression): { readonly value: Value } | undefined {
   switch (expression.kind) {
     case 'constant':

@@ -1,5 +1,5 @@
-// The keys of one collection in one vbucket at one moment, for scans: from memory, and from disk as well where whole
-// documents may have left memory.
+// The keys of one collection in one vbucket at one time, for scans: from memory, and also from disk where whole
+// documents may have been evicted.
 import { Status } from '#wire/status.ts';
 import { CutBits, CutReader } from '../../data/cut.ts';
 import type { BackfillPage } from '../../data/disk-engine.ts';
@@ -15,9 +15,9 @@ export interface KeyQuery {
   accepts(buffer: Buffer, start: number, end: number): boolean;
   /** A change that must still be the latest of its document; 0 for none. */
   seqno: number;
-  /** More than this is refused; each key counts with what it takes in memory. */
+  /** Limit of the list; each key counts with the memory that it takes. */
   bytesMax: number;
-  /** Only so many, the first ones in order. */
+  /** At most this many, the first in order. */
   countMax: number;
 }
 
@@ -25,12 +25,12 @@ export type WhenListed = (keys: Buffer[] | Status) => void;
 
 export type ReadRows = (vb: number, afterSeqno: number) => Promise<BackfillPage>;
 
-/** Homes of the index that are looked at in one step. */
+/** Slots of the key index that one step visits. */
 const homesPerStep = 512;
-/** Of a key in memory, beside its bytes. */
+/** Memory of a listed key besides its bytes. */
 const keyOverhead = 64;
 
-/** Lists the keys, sorted; calls back in the same turn where memory knows them all and they are few. */
+/** Lists the keys, sorted; calls back synchronously when memory has them all and they are few. */
 export function listKeys(
   { vbuckets, readRows, work }: { vbuckets: Vbuckets; readRows: ReadRows | null; work: SlicedWork },
   query: KeyQuery,
@@ -49,7 +49,7 @@ class KeyList {
   private keys: Buffer[] = [];
   private readonly query: KeyQuery;
   private bytes = 0;
-  /** Keys behind it are not among the first ones. */
+  /** Keys after this one are beyond the limit. */
   private last: Buffer | null = null;
   hasSeqno: boolean;
 
@@ -73,7 +73,7 @@ class KeyList {
     this.keys.push(Buffer.from(buffer.subarray(start, end)));
   }
 
-  /** Forgets the keys behind the first ones, when there are twice as many. */
+  /** Drops the keys beyond the limit once there are twice as many. */
   *trim(): Steps<void> {
     const { countMax } = this.query;
     if (this.keys.length < 2 * countMax + homesPerStep) return;
