@@ -21,6 +21,7 @@ import { rangeRoutes } from '#metrics/range/range.routes.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
+import type { FunctionDefinitions } from '#query/query.contract.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { Agent, type AgentDeps } from './agent/agent.ts';
 import { AlertList } from './alerts/alert-list.ts';
@@ -52,6 +53,7 @@ import type { DataPortAccess } from './documents/documents.service.ts';
 import { Listening } from './encryption/listening.ts';
 import { createEvents, type Events, type OpenJournal } from './events/events.feature.ts';
 import { firstConfiguration, ownEntry } from './first-configuration.ts';
+import { FunctionsService } from './functions/functions.service.ts';
 import { indexServiceRoutes } from './indexes/index-service.routes.ts';
 import { IndexesService } from './indexes/indexes.service.ts';
 import { noIndexService } from './indexes/no-index-service.ts';
@@ -158,6 +160,8 @@ export interface ClusterManager {
   readonly clients: Pick<ClientAllowlist, 'admitted' | 'onChange'>;
   /** Definitions of indexes; known after `open`. */
   readonly indexes: IndexDefinitions;
+  /** Functions of statements; known after `open`. */
+  readonly functions: FunctionDefinitions;
   readonly product: Product;
   /** Takes reports of problems that operators get by mail. */
   readonly alerts: AlertSink;
@@ -205,6 +209,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     listening,
     clients,
     indexes: features.indexes,
+    functions: features.functions,
     product,
     alerts,
     events: events.log,
@@ -291,11 +296,13 @@ function createFeatures(options: ClusterManagerOptions) {
   });
   const door = options.indexes ?? noIndexService;
   const indexes = new IndexesService({ ...options, view, door });
+  const functions = new FunctionsService({ ...options, view });
   return {
     ...{ view, policy, users, ldap, security, clients, listening, data },
     ...{ events, alerts, alertList, alertWatch, auditSettings, auditLog, isUser },
     certificates: { ...certificates, ready: readiness() },
     indexes,
+    functions,
     logCollection: new LogCollection({ ...options, files: options.bundleFiles }),
     product: productOf(options.release, options.edition),
     compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),
@@ -370,6 +377,7 @@ function lifecycle(
     security,
     clients,
     features.indexes,
+    features.functions,
     features.auditSettings,
   ];
   return {

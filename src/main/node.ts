@@ -251,6 +251,7 @@ export class Node {
         ...{ options, services, onLost: this.onLost, log: log.child('query') },
         authority: () => manager.authority,
         definitions: manager.indexes,
+        functions: manager.functions,
       }),
     );
     this.query = query;

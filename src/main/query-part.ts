@@ -13,6 +13,7 @@ import { startWorker } from '#ports/worker.ts';
 import type { QueryPorts, QueryReport, QueryState } from '#query/host/query-messages.ts';
 import { queryMetrics } from '#query/host/query-metrics.ts';
 import { WorkerQuery } from '#query/host/worker-query.ts';
+import type { FunctionDefinitions } from '#query/query.contract.ts';
 import type { NodeOptions } from './node-options.ts';
 import { indexFolder, type OwnServices } from './own-services.ts';
 
@@ -20,6 +21,7 @@ export interface QueryPartOptions {
   readonly options: NodeOptions;
   readonly authority: () => Authority;
   readonly definitions: IndexDefinitions;
+  readonly functions: FunctionDefinitions;
   readonly services: OwnServices;
   readonly log: Log;
   readonly onLost: (reason: Error) => void;
@@ -89,6 +91,7 @@ export class QueryPart {
     await this.worker.follow({
       buckets: desired.buckets.map(bucketState),
       ...{ tls, plainForThisMachineOnly, clients, settings },
+      functions: this.given.functions.all(),
       data: { address: { ...data.address, localAddress }, account: data.account },
       rest: { host, port: ports.mgmt, localAddress },
       node: { name: rest, host: rest, version, datastoreUrl: `http://${rest}` },

@@ -6,6 +6,7 @@ import type { RequestOrigin } from '#query/access/session.ts';
 import type { AnswerSink } from '#query/answer/answer-writer.ts';
 import { BucketClients } from '#query/data/bucket-clients.ts';
 import { Keyspaces } from '#query/data/keyspaces.ts';
+import { KnownFunctions } from '#query/functions/user-functions.ts';
 import type { SentRequest } from '#query/request/read-parameters.ts';
 import { QueryService } from '#query/service/query-service.ts';
 import { defaultSettings, type ServiceSettings } from '#query/state/settings.ts';
@@ -79,6 +80,8 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
     },
     clients: new BucketClients(),
     keyspaces,
+    functions: new KnownFunctions(),
+    changeFunction: nothing,
     indexes: { of: () => [], scan: () => [] as never, count: nothing, figures: nothing },
     indexAdmin: { create: nothing, drop: nothing, build: nothing, alter: nothing },
     indexRevision: () => 0,

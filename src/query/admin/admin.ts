@@ -3,6 +3,7 @@ import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { isHeld, mayChangeSettings } from '../access/privileges.ts';
 import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
 import { errorEntry, statusOf } from '../answer/error-entry.ts';
+import { functionRows } from '../catalog/function-rows.ts';
 import { activeRow, completedRow, preparedRow } from '../catalog/request-rows.ts';
 import { transactionRow } from '../catalog/transaction-rows.ts';
 import type { QueryParts } from '../state/parts.ts';
@@ -60,7 +61,8 @@ const routes: Readonly<Record<string, Route>> = {
   'GET /admin/indexes/prepareds': ({ prepared }) => prepared.all().map((entry) => preparedRow(entry).id),
   'GET /admin/indexes/active_requests': ({ active }) => active.all().map(({ id }) => id),
   'GET /admin/indexes/completed_requests': ({ completed }) => completed.all().map((one) => one.active.id),
-  'GET /admin/indexes/functions': () => [],
+  'GET /admin/indexes/functions': (service, _names, _body, session) =>
+    functionRows({ service, session }).map(({ id }) => id),
   'GET /admin/indexes/transactions': ({ transactions }) => transactions.all().map(({ start }) => start.id),
   'GET /admin/functions_cache': () => [],
   'GET /admin/dictionary_cache': () => [],

@@ -5,6 +5,7 @@ import type { Catalog, CatalogRow } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';
 import { asValue } from '../request/value-of-json.ts';
 import type { QueryParts } from '../state/parts.ts';
+import { functionRows } from './function-rows.ts';
 import { indexRows } from './index-rows.ts';
 import { bucketRows, keyspaceRows, scopeRows } from './keyspace-rows.ts';
 import type { PlainRow, RowSource } from './plain-row.ts';
@@ -33,7 +34,7 @@ const keyspaces: Readonly<Record<string, Rows>> = {
   dictionary: none,
   dictionary_cache: none,
   dual: () => [{ id: 'dual', value: null }],
-  functions: none,
+  functions: functionRows,
   functions_cache: none,
   indexes: (source) => indexRows(source),
   keyspaces: (source) => keyspaceRows(source, { all: false }),

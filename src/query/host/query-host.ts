@@ -37,6 +37,7 @@ export class QueryHost {
     if (call.kind === 'caller') return this.runtime?.callers.answer(call.asked, call.caller, call.watch);
     if (call.kind === 'forget') return this.runtime?.callers.forget(call.watch);
     if (call.kind === 'indexes') return this.indexPort.resolve(call.port);
+    if (call.kind === 'functions') return this.runtime?.takeFunctions(call);
     const { id } = call;
     try {
       this.options.say({ kind: 'result', id, result: await this.act(call) });
@@ -46,7 +47,7 @@ export class QueryHost {
     }
   }
 
-  private act(call: Exclude<QueryCall, { kind: 'caller' | 'forget' | 'indexes' }>): unknown {
+  private act(call: Exclude<QueryCall, { kind: 'caller' | 'forget' | 'indexes' | 'functions' }>): unknown {
     switch (call.kind) {
       case 'start':
         return this.open(call.options);

@@ -5,6 +5,7 @@ import type { Identity } from '#contract/route.ts';
 import type { TlsSpec } from '#ports/tls.ts';
 import type { DataAccess } from '../data/bucket-clients.ts';
 import type { BucketState } from '../data/keyspaces.ts';
+import type { FunctionChange, FunctionDefinition, FunctionOutcome } from '../query.contract.ts';
 
 export interface QueryStart {
   readonly host: string;
@@ -31,6 +32,7 @@ export interface QueryState {
   readonly clients: readonly string[] | null;
   /** Of the cluster, by the names of the service's own settings. */
   readonly settings: Record<string, unknown>;
+  readonly functions: readonly FunctionDefinition[];
   readonly data: DataAccess;
   readonly rest: { readonly host: string; readonly port: number; readonly localAddress: string | undefined };
   readonly node: {
@@ -68,6 +70,13 @@ export type QueryCall =
     }
   /** A port to the index service; transferred. */
   | { readonly kind: 'indexes'; readonly port: MessagePort }
+  /** Answers a change of functions that the thread asked for, with all of them. */
+  | {
+      readonly kind: 'functions';
+      readonly asked: number;
+      readonly outcome: FunctionOutcome;
+      readonly functions: readonly FunctionDefinition[];
+    }
   /** A caller's account, credentials or roles changed. */
   | { readonly kind: 'forget'; readonly watch: number };
 
@@ -91,6 +100,7 @@ export type QueryMessage =
       readonly fields: Record<string, unknown>;
     }
   | { readonly kind: 'ask'; readonly asked: number; readonly question: QueryQuestion }
+  | { readonly kind: 'change function'; readonly asked: number; readonly change: FunctionChange }
   /** Requests the port of the index service, once. */
   | { readonly kind: 'connect indexes' }
   /** The thread has dropped this caller from its cache. */

@@ -7,13 +7,14 @@ import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
+import { FunctionChanges } from '../functions/function-changes.ts';
 import { QueryHandler } from '../http/query-handler.ts';
 import { QueryService } from '../service/query-service.ts';
 import { changeSettings, defaultSettings } from '../state/settings.ts';
 import { StoredAttemptPlaces } from './attempt-places.adapter.ts';
 import { KnownCallers } from './known-callers.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
-import type { QueryReport, QueryStart, QueryState } from './query-messages.ts';
+import type { QueryCall, QueryReport, QueryStart, QueryState } from './query-messages.ts';
 import { ScratchFiles } from './scratch-files.adapter.ts';
 
 export class QueryRuntime {
@@ -22,6 +23,7 @@ export class QueryRuntime {
   private readonly start: QueryStart;
   private readonly clients: BucketClients;
   private readonly keyspaces: Keyspaces;
+  private readonly changes: FunctionChanges;
   private readonly service: QueryService;
   private state: QueryState;
 
@@ -31,6 +33,7 @@ export class QueryRuntime {
     parts: Pick<QueryRuntime, 'callers'> & {
       clients: BucketClients;
       keyspaces: Keyspaces;
+      changes: FunctionChanges;
       service: (known: () => QueryState) => QueryService;
     },
   ) {
@@ -39,6 +42,7 @@ export class QueryRuntime {
     this.callers = parts.callers;
     this.clients = parts.clients;
     this.keyspaces = parts.keyspaces;
+    this.changes = parts.changes;
     this.service = parts.service(() => this.state);
     this.handler = new QueryHandler(this.service, realClock);
     this.take(null, state);
@@ -53,6 +57,7 @@ export class QueryRuntime {
     const connected = await options.connectIndexes(start, indexPort);
     const callers = new KnownCallers(realRandom.bytes(32), options.say);
     const [clients, keyspaces] = [new BucketClients(), new Keyspaces()];
+    const changes = new FunctionChanges(options.say);
     const settings = { ...defaultSettings(availableParallelism()), sequentialScans: start.sequentialScans };
     const spaceOf = () => (settings.tmpSpaceMb < 0 ? Infinity : settings.tmpSpaceMb * 2 ** 20);
     const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), spaceOf);
@@ -66,6 +71,8 @@ export class QueryRuntime {
         indexes: connected.indexes,
         indexAdmin: connected.admin,
         indexRevision: () => connected.revision(),
+        functions: changes.known,
+        changeFunction: (change) => changes.ask(change),
         rest: {
           request: ({ user: username, password }, method, path, fields) =>
             rest({ ...known().rest, username, password }, method, path, fields),
@@ -78,13 +85,17 @@ export class QueryRuntime {
         processFigures: () => figures(realClock.monotonicMs() - startedMs),
         node: () => known().node,
       });
-    return new QueryRuntime(start, state, { callers, clients, keyspaces, service });
+    return new QueryRuntime(start, state, { callers, clients, keyspaces, changes, service });
   }
 
   follow(state: QueryState): void {
     const before = this.state;
     this.state = state;
     this.take(before, state);
+  }
+
+  takeFunctions({ asked, outcome, functions }: Extract<QueryCall, { kind: 'functions' }>): void {
+    this.changes.answer(asked, outcome, functions);
   }
 
   report(): QueryReport {
@@ -108,6 +119,7 @@ export class QueryRuntime {
   private take(before: QueryState | null, state: QueryState): void {
     if (!isSame(before?.data, state.data)) this.clients.use(state.data);
     this.followBuckets(state);
+    if (!isSame(before?.functions ?? [], state.functions)) this.changes.known.set(state.functions);
     // What POST /admin/settings changed here holds until the cluster's settings change.
     if (isSame(before?.settings, state.settings)) return;
     const isOn = state.settings['sequential-scans'] === true && this.start.sequentialScans;

@@ -3,6 +3,7 @@ import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Authority, Caller } from '#auth/authority.ts';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Log } from '#ports/log.ts';
+import type { FunctionChange, FunctionDefinitions, FunctionOutcome } from '../query.contract.ts';
 import type {
   QueryCall,
   QueryMessage,
@@ -17,6 +18,7 @@ export interface WorkerQueryOptions {
   /** Starts the thread; where it begins is the composition's to know. */
   readonly startThread: () => Worker;
   readonly authority: () => Authority;
+  readonly functions: FunctionDefinitions;
   /** Of the index service, for the thread. */
   readonly indexPort: () => MessagePort;
   readonly log: Log;
@@ -92,6 +94,9 @@ export class WorkerQuery {
       case 'ask':
         void this.tellCaller(message.asked, message.question);
         return;
+      case 'change function':
+        void this.changeFunction(message.asked, message.change);
+        return;
       case 'unwatch':
         this.watches.get(message.watch)?.stop();
         this.watches.delete(message.watch);
@@ -101,6 +106,15 @@ export class WorkerQuery {
     this.waiting.delete(message.id);
     if (message.kind === 'result') answer?.resolve(message.result);
     else answer?.reject(Object.assign(new Error(message.message), { code: message.code }));
+  }
+
+  private async changeFunction(asked: number, change: FunctionChange): Promise<void> {
+    const { functions } = this.options;
+    const outcome = await functions
+      .change(change)
+      .catch((error: Error): FunctionOutcome => ({ refused: error.message }));
+    const answer = { kind: 'functions', asked, outcome, functions: functions.all() } as const;
+    this.worker.postMessage(answer satisfies QueryCall);
   }
 
   private async tellCaller(asked: number, question: QueryQuestion): Promise<void> {

@@ -1,22 +1,23 @@
 // Statements that the service runs itself: PREPARE, scopes and collections, roles.
-import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainCommand } from '#sqlpp/run/commands.ts';
 import type { Command, PrepareCommand } from '#sqlpp/run/engine.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { asValue } from '../request/value-of-json.ts';
 import { changeCollections } from './collection-commands.ts';
 import type { CommandScope } from './command-scope.ts';
+import { changeFunctions, executeFunction } from './function-commands.ts';
 import { changeRoles } from './role-commands.ts';
 import { isTransactional, runTransactional, type TransactionCommand } from './transaction-commands.ts';
 
 export async function* runCommand(command: Command, scope: CommandScope): AsyncIterable<readonly Value[]> {
   if (command.kind === 'PREPARE') yield [prepareRow(command, scope)];
   else if (isTransactional(command)) yield await runTransactional(command, scope);
+  else if (command.kind === 'EXECUTE_FUNCTION') yield* executeFunction(command, scope);
   else await runPlain(command, scope);
 }
 
 async function runPlain(
-  command: Exclude<PlainCommand, TransactionCommand>,
+  command: Exclude<PlainCommand, TransactionCommand | { kind: 'EXECUTE_FUNCTION' }>,
   scope: CommandScope,
 ): Promise<void> {
   switch (command.kind) {
@@ -34,9 +35,7 @@ async function runPlain(
       return;
     case 'CREATE_FUNCTION':
     case 'DROP_FUNCTION':
-      throw sqlError(16003, 'functions of users');
-    case 'EXECUTE_FUNCTION':
-      throw sqlError(16003, 'functions of users');
+      return await changeFunctions(command, scope);
   }
 }
 

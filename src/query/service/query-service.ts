@@ -64,7 +64,8 @@ export class QueryService implements QueryParts {
 
   /** Of plans: they are made anew when something that they were made under has changed. */
   get definitions(): number {
-    return this.deps.keyspaces.revision + this.deps.indexRevision() * 1e6;
+    const { keyspaces, functions, indexRevision } = this.deps;
+    return keyspaces.revision + functions.revision + indexRevision() * 1e6;
   }
 
   /** @throws SqlError while the service stops */

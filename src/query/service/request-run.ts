@@ -204,7 +204,7 @@ export class RequestRun {
     choice: StatementChoice,
     datastore: ExecuteContext['datastore'],
   ): ExecuteContext {
-    const { clock, random, settings, scratch, userFunctions, clients, node } = this.service.deps;
+    const { clock, random, settings, scratch, functions, clients, node } = this.service.deps;
     const patience = { clock, signal: this.ending.signal };
     const consistency = new RequestConsistency(consistencyIn(this.transaction, request), clients, patience);
     const quotaMb = smallestAboveZero(request.memoryQuotaMb, settings.memoryQuotaMb);
@@ -229,7 +229,7 @@ export class RequestRun {
       errorLimit: request.errorLimit ?? settings.errorLimit,
       signal: this.ending.signal,
       ...(request.queryContext !== null && { queryContext: request.queryContext }),
-      ...(userFunctions !== undefined && { userFunctions }),
+      userFunctions: functions.seenFrom(request.queryContext),
       users: session.users,
       special: (name) => requestFunction(name, node(), session.users),
       authorize: (privileges) => checkPrivileges(session.callers, privileges),

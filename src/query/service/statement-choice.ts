@@ -55,6 +55,11 @@ export class StatementChoice {
     return { prepared, entry: null, shownName: null };
   }
 
+  /** A statement that the service writes, with this request's names. */
+  prepareText(text: string): Prepared {
+    return this.prepare(text, false);
+  }
+
   /** The statement of this name, planned anew if what it was planned under has changed. */
   byName(name: string): { prepared: Prepared; entry: PreparedEntry } {
     const { service, request } = this;
@@ -142,13 +147,13 @@ export class StatementChoice {
   private prepare(text: string, withValues: boolean, context?: string): Prepared {
     const { request, datastore, service, engine } = this;
     const queryContext = context === undefined ? request.queryContext : parseQueryContext(context);
-    const { userFunctions, settings } = service.deps;
+    const { functions, settings } = service.deps;
     const prepareContext: PrepareContext = {
       datastore,
       sequentialScans: settings.sequentialScans && !hasBit(request.featureControls, noSequentialScans),
       ...(queryContext !== null && { queryContext }),
       ...(withValues && { positional: request.positional, named: request.named }),
-      ...(userFunctions !== undefined && { userFunctions }),
+      userFunctions: functions.seenFrom(queryContext),
     };
     return engine.prepare(text, prepareContext);
   }

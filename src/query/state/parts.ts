@@ -3,10 +3,12 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { IndexAdmin, Indexes } from '#sqlpp/datastore/indexes.ts';
-import type { ScratchFile, UserFunctions } from '#sqlpp/run/engine.ts';
+import type { ScratchFile } from '#sqlpp/run/engine.ts';
 import type { Authority } from '../access/session.ts';
 import type { BucketClients } from '../data/bucket-clients.ts';
 import type { Keyspaces } from '../data/keyspaces.ts';
+import type { KnownFunctions } from '../functions/user-functions.ts';
+import type { FunctionChange, FunctionOutcome } from '../query.contract.ts';
 import type { AttemptPlaces } from '../transactions/lost-attempts.ts';
 import type { Transactions } from '../transactions/transactions.ts';
 import type { ActiveRequests } from './active-requests.ts';
@@ -29,7 +31,9 @@ export interface QueryServiceDeps {
   readonly indexAdmin: IndexAdmin;
   /** Rises when an index comes, goes or changes its state. */
   readonly indexRevision: () => number;
-  readonly userFunctions?: UserFunctions;
+  readonly functions: KnownFunctions;
+  /** Stores a change of the functions; resolves when `functions` has it. */
+  readonly changeFunction: (change: FunctionChange) => Promise<FunctionOutcome>;
   readonly rest: NodeRest;
   readonly scratch: () => Promise<ScratchFile>;
   readonly settings: ServiceSettings;

@@ -26,6 +26,8 @@ export interface Functions {
         readonly isVariadic: boolean;
         readonly language: 'inline' | 'javascript';
         readonly body: string;
+        /** Of a function of one scope. */
+        readonly place?: { readonly bucket: string; readonly scope: string };
       }
     | undefined;
 }
@@ -122,7 +124,7 @@ export class Resolver implements Resolving {
         3000,
         `Invalid function ${path}${near(this.text, at)} (resolving to ${name.namespace ?? 'default'}:${path})`,
       );
-    this.require('execute function');
+    this.require('execute function', placeOf(found.place));
     if (found.language !== 'inline') return undefined;
     if (!found.isVariadic && found.parameters.length !== given.length) throw sqlError(10104, path);
     const known = this.#inlined.get(path);
@@ -159,3 +161,8 @@ export class Resolver implements Resolving {
     return { namespace: 'default', bucket: first, scope: '_default', collection: '_default' };
   }
 }
+
+/** A scope as a role's target; undefined: the whole cluster. */
+export const placeOf = (
+  place: { readonly bucket: string; readonly scope: string } | undefined,
+): KeyspaceName | undefined => place && { namespace: 'default', ...place, collection: '' };

@@ -1,7 +1,7 @@
 // Statements of the query service as commands: with resolved names.
 import type { KeyspaceName } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
-import type { Resolver } from '../plan/resolver.ts';
+import { placeOf, type Resolver } from '../plan/resolver.ts';
 import { formatExpression } from '../text/format.ts';
 import { staticValue } from '../text/static-value.ts';
 import type { CreateFunction, GrantRoles, UpdateStatistics } from '../tree/definition.ts';
@@ -65,11 +65,14 @@ export function commandOf(resolver: Resolver, tree: Commanded): Resolved {
     case 'revoke':
       return { command: grantOf(resolver, tree), privileges: [{ action: 'grant' }] };
     case 'create function':
-      return { command: functionOf(resolver, tree), privileges: [{ action: 'function' }] };
+      return {
+        command: functionOf(resolver, tree),
+        privileges: [functionPrivilege(resolver, tree, 'function')],
+      };
     case 'drop function':
       return {
         command: { kind: 'DROP_FUNCTION', name: functionName(resolver, tree.name), isLenient: tree.ifExists },
-        privileges: [{ action: 'function' }],
+        privileges: [functionPrivilege(resolver, tree, 'function')],
       };
     case 'execute function':
       return {
@@ -82,7 +85,7 @@ export function commandOf(resolver: Resolver, tree: Commanded): Resolved {
             return value.value;
           }),
         },
-        privileges: [{ action: 'execute function' }],
+        privileges: [functionPrivilege(resolver, tree, 'execute function')],
       };
     case 'update statistics':
       return statisticsOf(resolver, tree);
@@ -140,6 +143,16 @@ function functionName(resolver: Resolver, { namespace = 'default', parts }: Func
   const context = resolver.queryContext;
   const name = parts.at(-1) ?? '';
   return context ? { namespace, ...context, name } : { namespace, bucket: '', scope: '', name };
+}
+
+function functionPrivilege(
+  resolver: Resolver,
+  tree: { readonly name: FunctionPath },
+  action: 'function' | 'execute function',
+): Privilege {
+  const { bucket, scope } = functionName(resolver, tree.name);
+  const keyspace = placeOf(bucket === '' ? undefined : { bucket, scope });
+  return { action, ...(keyspace && { keyspace }) };
 }
 
 function functionOf(resolver: Resolver, tree: CreateFunction): Command {

@@ -51,6 +51,8 @@ export interface UserFunction {
   readonly isVariadic: boolean;
   readonly language: 'inline' | 'javascript';
   readonly body: string;
+  /** Of a function of one scope. */
+  readonly place?: { readonly bucket: string; readonly scope: string };
   /** Of a function in JavaScript. */
   call?(args: readonly Value[]): Promise<Value>;
 }

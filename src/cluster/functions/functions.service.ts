@@ -1,0 +1,103 @@
+// Functions that users define in SQL++: stored with the cluster; those of a scope go with it.
+import type {
+  FunctionChange,
+  FunctionDefinition,
+  FunctionDefinitions,
+  FunctionOutcome,
+  FunctionScope,
+} from '#query/query.contract.ts';
+import { type ConfigStore, type Entry, update } from '#replog/config-store.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { type FunctionsState, functionsKey, noFunctions, type StoredFunction } from './functions-state.ts';
+
+const functionsMax = 1_000;
+const nameMax = 220;
+const bodyMax = 64 << 10;
+const parametersMax = 100;
+
+export class FunctionsService implements FunctionDefinitions {
+  readonly #store: ConfigStore;
+  readonly #view: ClusterView;
+  #state: FunctionsState = noFunctions;
+  #watch: { stop(): void } | null = null;
+
+  constructor({ store, view }: { store: ConfigStore; view: ClusterView }) {
+    this.#store = store;
+    this.#view = view;
+  }
+
+  async start(): Promise<void> {
+    this.#watch = await this.#store.watch(functionsKey, (key, entry: Entry | null) => {
+      if (key === functionsKey) this.#state = (entry?.value as FunctionsState | undefined) ?? noFunctions;
+    });
+  }
+
+  stop(): void {
+    this.#watch?.stop();
+  }
+
+  all(): readonly FunctionDefinition[] {
+    return this.#state.functions.flatMap((stored) => {
+      const scope = this.#shownScope(stored);
+      if (scope === 'gone') return [];
+      const { name, parameters, isVariadic, body } = stored;
+      return [{ scope, name, parameters, isVariadic, body }];
+    });
+  }
+
+  async change(change: FunctionChange): Promise<FunctionOutcome> {
+    const { scope, name } = change.kind === 'create' ? change.definition : change;
+    const place = this.#storedScope(scope);
+    if (place === 'gone')
+      return change.kind === 'drop' ? 'not found' : { refused: 'its scope does not exist' };
+    const problem = change.kind === 'create' ? problemOf(change.definition) : null;
+    if (problem !== null) return { refused: problem };
+    let outcome: FunctionOutcome = 'done';
+    const { value } = await update(this.#store, functionsKey, noFunctions, ({ functions }) => {
+      const there = functions.filter((stored) => this.#shownScope(stored) !== 'gone');
+      const isSame = (one: StoredFunction): boolean => one.name === name && isSamePlace(one.scope, place);
+      const others = there.filter((one) => !isSame(one));
+      const exists = others.length < there.length;
+      outcome = outcomeOf(change, exists, others.length);
+      if (outcome !== 'done') return { functions };
+      return { functions: change.kind === 'drop' ? others : [...others, storedOf(change.definition, place)] };
+    });
+    // The watch reports the same later; callers need what they have just written.
+    this.#state = value;
+    return outcome;
+  }
+
+  #storedScope(scope: FunctionScope): StoredFunction['scope'] | 'gone' {
+    if (scope === null) return undefined;
+    const bucket = this.#view.liveBucket(scope.bucket);
+    const found = bucket && this.#view.manifest(bucket.uuid).scopes.find(({ name }) => name === scope.scope);
+    return bucket && found ? { bucketUuid: bucket.uuid, scopeUid: found.uid } : 'gone';
+  }
+
+  #shownScope({ scope }: StoredFunction): FunctionScope | 'gone' {
+    if (scope === undefined) return null;
+    const bucket = this.#view.buckets.byUuid[scope.bucketUuid];
+    const found = this.#view.manifest(scope.bucketUuid).scopes.find(({ uid }) => uid === scope.scopeUid);
+    return bucket?.state === 'ready' && found ? { bucket: bucket.name, scope: found.name } : 'gone';
+  }
+}
+
+const isSamePlace = (a: StoredFunction['scope'], b: StoredFunction['scope']): boolean =>
+  a?.bucketUuid === b?.bucketUuid && a?.scopeUid === b?.scopeUid;
+
+function outcomeOf(change: FunctionChange, exists: boolean, others: number): FunctionOutcome {
+  if (change.kind === 'drop') return exists ? 'done' : 'not found';
+  if (exists && !change.replaces) return 'exists';
+  return others < functionsMax ? 'done' : { refused: `a cluster has at most ${functionsMax} functions` };
+}
+
+function problemOf({ name, body, parameters }: FunctionDefinition): string | null {
+  if (name === '' || Buffer.byteLength(name) > nameMax) return `a name has 1 to ${nameMax} bytes`;
+  if (Buffer.byteLength(body) > bodyMax) return `a body has at most ${bodyMax} bytes`;
+  return parameters.length <= parametersMax ? null : `a function has at most ${parametersMax} parameters`;
+}
+
+const storedOf = (
+  { name, parameters, isVariadic, body }: FunctionDefinition,
+  scope: StoredFunction['scope'],
+): StoredFunction => ({ name, ...(scope && { scope }), parameters: [...parameters], isVariadic, body });

@@ -1,0 +1,29 @@
+// Rows of system:functions: those that the caller may run or manage.
+import { isHeld } from '../access/privileges.ts';
+import type { FunctionDefinition } from '../query.contract.ts';
+import type { PlainRow, RowSource } from './plain-row.ts';
+
+export function functionRows({ service, session }: RowSource): PlainRow[] {
+  const isSeen = ({ scope }: FunctionDefinition): boolean => {
+    const keyspace =
+      scope === null ? undefined : ({ namespace: 'default', ...scope, collection: '' } as const);
+    const of = keyspace && { keyspace };
+    return (
+      isHeld(session.callers, { action: 'execute function', ...of }) ||
+      isHeld(session.callers, { action: 'function', ...of })
+    );
+  };
+  return service.deps.functions.all().filter(isSeen).map(functionRow);
+}
+
+function functionRow({ scope, name, parameters, isVariadic, body }: FunctionDefinition): PlainRow {
+  const identity = { name, namespace: 'default', type: scope === null ? 'global' : 'scope', ...scope };
+  const definition = {
+    '#language': 'inline',
+    expression: body,
+    parameters: isVariadic ? null : parameters,
+    text: body,
+  };
+  const id = scope === null ? `default:${name}` : `default:${scope.bucket}.${scope.scope}.${name}`;
+  return { id, value: { identity, definition } };
+}

@@ -1,0 +1,39 @@
+// The functions that users defined, as statements of a thread find them: by a path, or by a name in the scope of the query context and
+// then in the whole cluster.
+import type { UserFunction, UserFunctions } from '#sqlpp/run/engine.ts';
+import type { FunctionDefinition, FunctionScope } from '../query.contract.ts';
+
+export class KnownFunctions {
+  /** Rises with every change. */
+  revision = 0;
+  private byKey = new Map<string, FunctionDefinition>();
+
+  set(definitions: readonly FunctionDefinition[]): void {
+    this.byKey = new Map(definitions.map((one) => [keyOf(one.scope, one.name), one]));
+    this.revision++;
+  }
+
+  all(): FunctionDefinition[] {
+    return [...this.byKey.values()];
+  }
+
+  /** As a statement with this query context sees them. */
+  seenFrom(queryContext: FunctionScope): UserFunctions {
+    return { find: (path) => this.find(path, queryContext) };
+  }
+
+  private find(path: readonly string[], queryContext: FunctionScope): UserFunction | undefined {
+    const [bucket = '', scope = '', name = ''] = path;
+    const found =
+      path.length === 3
+        ? this.byKey.get(keyOf({ bucket, scope }, name))
+        : (this.byKey.get(keyOf(queryContext, path.at(-1) ?? '')) ??
+          this.byKey.get(keyOf(null, path.at(-1) ?? '')));
+    if (found === undefined) return undefined;
+    const { scope: place, parameters, isVariadic, body } = found;
+    return { language: 'inline', parameters, isVariadic, body, ...(place && { place }) };
+  }
+}
+
+const keyOf = (scope: FunctionScope, name: string): string =>
+  scope === null ? `\0\0${name}` : `${scope.bucket}\0${scope.scope}\0${name}`;

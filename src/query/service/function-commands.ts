@@ -1,0 +1,53 @@
+// CREATE FUNCTION and DROP FUNCTION through the main thread, which stores definitions; EXECUTE FUNCTION as a statement that selects the call.
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { FunctionName, PlainCommand } from '#sqlpp/run/commands.ts';
+import type { Value } from '#sqlpp/values/value.ts';
+import type { FunctionChange, FunctionScope } from '../query.contract.ts';
+import type { CommandScope } from './command-scope.ts';
+
+type CreateFunction = Extract<PlainCommand, { kind: 'CREATE_FUNCTION' }>;
+type DropFunction = Extract<PlainCommand, { kind: 'DROP_FUNCTION' }>;
+type ExecuteFunction = Extract<PlainCommand, { kind: 'EXECUTE_FUNCTION' }>;
+
+export async function changeFunctions(
+  command: CreateFunction | DropFunction,
+  { service }: CommandScope,
+): Promise<void> {
+  const outcome = await service.deps.changeFunction(changeOf(command));
+  const shown = shownName(command.name);
+  if (typeof outcome === 'object') throw sqlError(10103, shown, outcome.refused);
+  if (command.isLenient) return;
+  if (outcome === 'exists') throw sqlError(10102, shown);
+  if (outcome === 'not found') throw sqlError(10101, shown);
+}
+
+function changeOf(command: CreateFunction | DropFunction): FunctionChange {
+  const { name } = command.name;
+  const scope = scopeOf(command.name);
+  if (command.kind === 'DROP_FUNCTION') return { kind: 'drop', scope, name };
+  if (command.language !== 'inline') throw sqlError(10108, 'JavaScript');
+  const { parameters, isVariadic, body, replaces } = command;
+  return { kind: 'create', definition: { scope, name, parameters, isVariadic, body }, replaces };
+}
+
+export async function* executeFunction(
+  command: ExecuteFunction,
+  { choice, context }: CommandScope,
+): AsyncIterable<readonly Value[]> {
+  const placeholders = command.arguments.map((_value, at) => `$${at + 1}`).join(', ');
+  const prepared = choice.prepareText(`SELECT RAW ${path(command.name)}(${placeholders})`);
+  await context.authorize(prepared.privileges);
+  const positional = command.arguments;
+  yield* prepared.program.run(prepared, { ...context, positional, named: new Map() }).rows;
+}
+
+const scopeOf = ({ bucket, scope }: FunctionName): FunctionScope =>
+  bucket === '' ? null : { bucket, scope };
+
+const quoted = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
+
+const path = ({ bucket, scope, name }: FunctionName): string =>
+  bucket === '' ? quoted(name) : `default:${[bucket, scope, name].map(quoted).join('.')}`;
+
+const shownName = ({ bucket, scope, name }: FunctionName): string =>
+  bucket === '' ? name : `default:${bucket}.${scope}.${name}`;
