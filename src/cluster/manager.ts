@@ -9,69 +9,50 @@
 //   await manager.stop();
 
 import type { Authority } from '#auth/authority.ts';
-import type { Kdf } from '#auth/kdf.ts';
-import type { SecretBox } from '#auth/secret-box.ts';
 import type { BoundRoute } from '#contract/route.ts';
 import type { ClusterHooks } from '#http/pipeline.ts';
 import type { RequestMeter } from '#http/request-meter.ts';
 import type { Throttle } from '#http/throttle.ts';
-import type { IndexDefinitions, IndexDoor } from '#index/index.contract.ts';
-import type { Metrics } from '#metrics/metrics.feature.ts';
+import type { IndexDefinitions } from '#index/index.contract.ts';
 import { rangeRoutes } from '#metrics/range/range.routes.ts';
-import type { Clock } from '#ports/clock.ts';
-import type { Log } from '#ports/log.ts';
-import type { Random } from '#ports/random.ts';
 import type { FunctionDefinitions } from '#query/query.contract.ts';
-import type { ConfigStore } from '#replog/config-store.ts';
-import { Agent, type AgentDeps } from './agent/agent.ts';
+import { Agent } from './agent/agent.ts';
 import { AlertList } from './alerts/alert-list.ts';
 import { AlertWatch } from './alerts/alert-watch.ts';
 import { type AlertSink, AlertsService } from './alerts/alerts.service.ts';
 import { AlertsStore } from './alerts/alerts.store.ts';
-import type { Mailer } from './alerts/mailer.ts';
 import { auditRoutes } from './audit/audit.routes.ts';
 import { alertMailed } from './audit/audit-events.ts';
-import type { AuditFile } from './audit/audit-file.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { freshAuditSettings } from './audit/audit-settings.ts';
 import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
 import { localTimeOfDay } from './auto-compaction/time-of-day.ts';
 import { capiRoutes } from './capi/capi.routes.ts';
 import { createCertificates } from './certificates/certificates.feature.ts';
-import type { CertificateFiles } from './certificates/certificates.service.ts';
-import type { Inbox } from './certificates/inbox.ts';
-import type { Issue } from './certificates/issue.ts';
-import type { PassphraseSources } from './certificates/passphrase.ts';
 import { clientAllowlistRoutes } from './client-allowlist/client-allowlist.routes.ts';
 import { ClientAllowlist } from './client-allowlist/client-allowlist.ts';
-import type { Edition, NodePorts, Vocabulary } from './config/cluster-state.ts';
+import type { NodePorts } from './config/cluster-state.ts';
 import { ClusterView } from './config/cluster-view.ts';
 import { type Product, productOf } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
 import { WatchedSetting } from './config/watched-setting.ts';
-import type { DataPortAccess } from './documents/documents.service.ts';
 import { Listening } from './encryption/listening.ts';
-import { createEvents, type Events, type OpenJournal } from './events/events.feature.ts';
+import { createEvents, type Events } from './events/events.feature.ts';
 import { firstConfiguration, ownEntry } from './first-configuration.ts';
 import { FunctionsService } from './functions/functions.service.ts';
 import { indexServiceRoutes } from './indexes/index-service.routes.ts';
 import { IndexesService } from './indexes/indexes.service.ts';
 import { noIndexService } from './indexes/no-index-service.ts';
 import { requestThrottles } from './internal-settings/request-throttles.ts';
-import type { DirectoryServer } from './ldap/directory-server.ts';
 import { ldapRoutes } from './ldap/ldap.routes.ts';
 import { LdapService } from './ldap/ldap.service.ts';
-import type { BundleFiles } from './log-collection/bundle-files.ts';
 import { logCollectionRoutes } from './log-collection/log-collection.routes.ts';
 import { LogCollection } from './log-collection/log-collection.ts';
-import type { ProcessFigures } from './metrics/machine-metrics.ts';
+import type { ClusterManagerOptions } from './manager-options.ts';
 import { managerMetrics } from './metrics/metrics.feature.ts';
 import { nodeNames } from './nodes/node-record.ts';
-import type { System } from './nodes/system.ts';
 import { withDescription } from './openapi/openapi.routes.ts';
 import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/password-policy.routes.ts';
-import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
-import type { QueryAddress } from './query-settings/query-proxy.routes.ts';
 import { type QuerySettings, querySetting, serviceSettings } from './query-settings/query-settings.ts';
 import { clusterRoutes } from './routes.ts';
 import { type SecurityParts, securityParts } from './security/security.feature.ts';
@@ -79,57 +60,6 @@ import { uiRoutes } from './ui/ui.routes.ts';
 import { readUiFile } from './ui/ui-files.adapter.ts';
 import { targetsOf } from './users/role-targets.ts';
 import { createUsers } from './users/users.feature.ts';
-
-/** The ports to everything outside the process. */
-export interface MachinePorts {
-  system: System;
-  surroundings: NodeSurroundings;
-  certificateFiles: CertificateFiles;
-  inbox: Inbox;
-  passphrases: PassphraseSources;
-  issue: Issue;
-  /** Sends mail; trusts these authorities in addition to those of the machine. */
-  mailer: (trusted: () => Promise<readonly string[]>) => Mailer;
-  /** Queries LDAP servers; trusts these authorities in addition to those of the machine. */
-  directoryServer: (trusted: () => Promise<readonly string[]>) => DirectoryServer;
-  /** Writes the audit log. */
-  auditFile: AuditFile;
-  /** Writes support bundles. */
-  bundleFiles: BundleFiles;
-  /** Stores events. */
-  journal: OpenJournal;
-  ownNames: readonly string[];
-  /** Memory that this process may use. */
-  memoryBytes: () => number;
-  process: () => ProcessFigures;
-  /** Memory in use by this thread; excludes the data service. */
-  managerBytes: () => number;
-}
-
-export interface ClusterManagerOptions extends MachinePorts {
-  store: ConfigStore;
-  kv: AgentDeps['kv'];
-  /** How connections of this node reach its data port. */
-  dataPort: DataPortAccess;
-  queryPort?: QueryAddress;
-  /** The index service, if the node runs one. */
-  indexes?: IndexDoor;
-  kdf: Kdf;
-  /** Encrypts secrets of the configuration under the data folder's key. */
-  secrets: SecretBox;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  edition: Edition;
-  /** Vocabulary of buckets created without an explicit type. */
-  wireNames: Vocabulary;
-  /** The version of this product: `0.1.0`. */
-  release: string;
-  dataFolder: string;
-  metrics: Pick<Metrics, 'registry' | 'store' | 'watched'>;
-  /** Connections from this address are always admitted; see the client allowlist. */
-  operatorAddress?: string | undefined;
-}
 
 export interface ClusterManager {
   readonly routes: readonly BoundRoute[];

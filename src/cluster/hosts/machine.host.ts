@@ -14,7 +14,7 @@ import { FolderInbox } from '../certificates/inbox.adapter.ts';
 import { FolderJournal } from '../events/journal.adapter.ts';
 import { LdapServer } from '../ldap/ldap.adapter.ts';
 import { FolderBundles } from '../log-collection/bundle-files.adapter.ts';
-import type { MachinePorts } from '../manager.ts';
+import type { MachinePorts } from '../manager-options.ts';
 import type { ProcessFigures } from '../metrics/machine-metrics.ts';
 import { Machine, memoryLimit } from '../nodes/adapters/machine.adapter.ts';
 import { Surroundings } from '../provisioning/adapters/surroundings.adapter.ts';

@@ -1,24 +1,23 @@
 // Changes of functions that statements of this thread make: the main thread stores them and answers with all functions.
 import { type Deferred, deferred } from '#base/deferred.ts';
-import type { QueryMessage } from '../host/query-messages.ts';
 import type { FunctionChange, FunctionDefinition, FunctionOutcome } from '../query.contract.ts';
 import { KnownFunctions } from './user-functions.ts';
 
 export class FunctionChanges {
   readonly known = new KnownFunctions();
-  private readonly say: (message: QueryMessage) => void;
+  private readonly send: (asked: number, change: FunctionChange) => void;
   private readonly waiting = new Map<number, Deferred<FunctionOutcome>>();
   private lastAsked = 0;
 
-  constructor(say: (message: QueryMessage) => void) {
-    this.say = say;
+  constructor(send: (asked: number, change: FunctionChange) => void) {
+    this.send = send;
   }
 
   ask(change: FunctionChange): Promise<FunctionOutcome> {
     const asked = ++this.lastAsked;
     const answer = deferred<FunctionOutcome>();
     this.waiting.set(asked, answer);
-    this.say({ kind: 'change function', asked, change });
+    this.send(asked, change);
     return answer.promise;
   }
 

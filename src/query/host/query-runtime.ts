@@ -57,7 +57,9 @@ export class QueryRuntime {
     const connected = await options.connectIndexes(start, indexPort);
     const callers = new KnownCallers(realRandom.bytes(32), options.say);
     const [clients, keyspaces] = [new BucketClients(), new Keyspaces()];
-    const changes = new FunctionChanges(options.say);
+    const changes = new FunctionChanges((asked, change) =>
+      options.say({ kind: 'change function', asked, change }),
+    );
     const settings = { ...defaultSettings(availableParallelism()), sequentialScans: start.sequentialScans };
     const spaceOf = () => (settings.tmpSpaceMb < 0 ? Infinity : settings.tmpSpaceMb * 2 ** 20);
     const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), spaceOf);

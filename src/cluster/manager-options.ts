@@ -1,0 +1,76 @@
+// What the cluster manager is made with.
+import type { Kdf } from '#auth/kdf.ts';
+import type { SecretBox } from '#auth/secret-box.ts';
+import type { IndexDoor } from '#index/index.contract.ts';
+import type { Metrics } from '#metrics/metrics.feature.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import type { AgentDeps } from './agent/agent.ts';
+import type { Mailer } from './alerts/mailer.ts';
+import type { AuditFile } from './audit/audit-file.ts';
+import type { CertificateFiles } from './certificates/certificates.service.ts';
+import type { Inbox } from './certificates/inbox.ts';
+import type { Issue } from './certificates/issue.ts';
+import type { PassphraseSources } from './certificates/passphrase.ts';
+import type { Edition, Vocabulary } from './config/cluster-state.ts';
+import type { DataPortAccess } from './documents/documents.service.ts';
+import type { OpenJournal } from './events/events.feature.ts';
+import type { DirectoryServer } from './ldap/directory-server.ts';
+import type { BundleFiles } from './log-collection/bundle-files.ts';
+import type { ProcessFigures } from './metrics/machine-metrics.ts';
+import type { System } from './nodes/system.ts';
+import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
+import type { QueryAddress } from './query-settings/query-proxy.routes.ts';
+
+/** The ports to everything outside the process. */
+export interface MachinePorts {
+  system: System;
+  surroundings: NodeSurroundings;
+  certificateFiles: CertificateFiles;
+  inbox: Inbox;
+  passphrases: PassphraseSources;
+  issue: Issue;
+  /** Sends mail; trusts these authorities in addition to those of the machine. */
+  mailer: (trusted: () => Promise<readonly string[]>) => Mailer;
+  /** Queries LDAP servers; trusts these authorities in addition to those of the machine. */
+  directoryServer: (trusted: () => Promise<readonly string[]>) => DirectoryServer;
+  /** Writes the audit log. */
+  auditFile: AuditFile;
+  /** Writes support bundles. */
+  bundleFiles: BundleFiles;
+  /** Stores events. */
+  journal: OpenJournal;
+  ownNames: readonly string[];
+  /** Memory that this process may use. */
+  memoryBytes: () => number;
+  process: () => ProcessFigures;
+  /** Memory in use by this thread; excludes the data service. */
+  managerBytes: () => number;
+}
+
+export interface ClusterManagerOptions extends MachinePorts {
+  store: ConfigStore;
+  kv: AgentDeps['kv'];
+  /** How connections of this node reach its data port. */
+  dataPort: DataPortAccess;
+  queryPort?: QueryAddress;
+  /** The index service, if the node runs one. */
+  indexes?: IndexDoor;
+  kdf: Kdf;
+  /** Encrypts secrets of the configuration under the data folder's key. */
+  secrets: SecretBox;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  edition: Edition;
+  /** Vocabulary of buckets created without an explicit type. */
+  wireNames: Vocabulary;
+  /** The version of this product: `0.1.0`. */
+  release: string;
+  dataFolder: string;
+  metrics: Pick<Metrics, 'registry' | 'store' | 'watched'>;
+  /** Connections from this address are always admitted; see the client allowlist. */
+  operatorAddress?: string | undefined;
+}
