@@ -250,8 +250,7 @@ export class Node {
       new QueryPart({
         ...{ options, services, onLost: this.onLost, log: log.child('query') },
         authority: () => manager.authority,
-        definitions: manager.indexes,
-        functions: manager.functions,
+        definitions: manager,
       }),
     );
     this.query = query;

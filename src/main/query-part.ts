@@ -20,8 +20,7 @@ import { indexFolder, type OwnServices } from './own-services.ts';
 export interface QueryPartOptions {
   readonly options: NodeOptions;
   readonly authority: () => Authority;
-  readonly definitions: IndexDefinitions;
-  readonly functions: FunctionDefinitions;
+  readonly definitions: { readonly indexes: IndexDefinitions; readonly functions: FunctionDefinitions };
   readonly services: OwnServices;
   readonly log: Log;
   readonly onLost: (reason: Error) => void;
@@ -54,12 +53,13 @@ export class QueryPart {
     this.given = given;
     const { definitions, services } = given;
     this.links = new IndexLinks({
-      definitions,
+      definitions: definitions.indexes,
       door: services.index,
       damaged: (bucketUuid, indexId) => services.index.replaceFile(bucketUuid, indexId),
     });
     this.worker = new WorkerQuery({
       ...given,
+      functions: definitions.functions,
       indexPort: () => this.links.connect(),
       startThread: () =>
         startWorker(new URL('./query-thread', import.meta.url), import.meta.url, {
@@ -91,7 +91,7 @@ export class QueryPart {
     await this.worker.follow({
       buckets: desired.buckets.map(bucketState),
       ...{ tls, plainForThisMachineOnly, clients, settings },
-      functions: this.given.functions.all(),
+      functions: this.given.definitions.functions.all(),
       data: { address: { ...data.address, localAddress }, account: data.account },
       rest: { host, port: ports.mgmt, localAddress },
       node: { name: rest, host: rest, version, datastoreUrl: `http://${rest}` },
