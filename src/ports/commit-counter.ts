@@ -55,9 +55,15 @@ export interface FoundCommits {
   hadLog: boolean;
 }
 
-/** Throws when the database lacks commits, or nobody can tell whether it does. */
-export function checkCommits(databasePath: string, { commits, isInUse, hadLog }: FoundCommits): void {
-  const counted = readCount(databasePath + counterSuffix);
+/**
+ * Throws when the database lacks commits, or nobody can tell whether it does. Where other processes may commit meanwhile, the caller
+ * reads the count before it looks into the database.
+ */
+export function checkCommits(
+  databasePath: string,
+  { commits, isInUse, hadLog }: FoundCommits,
+  counted = countOf(databasePath),
+): void {
   if (counted !== null && counted > commits)
     throw new Error(
       `the last ${counted - commits} of its ${counted} commits are missing: its write-ahead log was lost or cut short, or an older copy of the file was put in its place`,
@@ -67,7 +73,8 @@ export function checkCommits(databasePath: string, { commits, isInUse, hadLog }:
 }
 
 /** Null when there is none that can be trusted. */
-function readCount(path: string): number | null {
+export function countOf(databasePath: string): number | null {
+  const path = databasePath + counterSuffix;
   if (!existsSync(path)) return null;
   const text = readFileSync(path, 'latin1');
   const commits = Number(text.slice(0, 16));

@@ -2,6 +2,7 @@
 // their checksums, kept by triggers. A flipped bit in a row, and a row that vanished, are found when the file is opened.
 import type { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
+import { commitTable } from './commits.adapter.ts';
 
 interface Seal {
   name: string;
@@ -33,7 +34,7 @@ export class Seals {
         integrity_check: string;
       };
       if (found !== 'ok') throw new Error(`it is damaged: ${found}`);
-      if (this.tables().includes(sealTable)) this.checkTables();
+      if (this.isSealed()) this.checkTables();
       else if (this.triggers().size > 0) throw new Error(`it is damaged: the table ${sealTable} is missing`);
     });
   }
@@ -49,8 +50,8 @@ export class Seals {
   /** Creates missing checksums and triggers. */
   keep(): void {
     const missing = (): string[] => {
-      const sealed = this.tables().includes(sealTable) ? this.seals().map(({ name }) => name) : [];
-      return this.tables().filter((name) => name !== sealTable && !sealed.includes(name));
+      const sealed = this.isSealed() ? this.seals().map(({ name }) => name) : [];
+      return this.tables().filter((name) => !sealed.includes(name));
     };
     if (missing().length === 0) return;
     this.inTransaction('begin immediate', () => {
@@ -63,7 +64,7 @@ export class Seals {
 
   private checkTables(): void {
     const seals = this.seals();
-    const tables = this.tables().filter((name) => name !== sealTable);
+    const tables = this.tables();
     const triggers = this.triggers();
     for (const { name } of seals)
       if (!tables.includes(name)) throw new Error(`it is damaged: the table ${name} is missing`);
@@ -125,10 +126,15 @@ export class Seals {
     return `divan_checksum(${values.join(', ')})`;
   }
 
+  private isSealed(): boolean {
+    return this.names('select name from sqlite_schema where name = ?', sealTable).length > 0;
+  }
+
+  /** Those with contents; the count of commits has a copy of its own in another file. */
   private tables(): string[] {
     return this.names(
       "select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'",
-    );
+    ).filter((name) => name !== sealTable && name !== commitTable);
   }
 
   private triggers(): Map<string, string> {

@@ -1,63 +1,92 @@
 // The cloud's database in a file, through the runtime's own SQLite.
+import { statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { keepPrivate } from '#ports/private-file.ts';
+import { CommitCount, checkLog } from './commits.adapter.ts';
+import { isDiskFull } from './disk-full.ts';
 import { Seals } from './seals.adapter.ts';
 import type { OpenStore, StoreState } from './state.ts';
 import type { Tables } from './tables.ts';
 
 const statementsKept = 200;
 
+const inMemory = ':memory:';
+
+/** Throws for a file that lost commits, and leaves it as it is. */
 export function openSqlite(path: string): OpenStore {
-  if (path !== ':memory:') keepPrivate(path);
+  if (path !== inMemory) {
+    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0) checkLog(path);
+    keepPrivate(path);
+  }
   const database = new DatabaseSync(path);
   database.exec(
     'pragma journal_mode=wal; pragma synchronous=full; pragma foreign_keys=on; pragma busy_timeout=5000',
   );
   const state = new SqliteState(database);
   const seals = new Seals(database);
+  const count = new CommitCount(database, path);
   return {
-    seals,
-    store: new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(database, state) }) }),
+    seals: {
+      check: () => seals.check(),
+      release: () => seals.release(),
+      keep: () => {
+        seals.keep();
+        if (path !== inMemory) count.start();
+      },
+    },
+    store: new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(database, state, count) }) }),
     state,
   };
 }
 
-function adapt(database: DatabaseSync, state: SqliteState): SqliteDatabase {
+function adapt(database: DatabaseSync, state: SqliteState, count: CommitCount): SqliteDatabase {
   const prepared = new Map<string, ReturnType<typeof statement>>();
   return {
-    close: () => database.close(),
+    close: () => {
+      count.close();
+      database.close();
+    },
     prepare(sql) {
       const known = prepared.get(sql);
       if (known !== undefined) return known;
-      if (sql === 'rollback') return rollbackOf(database);
+      if (sql === 'rollback') return rollbackOf(database, count);
       if (prepared.size >= statementsKept) prepared.clear();
-      const made = statement(
-        database.prepare(sql),
-        sql.startsWith('select') ? () => {} : () => state.changed(),
-      );
+      const made = statement(database.prepare(sql), (act) => {
+        if (sql.startsWith('select')) return act();
+        state.changed();
+        if (sql === 'commit') return count.commit(act);
+        return writes.test(sql) ? count.write(act) : act();
+      });
       prepared.set(sql, made);
       return made;
     },
   };
 }
 
+const writes = /^\s*(insert|update|delete|replace|with|create|alter|drop)\b/i;
+
 /** A full disk may have ended the transaction already; report that error. */
-function rollbackOf(database: DatabaseSync): ReturnType<typeof statement> {
-  const made = statement(database.prepare('rollback'), () => {});
+function rollbackOf(database: DatabaseSync, count: CommitCount): ReturnType<typeof statement> {
+  const made = statement(database.prepare('rollback'), (act) => act());
   const nothing = { changes: 0, lastInsertRowid: 0 };
-  return { ...made, run: (parameters) => (database.isTransaction ? made.run(parameters) : nothing) };
+  return {
+    ...made,
+    run: (parameters) => {
+      count.rolledBack();
+      return database.isTransaction ? made.run(parameters) : nothing;
+    },
+  };
 }
 
 type Bound = Parameters<StatementSync['all']>;
 
-/** `before` is called before each statement. */
-function statement(prepared: StatementSync, before: () => void) {
+/** `around` runs each execution of the statement. */
+function statement(prepared: StatementSync, around: <T>(act: () => T) => T) {
   const run = <T>(act: () => T): T => {
-    before();
     try {
-      return act();
+      return around(act);
     } catch (error) {
       throw isDiskFull(error) ? new UnwritableError(diskFull, { cause: error }) : error;
     }
@@ -71,10 +100,6 @@ function statement(prepared: StatementSync, before: () => void) {
 }
 
 const diskFull = 'the disk of the data folder is full';
-
-/** SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space to enlarge the index of the log. */
-const isDiskFull = (error: unknown): boolean =>
-  [13, 4874].includes((error as { errcode?: number } | null)?.errcode ?? 0);
 
 /** Counts own writes; writes of other processes change `data_version`. */
 class SqliteState implements StoreState {
