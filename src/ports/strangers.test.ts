@@ -38,7 +38,7 @@ test('one source has so many connections of clients that have not logged in, and
   );
   assert.ok(third.destroyed);
   assert.ok(strangers.enter(from('10.0.0.2')));
-  assert.ok(!strangers.enter(from('10.0.0.3')), 'all together');
+  assert.ok(!strangers.enter(from('10.0.0.2')), 'all together');
   isKnown(first);
   isKnown(first);
   assert.equal(strangers.total, 2);
@@ -46,6 +46,23 @@ test('one source has so many connections of clients that have not logged in, and
   assert.equal(strangers.total, 2, 'a client that was known is not subtracted again');
   second.destroy();
   assert.ok(strangers.enter(from('10.0.0.1')));
+});
+
+test('where there are too many in all, the source with most of them loses its oldest to one with fewer', () => {
+  const strangers = new Strangers(() => ({ perSource: 3, total: 4 }), new ManualClock());
+  const crowd = [from('10.0.0.1'), from('10.0.0.1'), from('10.0.0.1'), from('10.0.0.2')];
+  for (const socket of crowd) assert.ok(strangers.enter(socket));
+  const newcomer = from('10.0.0.3');
+  assert.ok(strangers.enter(newcomer));
+  assert.deepEqual(
+    crowd.map(({ destroyed }) => destroyed),
+    [true, false, false, false],
+  );
+  assert.equal(strangers.total, 4);
+  isKnown(newcomer);
+  assert.ok(strangers.enter(from('10.0.0.4')), 'a client that logged in has made room');
+  assert.ok(!strangers.enter(from('10.0.0.4')), 'no source has two more');
+  assert.equal(newcomer.destroyed, false);
 });
 
 test('an IPv6 network is one source', () => {

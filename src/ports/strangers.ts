@@ -14,7 +14,10 @@ export interface StrangerLimits {
 export const handshakeMs = 30_000;
 
 interface Stranger {
+  /** It is not counted any more. */
   leave(): void;
+  /** Closes its connection. */
+  close(): void;
   /** Its handshake is over. */
   over?(): void;
 }
@@ -42,13 +45,15 @@ export function sameStranger(before: Socket, now: Socket): void {
   const stranger = bySocket.get(before);
   if (stranger === undefined) return;
   bySocket.set(now, stranger);
+  stranger.close = () => now.destroy();
   now.once('close', () => stranger.leave());
 }
 
 export class Strangers {
   readonly #limits: () => StrangerLimits;
   readonly #clock: Clock;
-  readonly #bySource = new Map<string, number>();
+  /** In the order in which they came. */
+  readonly #bySource = new Map<string, Set<Stranger>>();
   readonly #inHandshake = new Map<string, Stranger>();
   #total = 0;
 
@@ -61,21 +66,29 @@ export class Strangers {
     return this.#total;
   }
 
-  /** Counts an accepted socket; false when it has been closed because there are too many. */
+  /**
+   * Counts an accepted socket; false when it has been closed because there are too many. When there are too many in all, the source
+   * with the most of them loses its oldest one to a source with fewer: many strangers do not keep out a client who will log in.
+   */
   enter(socket: Socket): boolean {
     const source = networkOf(socket.remoteAddress ?? '');
     const { perSource, total } = this.#limits();
-    const count = this.#bySource.get(source) ?? 0;
-    if (count >= perSource || this.#total >= total) {
+    const count = this.#bySource.get(source)?.size ?? 0;
+    if (count >= perSource || (this.#total >= total && !this.#makeRoom(count))) {
       socket.on('error', () => {}); // nobody listens to it any more
       socket.destroy();
       return false;
     }
-    this.#bySource.set(source, count + 1);
+    const stranger: Stranger = {
+      leave: once(() => this.#leave(source, stranger)),
+      close: () => socket.destroy(),
+    };
+    const others = this.#bySource.get(source);
+    if (others === undefined) this.#bySource.set(source, new Set([stranger]));
+    else others.add(stranger);
     this.#total++;
-    const leave = once(() => this.#leave(source));
-    bySocket.set(socket, { leave });
-    socket.once('close', leave);
+    bySocket.set(socket, stranger);
+    socket.once('close', stranger.leave);
     return true;
   }
 
@@ -88,7 +101,9 @@ export class Strangers {
       timer.cancel();
       this.#inHandshake.delete(ends);
     });
-    this.#inHandshake.set(ends, { leave: bySocket.get(socket)?.leave ?? over, over });
+    const stranger = bySocket.get(socket) as Stranger;
+    stranger.over = over;
+    this.#inHandshake.set(ends, stranger);
     socket.once('close', over);
     return true;
   }
@@ -99,13 +114,28 @@ export class Strangers {
     if (stranger === undefined) return;
     stranger.over?.();
     bySocket.set(socket, stranger);
+    stranger.close = () => socket.destroy();
     socket.once('close', () => stranger.leave());
   }
 
-  #leave(source: string): void {
+  /** Closes one connection of a source that even then has as many as the source of the newcomer, which has `count`. */
+  #makeRoom(count: number): boolean {
+    let most: Set<Stranger> | null = null;
+    const least = count === 0 ? 1 : count + 2;
+    for (const strangers of this.#bySource.values())
+      if (strangers.size >= least && strangers.size > (most?.size ?? 0)) most = strangers;
+    const [oldest] = most ?? [];
+    if (oldest === undefined) return false;
+    // Its socket closes later.
+    oldest.leave();
+    oldest.close();
+    return true;
+  }
+
+  #leave(source: string, stranger: Stranger): void {
     this.#total--;
-    const left = (this.#bySource.get(source) ?? 1) - 1;
-    if (left > 0) this.#bySource.set(source, left);
-    else this.#bySource.delete(source);
+    const left = this.#bySource.get(source);
+    left?.delete(stranger);
+    if (left?.size === 0) this.#bySource.delete(source);
   }
 }

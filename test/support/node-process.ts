@@ -36,6 +36,8 @@ export interface NodeSettings {
   environment?: Record<string, string>;
   /** The administrator's, when it matters. */
   password?: string;
+  /** Limit of its file handles. */
+  handles?: number;
 }
 
 export const administrator = { username: 'Administrator', password: 'password' };
@@ -130,7 +132,10 @@ function launch(dataDir: string, readyFile: string, settings: NodeSettings) {
   const credentials = settings.unprovisioned ? [] : ['--username', username, '--password', password];
   const args = ['node', '--data-dir', dataDir, '--ready-file', readyFile, ...portFlags, ...credentials];
   const path = settings.launcher ?? launcher;
-  const child = spawn(process.execPath, [path, ...args, ...(settings.args ?? [])], {
+  const command = [process.execPath, path, ...args, ...(settings.args ?? [])];
+  const limited = ['/bin/sh', '-c', `ulimit -n ${settings.handles} && exec "$0" "$@"`, ...command];
+  const [program, ...rest] = settings.handles === undefined ? command : limited;
+  const child = spawn(program as string, rest, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...settings.environment },
   });

@@ -83,6 +83,8 @@ export class DataService implements KvAdmin {
   private readonly gate = new ClientGate();
   private readonly clients: Clients;
   private readonly listener: Listener;
+  /** Connections that have not logged in. */
+  readonly strangers: Strangers;
   private connectionHost!: ConnectionHost;
   private bucketOptions!: BucketHostOptions;
   private expiryPagerSeconds = expiryPagerSecondsDefault;
@@ -104,12 +106,13 @@ export class DataService implements KvAdmin {
     const { directory, gate, traffic } = this;
     const tick = () => this.tick();
     this.clients = new Clients({ clock, log, directory, gate, traffic, tick, onSecondClient });
+    this.strangers = new Strangers(() => this.unauthenticatedLimits(), clock);
     this.listener = new Listener({
       gate: this.gate,
       intake: { connect: (socket, shown) => this.clients.connect(this.connectionHost, socket, shown) },
       connectionsMax: () => this.connectionsMax(),
       connectionCount: () => this.clients.all.size,
-      strangers: new Strangers(() => this.unauthenticatedLimits(), clock),
+      strangers: this.strangers,
       refused: (socket) => this.clients.refused(socket),
       withoutSharedBuffer: options.withoutSharedBuffer ?? false,
     });

@@ -1,0 +1,113 @@
+// Clients that take what there is to take, connections without a login and memory for requests that never end, and what is left for the others.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { encodeRequest } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { dataClient, get, persisted, set } from '../support/data-client.ts';
+import { KvConnection } from '../support/kv-connection.ts';
+import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+
+const handles = 1024;
+const handlesOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
+
+/** Opens connections from many addresses until all are open or closed by the other side. */
+async function occupy(ports: readonly number[], each: number): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  for (const port of ports)
+    for (let at = 0; at < each; at++) {
+      const localAddress = `127.0.${1 + (at % 4)}.${1 + (at % 200)}`;
+      const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
+      socket.resume();
+      sockets.push(socket);
+    }
+  await eventually(() => assert.ok(sockets.every(({ connecting }) => !connecting)));
+  return sockets;
+}
+
+const portOf = (address: string): number => Number(address.split(':').at(-1));
+
+test('strangers on all ports leave handles for files, for REST and for administrators', async (t) => {
+  await using node = await NodeProcess.start({
+    handles,
+    args: ['--services', 'kv,index,n1ql', '--bucket', 'b'],
+  });
+  const inside = await dataClient(node);
+  const { kv, kvTls, rest, restTls, query, queryTls, index, indexTls } = node.ready.node;
+  const ports = [kv, kvTls, rest, restTls, query, queryTls, index, indexTls].map((one) => portOf(one ?? ''));
+  assert.ok(ports.every((port) => port > 0));
+  const before = handlesOf(node.pid);
+  const crowd = await occupy(ports, 500);
+  t.after(() => crowd.forEach((socket) => void socket.destroy()));
+  await eventually(() => assert.ok(handlesOf(node.pid) > before + 300, 'the attack occupies nothing'));
+  await eventually(() => {
+    const refused = crowd.filter(({ closed }) => closed).length;
+    assert.ok(refused > 1_000, `only ${refused} of ${crowd.length} were refused`);
+  });
+  assert.ok(handlesOf(node.pid) < handles - 100, `${handlesOf(node.pid)} handles are taken`);
+  for (let round = 0; round < 3; round++) {
+    const made = await node.request('/pools/default/buckets', 'POST', {
+      name: `new${round}`,
+      ramQuotaMB: '100',
+      replicaNumber: '0',
+    });
+    assert.equal(made.status, 202, await made.text());
+    const client = await eventually(() => dataClient(node, `new${round}`));
+    assert.equal((await client.ask(set('k', '1', { framing: persisted }))).status, Status.success);
+  }
+  const asked = await fetch(`${query}/query/service`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${administrator.username}:${administrator.password}`)}` },
+    body: new URLSearchParams({ statement: 'select 1 as one' }),
+  });
+  assert.equal(asked.status, 200, await asked.text());
+  assert.equal((await inside.ask(set('k', '1', { framing: persisted }))).status, Status.success);
+});
+
+const megabyte = 1_000_000;
+const residentBytes = (pid: number): number =>
+  1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+
+test('forty connections of one user that each send most of a large request cost what one user may cost', async () => {
+  await using node = await NodeProcess.start({ args: ['--bucket', 'b:native:200'] });
+  const made = await node.request('/settings/rbac/users/local/reader', 'PUT', {
+    password: 'password',
+    roles: 'data_reader[b:_default:_default]',
+  });
+  assert.equal(made.status, 200, await made.text());
+  const before = residentBytes(node.pid);
+  const whole = encodeRequest({
+    opcode: 0x01,
+    key: Buffer.from('\0k'),
+    extras: Buffer.alloc(8),
+    value: Buffer.alloc(29 * megabyte, 0x61),
+  });
+  const part = whole.subarray(0, 28 * megabyte);
+  const user = 128 * 1024 * 1024;
+  const grown = () => residentBytes(node.pid) - before;
+  const other = await dataClient(node);
+  for (let attack = 0; attack < 2; attack++) {
+    const clients = await Promise.all(
+      Array.from({ length: 40 }, () => sendPart(portOf(node.ready.node.kv), part)),
+    );
+    await eventually(() => assert.ok(grown() > user / 2, `only ${grown()} bytes arrived`));
+    let most = 0;
+    // Those that may be read have been, once others are served beside them for a while.
+    for (let round = 0; round < 200; round++) {
+      assert.equal((await other.ask(set(`k${round}`, '1', { framing: persisted }))).status, Status.success);
+      assert.equal((await other.ask(get(`k${round}`))).status, Status.success);
+      most = Math.max(most, grown());
+    }
+    // A buffer that grows leaves its smaller ones to the collector, and so does a closed connection.
+    assert.ok(most < 2.5 * user + 100 * megabyte, `it grew by ${most} bytes`);
+    for (const client of clients) client.close();
+  }
+});
+
+async function sendPart(port: number, part: Buffer): Promise<KvConnection> {
+  const client = await KvConnection.open(port);
+  await client.plain('reader', 'password');
+  client.socket.write(part);
+  return client;
+}
