@@ -1,0 +1,308 @@
+// Harms one file of a copied data folder at a time and starts a node, or a cloud, on it: flipped bits, cuts, zeros, missing files, older copies.
+// Whatever happens, nothing that was acknowledged is wrong or missing without a report, and what is reported as damaged is left as it is.
+// `node test/stress/damage.ts [rounds]`; DIVAN_SEED repeats a run.
+import assert from 'node:assert/strict';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { Status } from '#wire/status.ts';
+import { CloudProcess } from '../support/cloud-process.ts';
+import { dataClient, get, persisted, set } from '../support/data-client.ts';
+import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { type Random, randomFrom } from '../support/random.ts';
+import { printedSeed } from '../support/seed.ts';
+
+const documents = 64;
+const textOf = (at: number): string => JSON.stringify({ n: at, text: 'x'.repeat(at * 50) });
+const services = ['--services', 'kv,index,n1ql'];
+
+interface Template {
+  /** As a stop, and as a kill leaves the folder. */
+  readonly stopped: string;
+  readonly killed: string;
+  /** Before the last documents, projects and settings. */
+  readonly older: string;
+}
+
+export interface Harm {
+  readonly file: string;
+  readonly what: string;
+  apply(folder: string): void;
+}
+
+export async function damageRounds(
+  rounds: number | { untilMs: number },
+  random: Random,
+  report: (line: string) => void,
+): Promise<Map<string, number>> {
+  const findings: string[] = [];
+  const scratch = mkdtempSync(join(tmpdir(), 'divan-damage-'));
+  const outcomes = new Map<string, number>();
+  try {
+    const node = await nodeTemplate(scratch);
+    const cloud = await cloudTemplate(scratch);
+    const isOver = (round: number): boolean =>
+      typeof rounds === 'number' ? round > rounds : performance.now() >= rounds.untilMs;
+    for (let round = 1; !isOver(round); round++) {
+      const isCloud = random(5) === 0;
+      const template = isCloud ? cloud : node;
+      const folder = join(scratch, `round-${round}`);
+      const source = random(2) === 0 ? template.stopped : template.killed;
+      cpSync(source, folder, { recursive: true });
+      const harm = aHarm(folder, template.older, random);
+      harm.apply(folder);
+      const outcome = await judge(folder, harm, isCloud).catch((error: Error) => {
+        findings.push(`round ${round}, ${basename(source)}, ${harm.what} of ${harm.file}: ${error.message}`);
+        report(findings.at(-1) ?? '');
+        return 'a finding';
+      });
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      report(`${isCloud ? 'cloud' : 'node'}: ${harm.what} of ${harm.file}: ${outcome}`);
+      rmSync(folder, { recursive: true, force: true });
+    }
+    assert.deepEqual(findings, []);
+    return outcomes;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+async function nodeTemplate(scratch: string): Promise<Template> {
+  const template = {
+    stopped: join(scratch, 'stopped'),
+    killed: join(scratch, 'killed'),
+    older: join(scratch, 'older'),
+  };
+  {
+    await using node = await NodeProcess.start({
+      dataDir: template.killed,
+      args: [...services, '--bucket', 'b', '--bucket', 'other'],
+    });
+    await write(node, 0, documents / 2);
+    await query(node, 'create index by_n on b(n)');
+    await node.request('/settings/rbac/users/local/u', 'PUT', {
+      password: 'password',
+      roles: 'data_reader[b]',
+    });
+    await node.stop('SIGKILL');
+    cpSync(template.killed, template.older, { recursive: true });
+  }
+  {
+    await using node = await NodeProcess.start({ dataDir: template.killed, args: services });
+    await write(node, documents / 2, documents);
+    await node.request('/pools/default/buckets/b/scopes', 'POST', { name: 's' });
+    await eventually(async () => assert.equal((await rowsOf(node)).length, documents));
+    await node.stop('SIGKILL');
+  }
+  cpSync(template.killed, template.stopped, { recursive: true });
+  await using node = await NodeProcess.start({ dataDir: template.stopped, args: services });
+  await node.stop();
+  return template;
+}
+
+async function write(node: NodeProcess, from: number, to: number): Promise<void> {
+  const client = await dataClient(node);
+  for (let at = from; at < to; at++) {
+    const written = await client.ask(set(`k${at}`, textOf(at), { vb: at * 16, framing: persisted }));
+    assert.equal(written.status, Status.success);
+  }
+  client.close();
+}
+
+async function query(node: NodeProcess, statement: string): Promise<{ results: unknown[]; status: string }> {
+  const answer = await fetch(`${node.ready.node.query}/query/service`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${administrator.username}:${administrator.password}`)}` },
+    body: new URLSearchParams({ statement, scan_consistency: 'request_plus', timeout: '5s' }),
+  });
+  return (await answer.json()) as { results: unknown[]; status: string };
+}
+
+const rowsOf = async (node: NodeProcess): Promise<unknown[]> =>
+  (await query(node, 'select raw n from b where n >= 0 order by n')).results;
+
+async function cloudTemplate(scratch: string): Promise<Template> {
+  const template = {
+    stopped: join(scratch, 'cloud-stopped'),
+    killed: join(scratch, 'cloud-killed'),
+    older: join(scratch, 'cloud-older'),
+  };
+  for (const [name, from] of [
+    ['older', 0],
+    ['killed', 5],
+  ] as const) {
+    await using cloud = await CloudProcess.start({ dataDir: template.killed });
+    for (let at = from; at < from + 5; at++) {
+      const made = await cloud.request('POST', '/v2/projects', { name: `p${at}` });
+      assert.equal(made.status, 201);
+    }
+    await cloud.stop('SIGKILL');
+    if (name === 'older') cpSync(template.killed, template.older, { recursive: true });
+  }
+  cpSync(template.killed, template.stopped, { recursive: true });
+  await using cloud = await CloudProcess.start({ dataDir: template.stopped });
+  await cloud.stop();
+  return template;
+}
+
+/** Files of each kind equally often, however many there are of it. */
+function aHarm(folder: string, older: string, random: Random): Harm {
+  const kinds = new Map<string, string[]>();
+  for (const file of filesIn(folder)) {
+    const kind = file.replace(/[0-9a-f]{16,}|\d+/g, '#');
+    kinds.set(kind, [...(kinds.get(kind) ?? []), file]);
+  }
+  const pick = <T>(from: readonly T[]): T => from[random(from.length)] as T;
+  const file = pick(pick([...kinds.values()]));
+  const path = (of: string): string => join(of, file);
+  const size = statSync(path(folder)).size;
+  const at = random(Math.max(size, 1));
+  const length = Math.min(1 + random(600), size - at);
+  const bit = 1 << random(8);
+  const change = (act: (bytes: Buffer) => void) => (of: string) => {
+    const bytes = readFileSync(path(of));
+    act(bytes);
+    writeFileSync(path(of), bytes);
+  };
+  const removal = { what: 'removal', apply: (of: string) => rmSync(path(of)) };
+  if (size === 0) return { file, ...removal };
+  const harms = [
+    {
+      what: `flip of bit ${bit} at ${at} of ${size}`,
+      apply: change((bytes) => bytes.writeUInt8(bytes.readUInt8(at) ^ bit, at)),
+    },
+    { what: `${length} zeros at ${at} of ${size}`, apply: change((bytes) => bytes.fill(0, at, at + length)) },
+    {
+      what: `noise of ${length} at ${at} of ${size}`,
+      apply: change((bytes) => bytes.fill(random(255) + 1, at, at + length)),
+    },
+    { what: `cut at ${at} of ${size}`, apply: (of: string) => truncateSync(path(of), at) },
+    { what: 'emptying', apply: (of: string) => truncateSync(path(of), 0) },
+    removal,
+    {
+      what: 'older copy',
+      apply: (of: string) =>
+        filesIn(older).includes(file) ? cpSync(path(older), path(of)) : removal.apply(of),
+    },
+  ];
+  return { file, ...pick(harms) };
+}
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .filter((file) => !ofTheProcess.test(file))
+    .sort();
+
+/** Without a content that anybody needs. */
+const ofTheProcess = /^reserve$|-shm$|lock\.db-journal$|^ready/;
+
+/** Databases and their logs, which are left as they are when they are reported. */
+const kept = /\.db(-wal)?$/;
+
+async function judge(folder: string, harm: Harm, isCloud: boolean): Promise<string> {
+  const path = join(folder, harm.file);
+  const harmed = existsSync(path) ? readFileSync(path) : null;
+  const outcome = await (isCloud ? judgeCloud(folder) : judgeNode(folder));
+  if (outcome !== 'all there' && kept.test(harm.file)) {
+    const now = existsSync(path) ? readFileSync(path) : null;
+    assert.ok(harmed === null ? now === null : now?.equals(harmed), 'the damaged file was changed');
+  }
+  return outcome;
+}
+
+const damageReport = /damaged +bucket "b"/;
+
+/** How the node ended, or what became of the documents. Throws for a finding. */
+async function judgeNode(folder: string): Promise<string> {
+  let node: NodeProcess;
+  try {
+    node = await NodeProcess.start({ dataDir: folder, args: services });
+  } catch (error) {
+    return refusal((error as Error).message);
+  }
+  await using running = node;
+  const client = await dataClient(running);
+  const statuses = new Map<number, number>();
+  for (let at = 0; at < documents; at++) {
+    const { status, value } = await settled(() => client.ask(get(`k${at}`, { vb: at * 16 })));
+    if (status === Status.success) assert.equal(value.toString(), textOf(at), `k${at} is another`);
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+  client.close();
+  const found = statuses.get(Status.success) ?? 0;
+  assert.equal(statuses.get(Status.keyNotFound) ?? 0, 0, 'documents are missing and nothing says so');
+  if (found < documents) await eventually(() => assert.match(running.output, damageReport));
+  const user = await running.request('/settings/rbac/users/local/u');
+  assert.equal(user.status, 200, 'the user is missing');
+  const scopes = await (await running.request('/pools/default/buckets/b/scopes')).text();
+  assert.match(scopes, /"name":"s"/, 'the scope is missing');
+  if (found === documents) await checkIndex(running);
+  assert.ok(running.running, running.output);
+  assert.equal(await running.stop(), 0, running.output.slice(-500));
+  return found === documents ? 'all there' : 'reported as damaged';
+}
+
+/** A warm-up answers temporary failures as well as damage does: what stays one is of damage. */
+async function settled(
+  ask: () => Promise<{ status: number; value: Buffer }>,
+): Promise<{ status: number; value: Buffer }> {
+  for (let tries = 0; ; tries++) {
+    const reply = await ask();
+    if (reply.status !== Status.temporaryFailure || tries === 3) return reply;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** All rows, or an error that says why; an index that was damaged is built anew. */
+async function checkIndex(node: NodeProcess): Promise<void> {
+  const all = Array.from({ length: documents }, (_, at) => at);
+  await eventually(async () => {
+    const { status, results } = await query(node, 'select raw n from b where n >= 0 order by n');
+    if (status === 'success') assert.deepEqual(results, all, 'rows of the index are missing');
+    assert.equal(status, 'success');
+  });
+}
+
+async function judgeCloud(folder: string): Promise<string> {
+  let cloud: CloudProcess;
+  try {
+    cloud = await CloudProcess.start({ dataDir: folder });
+  } catch (error) {
+    return refusal((error as Error).message);
+  }
+  await using running = cloud;
+  const { body } = await running.request('GET', '/v2/projects?perPage=100');
+  const names = (body as { data: { name: string }[] }).data.map(({ name }) => name).sort();
+  assert.deepEqual(
+    names,
+    Array.from({ length: 10 }, (_, at) => `p${at}`),
+    'projects are missing',
+  );
+  assert.equal(await running.stop(), 0);
+  return 'all there';
+}
+
+/** A start may refuse the folder, in one line of text. */
+function refusal(message: string): string {
+  assert.match(message, /ended with \d+: /, message);
+  assert.doesNotMatch(message, /\n\s+at /, message);
+  assert.doesNotMatch(message, /Unexpected|undefined|TypeError|SyntaxError/, message);
+  return 'refused';
+}
+
+if (import.meta.main) {
+  const random = randomFrom(printedSeed(console.log));
+  console.log(await damageRounds(Number(process.argv[2] ?? 100), random, console.log));
+}
