@@ -19,6 +19,7 @@ export class FrameReader {
   private own: Buffer = emptyBuffer;
   private ownAt = 0;
   private ownEnd = 0;
+  private expected = 0;
 
   constructor(bytesMax: number) {
     this.bytesMax = bytesMax;
@@ -64,6 +65,14 @@ export class FrameReader {
     return bytes;
   }
 
+  /**
+   * Memory for an arriving frame of this size is accounted for: it is allocated at once, without smaller buffers before it, and takes
+   * real memory only as bytes arrive.
+   */
+  expect(bytes: number): void {
+    this.expected = bytes;
+  }
+
   /** Puts the frame just read back, so that `next` reads it again. */
   unread(frame: Frame): void {
     if (frame.buffer === this.own && this.ownAt === frame.end) this.ownAt = frame.start;
@@ -94,14 +103,20 @@ export class FrameReader {
   private reserve(bytes: number): void {
     const held = this.ownEnd - this.ownAt;
     if (this.ownEnd + bytes <= this.own.length) return;
-    // Memory grows with the bytes received, never to the length that a header claims.
     const size =
-      held + bytes <= this.own.length ? this.own.length : Math.max(held * 2, held + bytes, headerBytes);
+      held + bytes <= this.own.length ? this.own.length : Math.max(this.grownSize(held), held + bytes);
     const grown = size < sharedFrom ? Buffer.allocUnsafeSlow(size) : Buffer.from(new SharedArrayBuffer(size));
     this.own.copy(grown, 0, this.ownAt, this.ownEnd);
     this.own = grown;
     this.ownAt = 0;
     this.ownEnd = held;
+  }
+
+  /** Memory grows with the bytes received, and to the length that a header claims only if that is accounted for. */
+  private grownSize(held: number): number {
+    const { expected } = this;
+    this.expected = 0;
+    return Math.max(expected, held * 2, headerBytes);
   }
 
   private release(): void {

@@ -311,6 +311,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     if (this.host.input.reserve(user, bytes, this)) {
       this.roomBytes = bytes;
       this.roomOwner = user;
+      this.reader.expect(bytes);
       this.partialFrameSinceMs = -1;
     } else this.isWaitingForRoom = true;
   }
