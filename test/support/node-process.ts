@@ -38,6 +38,8 @@ export interface NodeSettings {
   password?: string;
   /** Limit of its file handles. */
   handles?: number;
+  /** Within which it must be ready: more on a machine that is busy otherwise. */
+  startMs?: number;
 }
 
 export const administrator = { username: 'Administrator', password: 'password' };
@@ -83,7 +85,7 @@ export class NodeProcess {
     const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'divan-test-'));
     const readyFile = join(dataDir, `ready-${process.hrtime.bigint()}.json`);
     const { child, printed } = launch(dataDir, readyFile, settings);
-    const ready = await whenReady(child, readyFile, printed);
+    const ready = await whenReady(child, readyFile, printed, settings.startMs);
     rmSync(readyFile);
     return new NodeProcess(child, dataDir, settings.dataDir !== undefined, printed, ready);
   }
@@ -148,8 +150,13 @@ function launch(dataDir: string, readyFile: string, settings: NodeSettings) {
   return { child, printed };
 }
 
-async function whenReady(child: ChildProcess, readyFile: string, printed: { text: string }): Promise<Ready> {
-  const deadline = performance.now() + startTimeoutMs;
+async function whenReady(
+  child: ChildProcess,
+  readyFile: string,
+  printed: { text: string },
+  startMs = startTimeoutMs,
+): Promise<Ready> {
+  const deadline = performance.now() + startMs;
   while (performance.now() < deadline) {
     if (child.exitCode !== null || child.signalCode !== null)
       throw new Error(`the node ended with ${child.exitCode ?? child.signalCode}: ${printed.text}`);
@@ -160,7 +167,7 @@ async function whenReady(child: ChildProcess, readyFile: string, printed: { text
     }
   }
   child.kill('SIGKILL');
-  throw new Error(`the node was not ready in ${startTimeoutMs} ms: ${printed.text}`);
+  throw new Error(`the node was not ready in ${startMs} ms: ${printed.text}`);
 }
 
 /** Tries until `attempt` answers without throwing, for at most ten seconds. */

@@ -1,5 +1,6 @@
 // Counts the commits to the cloud's SQLite file, in the file and in a small one beside it, so that a lost or shortened write-ahead log and an
 // older copy of the file are detected. Several processes may have the file open: the cloud, and commands of its operator.
+import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { CommitCounter, checkCommits, countOf, hasLog, lookInto } from '#ports/commit-counter.ts';
 import { checkWal } from '#ports/wal-check.ts';
@@ -24,6 +25,10 @@ export function checkLog(path: string): void {
 
 function checkOnce(path: string): void {
   const counted = countOf(path);
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) {
+    if (counted === null || counted === 0) return;
+    throw new Error(`it is missing or empty, though it had ${counted} commits`);
+  }
   const hadLog = hasLog(path);
   checkWal(`${path}-wal`);
   const found = lookInto(path, stateOf);

@@ -135,6 +135,13 @@ test('an older copy of the file is refused, and the whole older folder is not', 
   await refused(clean, /the last 1 of its 21 commits are missing.*an older copy of the file/);
 });
 
+test('a file that is missing or empty is refused, and so it is with its log', async (t) => {
+  const { clean, killed, copyOf } = await folders(t);
+  for (const folder of [clean, killed])
+    for (const harm of [(path: string) => rmSync(path), (path: string) => writeFileSync(path, '')])
+      await refused(copyOf(folder, harm), /it is missing or empty, though it had 20 commits/);
+});
+
 test('a killed file, a stopped one, and one without its count open with everything', async (t) => {
   const { clean, killed, copyOf } = await folders(t);
   for (const folder of [clean, killed]) {

@@ -1,5 +1,4 @@
 // The cloud's database in a file, through the runtime's own SQLite.
-import { statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely';
 import { UnwritableError } from '#base/unwritable-error.ts';
@@ -17,7 +16,7 @@ const inMemory = ':memory:';
 /** Throws for a file that lost commits, and leaves it as it is. */
 export function openSqlite(path: string): OpenStore {
   if (path !== inMemory) {
-    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0) checkLog(path);
+    checkLog(path);
     keepPrivate(path);
   }
   const database = new DatabaseSync(path);
