@@ -1,0 +1,39 @@
+// Users with random privileges in the bucket, a scope and collections send every command in every collection, in random order: each is answered
+// as the published table says. `node test/stress/privileges.ts [users]`; DIVAN_SEED repeats a run.
+import assert from 'node:assert/strict';
+import { aRandomCase, ask, expected, placesOf, withService } from '../support/privilege-cases.ts';
+import { rows } from '../support/privilege-table.ts';
+import { type Random, randomFrom } from '../support/random.ts';
+import { printedSeed } from '../support/seed.ts';
+
+export interface PrivilegeTally {
+  asked: number;
+  refused: number;
+}
+
+export async function privilegeRounds(users: number, random: Random): Promise<PrivilegeTally> {
+  const cases = Array.from({ length: users }, (_, at) => aRandomCase(random, at));
+  await using service = await withService(cases);
+  const tally = { asked: 0, refused: 0 };
+  for (const [index, one] of cases.entries()) {
+    const asked = rows
+      .flatMap((row) => placesOf(row).map((place) => [row, place] as const))
+      .map((pair) => ({ pair, order: random(1 << 30) }))
+      .sort((a, b) => a.order - b.order)
+      .map(({ pair }) => pair);
+    const got = await ask(service, index, asked);
+    const wrong = asked.flatMap(([row, place], at) => {
+      const wanted = expected(row, place, one);
+      if (wanted !== 'done') tally.refused++;
+      return got[at] === wanted ? [] : [`${row.name} in ${place}: ${got[at]} instead of ${wanted}`];
+    });
+    assert.deepEqual(wrong, [], one.name);
+    tally.asked += asked.length;
+  }
+  return tally;
+}
+
+if (import.meta.main) {
+  const random = randomFrom(printedSeed(console.log));
+  console.log(await privilegeRounds(Number(process.argv[2] ?? 200), random));
+}
