@@ -47,17 +47,16 @@ test('strangers on all ports leave handles for files, for REST and for administr
   });
   assert.ok(handlesOf(node.pid) < handles - 100, `${handlesOf(node.pid)} handles are taken`);
   // Those that wait in the queues of the system are still accepted, and closed: a client that comes at that moment comes again.
-  await eventually(async () => {
-    const pools = await node.request('/pools/default');
-    assert.equal(pools.status, 200, await pools.text());
-  });
   for (let round = 0; round < 3; round++) {
-    const made = await node.request('/pools/default/buckets', 'POST', {
-      name: `new${round}`,
-      ramQuotaMB: '100',
-      replicaNumber: '0',
+    await eventually(async () => {
+      const made = await node.request('/pools/default/buckets', 'POST', {
+        name: `new${round}`,
+        ramQuotaMB: '100',
+        replicaNumber: '0',
+      });
+      const text = await made.text();
+      assert.ok(made.status === 202 || text.includes('already exists'), text);
     });
-    assert.equal(made.status, 202, await made.text());
     const client = await eventually(() => dataClient(node, `new${round}`));
     assert.equal((await client.ask(set('k', '1', { framing: persisted }))).status, Status.success);
   }
