@@ -11,6 +11,8 @@ export interface Attack {
   begin?(client: KvConnection): Promise<void>;
   requests(connection: number): RequestParts[];
   check?(reply: Reply): void;
+  /** The last reply of a round; absent: the reply to a NOOP behind the requests. */
+  isLast?(reply: Reply): boolean;
 }
 
 const mebibyte = 1024 * 1024;
@@ -73,6 +75,21 @@ const observed = Buffer.concat(
     return Buffer.concat([Buffer.from([0, 7, 0, name.length]), name]);
   }),
 );
+/** Opens a producer of change streams on the connection. */
+async function openProducer(client: KvConnection): Promise<void> {
+  const extras = Buffer.alloc(8);
+  extras.writeUInt32BE(1, 4);
+  succeeds(await client.ask({ opcode: 0x50, key: Buffer.from(`attack ${client.socket.localPort}`), extras }));
+}
+
+/** A stream from the start up to what there is now, or up to a seqno. */
+function streamOf(vb: number, end = -1): RequestParts {
+  const extras = Buffer.alloc(48);
+  if (end < 0) extras.writeUInt32BE(0x04, 0);
+  if (end < 0) extras.fill(0xff, 16, 24);
+  return { opcode: 0x53, vb, extras };
+}
+
 const scan = (plan: object): RequestParts => ({
   opcode: 0xda,
   vb: 7,
@@ -147,6 +164,88 @@ export const attacks: readonly Attack[] = [
     check: succeeds,
   },
   {
+    name: 'GET of 20 MB, pipelined by 8',
+    rounds: 1,
+    requests: () => many(8, { opcode: 0x00, key: key('large') }),
+    check: succeeds,
+  },
+  {
+    name: 'GET_AND_TOUCH of 20 MB',
+    rounds: 4,
+    requests: (connection) =>
+      many(1, { opcode: 0x1d, key: key(`own${connection}`), extras: Buffer.alloc(4) }),
+    check: succeeds,
+  },
+  {
+    name: 'MULTI_LOOKUP of a whole document of 20 MB',
+    rounds: 4,
+    requests: () => [lookups('large', [lookupSpec(0x00, '')])],
+    check: succeeds,
+  },
+  {
+    name: 'PREPEND to 20 MB',
+    rounds: 1,
+    requests: (connection) => [{ opcode: 0x0f, key: key(`text${connection}`), value: Buffer.from(' ') }],
+  },
+  {
+    name: 'a stream of documents of 20 MB',
+    rounds: 1,
+    begin: openProducer,
+    requests: () => [streamOf(0)],
+    isLast: ({ opcode }) => opcode === 0x55,
+  },
+  {
+    name: '1,024 streams at once',
+    rounds: 1,
+    begin: openProducer,
+    requests: () => Array.from({ length: 1024 }, (_, vb) => streamOf(vb, 0)),
+  },
+  {
+    name: 'a stream of 200,000 small documents',
+    rounds: 1,
+    begin: openProducer,
+    requests: () => [streamOf(7)],
+    isLast: ({ opcode }) => opcode === 0x55,
+  },
+  {
+    name: 'a manifest of 1,200 collections',
+    rounds: 4,
+    requests: () => many(20, { opcode: 0xba }),
+    check: succeeds,
+  },
+  {
+    name: 'ids of 1,200 collections',
+    rounds: 1,
+    requests: () =>
+      Array.from({ length: 1200 }, (_, at) => ({ opcode: 0xbb, value: Buffer.from(`shop.c${at}`) })),
+    check: succeeds,
+  },
+  {
+    name: 'all STAT groups of a bucket',
+    rounds: 2,
+    requests: () =>
+      [
+        '',
+        'all',
+        'collections',
+        'collections-byid',
+        'scopes',
+        'dcp',
+        'dcpagg',
+        'hash',
+        'vbucket',
+        'failovers',
+        'memory',
+        'kvtimings',
+      ].map(stat),
+  },
+  {
+    name: 'GET_ALL_VB_SEQNOS, pipelined',
+    rounds: 4,
+    requests: () => many(100, { opcode: 0x48 }),
+    check: succeeds,
+  },
+  {
     name: 'INCR of a compressed value',
     rounds: 4,
     requests: () => many(20, { opcode: 0x05, key: key('packed'), extras: Buffer.alloc(20) }),
@@ -164,6 +263,7 @@ export const attacks: readonly Attack[] = [
     check: succeeds,
   },
   { name: 'all keys of 200,000', rounds: 2, requests: () => many(2, { opcode: 0xb8, vb: 7, key: key('k') }) },
+  { name: 'GET_KEYS and random keys', rounds: 2, requests: () => many(500, { opcode: 0xb6 }) },
   {
     name: 'a scan over 200,000 keys',
     rounds: 2,

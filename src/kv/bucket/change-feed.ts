@@ -4,7 +4,7 @@
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';
-import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
+import type { CutItem } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import type { FailoverEntry } from '../data/documents.ts';
 import { Bit } from '../memory/layout.ts';
@@ -12,8 +12,8 @@ import { fillCutItem } from '../vbucket/cut-item.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { DurableWrites } from './durability/durable-writes.ts';
 import type { Persistence } from './durability/persistence.ts';
-
-const pageTargetBytes = 512 * 1024;
+import { SlicedWork } from './keys/sliced.ts';
+import { MemoryBackfill } from './memory-backfill.ts';
 
 export interface ChangeFeedOptions {
   vbuckets: Vbuckets;
@@ -28,11 +28,14 @@ export class ChangeFeed implements ChangeSource {
   private readonly options: ChangeFeedOptions;
   private readonly vbuckets: Vbuckets;
   private readonly followers = new Map<number, Set<Follower>>();
-  private readonly walkedItem = emptyCutItem();
+  private readonly memory: MemoryBackfill;
 
   constructor(options: ChangeFeedOptions) {
     this.options = options;
     this.vbuckets = options.vbuckets;
+    this.memory = new MemoryBackfill(options.vbuckets, new SlicedWork(options.clock), (vb) =>
+      this.visibleSeqno(vb),
+    );
     // Runs after the current input is processed: its changes share a snapshot, and no timer delays them.
     this.vbuckets.recent.onChange = () => options.clock.soon(() => this.notify());
   }
@@ -116,7 +119,7 @@ export class ChangeFeed implements ChangeSource {
 
   backfill(vb: number, afterSeqno: number): Promise<BackfillPage> {
     const { backfill } = this.options;
-    return backfill ? backfill(vb, afterSeqno) : Promise.resolve(this.walk(vb, afterSeqno));
+    return backfill ? backfill(vb, afterSeqno) : this.memory.page(vb, afterSeqno);
   }
 
   private notify(): void {
@@ -136,36 +139,5 @@ export class ChangeFeed implements ChangeSource {
     const { index, items, recent } = this.vbuckets;
     const slot = index.locateWhere(row, recent.hash(row, seqno), (address) => items.seqno(address) === seqno);
     return slot < 0 ? 0 : index.address(row, slot);
-  }
-
-  /** A page of what memory holds of a vbucket, built without yielding. */
-  private walk(row: number, afterSeqno: number): BackfillPage {
-    const addresses = this.addressesAfter(row, afterSeqno);
-    const seqnos = Float64Array.from(addresses.keys()).sort();
-    const endSeqno = this.visibleSeqno(row);
-    const writer = new CutWriter();
-    writer.begin(0);
-    let toSeqno = afterSeqno;
-    let count = 0;
-    for (; count < seqnos.length && writer.bytes < pageTargetBytes; count++) {
-      toSeqno = seqnos[count] as number;
-      fillCutItem(this.vbuckets.items, addresses.get(toSeqno) as number, this.walkedItem);
-      writer.item(this.walkedItem);
-    }
-    if (count === seqnos.length) toSeqno = endSeqno;
-    writer.finish(stateOfVbucket(row));
-    return { batch: writer.take(), toSeqno, endSeqno, purgeSeqno: this.purgeSeqno(row) };
-  }
-
-  private addressesAfter(row: number, afterSeqno: number): Map<number, number> {
-    const { index, items } = this.vbuckets;
-    const addresses = new Map<number, number>();
-    for (let place = 0; place < index.end(row); place += 2) {
-      const address = index.address(row, index.slotAt(row, place));
-      if (address === 0 || (items.state(address) & Bit.pending) !== 0) continue;
-      const seqno = items.seqno(address);
-      if (seqno > afterSeqno) addresses.set(seqno, address);
-    }
-    return addresses;
   }
 }

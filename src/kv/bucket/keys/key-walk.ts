@@ -8,12 +8,12 @@ type WalkedIndex = Pick<KeyIndex, 'moveOn' | 'end' | 'address' | 'hash'>;
 export class KeyWalk {
   private readonly index: WalkedIndex;
   private readonly row: number;
-  private readonly visit: (address: number) => void;
+  private readonly visit: (address: number, hash: number) => void;
   private home = 0;
   /** Length of the table that is walked through; when it grows, the walk begins again, and meets keys twice. */
   private end = -1;
 
-  constructor(index: WalkedIndex, row: number, visit: (address: number) => void) {
+  constructor(index: WalkedIndex, row: number, visit: (address: number, hash: number) => void) {
     this.index = index;
     this.row = row;
     this.visit = visit;
@@ -43,8 +43,9 @@ export class KeyWalk {
         if (at >= to) return;
         continue;
       }
-      const home = (index.hash(row, slot) << 1) & (end - 2);
-      if (home >= from && home < to) visit(address);
+      const hash = index.hash(row, slot);
+      const home = (hash << 1) & (end - 2);
+      if (home >= from && home < to) visit(address, hash);
     }
   }
 }

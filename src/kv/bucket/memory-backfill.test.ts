@@ -1,0 +1,106 @@
+// Backfills from memory that take several turns of the thread, with changes between them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { aSeed } from '../../../test/support/random.ts';
+import { CutReader } from '../data/cut.ts';
+import type { BackfillPage } from '../data/disk-engine.ts';
+
+const count = 30_000;
+
+/** Turns wait until the test lets them run. */
+class TurnClock extends ManualClock {
+  readonly turns: (() => void)[] = [];
+  override soon(fire: () => void): void {
+    this.turns.push(fire);
+  }
+}
+
+async function aBucket() {
+  const clock = new TurnClock();
+  const under = await new BucketUnderTest({ clock, type: 'ephemeral' }).start();
+  for (let i = 0; i < count; i++) under.store(`k${i}`);
+  const { changes } = under.bucket;
+  /** A page, with `between` before each turn that it waits for. */
+  const page = async (
+    after: number,
+    between: () => void = () => {},
+  ): Promise<BackfillPage & { turns: number }> => {
+    let found: BackfillPage | null = null;
+    let turns = 0;
+    void changes.backfill(0, after).then((one) => (found = one));
+    for (;;) {
+      for (let micro = 0; micro < 10; micro++) await Promise.resolve();
+      if (found !== null) return { ...(found as BackfillPage), turns };
+      const next = clock.turns.shift();
+      if (next === undefined) continue;
+      turns++;
+      between();
+      next();
+    }
+  };
+  return { under, changes, page };
+}
+
+/** Applies the page to a copy by key, and requires rising seqnos. */
+function apply(copy: Map<string, number>, { batch }: BackfillPage, after: number): void {
+  const reader = new CutReader(batch);
+  let last = after;
+  while (reader.nextCut())
+    while (reader.nextItem()) {
+      const { buffer, keyStart, keyEnd, seqno } = reader.item;
+      assert.ok(seqno > last, `${seqno} after ${last}`);
+      last = seqno;
+      copy.set(buffer.toString('latin1', keyStart + 1, keyEnd), seqno);
+    }
+}
+
+test('lists a large vbucket once, over several turns, and brings every document in the order of seqnos', async () => {
+  const { page } = await aBucket();
+  const copy = new Map<string, number>();
+  let turns = 0;
+  let position = 0;
+  for (let pages = 0; position < count; pages++) {
+    const next = await page(position);
+    apply(copy, next, position);
+    turns += next.turns;
+    assert.ok(pages === 0 || next.turns === 0, 'it is listed again for each page');
+    position = next.toSeqno;
+    assert.equal(next.endSeqno, count);
+  }
+  assert.equal(copy.size, count);
+  assert.ok(turns > 5, `${turns} turns`);
+});
+
+test('when a snapshot ends, it has the newest version of each document, whatever changed meanwhile', async (t) => {
+  const random = aSeed(t);
+  for (const isFollowed of [true, false]) {
+    const { under, changes, page } = await aBucket();
+    const follower = { position: 0, changed: () => {} };
+    if (isFollowed) changes.follow(0, follower);
+    const newest = new Map<string, number>(Array.from({ length: count }, (_, at) => [`k${at}`, at + 1]));
+    let high = count;
+    let left = 3_000;
+    const change = () => {
+      for (let some = random(400); some > 0 && left > 0; some--, left--) {
+        const key = `k${random(count + 500)}`;
+        under.store(key);
+        newest.set(key, ++high);
+      }
+    };
+    const copy = new Map<string, number>();
+    let position = 0;
+    for (;;) {
+      change();
+      const next = await page(position, change);
+      apply(copy, next, position);
+      assert.ok(next.toSeqno >= position && next.endSeqno === changes.visibleSeqno(0));
+      position = next.toSeqno;
+      if (position === next.endSeqno) break;
+    }
+    assert.equal(position, high);
+    assert.deepEqual(copy, newest);
+    assert.ok(left < 2_000, 'nothing changed meanwhile');
+  }
+});

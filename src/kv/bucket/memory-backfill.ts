@@ -1,0 +1,204 @@
+// Pages of the changes of a vbucket for streams where there is no disk: listed from memory by seqno in slices, since a vbucket may have a
+// million documents, and then read page by page from the list.
+import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
+import type { BackfillPage } from '../data/disk-engine.ts';
+import { Bit } from '../memory/layout.ts';
+import { fillCutItem } from '../vbucket/cut-item.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { KeyWalk } from './keys/key-walk.ts';
+import type { SlicedWork, Steps } from './keys/sliced.ts';
+
+const pageTargetBytes = 512 * 1024;
+/** Entries of the list that one page looks at: they may have changed since. */
+const entriesPerPage = 16_384;
+const homesPerStep = 512;
+/** Sorted in one step. */
+const runLength = 8_192;
+/** Lists are kept for other streams up to so many vbuckets and entries, of twelve bytes; a vbucket whose list was dropped is listed again. */
+const listsMax = 64;
+const entriesMax = 2 ** 20;
+/** After so many lists in a row that changes overtook, one is made without yielding. */
+const overtakenMax = 3;
+
+/** Part of a list in the order of seqnos. */
+interface Run {
+  seqnos: Float64Array;
+  hashes: Uint32Array;
+  next: number;
+}
+
+/** What had a seqno above `from` when it was listed, up to `upTo`. Later versions have later seqnos. */
+interface SeqnoList {
+  from: number;
+  upTo: number;
+  runs: Run[];
+  entries: number;
+  /** Lists before it that ended before the newest change. */
+  overtaken: number;
+}
+
+export class MemoryBackfill {
+  private readonly vbuckets: Vbuckets;
+  private readonly work: SlicedWork;
+  private readonly visibleSeqno: (row: number) => number;
+  /** The last used ones are the last. */
+  private readonly lists = new Map<number, SeqnoList>();
+  /** Lists that are being made, for all streams that wait for one. */
+  private readonly making = new Map<number, Promise<SeqnoList>>();
+  private entries = 0;
+  private readonly item: CutItem = emptyCutItem();
+
+  constructor(vbuckets: Vbuckets, work: SlicedWork, visibleSeqno: (row: number) => number) {
+    this.vbuckets = vbuckets;
+    this.work = work;
+    this.visibleSeqno = visibleSeqno;
+  }
+
+  async page(row: number, afterSeqno: number): Promise<BackfillPage> {
+    let list = this.lists.get(row) ?? (await this.making.get(row));
+    if (list === undefined || afterSeqno < list.from || afterSeqno >= list.upTo)
+      list = await this.newList(row, afterSeqno, list);
+    return this.pageOf(row, afterSeqno, list);
+  }
+
+  private async newList(row: number, from: number, before: SeqnoList | undefined): Promise<SeqnoList> {
+    const isOvertaken = before !== undefined && from >= before.upTo;
+    const making = this.list(row, from, isOvertaken ? before.overtaken + 1 : 0);
+    this.making.set(row, making);
+    const list = await making;
+    if (this.making.get(row) === making) this.making.delete(row);
+    this.keep(row, list);
+    return list;
+  }
+
+  private keep(row: number, list: SeqnoList): void {
+    this.drop(row);
+    this.lists.set(row, list);
+    this.entries += list.entries;
+    for (const other of this.lists.keys())
+      if (other !== row && (this.lists.size > listsMax || this.entries > entriesMax)) this.drop(other);
+  }
+
+  private drop(row: number): void {
+    this.entries -= this.lists.get(row)?.entries ?? 0;
+    this.lists.delete(row);
+  }
+
+  private list(row: number, from: number, overtaken: number): Promise<SeqnoList> {
+    const steps = this.listInSteps(row, from, overtaken % overtakenMax);
+    if (overtaken < overtakenMax) return new Promise((resolve) => this.work.run(steps, resolve));
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return Promise.resolve(value);
+    }
+  }
+
+  private *listInSteps(row: number, from: number, overtaken: number): Steps<SeqnoList> {
+    const { index, items, rows } = this.vbuckets;
+    const upTo = rows.highSeqno[row] as number;
+    const runs: Run[] = [];
+    let keys: number[] = [];
+    let hashes: number[] = [];
+    const walk = new KeyWalk(index, row, (address, hash) => {
+      const seqno = items.seqno(address);
+      if (seqno <= from || seqno > upTo || (items.state(address) & Bit.pending) !== 0) return;
+      // The place among the hashes goes along with the seqno.
+      keys.push((seqno - from) * runLength + hashes.length);
+      hashes.push(hash);
+      if (hashes.length < runLength) return;
+      runs.push(runOf(keys, hashes, from));
+      keys = [];
+      hashes = [];
+    });
+    while (!walk.slice(homesPerStep)) yield;
+    if (hashes.length > 0) runs.push(runOf(keys, hashes, from));
+    const entries = runs.reduce((sum, { hashes }) => sum + hashes.length, 0);
+    return { from, upTo, runs, entries, overtaken };
+  }
+
+  private pageOf(row: number, afterSeqno: number, list: SeqnoList): BackfillPage {
+    const writer = new CutWriter();
+    writer.begin(0);
+    for (const run of list.runs) skipTo(run, afterSeqno);
+    let toSeqno = afterSeqno;
+    for (let left = entriesPerPage; ; left--) {
+      const run = firstOf(list.runs);
+      if (run === null) {
+        toSeqno = this.writeNewest(writer, row, list.upTo);
+        break;
+      }
+      if (left === 0 || writer.bytes >= pageTargetBytes) break;
+      const seqno = run.seqnos[run.next] as number;
+      // A walk through an index that grows meets some keys twice.
+      if (seqno > toSeqno) this.write(writer, row, seqno, run.hashes[run.next] as number);
+      toSeqno = seqno;
+      run.next++;
+    }
+    const endSeqno = this.visibleSeqno(row);
+    // Others may read a list that fits; a larger one is made again for them.
+    if (toSeqno >= endSeqno && this.entries > entriesMax) this.drop(row);
+    writer.finish(stateOfVbucket(row));
+    return {
+      batch: writer.take(),
+      toSeqno,
+      endSeqno,
+      purgeSeqno: this.vbuckets.rows.purgeSeqno[row] as number,
+    };
+  }
+
+  /** What changed since the list was made, as far as the vbucket remembers it; returns up to where. */
+  private writeNewest(writer: CutWriter, row: number, upTo: number): number {
+    const { recent } = this.vbuckets;
+    const visible = this.visibleSeqno(row);
+    if (visible <= upTo) return visible;
+    if (!recent.covers(row, upTo)) return upTo;
+    let seqno = upTo;
+    while (seqno < visible && writer.bytes < pageTargetBytes) {
+      seqno++;
+      this.write(writer, row, seqno, recent.hash(row, seqno));
+    }
+    return seqno;
+  }
+
+  /** Nothing where the document has changed since. */
+  private write(writer: CutWriter, row: number, seqno: number, hash: number): void {
+    const { index, items } = this.vbuckets;
+    const slot = index.locateWhere(row, hash, (address) => items.seqno(address) === seqno);
+    if (slot < 0) return;
+    fillCutItem(items, index.address(row, slot), this.item);
+    writer.item(this.item);
+  }
+}
+
+function runOf(keys: number[], hashes: number[], from: number): Run {
+  const sorted = Float64Array.from(keys).sort();
+  return {
+    seqnos: sorted.map((key) => Math.floor(key / runLength) + from),
+    hashes: Uint32Array.from(sorted, (key) => hashes[key % runLength] as number),
+    next: 0,
+  };
+}
+
+/** Streams of several clients read one list, each at its own place. */
+function skipTo(run: Run, afterSeqno: number): void {
+  let [low, high] = [0, run.seqnos.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((run.seqnos[middle] as number) <= afterSeqno) low = middle + 1;
+    else high = middle;
+  }
+  run.next = low;
+}
+
+/** The run with the smallest seqno that is left. */
+function firstOf(runs: readonly Run[]): Run | null {
+  let first: Run | null = null;
+  let smallest = Infinity;
+  for (const run of runs) {
+    const seqno = run.seqnos[run.next];
+    if (seqno === undefined || seqno >= smallest) continue;
+    smallest = seqno;
+    first = run;
+  }
+  return first;
+}
