@@ -62,7 +62,7 @@ export interface FoundCommits {
 export function checkCommits(
   databasePath: string,
   { commits, isInUse, hadLog }: FoundCommits,
-  counted = countOf(databasePath),
+  counted = countedCommits(databasePath),
 ): void {
   if (counted !== null && counted > commits)
     throw new Error(
@@ -73,7 +73,7 @@ export function checkCommits(
 }
 
 /** Null when there is none that can be trusted. */
-export function countOf(databasePath: string): number | null {
+export function countedCommits(databasePath: string): number | null {
   const path = databasePath + counterSuffix;
   if (!existsSync(path)) return null;
   const text = readFileSync(path, 'latin1');

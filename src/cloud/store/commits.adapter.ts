@@ -2,7 +2,7 @@
 // older copy of the file are detected. Several processes may have the file open: the cloud, and commands of its operator.
 import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { CommitCounter, checkCommits, countOf, hasLog, lookInto } from '#ports/commit-counter.ts';
+import { CommitCounter, checkCommits, countedCommits, hasLog, lookInto } from '#ports/commit-counter.ts';
 import { checkWal } from '#ports/wal-check.ts';
 import { isDiskFull } from './disk-full.ts';
 
@@ -24,7 +24,7 @@ export function checkLog(path: string): void {
 }
 
 function checkOnce(path: string): void {
-  const counted = countOf(path);
+  const counted = countedCommits(path);
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) {
     if (counted === null || counted === 0) return;
     throw new Error(`it is missing or empty, though it had ${counted} commits`);
