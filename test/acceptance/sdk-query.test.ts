@@ -54,6 +54,19 @@ describe('the SDK’s queries', () => {
     assert.deepEqual(await query(named, { parameters: { low: 5, high: 7 } }), [5, 6, 7]);
   });
 
+  it('say by name what is not built', async () => {
+    for (const [text, named] of [
+      ['UPDATE STATISTICS FOR b(n)', /UPDATE STATISTICS: /],
+      ['SELECT CURL("http://127.0.0.1:8091/pools")', /CURL\(\): /],
+    ] as const)
+      await assert.rejects(query(text), (error: Error) => {
+        const cause = JSON.stringify(error.cause);
+        assert.match(cause, /16003/);
+        assert.match(cause, named);
+        return true;
+      });
+  });
+
   it('read a collection without an index, and say 4000 where that is switched off', async () => {
     const text = 'SELECT RAW COUNT(*) FROM b WHERE odd';
     assert.deepEqual(await query(text), [10]);

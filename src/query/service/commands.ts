@@ -1,4 +1,5 @@
 // Statements that the service runs itself: PREPARE, scopes and collections, roles.
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainCommand } from '#sqlpp/run/commands.ts';
 import type { Command, PrepareCommand } from '#sqlpp/run/engine.ts';
 import type { Value } from '#sqlpp/values/value.ts';
@@ -31,8 +32,7 @@ async function runPlain(
     case 'REVOKE_ROLE':
       return await changeRoles(command, scope);
     case 'UPDATE_STATISTICS':
-      // Plans are chosen by rules: there are no statistics to keep up to date.
-      return;
+      throw sqlError(16003, 'UPDATE STATISTICS: plans are chosen by rules, without statistics');
     case 'CREATE_FUNCTION':
     case 'DROP_FUNCTION':
       return await changeFunctions(command, scope);

@@ -11,4 +11,5 @@ test('functions about the service answer the version, the node and the users of 
   assert.equal(answer('node_name'), 'n:8091');
   assert.deepEqual(answer('current_users'), ['local:a']);
   assert.equal(answer('advisor'), null);
+  assert.throws(() => answer('curl'), /^SqlError: Not Implemented CURL\(\): /);
 });

@@ -1,4 +1,5 @@
 // Functions of a statement about the service and the request that runs it: DS_VERSION() and others like it.
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import type { NodeDescription } from '../state/parts.ts';
 
@@ -18,6 +19,8 @@ export function requestFunction(name: string, node: NodeDescription, users: read
       return node.name;
     case 'current_users':
       return [...users];
+    case 'curl':
+      throw sqlError(16003, 'CURL(): statements of this node read nothing from other servers');
     default:
       return null;
   }
