@@ -6,5 +6,6 @@ export function naturalAlias(node: Expression): string | undefined {
   if (node.kind === 'identifier') return node.name;
   if (node.kind !== 'field') return undefined;
   const { name } = node;
-  return name.kind === 'constant' && typeof name.value === 'string' ? name.value : undefined;
+  // `t.[t.lookup]` is called as the expression that names the field.
+  return name.kind === 'constant' && typeof name.value === 'string' ? name.value : naturalAlias(name);
 }

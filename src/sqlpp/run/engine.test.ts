@@ -28,6 +28,9 @@ async function refuses(statement: string, code: number, datastore = aStore()): P
 
 test('a query names, filters, sorts and limits', async () => {
   await answers('SELECT 1 AS x, "y"', [{ x: 1, $1: 'y' }]);
+  await answers('SELECT o.[o.which], o.["tw" || "o"] FROM {"which": "one", "one": 1, "two": 2} o', [
+    { which: 1, $1: 2 },
+  ]);
   await answers('SELECT * FROM t USE KEYS "t1"', [{ t: { a: 1, b: 1, tags: ['x', 'y1'], n: { m: 10 } } }]);
   await answers('SELECT META().id, n.m FROM t WHERE a > 2 ORDER BY a DESC', [
     { id: 't4', m: 40 },
