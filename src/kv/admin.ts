@@ -66,6 +66,8 @@ export interface KvDesired {
   /** Uuids of deleted buckets whose files must be removed, also those of an earlier process. No other files are removed. */
   leaving: string[];
   users: UserSpec[];
+  /** Passwords of unknown users are verified as those of external users, which can add them to `users`. */
+  admitsUnknownUsers?: boolean;
   /** Cluster configuration JSON for connections without a bucket, null before provisioning. */
   clusterConfig: { revEpoch: number; rev: number; json: string } | null;
   tls: TlsSpec | null;

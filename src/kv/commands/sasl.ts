@@ -153,8 +153,8 @@ function authenticatePlainly(request: Request): Status | Outcome {
     return Status.success;
   }
   const held = connection.holdReply(request, true);
-  if (user?.spec.isExternal) {
-    finishExternalLogin(held, connection, environment, user, given.password);
+  if (user ? user.spec.isExternal : environment.directory.admitsUnknown) {
+    finishExternalLogin(held, connection, environment, user, given);
     return Outcome.later;
   }
   const suspect = environment.throttle.suspects(sourceOf(connection.peer));
@@ -175,18 +175,28 @@ function finishExternalLogin(
   held: HeldReply,
   connection: Client,
   environment: Environment,
-  asked: UserEntry,
-  password: string,
+  asked: UserEntry | undefined,
+  { user: name, password }: PlainLogin,
 ): void {
-  const { name, credentialId } = asked.spec;
   environment.verifyExternal(name, password).then(
     (isRight) => {
-      const user = isRight ? unchangedUser(environment, name, credentialId) : undefined;
+      const user = isRight ? verifiedUser(environment, name, asked) : undefined;
       if (user) completeLogin(held, connection, environment, user);
       else refuseLater(environment, connection.peer, name, held);
     },
     () => held.resolve(Status.temporaryFailure),
   );
+}
+
+/** An unknown user is known once it is verified. */
+function verifiedUser(
+  { directory }: Environment,
+  name: string,
+  asked: UserEntry | undefined,
+): UserEntry | undefined {
+  const user = directory.user(name);
+  const isSame = asked ? user?.spec.credentialId === asked.spec.credentialId : user?.spec.isExternal;
+  return isSame ? user : undefined;
 }
 
 function completeLogin(held: HeldReply, connection: Client, environment: Environment, user: UserEntry): void {

@@ -15,6 +15,8 @@ export class Directory {
   revision = 1;
   /** Iterations in the SCRAM challenges for unknown users. */
   defaultIterations = 4096;
+  /** The manager may know users who are not among these. */
+  admitsUnknown = false;
   private users = new Map<string, UserEntry>();
 
   user(name: string): UserEntry | undefined {
