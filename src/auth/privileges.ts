@@ -42,6 +42,14 @@ export interface ScramVerifier {
   serverKey: string;
 }
 
+/** In a minute, but `connections`, which are at a time. Infinity: not limited. */
+export interface UserLimitsOfData {
+  connections: number;
+  operations: number;
+  ingressMib: number;
+  egressMib: number;
+}
+
 export interface UserSpec {
   name: string;
   /** Changes when the credentials do: sessions of an older one get AUTH_STALE. */
@@ -51,4 +59,6 @@ export interface UserSpec {
   grants: Grants;
   /** The password is checked by somebody else, whom the manager asks. */
   isExternal?: boolean;
+  /** Absent: nothing is limited. */
+  limits?: UserLimitsOfData;
 }

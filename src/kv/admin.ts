@@ -11,6 +11,7 @@ export {
   type Grants,
   Privilege,
   type ScramVerifier,
+  type UserLimitsOfData,
   type UserSpec,
 } from '#auth/privileges.ts';
 export type { TlsSpec } from '#ports/tls.ts';

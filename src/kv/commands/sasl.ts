@@ -54,6 +54,8 @@ export function saslStep(request: Request): Status | Outcome {
   const answer = exchange.finish(frame.buffer.toString('utf8', frame.valueStart, frame.end));
   const user = unchangedUser(environment, exchange.user, exchange.credentialId);
   if (answer === null || !user) return refuseLogin(request, exchange.user);
+  if (!mayConnect(environment, user))
+    return request.refuse(Status.rateLimitedConnections, tooManyConnections);
   logIn(request, user);
   return replyText(request, Status.success, answer);
 }
@@ -149,6 +151,8 @@ function authenticatePlainly(request: Request): Status | Outcome {
   const user = environment.directory.user(given.user);
   const digest = digestOf(environment, user, given.password);
   if (user?.passwordDigest && timingSafeEqual(user.passwordDigest, digest)) {
+    if (!mayConnect(environment, user))
+      return request.refuse(Status.rateLimitedConnections, tooManyConnections);
     logIn(request, user);
     return Status.success;
   }
@@ -199,7 +203,18 @@ function verifiedUser(
   return isSame ? user : undefined;
 }
 
+const tooManyConnections = 'The user has as many connections as allowed';
+
+/** The connection that asks is not authenticated: it does not count. */
+function mayConnect(environment: Environment, { spec }: UserEntry): boolean {
+  if (spec.limits === undefined) return true;
+  let count = 0;
+  for (const { session } of environment.connections()) if (session.user?.spec.name === spec.name) count++;
+  return count < spec.limits.connections;
+}
+
 function completeLogin(held: HeldReply, connection: Client, environment: Environment, user: UserEntry): void {
+  if (!mayConnect(environment, user)) return held.resolve(Status.rateLimitedConnections);
   environment.traffic.logins++;
   connection.session.authenticate(user, environment.directory);
   connection.setAuthenticated(true);

@@ -340,6 +340,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     const { output, traffic } = this.host;
     if (output.end === 0) return;
     traffic.writtenBytes += output.end;
+    this.session.user?.meter?.sent(output.end);
     const taken = this.closed || this.transport.write(output.buffer, output.end);
     output.clear(!taken);
     if (!taken && this.transport.unsentBytes > connectionLimits.unsentBytes && this.stalledAtMs < 0) {

@@ -218,6 +218,10 @@ function checkSession(request: Request, entry: Entry): Status {
   const { session, environment } = request;
   if (!session.user) return request.refuse(Status.noAccess, 'Not authenticated');
   if (!session.refresh(environment.directory)) return Status.authStale;
+  if (session.user.meter !== null && request.resumed === null) {
+    const limited = session.user.meter.take(environment.clock.monotonicMs(), request.frame.needed);
+    if (limited !== Status.success) return request.refuse(limited, 'A limit of the user is reached');
+  }
   if (entry.needsBucket) return checkBucket(request, entry);
   request.privileges = session.user.spec.grants.node;
   return checkPrivileges(request, entry);

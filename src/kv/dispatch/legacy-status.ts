@@ -10,6 +10,10 @@ const replaced = new Map<Status, Status>([
   [Status.locked, Status.keyExists],
   [Status.casValueInvalid, Status.keyExists],
   [Status.notLocked, Status.temporaryFailure],
+  [Status.rateLimitedIngress, Status.temporaryFailure],
+  [Status.rateLimitedEgress, Status.temporaryFailure],
+  [Status.rateLimitedConnections, Status.temporaryFailure],
+  [Status.rateLimitedCommands, Status.temporaryFailure],
   [Status.syncWriteInProgress, Status.temporaryFailure],
   [Status.syncWriteRecommitInProgress, Status.temporaryFailure],
 ]);

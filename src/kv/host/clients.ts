@@ -10,7 +10,7 @@ import type { TrafficFigures } from '../activity.ts';
 import type { KvLimits } from '../admin.ts';
 import { Connection, type ConnectionHost } from '../connection/connection.ts';
 import { SocketTransport } from '../listener/socket-transport.host.ts';
-import type { Directory } from '../served/directory.ts';
+import type { Directory, UserEntry } from '../served/directory.ts';
 import type { ServedBucket } from '../served/served-bucket.ts';
 import { configPush } from './config-push.ts';
 
@@ -133,11 +133,18 @@ export class Clients {
   private certify(connection: Connection, { user, demanded }: ShownCertificate): void {
     const { directory, log } = this.options;
     const known = user === null ? undefined : directory.user(user);
-    if (known) connection.certify(known, directory);
+    if (known && !this.mayConnect(known)) connection.destroy();
+    else if (known) connection.certify(known, directory);
     else if (demanded) {
       log.warn('login.refused', { user: user ?? '', peer: connection.peer });
       connection.destroy();
     }
+  }
+
+  private mayConnect({ spec }: UserEntry): boolean {
+    if (spec.limits === undefined) return true;
+    const own = [...this.all].filter(({ session }) => session.user?.spec.name === spec.name);
+    return own.length < spec.limits.connections;
   }
 
   private log(event: string, peer: string): void {

@@ -1,11 +1,14 @@
 // The users and buckets of the data service, as the manager's desired state names them, in the form that commands look up.
 import type { UserSpec } from '../admin.ts';
 import type { ServedBucket } from './served-bucket.ts';
+import { UserMeter } from './user-meter.ts';
 
 export interface UserEntry {
   readonly spec: UserSpec;
   /** Digest of the last verified password, so that further PLAIN logins need no key derivation. */
   passwordDigest: Buffer | null;
+  /** Null for a user without limits. */
+  readonly meter: UserMeter | null;
 }
 
 export class Directory {
@@ -28,10 +31,18 @@ export class Directory {
     for (const spec of specs) {
       const old = this.users.get(spec.name);
       const passwordDigest = old?.spec.credentialId === spec.credentialId ? old.passwordDigest : null;
-      users.set(spec.name, { spec, passwordDigest });
+      users.set(spec.name, { spec, passwordDigest, meter: meterOf(spec, old) });
       if (spec.scram) this.defaultIterations = spec.scram.sha512.iterations;
     }
     this.users = users;
     this.revision++;
   }
+}
+
+/** What a user has used of this minute still counts when a limit changes. */
+function meterOf({ limits }: UserSpec, old: UserEntry | undefined): UserMeter | null {
+  if (limits === undefined) return null;
+  const meter = old?.meter ?? new UserMeter(limits);
+  meter.limits = limits;
+  return meter;
 }

@@ -1,0 +1,95 @@
+// Limits of users at the data port, on the wire.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { UserLimitsOfData } from '#kv/admin.ts';
+import { Status } from '#wire/status.ts';
+import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+
+const none: UserLimitsOfData = {
+  connections: Infinity,
+  operations: Infinity,
+  ingressMib: Infinity,
+  egressMib: Infinity,
+};
+const desired = (limits: Partial<UserLimitsOfData> | null) =>
+  aDesired({
+    users: [
+      aUser('admin', 'password'),
+      { ...aUser('app', 'password'), ...(limits && { limits: { ...none, ...limits } }) },
+    ],
+  });
+const [get, set] = [0x00, 0x01];
+const key = Buffer.from('\0k');
+const asked = { opcode: get, key };
+const setting = (value: Buffer) => ({ opcode: set, extras: Buffer.alloc(8), key, value });
+
+describe('a limited user', () => {
+  it('has so many operations in a minute over all connections; others have all', async () => {
+    const clock = new ManualClock();
+    await using test = await startService(desired({ operations: 12 }), { clock });
+    const [one, two] = [await test.ready({ user: 'app' }), await test.ready({ user: 'app' })];
+    const statuses = new Set<number>();
+    const limited = async (connection: typeof one) => {
+      for (let turn = 0; turn < 12; turn++) {
+        const { status } = await connection.ask(asked);
+        statuses.add(status);
+        if (status === Status.rateLimitedCommands) return;
+      }
+      assert.fail('no limit');
+    };
+    await limited(one);
+    assert.deepEqual([...statuses], [Status.keyNotFound, Status.rateLimitedCommands]);
+    assert.equal((await two.ask(asked)).status, Status.rateLimitedCommands);
+    const admin = await test.ready();
+    for (let turn = 0; turn < 30; turn++) assert.equal((await admin.ask(asked)).status, Status.keyNotFound);
+    // A change of limits does not give the minute back; the next minute does.
+    await test.service.apply(desired({ operations: 13, egressMib: 100 }));
+    assert.equal((await two.ask(asked)).status, Status.keyNotFound);
+    assert.equal((await two.ask(asked)).status, Status.rateLimitedCommands);
+    clock.advance(60_000);
+    assert.equal((await two.ask(asked)).status, Status.keyNotFound);
+    await test.service.apply(desired(null));
+    for (let turn = 0; turn < 30; turn++) assert.equal((await one.ask(asked)).status, Status.keyNotFound);
+  });
+
+  it('sends and receives so many megabytes in a minute', async () => {
+    const clock = new ManualClock();
+    await using test = await startService(desired({ ingressMib: 1 }), { clock });
+    const app = await test.ready({ user: 'app' });
+    const half = Buffer.alloc(600 << 10);
+    for (const status of [Status.success, Status.success, Status.rateLimitedIngress])
+      assert.equal((await app.ask(setting(half))).status, status);
+    await test.service.apply(desired({ egressMib: 1 }));
+    clock.advance(60_000);
+    for (const status of [Status.success, Status.success, Status.rateLimitedEgress])
+      assert.equal((await app.ask(asked)).status, status);
+    clock.advance(60_000);
+    assert.equal((await app.ask(asked)).status, Status.success);
+  });
+
+  it('has so many connections at a time, with each way to log in', async () => {
+    await using test = await startService(desired({ connections: 2 }));
+    const first = await test.ready({ user: 'app' });
+    await test.ready({ user: 'app' });
+    const third = await test.connect();
+    await third.hello(usualFeatures);
+    const plain = () =>
+      third.ask({ opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from('\0app\0password') });
+    assert.equal((await plain()).status, Status.rateLimitedConnections);
+    assert.equal((await plain()).status, Status.rateLimitedConnections);
+    assert.equal(
+      (await third.scram('SCRAM-SHA256', 'app', 'password')).reply.status,
+      Status.rateLimitedConnections,
+    );
+    assert.equal(
+      (await third.ask({ opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from('\0admin\0password') }))
+        .status,
+      0,
+    );
+    first.close();
+    await first.closed;
+    const fourth = await test.connect();
+    await fourth.plain('app', 'password');
+  });
+});
