@@ -105,6 +105,8 @@ export interface EngineActivity {
   /** Size of changes that are not persisted yet. */
   dirtyBytes: number;
   memory: MemoryFigures;
+  /** Values that the background compression tried, and compressed. */
+  compression: { visited: number; compressed: number };
   commit: DurationFigures;
   fetchWait: DurationFigures;
   fetch: DurationFigures;

@@ -13,6 +13,7 @@ export const aBucketReport = (changes: Partial<BucketReport>): BucketReport => (
   activity: {
     ...{ tombstones: 0, queued: 0, memoryRefusals: 0, failedCommits: 0, dirtyBytes: 0 },
     ...{ memory: { items: 0, meta: 0, overhead: 0 }, collections: {}, streams: {} },
+    compression: { visited: 0, compressed: 0 },
     ...{ commit: noDurations(), fetchWait: noDurations(), fetch: noDurations() },
   },
   ...changes,

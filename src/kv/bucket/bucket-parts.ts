@@ -157,9 +157,21 @@ export class BucketParts {
 
   private makeBackground(policy: EvictionPolicy): BackgroundWork {
     const { clock, expiryPagerSeconds, log, storage } = this.options;
-    const { collections, documents, expirer, vbuckets } = this;
+    const { collections, documents, expirer, residency, rules, vbuckets } = this;
     return new BackgroundWork({
-      ...{ vbuckets, collections, documents, expirer, policy, storage, expiryPagerSeconds, clock, log },
+      compresses: () => rules.compresses ?? false,
+      ...{
+        vbuckets,
+        residency,
+        collections,
+        documents,
+        expirer,
+        policy,
+        storage,
+        expiryPagerSeconds,
+        clock,
+        log,
+      },
       tick: () => this.tick(),
       isPersistent: this.hooks.isPersistent,
       isServed: this.hooks.isServed,

@@ -40,6 +40,7 @@ export interface Counted {
   queued: number;
   memoryRefusals: number;
   failedCommits: number;
+  compression: EngineActivity['compression'];
   memUsed: number;
 }
 

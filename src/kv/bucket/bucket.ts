@@ -109,6 +109,7 @@ export class Bucket {
   setRules(rules: Partial<BucketRules>): void {
     Object.assign(this.rules, rules);
     this.parts.keeper.relievePressure();
+    this.parts.background.compression.follow();
   }
 
   /** Changes the policy of a bucket without a disk; any other bucket must be restarted for it. */
@@ -146,7 +147,9 @@ export class Bucket {
     const { memoryRefusals, memUsed } = this.documents;
     const { failedCommits } = this;
     const queued = this.parts.flusher?.queued ?? 0;
-    return activityOf(this.parts.vbuckets, { queued, memoryRefusals, failedCommits, memUsed }, this.timings);
+    const { visited, compressed } = this.parts.background.compressor;
+    const counted = { queued, memoryRefusals, failedCommits, memUsed, compression: { visited, compressed } };
+    return activityOf(this.parts.vbuckets, counted, this.timings);
   }
 
   vbucketFigures(vb: number): VbucketFigures {

@@ -9,6 +9,8 @@ export interface BucketRules {
   maxTtl: number;
   durabilityMinLevel: DurabilityLevel;
   replicaNumber: number;
+  /** Values are compressed in the background. */
+  compresses?: boolean;
 }
 
 /** Whether this node alone can meet a durability level. With replicas configured, one node is no majority. */

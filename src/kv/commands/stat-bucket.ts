@@ -34,6 +34,9 @@ export function* statTotals(request: Request): Figures {
   yield ['ep_num_ops_set_meta', report.metaSets];
   yield ['ep_num_ops_del_meta', report.metaDeletes];
   yield ['ep_num_ops_set_meta_res_fail', report.metaRejects];
+  const { compression } = bucket.activity();
+  yield ['ep_item_compressor_num_visited', compression.visited];
+  yield ['ep_item_compressor_num_compressed', compression.compressed];
 }
 
 /** `memory`. */

@@ -38,6 +38,7 @@ const rulesOf = (spec: BucketSpec): BucketRules => ({
   maxTtl: spec.maxTtl,
   durabilityMinLevel: levels[spec.durabilityMinLevel],
   replicaNumber: spec.replicaNumber,
+  compresses: spec.compressionMode === 'active',
 });
 
 export class BucketHost {

@@ -44,6 +44,8 @@ export const Bit = {
 /** The numbers beside the bits in the state word. */
 export const keyBytesIn = (state: number): number => state & 0xff;
 export const datatypeIn = (state: number): number => (state >>> 8) & 0x7;
+export const withDatatype = (state: number, datatype: number): number =>
+  (state & ~(0x7 << 8)) | (datatype << 8);
 export const rowIn = (state: number): number => (state >>> 11) & 0x3ff;
 export const stateOf = (bits: number, row: number, datatype: number, keyBytes: number): number =>
   bits | (row << 11) | (datatype << 8) | keyBytes;

@@ -66,6 +66,7 @@ const noEngineActivity = (): EngineActivity => ({
   failedCommits: 0,
   dirtyBytes: 0,
   memory: { items: 0, meta: 0, overhead: 0 },
+  compression: { visited: 0, compressed: 0 },
   commit: noDurations(),
   fetchWait: noDurations(),
   fetch: noDurations(),

@@ -3,7 +3,7 @@
 
 import type { EvictionPolicy } from '../admin.ts';
 import { CutBits, type CutItem } from '../data/cut.ts';
-import { Bit, headerBytes, keyBytesIn, Word } from '../memory/layout.ts';
+import { Bit, headerBytes, keyBytesIn, Word, withDatatype } from '../memory/layout.ts';
 import { draftOfStored } from './drafts.ts';
 import { type Draft, emptyDraft } from './items.ts';
 import { emptyPlace, type Place, type Vbuckets } from './vbuckets.ts';
@@ -86,6 +86,23 @@ export class Residency {
     const target = heap.allocate(items.bytes(address));
     if (target === 0) return false;
     items.copy(address, target, true);
+    this.substitute(address, target);
+    return true;
+  }
+
+  /** Gives the item another form of its value in a smaller chunk; false when that would free nothing. */
+  replaceValue(address: number, value: Buffer, datatype: number): boolean {
+    const { heap, items } = this.vbuckets;
+    const state = items.state(address);
+    if ((state & busyBits) !== 0) return false;
+    const bytes = headerBytes + keyBytesIn(state) + value.length;
+    if (heap.fits(address, bytes)) return false;
+    const target = heap.allocate(bytes);
+    if (target === 0) return false;
+    items.copy(address, target, false);
+    items.setWord(target, Word.valueBytes, value.length);
+    items.setWord(target, Word.state, withDatatype(state, datatype));
+    value.copy(items.page(target), items.valueStart(target));
     this.substitute(address, target);
     return true;
   }

@@ -2,8 +2,10 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { EvictionPolicy } from '../../admin.ts';
+import { Compressor } from '../../vbucket/compressor.ts';
 import type { Expirer } from '../../vbucket/expirer.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
+import type { Residency } from '../../vbucket/residency.ts';
 import { Sweeper } from '../../vbucket/sweeper.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { MemoryDocuments } from '../documents/memory-documents.ts';
@@ -11,9 +13,12 @@ import { collectionKeysOf, expiredKeysOf, type Storage } from '../keys/read-rows
 import { CollectionSweep } from './collection-sweep.ts';
 import { Compaction } from './compaction.ts';
 import { ExpiryPager, expiryPagerSecondsDefault } from './expiry-pager.ts';
+import { ValueCompression } from './value-compression.ts';
 
 export interface BackgroundWorkOptions {
   vbuckets: Vbuckets;
+  residency: Residency;
+  compresses: () => boolean;
   collections: LiveCollections;
   documents: MemoryDocuments;
   expirer: Expirer;
@@ -32,6 +37,8 @@ export interface BackgroundWorkOptions {
 
 export class BackgroundWork {
   readonly compaction: Compaction;
+  readonly compressor: Compressor;
+  readonly compression: ValueCompression;
   private readonly sweep: CollectionSweep;
   private readonly expiryPager: ExpiryPager;
 
@@ -40,17 +47,24 @@ export class BackgroundWork {
     // Only under this policy are whole documents on disk only.
     const departed = policy === 'fullEviction' ? storage : undefined;
     this.compaction = compactionOf(options);
+    this.compressor = new Compressor(options.vbuckets, options.residency);
+    this.compression = new ValueCompression({
+      ...{ compressor: this.compressor, rows: options.vbuckets.rows, clock: options.clock },
+      isOn: options.compresses,
+    });
     this.sweep = sweepOf(options, departed);
     this.expiryPager = pagerOf(options, departed);
   }
 
   start(): void {
     this.expiryPager.start();
+    this.compression.start();
   }
 
   /** Pauses all but compaction, which runs until it is stopped. */
   pause(): void {
     this.expiryPager.stop();
+    this.compression.stop();
     this.sweep.stop();
   }
 

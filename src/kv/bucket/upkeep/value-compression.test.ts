@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { snappyInflate } from '#wire/snappy.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { DurabilityLevel } from '../../data/documents.ts';
+
+const rules = {
+  ...{ quotaBytes: 2 ** 30, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 },
+};
+const text = JSON.stringify({ text: 'the same words again and again '.repeat(40) });
+const unlike = Buffer.from(Array.from({ length: 1_000 }, (_, at) => (at * at * 7919) >>> 5)).toString(
+  'base64',
+);
+
+async function aBucket(compresses: boolean) {
+  const bucket = await new BucketUnderTest({ rules: { ...rules, compresses } }).start();
+  const shown = (key: string) => {
+    assert.equal(bucket.find(key), Status.success);
+    const { view } = bucket;
+    const value = Buffer.from(view.buffer.subarray(view.valueStart, view.valueEnd));
+    return { value, datatype: view.datatype, cas: [view.casHi, view.casLo], seqno: view.seqno };
+  };
+  const compression = () => bucket.bucket.activity().compression;
+  return { bucket, shown, compression };
+}
+
+describe('background compression of values', () => {
+  it('makes values smaller and leaves versions as they are; reads show the same text', async () => {
+    const { bucket, shown, compression } = await aBucket(true);
+    for (let at = 0; at < 300; at++) bucket.store(`k${at}`, { value: text, datatype: Datatype.json, vb: 0 });
+    const before = shown('k7');
+    const usedBefore = bucket.bucket.activity().memory.items;
+    for (let turn = 0; turn < 20; turn++) bucket.tick(100);
+    const after = shown('k7');
+    assert.equal(after.datatype, Datatype.json | Datatype.snappy);
+    assert.equal(snappyInflate(after.value, 0, after.value.length, 1e6)?.toString(), text);
+    assert.deepEqual([after.cas, after.seqno], [before.cas, before.seqno]);
+    assert.deepEqual(compression(), { visited: 300, compressed: 300 });
+    assert.ok(bucket.bucket.activity().memory.items < usedBefore / 2);
+    assert.equal(bucket.store('k7', { value: 'new', casHi: after.cas[0] ?? 0, casLo: after.cas[1] ?? 0 }), 0);
+    assert.equal(shown('k7').value.toString(), 'new');
+    bucket.tick(5_000);
+    assert.equal(compression().visited, 300, 'what is compressed is not visited again');
+  });
+
+  it('leaves alone what would not be smaller, and what is short, deleted, large or has attributes', async () => {
+    const { bucket, shown, compression } = await aBucket(true);
+    bucket.store('unlike', { value: unlike });
+    bucket.store('short', { value: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' });
+    bucket.store('large', { value: 'x'.repeat(70_000) });
+    bucket.store('gone', { value: text });
+    bucket.remove('gone');
+    for (let turn = 0; turn < 5; turn++) bucket.tick(100);
+    assert.deepEqual(compression(), { visited: 1, compressed: 0 });
+    for (const key of ['unlike', 'short', 'large']) assert.equal(shown(key).datatype & Datatype.snappy, 0);
+  });
+
+  it('runs only in its mode, which may change at any time', async () => {
+    const { bucket, compression } = await aBucket(false);
+    bucket.store('k', { value: text });
+    bucket.tick(10_000);
+    assert.equal(compression().visited, 0);
+    bucket.bucket.setRules({ compresses: true });
+    bucket.tick(100);
+    assert.equal(compression().compressed, 1);
+    bucket.bucket.setRules({ compresses: false });
+    bucket.store('k2', { value: text });
+    bucket.tick(10_000);
+    assert.equal(compression().compressed, 1);
+  });
+
+  it('waits while clients write much', async () => {
+    const { bucket, compression } = await aBucket(true);
+    const write = (count: number) => {
+      for (let at = 0; at < count; at++) bucket.store(`k${at}`, { value: text });
+    };
+    write(1);
+    bucket.tick(100);
+    assert.equal(compression().visited, 1);
+    // Longer than it rests between two rounds.
+    for (let turn = 0; turn < 110; turn++) {
+      write(600);
+      bucket.tick(100);
+    }
+    assert.equal(compression().visited, 1);
+    for (let turn = 0; turn < 10; turn++) bucket.tick(100);
+    assert.ok(compression().compressed > 500, JSON.stringify(compression()));
+  });
+
+  it('is bounded in each turn', async () => {
+    const { bucket, compression } = await aBucket(true);
+    for (let at = 0; at < 400; at++) bucket.store(`k${at}`, { value: text.repeat(8) });
+    bucket.tick(100);
+    const { visited } = compression();
+    assert.ok(visited > 0 && visited * text.length * 8 < 512 * 1024, String(visited));
+  });
+});

@@ -1,0 +1,85 @@
+// Compression of values in the background: in short slices, and not while clients write much.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Compressor } from '../../vbucket/compressor.ts';
+import type { VbucketRows } from '../../vbucket/rows.ts';
+
+export interface ValueCompressionOptions {
+  compressor: Compressor;
+  rows: VbucketRows;
+  clock: Clock;
+  /** Whether the bucket's mode is `active`. */
+  isOn: () => boolean;
+}
+
+const sliceSteps = 4_096;
+const slicePauseMs = 100;
+/** Time between the end of a round and a look for changes. */
+const restMs = 5_000;
+/** Changes since the last slice above which clients go first: 5,000 a second. */
+const busyChanges = 500;
+
+export class ValueCompression {
+  private readonly options: ValueCompressionOptions;
+  private timer: Timer | null = null;
+  private isStopped = true;
+  /** The number of changes when it was last looked at, and when the round began. */
+  private seenChanges = -1;
+  private roundChanges = -1;
+  private isInRound = false;
+
+  constructor(options: ValueCompressionOptions) {
+    this.options = options;
+  }
+
+  start(): void {
+    this.isStopped = false;
+    this.follow();
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.timer?.cancel();
+    this.timer = null;
+    this.isInRound = false;
+    this.roundChanges = -1;
+  }
+
+  /** The mode may have changed. Nothing runs in other modes. */
+  follow(): void {
+    if (this.isStopped) return;
+    if (!this.options.isOn()) {
+      this.stop();
+      this.isStopped = false;
+    } else if (this.timer === null) this.later(slicePauseMs);
+  }
+
+  private later(ms: number): void {
+    this.timer = this.options.clock.after(ms, () => {
+      this.timer = null;
+      this.step();
+    });
+  }
+
+  private step(): void {
+    const { compressor } = this.options;
+    const changes = this.changes();
+    const isBusy = this.seenChanges >= 0 && Math.abs(changes - this.seenChanges) > busyChanges;
+    this.seenChanges = changes;
+    if (isBusy) return this.later(slicePauseMs);
+    if (!this.isInRound) {
+      if (changes === this.roundChanges) return this.later(restMs);
+      this.roundChanges = changes;
+      this.isInRound = true;
+      compressor.begin();
+    }
+    this.isInRound = compressor.slice(sliceSteps);
+    this.later(this.isInRound ? slicePauseMs : restMs);
+  }
+
+  private changes(): number {
+    const { highSeqno } = this.options.rows;
+    let sum = 0;
+    for (let row = 0; row < highSeqno.length; row++) sum += highSeqno[row] as number;
+    return sum;
+  }
+}

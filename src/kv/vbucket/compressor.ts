@@ -1,0 +1,66 @@
+// Compresses values in memory, where that releases memory. The files keep them as they were written.
+import { snappyCompress } from '#wire/snappy.ts';
+import { Datatype } from '#wire/status.ts';
+import { isEventKey } from '../data/system-events.ts';
+import { Bit, datatypeIn, Word } from '../memory/layout.ts';
+import { PageWalk } from '../memory/page-walk.ts';
+import type { Residency } from './residency.ts';
+import type { Vbuckets } from './vbuckets.ts';
+
+/** Smaller ones gain nothing; larger ones would take too long to inflate for each reader that does not compress. */
+const valueBytes = { min: 128, max: 64 * 1024 };
+/** A slice ends after this many bytes of values, checked now and then. */
+const sliceBytes = 256 * 1024;
+const stepsAtOnce = 16;
+/** What clients keep compressed, too. */
+const worthShare = 0.83;
+
+const unfit = Bit.deleted | Bit.dirty | Bit.hasPending | Bit.pending | Bit.valueAway;
+
+export class Compressor {
+  /** Since the start: values that were compressed, and values that were tried. */
+  compressed = 0;
+  visited = 0;
+  private readonly vbuckets: Vbuckets;
+  private readonly residency: Residency;
+  private readonly walk: PageWalk;
+  private triedBytes = 0;
+
+  constructor(vbuckets: Vbuckets, residency: Residency) {
+    this.vbuckets = vbuckets;
+    this.residency = residency;
+    this.walk = new PageWalk(vbuckets.heap);
+  }
+
+  /** Starts again at the first page. */
+  begin(): void {
+    this.walk.restart();
+  }
+
+  /** Visits this many items; false once all pages were visited. */
+  slice(steps: number): boolean {
+    if (this.walk.rounds > 0) return false;
+    this.triedBytes = 0;
+    for (let left = steps; left > 0 && this.triedBytes < sliceBytes; left -= stepsAtOnce) {
+      this.walk.go(Math.min(left, stepsAtOnce), (address) => this.compress(address));
+      if (this.walk.rounds > 0) break;
+    }
+    return this.walk.rounds === 0;
+  }
+
+  private compress(address: number): void {
+    const { items } = this.vbuckets;
+    const state = items.state(address);
+    const bytes = items.word(address, Word.valueBytes);
+    const packed = Datatype.snappy | Datatype.xattr;
+    if ((state & unfit) !== 0 || (datatypeIn(state) & packed) !== 0) return;
+    if (bytes < valueBytes.min || bytes > valueBytes.max) return;
+    const page = items.page(address);
+    if (isEventKey(page, items.keyStart(address))) return;
+    this.visited++;
+    this.triedBytes += bytes;
+    const block = snappyCompress(page, items.valueStart(address), items.valueEnd(address));
+    if (block.length > bytes * worthShare) return;
+    if (this.residency.replaceValue(address, block, datatypeIn(state) | Datatype.snappy)) this.compressed++;
+  }
+}
