@@ -104,6 +104,8 @@ export interface KvLimits {
   idleSeconds: number;
   /** Logs at debug level, and every connection that opens or closes. */
   logsConnections: boolean;
+  /** Features that HELLO does not grant. */
+  withheldFeatures?: readonly number[];
 }
 
 export interface KvStartOptions {

@@ -8,6 +8,7 @@ const agentBytesMax = 250;
 /** HELLO: the granted features replace those of an earlier HELLO. */
 export function hello(request: Request): Status | Outcome {
   const { frame, session } = request;
+  const { withheldFeatures } = request.environment.directory;
   const bytes = frame.end - frame.valueStart;
   if (bytes % 2 !== 0)
     return request.refuse(Status.invalidArguments, 'Features must be a list of 16-bit codes');
@@ -15,7 +16,10 @@ export function hello(request: Request): Status | Outcome {
     return request.refuse(Status.invalidArguments, 'Client name is too long');
   }
   const asked: number[] = [];
-  for (let at = frame.valueStart; at < frame.end; at += 2) asked.push(frame.buffer.readUInt16BE(at));
+  for (let at = frame.valueStart; at < frame.end; at += 2) {
+    const code = frame.buffer.readUInt16BE(at);
+    if (!withheldFeatures.includes(code)) asked.push(code);
+  }
   const granted = grantFeatures(asked);
   if (!granted)
     return request.refuse(

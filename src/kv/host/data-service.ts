@@ -275,6 +275,7 @@ export class DataService implements KvAdmin {
     const begun = new Set([...this.hosts.values()].map(({ started }) => started));
     const followed = desired.buckets.map((spec) => this.followBucket(spec));
     directory.replaceUsers(desired.users);
+    directory.withheldFeatures = desired.limits?.withheldFeatures ?? [];
     directory.admitsUnknown = desired.admitsUnknownUsers ?? false;
     await Promise.all(followed);
     await this.waitForStarts(begun);

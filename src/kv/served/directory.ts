@@ -20,6 +20,8 @@ export class Directory {
   defaultIterations = 4096;
   /** The manager may know users who are not among these. */
   admitsUnknown = false;
+  /** Features that clients cannot negotiate. */
+  withheldFeatures: readonly number[] = [];
   private users = new Map<string, UserEntry>();
 
   user(name: string): UserEntry | undefined {
