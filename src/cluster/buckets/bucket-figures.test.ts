@@ -10,11 +10,15 @@ const bucketNames = [
   ...['disk_commit_count', 'disk_commit_total', 'ep_flusher_todo', 'ep_dcp_views+indexes_count'],
   ...['couch_views_ops', 'couch_views_data_size', 'couch_views_fragmentation', 'couch_spatial_disk_size'],
 ];
+const others = [
+  ...['ep_dcp_total_bytes', 'ep_num_ops_del_ret_meta', 'hibernated_requests', 'ep_replica_hlc_drift'],
+];
 const vbucketNames = ['num', 'curr_items', 'num_non_resident', 'eject', 'itm_memory', 'meta_data_memory'];
-const queueNames = ['queue_size', 'queue_fill', 'queue_drain', 'resident_items_ratio'];
+const queueNames = ['queue_items', 'queue_size', 'queue_fill', 'queue_drain', 'resident_items_ratio'];
 const streamNames = ['count', 'producer_count', 'items_remaining', 'items_sent', 'total_bytes', 'backoff'];
 const published = [
   ...bucketNames,
+  ...others,
   ...['active', 'replica', 'pending'].flatMap((state) =>
     [...vbucketNames, ...queueNames].map((name) => `vb_${state}_${name}`),
   ),

@@ -115,8 +115,18 @@ const absentVbuckets: Record<string, Figure> = Object.fromEntries(
         (name) => [`vb_${state}_${name}`, constant(0)] as const,
       ),
       [`vb_avg_${state}_queue_age`, constant(0)],
+      [`vb_${state}_queue_items`, constant(0)],
     ] as const;
   }),
+);
+
+/** What this node has none of: replicas, commands of older versions, and requests that sleep. */
+const absentWork: Record<string, Figure> = Object.fromEntries(
+  [
+    ...['avg_replica_timestamp_drift', 'ep_replica_ahead_exceptions', 'ep_replica_hlc_drift'],
+    ...['ep_replica_hlc_drift_count', 'ep_num_ops_del_ret_meta', 'ep_num_ops_set_ret_meta'],
+    ...['hibernated_requests', 'hibernated_waked'],
+  ].map((name) => [name, constant(0)] as const),
 );
 
 /** Change streams by kind of connection: names of samples, and labels of metrics. */
@@ -148,6 +158,13 @@ const streamFigures: Record<string, Figure> = Object.fromEntries(
   }),
 );
 
+const allStreamBytes: Figure = sum(
+  ...Object.values(streamKinds)
+    .filter((types) => types.length === 1 || types.includes('other'))
+    .flat()
+    .map((connection_type) => rate('kv_dcp_total_data_size_bytes', { connection_type })),
+);
+
 /** This node has no views. */
 const viewFigures: Record<string, Figure> = Object.fromEntries(
   ['actual_disk_size', 'data_size', 'disk_size', 'fragmentation', 'ops'].flatMap((name) => [
@@ -173,6 +190,7 @@ const diskFigures: Record<string, Figure> = {
   ep_item_commit_failed: rate('kv_ep_item_commit_failed'),
   ep_data_write_failed: rate('kv_ep_item_commit_failed'),
   vb_active_queue_size: gauge('kv_vb_queue_size', active),
+  vb_active_queue_items: gauge('kv_vb_queue_size', active),
   vb_active_queue_fill: rate('kv_ep_diskqueue_fill'),
   vb_active_queue_drain: rate('kv_ep_diskqueue_drain'),
   disk_commit_count: rate('kv_disk_seconds_count', { op: 'commit' }),
@@ -212,6 +230,8 @@ export const bucketFigures: Readonly<Record<string, Figure>> = {
   ...absentVbuckets,
   ...diskFigures,
   ...streamFigures,
+  ...absentWork,
+  ep_dcp_total_bytes: allStreamBytes,
   ...viewFigures,
   ...machineFigures,
 };
