@@ -10,6 +10,7 @@ import type { Kdf } from './kdf.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { passwordMatches, pretendToCompare, type StoredPassword } from './passwords.ts';
 import { allows, type GrantedRole, holdsRole } from './role-rules.ts';
+import type { UserLimits } from './user-limits.ts';
 
 export interface KnownIdentity {
   readonly identity: Identity;
@@ -18,6 +19,8 @@ export interface KnownIdentity {
   /** Changes with the password. */
   readonly credentialId: string;
   readonly roles: readonly GrantedRole[];
+  /** Absent unless limits are enforced. */
+  readonly limits?: UserLimits;
 }
 
 /** The stored identities, as of now. */
@@ -40,6 +43,7 @@ export class Authenticator implements Authority {
   readonly #source: IdentitySource;
   readonly #kdf: Kdf;
   readonly #verifyExternal: VerifyExternal;
+  readonly #admitsUnknown: () => boolean;
   readonly #throttle: LoginThrottle;
   readonly #memoryKey: Buffer;
   readonly #remembered = new Set<string>();
@@ -58,10 +62,13 @@ export class Authenticator implements Authority {
     clock: Clock;
     random: Random;
     verifyExternal?: VerifyExternal | undefined;
+    /** A successful verification can make an unknown name known. */
+    admitsUnknown?: () => boolean;
   }) {
     this.#source = options.source;
     this.#kdf = options.kdf;
     this.#verifyExternal = options.verifyExternal ?? (async () => false);
+    this.#admitsUnknown = options.admitsUnknown ?? (() => false);
     this.#throttle = new LoginThrottle(options.clock);
     this.#memoryKey = options.random.bytes(32);
   }
@@ -124,7 +131,7 @@ export class Authenticator implements Authority {
   }
 
   #callerOf(known: KnownIdentity, credentialId: string): Caller {
-    const caller = callerOf(known.identity, known.roles);
+    const caller = callerOf(known.identity, known.roles, known.limits);
     this.#knownAs.set(caller, markOf(known, credentialId));
     return caller;
   }
@@ -134,8 +141,8 @@ export class Authenticator implements Authority {
     const right = await this.#isRight(known, attempt);
     // The password or the roles may have changed while the hash was computed.
     const now = this.#source.find(attempt.name);
-    if (right && now && now.credentialId === known?.credentialId)
-      return this.#callerOf(now, now.credentialId);
+    const isSame = known ? now?.credentialId === known.credentialId : now?.identity.domain === 'external';
+    if (right && now && isSame) return this.#callerOf(now, now.credentialId);
     await this.#throttle.failed(attempt.remoteAddress, attempt.name);
     return null;
   }
@@ -148,8 +155,8 @@ export class Authenticator implements Authority {
   async #isRight(known: KnownIdentity | null, attempt: Attempt): Promise<boolean> {
     const { password } = attempt;
     const suspect = this.#throttle.suspects(attempt.remoteAddress);
-    if (known?.identity.domain === 'external')
-      return await this.#verifyExternal(known.identity.name, password);
+    if (known ? known.identity.domain === 'external' : this.#admitsUnknown())
+      return await this.#verifyExternal(attempt.name, password);
     if (!known?.password) {
       await this.#hashingQueue.run(suspect, () => pretendToCompare(password, this.#kdf));
       return false;
@@ -180,16 +187,17 @@ export class Authenticator implements Authority {
   }
 }
 
-export function callerOf(identity: Identity, roles: readonly GrantedRole[]): Caller {
+export function callerOf(identity: Identity, roles: readonly GrantedRole[], limits?: UserLimits): Caller {
   return {
     identity,
     hasRoles: roles.length > 0,
     roles,
+    ...(limits && { limits }),
     permits: (permission) => allows(roles, permission),
     holds: (role, names) => holdsRole(roles, role, names),
   };
 }
 
 /** Identities named by a certificate have no credential id: their password does not matter. */
-const markOf = ({ identity, roles }: KnownIdentity, credentialId: string): string =>
-  JSON.stringify([identity, credentialId, roles]);
+const markOf = ({ identity, roles, limits }: KnownIdentity, credentialId: string): string =>
+  JSON.stringify([identity, credentialId, roles, limits]);

@@ -2,6 +2,7 @@
 import type { Identity } from '#contract/route.ts';
 import type { Permission } from './permission.ts';
 import type { GrantedRole } from './role-rules.ts';
+import type { UserLimits } from './user-limits.ts';
 
 export interface Caller {
   readonly identity: Identity;
@@ -11,6 +12,8 @@ export interface Caller {
   readonly hasRoles: boolean;
   /** As granted, for threads of their own that judge by them; left out by tests. */
   readonly roles?: readonly GrantedRole[];
+  /** Absent for a user without limits, or while none are enforced. */
+  readonly limits?: UserLimits;
   permits(permission: Permission): boolean;
   /** True when one of the caller's roles is this one. Names given limit it: the role must reach that bucket, scope, collection. */
   holds(role: string, names?: readonly (string | null)[]): boolean;

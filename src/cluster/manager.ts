@@ -43,9 +43,10 @@ import { FunctionsService } from './functions/functions.service.ts';
 import { indexServiceRoutes } from './indexes/index-service.routes.ts';
 import { IndexesService } from './indexes/indexes.service.ts';
 import { noIndexService } from './indexes/no-index-service.ts';
+import { limitsEnforced } from './internal-settings/internal-settings.ts';
 import { requestThrottles } from './internal-settings/request-throttles.ts';
 import { ldapRoutes } from './ldap/ldap.routes.ts';
-import { LdapService } from './ldap/ldap.service.ts';
+import { directoryUsers, LdapService } from './ldap/ldap.service.ts';
 import { logCollectionRoutes } from './log-collection/log-collection.routes.ts';
 import { LogCollection } from './log-collection/log-collection.ts';
 import type { ClusterManagerOptions } from './manager-options.ts';
@@ -80,6 +81,8 @@ export interface ClusterManager {
   readonly tls: ReturnType<SecurityParts['tlsFor']>;
   /** TLS options for the listener of the query service. */
   readonly queryTls: ReturnType<SecurityParts['tlsFor']>;
+  /** TLS options for the listener of the index service. */
+  readonly indexTls: ReturnType<SecurityParts['tlsFor']>;
   /** The node's services; null until they are chosen. Known after `open`. */
   services(): readonly string[] | null;
   /** Settings of the query service, under its own names. Known after `open`. */
@@ -134,6 +137,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     meter: metrics.meter,
     tls: security.tlsFor('clusterManager'),
     queryTls: security.tlsFor('query'),
+    indexTls: security.tlsFor('index'),
     services: () => view.self.services,
     querySettings: () => serviceSettings(view.setting<QuerySettings>(querySetting, {})),
     listening,
@@ -162,11 +166,14 @@ function createFeatures(options: ClusterManagerOptions) {
   const ldap = new LdapService({
     ...{ ...options, settings: new SettingsStore(store) },
     server: options.directoryServer(() => certificates.service.trusted()),
+    applied: () => data.caughtUp(accountsMs),
   });
+  const directory = directoryUsers(ldap, view);
   const verifyExternal = (name: string, password: string) => ldap.verify(name, password);
   const users = createUsers({
     ...options,
     verifyExternal,
+    ...{ directory, enforcement: limitsEnforced(view) },
     targets: targetsOf(view),
     passwordPolicy: () => policy.value,
     applied: () => data.caughtUp(accountsMs),
@@ -330,6 +337,7 @@ function lifecycle(
     async stop() {
       alertWatch.stop();
       await features.logCollection.cancel();
+      features.ldap.stop();
       events.stop();
       features.auditLog.close();
       compactor.stop();

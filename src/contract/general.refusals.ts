@@ -25,6 +25,8 @@ export const generalRefusals = defineRefusals('general', {
     headers: { 'X-enterprise-edition-needed': '1' },
     published: true,
   },
+  /** Of a user with limits, while `enforceLimits` is on. */
+  limitsExceeded: { status: 429, as: 'text', text: 'Limit(s) exceeded [{limits}]', published: true },
   busyHashing: {
     status: 503,
     as: 'json',

@@ -2,6 +2,7 @@
 // validate its input, run the handler, answer, log one line.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authority, Caller } from '#auth/authority.ts';
+import { UserMeters } from '#auth/user-meters.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { AppError } from '#contract/errors.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
@@ -55,6 +56,7 @@ export interface PipelineOptions {
 interface Exchange {
   readonly request: IncomingMessage;
   readonly target: Target;
+  readonly out: ServerResponse;
   readonly abort: AbortController;
   route: string;
   path: string | null;
@@ -80,10 +82,12 @@ export class Pipeline {
   readonly #router: Router;
   readonly #gate: AccessGate;
   readonly #open = new Set<AbortController>();
+  readonly #meters: UserMeters;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.#router = new Router(options.routes);
+    this.#meters = new UserMeters(options.clock);
     this.#gate = new AccessGate(
       options.authority,
       options.routes.map((bound) => bound.route),
@@ -94,7 +98,16 @@ export class Pipeline {
     const started = this.#options.clock.monotonicMs();
     const abort = new AbortController();
     const target = parseTarget(request.url ?? '/');
-    const exchange: Exchange = { request, target, abort, route: 'none', path: null, user: '', caller: null };
+    const exchange: Exchange = {
+      request,
+      target,
+      abort,
+      route: 'none',
+      path: null,
+      user: '',
+      caller: null,
+      out,
+    };
     const entered = this.#options.throttle?.enter(target) ?? noCount;
     this.#open.add(abort);
     this.#options.meter?.entered();
@@ -189,8 +202,21 @@ export class Pipeline {
       if (admission === null) throw this.#unauthenticated(request);
     }
     const { caller, provisioned: asOf } = admission;
+    this.#limit(exchange, caller);
     const context = contextOf(request, caller, { provisioned: asOf, signal: exchange.abort.signal });
     return await this.#run(exchange, match, context, sent);
+  }
+
+  /** Counts the request of a user with limits until its connection has its answer. */
+  #limit({ request, abort, out }: Exchange, { identity, limits }: Caller): void {
+    const own = limits?.clusterManager;
+    if (own === undefined || abort.signal.aborted) return;
+    const ingressBytes = Number(request.headers['content-length'] ?? 0);
+    const reached = this.#meters.enter(identity.name, own, ingressBytes);
+    if (reached.length > 0) throw generalRefusals.limitsExceeded({ limits: reached.join(',') });
+    abort.signal.addEventListener('abort', () => {
+      this.#meters.leave(identity.name, Number(out.getHeader('Content-Length') ?? 0));
+    });
   }
 
   /** Null without usable credentials. */

@@ -379,11 +379,7 @@ export class Node {
       await this.listen(rest, 'rest-tls-port', tls),
       await this.listen(capi, 'capi-tls-port', tls),
     ];
-    if (indexes !== null) {
-      const listener = await this.listen(indexes, 'index-tls-port', tls);
-      secure.push(listener);
-      this.ports.indexHttps = listener.port;
-    }
+    if (indexes !== null) await this.startIndexTls(indexes);
     const distTLS = await this.opening('dist-tls-port', dist.startTls(tls));
     Object.assign(this.ports, { mgmtSSL: secure[0]?.port, capiSSL: secure[1]?.port, distTLS });
     const changes = following.onChange(() => {
@@ -392,6 +388,18 @@ export class Node {
       for (const listener of [...secure, dist]) listener.replaceTls(changed);
     });
     this.stops.push({ name: 'certificates', stop: () => changes.stop() });
+  }
+
+  /** The index service can have security settings of its own. */
+  private async startIndexTls(indexes: HttpServer): Promise<void> {
+    const following = this.manager.indexTls;
+    const listener = await this.listen(indexes, 'index-tls-port', following.current() as TlsSpec);
+    this.ports.indexHttps = listener.port;
+    const changes = following.onChange(() => {
+      const changed = following.current();
+      if (changed !== null) listener.replaceTls(changed);
+    });
+    this.stops.push({ name: 'certificates of indexes', stop: () => changes.stop() });
   }
 
   private distPorts(): DistPorts {

@@ -39,6 +39,8 @@ const memory = {
   kv_ep_overhead_bytes: gauge('Memory of the bucket that holds no documents'),
   kv_ep_oom_errors: counter('Writes refused because memory was full in a bucket from which nothing leaves'),
   kv_ep_num_value_ejects: counter('Values and documents evicted from memory'),
+  kv_ep_item_compressor_num_visited: counter('Values that background compression (mode active) tried'),
+  kv_ep_item_compressor_num_compressed: counter('Values that background compression made smaller'),
   kv_ep_tmp_oom_errors: counter('Writes refused with a temporary failure because memory was full'),
 };
 

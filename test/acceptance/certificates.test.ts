@@ -161,6 +161,46 @@ describe('client certificates', () => {
     );
   });
 
+  it('let external users in over REST and at the data port, who have no password here', {
+    timeout: 60_000,
+  }, async () => {
+    using authority = new OpensslAuthority('/CN=Own root');
+    await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+    const put = (roles: string) => node.request('/settings/rbac/users/external/outside', 'PUT', { roles });
+    assert.equal((await put('ro_admin,data_writer[b],data_reader[b]')).status, 200);
+    await withAuthority(node, authority, '/CN=one');
+    await setClientAuth(node, 'mandatory');
+    const ca = authority.certificate;
+    const pair = authority.issue('/CN=outside@example.com');
+    const whoAmI = async () => {
+      const { status, body } = await ask(node, '/whoami', { ca, pair });
+      const { id, domain } = status === 200 ? (JSON.parse(body) as Record<string, string>) : {};
+      return [status, id, domain];
+    };
+    await eventually(async () => assert.deepEqual(await whoAmI(), [200, 'outside', 'external']));
+    assert.equal((await ask(node, '/settings/web', { ca, pair })).status, 200);
+    assert.equal((await ask(node, '/internalSettings', { ca, pair })).status, 403);
+    const file = (name: string, contents: string) => {
+      writeFileSync(join(authority.folder, name), contents);
+      return join(authority.folder, name);
+    };
+    const authenticator = new CertificateAuthenticator(
+      file('client.pem', pair.certificate),
+      file('client.key', pair.key),
+    );
+    const security = { trustStorePath: file('trust.pem', ca) };
+    const address = `couchbases://127.0.0.1:${portOf(node.ready.node.kvTls)}`;
+    const cluster = await connect(address, { authenticator, security });
+    const documents = cluster.bucket('b').defaultCollection();
+    await documents.upsert('k', { by: 'outside' });
+    assert.deepEqual((await documents.get('k')).content, { by: 'outside' });
+    assert.equal((await put('ro_admin,data_reader[b]')).status, 200);
+    await eventually(() => assert.rejects(documents.upsert('k', { by: 'again' })));
+    await cluster.close();
+    assert.equal((await node.request('/settings/rbac/users/external/outside', 'DELETE')).status, 200);
+    assert.equal((await whoAmI())[0], 401);
+  });
+
   it('let the official SDK in to the data port, and are demanded there', { timeout: 60_000 }, async () => {
     using authority = new OpensslAuthority('/CN=Own root');
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });

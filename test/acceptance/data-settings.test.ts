@@ -60,3 +60,19 @@ test('clients above the limit are turned away, and those below it served', async
   await eventually(async () => (await clientOf(node)).close());
   client.close();
 });
+
+test('compressed values and durations can be switched off for connections to come', async () => {
+  await using node = await NodeProcess.start();
+  const [snappy, tracing, xerror] = [0x0a, 0x0f, 0x07];
+  const granted = async () => {
+    const client = await KvConnection.open(portOf(node));
+    const { value } = await client.hello([snappy, tracing, xerror]);
+    client.close();
+    return Array.from({ length: value.length / 2 }, (_, at) => value.readUInt16BE(2 * at));
+  };
+  assert.deepEqual(await granted(), [snappy, tracing, xerror]);
+  await node.request(path, 'POST', { datatype_snappy: 'false' });
+  await eventually(async () => assert.deepEqual(await granted(), [tracing, xerror]));
+  await node.request(path, 'POST', { datatype_snappy: 'true', tracing_enabled: 'false' });
+  await eventually(async () => assert.deepEqual(await granted(), [snappy, xerror]));
+});

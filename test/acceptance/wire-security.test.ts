@@ -104,6 +104,24 @@ describe('TLS of a node', () => {
     assert.equal(await agreed(kvTls, { maxVersion: 'TLSv1.2' }), 'refused');
   });
 
+  it('has settings of their own for the query and the index service', async () => {
+    await using node = await NodeProcess.start();
+    const { restTls, queryTls = '', indexTls = '' } = node.ready.node;
+    const older = { maxVersion: 'TLSv1.2' } as const;
+    for (const [service, address, other] of [
+      ['query', queryTls, indexTls],
+      ['index', indexTls, restTls],
+    ] as const) {
+      assert.match(await agreed(address, older), /^TLSv1\.2 /);
+      await set(node, `/${service}`, { tlsMinVersion: 'tlsv1.3' });
+      await eventually(async () => assert.equal(await agreed(address, older), 'refused'));
+      assert.match(await agreed(address, {}), /^TLSv1\.3 /);
+      assert.match(await agreed(other, older), /^TLSv1\.2 /);
+      const shown = await (await node.request(`/settings/security/${service}`)).json();
+      assert.equal((shown as { tlsMinVersion: string }).tlsMinVersion, 'tlsv1.3');
+    }
+  });
+
   it('serves each suite that it says is supported, whatever key that wants, and after a restart', async () => {
     await using first = await NodeProcess.start();
     const response = await first.request('/settings/security/data/supportedCipherSuites');

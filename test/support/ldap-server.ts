@@ -38,7 +38,11 @@ export class LdapServerProcess implements AsyncDisposable {
     this.certificate = certificate;
   }
 
-  static async start(users: readonly LdapUser[]): Promise<LdapServerProcess> {
+  /** Members of groups are users or groups by their names. */
+  static async start(
+    users: readonly LdapUser[],
+    groups: Readonly<Record<string, readonly string[]>> = {},
+  ): Promise<LdapServerProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'divan-ldap-'));
     const { certificate, key } = await makeCertificate();
     const at = (name: string, content: string): string => {
@@ -47,7 +51,7 @@ export class LdapServerProcess implements AsyncDisposable {
     };
     mkdirSync(join(folder, 'data'));
     const config = at('slapd.conf', configOf(folder, at('tls.pem', certificate), at('tls.key', key)));
-    execFileSync('/usr/sbin/slapadd', ['-f', config, '-l', at('users.ldif', ldifOf(users))], {
+    execFileSync('/usr/sbin/slapadd', ['-f', config, '-l', at('users.ldif', ldifOf(users, groups))], {
       stdio: 'ignore',
     });
     const ports = [await freePort(), await freePort()] as const;
@@ -87,12 +91,18 @@ const configOf = (folder: string, certificate: string, key: string): string =>
     '',
   ].join('\n');
 
-const ldifOf = (users: readonly LdapUser[]): string =>
+const ldifOf = (users: readonly LdapUser[], groups: Readonly<Record<string, readonly string[]>>): string =>
   [
     `dn: ${suffix}\nobjectClass: dcObject\nobjectClass: organization\no: test\ndc: test\n`,
     ...users.map(
       ({ name, password }) =>
         `dn: uid=${name},${suffix}\nobjectClass: inetOrgPerson\nuid: ${name}\ncn: ${name}\nsn: ${name}\nuserPassword: ${password}\n`,
+    ),
+    ...Object.entries(groups).map(
+      ([name, members]) =>
+        `dn: cn=${name},${suffix}\nobjectClass: groupOfNames\ncn: ${name}\n${members
+          .map((one) => `member: ${one in groups ? 'cn' : 'uid'}=${one},${suffix}\n`)
+          .join('')}`,
     ),
   ].join('\n');
 

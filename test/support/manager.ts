@@ -72,6 +72,7 @@ const emptyInbox: Inbox = {
 };
 const noDirectory: DirectoryServer = {
   login: async () => ({ kind: 'failed', reason: 'there is no LDAP server' }),
+  groups: async () => ({ kind: 'failed', reason: 'there is no LDAP server' }),
   reach: async () => 'there is no LDAP server',
 };
 const noAudit: AuditFile = { append: () => {}, problem: async () => null, close: () => {} };

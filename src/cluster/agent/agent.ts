@@ -27,6 +27,7 @@ const metricsTimeoutMs = 5_000;
 /** Accounts of the data port and their rights; the manifests hold the ids of scopes and collections. */
 export interface DataUsers extends Changing {
   specs(manifests: ReadonlyMap<string, ManifestState>): UserSpec[];
+  readonly admitsUnknown?: boolean;
 }
 
 export interface AgentDeps {
@@ -166,6 +167,7 @@ export class Agent implements DataService {
       ...desired,
       plainForThisMachineOnly: listening.isPlainForThisMachineOnly,
       clients: clients.admitted,
+      admitsUnknownUsers: users.admitsUnknown ?? false,
     });
     this.#samples.take(report, timeOf(clock));
     if (this.#samples.isWarming()) this.#scheduleSample();

@@ -9,6 +9,7 @@ import type {
   TlsSpec,
   UserSpec,
 } from '#kv/admin.ts';
+import { Feature } from '#wire/features.ts';
 import { nodeServices, revisionEpoch, terseBucketConfig } from '../bootstrap/terse-config.ts';
 import type { ManifestState, StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -34,10 +35,15 @@ export function desiredState(view: ClusterView, users: UserSpec[], tls: TlsSpec 
 
 function limits(view: ClusterView): KvLimits {
   const settings = effectiveDataSettings(view);
+  const withheld = [
+    ...(settings['datatype_snappy'] === false ? [Feature.snappy] : []),
+    ...(settings['tracing_enabled'] === false ? [Feature.tracing] : []),
+  ];
   return {
     connectionsMax: Number(settings['max_connections']),
     idleSeconds: Number(settings['connection_idle_time']),
     logsConnections: Number(settings['verbosity']) > 0,
+    ...(withheld.length > 0 && { withheldFeatures: withheld }),
   };
 }
 
@@ -73,4 +79,8 @@ function bucketSpec(view: ClusterView, bucket: StoredBucket): BucketSpec {
   };
 }
 
-const manifestSpec = ({ uid, scopes }: ManifestState): Manifest => ({ uid, scopes });
+/** Limits of scopes concern the manager only. */
+const manifestSpec = ({ uid, scopes }: ManifestState): Manifest => ({
+  uid,
+  scopes: scopes.map(({ limits: _limits, ...scope }) => scope),
+});

@@ -96,6 +96,8 @@ function figures(
     kv_ep_item_commit_failed: activity.failedCommits,
     kv_ep_num_value_ejects: report.evictions,
     kv_ep_tmp_oom_errors: activity.memoryRefusals,
+    kv_ep_item_compressor_num_visited: activity.compression.visited,
+    kv_ep_item_compressor_num_compressed: activity.compression.compressed,
     kv_ep_bg_fetched: report.diskFetches,
     kv_ep_queue_size: report.dirtyItems,
     kv_ep_diskqueue_items: report.dirtyItems,

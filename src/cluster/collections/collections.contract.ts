@@ -1,14 +1,18 @@
 // Routes of scopes and collections.
 
+import { readLimits } from '#auth/user-limits.ts';
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute, type Form } from '#contract/route.ts';
 import type { ManifestState } from '../config/cluster-state.ts';
 import { FormReader } from '../forms/form-reader.ts';
-import { maxTtlMax, nameProblem, type WantedScope } from './manifest.ts';
+import { maxTtlMax, nameProblem, type ScopeLimits, scopeLimitNames, type WantedScope } from './manifest.ts';
 
 const { object, array, string, integer, named } = shape;
 const collectionShape = object({ name: string, uid: string }, { maxTTL: integer });
-const scopeShape = object({ name: string, uid: string, collections: array(collectionShape) });
+const scopeShape = object(
+  { name: string, uid: string, collections: array(collectionShape) },
+  { limits: shape.record(shape.record(integer)) },
+);
 const manifestShape = named('Manifest', object({ uid: string, scopes: array(scopeShape) }));
 const manifestUidShape = object({ uid: string });
 
@@ -49,7 +53,7 @@ export const AddScope = defineRoute({
   bodyKind: 'form',
   justValidate: true,
   answer: { json: manifestUidShape },
-  doc: 'Creates a scope.',
+  doc: 'Creates a scope; `limits` of one that exists are replaced.',
 });
 
 export const DropScope = defineRoute({
@@ -102,12 +106,30 @@ export const EnsureManifest = defineRoute({
   doc: 'Waits until the data service knows this manifest or a newer one.',
 });
 
-export function readScopeName(form: Form): string {
+/** Limits: null removes them, undefined: not sent. */
+export function readScope(form: Form): { name: string; limits: ScopeLimits | null | undefined } {
   const reader = new FormReader(form);
-  reader.only(['name']);
+  reader.only(['name', 'limits']);
   const name = readName(reader);
+  const sent = reader.text('limits');
+  const limits = sent === undefined ? undefined : readScopeLimits(parsed(sent));
+  if (limits && 'problem' in limits) reader.problems.add('limits', limits.problem);
   reader.refuseIfInvalid();
-  return name;
+  return { name, limits: limits && 'limits' in limits ? limits.limits : undefined };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function readScopeLimits(sent: unknown): { limits: ScopeLimits | null } | { problem: string } {
+  if (isObject(sent) && sent['kv'] !== undefined)
+    return { problem: 'kv: the size of a scope is not limited in this version; leave it out' };
+  return readLimits<string>(sent, scopeLimitNames);
 }
 
 export function readCollection(form: Form): { name: string; maxTTL: number | undefined } {
@@ -140,9 +162,10 @@ export function shownManifest(
   manifest: ManifestState,
   visible: (scope: string, collection: string) => boolean,
 ) {
-  const scopes = manifest.scopes.map(({ name, uid, collections }) => ({
+  const scopes = manifest.scopes.map(({ name, uid, collections, limits }) => ({
     name,
     uid,
+    ...(limits && { limits }),
     collections: collections
       .filter((collection) => visible(name, collection.name))
       .map((collection) => ({ name: collection.name, uid: collection.uid, maxTTL: collection.maxTTL ?? 0 })),
@@ -182,15 +205,23 @@ function readEach<T>(
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function readWantedScope({ name, collections }: Readonly<Record<string, unknown>>): Read<WantedScope> {
+function readWantedScope({
+  name,
+  collections,
+  limits: sent,
+}: Readonly<Record<string, unknown>>): Read<WantedScope> {
+  const limits = sent === undefined ? null : readScopeLimits(sent);
   const read = readEach(collections, readWantedCollection);
   const problem = wantedNameProblem(name);
-  if (problem === null && 'value' in read)
-    return { value: { name: name as string, collections: read.value } };
+  if (problem === null && 'value' in read && !(limits && 'problem' in limits))
+    return {
+      value: { name: name as string, collections: read.value, ...(limits && { limits: limits.limits }) },
+    };
   return {
     errors: {
       ...(problem !== null && { name: problem }),
       ...('problem' in read && { collections: read.problem }),
+      ...(limits && 'problem' in limits && { limits: limits.problem }),
     },
   };
 }

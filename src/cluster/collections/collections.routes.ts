@@ -54,7 +54,7 @@ function ensureTimeout(sent: string | undefined): number {
 /** Rights on one scope do not allow to change another through a whole manifest. */
 function checkChanges(bucket: string, before: ManifestState, after: ManifestState, context: Context): void {
   const shape = ({ scopes }: ManifestState) =>
-    new Map(scopes.map(({ name, collections }) => [name, JSON.stringify(collections)]));
+    new Map(scopes.map(({ name, collections, limits }) => [name, JSON.stringify([collections, limits])]));
   const [was, is] = [shape(before), shape(after)];
   const sameScopes = was.size === is.size && [...was.keys()].every((name) => is.has(name));
   const mayAll = context.may(`cluster.bucket[${bucket}].collections!write`);
@@ -73,9 +73,9 @@ function changeRoutes({ service, edition }: { service: CollectionsService; editi
   };
   return [
     bind(contract.AddScope, async ({ params, body, justValidate }) => {
-      const name = contract.readScopeName(body);
+      const { name, limits } = contract.readScope(body);
       if (justValidate) return reply.empty();
-      return reply.json({ uid: await service.addScope(at(params, 'bucket'), name) });
+      return reply.json({ uid: await service.addScope(at(params, 'bucket'), name, limits) });
     }),
     bind(contract.DropScope, async ({ params }) =>
       reply.json({ uid: await service.dropScope(at(params, 'bucket'), at(params, 'scope')) }),

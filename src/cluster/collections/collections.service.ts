@@ -13,6 +13,7 @@ import {
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import { until } from '../config/until.ts';
+import { limitsEnforced } from '../internal-settings/internal-settings.ts';
 import { collectionRefusals } from '../refusals/collections.refusals.ts';
 import * as manifests from './manifest.ts';
 
@@ -43,8 +44,8 @@ export class CollectionsService {
     return this.#deps.view.manifest(this.#bucket(bucketName).uuid);
   }
 
-  addScope(bucket: string, name: string): Promise<string> {
-    return this.#change(bucket, (manifest) => manifests.addScope(manifest, name));
+  addScope(bucket: string, name: string, limits?: manifests.ScopeLimits | null): Promise<string> {
+    return this.#change(bucket, (manifest) => manifests.addScope(manifest, name, limits));
   }
 
   dropScope(bucket: string, name: string): Promise<string> {
@@ -52,7 +53,9 @@ export class CollectionsService {
   }
 
   addCollection(bucket: string, scope: string, wanted: { name: string; maxTTL?: number | undefined }) {
-    return this.#change(bucket, (manifest) => manifests.addCollection(manifest, scope, wanted));
+    return this.#change(bucket, (manifest) =>
+      manifests.addCollection(manifest, scope, wanted, limitsEnforced(this.#deps.view).isOn),
+    );
   }
 
   dropCollection(bucket: string, scope: string, name: string): Promise<string> {

@@ -8,8 +8,18 @@ const nameLengthMax = 251;
 /** Names that a client may not create, but may keep when it sends a whole manifest. */
 const defaultName = '_default';
 
+export type ScopeLimits = NonNullable<ScopeState['limits']>;
+
+/** For each service, the limits that a scope may have. `fts` is stored for a service that this node does not run. */
+export const scopeLimitNames = {
+  clusterManager: ['num_collections'],
+  fts: ['num_fts_indexes'],
+  index: ['num_indexes'],
+} as const;
+
 export interface WantedScope {
   name: string;
+  limits?: ScopeLimits | null;
   collections: { name: string; maxTTL?: number | undefined }[];
 }
 
@@ -24,9 +34,19 @@ export function nameProblem(name: string): string | null {
   return /^[_%]/.test(name) ? 'First character must not be _ or %' : null;
 }
 
-export function addScope(manifest: ManifestState, name: string): ManifestState {
-  if (findScope(manifest, name)) throw collectionRefusals.scopeExists({ scope: name });
-  const scope: ScopeState = { name, uid: hex(manifest.nextId), collections: [] };
+/** Limits of a scope that exists are replaced. */
+export function addScope(
+  manifest: ManifestState,
+  name: string,
+  limits: ScopeLimits | null | undefined,
+): ManifestState {
+  const before = findScope(manifest, name);
+  if (before && limits === undefined) throw collectionRefusals.scopeExists({ scope: name });
+  if (before) {
+    const next = withScope(manifest, limited(before, limits));
+    return sameContent(manifest, next) ? manifest : changed(next);
+  }
+  const scope: ScopeState = limited({ name, uid: hex(manifest.nextId), collections: [] }, limits);
   return changed({ ...manifest, nextId: manifest.nextId + 1, scopes: [...manifest.scopes, scope] });
 }
 
@@ -40,6 +60,7 @@ export function addCollection(
   manifest: ManifestState,
   scopeName: string,
   wanted: { name: string; maxTTL?: number | undefined },
+  limitsEnforced = false,
 ): ManifestState {
   const scope = findScope(manifest, scopeName);
   if (!scope) throw collectionRefusals.scopeNotFound({ scope: scopeName });
@@ -49,6 +70,9 @@ export function addCollection(
   if (findCollection(scope, wanted.name)) {
     throw collectionRefusals.collectionExists({ scope: scopeName, collection: wanted.name });
   }
+  const max = limitsEnforced ? scope.limits?.['clusterManager']?.['num_collections'] : undefined;
+  if (max !== undefined && scope.collections.length >= max)
+    throw collectionRefusals.scopeFull({ scope: scopeName });
   const collection = newCollection(wanted, manifest.nextId);
   const next = withScope(manifest, { ...scope, collections: [...scope.collections, collection] });
   return changed({ ...next, nextId: manifest.nextId + 1 });
@@ -96,7 +120,7 @@ export function replaceManifest(manifest: ManifestState, wanted: readonly Wanted
       refuseDefaultCollection(scope.name, one.name);
       return newCollection(one, nextId++);
     });
-    return { name: scope.name, uid, collections };
+    return limited({ ...before, name: scope.name, uid, collections }, scope.limits);
   });
   const next = { ...manifest, nextId, scopes };
   return sameContent(manifest, next) ? manifest : changed(next);
@@ -125,6 +149,13 @@ export function countOf(manifest: ManifestState): { scopes: number; collections:
       scope.name === defaultName ? named(scope.collections) : scope.collections,
     ).length,
   };
+}
+
+/** `undefined`: as before. */
+function limited(scope: ScopeState, limits: ScopeLimits | null | undefined): ScopeState {
+  if (limits === undefined) return scope;
+  const { limits: _before, ...rest } = scope;
+  return limits === null ? rest : { ...rest, limits };
 }
 
 const hex = (id: number): string => id.toString(16);

@@ -172,6 +172,8 @@ export interface ManifestState {
 export interface ScopeState {
   name: string;
   uid: string;
+  /** Enforced only while the cluster's `enforceLimits` is on. */
+  limits?: Readonly<Partial<Record<string, Readonly<Partial<Record<string, number>>>>>>;
   collections: CollectionState[];
 }
 

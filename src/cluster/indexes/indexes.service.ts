@@ -12,7 +12,9 @@ import type {
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { type ConfigStore, type Entry, update } from '#replog/config-store.ts';
+import type { ScopeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { limitsEnforced } from '../internal-settings/internal-settings.ts';
 import {
   type IndexesState,
   indexesKey,
@@ -134,8 +136,27 @@ export class IndexesService implements IndexDefinitions {
     if (name.length === 0 || Buffer.byteLength(name) > indexNameMax)
       return `Fails to create index: a name has 1 to ${indexNameMax} bytes`;
     if (replicas > 0) return tooFewNodes(replicas);
+    const full = this.#fullScope(keyspace);
+    if (full !== null) return full;
     const isFull = this.all().length >= indexCountMax;
     return isFull ? `Fails to create index: a node has at most ${indexCountMax} indexes` : null;
+  }
+
+  /** The published text, which clients look for. */
+  #fullScope({ bucketUuid, collectionId }: IndexKeyspace): string | null {
+    const { view } = this.#deps;
+    if (!limitsEnforced(view).isOn) return null;
+    const idsIn = (scope: ScopeState) => scope.collections.map(({ uid }) => Number.parseInt(uid, 16));
+    const scope = view.manifest(bucketUuid).scopes.find((one) => idsIn(one).includes(collectionId));
+    const max = scope?.limits?.['index']?.['num_indexes'];
+    if (scope === undefined || max === undefined) return null;
+    const ids = idsIn(scope);
+    const own = this.all().filter(
+      ({ definition: { keyspace } }) =>
+        keyspace.bucketUuid === bucketUuid && ids.includes(keyspace.collectionId),
+    );
+    if (own.length < max) return null;
+    return `Limit for number of indexes that can be created per scope has been reached. Limit : ${max}`;
   }
 
   async #change(bucketUuid: string, change: (state: IndexesState) => IndexesState): Promise<void> {

@@ -47,7 +47,7 @@ describe('the internal settings', () => {
     assert.deepEqual((await request(path)).body, {
       ...{ capiRequestLimit: '', dropRequestMemoryThresholdMiB: '', restRequestLimit: '' },
       ...{ indexAwareRebalanceDisabled: false, rebalanceIgnoreViewCompactions: false },
-      ...{ rebalanceIndexPausingDisabled: false, rebalanceIndexWaitingDisabled: false },
+      ...{ rebalanceIndexPausingDisabled: false, rebalanceIndexWaitingDisabled: false, enforceLimits: false },
       ...{ maxBucketCount: 30, maxParallelIndexers: 4, maxParallelReplicaIndexers: 2 },
       ...{ rebalanceMovesBeforeCompaction: 64, rebalanceMovesPerNode: 4, xdcrAnticipatoryDelay: 0 },
       ...{ xdcrCheckpointInterval: 1800, xdcrDocBatchSizeKb: 2048, xdcrFailureRestartInterval: 30 },
@@ -65,6 +65,7 @@ describe('the internal settings', () => {
         flag('rebalanceIgnoreViewCompactions'),
         flag('rebalanceIndexPausingDisabled'),
         flag('rebalanceIndexWaitingDisabled'),
+        flag('enforceLimits'),
         number('maxBucketCount', 1, 8192),
         number('maxParallelIndexers', 1, 1024),
         number('maxParallelReplicaIndexers', 1, 1024),

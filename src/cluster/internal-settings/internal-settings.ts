@@ -2,6 +2,7 @@
 import { integerOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import type { LimitsEnforcement } from '../users/identities.ts';
 
 export const internalSetting = 'internal';
 
@@ -38,6 +39,7 @@ export const switches = [
   'rebalanceIgnoreViewCompactions',
   'rebalanceIndexPausingDisabled',
   'rebalanceIndexWaitingDisabled',
+  'enforceLimits',
 ] as const;
 
 type NumberName = keyof typeof numberRules;
@@ -56,6 +58,24 @@ export const internalDefaults = Object.fromEntries([
 
 export const internalSettings = (view: ClusterView): InternalSettings =>
   view.setting(internalSetting, internalDefaults);
+
+/** Whether limits of users and scopes are enforced. */
+export const limitsEnforced = (view: ClusterView): LimitsEnforcement => {
+  const isOn = () => internalSettings(view).enforceLimits;
+  return {
+    get isOn() {
+      return isOn();
+    },
+    onChange(listener) {
+      let was: boolean | null = null;
+      return view.onChange(() => {
+        if (was === isOn()) return;
+        was = isOn();
+        listener();
+      });
+    },
+  };
+};
 
 /** Below the current number, the limit only refuses additions. */
 export const bucketCountMax = (view: ClusterView): number => internalSettings(view).maxBucketCount;

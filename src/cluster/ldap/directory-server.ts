@@ -1,4 +1,4 @@
-// The port for logins of external users: one query to an LDAP server.
+// The port for logins of external users: queries to an LDAP server.
 import type { LdapSettings } from './ldap-settings.ts';
 
 export type LoginOutcome =
@@ -7,9 +7,15 @@ export type LoginOutcome =
   /** No server could answer. */
   | { readonly kind: 'failed'; readonly reason: string };
 
+export type GroupsOutcome =
+  | { readonly kind: 'found'; readonly groups: readonly string[] }
+  | { readonly kind: 'failed'; readonly reason: string };
+
 /** Each call ends within the settings' request timeout for each host. */
 export interface DirectoryServer {
   login(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome>;
+  /** Distinguished names of the user's groups, by the groups query. */
+  groups(settings: LdapSettings, name: string): Promise<GroupsOutcome>;
   /** Null if the server answered, otherwise the reason. */
   reach(settings: LdapSettings): Promise<string | null>;
 }

@@ -3,7 +3,13 @@ import { integerOf } from '#base/decimal.ts';
 import { fieldText } from '#contract/field-text.ts';
 import type { Form } from '#contract/route.ts';
 import { Problems } from '../forms/problems.ts';
-import { type DnMapping, encryptions, type LdapSettings, parseDnQuery } from './ldap-settings.ts';
+import {
+  type DnMapping,
+  encryptions,
+  type LdapSettings,
+  parseDnQuery,
+  parseGroupsQuery,
+} from './ldap-settings.ts';
 
 const hostsMax = 16;
 const textBytesMax = 1_024;
@@ -12,6 +18,7 @@ const ranges = {
   port: [0, 65_535],
   requestTimeout: [1, 60_000],
   maxParallelConnections: [1, 1_000],
+  nestedGroupsMaxDepth: [1, 100],
   maxCacheSize: [0, 10_000],
   cacheValueLifetime: [0, 2 ** 31 - 1],
 } as const satisfies Partial<Record<keyof LdapSettings, readonly [number, number]>>;
@@ -33,8 +40,15 @@ export function readLdapForm(form: Form, others: readonly string[] = []): Partia
 
 type Read = (sent: string) => { changes: Partial<LdapSettings> } | { problem: string };
 
+type FlagName =
+  | 'authenticationEnabled'
+  | 'authorizationEnabled'
+  | 'serverCertValidation'
+  | 'nestedGroupsEnabled'
+  | 'failOnMaxDepth';
+
 const flag =
-  (name: 'authenticationEnabled' | 'serverCertValidation'): Read =>
+  (name: FlagName): Read =>
   (sent) =>
     sent === 'true' || sent === 'false'
       ? { changes: { [name]: sent === 'true' } }
@@ -61,10 +75,10 @@ const text =
 const readers: Readonly<Record<string, Read>> = {
   authenticationEnabled: flag('authenticationEnabled'),
   serverCertValidation: flag('serverCertValidation'),
-  authorizationEnabled: (sent) =>
-    sent === 'false'
-      ? { changes: {} }
-      : { problem: 'groups of an LDAP server give no roles in this version' },
+  authorizationEnabled: flag('authorizationEnabled'),
+  nestedGroupsEnabled: flag('nestedGroupsEnabled'),
+  failOnMaxDepth: flag('failOnMaxDepth'),
+  groupsQuery: readGroupsQuery,
   hosts: readHosts,
   encryption(sent) {
     const encryption = encryptions.find((one) => one === sent);
@@ -80,6 +94,7 @@ const readers: Readonly<Record<string, Read>> = {
   port: number('port'),
   requestTimeout: number('requestTimeout'),
   maxParallelConnections: number('maxParallelConnections'),
+  nestedGroupsMaxDepth: number('nestedGroupsMaxDepth'),
   maxCacheSize: number('maxCacheSize'),
   cacheValueLifetime: number('cacheValueLifetime'),
 };
@@ -93,6 +108,12 @@ function readHosts(sent: string): ReturnType<Read> {
   return isRight
     ? { changes: { hosts } }
     : { problem: `must be up to ${hostsMax} names or addresses with commas between` };
+}
+
+function readGroupsQuery(sent: string): ReturnType<Read> {
+  if (Buffer.byteLength(sent) > textBytesMax) return { problem: `must have at most ${textBytesMax} bytes` };
+  const parsed = sent === '' ? null : parseGroupsQuery(sent);
+  return parsed && 'problem' in parsed ? parsed : { changes: { groupsQuery: sent } };
 }
 
 function readMapping(sent: string): { mapping: DnMapping | Record<string, never> } | { problem: string } {

@@ -8,6 +8,14 @@ export type DnMapping = { readonly template: string } | { readonly query: string
 
 export interface LdapSettings {
   authenticationEnabled: boolean;
+  /** Groups of the LDAP server give the roles of groups that refer to them, also to users that are not stored. */
+  authorizationEnabled: boolean;
+  /** The groups of a user, or of a group if nested: `%u` stands for the name, `%D` for the distinguished name; empty: none. */
+  groupsQuery: string;
+  nestedGroupsEnabled: boolean;
+  nestedGroupsMaxDepth: number;
+  /** Otherwise groups that are nested deeper do not count. */
+  failOnMaxDepth: boolean;
   hosts: readonly string[];
   port: number;
   encryption: Encryption;
@@ -27,6 +35,11 @@ export interface LdapSettings {
 
 export const freshLdapSettings: LdapSettings = {
   authenticationEnabled: false,
+  authorizationEnabled: false,
+  groupsQuery: '',
+  nestedGroupsEnabled: false,
+  nestedGroupsMaxDepth: 10,
+  failOnMaxDepth: false,
   hosts: [],
   port: 389,
   encryption: 'None',
@@ -60,4 +73,19 @@ export function parseDnQuery(query: string): DnQuery | null {
   const [base = '', , scope = '', filter = '(objectClass=*)', ...rest] = query.split('?');
   if (base === '' || rest.length > 0 || !['', 'base', 'one', 'sub'].includes(scope)) return null;
   return { base, scope: (scope === '' ? 'base' : scope) as DnQuery['scope'], filter };
+}
+
+export interface GroupsQuery extends DnQuery {
+  /** Its values are the groups; null: the entries found are. */
+  attribute: string | null;
+}
+
+/** `base?attribute?scope?filter`; or the reason why it is none. */
+export function parseGroupsQuery(query: string): GroupsQuery | { problem: string } {
+  const attributes = (query.split('?')[1] ?? '').split(',').filter((one) => one !== '');
+  if (query.startsWith('?') || query === '') return { problem: 'Search base cannot be empty' };
+  const parsed = parseDnQuery(query);
+  if (parsed === null || !/^\(.*\)$/.test(parsed.filter)) return { problem: 'Invalid LDAP query' };
+  if (attributes.length > 1) return { problem: 'Only one attribute can be specified' };
+  return { ...parsed, attribute: attributes[0] ?? null };
 }

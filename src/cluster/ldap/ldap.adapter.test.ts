@@ -10,10 +10,12 @@ const users = [
   { name: 'joan', password: 'joan-secret' },
 ];
 
+const groups = { writers: ['jane', 'joan'], readers: ['jane'], all: ['writers', 'all'], top: ['all'] };
+
 describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
   let server: LdapServerProcess;
   before(async () => {
-    server = await LdapServerProcess.start(users);
+    server = await LdapServerProcess.start(users, groups);
   });
   after(() => server[Symbol.asyncDispose]());
 
@@ -44,6 +46,31 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
     assert.equal(await kindOf(query, 'jane)(uid=jane'), 'wrong');
     const both = { ...query, userDNMapping: { query: 'dc=test??one?(|(uid=%u)(uid=joan))' } };
     assert.equal(await kindOf(both), 'wrong');
+  });
+
+  it('are followed by the groups of the user: entries, values of an attribute, or groups of groups', async () => {
+    const bindsAs = { bindDN: server.administrator.dn, bindPass: server.administrator.password };
+    const found = async (changes: Partial<LdapSettings>, name = 'jane') => {
+      const outcome = await ldap.groups(settings({ ...bindsAs, ...changes }), name);
+      return outcome.kind === 'found' ? [...outcome.groups].sort() : outcome.reason;
+    };
+    const dn = (...names: string[]) => names.map((name) => `cn=${name},dc=test`);
+    assert.deepEqual(await found({}), []);
+    const groupsQuery = 'dc=test??one?(member=%D)';
+    assert.deepEqual(await found({ groupsQuery }), dn('readers', 'writers'));
+    assert.deepEqual(await found({ groupsQuery }, 'joan'), dn('writers'));
+    assert.deepEqual(
+      await found({ groupsQuery: 'dc=test??one?(member=uid=%u,dc=test)' }),
+      dn('readers', 'writers'),
+    );
+    assert.deepEqual(await found({ groupsQuery: 'dc=test??one?(member=uid=%u,dc=test)' }, '*'), []);
+    assert.deepEqual(await found({ groupsQuery: 'cn=all,dc=test?MEMBER?base' }), dn('all', 'writers'));
+    const nested = { groupsQuery, nestedGroupsEnabled: true };
+    assert.deepEqual(await found(nested), dn('all', 'readers', 'top', 'writers'));
+    assert.deepEqual(await found({ ...nested, nestedGroupsMaxDepth: 1 }), dn('all', 'readers', 'writers'));
+    const failing = { ...nested, nestedGroupsMaxDepth: 1, failOnMaxDepth: true };
+    assert.match(String(await found(failing)), /max depth/);
+    assert.match(String(await found({ ...nested, groupsQuery: 'dc=test??one?(uid=%u)' })), /not allowed/);
   });
 
   it('are encrypted on request, with a trusted certificate', async () => {

@@ -1,22 +1,15 @@
 // LDAP through ldapts, which is loaded with the first login. Each query uses its own connection, which carries no other user's rights.
 import { getCACertificates } from 'node:tls';
 import type { Client } from 'ldapts';
-import type { DirectoryServer, LoginOutcome } from './directory-server.ts';
-import {
-  type DnMapping,
-  escapedDn,
-  escapedFilter,
-  type LdapSettings,
-  parseDnQuery,
-} from './ldap-settings.ts';
+import type { DirectoryServer, GroupsOutcome, LoginOutcome } from './directory-server.ts';
+import { groupsOf } from './ldap-groups.ts';
+import { bindForQueries, dnOf, RefusedByServer } from './ldap-names.ts';
+import type { LdapSettings } from './ldap-settings.ts';
 
 export interface LdapOptions {
   /** Certificates of authorities that this cluster trusts in addition to those of the machine. */
   trusted: () => Promise<readonly string[]>;
 }
-
-/** The server answered: the next host would give the same answer. */
-class Refused extends Error {}
 
 export class LdapServer implements DirectoryServer {
   readonly #options: LdapOptions;
@@ -31,7 +24,16 @@ export class LdapServer implements DirectoryServer {
       return { kind: 'right', dn };
     } catch (error) {
       const reason = (error as Error).message;
-      return error instanceof Refused ? { kind: 'wrong', reason } : { kind: 'failed', reason };
+      return error instanceof RefusedByServer ? { kind: 'wrong', reason } : { kind: 'failed', reason };
+    }
+  }
+
+  async groups(settings: LdapSettings, name: string): Promise<GroupsOutcome> {
+    try {
+      const groups = await this.#onSomeHost(settings, (client) => groupsOf(client, settings, name));
+      return { kind: 'found', groups };
+    } catch (error) {
+      return { kind: 'failed', reason: (error as Error).message };
     }
   }
 
@@ -50,7 +52,7 @@ export class LdapServer implements DirectoryServer {
       try {
         return await this.#on(host, settings, act);
       } catch (error) {
-        if (error instanceof Refused) throw error;
+        if (error instanceof RefusedByServer) throw error;
         failure = new Error(`${host}:${settings.port}: ${(error as Error).message || 'no connection'}`);
       }
     }
@@ -100,28 +102,6 @@ async function bind(client: Client, dn: string, password: string): Promise<void>
     await client.bind(dn, password);
   } catch (error) {
     const isWrong = error instanceof InvalidCredentialsError || error instanceof NoSuchObjectError;
-    throw isWrong ? new Refused('the name or the password is wrong') : error;
+    throw isWrong ? new RefusedByServer('the name or the password is wrong') : error;
   }
-}
-
-async function bindForQueries(client: Client, { bindDN, bindPass }: LdapSettings): Promise<void> {
-  await client.bind(bindDN, bindPass);
-}
-
-async function dnOf(client: Client, settings: LdapSettings, name: string): Promise<string> {
-  const mapping = settings.userDNMapping as Partial<{ template: string; query: string }> & Partial<DnMapping>;
-  if (mapping.template !== undefined) return mapping.template.replaceAll('%u', escapedDn(name));
-  const query = parseDnQuery(mapping.query ?? '');
-  // Without a mapping the name is the distinguished name.
-  if (query === null) return name;
-  await bindForQueries(client, settings);
-  const { searchEntries } = await client.search(query.base.replaceAll('%u', escapedDn(name)), {
-    scope: query.scope,
-    filter: query.filter.replaceAll('%u', escapedFilter(name)),
-    ...{ attributes: ['1.1'], sizeLimit: 2 },
-  });
-  const [found, ...others] = searchEntries;
-  if (found === undefined) throw new Refused('no entry has that name');
-  if (others.length > 0) throw new Refused('several entries have that name');
-  return found.dn;
 }

@@ -8,7 +8,7 @@ const read: Access = { kind: 'permission', permission: 'cluster.admin.security!r
 const write: Access = { kind: 'permission', permission: 'cluster.admin.security.external!write' };
 const verdict = shape.object(
   { result: shape.oneOf('success', 'error') },
-  { dn: shape.string, reason: shape.string },
+  { dn: shape.string, reason: shape.string, groups: shape.array(shape.string) },
 );
 
 export const GetLdap = defineRoute({
@@ -53,9 +53,33 @@ export const TryLdapLogin = defineRoute({
   doc: 'Logs `authUser` in with `authPass` by the stored settings and those in the form, which are not stored.',
 });
 
+export const TryLdapGroups = defineRoute({
+  id: 'ldap.try_groups',
+  method: 'POST',
+  path: '/settings/ldap/validate/groupsQuery',
+  access: write,
+  bodyKind: 'form',
+  changesNothing: true,
+  answer: { json: verdict },
+  doc: 'Finds the groups of `groupsQueryUser` by the stored settings and those in the form, which are not stored.',
+});
+
+export const InvalidateLdap = defineRoute({
+  id: 'ldap.invalidate',
+  method: 'POST',
+  path: '/settings/invalidateLDAPCache',
+  access: write,
+  answer: { json: shape.object({}) },
+  doc: 'Forgets right passwords and groups of the LDAP server: the next login asks it again.',
+});
+
 const hidden = '**********';
 
-export function shownLdap({ bindPass, cacert, ...settings }: LdapSettings) {
+export function shownLdap({ bindPass, cacert, groupsQuery, ...settings }: LdapSettings) {
   const secret = bindPass === '' ? '' : hidden;
-  return { ...settings, authorizationEnabled: false, bindPass: secret, ...(cacert !== '' && { cacert }) };
+  return {
+    ...{ ...settings, bindPass: secret },
+    ...(cacert !== '' && { cacert }),
+    ...(groupsQuery !== '' && { groupsQuery }),
+  };
 }

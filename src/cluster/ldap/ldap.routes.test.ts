@@ -1,49 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { aDirectory, onLdap as on, externalUsers as users } from '../../../test/support/ldap-directory.ts';
 import { aManager } from '../../../test/support/manager.ts';
 import { checkSettings, managerTarget, refusals } from '../../../test/support/settings-suite.ts';
-import type { DirectoryServer, LoginOutcome } from './directory-server.ts';
-import type { LdapSettings } from './ldap-settings.ts';
-
-const users = '/settings/rbac/users';
-const on = { authenticationEnabled: 'true', hosts: 'h', userDNMapping: '{"template":"uid=%u"}' };
-
-class FakeDirectory implements DirectoryServer {
-  readonly asked: string[] = [];
-  settings: LdapSettings | null = null;
-  async login(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome> {
-    this.asked.push(name);
-    this.settings = settings;
-    return password === `${name}-secret` ? { kind: 'right', dn: name } : { kind: 'wrong', reason: 'wrong' };
-  }
-  async reach(settings: LdapSettings): Promise<string | null> {
-    return settings.hosts.length > 0 ? null : 'no LDAP host is set';
-  }
-}
-
-async function aDirectory() {
-  const directory = new FakeDirectory();
-  const node = await aManager({ directoryServer: directory });
-  const put = (name: string, roles: string, domain = 'external') =>
-    node.request(`${users}/${domain}/${name}`, {
-      method: 'PUT',
-      form: { roles, ...(domain === 'local' && { password: 'local-secret' }) },
-    });
-  const whoami = async (as: string) => {
-    let answer: Awaited<ReturnType<typeof node.request>> | undefined;
-    void node.request('/whoami', { as }).then((it) => {
-      answer = it;
-    });
-    // A refused login is answered late.
-    while (answer === undefined) {
-      node.clock.advance(100);
-      await new Promise(setImmediate);
-    }
-    const { status, body } = answer;
-    return status === 200 ? [status, body.id, body.domain] : [status];
-  };
-  return { ...node, directory, put, whoami };
-}
 
 describe('external users', () => {
   it('are stored, listed, read and deleted beside local ones', async () => {
@@ -195,6 +154,10 @@ describe('the LDAP settings', () => {
       parameters: [
         flag('authenticationEnabled'),
         flag('serverCertValidation'),
+        flag('authorizationEnabled'),
+        flag('nestedGroupsEnabled'),
+        flag('failOnMaxDepth'),
+        whole('nestedGroupsMaxDepth', 1, 100),
         whole('port', 0, 65_535),
         whole('requestTimeout', 1, 60_000),
         whole('maxParallelConnections', 1, 1_000),
@@ -244,10 +207,13 @@ describe('the LDAP settings', () => {
           missing: { reads: '**********' },
         },
         {
-          name: 'authorizationEnabled',
-          good: [['false', false]],
-          bad: [['true', 'groups of an LDAP server give no roles in this version']],
-          missing: { reads: false },
+          name: 'groupsQuery',
+          good: [
+            ['dc=x??sub?(member=%D)', 'dc=x??sub?(member=%D)'],
+            ['dc=x?memberOf?base', 'dc=x?memberOf?base'],
+          ],
+          bad: [['dc=x?a,b?one', 'Only one attribute can be specified']],
+          missing: { reads: 'dc=x?memberOf?base' },
         },
       ],
     });

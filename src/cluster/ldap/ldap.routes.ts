@@ -27,6 +27,20 @@ export function ldapRoutes(service: LdapService, edition: Edition): BoundRoute[]
       const reason = await service.tryConnection(readLdapForm(body));
       return reply.json(reason === null ? { result: 'success' } : { result: 'error', reason });
     }),
+    bind(contract.TryLdapGroups, async ({ body }) => {
+      demandEnterprise();
+      const changes = readLdapForm(body, ['groupsQueryUser']);
+      const user = body['groupsQueryUser'];
+      if (user === undefined) throw settingsRefusals.ldapGroupsNeedUser();
+      const outcome = await service.tryGroups(changes, user);
+      if (outcome.kind === 'found') return reply.json({ result: 'success', groups: outcome.groups });
+      return reply.json({ result: 'error', reason: outcome.reason });
+    }),
+    bind(contract.InvalidateLdap, () => {
+      demandEnterprise();
+      service.forget();
+      return reply.json({});
+    }),
     bind(contract.TryLdapLogin, async ({ body }) => {
       demandEnterprise();
       const changes = readLdapForm(body, ['authUser', 'authPass']);

@@ -1,14 +1,17 @@
-// Logins of external users: settings, the query to the LDAP server, and a cache of successful logins.
+// Logins of external users: settings, the queries to the LDAP server, and a cache of successful logins and of groups.
 import { createHmac } from 'node:crypto';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
-import type { DirectoryServer, LoginOutcome } from './directory-server.ts';
+import type { DirectoryUsers } from '../users/identities.ts';
+import type { DirectoryServer, GroupsOutcome, LoginOutcome } from './directory-server.ts';
 import { freshLdapSettings, type LdapSettings } from './ldap-settings.ts';
+import { LdapUsers } from './ldap-users.ts';
 
-const key = 'ldap';
+const ldapSetting = 'ldap';
 const purpose = 'ldap/bind';
 const waitingMax = 1_000;
 
@@ -19,6 +22,8 @@ export interface LdapDeps {
   clock: Clock;
   random: Random;
   log: Log;
+  /** Resolves once the data service knows the present users, or after a timeout. */
+  applied: () => Promise<unknown>;
 }
 
 interface StoredLdap extends Omit<LdapSettings, 'bindPass'> {
@@ -26,13 +31,25 @@ interface StoredLdap extends Omit<LdapSettings, 'bindPass'> {
 }
 
 const { bindPass: _none, ...freshOpen } = freshLdapSettings;
-const freshStored: StoredLdap = { ...freshOpen, sealedPass: '' };
+const freshStoredLdap: StoredLdap = { ...freshOpen, sealedPass: '' };
+
+/** The users that logged in, while the settings let their groups give roles. */
+export const directoryUsers = ({ users }: LdapService, view: ClusterView): DirectoryUsers => ({
+  groupsOf: (name) => users.groupsOf(name),
+  names: () => users.names(),
+  onChange: (listener) => users.onChange(listener),
+  get admitsUnknown() {
+    const settings = view.setting(ldapSetting, freshStoredLdap);
+    return settings.authenticationEnabled && settings.authorizationEnabled;
+  },
+});
 
 export class LdapService {
   readonly #deps: LdapDeps;
   /** Times of successful logins, by a digest of name and password. */
   readonly #right = new Map<string, number>();
   readonly #memoryKey: Buffer;
+  readonly users: LdapUsers;
   #asking = 0;
   /** Generation of the settings: results under older ones are not cached. */
   #generation = 0;
@@ -40,19 +57,30 @@ export class LdapService {
   constructor(deps: LdapDeps) {
     this.#deps = deps;
     this.#memoryKey = deps.random.bytes(32);
+    this.users = new LdapUsers({ ...deps, read: () => this.read() });
   }
 
   async read(): Promise<LdapSettings> {
-    const { sealedPass, ...open } = await this.#deps.settings.read(key, freshStored);
+    const { sealedPass, ...open } = await this.#deps.settings.read(ldapSetting, freshStoredLdap);
     return { ...open, bindPass: sealedPass === '' ? '' : this.#deps.secrets.open(purpose, sealedPass) };
   }
 
   async change({ bindPass, ...changes }: Partial<LdapSettings>): Promise<LdapSettings> {
     const sealed = bindPass === undefined ? {} : { sealedPass: this.#sealed(bindPass) };
-    await this.#deps.settings.change(key, freshStored, { ...changes, ...sealed });
+    await this.#deps.settings.change(ldapSetting, freshStoredLdap, { ...changes, ...sealed });
+    this.forget();
+    return await this.read();
+  }
+
+  /** The next login asks the LDAP server again; users who are known by its groups only are unknown until then. */
+  forget(): void {
     this.#right.clear();
     this.#generation++;
-    return await this.read();
+    this.users.clear();
+  }
+
+  stop(): void {
+    this.users.stop();
   }
 
   /** Whether the LDAP server accepts the name with this password. */
@@ -66,12 +94,29 @@ export class LdapService {
       .digest('base64');
     const knownMs = this.#right.get(digest);
     const nowMs = this.#deps.clock.monotonicMs();
-    if (knownMs !== undefined && nowMs - knownMs < settings.cacheValueLifetime) return true;
+    if (knownMs !== undefined && nowMs - knownMs < settings.cacheValueLifetime)
+      return await this.#withGroups(settings, name, generation);
     if (this.#asking >= Math.min(settings.maxParallelConnections, waitingMax)) return false;
     const { kind } = await this.#ask(settings, name, password);
     if (kind !== 'right') return false;
     if (generation === this.#generation) this.#remember(digest, nowMs, settings.maxCacheSize);
+    return await this.#withGroups(settings, name, generation);
+  }
+
+  /** A stored user logs in even if the groups cannot be found; others then have no identity. */
+  async #withGroups(settings: LdapSettings, name: string, generation: number): Promise<true> {
+    if (!settings.authorizationEnabled || this.users.groupsOf(name) !== null) return true;
+    const outcome = await this.#deps.server.groups(settings, name);
+    if (outcome.kind === 'failed') this.#deps.log.warn('ldap.failed', { reason: outcome.reason });
+    else if (generation === this.#generation) {
+      this.users.learn(name, outcome.groups, settings);
+      await this.#deps.applied();
+    }
     return true;
+  }
+
+  async tryGroups(changes: Partial<LdapSettings>, name: string): Promise<GroupsOutcome> {
+    return await this.#deps.server.groups({ ...(await this.read()), ...changes }, name);
   }
 
   /** Merges the stored settings with unsaved ones. */

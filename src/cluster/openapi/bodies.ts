@@ -72,6 +72,7 @@ export const bodyNotes: Readonly<Record<string, BodyNotes>> = {
       password,
       roles,
       groups: text('Names of groups with commas between.'),
+      limits: text('Limits by service as JSON; `{}` removes them.'),
     },
     example: { name: 'The application', password: 'app-password', roles: 'data_reader[travel]' },
   },

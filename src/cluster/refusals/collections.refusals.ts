@@ -28,6 +28,13 @@ export const collectionRefusals = defineRefusals('collections', {
   },
   repeatedNames: { as: 'fields', text: 'Names of scopes, and of collections in a scope, must be unique' },
   tooMany: { as: 'fields', text: 'Maximum number of {kind} has been reached', published: true },
+  scopeFull: {
+    status: 429,
+    as: 'fields',
+    field: 'limits',
+    text: 'Maximum number of collections has been reached for scope "{scope}"',
+    published: true,
+  },
   otherManifest: { as: 'fields', text: "validOnUid doesn't match the current manifest Uid", published: true },
   invalidValidOnUid: { as: 'fields', text: 'Invalid validOnUid', published: true },
   invalidManifest: {

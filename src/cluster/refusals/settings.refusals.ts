@@ -58,5 +58,6 @@ export const settingsRefusals = defineRefusals('settings', {
     text: 'the mail server took the mail, but offers {missing}',
   },
   ldapLoginNeedsUser: { as: 'fields', field: 'authUser', text: fieldText.required, published: true },
+  ldapGroupsNeedUser: { as: 'fields', field: 'groupsQueryUser', text: fieldText.required, published: true },
   ldapLoginNeedsPassword: { as: 'fields', field: 'authPass', text: fieldText.required, published: true },
 });

@@ -81,7 +81,7 @@ export const bucketParameters: SettingGroup = {
       '`off`, `passive`, `active`',
       'live',
       'acts',
-      '`active` keeps what clients sent compressed, as `passive` does, and compresses nothing itself; enterprise edition only',
+      '`active` also compresses values of 128 bytes to 64 KiB in memory, in the background while there are few writes; enterprise edition only',
     ),
     setting(
       'maxTTL',

@@ -32,8 +32,8 @@ const acting: Partial<Record<Name, [Effect, string, Change?]>> = {
     'acts',
     'threads that copy files for compactions, as many at most as compactions that go on at once; `default`: 1',
   ],
-  datatype_snappy: ['kept', 'compressed values are always offered to clients that ask for them'],
-  tracing_enabled: ['kept', 'durations are always sent to clients that ask for them'],
+  datatype_snappy: ['acts', '`false`: connections made afterwards cannot negotiate compressed values'],
+  tracing_enabled: ['acts', '`false`: connections made afterwards cannot negotiate durations in replies'],
   dedupe_nmvb_maps: ['kept', 'clients ask for it themselves, each for its connection'],
 };
 

@@ -13,7 +13,11 @@ const acting: Partial<Record<NumberName, string>> = {
   maxBucketCount: 'more buckets than these are refused',
 };
 
+const enforcing =
+  'enforces `limits` of local users (`PUT /settings/rbac/users/local/:user`: of kv, query and clusterManager) and of scopes (collections, indexes)';
+
 function effectOf(name: string): Effect {
+  if (name === 'enforceLimits') return 'acts';
   if (name in acting) return 'acts';
   if (name.startsWith('xdcr')) return 'replication';
   return name.startsWith('rebalanceMoves') ? 'replicas' : 'views';
@@ -38,7 +42,12 @@ export const internalParameters: readonly SettingGroup[] = [
     routes: ['internal_settings.change'],
     settings: [
       ...numbers,
-      ...switches.map((name) => setting(name, '`false`', '`true`, `false`', 'live', effectOf(name))),
+      ...switches.map((name) =>
+        setting(
+          ...([name, '`false`', '`true`, `false`', 'live', effectOf(name)] as const),
+          name === 'enforceLimits' ? enforcing : undefined,
+        ),
+      ),
     ],
   },
   {

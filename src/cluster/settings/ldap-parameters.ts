@@ -6,7 +6,7 @@ const truth = '`true`, `false`';
 export const ldapParameters: readonly SettingGroup[] = [
   {
     title: 'External users through LDAP',
-    routes: ['ldap.change', 'ldap.try_connection', 'ldap.try_login'],
+    routes: ['ldap.change', 'ldap.try_connection', 'ldap.try_login', 'ldap.try_groups'],
     settings: [
       setting(
         'authenticationEnabled',
@@ -19,11 +19,29 @@ export const ldapParameters: readonly SettingGroup[] = [
       setting(
         'authorizationEnabled',
         '`false`',
-        '`false`',
+        truth,
         'live',
-        'fixed',
-        'groups of an LDAP server give no roles',
+        'acts',
+        'users have the roles of groups whose `ldap_group_ref` is one of their groups there, also users that are not stored here',
       ),
+      setting(
+        'groupsQuery',
+        'none',
+        '`base?attribute?scope?filter` with `%u` or `%D`',
+        'live',
+        'acts',
+        'the groups of a user: values of the attribute, or without one the entries found',
+      ),
+      setting(
+        'nestedGroupsEnabled',
+        '`false`',
+        truth,
+        'live',
+        'acts',
+        'asks for the groups of groups, by `%D`',
+      ),
+      setting('nestedGroupsMaxDepth', '10', '1–100', 'live', 'acts'),
+      setting('failOnMaxDepth', '`false`', truth, 'live', 'acts', '`false`: deeper groups do not count'),
       setting(
         'hosts',
         'none',
@@ -79,5 +97,10 @@ export const ldapParameters: readonly SettingGroup[] = [
       setting('authUser', 'required', 'a name', 'live', 'acts'),
       setting('authPass', 'required', 'a password', 'live', 'acts'),
     ],
+  },
+  {
+    title: 'Tries of LDAP groups',
+    routes: ['ldap.try_groups'],
+    settings: [setting('groupsQueryUser', 'required', 'a name', 'live', 'acts')],
   },
 ];

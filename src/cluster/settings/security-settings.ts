@@ -12,9 +12,9 @@ const effects: Readonly<Record<ServiceName, Effect>> = {
   data: 'acts',
   clusterManager: 'acts',
   fullTextSearch: 'search',
-  index: 'index',
+  index: 'acts',
   eventing: 'eventing',
-  query: 'query',
+  query: 'acts',
   analytics: 'analytics',
   backup: 'backup',
 };

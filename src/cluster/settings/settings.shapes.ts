@@ -48,6 +48,8 @@ export const webSettingsShape = object({ port: integer, username: string });
 export const ldapShape = object(
   {
     ...each(boolean, 'authenticationEnabled', 'authorizationEnabled', 'serverCertValidation'),
+    ...each(boolean, 'nestedGroupsEnabled', 'failOnMaxDepth'),
+    nestedGroupsMaxDepth: integer,
     hosts: array(string),
     ...each(
       integer,
@@ -61,7 +63,7 @@ export const ldapShape = object(
     userDNMapping: shape.record(string),
     ...each(string, 'bindDN', 'bindPass'),
   },
-  { cacert: string },
+  { cacert: string, groupsQuery: string },
 );
 
 export const auditSettingsShape = object({

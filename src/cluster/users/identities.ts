@@ -2,13 +2,26 @@
 // users and groups on a deleted bucket, scope or collection do not count.
 import type { IdentitySource, KnownIdentity } from '#auth/authenticator.ts';
 import { type BucketTarget, compileGrants, fullGrants } from '#auth/grants.ts';
-import type { UserSpec } from '#auth/privileges.ts';
+import type { UserLimitsOfData, UserSpec } from '#auth/privileges.ts';
 import type { GrantedRole } from '#auth/role-rules.ts';
+import type { ServiceLimits, UserLimits } from '#auth/user-limits.ts';
 import type { Changing } from '../config/until.ts';
 import { type RoleTargets, stillThere } from './role-targets.ts';
 import type { StoredCredentials, StoredExternal, StoredUser, UsersStore } from './users.store.ts';
 
 const administratorRoles: readonly GrantedRole[] = [{ role: 'admin', names: [] }];
+
+/** Users that logged in through an LDAP server, with the distinguished names of their groups there. */
+export interface DirectoryUsers extends Changing {
+  groupsOf(name: string): readonly string[] | null;
+  names(): Iterable<string>;
+  readonly admitsUnknown: boolean;
+}
+
+/** Whether limits of users are enforced. */
+export interface LimitsEnforcement extends Changing {
+  readonly isOn: boolean;
+}
 
 /** A role and its source. */
 export interface OriginatedRole {
@@ -20,13 +33,24 @@ export interface OriginatedRole {
 export class Identities implements IdentitySource, Changing {
   readonly #store: UsersStore;
   readonly #targets: RoleTargets;
+  readonly #directory: DirectoryUsers;
+  readonly #enforcement: LimitsEnforcement;
   readonly #known = new Map<string, KnownIdentity | null>();
   readonly #subscriptions: { stop(): void }[];
 
-  constructor(store: UsersStore, targets: RoleTargets) {
+  constructor(
+    store: UsersStore,
+    targets: RoleTargets,
+    directory: DirectoryUsers = noDirectory,
+    enforcement: LimitsEnforcement = notEnforced,
+  ) {
+    this.#enforcement = enforcement;
     this.#store = store;
+    this.#directory = directory;
     this.#targets = targets;
-    this.#subscriptions = [store, targets].map((source) => source.onChange(() => this.#known.clear()));
+    this.#subscriptions = [store, targets, directory, enforcement].map((source) =>
+      source.onChange(() => this.#known.clear()),
+    );
   }
 
   stop(): void {
@@ -34,7 +58,19 @@ export class Identities implements IdentitySource, Changing {
   }
 
   onChange(listener: () => void): { stop(): void } {
-    return this.#store.onChange(listener);
+    const subscriptions = [this.#store, this.#directory, this.#enforcement].map((source) =>
+      source.onChange(listener),
+    );
+    return {
+      stop() {
+        for (const one of subscriptions) one.stop();
+      },
+    };
+  }
+
+  /** Users who are not stored may log in: the LDAP server knows them. */
+  get admitsUnknown(): boolean {
+    return this.#directory.admitsUnknown;
   }
 
   provisioned(): boolean {
@@ -64,9 +100,22 @@ export class Identities implements IdentitySource, Changing {
     return [...(administrator ? [administrator.id] : []), ...names];
   }
 
-  rolesOf(user: Pick<StoredUser, 'roles' | 'groups'>): OriginatedRole[] {
+  /** Groups that refer to groups of the LDAP server of an external user. */
+  directoryGroups(name: string): string[] {
+    const refs = new Set(this.#directory.groupsOf(name)?.map(comparable));
+    if (refs.size === 0) return [];
+    const { groups } = this.#store.state;
+    return groups
+      .filter(({ ldapRef }) => ldapRef !== undefined && refs.has(comparable(ldapRef)))
+      .map(({ id }) => id);
+  }
+
+  rolesOf(
+    user: Pick<StoredUser, 'roles' | 'groups'>,
+    directoryGroups: readonly string[] = [],
+  ): OriginatedRole[] {
     const sources: [string | null, StoredUser['roles']][] = [[null, user.roles]];
-    for (const id of user.groups) {
+    for (const id of new Set([...user.groups, ...directoryGroups])) {
       const group = this.#store.state.groups.find((one) => one.id === id);
       if (group) sources.push([id, group.roles]);
     }
@@ -93,14 +142,19 @@ export class Identities implements IdentitySource, Changing {
       .filter((user) => user.id !== administrator?.id)
       .map((user) => {
         const roles = this.rolesOf(user).map((one) => one.role);
-        return { ...loginOf(user), grants: compileGrants(roles, target) };
+        const limits = this.#enforcement.isOn ? dataLimits(user.limits?.kv) : null;
+        return { ...loginOf(user), grants: compileGrants(roles, target), ...(limits && { limits }) };
       });
     // A local user takes precedence over an external one of the same name.
     const taken = new Set([administrator?.id, ...users.map(({ id }) => id)]);
-    const externals = external
+    const stored = new Set(external.map(({ id }) => id));
+    const visitors = [...this.#directory.names()]
+      .filter((name) => !stored.has(name) && this.#isVisitor(name))
+      .map(visitor);
+    const externals = [...external, ...visitors]
       .filter(({ id }) => !taken.has(id))
       .map((user) => {
-        const roles = this.rolesOf(user).map((one) => one.role);
+        const roles = this.rolesOf(user, this.directoryGroups(user.id)).map((one) => one.role);
         const login = { name: user.id, credentialId: externalCredential(user), scram: null };
         return { ...login, isExternal: true, grants: compileGrants(roles, target) };
       });
@@ -117,21 +171,53 @@ export class Identities implements IdentitySource, Changing {
           user,
           'local',
           this.rolesOf(user).map((one) => one.role),
+          this.#enforcement.isOn ? user.limits : undefined,
         )
       : this.#external(name);
   }
 
+  /** Without a group here, a user of the LDAP server is nobody. */
+  #isVisitor(name: string): boolean {
+    return this.directoryGroups(name).length > 0;
+  }
+
   #external(name: string): KnownIdentity | null {
-    const user = this.#store.state.external?.find((one) => one.id === name);
+    const stored = this.#store.state.external?.find((one) => one.id === name);
+    const user = stored ?? (this.#isVisitor(name) ? visitor(name) : null);
     if (!user) return null;
     return {
       identity: { name, domain: 'external' },
       password: null,
       credentialId: externalCredential(user),
-      roles: this.rolesOf(user).map((one) => one.role),
+      roles: this.rolesOf(user, this.directoryGroups(name)).map((one) => one.role),
     };
   }
 }
+
+const notEnforced: LimitsEnforcement = { isOn: false, onChange: () => ({ stop() {} }) };
+
+const dataLimits = (limits: ServiceLimits | undefined): UserLimitsOfData | null =>
+  limits === undefined
+    ? null
+    : {
+        connections: limits['num_connections'] ?? Infinity,
+        operations: limits['num_ops_per_min'] ?? Infinity,
+        ingressMib: limits['ingress_mib_per_min'] ?? Infinity,
+        egressMib: limits['egress_mib_per_min'] ?? Infinity,
+      };
+
+const noDirectory: DirectoryUsers = {
+  groupsOf: () => null,
+  names: () => [],
+  admitsUnknown: false,
+  onChange: () => ({ stop() {} }),
+};
+
+/** A user of the LDAP server who is not stored here. */
+const visitor = (id: string): StoredExternal => ({ id, uuid: '', name: null, roles: [], groups: [] });
+
+/** Distinguished names have no case, nor spaces around their commas. */
+const comparable = (dn: string): string => dn.toLowerCase().replaceAll(/ *, */g, ',');
 
 /** Identifies this account only, not a later one of the same name. */
 const externalCredential = ({ uuid }: StoredExternal): string => `external ${uuid}`;
@@ -146,9 +232,11 @@ const known = (
   stored: StoredCredentials,
   domain: 'admin' | 'local',
   roles: readonly GrantedRole[],
+  limits?: UserLimits,
 ): KnownIdentity => ({
   identity: { name: stored.id, domain },
   password: stored.password,
   credentialId: stored.credentialId,
   roles,
+  ...(limits && { limits }),
 });

@@ -85,7 +85,7 @@ export const PutUser = defineRoute({
   path: '/settings/rbac/users/:domain/:user',
   access: writes,
   bodyKind: 'form',
-  doc: 'Creates or replaces a user: name, password (required for a new local one; external users have none here), roles, groups.',
+  doc: 'Creates or replaces a user: name, password (required for a new local one; external users have none here), roles, groups; for local users limits.',
 });
 
 export const ChangeUserPassword = defineRoute({
@@ -186,16 +186,21 @@ export const listedRole = (role: GrantedRole, definition: RoleDefinition) => ({
 });
 
 /** An external user has no password here. */
-export type AnyUser = StoredExternal & Partial<Pick<StoredUser, 'passwordChangedMs'>>;
+export type AnyUser = StoredExternal & Partial<Pick<StoredUser, 'passwordChangedMs' | 'limits'>>;
 
 export const domainOf = (user: AnyUser) => (user.passwordChangedMs === undefined ? 'external' : 'local');
 
-export const userRecord = (user: AnyUser, roles: readonly OriginatedRole[]) => ({
+export const userRecord = (
+  user: AnyUser,
+  roles: readonly OriginatedRole[],
+  directoryGroups: readonly string[],
+) => ({
   id: user.id,
   domain: domainOf(user),
   roles: roles.map(({ role, origins }) => ({ ...roleRecord(role), origins: origins.map(originRecord) })),
+  ...(user.limits && { limits: user.limits }),
   groups: user.groups,
-  external_groups: [],
+  external_groups: directoryGroups,
   ...(user.name !== null && { name: user.name }),
   uuid: user.uuid,
   ...(user.passwordChangedMs !== undefined && {
@@ -210,4 +215,5 @@ export const groupRecord = (group: StoredGroup) => ({
   id: group.id,
   roles: group.roles.map(roleRecord),
   ...(group.description !== null && { description: group.description }),
+  ...(group.ldapRef !== undefined && { ldap_group_ref: group.ldapRef }),
 });

@@ -8,7 +8,7 @@
 import { Authenticator, type VerifyExternal } from '#auth/authenticator.ts';
 import type { BoundRoute } from '#contract/route.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
-import { Identities } from './identities.ts';
+import { type DirectoryUsers, Identities, type LimitsEnforcement } from './identities.ts';
 import { identityRoutes } from './identity.routes.ts';
 import { usersRoutes } from './users.routes.ts';
 import { type UsersDeps, UsersService } from './users.service.ts';
@@ -27,15 +27,18 @@ export interface Users {
 export type UsersOptions = Omit<UsersDeps, 'store' | 'identities' | 'passwordSet'> & {
   readonly store: ConfigStore;
   readonly verifyExternal?: VerifyExternal;
+  readonly directory?: DirectoryUsers;
+  readonly enforcement?: LimitsEnforcement;
 };
 
 export function createUsers(options: UsersOptions): Users {
   const { kdf, clock, random, targets, edition } = options;
   const store = new UsersStore(options.store);
-  const identities = new Identities(store, targets);
+  const identities = new Identities(store, targets, options.directory, options.enforcement);
   const authenticator = new Authenticator({
     ...{ source: identities, kdf, clock, random },
     verifyExternal: options.verifyExternal,
+    admitsUnknown: () => identities.admitsUnknown,
   });
   const service = new UsersService({
     ...options,

@@ -34,7 +34,7 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
     domain === 'local' ? service.user(id) : service.externalUser(id);
   const rolesOf = (domain: Domain, id: string): GrantedRole[] => {
     const user = find(domain, id);
-    return user ? identities.rolesOf(user).map((one) => one.role) : [];
+    return user ? rolesIn(identities, user) : [];
   };
   return [
     bind(contract.ListUsers, ({ query }, context) => listUsers(deps, query, context, null)),
@@ -45,7 +45,7 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
       const user = find(knownDomain(params['domain']), params['user'] ?? '');
       if (!user) throw userRefusals.unknownUser();
       demandSight(context, rolesOf(contract.domainOf(user), user.id));
-      return reply.json(contract.userRecord(user, identities.rolesOf(user)));
+      return reply.json(recordOf(identities, user));
     }),
     bind(contract.PutUser, async ({ params, body }, context) => {
       const [domain, id] = [knownDomain(params['domain']), params['user'] ?? ''];
@@ -103,6 +103,9 @@ function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
       const id = params['group'] ?? '';
       const change = service.readGroup(id, body);
       demandChange(context, [...rolesOf(id), ...change.roles]);
+      // It gives its roles to users of the LDAP server.
+      if (change.ldapRef !== undefined || service.group(id)?.ldapRef !== undefined)
+        demandUsersOf('external', context);
       await service.putGroup(id, change);
       return reply.json('');
     }),
@@ -114,6 +117,17 @@ function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
       return reply.json('');
     }),
   ];
+}
+
+const directoryGroups = (identities: Identities, user: contract.AnyUser): string[] =>
+  contract.domainOf(user) === 'external' ? identities.directoryGroups(user.id) : [];
+
+const rolesIn = (identities: Identities, user: contract.AnyUser): GrantedRole[] =>
+  identities.rolesOf(user, directoryGroups(identities, user)).map((one) => one.role);
+
+function recordOf(identities: Identities, user: contract.AnyUser) {
+  const groups = directoryGroups(identities, user);
+  return contract.userRecord(user, identities.rolesOf(user, groups), groups);
 }
 
 function knownDomain(domain: string | undefined): 'local' | 'external' {
@@ -133,14 +147,14 @@ function listUsers(
     ...(domain === 'local' ? [] : service.externalUsers()),
   ];
   const users = all.filter((user) => {
-    const roles = identities.rolesOf(user).map((one) => one.role);
+    const roles = rolesIn(identities, user);
     return (
       maySeeUser(context, roles, contract.domainOf(user)) &&
       (!wanted || allows(roles, wanted)) &&
       matches(user.name, query.substr)
     );
   });
-  const record = (user: contract.AnyUser) => contract.userRecord(user, identities.rolesOf(user));
+  const record = (user: contract.AnyUser) => recordOf(identities, user);
   const { pageSize } = query;
   if (pageSize === undefined) return reply.json(users.map(record));
   if (domain === null && query.startFrom !== undefined && query.startFromDomain === undefined) {

@@ -9,6 +9,7 @@ import type { Kdf } from '#auth/kdf.ts';
 import { passwordMatches, type StoredPassword, storePassword } from '#auth/passwords.ts';
 import { parseRoles } from '#auth/role-names.ts';
 import { rolesById } from '#auth/roles/index.ts';
+import { readLimits, type UserLimits, userLimitNames } from '#auth/user-limits.ts';
 import { fieldText } from '#contract/field-text.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Form } from '#contract/route.ts';
@@ -53,12 +54,15 @@ const limits = { users: 5_000, communityUsers: 20, groups: 1_000, rolesOfOne: 1_
 export interface UserChange {
   readonly name: string | null;
   readonly password: string | null;
+  /** Null: none; left out: as before. */
+  readonly limits?: UserLimits | null;
   readonly roles: readonly StoredRole[];
   readonly groups: readonly string[];
 }
 
 export interface GroupChange {
   readonly description: string | null;
+  readonly ldapRef?: string;
   readonly roles: readonly StoredRole[];
 }
 
@@ -120,7 +124,7 @@ export class UsersService {
   }
 
   /** Creates a user without a password here: name, roles, groups. */
-  readExternal(id: string, form: Form): Omit<UserChange, 'password'> {
+  readExternal(id: string, form: Form): Omit<UserChange, 'password' | 'limits'> {
     this.#checkUserName(id);
     const problems: Record<string, string> = unsupported(form, ['name', 'roles', 'groups']);
     const roles = this.#readRoles(form['roles'] ?? '', problems);
@@ -130,7 +134,7 @@ export class UsersService {
     return { name, roles, groups };
   }
 
-  async putExternal(id: string, change: Omit<UserChange, 'password'>): Promise<void> {
+  async putExternal(id: string, change: Omit<UserChange, 'password' | 'limits'>): Promise<void> {
     await this.#deps.store.change((state) => {
       const { external = [] } = state;
       const present = external.find((user) => user.id === id);
@@ -155,7 +159,10 @@ export class UsersService {
   /** Reads a user's form; reports all problems at once. */
   readUser(id: string, form: Form): UserChange {
     this.#checkUserName(id);
-    const problems: Record<string, string> = unsupported(form, ['name', 'password', 'roles', 'groups']);
+    const problems: Record<string, string> = unsupported(form, [
+      ...['name', 'password', 'roles', 'groups', 'limits'],
+    ]);
+    const limits = readUserLimits(form, problems);
     const roles = this.#readRoles(form['roles'] ?? '', problems);
     const groups = this.#readGroups(form['groups'] ?? '', problems);
     const password = form['password'] ?? null;
@@ -164,7 +171,7 @@ export class UsersService {
     if (password === null && !this.user(id)) problems['password'] = 'Password is required for new user.';
     const name = readText(form, 'name', problems);
     throwIfAny(problems);
-    return { name, password, roles, groups };
+    return { name, password, roles, groups, ...(limits !== undefined && { limits }) };
   }
 
   async putUser(id: string, change: UserChange): Promise<void> {
@@ -180,9 +187,13 @@ export class UsersService {
       if (missing) throw userRefusals.unknownGroups({ problem: missing });
       const login = credentials ?? present;
       if (!login) throw userRefusals.passwordRequired();
-      const { password: _password, ...rest } = change;
+      const { password: _password, limits: sent, ...rest } = change;
+      const limits = sent === undefined ? present?.limits : sent;
       const uuid = present?.uuid ?? this.#deps.random.uuid();
-      return { ...state, users: withEntry(state.users, { ...loginOf(login), ...rest, uuid }) };
+      return {
+        ...state,
+        users: withEntry(state.users, { ...loginOf(login), ...rest, uuid, ...(limits && { limits }) }),
+      };
     });
     this.#remember(id, change.password);
   }
@@ -221,10 +232,12 @@ export class UsersService {
     const problems: Record<string, string> = unsupported(form, ['description', 'roles', 'ldap_group_ref']);
     const roles = this.#readRoles(form['roles'] ?? '', problems);
     if (form['roles'] === undefined) problems['roles'] = fieldText.required;
-    if ((form['ldap_group_ref'] ?? '') !== '') problems['ldap_group_ref'] = 'LDAP is not supported';
+    const ldapRef = readText(form, 'ldap_group_ref', problems) ?? '';
+    if (ldapRef !== '' && !distinguishedName.test(ldapRef))
+      problems['ldap_group_ref'] = 'Should be valid LDAP distinguished name';
     const description = readText(form, 'description', problems);
     throwIfAny(problems);
-    return { description, roles };
+    return { description, roles, ...(ldapRef !== '' && { ldapRef }) };
   }
 
   async putGroup(id: string, change: GroupChange): Promise<void> {
@@ -329,6 +342,9 @@ const loginOf = ({
   passwordChangedMs,
 });
 
+/** `name=value`, separated by commas; commas in values are escaped. */
+const distinguishedName = /^[\w.-]+ *=(?:\\.|[^\\,])+(?:, *[\w.-]+ *=(?:\\.|[^\\,])+)*$/;
+
 function missingGroups(wanted: readonly string[], { groups }: UsersState): string | null {
   const missing = wanted.filter((id) => !groups.some((group) => group.id === id));
   return missing.length > 0 ? `Groups do not exist: ${missing.join(',')}` : null;
@@ -343,6 +359,23 @@ const badRoles = (roles: readonly string[]) =>
 function unsupported(form: Form, known: readonly string[]): Record<string, string> {
   const strange = Object.keys(form).filter((name) => !known.includes(name));
   return Object.fromEntries(strange.map((name) => [name, fieldText.unsupported]));
+}
+
+/** Undefined: not sent. */
+function readUserLimits(form: Form, problems: Record<string, string>): UserLimits | null | undefined {
+  const sent = form['limits'];
+  if (sent === undefined) return undefined;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(sent);
+  } catch {
+    problems['limits'] = 'Invalid JSON';
+    return undefined;
+  }
+  const read = readLimits(parsed, userLimitNames);
+  if ('limits' in read) return read.limits;
+  problems['limits'] = read.problem;
+  return undefined;
 }
 
 function readText(form: Form, name: string, problems: Record<string, string>): string | null {

@@ -23,7 +23,7 @@ export const userShape = named(
       groups: array(string),
       external_groups: array(string),
     },
-    { name: string, uuid: string, password_change_date: time },
+    { name: string, uuid: string, password_change_date: time, limits: shape.record(shape.record(integer)) },
   ),
 );
 

@@ -1,6 +1,7 @@
 // The key that holds the administrator, users and groups: the users and the groups they name are one invariant.
 import type { StoredPassword } from '#auth/passwords.ts';
 import type { GrantedRole } from '#auth/role-rules.ts';
+import type { UserLimits } from '#auth/user-limits.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 
 const usersKey = 'users';
@@ -27,6 +28,8 @@ export interface StoredUser extends StoredCredentials {
   readonly name: string | null;
   readonly roles: readonly StoredRole[];
   readonly groups: readonly string[];
+  /** Enforced only while the cluster's `enforceLimits` is on. */
+  readonly limits?: UserLimits;
 }
 
 /** A user whose password is stored elsewhere: an LDAP server or a certificate authenticates it. */
@@ -40,6 +43,8 @@ export interface StoredRole extends GrantedRole {
 export interface StoredGroup {
   readonly id: string;
   readonly description: string | null;
+  /** The distinguished name of a group of the LDAP server. */
+  readonly ldapRef?: string;
   readonly roles: readonly StoredRole[];
 }
 

@@ -44,7 +44,7 @@ export class KnownCallers implements Authority {
     const question = this.asked.get(asked);
     this.asked.delete(asked);
     if (question === undefined) return;
-    const caller = known && callerOf(known.identity, known.roles);
+    const caller = known && callerOf(known.identity, known.roles, known.limits);
     if (caller !== null) this.keep(question.key, { caller, watch });
     question.answer.resolve(caller);
   }

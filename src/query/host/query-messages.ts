@@ -1,6 +1,7 @@
 // Messages between the main thread and a query thread: plain data.
 import type { MessagePort } from 'node:worker_threads';
 import type { GrantedRole } from '#auth/role-rules.ts';
+import type { UserLimits } from '#auth/user-limits.ts';
 import type { Identity } from '#contract/route.ts';
 import type { TlsSpec } from '#ports/tls.ts';
 import type { DataAccess } from '../data/bucket-clients.ts';
@@ -46,6 +47,7 @@ export interface QueryState {
 export interface KnownCaller {
   readonly identity: Identity;
   readonly roles: readonly GrantedRole[];
+  readonly limits?: UserLimits;
 }
 
 export interface QueryReport {

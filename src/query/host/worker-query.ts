@@ -120,7 +120,11 @@ export class WorkerQuery {
   private async tellCaller(asked: number, question: QueryQuestion): Promise<void> {
     const caller = await this.callerOf(question);
     const watch = ++this.lastWatch;
-    const known = caller && { identity: caller.identity, roles: caller.roles ?? [] };
+    const known = caller && {
+      identity: caller.identity,
+      roles: caller.roles ?? [],
+      ...(caller.limits && { limits: caller.limits }),
+    };
     this.worker.postMessage({ kind: 'caller', asked, caller: known, watch } satisfies QueryCall);
     if (caller !== null) this.watch(caller, watch);
   }

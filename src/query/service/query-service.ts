@@ -1,5 +1,6 @@
 // The service of one thread: takes requests, admits, runs and counts them. What it needs of the world is handed in.
 
+import { UserMeters } from '#auth/user-meters.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { RequestOrigin } from '../access/session.ts';
 import type { AnswerSink } from '../answer/answer-writer.ts';
@@ -29,6 +30,7 @@ export class QueryService implements QueryParts {
   readonly transactions: Transactions;
   readonly slices: TimeSlices;
   private readonly lost: LostAttempts;
+  readonly meters: UserMeters;
   readonly startedMs: number;
   private isStopping = false;
 
@@ -36,6 +38,7 @@ export class QueryService implements QueryParts {
     this.deps = deps;
     this.startedMs = deps.clock.wallMs();
     this.sealed = new SealedPlans(deps.random.bytes(32));
+    this.meters = new UserMeters(deps.clock);
     const { settings, clients, keyspaces, clock, random, log } = deps;
     const data = new TransactionData(clients, keyspaces, clock);
     this.lost = new LostAttempts({

@@ -1,4 +1,5 @@
 // One request from its parameters to the last byte of its answer.
+
 import type { Timer } from '#ports/clock.ts';
 import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { ExecuteContext, Execution } from '#sqlpp/run/engine.ts';
@@ -17,6 +18,7 @@ import type { QueryParts } from '../state/parts.ts';
 import { noteUse, type PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
 import { runCommand } from './commands.ts';
+import { enterLimits } from './limited-users.ts';
 import { profileOf } from './profile.ts';
 import { requestDatastore } from './request-datastore.ts';
 import { requestFunction } from './request-functions.ts';
@@ -61,6 +63,7 @@ export class RequestRun {
   private transaction: RequestTransaction | null = null;
   private prepared: PreparedEntry | null = null;
   private justPrepared: PreparedEntry | null = null;
+  private leaveLimits: (resultBytes: number) => void = () => {};
 
   constructor(service: QueryParts, input: RunInput) {
     const { clock, random, settings } = service.deps;
@@ -83,6 +86,7 @@ export class RequestRun {
       this.fail(error);
     } finally {
       this.timer?.cancel();
+      this.leaveLimits(this.writer.bytes);
       service.active.remove(this.active);
       this.record();
     }
@@ -95,6 +99,7 @@ export class RequestRun {
     this.use(request);
     const session = await openSession(service.deps.authority, input.origin, request.credentials);
     this.active.users = session.users;
+    this.leaveLimits = enterLimits(service.meters, session.callers, input.sent.body.length);
     this.limitTime(request);
     const { signal } = this.ending;
     if (!(await service.admission.enter(signal))) throw sqlErrorWith(1182, { isRetryable: true });

@@ -1,4 +1,5 @@
 // What the parts of the service share: what it needs of the world, and what it keeps.
+import type { UserMeters } from '#auth/user-meters.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -76,6 +77,7 @@ export interface QueryParts {
   readonly sealed: SealedPlans;
   readonly admission: Admission;
   readonly slices: TimeSlices;
+  readonly meters: UserMeters;
   readonly startedMs: number;
   /** Of plans: they are made anew when something that they were made under has changed. */
   readonly definitions: number;

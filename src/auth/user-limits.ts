@@ -1,0 +1,42 @@
+// Limits of what one user may use of the node's services in a minute or at a time, as 7.1 has them: which there are, and how they
+// are read from JSON.
+
+/** For each service, the limits that a user may have. `fts` is stored for a service that this node does not run. */
+export const userLimitNames = {
+  clusterManager: ['num_concurrent_requests', 'ingress_mib_per_min', 'egress_mib_per_min'],
+  fts: ['num_concurrent_requests', 'num_queries_per_min', 'ingress_mib_per_min', 'egress_mib_per_min'],
+  query: ['num_concurrent_requests', 'num_queries_per_min', 'ingress_mib_per_min', 'egress_mib_per_min'],
+  kv: ['num_connections', 'num_ops_per_min', 'ingress_mib_per_min', 'egress_mib_per_min'],
+} as const;
+
+export type LimitedService = keyof typeof userLimitNames;
+export type ServiceLimits = Readonly<Partial<Record<string, number>>>;
+export type Limits<Service extends string> = Readonly<Partial<Record<Service, ServiceLimits>>>;
+export type UserLimits = Limits<LimitedService>;
+
+const limitMax = 2 ** 53 - 1;
+
+/** Null where nothing is limited; or the reason of the refusal. `names` says which limits each service has. */
+export function readLimits<Service extends string>(
+  sent: unknown,
+  names: Readonly<Record<Service, readonly string[]>>,
+): { limits: Limits<Service> | null } | { problem: string } {
+  if (!isObject(sent)) return { problem: 'Unexpected Json' };
+  const limits: Record<string, ServiceLimits> = {};
+  for (const [service, values] of Object.entries(sent)) {
+    if (!Object.hasOwn(names, service)) return { problem: `${service}: Unsupported key` };
+    if (!isObject(values)) return { problem: `${service}: Unexpected Json` };
+    for (const [name, value] of Object.entries(values)) {
+      if (!names[service as Service].includes(name))
+        return { problem: `${service}.${name}: Unsupported key` };
+      if (!Number.isInteger(value)) return { problem: `${service}.${name}: The value must be an integer` };
+      if ((value as number) < 1 || (value as number) > limitMax)
+        return { problem: `${service}.${name}: The value must be in range from 1 to infinity` };
+    }
+    if (Object.keys(values).length > 0) limits[service] = values as ServiceLimits;
+  }
+  return { limits: Object.keys(limits).length > 0 ? (limits as Limits<Service>) : null };
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,62 @@
+// Counts what users take of a service that answers requests: how many at a time, and in the present minute how many and how much.
+import type { Clock } from '#ports/clock.ts';
+import type { ServiceLimits } from './user-limits.ts';
+
+interface Meter {
+  running: number;
+  minuteMs: number;
+  queries: number;
+  ingressBytes: number;
+  egressBytes: number;
+}
+
+const minuteMs = 60_000;
+const mib = 1 << 20;
+
+/** The order in which published servers name what is exceeded. */
+const measures: readonly { limit: string; shown: string; of: (meter: Meter) => number; unit: number }[] = [
+  { limit: 'num_concurrent_requests', shown: 'num_concurrent_requests', of: (m) => m.running, unit: 1 },
+  { limit: 'num_queries_per_min', shown: 'num_queries_per_min', of: (m) => m.queries, unit: 1 },
+  { limit: 'ingress_mib_per_min', shown: 'ingress', of: (m) => m.ingressBytes, unit: mib },
+  { limit: 'egress_mib_per_min', shown: 'egress', of: (m) => m.egressBytes, unit: mib },
+];
+
+export class UserMeters {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #meters = new Map<string, Meter>();
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  /** Names of the limits that are reached; if none is, the request counts until `leave`. */
+  enter(user: string, limits: ServiceLimits, ingressBytes: number): readonly string[] {
+    const meter = this.#meterOf(user);
+    const reached = measures.filter(({ limit, of, unit }) => of(meter) >= (limits[limit] ?? Infinity) * unit);
+    if (reached.length > 0) return reached.map(({ shown }) => shown);
+    meter.running++;
+    meter.queries++;
+    meter.ingressBytes += ingressBytes;
+    return [];
+  }
+
+  leave(user: string, egressBytes: number): void {
+    const meter = this.#meterOf(user);
+    meter.running--;
+    meter.egressBytes += egressBytes;
+  }
+
+  /** The counts of a minute begin anew with the first request after it. Users without requests are forgotten. */
+  #meterOf(user: string): Meter {
+    const nowMs = this.#clock.monotonicMs();
+    const known = this.#meters.get(user);
+    if (known && nowMs - known.minuteMs < minuteMs) return known;
+    const fresh = { minuteMs: nowMs, queries: 0, ingressBytes: 0, egressBytes: 0 };
+    if (known) return Object.assign(known, fresh);
+    for (const [name, meter] of this.#meters)
+      if (meter.running === 0 && nowMs - meter.minuteMs >= minuteMs) this.#meters.delete(name);
+    const meter = { running: 0, ...fresh };
+    this.#meters.set(user, meter);
+    return meter;
+  }
+}

@@ -1,0 +1,82 @@
+// The groups of a user at an LDAP server, and the groups that those are in.
+import type { Client, Entry } from 'ldapts';
+import { bindForQueries, dnOf, RefusedByServer } from './ldap-names.ts';
+import {
+  escapedDn,
+  escapedFilter,
+  type GroupsQuery,
+  type LdapSettings,
+  parseGroupsQuery,
+} from './ldap-settings.ts';
+
+const groupsMax = 1_000;
+
+/** What `%u` and `%D` stand for; null where they do not belong. */
+interface Meaning {
+  name: string | null;
+  dn: string | null;
+}
+
+export async function groupsOf(client: Client, settings: LdapSettings, name: string): Promise<string[]> {
+  if (settings.groupsQuery === '') return [];
+  const query = parseGroupsQuery(settings.groupsQuery);
+  if ('problem' in query) throw new RefusedByServer(query.problem);
+  const dn = settings.groupsQuery.includes('%D') ? await dnOf(client, settings, name) : null;
+  await bindForQueries(client, settings);
+  const own = await found(client, query, { name, dn });
+  return settings.nestedGroupsEnabled ? await withNested(client, query, settings, own) : own;
+}
+
+/** Searches level by level, so that a group of itself ends. */
+async function withNested(
+  client: Client,
+  query: GroupsQuery,
+  { nestedGroupsMaxDepth, failOnMaxDepth, groupsQuery }: LdapSettings,
+  own: readonly string[],
+): Promise<string[]> {
+  if (groupsQuery.includes('%u'))
+    throw new RefusedByServer('%u placeholder is not allowed in nested groups search');
+  const all = new Set(own);
+  let level: readonly string[] = own;
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === nestedGroupsMaxDepth) {
+      if (failOnMaxDepth) throw new RefusedByServer('Nested search max depth has been reached');
+      break;
+    }
+    const next: string[] = [];
+    for (const group of level)
+      for (const one of await found(client, query, { name: null, dn: group })) {
+        if (all.has(one) || all.size >= groupsMax) continue;
+        all.add(one);
+        next.push(one);
+      }
+    level = next;
+  }
+  return [...all];
+}
+
+async function found(client: Client, query: GroupsQuery, meaning: Meaning): Promise<string[]> {
+  const { base, scope, filter, attribute } = query;
+  const { searchEntries } = await client.search(
+    filled(base, meaning, escapedDn, (dn) => dn),
+    {
+      scope,
+      filter: filled(filter, meaning, escapedFilter, escapedFilter),
+      ...{ attributes: [attribute ?? '1.1'], sizeLimit: groupsMax },
+    },
+  );
+  if (attribute === null) return searchEntries.map(({ dn }) => dn);
+  if (searchEntries.length > 1) throw new RefusedByServer('several entries have that name');
+  return searchEntries.flatMap((entry) => valuesOf(entry, attribute));
+}
+
+type Escape = (text: string) => string;
+
+const filled = (text: string, { name, dn }: Meaning, ofName: Escape, ofDn: Escape): string =>
+  text.replaceAll(/%[uD]/g, (sign) => (sign === '%u' ? ofName(name ?? '') : ofDn(dn ?? '')));
+
+/** Names of attributes have no case. */
+function valuesOf(entry: Entry, attribute: string): string[] {
+  const name = Object.keys(entry).find((one) => one.toLowerCase() === attribute.toLowerCase());
+  return name === undefined || name === 'dn' ? [] : [entry[name]].flat().map((value) => String(value));
+}

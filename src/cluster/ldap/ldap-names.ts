@@ -1,0 +1,34 @@
+// Finds the distinguished name of a user at an LDAP server.
+import type { Client } from 'ldapts';
+import {
+  type DnMapping,
+  escapedDn,
+  escapedFilter,
+  type LdapSettings,
+  parseDnQuery,
+} from './ldap-settings.ts';
+
+/** The server answered: the next host would give the same answer. */
+export class RefusedByServer extends Error {}
+
+export async function bindForQueries(client: Client, { bindDN, bindPass }: LdapSettings): Promise<void> {
+  await client.bind(bindDN, bindPass);
+}
+
+export async function dnOf(client: Client, settings: LdapSettings, name: string): Promise<string> {
+  const mapping = settings.userDNMapping as Partial<{ template: string; query: string }> & Partial<DnMapping>;
+  if (mapping.template !== undefined) return mapping.template.replaceAll('%u', escapedDn(name));
+  const query = parseDnQuery(mapping.query ?? '');
+  // Without a mapping the name is the distinguished name.
+  if (query === null) return name;
+  await bindForQueries(client, settings);
+  const { searchEntries } = await client.search(query.base.replaceAll('%u', escapedDn(name)), {
+    scope: query.scope,
+    filter: query.filter.replaceAll('%u', escapedFilter(name)),
+    ...{ attributes: ['1.1'], sizeLimit: 2 },
+  });
+  const [found, ...others] = searchEntries;
+  if (found === undefined) throw new RefusedByServer('no entry has that name');
+  if (others.length > 0) throw new RefusedByServer('several entries have that name');
+  return found.dn;
+}

@@ -1,0 +1,99 @@
+// The users that logged in through the LDAP server, with their groups there: in memory, asked for again when they are old.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { DirectoryServer } from './directory-server.ts';
+import type { LdapSettings } from './ldap-settings.ts';
+
+export interface LdapUsersDeps {
+  server: Pick<DirectoryServer, 'groups'>;
+  read: () => Promise<LdapSettings>;
+  clock: Clock;
+  log: Log;
+}
+
+interface Known {
+  groups: readonly string[];
+  askedMs: number;
+}
+
+const refreshMsMin = 1_000;
+
+export class LdapUsers {
+  readonly #deps: LdapUsersDeps;
+  readonly #known = new Map<string, Known>();
+  readonly #listeners = new Set<() => void>();
+  #timer: Timer | null = null;
+
+  constructor(deps: LdapUsersDeps) {
+    this.#deps = deps;
+  }
+
+  /** Distinguished names; null for a user who has not logged in lately. */
+  groupsOf(name: string): readonly string[] | null {
+    return this.#known.get(name)?.groups ?? null;
+  }
+
+  names(): Iterable<string> {
+    return this.#known.keys();
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    this.#listeners.add(listener);
+    return { stop: () => void this.#listeners.delete(listener) };
+  }
+
+  learn(name: string, groups: readonly string[], settings: LdapSettings): void {
+    const before = this.#known.get(name)?.groups;
+    this.#known.delete(name);
+    this.#known.set(name, { groups, askedMs: this.#deps.clock.monotonicMs() });
+    while (this.#known.size > Math.max(settings.maxCacheSize, 1))
+      this.#known.delete(this.#known.keys().next().value as string);
+    this.#plan(settings);
+    if (JSON.stringify(before) !== JSON.stringify(groups)) this.#tell();
+  }
+
+  clear(): void {
+    this.stop();
+    this.#known.clear();
+    this.#tell();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+
+  #plan({ cacheValueLifetime }: LdapSettings): void {
+    if (this.#timer) return;
+    const ms = Math.max(cacheValueLifetime, refreshMsMin);
+    this.#timer = this.#deps.clock.after(ms, () => void this.#refresh().catch(() => {}));
+  }
+
+  async #refresh(): Promise<void> {
+    const { server, read, clock, log } = this.#deps;
+    const running = this.#timer;
+    const settings = await read();
+    const lifetimeMs = Math.max(settings.cacheValueLifetime, refreshMsMin);
+    for (const [name, known] of [...this.#known]) {
+      const ageMs = clock.monotonicMs() - known.askedMs;
+      if (ageMs < lifetimeMs) continue;
+      const outcome = await server.groups(settings, name);
+      if (this.#known.get(name) !== known) continue;
+      if (outcome.kind === 'found' && outcome.groups.length > 0) this.learn(name, outcome.groups, settings);
+      else if (outcome.kind === 'found' || ageMs >= 2 * lifetimeMs) this.#forget(name);
+      if (outcome.kind === 'failed') log.warn('ldap.failed', { reason: outcome.reason });
+    }
+    if (this.#timer !== running) return;
+    this.#timer = null;
+    if (this.#known.size > 0) this.#plan(settings);
+  }
+
+  #forget(name: string): void {
+    this.#known.delete(name);
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
