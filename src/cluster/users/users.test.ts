@@ -154,12 +154,13 @@ test('creates, reads, replaces and deletes a user', async () => {
 test('reports every wrong field of a user, and changes nothing', async () => {
   const { put, service } = await aNode();
   assert.deepEqual(
-    await put('jane', 'roles=nonsense,data_reader[gone],admin&groups=g&limits={}&password=short'),
+    await put('jane', 'roles=nonsense,data_reader[gone],admin&groups=g&limits=x&odd=1&password=short'),
     {
       status: 400,
       body: {
         errors: {
-          limits: 'Unsupported key',
+          limits: 'Invalid JSON',
+          odd: 'Unsupported key',
           roles:
             'Cannot assign roles to user because the following roles are unknown, malformed or role parameters are undefined: [nonsense,data_reader[gone]]',
           groups: 'Groups do not exist: g',
