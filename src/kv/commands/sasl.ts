@@ -214,7 +214,10 @@ function mayConnect(environment: Environment, { spec }: UserEntry): boolean {
 }
 
 function completeLogin(held: HeldReply, connection: Client, environment: Environment, user: UserEntry): void {
-  if (!mayConnect(environment, user)) return held.resolve(Status.rateLimitedConnections);
+  if (!mayConnect(environment, user)) {
+    held.resolve(Status.rateLimitedConnections);
+    return;
+  }
   environment.traffic.logins++;
   connection.session.authenticate(user, environment.directory);
   connection.setAuthenticated(true);

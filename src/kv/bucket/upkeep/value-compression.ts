@@ -61,19 +61,22 @@ export class ValueCompression {
   }
 
   private step(): void {
-    const { compressor } = this.options;
     const changes = this.changes();
     const isBusy = this.seenChanges >= 0 && Math.abs(changes - this.seenChanges) > busyChanges;
     this.seenChanges = changes;
-    if (isBusy) return this.later(slicePauseMs);
+    this.later(isBusy ? slicePauseMs : this.work(changes));
+  }
+
+  /** Does a slice, or begins a round if there were changes; returns the time until the next step. */
+  private work(changes: number): number {
+    const { compressor } = this.options;
+    if (!this.isInRound && changes === this.roundChanges) return restMs;
     if (!this.isInRound) {
-      if (changes === this.roundChanges) return this.later(restMs);
       this.roundChanges = changes;
-      this.isInRound = true;
       compressor.begin();
     }
     this.isInRound = compressor.slice(sliceSteps);
-    this.later(this.isInRound ? slicePauseMs : restMs);
+    return this.isInRound ? slicePauseMs : restMs;
   }
 
   private changes(): number {
