@@ -135,6 +135,7 @@ describe('events', () => {
         'ldap.try_connection',
         'ldap.try_login',
         'metrics.ranges',
+        'query.proxy',
         'users.check_permissions',
       ],
     ]);
