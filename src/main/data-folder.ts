@@ -77,10 +77,10 @@ export class DataFolder {
     return this.random.bytes(secretKeyBytes);
   }
 
-  /** Names this folder among others; made on first use, or what is in the folder still tells it. */
-  id(told: () => string | null = () => null): string {
+  /** Names this folder among others; made on first use, or taken from what is in the folder. */
+  id(known: () => string | null = () => null): string {
     const path = join(this.path, idFile);
-    if (!existsSync(path)) writePrivate(path, Buffer.from(told() ?? this.random.uuid()));
+    if (!existsSync(path)) writePrivate(path, Buffer.from(known() ?? this.random.uuid()));
     return readFileSync(path, 'utf8');
   }
 

@@ -1,4 +1,4 @@
-// One process per data folder; another is told so in one line.
+// One process per data folder; another one gets an error of one line.
 import { FolderInUseError, type FolderLock, lockFolder } from '#ports/folder-lock.ts';
 import { StartError } from './start-error.ts';
 

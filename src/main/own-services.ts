@@ -39,7 +39,7 @@ export class OwnServices {
     });
   }
 
-  /** Before the data service is told who may log in. */
+  /** Before the data service knows who may log in. */
   async prepare(): Promise<void> {
     this.account ??= await makeOwnAccount('@divan-services');
   }

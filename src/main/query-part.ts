@@ -32,7 +32,7 @@ export interface QueryWorld {
   readonly clients: readonly string[] | null;
 }
 
-/** What is told with each new state of the node. */
+/** Sent with each new state of the node. */
 export interface QueryNode extends QueryWorld {
   readonly ports: NodePorts;
   readonly version: string;

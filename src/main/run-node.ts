@@ -177,12 +177,12 @@ async function becomeReady(readying: Readying): Promise<void> {
   if (known === 'refused' && !made) throw new StartError(wrongLogin(options));
   const ready = readyFile(node, known === 'refused' ? null : known);
   await node.endStart();
-  // Not before there is nothing left but to tell: a password that nobody saw is shown by the next start.
+  // Last, since the next start shows a password only if it was not shown yet.
   if (isFirst) folder.endFirstStart();
-  const told = (parts: ReadyFile): void => {
+  const report = (parts: ReadyFile): void => {
     if (options['ready-file'] !== undefined) writeReadyFile(options['ready-file'], parts);
   };
-  if (companion === null) told(ready);
+  if (companion === null) report(ready);
   const { damages } = await node.health();
   process.stdout.write(
     summary({
@@ -197,7 +197,7 @@ async function becomeReady(readying: Readying): Promise<void> {
       damages,
     }),
   );
-  if (companion !== null) told({ ...ready, cloud: await startBeside(companion, readying) });
+  if (companion !== null) report({ ...ready, cloud: await startBeside(companion, readying) });
   log.info('node.ready', { version: node.manager.product.version });
   // Node does so at a regular end only: after a kill the next start would compile everything again.
   flushCompileCache();
