@@ -345,7 +345,7 @@ function lifecycle(
       await data.stop();
       certificates.expiry.stop();
       await certificates.service.stop();
-      for (const one of followers) one.stop();
+      for (const one of followers) await one.stop();
       view.stop();
       options.log.debug('cluster.stopped');
     },

@@ -42,6 +42,7 @@ export class IndexesService implements IndexDefinitions {
   readonly #states = new Map<string, IndexesState>();
   readonly #listeners = new Set<() => void>();
   readonly #watches: { stop(): void }[] = [];
+  #cleanup: Promise<void> = Promise.resolve();
 
   constructor(deps: IndexesDeps) {
     this.#deps = deps;
@@ -58,9 +59,11 @@ export class IndexesService implements IndexDefinitions {
     this.#follow();
   }
 
-  stop(): void {
+  /** Resolves when nothing of it uses the store any more. */
+  async stop(): Promise<void> {
     for (const watch of this.#watches.splice(0)) watch.stop();
     this.#listeners.clear();
+    await this.#cleanup;
   }
 
   all(): readonly WantedIndex[] {
@@ -186,15 +189,16 @@ export class IndexesService implements IndexDefinitions {
       indexes: this.all(),
       memoryQuotaBytes: view.cluster.quotas.indexMemoryQuota * mib,
     });
-    this.#removeOrphans().catch((error: Error) =>
-      this.#deps.log.warn('indexes.cleanup_failed', { reason: error.message }),
-    );
+    this.#cleanup = this.#cleanup
+      .then(() => this.#removeOrphans())
+      .catch((error: Error) => this.#deps.log.warn('indexes.cleanup_failed', { reason: error.message }));
   }
 
   /** Removes definitions of deleted buckets and collections. */
   async #removeOrphans(): Promise<void> {
     const { store, view } = this.#deps;
     for (const [uuid, { byId }] of this.#states) {
+      if (this.#watches.length === 0) return;
       if (view.buckets.byUuid[uuid] === undefined) {
         const entry = await store.get(indexesKey(uuid));
         if (entry !== null) await store.delete(indexesKey(uuid), entry.revision);

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import { IndexesService } from './indexes.service.ts';
+import { indexesKey, noIndexes } from './indexes-state.ts';
+import { noIndexService } from './no-index-service.ts';
+
+test('removes the definitions of a bucket that is gone, and stops only when it has', async () => {
+  const store = new MemoryConfigStore();
+  await store.put(indexesKey('gone'), noIndexes, 0);
+  const view = {
+    buckets: { byUuid: {} },
+    cluster: { quotas: { indexMemoryQuota: 512 } },
+    onChange: () => ({ stop: () => {} }),
+  } as never;
+  const service = new IndexesService({
+    ...{ store, view, door: noIndexService, random: realRandom, log: silentLog },
+  });
+  await service.start();
+  const gate = deferred<void>();
+  const get = store.get.bind(store);
+  store.get = async <T>(key: string) => {
+    await gate.promise;
+    return await get<T>(key);
+  };
+  service.follow();
+  await new Promise(setImmediate); // the removal has begun
+  let isStopped = false;
+  const stopped = service.stop().then(() => {
+    isStopped = true;
+  });
+  await new Promise(setImmediate);
+  assert.equal(isStopped, false);
+  gate.resolve();
+  await stopped;
+  assert.equal(await get(indexesKey('gone')), null);
+});
