@@ -133,6 +133,7 @@ describe('events', () => {
         'alerts.test',
         'collections.ensure',
         'ldap.try_connection',
+        'ldap.try_groups',
         'ldap.try_login',
         'metrics.ranges',
         'query.proxy',
