@@ -35,6 +35,7 @@ async function setUp() {
     buckets: { byUuid: { b0: { state: 'ready', type: 'native' } } },
     cluster: { quotas: { indexMemoryQuota: 512 } },
     manifest: () => manifest,
+    setting: <T>(_name: string, defaults: T): T => defaults,
     onChange: () => ({ stop: () => {} }),
   };
   const definitions = new IndexesService({
