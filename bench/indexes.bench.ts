@@ -30,6 +30,8 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const listen = { host: '127.0.0.1', port: 0, tlsPort: 0, version: 'bench', logLevel: 'silent' };
   const { port } = await service.start({ dataDir: folder, ...listen });
   await service.apply(aDesired({ buckets: [aBucket('b', { quotaBytes: 2 ** 31 })] }));
+  // Until then writes are refused.
+  while ((await service.report()).buckets[0]?.state !== 'ready') await wait(10);
   const client = await BucketClient.open({ address: addressOf(port), account: adminAccount, bucket: 'b' });
   await write(client, count, 0);
   while ((await service.report()).buckets[0]?.dirtyItems !== 0) await wait(100);
