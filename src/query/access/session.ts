@@ -19,7 +19,7 @@ export interface Sender {
   readonly credential: Credential | null;
 }
 
-export const isAuthenticated = ({ callers }: Sender): boolean =>
+export const isAuthenticated = ({ callers }: Pick<Sender, 'callers'>): boolean =>
   callers.length > 0 && !callers.includes(null);
 
 /** Knows users and their passwords; it may have to ask another thread. */
@@ -46,7 +46,7 @@ export async function openSession(
   const { callers: sent, credential } = origin.sender ?? (await senderOf(authority, origin));
   const callers = [...sent];
   for (const one of creds) callers.push(await authority.authenticate(one, origin.remoteAddress));
-  if (callers.length === 0 || callers.includes(null)) throw sqlError(10000);
+  if (!isAuthenticated({ callers })) throw sqlError(10000);
   const known = callers as Caller[];
   const users = known.map(({ identity: { domain, name } }) =>
     domain === 'local' ? name : `${domain}:${name}`,
