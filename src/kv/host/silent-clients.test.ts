@@ -35,7 +35,7 @@ test('a silent connection to the TLS port ends after half a minute, whatever it 
   await eventually(() => assert.equal(started.service.strangers.total, 0));
 });
 
-test('an address that holds all connections for strangers keeps out neither another one nor those who logged in', async (t) => {
+test('clients still connect and log in when one address holds all unauthenticated connections', async (t) => {
   await using started = await startService(undefined, { handles: { data: 40, rest: 16 } });
   const inside = await started.ready();
   const crowd = await Promise.all(
