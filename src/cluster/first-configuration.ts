@@ -1,5 +1,4 @@
 // Writes the initial configuration of a new node, and updates the node's own entry at each start.
-import { hexId, type Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { ClusterStore } from './config/cluster.store.ts';
 import {
@@ -10,13 +9,14 @@ import {
   type NodeState,
   noBuckets,
 } from './config/cluster-state.ts';
+import type { NodeIdentity } from './config/node-identity.ts';
 import { networkOf, onFamilies } from './config/node-network.ts';
 import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
 import { defaultQuotasMb } from './provisioning/quotas.ts';
 
 interface Options {
   store: ConfigStore;
-  random: Random;
+  identity: NodeIdentity;
   dataFolder: string;
   memoryBytes: () => number;
   surroundings: Pick<NodeSurroundings, 'families'>;
@@ -35,9 +35,9 @@ export async function firstConfiguration(options: Options): Promise<void> {
   await store.put(bucketsKey, noBuckets(memoryQuota), 0);
 }
 
-function firstNode({ random, dataFolder }: Options): NodeState {
+function firstNode({ identity, dataFolder }: Options): NodeState {
   return {
-    uuid: hexId(random),
+    uuid: identity.nodeId,
     otpNode: 'ns_1@cb.local',
     hostname: null,
     membership: 'active',
@@ -56,15 +56,17 @@ function firstNode({ random, dataFolder }: Options): NodeState {
 
 /** Writes only differences, because every write makes clients fetch a new configuration. */
 export async function ownEntry(options: Options, ports: NodePorts): Promise<void> {
-  const { store, dataFolder, surroundings } = options;
+  const { store, identity, dataFolder, surroundings } = options;
+  const { nodeId } = identity;
   const network = (node: NodeState) => onFamilies(networkOf(node), surroundings.families);
-  const present = (await store.get<ClusterState>(clusterKey))?.value.nodes[0];
+  const { nodes } = (await store.get<ClusterState>(clusterKey))?.value ?? { nodes: [] };
+  const present = nodes.find(({ uuid }) => uuid === nodeId);
   const isKnown =
     present?.paths.data === dataFolder &&
     samePorts(present.ports, ports) &&
     network(present) === networkOf(present);
   if (isKnown) return;
-  await new ClusterStore(store).changeSelf((node) => ({
+  await new ClusterStore(store, nodeId).changeSelf((node) => ({
     ...node,
     ports,
     paths: { ...node.paths, data: dataFolder },

@@ -15,6 +15,7 @@ import type { Inbox } from './certificates/inbox.ts';
 import type { Issue } from './certificates/issue.ts';
 import type { PassphraseSources } from './certificates/passphrase.ts';
 import type { Edition, Vocabulary } from './config/cluster-state.ts';
+import type { NodeIdentity } from './config/node-identity.ts';
 import type { DataPortAccess } from './documents/documents.service.ts';
 import type { OpenJournal } from './events/events.feature.ts';
 import type { DirectoryServer } from './ldap/directory-server.ts';
@@ -52,6 +53,7 @@ export interface MachinePorts {
 
 export interface ClusterManagerOptions extends MachinePorts {
   store: ConfigStore;
+  identity: NodeIdentity;
   kv: AgentDeps['kv'];
   /** How connections of this node reach its data port. */
   dataPort: DataPortAccess;

@@ -161,7 +161,7 @@ const accountsMs = 2_000;
 /** Created in order of their dependencies; references to later parts are resolved when they are used. */
 function createFeatures(options: ClusterManagerOptions) {
   const { store } = options;
-  const view = new ClusterView(store);
+  const view = new ClusterView(store, options.identity.nodeId);
   const policy = passwordPolicySetting(store);
   const ldap = new LdapService({
     ...{ ...options, settings: new SettingsStore(store) },

@@ -24,6 +24,7 @@ import { ClusterStore } from './config/cluster.store.ts';
 import type { Edition, Vocabulary } from './config/cluster-state.ts';
 import type { ClusterView } from './config/cluster-view.ts';
 import type { DataService } from './config/data-service.ts';
+import type { NodeIdentity } from './config/node-identity.ts';
 import type { Product } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
 import { dataSettingsRoutes } from './data-settings/data-settings.routes.ts';
@@ -51,6 +52,7 @@ import { severalNodesRoutes } from './several-nodes/several-nodes.routes.ts';
 
 export interface ClusterParts {
   store: ConfigStore;
+  identity: NodeIdentity;
   view: ClusterView;
   data: DataService;
   system: System;
@@ -116,7 +118,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
 }
 
 function setUpRoutes(parts: ClusterParts, provisioned: () => boolean): BoundRoute[] {
-  const cluster = new ClusterStore(parts.store);
+  const cluster = new ClusterStore(parts.store, parts.identity.nodeId);
   const settings = new SettingsStore(parts.store);
   const stats = new StatsSettings(settings);
   const memory = new MemoryService({ ...parts, cluster, buckets: new BucketsStore(parts.store) });

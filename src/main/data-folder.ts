@@ -23,6 +23,7 @@ import { StartError } from './start-error.ts';
 const stickyBit = 0o1000;
 const keyFile = 'secret.key';
 const idFile = 'folder.id';
+const nodeIdFile = 'node.id';
 const passwordFile = 'administrator.sealed';
 const purpose = 'administrator';
 const firstStartFile = 'first-start.pending';
@@ -82,6 +83,16 @@ export class DataFolder {
     const path = join(this.path, idFile);
     if (!existsSync(path)) writePrivate(path, Buffer.from(known() ?? this.random.uuid()));
     return readFileSync(path, 'utf8');
+  }
+
+  /** The id of the node that this folder belongs to; null until `keepNodeId`. */
+  get nodeId(): string | null {
+    const path = join(this.path, nodeIdFile);
+    return existsSync(path) ? readFileSync(path, 'utf8') : null;
+  }
+
+  keepNodeId(id: string): void {
+    writePrivate(join(this.path, nodeIdFile), Buffer.from(id));
   }
 
   /** The administrator that `divan up` made on first start, if it did. */

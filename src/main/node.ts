@@ -4,6 +4,7 @@ import { realKdf } from '#auth/kdf.host.ts';
 import type { SecretBox } from '#auth/secret-box.ts';
 import { loopbackHosts } from '#base/loopback.ts';
 import type { NodePorts } from '#cluster/config/cluster-state.ts';
+import type { NodeIdentity } from '#cluster/config/node-identity.ts';
 import { DistPorts } from '#cluster/dist/dist-ports.host.ts';
 import { machinePorts } from '#cluster/hosts/machine.host.ts';
 import { type ClusterManager, createClusterManager } from '#cluster/manager.ts';
@@ -19,10 +20,8 @@ import { realClock } from '#ports/clock.ts';
 import type { FilePlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import type { SpareRoom } from '#ports/spare-room.ts';
 import type { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.ts';
 import type { NodeOptions } from './node-options.ts';
-import { openConfiguration } from './open-configuration.ts';
 import { OpenPorts } from './open-ports.ts';
 import { OwnServices } from './own-services.ts';
 import { QueryPart } from './query-part.ts';
@@ -34,7 +33,9 @@ type PortOption = Extract<keyof NodeOptions, `${string}-port`>;
 export interface NodeDeps {
   /** Of the data folder. */
   secrets: SecretBox;
-  spareRoom?: SpareRoom;
+  /** The configuration; the node closes it when it stops. */
+  store: EmbeddedConfigStore;
+  identity: NodeIdentity;
   /** Of the data folder. */
   lock?: FilePlace;
   log: Log;
@@ -70,7 +71,7 @@ export class Node {
   readonly manager: ClusterManager;
   readonly metrics: Metrics;
 
-  constructor(options: NodeOptions, { secrets, spareRoom, lock, log, onLost }: NodeDeps) {
+  constructor(options: NodeOptions, { secrets, store, identity, lock, log, onLost }: NodeDeps) {
     this.options = options;
     this.log = log;
     this.onLost = onLost;
@@ -85,10 +86,7 @@ export class Node {
       }),
     );
     const dataFolder = options['data-dir'];
-    this.store = openConfiguration(dataFolder, {
-      ...(spareRoom && { spareRoom }),
-      ...(lock && { guard: lock }),
-    });
+    this.store = store;
     this.stops.push({ name: 'configuration', stop: () => this.store[Symbol.asyncDispose]() });
     this.metrics = this.stopping('metrics', metricsIn(join(dataFolder, 'metrics'), log.child('metrics')));
     this.services = this.stopping(
@@ -98,7 +96,7 @@ export class Node {
         host: () => this.localHost,
       }),
     );
-    this.manager = this.stopping('manager', this.createManager(dataFolder, secrets));
+    this.manager = this.stopping('manager', this.createManager(dataFolder, secrets, identity));
   }
 
   /** Opens every port. The REST port answers first; the rest follows as its needs are there. */
@@ -186,11 +184,12 @@ export class Node {
     }
   }
 
-  private createManager(dataFolder: string, secrets: SecretBox): ClusterManager {
+  private createManager(dataFolder: string, secrets: SecretBox, identity: NodeIdentity): ClusterManager {
     const { options, log, kv, store } = this;
     return createClusterManager({
       ...machinePorts({ dataFolder, listenHost: options.host, clock: realClock, log: log.child('cluster') }),
       store,
+      identity,
       kv: {
         apply: (desired) => this.apply(desired),
         report: () => kv.report(),

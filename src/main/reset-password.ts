@@ -2,9 +2,8 @@
 // folder is the proof: it is readable by its owner only.
 import { resolve } from 'node:path';
 import { realKdf } from '#auth/kdf.host.ts';
-import { ClusterView } from '#cluster/config/cluster-view.ts';
 import { passwordPolicySetting } from '#cluster/password-policy/password-policy.routes.ts';
-import { targetsOf } from '#cluster/users/role-targets.ts';
+import type { RoleTargets } from '#cluster/users/role-targets.ts';
 import { createUsers } from '#cluster/users/users.feature.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
@@ -15,6 +14,9 @@ import { openConfiguration } from './open-configuration.ts';
 import { UsageError } from './options.ts';
 import type { ResetPasswordOptions } from './reset-password-options.ts';
 import { StartError } from './start-error.ts';
+
+/** The administrator has no role that names a bucket. */
+const noTargets: RoleTargets = { bucket: () => null, onChange: () => ({ stop() {} }) };
 
 /** Resolves with a sentence for the operator. Throws UsageError for a bad name or password, StartError for the folder. */
 export async function resetPassword(options: ResetPasswordOptions): Promise<string> {
@@ -40,7 +42,7 @@ async function setAdministrator(
   await policy.start();
   const users = createUsers({
     ...{ store, kdf: realKdf, clock: realClock, random: realRandom, edition: 'enterprise' },
-    targets: targetsOf(new ClusterView(store)),
+    targets: noTargets,
     passwordPolicy: () => policy.value,
   });
   await users.start();

@@ -3,6 +3,7 @@ import { flushCompileCache } from 'node:module';
 import { join, resolve } from 'node:path';
 import { type SecretBox, UnsealError } from '#auth/secret-box.ts';
 import { type RestTarget, rest } from '#client/rest.adapter.ts';
+import type { NodeIdentity } from '#cluster/config/node-identity.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -16,7 +17,9 @@ import { lockDataFolder } from './lock-data-folder.ts';
 import { pinoLog } from './log.adapter.ts';
 import { NodeLogFile } from './log-file.adapter.ts';
 import { Node } from './node.ts';
+import { ownIdentity } from './node-identity.ts';
 import type { NodeOptions } from './node-options.ts';
+import { openConfiguration } from './open-configuration.ts';
 import { UsageError } from './options.ts';
 import { makeOwnAccount } from './own-account.ts';
 import { checkReadyFile, type NodeAddresses, type ReadyFile, untilReady, writeReadyFile } from './ready.ts';
@@ -64,9 +67,11 @@ async function startNode(
   const folder = DataFolder.open(options['data-dir'], realRandom);
   const held = lockDataFolder(options['data-dir']);
   const log = pinoLog(options['log-level'], new NodeLogFile(join(options['data-dir'], 'logs')));
+  const secrets = secretsOf(folder);
+  const store = openConfiguration(options['data-dir'], { spareRoom: reserve, guard: held.place });
+  const identity = await ownIdentity(folder, store, realRandom);
   const node = new Node(options, {
-    secrets: secretsOf(folder),
-    spareRoom: reserve,
+    ...{ secrets, store, identity },
     lock: held.place,
     log,
     onLost: (reason) => die(log, new Error('the data service ended', { cause: reason })),
@@ -81,7 +86,8 @@ async function startNode(
     // The port is open before the administrator is set: somebody else could be there first.
     if (credentials !== null) node.manager.reserveFor(credentials);
     await node.start();
-    await becomeReady({ node, options, folder, plan, credentials, made: wanted === null, companion, log });
+    const made = wanted === null;
+    await becomeReady({ node, identity, options, folder, plan, credentials, made, companion, log });
     reserve.keep();
     node.startMetrics();
     giveBackWhenIdle();
@@ -148,6 +154,7 @@ const madeUp = (): Credentials => ({
 
 interface Readying {
   node: Node;
+  identity: NodeIdentity;
   options: NodeOptions;
   folder: DataFolder;
   plan: InitPlan;
@@ -198,7 +205,11 @@ async function becomeReady(readying: Readying): Promise<void> {
     }),
   );
   if (companion !== null) report({ ...ready, cloud: await startBeside(companion, readying) });
-  log.info('node.ready', { version: node.manager.product.version });
+  log.info('node.ready', {
+    version: node.manager.product.version,
+    node: readying.identity.nodeId,
+    boot: readying.identity.bootId,
+  });
   // Node does so at a regular end only: after a kill the next start would compile everything again.
   flushCompileCache();
 }

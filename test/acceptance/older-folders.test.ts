@@ -1,7 +1,7 @@
 // Opens the data folders that released versions wrote (test/fixtures/data-folders): what an upgrade must keep.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -17,6 +17,16 @@ test('opens a folder that 0.1.0 left by a clean stop', async () => {
   await withFolder('0.1.0', async (node, cluster) => {
     await checkDocuments(cluster.bucket('travel'));
     await checkConfiguration(node);
+  });
+});
+
+test('the node of an older folder keeps its id in the folder from its next start on', async () => {
+  await withFolder('0.1.0', async (node) => {
+    const pool = await read<{ nodes: { thisNode: boolean; nodeUUID: string }[] }>(node, '/pools/default');
+    assert.deepEqual(
+      pool.nodes.map(({ nodeUUID, thisNode }) => ({ nodeUUID, thisNode })),
+      [{ nodeUUID: readFileSync(join(node.dataDir, 'node.id'), 'utf8'), thisNode: true }],
+    );
   });
 });
 

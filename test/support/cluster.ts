@@ -11,13 +11,16 @@ import { ClusterView } from '../../src/cluster/config/cluster-view.ts';
 import type { DataService, MeasuredBucket } from '../../src/cluster/config/data-service.ts';
 import { ManualClock } from './manual-clock.ts';
 
+/** Of the node that a test runs. */
+export const ownNodeId = 'feedfeedfeedfeedfeedfeedfeedfeed';
+
 export const aCluster = (changes: Partial<ClusterState> = {}): ClusterState => ({
   uuid: '0123456789abcdef0123456789abcdef',
   name: '',
   quotas: { indexMemoryQuota: 512, ftsMemoryQuota: 512, cbasMemoryQuota: 1024, eventingMemoryQuota: 256 },
   nodes: [
     {
-      uuid: 'feedfeedfeedfeedfeedfeedfeedfeed',
+      uuid: ownNodeId,
       otpNode: 'ns_1@cb.local',
       hostname: null,
       membership: 'active',
@@ -101,7 +104,7 @@ export async function memoryCluster(memoryQuotaMb = 1024, cluster: ClusterState 
   const store = new MemoryConfigStore();
   await store.put(clusterKey, cluster, 0);
   await store.put(bucketsKey, noBuckets(memoryQuotaMb), 0);
-  const view = new ClusterView(store);
+  const view = new ClusterView(store, cluster.nodes[0]?.uuid ?? '');
   await view.start();
   return { store, view, data: new FakeDataService(), clock: new ManualClock(), random: realRandom };
 }

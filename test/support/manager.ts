@@ -25,7 +25,7 @@ import type { BundleFiles } from '../../src/cluster/log-collection/bundle-files.
 import { createClusterManager } from '../../src/cluster/manager.ts';
 import type { System } from '../../src/cluster/nodes/system.ts';
 import type { QueryAddress } from '../../src/cluster/query-settings/query-proxy.routes.ts';
-import { aCluster } from './cluster.ts';
+import { aCluster, ownNodeId } from './cluster.ts';
 import { aBucketReport, aKvReport } from './kv-reports.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryJournal } from './memory-journal.ts';
@@ -174,6 +174,7 @@ export async function aManager(options: ManagerOptions = {}) {
   const manager = createClusterManager({
     ...{ store, kv, clock, system },
     ...{ kdf: quickKdf, random: realRandom, log: silentLog },
+    identity: { nodeId: ownNodeId, bootId: 'b0071d' },
     secrets: new SecretBox(Buffer.alloc(secretKeyBytes, 7), realRandom),
     edition: options.edition ?? 'enterprise',
     wireNames: options.wireNames ?? 'branded',

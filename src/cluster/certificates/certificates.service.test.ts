@@ -9,7 +9,7 @@ import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
-import { memoryCluster } from '../../../test/support/cluster.ts';
+import { memoryCluster, ownNodeId } from '../../../test/support/cluster.ts';
 import { issuedCertificates } from '../../../test/support/manager.ts';
 import { ClusterStore } from '../config/cluster.store.ts';
 import { FolderCertificates } from './certificate-files.adapter.ts';
@@ -126,7 +126,11 @@ describe('certificates', () => {
       const before = made.root();
       const renewed = new Promise<void>((resolve) => service.onChange(resolve));
       const alternate = { hostname: 'db.example.com', ports: {} };
-      await new ClusterStore(store).changeSelf((node) => ({ ...node, hostname: 'one.local', alternate }));
+      await new ClusterStore(store, ownNodeId).changeSelf((node) => ({
+        ...node,
+        hostname: 'one.local',
+        alternate,
+      }));
       await renewed;
       assert.equal(made.root(), before);
       await handshake(made, 'one.local');

@@ -19,12 +19,14 @@ import {
 
 export class ClusterView {
   readonly #store: ConfigStore;
+  readonly #nodeId: string;
   readonly #entries = new Map<string, Entry>();
   readonly #listeners = new Set<() => void>();
   readonly #watches: { stop(): void }[] = [];
 
-  constructor(store: ConfigStore) {
+  constructor(store: ConfigStore, nodeId: string) {
     this.#store = store;
+    this.#nodeId = nodeId;
   }
 
   async start(): Promise<void> {
@@ -44,10 +46,10 @@ export class ClusterView {
     return entry.value as ClusterState;
   }
 
-  /** The node that runs this process. Until nodes can join there is no other. */
+  /** The node that runs this process. */
   get self(): NodeState {
-    const node = this.cluster.nodes[0];
-    assert(node, 'a cluster has at least this node');
+    const node = this.cluster.nodes.find(({ uuid }) => uuid === this.#nodeId);
+    assert(node, 'the configuration has this node');
     return node;
   }
 

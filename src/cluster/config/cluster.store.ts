@@ -6,9 +6,12 @@ import { type ClusterState, clusterKey, type NodeState } from './cluster-state.t
 
 export class ClusterStore {
   readonly #store: ConfigStore;
+  readonly #nodeId: string;
 
-  constructor(store: ConfigStore) {
+  /** `nodeId` is the id of the node that runs this process. */
+  constructor(store: ConfigStore, nodeId: string) {
     this.#store = store;
+    this.#nodeId = nodeId;
   }
 
   /** `change` may throw; then nothing is written. */
@@ -22,9 +25,9 @@ export class ClusterStore {
   /** Changes this node's entry. */
   changeSelf(change: (node: NodeState, state: ClusterState) => NodeState): Promise<void> {
     return this.change((state) => {
-      const [self, ...others] = state.nodes;
-      assert(self, 'a cluster has at least this node');
-      return { ...state, nodes: [change(self, state), ...others] };
+      const isSelf = ({ uuid }: NodeState): boolean => uuid === this.#nodeId;
+      assert(state.nodes.some(isSelf), 'the configuration has this node');
+      return { ...state, nodes: state.nodes.map((node) => (isSelf(node) ? change(node, state) : node)) };
     });
   }
 }

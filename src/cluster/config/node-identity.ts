@@ -1,0 +1,8 @@
+// Which node of the cluster this process runs, and which start of it.
+
+export interface NodeIdentity {
+  /** 32 hex digits, kept in the data folder: the `uuid` of the node's entry in the configuration. */
+  readonly nodeId: string;
+  /** New at each start of the process: what was only in the memory of an earlier boot is lost. */
+  readonly bootId: string;
+}
