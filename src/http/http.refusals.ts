@@ -93,6 +93,12 @@ export const httpRefusals = defineRefusals('http', {
     text: '{reason}',
     when: 'The configuration cannot be written. Nothing was changed.',
   },
+  unavailable: {
+    status: 503,
+    as: 'list',
+    text: '{reason}',
+    when: 'The servers that store the configuration cannot be reached, or too many clients change the same part of it. Try again.',
+  },
   unexpected: {
     status: 500,
     as: 'list',

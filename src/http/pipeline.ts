@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authority, Caller } from '#auth/authority.ts';
 import { UserMeters } from '#auth/user-meters.ts';
+import { UnavailableError } from '#base/unavailable-error.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { AppError } from '#contract/errors.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
@@ -170,6 +171,8 @@ export class Pipeline {
     const known =
       error instanceof Error ? { message: error.message, stack: error.stack } : { message: String(error) };
     this.#options.log.error('request.failed', { route: exchange.route, ...known });
+    if (error instanceof UnavailableError)
+      return renderError(httpRefusals.unavailable({ reason: error.message }));
     if (error instanceof UnwritableError)
       return renderError(httpRefusals.unwritable({ reason: error.message }));
     return renderError(httpRefusals.unexpected());

@@ -2,6 +2,10 @@
 // a distributed engine: only a successful compare-and-set proves anything. Watches are level-triggered: a watcher receives
 // the newest value of a changed key and may miss values in between.
 
+import { UnavailableError } from '#base/unavailable-error.ts';
+import { type Clock, realClock } from '#ports/clock.ts';
+import { type Random, realRandom } from '#ports/random.ts';
+
 export interface Entry<T = unknown> {
   readonly key: string;
   readonly value: T;
@@ -34,8 +38,9 @@ export interface ConfigStore {
   list<T>(prefix: string): Promise<Entry<T>[]>;
   /**
    * Writes if the key is at `expectedRevision` (0: absent). Resolves with the new revision after the write is on disk, or with null
-   * if another write came first.
-   * @throws UnwritableError with the reason, when the store cannot be written: its text says whether the change may be lost.
+   * if another write came first: then this one is not made later, either.
+   * @throws UnwritableError with the reason, when the store cannot be written: its text says whether the change may be lost. An
+   * UnavailableError passes by itself: a server of the store cannot be reached.
    */
   put<T>(key: string, value: T, expectedRevision: number, options?: ChangeOptions): Promise<number | null>;
   /**
@@ -47,12 +52,20 @@ export interface ConfigStore {
   watch(prefix: string, changed: (key: string, entry: Entry | null) => void): Promise<{ stop(): void }>;
   /** The revision of the newest change in the store. */
   revision(): number;
+  /** The time and the chance of a simulation, for pauses between attempts; absent: the real ones. */
+  readonly pace?: { readonly clock: Clock; readonly random: Random };
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** How long writers wait for each other at most. */
+const updateDeadlineMs = 10_000;
+const firstPauseMs = 2;
+const pauseMaxMs = 250;
+
 /**
- * Reads, changes and writes one key, at most a hundred times if others write it meanwhile. `change` returns the new value.
- * @throws what `change` throws, which aborts; UnwritableError as `put`; Error after too many concurrent writes.
+ * Reads, changes and writes one key, and again with the newest value while others write it first: with growing pauses of random
+ * length, up to a deadline. `change` returns the new value.
+ * @throws what `change` throws, which aborts; UnwritableError as `put`, and when others were first until the deadline.
  */
 export async function update<T>(
   store: ConfigStore,
@@ -61,11 +74,21 @@ export async function update<T>(
   change: (value: T) => T,
   options?: ChangeOptions,
 ): Promise<{ value: T; revision: number }> {
-  for (let attempt = 0; attempt < 100; attempt++) {
+  const { clock, random } = store.pace ?? { clock: realClock, random: realRandom };
+  const untilMs = clock.monotonicMs() + updateDeadlineMs;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
     const entry = await store.get<T>(key);
     const value = change(entry?.value ?? initial);
     const revision = await store.put(key, value, entry?.revision ?? 0, options);
     if (revision !== null) return { value, revision };
+    if (clock.monotonicMs() + pauseMs > untilMs) throw tooManyWriters(key);
+    await clock.sleep(pauseMs * fraction(random));
   }
-  throw new Error(`configuration key ${key}: too many concurrent writers`);
 }
+
+const fraction = (random: Random): number => random.bytes(4).readUInt32LE() / 2 ** 32;
+
+const tooManyWriters = (key: string): UnavailableError =>
+  new UnavailableError(
+    `Nothing was changed: others changed the configuration key "${key}" first for ${updateDeadlineMs / 1000} seconds; try again.`,
+  );

@@ -2,6 +2,11 @@
 import type { ConfigStore, Entry } from './config-store.ts';
 import { WatchList } from './watch-list.ts';
 
+interface MemoryBackup {
+  readonly revision: number;
+  readonly entries: ReadonlyMap<string, { json: string; revision: number }>;
+}
+
 export class MemoryConfigStore implements ConfigStore {
   #entries = new Map<string, { json: string; revision: number }>();
   #revision = 0;
@@ -39,6 +44,17 @@ export class MemoryConfigStore implements ConfigStore {
 
   revision(): number {
     return this.#revision;
+  }
+
+  /** The whole state, for `restore`. */
+  backup(): MemoryBackup {
+    return { revision: this.#revision, entries: new Map(this.#entries) };
+  }
+
+  /** Goes back to an older state without a word to the watchers, as a server does whose disk was replaced. */
+  restore({ revision, entries }: MemoryBackup): void {
+    this.#revision = revision;
+    this.#entries = new Map(entries);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,150 @@
+// One node's access to a configuration store that several nodes share, with the faults of a distributed engine, from a seed: slow
+// answers, lost requests and answers, writes that take effect after they were reported as failed, stale reads, outages. It throws
+// where the outcome of a change is unknown, as an engine does.
+import { UnavailableError } from '#base/unavailable-error.ts';
+import type { Random as RandomPort } from '#ports/random.ts';
+import type { ConfigStore, Entry } from '#replog/config-store.ts';
+import type { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import { type Random, randomBytes } from './random.ts';
+import type { SimulatedClock } from './simulated-clock.ts';
+
+interface StoreFaults {
+  /** The longest time of each way. */
+  delayMaxMs: number;
+  /** Of a hundred changes so many do not reach the store. */
+  lostRequestPercent: number;
+  /** Of a hundred changes so many are made, and the answer is lost. */
+  lostAnswerPercent: number;
+  /** Of a hundred changes so many are reported as failed and reach the store up to ten seconds later. */
+  latePercent: number;
+  /** Of a hundred reads so many answer an older value of the key. */
+  stalePercent: number;
+}
+
+export const calmStore: StoreFaults = {
+  ...{ delayMaxMs: 2, lostRequestPercent: 0, lostAnswerPercent: 0, latePercent: 0, stalePercent: 0 },
+};
+
+const lateMaxMs = 10_000;
+
+/** Every value that each key had, of all nodes' stores: what a stale read may answer. */
+export class StoreHistory {
+  readonly #values = new Map<string, (Entry | null)[]>();
+
+  static async of(server: MemoryConfigStore): Promise<StoreHistory> {
+    const history = new StoreHistory();
+    await server.watch('', (key, entry) => {
+      const values = history.#values.get(key) ?? [null];
+      history.#values.set(key, [...values, entry]);
+    });
+    return history;
+  }
+
+  one<T>(key: string, random: Random): Entry<T> | null {
+    const values = this.#values.get(key) ?? [null];
+    return structuredClone(values[random(values.length)] ?? null) as Entry<T> | null;
+  }
+}
+
+export class FaultyConfigStore implements ConfigStore {
+  readonly #server: MemoryConfigStore;
+  readonly #history: StoreHistory;
+  readonly #clock: SimulatedClock;
+  readonly #random: Random;
+  readonly pace: { clock: SimulatedClock; random: RandomPort };
+  faults = calmStore;
+  /** Nothing reaches the store. */
+  isDown = false;
+
+  constructor(options: {
+    server: MemoryConfigStore;
+    history: StoreHistory;
+    clock: SimulatedClock;
+    random: Random;
+  }) {
+    this.#server = options.server;
+    this.#history = options.history;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.pace = { clock: options.clock, random: portOf(options.random) };
+  }
+
+  async get<T>(key: string): Promise<Entry<T> | null> {
+    await this.#way();
+    const isStale = this.#happens(this.faults.stalePercent);
+    const entry = isStale ? this.#history.one<T>(key, this.#random) : await this.#server.get<T>(key);
+    await this.#way();
+    return entry;
+  }
+
+  async list<T>(prefix: string): Promise<Entry<T>[]> {
+    await this.#way();
+    const entries = await this.#server.list<T>(prefix);
+    await this.#way();
+    return entries;
+  }
+
+  put<T>(key: string, value: T, expectedRevision: number): Promise<number | null> {
+    return this.#change(() => this.#server.put(key, value, expectedRevision));
+  }
+
+  delete(key: string, expectedRevision: number): Promise<boolean> {
+    return this.#change(() => this.#server.delete(key, expectedRevision));
+  }
+
+  /** Changes arrive late, each watcher's in order. */
+  async watch(prefix: string, changed: (key: string, entry: Entry | null) => void) {
+    let lastMs = 0;
+    let isStopped = false;
+    const watch = await this.#server.watch(prefix, (key, entry) => {
+      lastMs = Math.max(lastMs, this.#clock.monotonicMs() + this.#random(this.faults.delayMaxMs + 1));
+      this.#clock.after(lastMs - this.#clock.monotonicMs(), () => {
+        if (!isStopped) changed(key, entry);
+      });
+    });
+    return {
+      stop() {
+        isStopped = true;
+        watch.stop();
+      },
+    };
+  }
+
+  revision(): number {
+    return this.#server.revision();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  async #change<R>(change: () => Promise<R>): Promise<R> {
+    const { lostRequestPercent, lostAnswerPercent, latePercent } = this.faults;
+    await this.#way();
+    if (this.#happens(lostRequestPercent)) throw unknownOutcome();
+    if (this.#happens(latePercent)) {
+      this.#clock.after(this.#random(lateMaxMs), () => void change());
+      throw unknownOutcome();
+    }
+    const outcome = await change();
+    if (this.#happens(lostAnswerPercent)) throw unknownOutcome();
+    await this.#clock.sleep(this.#random(this.faults.delayMaxMs + 1));
+    return outcome;
+  }
+
+  async #way(): Promise<void> {
+    await this.#clock.sleep(this.#random(this.faults.delayMaxMs + 1));
+    if (this.isDown) throw new UnavailableError('Nothing was changed: the store cannot be reached.');
+  }
+
+  #happens(percent: number): boolean {
+    return this.#random(100) < percent;
+  }
+}
+
+const unknownOutcome = (): UnavailableError =>
+  new UnavailableError('The change may be lost: no answer from the store.');
+
+/** The port's form of a seeded source. */
+export const portOf = (random: Random): RandomPort => ({
+  bytes: (count) => randomBytes(random, count),
+  uuid: () => randomBytes(random, 16).toString('hex'),
+});
